@@ -7,16 +7,13 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// How many rows a list has.
-const (
-	defaultList = 50
-	MaxList     = 1000
-)
+// MaxList bounds the rows of a list.
+const MaxList = 1000
 
-// Limit is how many rows a request gets that asks for n.
+// Limit is how many rows a request gets that asks for n; 0 for the usual number.
 func Limit(n int) int {
 	if n <= 0 {
-		return defaultList
+		return 50
 	}
 	return min(n, MaxList)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
@@ -50,6 +51,34 @@ func (s *Service) askMember(ctx context.Context, c api.Caller, addr string, op *
 		return nil, a.Err
 	}
 	return a.Answer, nil
+}
+
+// askLeader asks the leader for an operation, where the caller's surface passes its writes on. It returns when this node
+// has applied what the leader decided.
+func (s *Service) askLeader(ctx context.Context, c api.Caller, op *api.Op, request, answer any) error {
+	id, addr, led := s.raft.Leader()
+	if !c.Forward || !led || id == s.cfg.Member.NodeID || c.Asked {
+		return s.commit.NotLeader()
+	}
+	asking, cancel := context.WithTimeout(ctx, longestAsk)
+	defer cancel()
+	raw, err := s.askMember(asking, c, addr, op, request)
+	var refused *oplog.Error
+	switch {
+	case errors.As(err, &refused) && refused.Kind == oplog.NotLeader:
+		return oplog.Errorf(oplog.Unavailable, "the leader has changed; retry")
+	case errors.As(err, &refused):
+		return refused
+	case err != nil:
+		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader did not answer", Err: err}
+	}
+	if err := json.Unmarshal(raw, answer); err != nil {
+		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader's answer to " + op.Name + " cannot be read", Err: err}
+	}
+	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
+		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader has finished, but this node has not applied the result yet", Err: err}
+	}
+	return nil
 }
 
 // asJSON is a request as a client would send it: a field that is blank is not given.

@@ -40,9 +40,6 @@ func (b Background) WithDefaults() Background {
 	return b
 }
 
-// minThink is the number of active memories below which no round runs.
-const minThink = 10
-
 // leading is a leader's turn over the databases; on a follower it does nothing.
 func (s *Service) leading(what string, f func(context.Context, api.Caller) error) func(context.Context) {
 	return func(ctx context.Context) { s.eachDatabase(ctx, what, s.commit.Leads, f) }
@@ -59,26 +56,6 @@ func (s *Service) eachDatabase(ctx context.Context, what string, while func() bo
 			s.log.Warn("background work", "task", what, "database", d.Name, "err", err)
 		}
 	}
-}
-
-// thinkAlone runs rounds of cognition of a database until none of its memories is left unread.
-func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
-	now, err := s.state.Current(c.DB)
-	if err != nil {
-		return err
-	}
-	set, err := s.policies(c.DB)
-	if err != nil || set.QuietMind || now.Stats.Active < minThink {
-		return err
-	}
-	for more := true; more; {
-		a, err := s.think(ctx, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true, Consolidate: set.Consolidate || s.cfg.Background.Consolidate}, Limit: 1000, Progress: true})
-		if err != nil {
-			return err
-		}
-		more = *a.Remaining > 0 && s.commit.Leads()
-	}
-	return nil
 }
 
 // abandonStep bounds the sessions that one entry closes.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/engine/thinking"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire/field"
@@ -22,9 +22,9 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 	s := n.Service()
 	ctx := t.Context()
 	old := time.Now().Add(-48 * time.Hour)
-	drafts := []api.Draft{{RID: "scratch", Text: "left over scratch", Tier: engine.TierWorking, Created: field.Date{Time: old}}, {RID: "used", Text: "looked at again and again", Tier: engine.TierWorking, Created: field.Date{Time: old}}}
-	for i := range engine.MinThink {
-		drafts = append(drafts, api.Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprint("note ", i), Tier: engine.TierLongterm, Created: field.Date{Time: old}})
+	drafts := []api.Draft{{RID: "scratch", Text: "left over scratch", Tier: thinking.TierWorking, Created: field.Date{Time: old}}, {RID: "used", Text: "looked at again and again", Tier: thinking.TierWorking, Created: field.Date{Time: old}}}
+	for i := range 10 { // as few as a round begins with
+		drafts = append(drafts, api.Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprint("note ", i), Tier: thinking.TierLongterm, Created: field.Date{Time: old}})
 	}
 	if err := s.Remember(ctx, c, drafts...); err != nil {
 		t.Fatal(err)

@@ -47,6 +47,21 @@ func visible(c api.Caller, v *state.View) []oplog.Database {
 	return nil
 }
 
+// tenants are the callers of the databases that a request means: the one it names, or all.
+func (s *Service) tenants(c api.Caller, name string) ([]api.Caller, error) {
+	if name != "" {
+		c, err := s.access.Select(c, name)
+		return []api.Caller{c}, err
+	}
+	return read(s, func(v *state.View) []api.Caller {
+		return api.Each(visible(c, v), func(d oplog.Database) api.Caller {
+			in := c
+			in.DB, in.Database = d.ID, d.Name
+			return in
+		})
+	})
+}
+
 func (s *Service) quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*api.QuotaAnswer, error) {
 	d, l, active, err := s.bounded(c, q.Name)
 	return &api.QuotaAnswer{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(l), Active: active}, err
@@ -103,17 +118,13 @@ func (s *Service) settings(v *state.View, c api.Caller, _ *api.ReadRequest) (*ap
 	return policiesOf(v.Settings(c.DB)), nil
 }
 
-func (s *Service) policies(db oplog.DB) (oplog.Settings, error) {
-	return read(s, func(v *state.View) oplog.Settings { return v.Settings(db) })
-}
-
 func policiesOf(set oplog.Settings) *api.Policies {
 	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), DefaultTTL: set.DefaultTTL.Seconds(), PromoteAfter: set.PromoteAfter,
 		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Single: api.OrEmpty(set.Single), Several: api.OrEmpty(set.Several), Lift: api.OrEmpty(set.Lift), Redact: set.Redact.String(), Updated: api.When(set.Updated)}
 }
 
 func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
-	set, err := s.policies(c.DB)
+	set, err := read(s, func(v *state.View) oplog.Settings { return v.Settings(c.DB) })
 	if err != nil {
 		return nil, err
 	}

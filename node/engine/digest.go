@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/engine/thinking"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -20,9 +21,9 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 		a.Decisions = decisions(v, c, state.Pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }), func(m *oplog.Memory) bool {
 			return m.Status == oplog.Active && r.Has(m.Namespace) && !m.Unsearchable
 		}), q)
-		a.Conflicts = api.Each(findConflicts(v, c, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)}), conflictOf)
-		a.Triggers = api.Each(findTriggers(v, c, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)}), triggerOf)
-		a.AllConflicts, a.AllTriggers, a.Thought = openConflicts(v, c.DB, r), pendingTriggers(v, c.DB, r), api.When(v.Mind(c.DB, "").LastThink)
+		a.Conflicts = thinking.FindConflicts(v, c, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)})
+		a.Triggers = thinking.FindTriggers(v, c, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)})
+		a.AllConflicts, a.AllTriggers, a.Thought = thinking.OpenConflicts(v, c.DB, r), thinking.PendingTriggers(v, c.DB, r), api.When(v.Mind(c.DB, "").LastThink)
 		sessions, err := s.sessions(v, c, &api.SessionsRequest{Namespace: ns, Limit: 20})
 		if err != nil {
 			return err

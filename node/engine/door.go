@@ -204,6 +204,11 @@ func onPart[P, Q, A any](o api.Of[Q, A], part func(*Service) P, f func(P, contex
 	return on(o, func(s *Service, ctx context.Context, c api.Caller, q *Q) (*A, error) { return f(part(s), ctx, c, q) })
 }
 
+// onPartView puts a method of a part that only reads the state behind a row, as onView does.
+func onPartView[P, Q, A any](o api.Of[Q, A], part func(*Service) P, f func(P, *state.View, api.Caller, *Q) (*A, error)) function {
+	return onView(o, func(s *Service, v *state.View, c api.Caller, q *Q) (*A, error) { return f(part(s), v, c, q) })
+}
+
 // viewed reads the state as one of the node's bounded number of readers.
 func (s *Service) viewed(ctx context.Context, c api.Caller, f func(*state.View) error) error {
 	done, err := s.reading(ctx, c)

@@ -9,10 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-const (
-	ImportRows = importRows
-	MinThink   = minThink
-)
+const ImportRows = importRows
 
 // Remember stores drafts as if the door had let the caller in.
 func (s *Service) Remember(ctx context.Context, c api.Caller, drafts ...api.Draft) error {
@@ -32,7 +29,7 @@ func (s *Service) Marks(ctx context.Context, db oplog.DB, text string) ([]oplog.
 }
 
 // ThinkAlone is a round that the leader makes by itself.
-func (s *Service) ThinkAlone(ctx context.Context, c api.Caller) error { return s.thinkAlone(ctx, c) }
+func (s *Service) ThinkAlone(ctx context.Context, c api.Caller) error { return s.thinker.Alone(ctx, c) }
 
 // Abandon gives up sessions that were not ended.
 func (s *Service) Abandon(ctx context.Context, c api.Caller) error { return s.abandon(ctx, c) }
@@ -54,12 +51,3 @@ func (s *Service) Flush() {
 	default:
 	}
 }
-
-// Gather is a round of thinking that has read its snapshot.
-func (s *Service) Gather(ctx context.Context, c api.Caller) (any, error) {
-	t := &thinker{s: s, c: c}
-	return t, t.gather(ctx)
-}
-
-// ReadAtMost has a round of thinking read about so many memories.
-func (s *Service) ReadAtMost(rows int) { s.cfg.Background.ThinkRows = rows }

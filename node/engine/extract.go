@@ -45,6 +45,25 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	})
 }
 
+// composed prepares a memory that this node has made of others. near is its vector where no embedder will make one.
+func (s *Service) composed(ctx context.Context, c api.Caller, d api.Draft, near oplog.Vector) (*oplog.Remember, error) {
+	secrets, err := s.redactor(c.DB)
+	if err != nil {
+		return nil, err
+	}
+	drafts := []api.Draft{d}
+	secrets.drafts(drafts)
+	ops, err := s.prepareDrafts(ctx, c, drafts)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.state.Current(c.DB)
+	if err == nil && len(ops[0].Vector) == 0 && !s.vectors.Makes(now.Database) {
+		ops[0].Vector = near
+	}
+	return ops[0], err
+}
+
 // withNames gives f a view in which texts are linked to the names that a database knows; nil when it knows none.
 func (s *Service) withNames(db oplog.DB, f func(*state.View) error) error {
 	switch now, err := s.state.Current(db); {
@@ -75,10 +94,7 @@ func readText(v *state.View, db oplog.DB, text string) (version uint8, names []o
 		known = func(folded string) []string { return v.EntitiesFolded(db, folded, sameNames) }
 	}
 	entities := extract.Link(text, extract.Entities(text), known)
-	names = make([]oplog.Mention, len(entities))
-	for i, e := range entities {
-		names[i] = oplog.Mention{Name: e.Name, Type: e.Type}
-	}
+	names = api.Each(entities, func(e extract.Entity) oplog.Mention { return oplog.Mention{Name: e.Name, Type: e.Type} })
 	for _, c := range extract.Claims(text, entities) {
 		start, end := int64(c.Start), int64(c.End)
 		claim := oplog.Claim{ID: oplog.NewID(), Src: c.Src, Type: c.Type, Dst: c.Dst, Polarity: 1, Modality: "asserted", Extractor: extract.ClaimExtractor,

@@ -6,10 +6,14 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/engine/embedding"
 	"github.com/cairndb/cairn/node/engine/operate"
+	"github.com/cairndb/cairn/node/engine/thinking"
 )
 
 // vectors is the part of the service that embeds.
 func vectors(s *Service) *embedding.Vectors { return s.vectors }
+
+// thinker is the part of the service that thinks.
+func thinker(s *Service) *thinking.Thinker { return s.thinker }
 
 // operations are the functions behind the table's rows.
 var operations = rowed([]function{
@@ -66,20 +70,20 @@ var operations = rowed([]function{
 		return &api.Nothing{}, nil
 	}),
 
-	on(api.Think, (*Service).think),
-	on(api.Reflect, (*Service).reflect),
-	onView(api.Conflicts, (*Service).conflicts),
-	on(api.Resolve, (*Service).resolve),
-	onView(api.Triggers, (*Service).triggers),
-	onView(api.TriggerHistory, (*Service).triggerHistory),
-	on(api.DeliverTriggers, (*Service).deliverTriggers),
-	on(api.MoveTrigger, (*Service).moveTrigger),
-	on(api.PruneTriggers, (*Service).pruneTriggers),
-	on(api.Categories, (*Service).categories),
-	on(api.CategoryMembers, (*Service).categoryMembers),
-	onView(api.Personality, (*Service).personality),
-	onView(api.Patterns, (*Service).patterns),
-	on(api.Feedback, (*Service).feedback),
+	onPart(api.Think, thinker, (*thinking.Thinker).Think),
+	onPart(api.Reflect, thinker, (*thinking.Thinker).Reflect),
+	onPartView(api.Conflicts, thinker, (*thinking.Thinker).Conflicts),
+	onPart(api.Resolve, thinker, (*thinking.Thinker).Resolve),
+	onPartView(api.Triggers, thinker, (*thinking.Thinker).Triggers),
+	onPartView(api.TriggerHistory, thinker, (*thinking.Thinker).TriggerHistory),
+	onPart(api.DeliverTriggers, thinker, (*thinking.Thinker).DeliverTriggers),
+	onPart(api.MoveTrigger, thinker, (*thinking.Thinker).MoveTrigger),
+	onPart(api.PruneTriggers, thinker, (*thinking.Thinker).PruneTriggers),
+	onPart(api.Categories, thinker, (*thinking.Thinker).Categories),
+	onPart(api.CategoryMembers, thinker, (*thinking.Thinker).CategoryMembers),
+	onPartView(api.Personality, thinker, (*thinking.Thinker).Personality),
+	onPartView(api.Patterns, thinker, (*thinking.Thinker).Patterns),
+	onPart(api.Feedback, thinker, (*thinking.Thinker).Feedback),
 
 	on(api.StartSession, (*Service).startSession),
 	on(api.EndSession, (*Service).endSession),
@@ -131,8 +135,8 @@ var operations = rowed([]function{
 	on(api.Events, (*Service).events),
 	on(api.Gaps, (*Service).gaps),
 	on(api.Digest, (*Service).digest),
-	on(api.RunMaintenance, (*Service).runMaintenance),
-	on(api.MaintenanceStatus, (*Service).maintenanceStatus),
+	onPart(api.RunMaintenance, thinker, (*thinking.Thinker).RunMaintenance),
+	onPart(api.MaintenanceStatus, thinker, (*thinking.Thinker).MaintenanceStatus),
 
 	onPart(api.Alive, (*Service).Cluster, (*operate.Cluster).Alive),
 	onPart(api.DeepHealth, (*Service).Cluster, (*operate.Cluster).DeepHealth),

@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/engine/embedding"
 	"github.com/cairndb/cairn/node/engine/operate"
+	"github.com/cairndb/cairn/node/engine/thinking"
 	"github.com/cairndb/cairn/node/past"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/damage"
@@ -45,6 +46,7 @@ type Service struct {
 	backups   *operate.Backups
 	cluster   *operate.Cluster
 	vectors   *embedding.Vectors // since SetIndex
+	thinker   *thinking.Thinker  // since SetIndex
 
 	reinforcer *reinforcer
 }
@@ -62,10 +64,9 @@ func readsAtOnce() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
 
 // load counts the work that shares the machine.
 type load struct {
-	asking   atomic.Int64  // recalls under way
-	imports  *large.Shares // imports under way
-	reads    *large.Shares // reads of the state and searches that are worked on
-	thinking chan struct{} // holds a token while a round of cognition is under way
+	asking  atomic.Int64  // recalls under way
+	imports *large.Shares // imports under way
+	reads   *large.Shares // reads of the state and searches that are worked on
 }
 
 // New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log
@@ -73,7 +74,7 @@ type load struct {
 func New(cfg Config) (s *Service, err error) {
 	s = &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog(), lastDay: past.New()}
 	s.measured.stages = newStages()
-	s.load.imports, s.load.reads, s.load.thinking = large.NewShares(maxImports), large.NewShares(readsAtOnce()), make(chan struct{}, 1)
+	s.load.imports, s.load.reads = large.NewShares(maxImports), large.NewShares(readsAtOnce())
 	s.reinforcer = newReinforcer(s)
 	s.cluster = operate.NewCluster(operate.ClusterConfig{Logger: cfg.Logger, State: cfg.State, Commit: cfg.Commit, Disk: cfg.Disk, Member: cfg.Member, Scheme: cfg.Scheme,
 		Home: cfg.Home.Dir, Key: s.key(), Leftovers: cfg.Home.Leftovers, IndexDamage: func() []damage.File { return s.index.Damaged().List() },
@@ -103,7 +104,7 @@ func (s *Service) LogTime() time.Time { return s.state.Last().Time().Time() }
 // now is the time, as far as this node can know: a leader whose clock is off must not decide by it.
 func (s *Service) now() time.Time { return s.raft.Clock().Time }
 
-// SetIndex has recalls answered and memories embedded. It is called before surfaces open.
+// SetIndex has recalls answered, memories embedded and databases thought about. It is called before surfaces open.
 func (s *Service) SetIndex(x *index.Index) {
 	s.index = x
 	s.vectors = embedding.New(embedding.Config{Logger: s.log, State: s.state, Index: x, Embedder: s.cfg.Embedder, Folder: s.cfg.Home.Models, Leads: s.commit.Leads, Select: s.access.Select,
@@ -113,6 +114,13 @@ func (s *Service) SetIndex(x *index.Index) {
 		},
 		Peers: func(ctx context.Context) []api.Peer { return s.cluster.Status(ctx).Peers },
 	})
+	b := s.cfg.Background
+	s.thinker = thinking.New(thinking.Config{Logger: s.log, State: s.state, Index: x, Rows: b.ThinkRows, Consolidate: b.Consolidate,
+		Now: s.now, Recalling: func() bool { return s.load.asking.Load() > 0 }, Leads: s.commit.Leads, Indexed: s.commit.Indexed, Databases: s.tenants, AskLeader: s.askLeader, ReadText: readText, Compose: s.composed,
+		Write: func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+			w, err := s.write(ctx, c, ops...)
+			return w.Index, w.First, err
+		}})
 }
 
 // Start begins the tasks. It is called when the log is open, before package commit says so.
@@ -122,7 +130,7 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	b := s.cfg.Background
 	spawn("reinforce", s.reinforcer.run)
 	if !b.NoThink {
-		spawn("think", every(b.Think, s.leading("think", s.thinkAlone)))
+		spawn("think", every(b.Think, s.leading("think", s.thinker.Alone)))
 	}
 	spawn("abandon", every(b.Abandon, s.leading("abandon", s.abandon)))
 	spawn("sweep", every(b.Sweep, s.leading("sweep", s.sweep)))

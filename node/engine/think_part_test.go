@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/engine/thinking"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/wire/field"
@@ -17,9 +18,8 @@ import (
 // large is a service whose database has more memories than a round reads; none says what another says.
 func large(t *testing.T, rows int) (*engine.Service, api.Caller) {
 	t.Helper()
-	n, c := alone(t)
+	n, c := alone(t, engine.Background{ThinkRows: rows / 4})
 	s := n.Service()
-	s.ReadAtMost(rows / 4)
 	drafts := []api.Draft{{RID: "lisbon", Text: "Alice Chen lives in Lisbon."}, {RID: "report", Text: "Bob Moreau asked for the quarterly report on Thursday."},
 		{RID: "rome", Text: "Dora Silva lives in Rome."}, {RID: "case", Text: "Case 17 is waiting."}}
 	for i := range rows {
@@ -109,9 +109,8 @@ func TestShortRoundsFindWhatALongOneFinds(t *testing.T) {
 		pairs             [][2]string
 	}
 	find := func(most int, r api.ThinkRequest) (f found) {
-		n, c := alone(t)
+		n, c := alone(t, engine.Background{ThinkRows: most})
 		s := n.Service()
-		s.ReadAtMost(most)
 		var drafts []api.Draft
 		for _, x := range corpus.Rows {
 			drafts = append(drafts, api.Draft{RID: x.RID, Text: x.Text, Type: x.Type, Created: field.Date{Time: x.Created.Time()}})
@@ -147,9 +146,8 @@ func TestARoundOfANamespace(t *testing.T) {
 	for _, most := range []int{10_000, 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			t.Parallel()
-			n, c := alone(t)
+			n, c := alone(t, engine.Background{ThinkRows: most})
 			s := n.Service()
-			s.ReadAtMost(most)
 			var drafts []api.Draft
 			for _, ns := range []string{"one", "two"} {
 				for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
@@ -223,7 +221,7 @@ func TestTheLeaderReadsAllThatIsNew(t *testing.T) {
 	t.Parallel()
 	s, c := large(t, 200)
 	old := time.Now().Add(-48 * time.Hour)
-	if err := s.Remember(t.Context(), c, api.Draft{RID: "scratch", Text: "left over", Tier: engine.TierWorking, Created: field.Date{Time: old}}); err != nil {
+	if err := s.Remember(t.Context(), c, api.Draft{RID: "scratch", Text: "left over", Tier: thinking.TierWorking, Created: field.Date{Time: old}}); err != nil {
 		t.Fatal(err)
 	}
 	ttl := (24 * time.Hour).Seconds()

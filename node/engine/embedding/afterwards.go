@@ -214,11 +214,7 @@ func (a *Afterwards) vectors(ctx context.Context, g *embed.Guard, list []*oplog.
 	if len(list) == 0 {
 		return nil, nil
 	}
-	texts := make([]string, len(list))
-	for i, m := range list {
-		texts[i] = m.Text
-	}
-	vecs, err := g.Embed(ctx, embedWait, texts)
+	vecs, err := g.Embed(ctx, embedWait, api.Each(list, func(m *oplog.Memory) string { return m.Text }))
 	switch {
 	case err == nil:
 		a.batch = min(2*a.batch, embedBatch)

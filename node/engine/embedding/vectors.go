@@ -45,11 +45,7 @@ const writeWait = 250 * time.Millisecond
 // Add embeds the memories that have no vector of their client's.
 func (v *Vectors) Add(ctx context.Context, c api.Caller, ops []*oplog.Remember) error {
 	bare := slices.DeleteFunc(slices.Clone(ops), func(op *oplog.Remember) bool { return len(op.Vector) > 0 || op.Unsearchable || op.Held })
-	texts := make([]string, len(bare))
-	for i, op := range bare {
-		texts[i] = op.Text
-	}
-	vecs, err := v.Embed(ctx, c, texts...)
+	vecs, err := v.Embed(ctx, c, api.Each(bare, func(op *oplog.Remember) string { return op.Text })...)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package engine
+package thinking
 
 import (
 	"cmp"
@@ -15,9 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// conflicts lists contradictions with what their sides say.
-func (s *Service) conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
-	a := &api.ConflictList{Conflicts: api.Each(findConflicts(v, c, q), conflictOf)}
+// Conflicts lists contradictions with what their sides say.
+func (th *Thinker) Conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
+	a := &api.ConflictList{Conflicts: FindConflicts(v, c, q)}
 	for i := range a.Conflicts {
 		x := &a.Conflicts[i]
 		x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
@@ -25,9 +25,9 @@ func (s *Service) conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest
 	return a, nil
 }
 
-// findConflicts finds the most urgent first, then the newest.
-func findConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow) {
-	n := api.Limit(q.Limit)
+// FindConflicts finds the most urgent contradictions first, then the newest. It does not read their sides.
+func FindConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) []api.Conflict {
+	n, rows := api.Limit(q.Limit), []oplog.ConflictRow(nil)
 	for _, one := range conflictStatuses { // each status is in order; together they are sorted
 		if q.Status == "" || q.Status == "all" || q.Status == one.String() {
 			rows = append(rows, state.Pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
@@ -39,7 +39,7 @@ func findConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (rows [
 	slices.SortStableFunc(rows, func(a, b oplog.ConflictRow) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.Detected, a.Detected))
 	})
-	return rows[:min(len(rows), n)]
+	return api.Each(rows[:min(len(rows), n)], conflictOf)
 }
 
 var conflictStatuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}
@@ -47,6 +47,12 @@ var conflictStatuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.Conflict
 func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 	return (q.Type == "" || q.Type == r.Type) && (q.Entity == "" || strings.EqualFold(q.Entity, r.Entity)) &&
 		(q.Memory == "" || q.Memory == r.A || q.Memory == r.B || q.Memory == r.Winner) && (q.Priority == "" || q.Priority == r.Priority.String())
+}
+
+// OpenConflicts counts the contradictions within reach that wait for a decision.
+func OpenConflicts(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
+	return uint64(state.Counted(func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, []oplog.ConflictStatus{oplog.ConflictOpen}, f) },
+		func(x oplog.ConflictRow) bool { return v.ConflictWithin(db, r, &x) }))
 }
 
 // maxNote bounds the note of a resolution, and the question that feedback names.
@@ -107,19 +113,20 @@ func resolvable(q *api.ResolveRequest) error {
 	return nil
 }
 
-// resolve closes an open conflict in one entry.
-func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*api.Resolved, error) {
+// Resolve closes an open conflict in one entry.
+func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*api.Resolved, error) {
 	if err := resolvable(q); err != nil {
 		return nil, err
 	}
 	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(time.Now())}
-	var w Written
+	var at oplog.Index
+	var done oplog.Result
 	var err error
 	if q.Strategy == oplog.MergeAB {
-		op.Merged, err = s.mergedSides(ctx, c, q)
+		op.Merged, err = th.mergedSides(ctx, c, q)
 	}
 	if err == nil {
-		w, err = s.write(ctx, c, op)
+		at, done, err = th.cfg.Write(ctx, c, op)
 	}
 	switch {
 	case errors.Is(err, oplog.ErrNoConflict):
@@ -129,15 +136,16 @@ func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveReque
 	case err != nil:
 		return nil, err
 	}
-	x, err := read(s, func(v *state.View) oplog.ConflictRow { x, _ := v.Conflict(c.DB, q.ID); return x })
-	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: w.First.Num > 0, NewRID: api.OrNil(x.Merged), Index: field.Token(w.Index)}, err
+	var x oplog.ConflictRow
+	err = th.cfg.State.Read(func(v *state.View) error { x, _ = v.Conflict(c.DB, q.ID); return nil })
+	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: done.Num > 0, NewRID: api.OrNil(x.Merged), Index: field.Token(at)}, err
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.
-func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
+func (th *Thinker) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
 	var vectors [][]float32
 	d := api.Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: api.DefaultHalfLife, Source: "user", Domain: "general"}
-	err := s.state.Read(func(v *state.View) error {
+	err := th.cfg.State.Read(func(v *state.View) error {
 		x, ok := v.Conflict(c.DB, q.ID)
 		if !ok {
 			return oplog.ErrNoConflict
@@ -160,20 +168,5 @@ func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveR
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := s.redactor(c.DB)
-	if err != nil {
-		return nil, err
-	}
-	drafts := []api.Draft{d}
-	secrets.drafts(drafts)
-	ops, err := s.prepareDrafts(ctx, c, drafts)
-	if err != nil {
-		return nil, err
-	}
-	if now, err := s.state.Current(c.DB); err != nil {
-		return nil, err
-	} else if len(ops[0].Vector) == 0 && !s.vectors.Makes(now.Database) { // no embedder will make one: the mean of the sides' vectors is near to both
-		ops[0].Vector = oplog.MeanVector(vectors)
-	}
-	return ops[0], nil
+	return th.cfg.Compose(ctx, c, d, oplog.MeanVector(vectors))
 }

@@ -1,0 +1,222 @@
+package thinking
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// round is one round of cognition.
+type round struct {
+	th     *Thinker
+	c      api.Caller
+	q      api.ThinkRequest
+	until  time.Time // it reads no more then
+	base   oplog.Index
+	last   oplog.Seq // the newest memory at base
+	set    oplog.Settings
+	mind   oplog.Mind
+	whole  bool              // all memories that the round is about are in its snapshot
+	places map[oplog.Seq]int // of memories in the snapshot
+	seeds  []oplog.Seq       // of a part: the memories that the round is for; the others may have to do with them
+	unread int               // memories that a round had read and that say something new, at base
+	snap   mind.Snapshot
+
+	op oplog.Cognition // what is decided
+}
+
+// Bounds of one round, so that its memory and its time are bounded however large the database is. How many memories it
+// reads is Background.ThinkRows. Relations and claims are read each time.
+const (
+	maxLimit     = 10_000
+	longestRound = time.Minute
+	thinkEdges   = 100_000
+	thinkClaims  = 100_000
+	thinkSlice   = 100 // rows read at one view
+	thinkText    = 2048
+)
+
+// gather reads the snapshot in slices. Writes go on between them, so every decision carries the revisions that it was
+// made from.
+func (r *round) gather(ctx context.Context) error {
+	if err := r.th.cfg.State.Read(r.begin); err != nil {
+		return err
+	}
+	r.snap.Rest = r.th.yieldToReaders(ctx)
+	memories := r.gatherPart
+	if r.whole {
+		memories = r.gatherAll
+	}
+	if err := memories(ctx); err != nil {
+		return err
+	}
+	return r.gatherStatements(ctx)
+}
+
+// begin notes where the database is, and decides how much of it the round reads.
+func (r *round) begin(v *state.View) error {
+	db := r.c.DB
+	if _, ok := v.Database(db); !ok {
+		return oplog.ErrNoDatabase
+	}
+	r.base, r.mind, r.set, r.places = v.Index(), v.Mind(db, r.q.Namespace), v.Settings(db), map[oplog.Seq]int{}
+	r.mind.Read = max(r.mind.Read, v.Mind(db, "").Read)
+	r.snap = mind.Snapshot{Now: oplog.At(r.th.cfg.Now()), Minor: r.q.Minor, Stats: v.Stats(db), Traits: v.Personality(db)}
+	r.snap.Weights, _ = v.Weights(db)
+	r.last, r.op.Namespace = oplog.Seq(r.snap.Stats.NextSeq), r.q.Namespace
+	if r.q.Namespace == "" {
+		r.gatherSmall(v)
+	}
+	n := v.ReachStats(db, oplog.Reach{Name: r.q.Namespace})
+	r.whole = r.q.MaxMillis == 0 && n.Active+n.Consolidated+n.Tombstoned+n.Quarantined <= uint64(r.th.cfg.Rows)
+	if !r.q.Conflicts {
+		return nil
+	}
+	r.unread = state.Counted(func(f func(*oplog.Memory) bool) { v.Reread(db, 0, f) }, func(m *oplog.Memory) bool {
+		if r.whole && r.about(m) && len(r.op.Reread) < partsAnEntry {
+			r.op.Reread = append(r.op.Reread, oplog.Grounds{RID: m.RID, Revision: m.Revision})
+		}
+		return r.about(m)
+	})
+	if r.whole {
+		r.op.Read = r.last
+	}
+	return nil
+}
+
+// about says whether the round is about a memory.
+func (r *round) about(m *oplog.Memory) bool {
+	return r.q.Namespace == "" || m.Namespace == r.q.Namespace
+}
+
+// inScope walks the memories that the round is about from a number on.
+func (r *round) inScope(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+	if r.q.Namespace == "" {
+		v.Memories(db, from, f)
+		return
+	}
+	v.NamespaceFrom(db, r.q.Namespace, from, func(seq oplog.Seq) bool {
+		m, ok := v.MemoryAt(db, seq)
+		return !ok || f(m)
+	})
+}
+
+// gatherAll reads all memories that the round is about.
+func (r *round) gatherAll(ctx context.Context) error {
+	return inSlices(ctx, r, 1, r.inScope, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
+		r.tierPolicy(m)
+		r.take(v, m)
+		return m.Seq + 1, true
+	})
+}
+
+// gatherStatements reads relations and claims. Relations belong to no namespace: a round about one has none.
+func (r *round) gatherStatements(ctx context.Context) error {
+	if r.q.Namespace == "" {
+		if err := inSlices(ctx, r, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, bool) {
+			r.snap.Edges = append(r.snap.Edges, e)
+			return e.ID, len(r.snap.Edges) < thinkEdges
+		}); err != nil {
+			return err
+		}
+	}
+	looked := 0
+	return inSlices(ctx, r, "", (*state.View).ClaimsBehind, func(_ *state.View, c oplog.StoredClaim) (string, bool) {
+		if looked++; r.q.Namespace == "" || c.Namespace == r.q.Namespace {
+			r.snap.Claims = append(r.snap.Claims, c)
+		}
+		return c.ID, looked < thinkClaims
+	})
+}
+
+// inSlices walks rows of the round's database in slices, and rests behind each.
+func inSlices[K, T any](ctx context.Context, r *round, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, bool)) error {
+	for err := range state.InPages(r.th.cfg.State, r.c.DB, thinkSlice, from, walk, func(v *state.View, x T) (K, int, bool) {
+		next, on := each(v, x)
+		return next, 1, on
+	}) {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+		r.snap.Rest()
+	}
+	return nil
+}
+
+// take puts a memory into the snapshot, once, and returns its place there. One that is not active, or cannot be
+// searched for, has none.
+func (r *round) take(v *state.View, m *oplog.Memory) (place int, ok bool) {
+	if i, there := r.places[m.Seq]; there {
+		return i, true
+	}
+	if m.Status != oplog.Active || !m.Indexed() {
+		return 0, false
+	}
+	place = len(r.snap.Rows)
+	r.places[m.Seq] = place
+	r.snap.Rows = append(r.snap.Rows, mind.Row{Seq: m.Seq, RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), thinkText)]), Type: m.Type, Namespace: m.Namespace, Domain: m.Domain,
+		Source: m.Source, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence, Revision: m.Revision,
+		Made: m.Merged > 0, Held: m.Pin || m.Path != "" || m.Expires != 0 || m.Namespace == oplog.Mem0Namespace || m.By != "" || v.InConflict(r.c.DB, m.RID), Entities: m.Entities})
+	return place, true
+}
+
+// gatherSmall reads the tables that are small compared with the memories.
+func (r *round) gatherSmall(v *state.View) {
+	db, looked := r.c.DB, 0
+	v.Conflicts(db, nil, func(c oplog.ConflictRow) bool {
+		switch {
+		case c.Status != oplog.ConflictOpen:
+			r.snap.Resolved++
+		case c.Priority == oplog.Critical && (r.snap.Critical == 0 || c.Detected < r.snap.Critical):
+			r.snap.Critical = c.Detected
+		}
+		looked++
+		return looked < state.MaxLook
+	})
+	r.snap.Patterns = state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(db, f) }, func(oplog.Pattern) bool { return true })
+	v.Judgements(db, func(j oplog.Judgement) bool {
+		r.snap.Judgements = append(r.snap.Judgements, j)
+		return true // the table is bounded
+	})
+	v.SessionsOf(db, "default", func(x oplog.Session) bool {
+		r.snap.LastEnd = max(r.snap.LastEnd, x.Ended)
+		looked++
+		return looked < 2*state.MaxLook
+	})
+	for _, st := range []oplog.TriggerStatus{oplog.TriggerPending, oplog.TriggerDelivered} {
+		v.Triggers(db, st, func(x oplog.TriggerRow) bool {
+			if x.Expires <= r.snap.Now {
+				r.op.Expired = append(r.op.Expired, x.ID)
+			}
+			return len(r.op.Expired) < api.MaxList
+		})
+	}
+}
+
+// left counts the memories in the round's scope that no round has read, of those that there were when it began.
+func (r *round) left() (int, error) {
+	if !r.q.Conflicts {
+		return 0, nil
+	}
+	from, n := max(r.mind.Read, r.op.Read)+1, max(r.unread-len(r.op.Reread), 0)
+	if r.q.Namespace == "" {
+		return n + int(max(r.last+1, from)-from), nil
+	}
+	return n, r.th.cfg.State.Read(func(v *state.View) error {
+		seen := 0
+		v.NamespaceFrom(r.c.DB, r.q.Namespace, from, func(seq oplog.Seq) bool {
+			if seq <= r.last {
+				seen++
+			}
+			return seq < r.last && seen < state.MaxLook
+		})
+		n += seen
+		return nil
+	})
+}

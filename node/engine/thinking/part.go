@@ -1,0 +1,177 @@
+package thinking
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// A database with more memories than a round reads is thought about in parts: what no round has read yet, and a stretch
+// of all memories, one after the other. With each of those come its partners, which it may contradict or repeat: they are
+// found by its names and by its words, with few look-ups however many memories there are.
+
+// Bounds of a part.
+const (
+	newestRows     = 1000 // memories that patterns and traits are about
+	partnerPage    = 10   // memories whose partners are looked for before the round looks at its time and room
+	partnerNames   = 8    // names of a memory that are looked up
+	partnersByName = 16   // memories of each name, the newest
+	partnersByWord = 16   // memories that have the most of its words
+	partnerRows    = 2048 // memories that may have a word that is looked for
+	partnerText    = 600  // bytes of a memory's text whose words are looked for
+)
+
+// gatherPart reads what is new, with its partners, then a stretch of all memories with theirs.
+func (r *round) gatherPart(ctx context.Context) error {
+	room := r.th.cfg.Rows
+	if err := r.policies(ctx); err != nil {
+		return err
+	}
+	if err := r.gatherNewest(ctx, min(newestRows, room/10+1)); err != nil {
+		return err
+	}
+	if r.q.Conflicts {
+		if err := r.gatherUnread(ctx, room/2+1); err != nil {
+			return err
+		}
+	}
+	if r.q.Limit > 0 && (len(r.seeds) == 0 || !r.full(room)) {
+		next, err := r.follow(ctx, r.mind.Cursor, r.q.Limit, room, r.inScope)
+		if err != nil {
+			return err
+		}
+		r.op.Cursor = max(next, 1)
+	}
+	slices.SortFunc(r.snap.Rows, func(a, b mind.Row) int { return cmp.Compare(a.Seq, b.Seq) })
+	for i := range r.snap.Rows {
+		r.places[r.snap.Rows[i].Seq] = i
+	}
+	return nil
+}
+
+// gatherNewest reads the newest memories, and those that feedback is about.
+func (r *round) gatherNewest(ctx context.Context, most int) error {
+	from := max(r.last, oplog.Seq(most)) - oplog.Seq(most) + 1
+	if err := r.th.cfg.State.Read(func(v *state.View) error {
+		if r.q.Namespace != "" {
+			n := 0
+			v.NamespaceBack(r.c.DB, r.q.Namespace, 0, func(seq oplog.Seq) bool {
+				from, n = seq, n+1
+				return n < most
+			})
+		}
+		for _, j := range r.snap.Judgements[:min(len(r.snap.Judgements), mind.MaxLearn)] {
+			if m, ok := v.Memory(r.c.DB, j.RID); ok {
+				r.take(v, m)
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return inSlices(ctx, r, from, r.inScope, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
+		r.take(v, m)
+		return m.Seq + 1, true
+	})
+}
+
+// gatherUnread reads what says something new since a round has read it, and then what none has read, the oldest first.
+func (r *round) gatherUnread(ctx context.Context, room int) error {
+	if _, err := r.follow(ctx, 0, partsAnEntry, room, func(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+		v.Reread(db, from, func(m *oplog.Memory) bool {
+			if !r.about(m) {
+				return true
+			}
+			g := oplog.Grounds{RID: m.RID, Revision: m.Revision}
+			if i, there := r.places[m.Seq]; there {
+				g.Revision = r.snap.Rows[i].Revision // it may have changed since
+			}
+			r.op.Reread = append(r.op.Reread, g)
+			return f(m)
+		})
+	}); err != nil {
+		return err
+	}
+	next, err := r.follow(ctx, r.mind.Read+1, room, room, r.inScope)
+	if r.op.Read = next - 1; next == 0 { // none is left
+		r.op.Read = r.last
+	}
+	return err
+}
+
+// full says whether the round has no room or no time for more.
+func (r *round) full(room int) bool {
+	return len(r.snap.Rows) >= room || time.Now().After(r.until)
+}
+
+// follow reads memories from a number on, each with its partners, until it has no room or time for more. It reads a page
+// whatever the time is, so that every round gets on. It returns the number to go on from, 0 at the end.
+func (r *round) follow(ctx context.Context, from oplog.Seq, most, room int, walk func(*state.View, oplog.DB, oplog.Seq, func(*oplog.Memory) bool)) (next oplog.Seq, err error) {
+	for n := 0; n < most; n += partnerPage {
+		looked, page := 0, []int(nil)
+		if err := r.th.cfg.State.Read(func(v *state.View) error {
+			walk(v, r.c.DB, from, func(m *oplog.Memory) bool {
+				from, looked = m.Seq+1, looked+1
+				if place, ok := r.take(v, m); ok {
+					page = append(page, place)
+				}
+				return looked < partnerPage
+			})
+			return nil
+		}); err != nil {
+			return 0, err
+		}
+		for _, place := range page {
+			r.seeds = append(r.seeds, r.snap.Rows[place].Seq)
+			if err := r.partners(ctx, r.snap.Rows[place]); err != nil {
+				return 0, err
+			}
+			r.snap.Rest()
+		}
+		if looked < partnerPage {
+			return 0, nil
+		}
+		if r.full(room) {
+			break
+		}
+	}
+	return from, nil
+}
+
+// partners reads the memories of a memory's namespace that it may contradict or repeat.
+func (r *round) partners(ctx context.Context, row mind.Row) error {
+	if row.Made {
+		return nil
+	}
+	text := strings.ToValidUTF8(row.Text[:min(len(row.Text), partnerText)], "")
+	hits, _, err := r.th.cfg.Index.Search(ctx, r.c.DB, index.Query{Text: text, K: partnersByWord, Rare: partnerRows, Now: r.snap.Now.Time(), Without: rank.Switches(), Bare: true,
+		Filter: index.Filter{Namespace: row.Namespace, Spaces: r.c.Spaces}})
+	if err != nil {
+		return err
+	}
+	return r.th.cfg.State.Read(func(v *state.View) error {
+		for _, h := range hits {
+			if m, ok := v.MemoryAt(r.c.DB, h.Memory.Seq); ok {
+				r.take(v, m)
+			}
+		}
+		for _, name := range row.Entities[:min(len(row.Entities), partnerNames)] {
+			looked := 0
+			v.EntityMemories(r.c.DB, name, func(m *oplog.Memory) bool {
+				if looked++; m.Namespace == row.Namespace {
+					r.take(v, m)
+				}
+				return looked < partnersByName
+			})
+		}
+		return nil
+	})
+}

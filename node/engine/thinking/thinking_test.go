@@ -1,0 +1,165 @@
+package thinking
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/state/statetest"
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// opened returns what thinks about a state with an index and an empty database. Its writes are applied and indexed at
+// once.
+func opened(t *testing.T) (*Thinker, api.Caller) {
+	t.Helper()
+	st, err := statetest.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true}, statetest.NewLog())
+	must(t, err)
+	t.Cleanup(func() { st.Close() })
+	at := oplog.Index(0)
+	var x *index.Index
+	write := func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+		body, err := (&oplog.Entry{Node: 1, DB: c.DB, Ops: ops}).Encode()
+		if err != nil {
+			return 0, oplog.Result{}, err
+		}
+		at++
+		out, err := st.Apply([]oplog.Record{{Index: at, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(at), 0, 1), body)}})
+		if err == nil && x != nil {
+			err = x.Follow(ctx, out)
+		}
+		if err == nil && out[0].Err != nil {
+			err = out[0].Err
+		}
+		if err != nil {
+			return at, oplog.Result{}, err
+		}
+		return at, out[0].Results[0], nil
+	}
+	_, _, err = write(t.Context(), api.Caller{}, &oplog.Init{Cluster: "c"})
+	must(t, err)
+	x, _, err = index.Open(t.Context(), index.Config{Dir: filepath.Join(t.TempDir(), "index"), State: st.State, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(func() { x.Close() })
+	return New(Config{Logger: slog.New(slog.DiscardHandler), State: st.State, Index: x, Rows: 10_000, Now: time.Now, Write: write,
+		Recalling: func() bool { return false }, Leads: func() bool { return true }, Indexed: func() oplog.Index { return at },
+		Databases: func(c api.Caller, _ string) ([]api.Caller, error) { return []api.Caller{c}, nil },
+		ReadText:  func(*state.View, oplog.DB, string) (uint8, []oplog.Mention, []oplog.Claim) { return 0, nil, nil },
+	}), api.Caller{DB: oplog.DefaultDB, Database: "default"}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// store stores a memory of a text, with what it names.
+func store(t *testing.T, th *Thinker, c api.Caller, text string, names ...oplog.Mention) {
+	t.Helper()
+	_, _, err := th.cfg.Write(t.Context(), c, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text, Namespace: "default", Importance: .5, HalfLife: 604800, Type: "episodic",
+		Created: oplog.At(time.Now())}, Entities: names})
+	must(t, err)
+}
+
+// TestADatabaseIsThoughtAbout: a round that the leader makes by itself finds a contradiction and merges a repetition;
+// the contradiction is listed with its sides until it is resolved.
+func TestADatabaseIsThoughtAbout(t *testing.T) {
+	t.Parallel()
+	th, c := opened(t)
+	th.cfg.Consolidate = true
+	alice := oplog.Mention{Name: "Alice Chen", Type: "person"}
+	for _, text := range []string{"Alice Chen lives in Lisbon.", "Alice Chen lives in Berlin."} {
+		store(t, th, c, text, alice)
+	}
+	for _, text := range []string{"Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
+		store(t, th, c, text)
+	}
+	for i := range minThink {
+		store(t, th, c, fmt.Sprintf("Ticket %d is closed.", i))
+	}
+	must(t, th.Alone(t.Context(), c))
+	open := func() (list *api.ConflictList) {
+		t.Helper()
+		must(t, th.cfg.State.Read(func(v *state.View) (err error) {
+			if n, waits := len(FindConflicts(v, c, &api.ConflictsRequest{Status: "open"})), OpenConflicts(v, c.DB, oplog.Reach{}); uint64(n) != waits {
+				t.Errorf("%d conflicts are listed, %d counted", n, waits)
+			}
+			list, err = th.Conflicts(v, c, &api.ConflictsRequest{Status: "open"})
+			return err
+		}))
+		return list
+	}
+	found := open().Conflicts
+	if len(found) != 1 || found[0].SideA == nil || !strings.HasPrefix(*found[0].SideA.Text, "Alice Chen lives in ") {
+		t.Fatalf("conflicts: %+v", found)
+	}
+	a, err := th.Resolve(t.Context(), c, &api.ResolveRequest{ID: found[0].ID, Strategy: oplog.KeepB})
+	must(t, err)
+	if left := open().Conflicts; !a.Lost || len(left) != 0 {
+		t.Errorf("resolved: %+v, left: %+v", a, left)
+	}
+	upkeep, err := th.MaintenanceStatus(t.Context(), c, &api.MaintenanceStatusRequest{})
+	must(t, err)
+	if one := upkeep.Tenants[0]; one.Thought == nil || one.Active != minThink+2 { // of each pair one is left
+		t.Errorf("upkeep: %+v", one)
+	}
+}
+
+// TestARoundHoldsTheBeginningsOfTexts: a round of thinking holds the beginning of each memory's text, and not the whole
+// of it.
+func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
+	suite.Full(t)
+	th, c := opened(t)
+	const rows, size = 24, 512 << 10
+	for i := range rows {
+		store(t, th, c, fmt.Sprint(i, " ", strings.Repeat("lorem ipsum ", size/12)))
+	}
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	must(t, (&round{th: th, c: c}).gather(t.Context())) // what the state's cache takes is not the round's
+	before := held()
+	r := &round{th: th, c: c}
+	must(t, r.gather(t.Context()))
+	after := held()
+	runtime.KeepAlive(r)
+	if after > before+rows*size/2 {
+		t.Errorf("a round over %d texts of %d bytes holds %d bytes", rows, size, after-before)
+	}
+}
+
+// TestAListOfTriggersIsAsShortAsAsked: also where it has triggers of more statuses than one.
+func TestAListOfTriggersIsAsShortAsAsked(t *testing.T) {
+	t.Parallel()
+	th, c := opened(t)
+	at := oplog.At(time.Now())
+	round := &oplog.Cognition{At: at, Last: true}
+	for _, id := range []string{"a", "b"} {
+		round.Triggers = append(round.Triggers, oplog.TriggerRow{ID: id, Type: "stale", Cooldown: id, Created: at, Expires: at + oplog.Time(time.Hour.Microseconds())})
+	}
+	_, _, err := th.cfg.Write(t.Context(), c, round, &oplog.TriggerMove{ID: "b", To: oplog.TriggerActed, At: at})
+	must(t, err)
+	for most := 1; most <= 3; most++ {
+		must(t, th.cfg.State.Read(func(v *state.View) error {
+			list, err := th.TriggerHistory(v, c, &api.TriggerHistoryRequest{Status: "all", TriggerFilter: api.TriggerFilter{Limit: most}})
+			if err != nil || len(list.Triggers) != min(most, 2) {
+				t.Errorf("at most %d: %+v, %v", most, list, err)
+			}
+			return nil
+		}))
+	}
+}

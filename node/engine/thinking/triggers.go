@@ -1,0 +1,213 @@
+package thinking
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// Triggers lists what an agent should act on.
+func (th *Thinker) Triggers(v *state.View, c api.Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
+	rows := FindTriggers(v, c, q.Status, q.TriggerFilter)
+	return &api.TriggerList{Triggers: rows, Count: len(rows)}, nil
+}
+
+// TriggerHistory lists them whatever became of them.
+func (th *Thinker) TriggerHistory(v *state.View, c api.Caller, q *api.TriggerHistoryRequest) (*api.TriggerList, error) {
+	rows := FindTriggers(v, c, q.Status, q.TriggerFilter)
+	return &api.TriggerList{Triggers: rows, Count: len(rows)}, nil
+}
+
+func triggerOf(t oplog.TriggerRow) api.Trigger {
+	return api.Trigger{ID: t.ID, Type: t.Type, Urgency: t.Urgency, Status: t.Status.String(), Reason: t.Reason, Action: t.Action, Sources: api.OrEmpty(t.Sources),
+		Entity: api.OrNil(t.Entity), Created: t.Created.Seconds(), Expires: api.When(t.Expires)}
+}
+
+// FindTriggers finds triggers of a status, or of all, the newest first within each.
+func FindTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilter) []api.Trigger {
+	n, rows := api.Limit(f.Limit), []oplog.TriggerRow(nil)
+	for st := oplog.TriggerPending; st <= oplog.TriggerExpired && len(rows) < n; st++ {
+		if status == "all" || status == st.String() {
+			rows = append(rows, state.Pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, look) },
+				func(t oplog.TriggerRow) bool {
+					return (f.Type == "" || f.Type == t.Type) && v.Within(c.DB, c.Reach(f.Namespace), t.Sources)
+				})...)
+		}
+	}
+	return api.Each(rows, triggerOf)
+}
+
+// PendingTriggers counts the triggers within reach that wait to be delivered.
+func PendingTriggers(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
+	return uint64(state.Counted(func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
+		func(t oplog.TriggerRow) bool { return v.Within(db, r, t.Sources) }))
+}
+
+// DeliverTriggers hands over pending triggers and marks them as delivered, in one entry.
+func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
+	a, ops := &api.TriggerList{}, []oplog.Op(nil)
+	if err := th.cfg.State.Read(func(v *state.View) error {
+		a.Triggers = FindTriggers(v, c, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
+		return nil
+	}); err != nil || len(a.Triggers) == 0 {
+		return a, err
+	}
+	for i := range a.Triggers {
+		a.Triggers[i].Status = oplog.TriggerDelivered.String()
+		ops = append(ops, &oplog.TriggerMove{ID: a.Triggers[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
+	}
+	a.Count = len(ops)
+	_, _, err := th.cfg.Write(ctx, c, ops...)
+	return a, err
+}
+
+// triggerVerbs lists the actions on a trigger.
+var triggerVerbs = map[string]oplog.TriggerStatus{"acknowledge": oplog.TriggerAcknowledged, "act": oplog.TriggerActed, "dismiss": oplog.TriggerDismissed}
+
+// MoveTrigger notes what became of a trigger.
+func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTriggerRequest) (*api.MovedTrigger, error) {
+	to, ok := triggerVerbs[q.Verb]
+	if !ok {
+		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "unknown verb: want acknowledge, act or dismiss")}
+	}
+	at, done, err := th.cfg.Write(ctx, c, &oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())})
+	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: done.Changed, Index: field.Token(at)}, err
+}
+
+// pruneTries bounds how often a prune is decided.
+const pruneTries = 5
+
+// PruneTriggers expires pending triggers. It is decided again when one of them was moved meanwhile.
+func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.PruneTriggersRequest) (a *api.PrunedTriggers, err error) {
+	for range pruneTries {
+		var ops []oplog.Op
+		if err := th.cfg.State.Read(func(v *state.View) error { a, ops = prunable(v, c.DB, q, oplog.At(th.cfg.Now())); return nil }); err != nil {
+			return nil, err
+		}
+		if a.Index = field.Token(th.cfg.Indexed()); q.DryRun || len(ops) == 0 {
+			return a, nil
+		}
+		at, _, err := th.cfg.Write(ctx, c, ops...)
+		if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) || errors.Is(err, oplog.ErrNoTrigger) {
+			continue
+		}
+		a.Index = field.Token(at)
+		return a, err
+	}
+	return nil, oplog.Errorf(oplog.Unavailable, "triggers change all the time; retry")
+}
+
+// prunable returns what expires the pending triggers that are over or too many.
+func prunable(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog.Time) (a *api.PrunedTriggers, ops []oplog.Op) {
+	rows := state.Pick(state.MaxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) }, func(oplog.TriggerRow) bool { return true })
+	a = &api.PrunedTriggers{DryRun: q.DryRun, Before: len(rows)}
+	over := func(t oplog.TriggerRow) bool { return t.Expires != 0 && t.Expires <= now }
+	slices.SortStableFunc(rows, func(a, b oplog.TriggerRow) int { // the newest first among those that are as urgent
+		if over(a) != over(b) {
+			return cmp.Compare(b.Expires, a.Expires)
+		}
+		return cmp.Compare(b.Urgency, a.Urgency)
+	})
+	for i := len(rows) - 1; i >= 0 && len(ops) < api.MaxList && (over(rows[i]) || i >= q.MaxPending); i-- {
+		if over(rows[i]) {
+			a.Overdue++
+		} else {
+			a.Excess++
+		}
+		ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerExpired, At: now})
+	}
+	a.After = a.Before - len(ops)
+	return a, ops
+}
+
+// Categories lists the categories: a word that keeps standing where the words of one do raises a trigger.
+func (th *Thinker) Categories(context.Context, api.Caller, *api.CategoriesRequest) (*api.CategoryList, error) {
+	list, all := &api.CategoryList{}, mind.Categories()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list.Categories = append(list.Categories, api.Category{Name: name, Members: len(all[name])})
+	}
+	list.Count = len(list.Categories)
+	return list, nil
+}
+
+// CategoryMembers are the words of one.
+func (th *Thinker) CategoryMembers(_ context.Context, _ api.Caller, q *api.CategoryMembersRequest) (*api.CategoryWords, error) {
+	words, ok := mind.Categories()[q.Name]
+	if !ok {
+		return nil, oplog.Errorf(oplog.NotFound, "no such category: GET /v1/categories lists them")
+	}
+	return &api.CategoryWords{Name: q.Name, Count: len(words), Members: api.Each(words, func(w string) api.CategoryWord { return api.CategoryWord{Word: w, Confidence: 1, Source: "seed"} })}, nil
+}
+
+// Personality is four traits, by name.
+func (th *Thinker) Personality(v *state.View, c api.Caller, q *api.PersonalityRequest) (*api.TraitList, error) {
+	p := v.Personality(c.DB)
+	if r := c.Reach(q.Namespace); !r.All() {
+		p = th.personalityOf(v, c.DB, r)
+	}
+	return &api.TraitList{Traits: []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy},
+		{Name: "warmth", Score: p.Warmth}}}, nil
+}
+
+// traitRows bounds the memories that traits are computed from.
+const traitRows = 1000
+
+// personalityOf computes the traits that the newest memories within reach show.
+func (th *Thinker) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplog.Personality {
+	snap := mind.Snapshot{Now: oplog.At(th.cfg.Now())}
+	names := map[string]bool{}
+	v.NewestWithin(db, r, traitRows, func(m *oplog.Memory) {
+		snap.Rows = append(snap.Rows, mind.Row{RID: m.RID, Domain: m.Domain, Created: m.Created, Valence: m.Valence})
+		for _, name := range m.Entities {
+			names[name] = true
+		}
+	})
+	slices.Reverse(snap.Rows)
+	if r.Name == "" { // they came namespace by namespace
+		slices.SortStableFunc(snap.Rows, func(a, b mind.Row) int { return cmp.Compare(a.Created, b.Created) })
+	}
+	v.Patterns(db, func(p oplog.Pattern) bool {
+		if v.Within(db, r, p.Sources) {
+			snap.Patterns = append(snap.Patterns, p)
+		}
+		return len(snap.Patterns) < state.MaxLook
+	})
+	snap.Stats.Entities, snap.Stats.OpenConflicts = uint64(len(names)), OpenConflicts(v, db, r)
+	snap.Resolved = state.Counted(func(f func(oplog.ConflictRow) bool) {
+		v.Conflicts(db, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, f)
+	}, func(x oplog.ConflictRow) bool { return v.ConflictWithin(db, r, &x) })
+	return *mind.Traits(&snap)
+}
+
+// Patterns lists those that rounds of cognition have found, the most certain first.
+func (th *Thinker) Patterns(v *state.View, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
+	rows := state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
+		return (q.Type == "" || q.Type == p.Type) && v.Within(c.DB, c.Reach(q.Namespace), p.Sources)
+	})
+	slices.SortStableFunc(rows, func(a, b oplog.Pattern) int {
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Confirmed, a.Confirmed), cmp.Compare(a.Key, b.Key))
+	})
+	return &api.PatternList{Patterns: api.Each(rows[:min(len(rows), api.Limit(q.Limit))], func(p oplog.Pattern) api.Pattern {
+		return api.Pattern{Type: p.Type, Description: p.Description, Confidence: p.Confidence, Sources: api.OrEmpty(p.Sources), Entities: api.OrEmpty(p.Entities),
+			First: p.First.Seconds(), Confirmed: p.Confirmed.Seconds(), Seen: p.Seen}
+	})}, nil
+}
+
+// Feedback keeps what a client says of a recalled memory; rounds of cognition learn from it.
+func (th *Thinker) Feedback(ctx context.Context, c api.Caller, q *api.FeedbackRequest) (*api.Heeded, error) {
+	if q.Query == "" || q.RID == "" || len(q.Query) > maxNote || len(q.RID) > oplog.MaxName {
+		return nil, oplog.Errorf(oplog.Invalid, "feedback needs a query of up to %d bytes and a rid", maxNote)
+	}
+	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, api.MaxList), At: oplog.At(time.Now())}
+	at, _, err := th.cfg.Write(ctx, c, &oplog.Feedback{Judgements: []oplog.Judgement{j}})
+	return &api.Heeded{Accepted: 1, Index: field.Token(at)}, err
+}
