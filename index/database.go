@@ -43,7 +43,7 @@ type database struct {
 	unconfirmed
 }
 
-// followed is what put's goroutine alone uses.
+// followed holds the fields that only put's goroutine uses.
 type followed struct {
 	strings   map[string]string // one copy of each speaker
 	epoch     uint32            // of the embedder that made the vectors

@@ -30,7 +30,7 @@ type piece struct {
 	sum [sha256.Size]byte // of what divides its vectors
 }
 
-// A pieceFile is what the head of a checkpoint says of a piece.
+// A pieceFile describes a piece in the head of a checkpoint.
 type pieceFile struct {
 	File string `json:"file"`
 	From uint32 `json:"from"` // it has all rows from this number on

@@ -90,7 +90,7 @@ func (n *Node) snapshotWhenDue() {
 	}
 }
 
-// dueLooks is how often in a SnapshotInterval the task looks.
+// dueLooks is the number of looks of the task in a SnapshotInterval.
 const dueLooks = 8
 
 // due reports whether what the log holds behind a snapshot is long or old.

@@ -72,7 +72,7 @@ type asking struct {
 	today  time.Time
 }
 
-// A meant is what words of a question mean: days from one to before another.
+// A meant is the time that words of a question name: days from one to before another.
 type meant struct {
 	from, to    time.Time
 	first, last int  // the words

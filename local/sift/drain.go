@@ -44,7 +44,7 @@ func changedMeanwhile(err error) bool {
 	return errors.Is(err, oplog.ErrRevision) || errors.As(err, &r) && r.Code == "revision_conflict"
 }
 
-// A backlog is what is left to summarise in a workspace.
+// A backlog lists the captures of a workspace that are not summarised yet.
 type backlog struct {
 	mu   sync.Mutex
 	next oplog.Seq                // the summary to look at next

@@ -34,7 +34,7 @@ type Block struct {
 	Content   json.RawMessage `json:"content"`
 }
 
-// A Line is what one line of a session tells.
+// A Line is the content of one line of a session.
 type Line struct {
 	At      time.Time
 	Tool    string // whose session it is: claude-code or codex; blank for a line of neither

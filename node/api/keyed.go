@@ -24,7 +24,7 @@ var (
 			Text: "Do several steps on keys as one: all of them, or none if any condition fails. " + QuotedData}})
 )
 
-// A Condition is what a keyed request expects of its key. If it does not hold, nothing of the request is done and the
+// A Condition states the expectation of a keyed request about its key. If it fails, nothing of the request is done and the
 // answer is 409 with the code precondition_failed and what is there.
 type Condition struct {
 	IfAbsent   bool    `json:"if_absent" doc:"Expect that no memory has the key."`
@@ -142,7 +142,7 @@ type BatchAnswer struct {
 	Redacted []string      `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 }
 
-// A BatchResult is what became of a step.
+// A BatchResult is the result of a step.
 type BatchResult struct {
 	Path     string  `json:"key" doc:"The key; after a rename, the new key."`
 	Found    bool    `json:"found" doc:"Whether a memory had the key before the batch."`

@@ -10,7 +10,7 @@ import (
 // MaxList bounds the rows of a list.
 const MaxList = 1000
 
-// Limit is how many rows a request gets that asks for n; 0 for the usual number.
+// Limit bounds the number of rows that a request asks for; 0 asks for the default.
 func Limit(n int) int {
 	if n <= 0 {
 		return 50

@@ -57,7 +57,7 @@ type TurnList struct {
 	Count int    `json:"count" doc:"Number of rows."`
 }
 
-// A Turn is what somebody said in a conversation.
+// A Turn is one message of a conversation.
 type Turn struct {
 	RID     string  `json:"rid" doc:"The turn's id."`
 	Role    string  `json:"role" doc:"Who spoke."`
@@ -161,7 +161,7 @@ type SkillList struct {
 	Total  int     `json:"total" doc:"Number of rows."`
 }
 
-// A Skill is how something is done.
+// A Skill describes how to do something.
 type Skill struct {
 	RID      string          `json:"rid" doc:"The id of its memory."`
 	ID       string          `json:"skill_id" doc:"The skill's id."`

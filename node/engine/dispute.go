@@ -13,8 +13,9 @@ import (
 // maxDisputed bounds how many open conflicts are told of a row.
 const maxDisputed = 8
 
-// disputed tells the open conflicts of each row whose sides stand as they were found, and puts the newer of two rows that contradict each other right before
-// the older, with its score. Turns of a session keep their places: what was said first is as much an answer.
+// disputed tells the open conflicts of each row whose sides stand as they were found, and puts the newer of two rows
+// that contradict each other right before the older, with its score. Turns of a session keep their places: what was said
+// first is as much an answer.
 func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
 	err := s.state.Read(func(v *state.View) error {

@@ -132,7 +132,7 @@ func (im *importer) absent(lines []draftLine) (list []draftLine, err error) {
 	})
 }
 
-// asNew says whether a memory is what a line with its id makes of it.
+// asNew says whether a line with the id of a memory would make that memory, unchanged.
 func asNew(m *oplog.Memory, d *api.Draft) bool {
 	return m.Status != oplog.Tombstoned && m.Text == d.Text && m.Namespace == cmp.Or(d.Namespace, "default") && (d.History == nil || m.Revision >= d.History.Revision)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A tool is what a model may call: what it is told of it, what the tool takes, and its function. The function gets the
+// A tool may be called by a model. It has a description, a schema of its arguments, and a function. The function gets the
 // arguments as they came.
 type tool struct {
 	api.Tool

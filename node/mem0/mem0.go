@@ -93,7 +93,7 @@ var routes = map[string]route{
 	"GET /api/health":                {api.Alive.Op, func(*exchange) (any, error) { return object{"status": "ok"}, nil }},
 }
 
-// A shape is how an answer looks to one kind of client.
+// A shape is the form of an answer that one kind of client expects.
 type shape int
 
 const (

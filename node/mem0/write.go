@@ -15,7 +15,7 @@ import (
 // succeeded is the status of what is done.
 const succeeded = "SUCCEEDED"
 
-// A message is what somebody said. Its content is a text, or a list of parts.
+// A message belongs to a conversation. Its content is a text, or a list of parts.
 type message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -178,7 +178,7 @@ func added(rid, text string) object {
 	return object{"id": rid, "memory": text, "event": "ADD", "data": object{"memory": text}}
 }
 
-// A change is what an update says. Metadata takes the place of all there was.
+// A change is the body of an update. Its metadata replaces all of the old.
 type change struct {
 	Text     *string         `json:"text"`
 	Data     *string         `json:"data"` // an older name of text

@@ -62,7 +62,7 @@ func versionID(rid string, revision uint32) string {
 	return fmt.Sprintf("%s%s_%d", versionPrefix, rid, revision)
 }
 
-// draft is a content as a memory of the table; was is what the memory is now, whose other fields stay.
+// draft makes a memory of the table from a content; the other fields of was, the current memory, stay.
 func (x *exchange) draft(content string, was *api.Memory) object {
 	k := kept{By: x.c.Who()}
 	o := object{"searchable": true, "text": content}

@@ -132,7 +132,7 @@ const (
 	maxLooked   = 1000 // rows that a page's filter looks at
 )
 
-// page reads limit and page; after is where the page begins.
+// page reads limit and page; the page begins behind after.
 func (x *exchange) page(full bool) (limit int, after string, err error) {
 	limit = pageSize
 	if s := x.params.Get("limit"); s != "" {
@@ -150,7 +150,7 @@ func (x *exchange) page(full bool) (limit int, after string, err error) {
 	return limit, string(b), nil
 }
 
-// pageOf is a page as clients read it; next is where the next one begins, blank for none.
+// pageOf is a page as clients read it; next is the cursor of the next one, blank for none.
 func pageOf(rows []object, next string) object {
 	o := object{"data": append([]object{}, rows...), "next_page": nil}
 	if next != "" {

@@ -28,7 +28,7 @@ const (
 	maxPairValue   = 512
 )
 
-// A store is what the metadata of its record holds.
+// A store is the metadata of its record.
 type store struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description"`

@@ -15,7 +15,7 @@ import (
 // deletedBy begins the reason of a memory that was deleted here, before who did it.
 const deletedBy = "deleted by "
 
-// A version is what a memory was made by one change.
+// A version is the content that one change gave a memory.
 type version struct {
 	number    uint32
 	operation string
@@ -123,7 +123,7 @@ func (x *exchange) getVersion() (any, error) {
 	return v.show(s.id, rid, full), nil
 }
 
-// redactVersion erases for good what a version said. The last one is what the memory says now.
+// redactVersion erases the content of a version for good. The last version has the current content.
 func (x *exchange) redactVersion() (any, error) {
 	s, rid, v, err := x.version()
 	if err != nil {

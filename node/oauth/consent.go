@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// An ask is what the page of consent sends: the parameters that the client gave it, and what the person decided.
+// An ask is the request of the consent page: the parameters of the client, and the decision of the person.
 type ask struct {
 	ClientID  string `json:"client_id"`
 	Redirect  string `json:"redirect_uri"`
@@ -28,7 +28,7 @@ type ask struct {
 	Spaces   []string `json:"namespaces"`
 }
 
-// A question is what the page shows.
+// A question is the content of the page.
 type question struct {
 	Client   string       `json:"client_name"`
 	Host     string       `json:"client_host,omitempty"` // of the client's document; absent for one that registered itself

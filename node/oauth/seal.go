@@ -23,7 +23,7 @@ const (
 // maxSealed bounds a sealed text that a client shows.
 const maxSealed = 8 << 10
 
-// A ticket is what a code, a refresh token and an access token hold.
+// A ticket is the content of a code, a refresh token or an access token.
 type ticket struct {
 	Consent   string      `json:"g"`           // the hash of the token that the consent made
 	Index     oplog.Index `json:"i"`           // where in the log the consent is

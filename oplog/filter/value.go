@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A Value is what a record has under a name. The zero Value is none.
+// A Value is the value of a field of a record. The zero Value is none.
 type Value struct {
 	kind   kind
 	text   string

@@ -10,7 +10,7 @@
 //
 // All numbers are big-endian. A segment is
 //
-//	header   "cairnlg1" | first record u64 | salt u64 | length of the file u64 | 1: sealed, 0: plain u8 | CRC-32C of these u32, then zeros up to 64
+//	header   "cairnlg1" | first record u64 | salt u64 | length of the file u64 | 1: sealed, 0: plain u8 | CRC-32C u32 | zeros up to 64
 //	frames   head | body | CRC-32C u32
 //	zeros    room that the disk has given already: a sync of what is written there has no size of a file to write
 //

@@ -55,7 +55,7 @@ func (s *Store) extent(g *segment) (records uint64, bytes int64) {
 	return uint64(len(g.offsets)), g.at
 }
 
-// appended is when a record was appended; the zero time when that is not known.
+// appended is the time at which a record was appended; the zero time when that is not known.
 func (s *Store) appended(index uint64) time.Time {
 	var l hraft.Log
 	if err := s.GetLog(index, &l); err != nil {

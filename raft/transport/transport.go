@@ -24,7 +24,7 @@ type Transport struct {
 	refusals      refusals
 }
 
-// refusals hold why each peer was refused last. Ids are what strangers say: when there are too many, all are forgotten.
+// refusals hold why each peer was refused last. Strangers may claim any id: when there are too many, all are forgotten.
 type refusals struct {
 	mu  sync.Mutex
 	why map[uint32]string

@@ -59,7 +59,7 @@ The event "headers" prints the HTTP headers with the tool's token.`,
 		}}
 }
 
-// A moment is what a tool says on stdin, by the names that the tools have for it.
+// A moment holds the fields that a tool writes to stdin, under the names that the tools use.
 type moment struct {
 	session, dir, tool, message string
 	input, response             any

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// A change is what becomes of one file.
+// A change replaces, makes or removes one file.
 type change struct {
 	path          string // links resolved
 	before, after []byte
@@ -23,7 +23,7 @@ type change struct {
 	mode          fs.FileMode
 }
 
-// A plan is what connecting or disconnecting a tool changes. Nothing is written before apply.
+// A plan lists the changes that connect or disconnect a tool. Nothing is written before apply.
 type plan struct {
 	changes []*change
 	entries []written // of the record afterwards

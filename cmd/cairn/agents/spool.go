@@ -23,7 +23,7 @@ const (
 	maxCapture = 256 << 10 // bytes; a longer one does not wait
 )
 
-// A capture is what a hook heard of a tool, without secrets.
+// A capture holds the output of a tool that a hook received, without secrets.
 type capture struct {
 	Session string `json:"session"`
 	Tool    string `json:"tool"`

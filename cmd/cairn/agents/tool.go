@@ -30,7 +30,7 @@ type event struct {
 	matcher string // which tools' use, where the tool has such a choice
 }
 
-// An action is what a hook does.
+// An action names the work of a hook.
 type action int
 
 const (
@@ -181,7 +181,7 @@ func (s site) server(kinds bool, process, web string, more ...field) json.RawMes
 	return object(append(append(f, field{"url", s.url}), more...)...)
 }
 
-// seconds is when a tool gives the hook of an event up, which ends long before. Codex allows no more than 3 at the end of
+// seconds is the timeout of a tool for the hook of an event, which ends long before. Codex allows no more than 3 at the end of
 // a session.
 func (e event) seconds() int {
 	if e.does == sendSpool {

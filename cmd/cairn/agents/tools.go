@@ -212,7 +212,7 @@ func vscode() tool {
 	return t
 }
 
-// version is the version of a file of hooks, which is left as it is where the file has one.
+// version is the version of a file of hooks; a version that the file has stays.
 func version(file string) written {
 	w := jsonEntry(file, 1, "version")
 	w.any = true

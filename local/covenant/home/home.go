@@ -1,4 +1,4 @@
-// Package home is what one node has for Covenant: its identity and the operator's, tokens, capabilities that it signs,
+// Package home holds the state of one node for Covenant: its identity and the operator's, tokens, capabilities that it signs,
 // the mailbox, the audit files, and the door to the memory behind them. It knows no request and no connection.
 package home
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// A value is where a JSON value stands in a text.
+// A value records the place of a JSON value in a text.
 type value struct {
 	start, end int
 	kind       byte     // '{', '[', or 0

@@ -1,4 +1,4 @@
-// Package state is what a topic of an agent holds between commands: its document and history, variables, the files it
+// Package state holds the state of a topic of an agent between commands: its document and history, variables, the files it
 // has seen, the last edit and its shell, and the paths that its agent may reach. It knows no command.
 package state
 
