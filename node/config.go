@@ -123,10 +123,10 @@ type Surfaces struct {
 
 // Tokens configures which tokens the node accepts from clients, and which one it makes.
 type Tokens struct {
-	NoMaster bool          // the cluster secret is no client token
-	Mint     bool          // write an admin token of database "default" to HOME/token if there is none
-	ByHome   bool          // decide both by the home: a new one has a token and no master
-	Uses     time.Duration // 5m: how often the cluster is told when tokens were used last
+	NoMaster   bool          // the cluster secret is no client token
+	EnsureHome bool          // write an admin token of database "default" to HOME/token if there is none
+	ByHome     bool          // decide both by the home: a new one has a token and no master
+	Uses       time.Duration // 5m: how often the cluster is told when tokens were used last
 }
 
 // Seams let tests inject faults.

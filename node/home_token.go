@@ -25,12 +25,12 @@ func (n *Node) openTokens() error {
 	path := filepath.Join(n.cfg.Home, "token")
 	if n.cfg.Tokens.ByHome {
 		old := !there(path) && (there(filepath.Join(n.cfg.Home, home.StateDir)) || there(filepath.Join(n.cfg.Home, "raft")))
-		n.cfg.Tokens.NoMaster, n.cfg.Tokens.Mint = !old, !old
+		n.cfg.Tokens.NoMaster, n.cfg.Tokens.EnsureHome = !old, !old
 		if old {
 			n.log.Warn("the cluster secret is an admin token, as in older versions: make tokens for clients, and set master_token = false in [server]")
 		}
 	}
-	if !n.cfg.Tokens.Mint {
+	if !n.cfg.Tokens.EnsureHome {
 		return nil
 	}
 	text, err := homeToken(n.cfg.Home)

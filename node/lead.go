@@ -82,7 +82,7 @@ func (n *Node) advertise(ctx context.Context) error {
 			return err
 		}
 	}
-	if n.cfg.Tokens.Mint {
+	if n.cfg.Tokens.EnsureHome {
 		if err := n.ensureHomeToken(ctx); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func TestSignInLink(t *testing.T) {
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
 		_, port, _ := net.SplitHostPort(cfg.Addresses.HTTP)
 		cfg.Addresses.HTTP, cfg.Addresses.AdvertiseHTTP = "0.0.0.0:"+port, "127.0.0.1:"+port
-		cfg.Tokens.Mint, cfg.Logger = true, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		cfg.Tokens.EnsureHome, cfg.Logger = true, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	raw, err := os.ReadFile(filepath.Join(c.cfgs[0].Home, "token"))
 	if err != nil {

@@ -105,10 +105,10 @@ const (
 	restShare = 3 // times as long as the work
 )
 
-// pace makes the function that the making of a segment calls again and again: it works for a moment and then rests
+// yielding makes the function that the making of a segment calls again and again: it works for a moment and then rests
 // for several, unless more rows wait than it can keep up with so, here or in all indexes together, or a caller waits
 // for the disk.
-func (x *Index) pace() func() {
+func (x *Index) yielding() func() {
 	began := time.Now()
 	return func() {
 		worked := time.Since(began)
@@ -175,7 +175,7 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 		live[i] = x.rows.live(b.rows[i].row)
 	}
 	x.mu.Unlock()
-	p := &part{block: b, rest: x.pace()}
+	p := &part{block: b, rest: x.yielding()}
 	for i := range b.rows {
 		if live[i] {
 			p.rows = append(p.rows, &b.rows[i])

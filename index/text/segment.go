@@ -69,7 +69,7 @@ func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap,
 type segmentWriter struct {
 	b    []byte
 	docs uint64
-	rest func() // called again and again, see Index.pace
+	rest func() // called again and again, see Index.yielding
 
 	dictionary bytes.Buffer
 	rows       roaring.Bitmap // of a term

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 			log.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		n, err := node.Open(ctx, node.Config{Home: dir, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"}, Tokens: node.Tokens{Mint: true},
+		n, err := node.Open(ctx, node.Config{Home: dir, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"}, Tokens: node.Tokens{EnsureHome: true},
 			Raft: node.Raft{Heartbeat: 100 * time.Millisecond, Election: rafttest.Election(500 * time.Millisecond)}, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			log.Fatal(err)

@@ -50,7 +50,7 @@ func TestConfigFile(t *testing.T) {
 					c.Raft.SnapshotInterval == 500*time.Millisecond && c.Raft.TrailingLogs == 7
 			}},
 		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool {
-			return c.Tokens.NoMaster && c.Tokens.Mint && !c.Tokens.ByHome && *c.Surfaces.ForwardWrites
+			return c.Tokens.NoMaster && c.Tokens.EnsureHome && !c.Tokens.ByHome && *c.Surfaces.ForwardWrites
 		}},
 		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil, func(c node.Config) bool { return len(c.Surfaces.CORSOrigins) == 1 && c.Limits.MaxRPS == 7 }},
 		{"the home decides on the master token", "", nil, func(c node.Config) bool { return c.Tokens.ByHome && c.Surfaces.ForwardWrites == nil }},

@@ -70,7 +70,7 @@ func (f *File) Node() (node.Config, error) {
 		Indexes:    node.Indexes{Idle: time.Duration(f.Index.IdleSeconds) * time.Second, MaxOpen: f.Index.MaxOpen},
 		Surfaces: node.Surfaces{ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond,
 			CORSOrigins: f.Server.CORSOrigins},
-		Tokens: node.Tokens{ByHome: f.Server.MasterToken == nil, NoMaster: f.Server.MasterToken != nil && !*f.Server.MasterToken, Mint: f.Server.MasterToken != nil && !*f.Server.MasterToken, Uses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute},
+		Tokens: node.Tokens{ByHome: f.Server.MasterToken == nil, NoMaster: f.Server.MasterToken != nil && !*f.Server.MasterToken, EnsureHome: f.Server.MasterToken != nil && !*f.Server.MasterToken, Uses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute},
 		OAuth:  oauth.Settings{Issuer: f.Server.OAuthIssuer},
 		Backup: operate.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    node.TLS{Clients: f.TLS.node(), Peers: f.TLS.Cluster.node(), PlainPeers: f.Cluster.InsecurePeers},

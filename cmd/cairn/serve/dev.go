@@ -74,7 +74,7 @@ configuration does. Other users of this host and web pages are rejected: deploy/
 			if err != nil {
 				return err
 			}
-			cfg := node.Config{Home: home, Tokens: node.Tokens{Mint: true},
+			cfg := node.Config{Home: home, Tokens: node.Tokens{EnsureHome: true},
 				Version: cli.BuildVersion(), Logger: log, Storage: node.Storage{Encryption: k.Source()}, OAuth: oauth.Settings{Issuer: issuer}}
 			if named != "" {
 				if cfg.Embedder, err = model.Open(home, named); err != nil {

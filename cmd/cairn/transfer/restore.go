@@ -106,7 +106,7 @@ func restoreDatabase(ctx context.Context, s *cli.Streams, r *restoreRun) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg := node.Config{Home: filepath.Join(dir, "home"), Addresses: node.Addresses{Wire: config.Loopback(0), HTTP: config.Loopback(0)}, Tokens: node.Tokens{Mint: true},
+	cfg := node.Config{Home: filepath.Join(dir, "home"), Addresses: node.Addresses{Wire: config.Loopback(0), HTTP: config.Loopback(0)}, Tokens: node.Tokens{EnsureHome: true},
 		Version: cli.BuildVersion(), Storage: node.Storage{Encryption: r.Key.Source()}}
 	r.to.Database = r.database
 	if _, err := home.Restore(ctx, cfg.Files(), r.from, r.to); err != nil {
