@@ -21,7 +21,8 @@
 // # Duplicates
 //
 // Two memories say the same when the words that carry meaning are the same but for a few that one of them adds, with
-// the same numbers, the same names in the same order, and the same denials (duplicates.go). Nothing else is merged.
+// the same numbers, the same names in the same order, and the same denials (duplicates.go). Nothing else is merged, and
+// nothing with a memory of another class of trust.
 //
 // # The rest
 //
@@ -38,6 +39,7 @@ import (
 type Row struct {
 	Seq                                        oplog.Seq
 	RID, Text, Type, Namespace, Domain, Source string
+	Trust                                      string // class
 	Created, Accessed                          oplog.Time
 	Importance, HalfLife, Valence              float64
 	Revision                                   uint32

@@ -176,8 +176,11 @@ func withinWindow(a, b *Row, window oplog.Time) bool {
 	return a.Namespace == b.Namespace && d <= window && -d <= window
 }
 
-// mayMerge reports whether two rows may be merged as far as domain and entities go.
+// mayMerge reports whether two rows may be merged as far as class of trust, domain and entities go.
 func mayMerge(a, b *Row) bool {
+	if oplog.TrustOf(a.Trust) != oplog.TrustOf(b.Trust) { // the product would have the lower class: whoever repeats a memory could demote it
+		return false
+	}
 	if a.Domain != b.Domain && a.Domain != "" && b.Domain != "" && a.Domain != "general" && b.Domain != "general" {
 		return false
 	}
