@@ -165,6 +165,26 @@ func TestAMergeInheritsTheLowestClass(t *testing.T) {
 	}
 }
 
+// TestALowerClassComesNotFirst: a newer memory that contradicts an older one of a higher class of trust neither
+// supersedes it nor is put before it; one of the same class is.
+func TestALowerClassComesNotFirst(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	owner := c.web(0)
+	crawler := owner.with(owner.newToken(obj{"label": "crawler", "trust": "web"}))
+	for i, newer := range []*web{crawler, owner} {
+		name := []string{"Ada", "Bob"}[i]
+		old := owner.ok("POST", "/v1/remember", obj{"text": name + " lives in Lisbon."})["rid"]
+		new := newer.ok("POST", "/v1/remember", obj{"text": name + " lives in Oslo."})
+		owner.ok("POST", "/v1/think", obj{"min_active_memories": 1})
+		rows := owner.ok("POST", "/v1/recall", obj{"query": "where does " + name + " live", "include_superseded": true})["results"].([]any)
+		first, want := rows[0].(obj), []any{old, new["rid"]}[i]
+		if first["rid"] != want || newer == crawler && (new["superseded"] != nil || !strings.Contains(fmt.Sprint(first["why_retrieved"]), "contradicts")) {
+			t.Errorf("%s: %v", name, rows)
+		}
+	}
+}
+
 // TestPoisonedContext compares the blocks that a node writes for a prompt with testdata/poisoned.txt, after memories of
 // testdata/poisoned.jsonl were stored: texts that give orders, forge sources, writers or the end of the block, and floods
 // of one text, by a crawler whose texts are in part held. A question is a line that begins with "? ".

@@ -15,7 +15,7 @@ const maxDisputed = 8
 
 // disputed tells the open conflicts of each row whose sides stand as they were found, and puts the newer of two rows
 // that contradict each other right before the older, with its score. Turns of a session keep their places: what was said
-// first is as much an answer.
+// first is as much an answer. So does a memory of a lower class of trust than the older one.
 func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
 	err := s.state.Read(func(v *state.View) error {
@@ -56,7 +56,11 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 	for i, h := range hits {
 		var newer []int
 		for _, a := range h.Against {
-			if j, found := at[a.RID]; found && j > i && h.Memory.Session == "" && hits[j].Memory.Session == "" && hits[j].Memory.Created > h.Memory.Created {
+			j, found := at[a.RID]
+			if !found || j < i {
+				continue
+			}
+			if m := hits[j].Memory; h.Memory.Session == "" && m.Session == "" && m.Created > h.Memory.Created && oplog.TrustBelow(m.Trust, h.Memory.Trust) == 0 {
 				newer = append(newer, j)
 			}
 		}
