@@ -177,6 +177,33 @@ func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 	return c, err
 }
 
+// Databases are the callers of the databases that a request means: the one it names, or all that the caller may know.
+func (a *Control) Databases(c api.Caller, name string) (in []api.Caller, err error) {
+	if name != "" {
+		c, err := a.Select(c, name)
+		return []api.Caller{c}, err
+	}
+	err = a.state.Read(func(v *state.View) error {
+		in = api.Each(Visible(c, v), func(d oplog.Database) api.Caller {
+			c.DB, c.Database = d.ID, d.Name
+			return c
+		})
+		return nil
+	})
+	return in, err
+}
+
+// Visible are the databases whose names the caller may know, by number: its own, or all.
+func Visible(c api.Caller, v *state.View) []oplog.Database {
+	if c.May(api.Admin) {
+		return v.Databases()
+	}
+	if d, ok := v.Database(c.DB); ok {
+		return []oplog.Database{d}
+	}
+	return nil
+}
+
 // use puts a caller into a database.
 func use(c *api.Caller, v *state.View, database string) error {
 	d, ok := v.DatabaseNamed(database)

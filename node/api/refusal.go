@@ -18,6 +18,22 @@ type Refusal struct {
 func (e *Refusal) Error() string { return e.Err.Error() }
 func (e *Refusal) Unwrap() error { return e.Err }
 
+// NoScope refuses a caller whose token lacks a scope.
+func NoScope(s Scope) error {
+	return &Refusal{Code: "insufficient_scope", Err: oplog.Errorf(oplog.Denied, "token has no %s scope", s)}
+}
+
+// OutOfBound refuses what a token that is bound to namespaces may not do, and says what it may.
+func OutOfBound(c Caller, format string, args ...any) error {
+	return &Refusal{Code: "namespace_denied", Err: oplog.Errorf(oplog.Denied, format+"; this token is bound to "+c.Spaces.String(), args...),
+		More: map[string]any{"namespaces": c.Spaces}}
+}
+
+// TooTrusted refuses a class of trust that the caller cannot give.
+func TooTrusted(format string, args ...any) error {
+	return &Refusal{Code: "trust_denied", Err: oplog.Errorf(oplog.Denied, format, args...)}
+}
+
 var (
 	// ErrNoLeader: no leader is known at the moment; retry.
 	ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}

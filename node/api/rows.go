@@ -46,6 +46,17 @@ func OrNil(s string) *string {
 	return &s
 }
 
+// OrOld is a value that a request may leave as it was.
+func OrOld[T any](given *T, old T) T {
+	if given == nil {
+		return old
+	}
+	return *given
+}
+
+// MaxAge bounds an age in seconds: a century.
+const MaxAge = 100 * 365 * 86400
+
 // Hours turns a number of hours into a duration; one out of a duration's range becomes its bound.
 func Hours(h float64) time.Duration {
 	ns := h * float64(time.Hour)

@@ -117,7 +117,7 @@ func (s *Service) erase(ctx context.Context) {
 			return
 		}
 		begun := time.Now()
-		if _, err := s.control(ctx, access.Node(), &oplog.Erase{At: oplog.At(s.now())}); err != nil {
+		if _, err := s.write(ctx, access.Node(), &oplog.Erase{At: oplog.At(s.now())}); err != nil {
 			if ctx.Err() == nil {
 				s.log.Warn("background work", "task", "erase", "err", err)
 			}

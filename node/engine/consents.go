@@ -27,7 +27,7 @@ func (s *Service) giveConsent(ctx context.Context, c api.Caller, q *api.ConsentR
 			return nil, oplog.Errorf(oplog.Invalid, "scope %q: want read or write", sc)
 		}
 		if !c.May(api.Scope(sc)) {
-			return nil, noScope(api.Scope(sc))
+			return nil, api.NoScope(api.Scope(sc))
 		}
 	}
 	spaces, err := boundTo(q.Spaces, q.Scopes)
@@ -36,7 +36,7 @@ func (s *Service) giveConsent(ctx context.Context, c api.Caller, q *api.ConsentR
 	}
 	for _, p := range spaces {
 		if !c.Spaces.Has(p) {
-			return nil, spacesDenied(c, "namespaces: %s is not among them", p)
+			return nil, api.OutOfBound(c, "namespaces: %s is not among them", p)
 		}
 	}
 	if !spaces.Bind() {

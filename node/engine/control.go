@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -31,35 +32,9 @@ func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDat
 }
 
 func (s *Service) listDatabases(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.DatabaseList, error) {
-	return &api.DatabaseList{Databases: api.Each(visible(c, v), func(d oplog.Database) api.Database {
+	return &api.DatabaseList{Databases: api.Each(access.Visible(c, v), func(d oplog.Database) api.Database {
 		return api.Database{ID: d.ID, Name: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
 	})}, nil
-}
-
-// visible are the databases whose names the caller may know, by number: its own, or all.
-func visible(c api.Caller, v *state.View) []oplog.Database {
-	if c.May(api.Admin) {
-		return v.Databases()
-	}
-	if d, ok := v.Database(c.DB); ok {
-		return []oplog.Database{d}
-	}
-	return nil
-}
-
-// tenants are the callers of the databases that a request means: the one it names, or all.
-func (s *Service) tenants(c api.Caller, name string) ([]api.Caller, error) {
-	if name != "" {
-		c, err := s.access.Select(c, name)
-		return []api.Caller{c}, err
-	}
-	return read(s, func(v *state.View) []api.Caller {
-		return api.Each(visible(c, v), func(d oplog.Database) api.Caller {
-			in := c
-			in.DB, in.Database = d.ID, d.Name
-			return in
-		})
-	})
 }
 
 func (s *Service) quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*api.QuotaAnswer, error) {
@@ -98,19 +73,11 @@ func (s *Service) setQuota(ctx context.Context, c api.Caller, q *api.SetQuotaReq
 			return nil, err
 		}
 	}
-	to := oplog.Limit{PerSecond: orOld(q.PerSecond, l.PerSecond), Burst: orOld(q.Burst, l.Burst), Batch: orOld(q.Batch, l.Batch)}
+	to := oplog.Limit{PerSecond: api.OrOld(q.PerSecond, l.PerSecond), Burst: api.OrOld(q.Burst, l.Burst), Batch: api.OrOld(q.Batch, l.Batch)}
 	if to != l {
 		w, err = s.control(ctx, c, &oplog.SetLimit{DB: d.ID, Limit: to})
 	}
 	return &api.QuotaSet{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(to), Index: field.Token(w.Index)}, err
-}
-
-// orOld is a value that a request may leave as it was.
-func orOld[T any](given *T, old T) T {
-	if given == nil {
-		return old
-	}
-	return *given
 }
 
 // settings are the policies of the caller's database.
@@ -138,10 +105,10 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 		if !(*age.given >= 0) { // or no number
 			return nil, oplog.Errorf(oplog.Invalid, "a time to live must not be negative")
 		}
-		*age.to = oplog.Time(min(*age.given, maxAge) * 1e6)
+		*age.to = oplog.Time(min(*age.given, api.MaxAge) * 1e6)
 	}
-	set.PromoteAfter = orOld(q.PromoteAfter, set.PromoteAfter)
-	set.Consolidate, set.QuietMind = orOld(q.Consolidate, set.Consolidate), orOld(q.QuietMind, set.QuietMind)
+	set.PromoteAfter = api.OrOld(q.PromoteAfter, set.PromoteAfter)
+	set.Consolidate, set.QuietMind = api.OrOld(q.Consolidate, set.Consolidate), api.OrOld(q.QuietMind, set.QuietMind)
 	for _, r := range []oplog.Redact{oplog.RedactCaptures, oplog.RedactAll, oplog.RedactNone} {
 		if q.Redact != nil && *q.Redact == r.String() {
 			set.Redact = r
@@ -151,14 +118,14 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 		given *[]string
 		to    *[]string
 	}{{q.Single, &set.Single}, {q.Several, &set.Several}} {
-		if *list.to = orOld(list.given, *list.to); len(*list.to) > maxRelations {
+		if *list.to = api.OrOld(list.given, *list.to); len(*list.to) > maxRelations {
 			return nil, oplog.Errorf(oplog.TooLarge, "%d relations: at most %d", len(*list.to), maxRelations)
 		}
 	}
 	if err := names(append(slices.Clone(set.Single), set.Several...)...); err != nil {
 		return nil, err
 	}
-	set.Lift = orOld(q.Lift, set.Lift)
+	set.Lift = api.OrOld(q.Lift, set.Lift)
 	if err := liftable(set.Lift); err != nil {
 		return nil, err
 	}
@@ -169,38 +136,3 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 
 // maxRelations bounds the relations that a database's policies name.
 const maxRelations = 100
-
-// maxAge bounds an age in seconds: a century.
-const maxAge = 100 * 365 * 86400
-
-// purge erases memories with their texts, vectors and revisions. It proposes as many entries as are needed; when one
-// fails, the ones before it remain.
-func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) (*api.Purged, error) {
-	if q.Before.IsZero() {
-		return nil, oplog.Errorf(oplog.Invalid, "missing 'before'")
-	}
-	op := oplog.Purge{Before: oplog.At(q.Before.Time), Tier: q.Tier, Owner: q.Owner, Namespace: q.Namespace, At: oplog.At(time.Now())}
-	a := &api.Purged{}
-	for {
-		next := op
-		w, err := s.write(ctx, c, &next)
-		if err != nil {
-			return nil, err
-		}
-		a.Count, a.Index = a.Count+w.First.Num, field.Token(w.Index)
-		if op.From = w.First.ID; op.From == "" {
-			a.Held = stillHolds(w.Index)
-			return a, nil
-		}
-	}
-}
-
-// stillHolds lists the places that still hold purged text when the purge answers, and until when.
-func stillHolds(at oplog.Index) []string {
-	return []string{
-		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot, within seconds", at),
-		"files of state and index of each member, until it has rewritten them after that; its status says hold_purge until then",
-		"files of members that are down, until they are up and have done the same, and files moved aside (*.corrupt-*), until you remove them",
-		"backups and copies that were taken before: remove them yourself",
-	}
-}

@@ -29,8 +29,8 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err != nil {
 		return nil, err
 	}
-	err = cmp.Or(fits("text", len(orOld(q.Text, "")), MaxText), fits("metadata", len(q.Merge), MaxMetadata), fits("reason", len(q.Reason), MaxMetadata),
-		finite("importance", orOld(q.Importance, 0)), finite("valence", orOld(q.Valence, 0)), finite("certainty", orOld(q.Certainty, 0)), CheckVector(q.Embedding, int(now.Database.Dim)))
+	err = cmp.Or(fits("text", len(api.OrOld(q.Text, "")), MaxText), fits("metadata", len(q.Merge), MaxMetadata), fits("reason", len(q.Reason), MaxMetadata),
+		finite("importance", api.OrOld(q.Importance, 0)), finite("valence", api.OrOld(q.Valence, 0)), finite("certainty", api.OrOld(q.Certainty, 0)), CheckVector(q.Embedding, int(now.Database.Dim)))
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s *Service) describe(ctx context.Context, c api.Caller, op *oplog.Correct)
 		}
 		return oplog.Memory{}
 	})
-	if err != nil || m.Unsearchable && !orOld(op.Searchable, false) {
+	if err != nil || m.Unsearchable && !api.OrOld(op.Searchable, false) {
 		return err
 	}
 	if m.RID != "" && m.Text != *op.Text {

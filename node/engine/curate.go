@@ -63,7 +63,7 @@ func (s *Service) split(ctx context.Context, c api.Caller, q *api.SplitRequest) 
 		return nil, err
 	}
 	m := sources[0]
-	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(time.Now()), Sources: []oplog.Grounds{{RID: m.RID, Revision: orOld(q.Expected, m.Revision)}}}
+	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(time.Now()), Sources: []oplog.Grounds{{RID: m.RID, Revision: api.OrOld(q.Expected, m.Revision)}}}
 	for _, text := range q.Texts {
 		if strings.TrimSpace(text) == "" {
 			return nil, oplog.Errorf(oplog.Invalid, "texts: want words in each, got a blank text")

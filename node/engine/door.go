@@ -78,13 +78,13 @@ func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request an
 // May implements api.Door.
 func (s *Service) May(c api.Caller, op *api.Op) error {
 	if op.Scope != "" && !c.May(op.Scope) {
-		return noScope(op.Scope)
+		return api.NoScope(op.Scope)
 	}
 	if op.Reads && !c.May(api.Read) {
-		return noScope(api.Read)
+		return api.NoScope(api.Read)
 	}
 	if c.Spaces.Bind() && op.Bound == api.Refused {
-		return spacesDenied(c, "%s is about more than namespaces: use a token without a bound", op.Name)
+		return api.OutOfBound(c, "%s is about more than namespaces: use a token without a bound", op.Name)
 	}
 	return mayWait(c, op)
 }
@@ -246,9 +246,4 @@ func rowed(list []function) map[*api.Op]operation {
 		}
 	}
 	return all
-}
-
-// noScope refuses a caller whose token lacks the scope.
-func noScope(s api.Scope) error {
-	return &api.Refusal{Code: "insufficient_scope", Err: oplog.Errorf(oplog.Denied, "token has no %s scope", s)}
 }

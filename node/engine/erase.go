@@ -93,6 +93,38 @@ func (s *Service) eraseNow(ctx context.Context, c api.Caller, d *doomed, a *api.
 	return nil
 }
 
+// purge erases memories with their texts, vectors and revisions. It proposes as many entries as are needed; when one
+// fails, the ones before it remain.
+func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) (*api.Purged, error) {
+	if q.Before.IsZero() {
+		return nil, oplog.Errorf(oplog.Invalid, "missing 'before'")
+	}
+	op := oplog.Purge{Before: oplog.At(q.Before.Time), Tier: q.Tier, Owner: q.Owner, Namespace: q.Namespace, At: oplog.At(time.Now())}
+	a := &api.Purged{}
+	for {
+		next := op
+		w, err := s.write(ctx, c, &next)
+		if err != nil {
+			return nil, err
+		}
+		a.Count, a.Index = a.Count+w.First.Num, field.Token(w.Index)
+		if op.From = w.First.ID; op.From == "" {
+			a.Held = stillHolds(w.Index)
+			return a, nil
+		}
+	}
+}
+
+// stillHolds lists the places that still hold purged text when the purge answers, and until when.
+func stillHolds(at oplog.Index) []string {
+	return []string{
+		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot, within seconds", at),
+		"files of state and index of each member, until it has rewritten them after that; its status says hold_purge until then",
+		"files of members that are down, until they are up and have done the same, and files moved aside (*.corrupt-*), until you remove them",
+		"backups and copies that were taken before: remove them yourself",
+	}
+}
+
 // admitTexts refuses texts that were erased for good before they are in the log, which would have them again. Apply
 // refuses those of a node that had not heard of it yet.
 func (s *Service) admitTexts(db oplog.DB, ops []oplog.Op) error {

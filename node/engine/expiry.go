@@ -51,7 +51,7 @@ func (s *Service) expiry(ttlName, atName string, ttl *float64, at oplog.Time) (*
 
 // fromNow is the time in so many seconds, a century at most.
 func (s *Service) fromNow(seconds float64) oplog.Time {
-	return oplog.At(s.now()) + oplog.Time(min(seconds, maxAge)*1e6)
+	return oplog.At(s.now()) + oplog.Time(min(seconds, api.MaxAge)*1e6)
 }
 
 // sweepStep is the number of memories that the first entries of a sweep name: writes wait for one entry, and not for

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/index/breaker"
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/node/memory"
 	"github.com/cairndb/cairn/oplog"
@@ -217,7 +218,7 @@ func ofDatabases(name, kind, help string, value func(*Service, *state.View, oplo
 	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"}, read: func(m scrape, put func(float64, ...string)) {
 		_ = m.s.state.Read(func(v *state.View) error { // a closing state has nothing to count
 			if m.caller != nil {
-				for _, d := range visible(*m.caller, v) {
+				for _, d := range access.Visible(*m.caller, v) {
 					if n, has := value(m.s, v, d); has {
 						put(n, d.Name)
 					}

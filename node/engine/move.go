@@ -82,7 +82,7 @@ func (s *Service) moves(c api.Caller, q *api.MoveRequest, to string, w *write) (
 			w.ops = []oplog.Op{&oplog.Keyed{Namespace: orDefault(q.Namespace), Path: folderOf(q.Prefix)}}
 		}
 		for _, m := range list {
-			w.ops = append(w.ops, &oplog.Expect{RID: m.RID, Revision: orOld(q.Expected, m.Revision)})
+			w.ops = append(w.ops, &oplog.Expect{RID: m.RID, Revision: api.OrOld(q.Expected, m.Revision)})
 			if m.Namespace == to {
 				continue
 			}

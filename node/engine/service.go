@@ -116,7 +116,7 @@ func (s *Service) SetIndex(x *index.Index) {
 	})
 	b := s.cfg.Background
 	s.thinker = thinking.New(thinking.Config{Logger: s.log, State: s.state, Index: x, Rows: b.ThinkRows, Consolidate: b.Consolidate,
-		Now: s.now, Recalling: func() bool { return s.load.asking.Load() > 0 }, Leads: s.commit.Leads, Indexed: s.commit.Indexed, Databases: s.tenants, AskLeader: s.askLeader, ReadText: readText, Compose: s.composed,
+		Now: s.now, Recalling: func() bool { return s.load.asking.Load() > 0 }, Leads: s.commit.Leads, Indexed: s.commit.Indexed, Databases: s.access.Databases, AskLeader: s.askLeader, ReadText: readText, Compose: s.composed,
 		Write: func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
 			w, err := s.write(ctx, c, ops...)
 			return w.Index, w.First, err
@@ -262,7 +262,7 @@ func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, 
 
 // Note implements access.Log.
 func (s *Service) Note(ctx context.Context, op oplog.Op) error {
-	_, err := s.control(ctx, access.Node(), op)
+	_, err := s.write(ctx, access.Node(), op)
 	return err
 }
 

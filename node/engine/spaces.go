@@ -11,12 +11,6 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// spacesDenied refuses what a bound token may not do, and says what it may.
-func spacesDenied(c api.Caller, format string, args ...any) error {
-	return &api.Refusal{Code: "namespace_denied", Err: oplog.Errorf(oplog.Denied, format+"; this token is bound to "+c.Spaces.String(), args...),
-		More: map[string]any{"namespaces": c.Spaces}}
-}
-
 // confine holds the request of a bound token to the token's namespaces: each that it names is one of them, and so is
 // that of each memory, session, conflict and trigger whose id it has. What is elsewhere is not found. Where an
 // operation is about a single namespace and the request names none, it is the token's first.
@@ -116,7 +110,7 @@ func (b *binding) named(space string) error {
 	if space == "" || b.c.Spaces.Has(space) {
 		return nil
 	}
-	return spacesDenied(b.c, "namespace %q is outside: name one below, or none", space)
+	return api.OutOfBound(b.c, "namespace %q is outside: name one below, or none", space)
 }
 
 // missed is the error about an id that names nothing in the caller's namespaces; nil when there is no such id. A

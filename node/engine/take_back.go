@@ -143,5 +143,5 @@ func mayMoveTo(c api.Caller, namespace string) error {
 	if c.Reach("").Has(namespace) {
 		return nil
 	}
-	return spacesDenied(c, "the memory was in namespace %q before, which is outside", namespace)
+	return api.OutOfBound(c, "the memory was in namespace %q before, which is outside", namespace)
 }

@@ -125,7 +125,7 @@ func (s *Service) changeTask(ctx context.Context, c api.Caller, q *api.ChangeTas
 	if q.Status == nil && q.Priority == nil && q.Title == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "nothing to change: give a status, a priority or a title")
 	}
-	if err := cmp.Or(needs("status", orOld(q.Status, "-"), maxLabel), needs("title", orOld(q.Title, "-"), MaxReason)); err != nil {
+	if err := cmp.Or(needs("status", api.OrOld(q.Status, "-"), maxLabel), needs("title", api.OrOld(q.Title, "-"), MaxReason)); err != nil {
 		return nil, err
 	}
 	for range maxKeyTries {
@@ -134,7 +134,7 @@ func (s *Service) changeTask(ctx context.Context, c api.Caller, q *api.ChangeTas
 			return nil, err
 		}
 		t := stateOf(m)
-		t.Status, t.Priority = orOld(q.Status, t.Status), orOld(q.Priority, t.Priority)
+		t.Status, t.Priority = api.OrOld(q.Status, t.Status), api.OrOld(q.Priority, t.Priority)
 		attributes, err := json.Marshal(t)
 		if err != nil {
 			return nil, err

@@ -34,7 +34,7 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 			return nil, oplog.Errorf(oplog.Invalid, "scope %q: want read, write, owner or admin", sc)
 		}
 		if !c.May(api.Scope(sc)) { // what a token has not, it cannot give
-			return nil, noScope(api.Scope(sc))
+			return nil, api.NoScope(api.Scope(sc))
 		}
 	}
 	spaces, err := boundTo(q.Spaces, wanted)

@@ -20,17 +20,12 @@ func stamp(c api.Caller, d *api.Draft) error {
 	case d.Trust == "":
 		d.Trust = by.Trust
 	case oplog.TrustBelow(by.Trust, d.Trust) > 0:
-		return trustDenied("trust: this caller writes as %s at most, got %s", by.Trust, d.Trust)
+		return api.TooTrusted("trust: this caller writes as %s at most, got %s", by.Trust, d.Trust)
 	}
 	if d.Dialect == "" { // an import by an operator brings it
 		d.Writer, d.Dialect = by.Writer, by.Dialect
 	}
 	return nil
-}
-
-// trustDenied refuses a class that the caller cannot give.
-func trustDenied(format string, args ...any) error {
-	return &api.Refusal{Code: "trust_denied", Err: oplog.Errorf(oplog.Denied, format, args...)}
 }
 
 // mayWait refuses an operation that writes what cannot wait in quarantine, to a caller whose texts all do.
@@ -79,7 +74,7 @@ func policyOf(c api.Caller, q *api.CreateTokenRequest, scopes []string) (p oplog
 		usual = oplog.TrustOperator
 	}
 	if oplog.TrustBelow(c.Policy.Trust, cmp.Or(q.Trust, oplog.TrustWeb)) > 0 {
-		return p, trustDenied("trust: a token gives no more than it has, which is %s, got %s", oplog.TrustOf(c.Policy.Trust), q.Trust)
+		return p, api.TooTrusted("trust: a token gives no more than it has, which is %s, got %s", oplog.TrustOf(c.Policy.Trust), q.Trust)
 	}
 	p.Trust = cmp.Or(q.Trust, oplog.LowestTrust(usual, c.Policy.Trust))
 	p.Quarantine = cmp.Or(q.Quarantine, c.Policy.Quarantine)

@@ -84,7 +84,7 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 // by now.
 func (s *Service) redescribe(db oplog.DB, q *api.UndoRequest, done *api.Undone) error {
 	made := uint32(done.Revision)
-	done.Restored = orOld(q.Revision, made-2) // made-1 was undone
+	done.Restored = api.OrOld(q.Revision, made-2) // made-1 was undone
 	return s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(db, q.RID)
 		if !ok {
