@@ -37,10 +37,10 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 		answer, err = nil, access.ErrStarting
 	}
 	if err != nil {
-		s.recent.refused.Add(1)
+		s.cluster.Recent.Refused.Add(1)
 	}
 	if took := time.Since(start); !op.Stream { // the clients of streams decide how long they last
-		s.recent.requests.Took(took)
+		s.cluster.Recent.Requests.Took(took)
 		if err == nil && s.cfg.Slow >= 0 && took >= s.cfg.Slow { // the log has the operation, the database and the surface, never the text
 			s.measured.slow.Add(1)
 			s.log.Warn("slow operation", "surface", c.Surface, "operation", op.Name, "database", c.Database, "took", took.Round(time.Millisecond), "index", s.commit.Applied())

@@ -117,8 +117,8 @@ var operations = rowed([]function{
 	onPart(api.Up, (*Service).Cluster, (*operate.Cluster).Up),
 	onPart(api.Topology, (*Service).Cluster, (*operate.Cluster).Topology),
 	onPart(api.Raft, (*Service).Cluster, (*operate.Cluster).Raft),
-	on(api.Past, (*Service).clusterPast),
-	on(api.Keys, (*Service).clusterKeys),
+	onPart(api.Past, (*Service).Cluster, (*operate.Cluster).Past),
+	onPart(api.Keys, (*Service).Cluster, (*operate.Cluster).Keys),
 	onPart(api.ChangeMembers, (*Service).Cluster, (*operate.Cluster).ChangeMembers),
 	onView(api.ControlSnapshot, (*Service).controlSnapshot),
 

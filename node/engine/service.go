@@ -19,7 +19,6 @@ import (
 	"github.com/cairndb/cairn/node/engine/embedding"
 	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/node/engine/thinking"
-	"github.com/cairndb/cairn/node/past"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/state"
@@ -39,8 +38,6 @@ type Service struct {
 	raft   *raft.Node   // since Start
 
 	measured  measured
-	recent    recent
-	lastDay   *past.Ring
 	load      load
 	questions *questionLog
 	backups   *operate.Backups
@@ -72,13 +69,20 @@ type load struct {
 // New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log
 // before Start.
 func New(cfg Config) (s *Service, err error) {
-	s = &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog(), lastDay: past.New()}
+	s = &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog()}
 	s.measured.stages = newStages()
 	s.load.imports, s.load.reads = large.NewShares(maxImports), large.NewShares(readsAtOnce())
 	s.reinforcer = newReinforcer(s)
-	s.cluster = operate.NewCluster(operate.ClusterConfig{Logger: cfg.Logger, State: cfg.State, Commit: cfg.Commit, Disk: cfg.Disk, Member: cfg.Member, Scheme: cfg.Scheme,
-		Home: cfg.Home.Dir, Key: s.key(), Leftovers: cfg.Home.Leftovers, IndexDamage: func() []damage.File { return s.index.Damaged().List() },
-		Models: func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() }, Check: func() (api.Check, bool) { return s.vectors.Check() }})
+	s.cluster = operate.NewCluster(operate.ClusterConfig{Logger: cfg.Logger, State: cfg.State, Commit: cfg.Commit, Disk: cfg.Disk, Keys: cfg.Keys, Member: cfg.Member, Scheme: cfg.Scheme,
+		Home: cfg.Home.Dir, Key: s.key(), Leftovers: cfg.Home.Leftovers, Certificates: cfg.Home.Certificates, Ports: cfg.Home.Ports,
+		OthersKeys: func(ctx context.Context, c api.Caller, q *api.KeysRequest) map[uint32]*api.KeysAnswer {
+			return askOthers(ctx, s, c, api.Keys, q)
+		},
+		OthersPast: func(ctx context.Context, c api.Caller, q *api.PastRequest) map[uint32]*api.PastAnswer {
+			return askOthers(ctx, s, c, api.Past, q)
+		},
+		IndexDamage: func() []damage.File { return s.index.Damaged().List() },
+		Models:      func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() }, Check: func() (api.Check, bool) { return s.vectors.Check() }})
 	s.backups, err = operate.NewBackups(cfg.Logger, cfg.State, cfg.Keys, cfg.Home.Spool, cfg.Backup)
 	return s, err
 }
@@ -141,7 +145,7 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	spawn("partition", every(b.Partition, s.leading("partition", s.learnPartitions())))
 	spawn("erase dropped", every(b.Erase, s.erase))
 	spawn("compare", every(operate.CompareEvery, s.cluster.Compare))
-	spawn("past", s.sampling)
+	spawn("past", s.cluster.Sample)
 	spawn("look", atOnce(operate.LookEvery, s.cluster.Look))
 	if p := s.backups.Planned(); p != nil {
 		spawn("backup", atOnce(p.Interval, s.backups.Next))
@@ -236,7 +240,7 @@ func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, 
 		return Written{}, err
 	}
 	s.took("commit", start)
-	s.recent.commits.Took(time.Since(start))
+	s.cluster.Recent.Commits.Took(time.Since(start))
 	// The entry is committed: an error of the wait below does not undo it.
 	if err := s.readable(ctx, d.Index); err != nil {
 		return Written{}, err

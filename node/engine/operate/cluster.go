@@ -1,6 +1,8 @@
 package operate
 
 import (
+	"context"
+	"crypto/x509"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -9,22 +11,33 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/node/past"
 	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
-// ClusterConfig holds what reports about this node and its cluster are made of. All fields are needed.
+// ClusterConfig holds what reports about this node and its cluster are made of. All fields but those that say so are
+// needed.
 type ClusterConfig struct {
 	Logger    *slog.Logger
 	State     *state.State
 	Commit    *commit.Log
 	Disk      *disk.Space
+	Keys      *seal.Ring // nil: files are plain
 	Member    Member
 	Scheme    string // of this cluster's gateways: http:// or https://
 	Home      string // files are named from it
 	Key       string // the public key of the home; blank for none
 	Leftovers func() api.Leftovers
+
+	Certificates func() map[string]*x509.Certificate // of this node, by the side that sees it
+	Ports        func() []api.Port                   // that this node listens on
+
+	// What all other members answer in a caller's name; nil for one that did not in time.
+	OthersKeys func(context.Context, api.Caller, *api.KeysRequest) map[uint32]*api.KeysAnswer
+	OthersPast func(context.Context, api.Caller, *api.PastRequest) map[uint32]*api.PastAnswer
 
 	IndexDamage func() []damage.File
 	Models      func() []string          // the embedders of this node
@@ -52,13 +65,18 @@ type Cluster struct {
 	Agreed      atomic.Int64 // 1: the members' states were equal at the last comparison; 0: that is not known; -1: they differ
 	DamageFound atomic.Int64 // scrubs of the state that found damage
 
+	Recent  Recent // for the node's past
+	lastDay *past.Ring
+
 	looked     atomic.Pointer[looked] // the other members, at the last look
 	scrubClean atomic.Bool            // the last scrub of the state found what was written
 	logged     sync.Map               // the api.LostRecords that were logged
 }
 
 // NewCluster returns the reports of a node. What asks Raft is for after Start.
-func NewCluster(cfg ClusterConfig) *Cluster { return &Cluster{cfg: cfg, Started: time.Now()} }
+func NewCluster(cfg ClusterConfig) *Cluster {
+	return &Cluster{cfg: cfg, Started: time.Now(), lastDay: past.New()}
+}
 
 // Start gives it the log.
 func (cl *Cluster) Start(r *raft.Node) { cl.raft = r }

@@ -1,4 +1,4 @@
-package engine
+package operate
 
 import (
 	"crypto/x509"

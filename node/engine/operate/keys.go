@@ -1,4 +1,4 @@
-package engine
+package operate
 
 import (
 	"cmp"
@@ -12,11 +12,11 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// clusterKeys asks every node for its keys and certificates.
-func (s *Service) clusterKeys(ctx context.Context, c api.Caller, q *api.KeysRequest) (*api.KeysAnswer, error) {
-	a := &api.KeysAnswer{Nodes: []api.NodeKeys{s.ownKeys(time.Now())}}
+// Keys asks every node for its keys and certificates.
+func (cl *Cluster) Keys(ctx context.Context, c api.Caller, q *api.KeysRequest) (*api.KeysAnswer, error) {
+	a := &api.KeysAnswer{Nodes: []api.NodeKeys{cl.ownKeys(time.Now())}}
 	if !q.Here && !c.Asked {
-		for id, got := range askOthers(ctx, s, c, api.Keys, &api.KeysRequest{Here: true}) {
+		for id, got := range cl.cfg.OthersKeys(ctx, c, &api.KeysRequest{Here: true}) {
 			if got == nil || len(got.Nodes) != 1 {
 				got = &api.KeysAnswer{Nodes: []api.NodeKeys{{NodeID: id, Error: "did not answer", Keys: []api.DataKey{}, Rewriting: []string{}, Certificates: []api.Certificate{}, Ports: []api.Port{}}}}
 			}
@@ -28,16 +28,15 @@ func (s *Service) clusterKeys(ctx context.Context, c api.Caller, q *api.KeysRequ
 }
 
 // ownKeys are the ids of this node's keys and its certificates. The bytes of a key stay in package seal.
-func (s *Service) ownKeys(now time.Time) api.NodeKeys {
-	h := s.cfg.Home
-	n := api.NodeKeys{NodeID: s.cfg.Member.NodeID, Encrypted: s.cfg.Keys != nil, Keys: []api.DataKey{}, Rewriting: api.OrEmpty(h.Leftovers().OldKeys),
-		Certificates: []api.Certificate{}, Ports: h.Ports()}
-	if s.cfg.Keys != nil {
-		n.Keys = api.Each(s.cfg.Keys.Keys(), func(k seal.Info) api.DataKey {
+func (cl *Cluster) ownKeys(now time.Time) api.NodeKeys {
+	n := api.NodeKeys{NodeID: cl.cfg.Member.NodeID, Encrypted: cl.cfg.Keys != nil, Keys: []api.DataKey{}, Rewriting: api.OrEmpty(cl.cfg.Leftovers().OldKeys),
+		Certificates: []api.Certificate{}, Ports: cl.cfg.Ports()}
+	if cl.cfg.Keys != nil {
+		n.Keys = api.Each(cl.cfg.Keys.Keys(), func(k seal.Info) api.DataKey {
 			return api.DataKey{ID: k.ID.String(), Master: k.Master.String(), Active: k.Active, Created: float64(k.Created.Unix())}
 		})
 	}
-	for to, cert := range h.Certificates() {
+	for to, cert := range cl.cfg.Certificates() {
 		n.Certificates = append(n.Certificates, certificate(to, cert, now))
 	}
 	slices.SortFunc(n.Certificates, func(a, b api.Certificate) int { return cmp.Compare(a.To, b.To) })
