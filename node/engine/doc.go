@@ -5,7 +5,8 @@
 // It opens no port and no file, and it decides nothing about the cluster: package commit brings its writes into the log,
 // package index finds, package access knows who is calling. Three rooms stand behind the same door: package
 // embedding makes vectors, package thinking makes rounds of cognition and answers what came of them, package operate
-// says how the cluster is and makes backups. Package node puts all of it together and starts its tasks.
+// administers databases and tokens, says how the cluster is and makes backups. Package node puts all of it together and
+// starts its tasks.
 //
 // # Locks
 //

@@ -3,23 +3,8 @@ package engine
 import (
 	"encoding/json"
 
-	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/filter"
 )
-
-// liftable refuses names that are none of attributes.
-func liftable(names []string) error {
-	if len(names) > filter.MaxAttributes {
-		return oplog.Errorf(oplog.TooLarge, "lift: %d names: at most %d", len(names), filter.MaxAttributes)
-	}
-	for _, name := range names {
-		if !filter.Nameable(name) {
-			return oplog.Errorf(oplog.Invalid, "lift: %s is no name of an attribute", api.Quoted(name))
-		}
-	}
-	return nil
-}
 
 // lifted adds to attributes the members of the metadata that a database wants to filter by. An attribute that the client
 // gave stays, and a member that no attribute can be is left out.

@@ -15,6 +15,9 @@ func vectors(s *Service) *embedding.Vectors { return s.vectors }
 // thinker is the part of the service that thinks.
 func thinker(s *Service) *thinking.Thinker { return s.thinker }
 
+// admin is the part of the service that administers.
+func admin(s *Service) *operate.Admin { return s.admin }
+
 // operations are the functions behind the table's rows.
 var operations = rowed([]function{
 	on(api.Remember, (*Service).rememberOne),
@@ -91,27 +94,27 @@ var operations = rowed([]function{
 	onView(api.Sessions, (*Service).sessions),
 	on(api.DraftSummary, (*Service).draftSummary),
 
-	on(api.CreateDatabase, (*Service).createDatabase),
-	onView(api.Databases, (*Service).listDatabases),
-	on(api.DropDatabase, (*Service).dropDatabase),
-	on(api.Quota, (*Service).quota),
-	on(api.SetQuota, (*Service).setQuota),
-	onView(api.Settings, (*Service).settings),
-	on(api.SetSettings, (*Service).setSettings),
+	onPart(api.CreateDatabase, admin, (*operate.Admin).CreateDatabase),
+	onPartView(api.Databases, admin, (*operate.Admin).Databases),
+	onPart(api.DropDatabase, admin, (*operate.Admin).DropDatabase),
+	onPart(api.Quota, admin, (*operate.Admin).Quota),
+	onPart(api.SetQuota, admin, (*operate.Admin).SetQuota),
+	onPartView(api.Settings, admin, (*operate.Admin).Settings),
+	onPart(api.SetSettings, admin, (*operate.Admin).SetSettings),
 	on(api.Purge, (*Service).purge),
 	on(api.Erase, (*Service).eraseForGood),
 	onView(api.Erased, (*Service).erased),
 
-	on(api.Me, (*Service).whoAmI),
-	on(api.CreateToken, (*Service).createToken),
-	onView(api.Tokens, (*Service).tokens),
-	on(api.RevokeToken, (*Service).revokeToken),
-	on(api.LimitToken, (*Service).limitToken),
-	on(api.GiveConsent, (*Service).giveConsent),
-	on(api.RenewConsent, (*Service).renewConsent),
-	on(api.EndConsent, (*Service).endConsent),
-	onView(api.Audits, (*Service).audits),
-	on(api.Log, (*Service).logLines),
+	onPart(api.Me, admin, (*operate.Admin).Me),
+	onPart(api.CreateToken, admin, (*operate.Admin).CreateToken),
+	onPartView(api.Tokens, admin, (*operate.Admin).Tokens),
+	onPart(api.RevokeToken, admin, (*operate.Admin).RevokeToken),
+	onPart(api.LimitToken, admin, (*operate.Admin).LimitToken),
+	onPart(api.GiveConsent, admin, (*operate.Admin).GiveConsent),
+	onPart(api.RenewConsent, admin, (*operate.Admin).RenewConsent),
+	onPart(api.EndConsent, admin, (*operate.Admin).EndConsent),
+	onPartView(api.Audits, admin, (*operate.Admin).Audits),
+	onPart(api.Log, admin, (*operate.Admin).Log),
 
 	onPart(api.Cluster, (*Service).Cluster, (*operate.Cluster).Report),
 	onPart(api.Up, (*Service).Cluster, (*operate.Cluster).Up),
@@ -120,7 +123,7 @@ var operations = rowed([]function{
 	onPart(api.Past, (*Service).Cluster, (*operate.Cluster).Past),
 	onPart(api.Keys, (*Service).Cluster, (*operate.Cluster).Keys),
 	onPart(api.ChangeMembers, (*Service).Cluster, (*operate.Cluster).ChangeMembers),
-	onView(api.ControlSnapshot, (*Service).controlSnapshot),
+	onPartView(api.ControlSnapshot, admin, (*operate.Admin).ControlSnapshot),
 
 	onPart(api.MakeBackup, (*Service).Backups, (*operate.Backups).Make),
 	onPart(api.FetchBackup, (*Service).Backups, (*operate.Backups).Fetch),

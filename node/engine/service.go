@@ -42,6 +42,7 @@ type Service struct {
 	questions *questionLog
 	backups   *operate.Backups
 	cluster   *operate.Cluster
+	admin     *operate.Admin
 	vectors   *embedding.Vectors // since SetIndex
 	thinker   *thinking.Thinker  // since SetIndex
 
@@ -83,6 +84,7 @@ func New(cfg Config) (s *Service, err error) {
 		},
 		IndexDamage: func() []damage.File { return s.index.Damaged().List() },
 		Models:      func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() }, Check: func() (api.Check, bool) { return s.vectors.Check() }})
+	s.admin = operate.NewAdmin(operate.AdminConfig{State: cfg.State, Commit: cfg.Commit, Access: cfg.Access, NodeID: cfg.Member.NodeID, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.first})
 	s.backups, err = operate.NewBackups(cfg.Logger, cfg.State, cfg.Keys, cfg.Home.Spool, cfg.Backup)
 	return s, err
 }
@@ -120,11 +122,7 @@ func (s *Service) SetIndex(x *index.Index) {
 	})
 	b := s.cfg.Background
 	s.thinker = thinking.New(thinking.Config{Logger: s.log, State: s.state, Index: x, Rows: b.ThinkRows, Consolidate: b.Consolidate,
-		Now: s.now, Recalling: func() bool { return s.load.asking.Load() > 0 }, Leads: s.commit.Leads, Indexed: s.commit.Indexed, Databases: s.access.Databases, AskLeader: s.askLeader, ReadText: readText, Compose: s.composed,
-		Write: func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
-			w, err := s.write(ctx, c, ops...)
-			return w.Index, w.First, err
-		}})
+		Now: s.now, Recalling: func() bool { return s.load.asking.Load() > 0 }, Leads: s.commit.Leads, Indexed: s.commit.Indexed, Databases: s.access.Databases, AskLeader: s.askLeader, ReadText: readText, Compose: s.composed, Write: s.first})
 }
 
 // Start begins the tasks. It is called when the log is open, before package commit says so.
@@ -208,10 +206,10 @@ func (s *Service) write(ctx context.Context, c api.Caller, ops ...oplog.Op) (Wri
 	return s.propose(ctx, c, write{ops: ops})
 }
 
-// control proposes an operation on the cluster: the entry belongs to no database.
-func (s *Service) control(ctx context.Context, c api.Caller, op oplog.Op) (Written, error) {
-	c.DB = 0
-	return s.write(ctx, c, op)
+// first is write for the rooms: where in the log the entry is, and the result of its first operation.
+func (s *Service) first(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+	w, err := s.write(ctx, c, ops...)
+	return w.Index, w.First, err
 }
 
 // propose proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry.

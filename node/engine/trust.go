@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/index"
@@ -64,24 +63,6 @@ func quarantine(c api.Caller, op *oplog.Remember) error {
 		return waits("what this token writes as %s waits in quarantine, where a memory has no key: use remember", op.Trust)
 	}
 	return nil
-}
-
-// policyOf is the policy of a token that is made: its class is at most the caller's own, and it holds at least what the
-// caller's holds.
-func policyOf(c api.Caller, q *api.CreateTokenRequest, scopes []string) (p oplog.Policy, err error) {
-	usual := oplog.TrustAgent
-	if slices.Contains(scopes, string(api.Owner)) || slices.Contains(scopes, string(api.Admin)) {
-		usual = oplog.TrustOperator
-	}
-	if oplog.TrustBelow(c.Policy.Trust, cmp.Or(q.Trust, oplog.TrustWeb)) > 0 {
-		return p, api.TooTrusted("trust: a token gives no more than it has, which is %s, got %s", oplog.TrustOf(c.Policy.Trust), q.Trust)
-	}
-	p.Trust = cmp.Or(q.Trust, oplog.LowestTrust(usual, c.Policy.Trust))
-	p.Quarantine = cmp.Or(q.Quarantine, c.Policy.Quarantine)
-	if own := c.Policy.Quarantine; own != "" && oplog.TrustBelow(p.Quarantine, own) > 0 {
-		p.Quarantine = own
-	}
-	return p, nil
 }
 
 // lessThanAgent is a class that is trusted less than an agent; blank for the others.

@@ -1,4 +1,4 @@
-package engine
+package operate
 
 import (
 	"cmp"
@@ -14,14 +14,14 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// whoAmI returns the caller's scopes and database.
-func (s *Service) whoAmI(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAnswer, error) {
-	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Spaces: c.Spaces, Trust: c.Class(), Holds: c.Policy.Quarantine, Master: c.Token == "", NodeID: s.cfg.Member.NodeID}, nil
+// Me returns the caller's scopes and database.
+func (ad *Admin) Me(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAnswer, error) {
+	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Spaces: c.Spaces, Trust: c.Class(), Holds: c.Policy.Quarantine, Master: c.Token == "", NodeID: ad.cfg.NodeID}, nil
 }
 
-// createToken makes a client token for a database. Its text is returned once and kept nowhere.
-func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTokenRequest) (*api.CreatedToken, error) {
-	d, err := s.databaseOf(c, q)
+// CreateToken makes a client token for a database. Its text is returned once and kept nowhere.
+func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTokenRequest) (*api.CreatedToken, error) {
+	d, err := ad.databaseOf(c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -41,20 +41,23 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 	if err != nil {
 		return nil, err
 	}
-	if !q.Expires.IsZero() && !q.Expires.After(time.Now()) {
-		return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
+	var expires oplog.Time
+	if !q.Expires.IsZero() {
+		if expires = oplog.At(q.Expires.Time); !q.Expires.After(time.Now()) {
+			return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
+		}
 	}
 	policy, err := policyOf(c, q, wanted)
 	if err != nil {
 		return nil, err
 	}
 	text := access.NewToken()
-	op := &oplog.CreateToken{Policy: policy, Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now()), Expires: atOrNone(q.Expires.Time)}
+	op := &oplog.CreateToken{Policy: policy, Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now()), Expires: expires}
 	made := oplog.Op(op)
 	if spaces.Bind() {
 		made = &oplog.CreateBound{Token: *op, Spaces: spaces}
 	}
-	_, err = s.control(ctx, c, made)
+	_, _, err = ad.propose(ctx, c, made)
 	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Spaces: spaces, Trust: policy.Trust, Quarantine: policy.Quarantine, Hash: access.Prefix(op.Hash), Replicated: true}, err
 }
 
@@ -72,19 +75,37 @@ func boundTo(prefixes, scopes []string) (spaces oplog.Spaces, err error) {
 	}
 	for _, p := range prefixes {
 		p = strings.TrimRight(strings.TrimSpace(p), "/")
-		if p == "" || len(p) > maxName {
-			return nil, oplog.Errorf(oplog.Invalid, "namespaces: want the beginning of a namespace of 1 to %d bytes, such as agents/billing", maxName)
+		if p == "" || len(p) > oplog.MaxName {
+			return nil, oplog.Errorf(oplog.Invalid, "namespaces: want the beginning of a namespace of 1 to %d bytes, such as agents/billing", oplog.MaxName)
 		}
 		spaces = append(spaces, p)
 	}
 	return spaces, nil
 }
 
+// policyOf is the policy of a token that is made: its class is at most the caller's own, and it holds at least what the
+// caller's holds.
+func policyOf(c api.Caller, q *api.CreateTokenRequest, scopes []string) (p oplog.Policy, err error) {
+	usual := oplog.TrustAgent
+	if slices.Contains(scopes, string(api.Owner)) || slices.Contains(scopes, string(api.Admin)) {
+		usual = oplog.TrustOperator
+	}
+	if oplog.TrustBelow(c.Policy.Trust, cmp.Or(q.Trust, oplog.TrustWeb)) > 0 {
+		return p, api.TooTrusted("trust: a token gives no more than it has, which is %s, got %s", oplog.TrustOf(c.Policy.Trust), q.Trust)
+	}
+	p.Trust = cmp.Or(q.Trust, oplog.LowestTrust(usual, c.Policy.Trust))
+	p.Quarantine = cmp.Or(q.Quarantine, c.Policy.Quarantine)
+	if own := c.Policy.Quarantine; own != "" && oplog.TrustBelow(p.Quarantine, own) > 0 {
+		p.Quarantine = own
+	}
+	return p, nil
+}
+
 // databaseOf returns the database of a token to create, by number or name. One that the caller may not reach is not
 // found.
-func (s *Service) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
+func (ad *Admin) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
 	name := cmp.Or(q.Database, c.Database)
-	err = s.state.Read(func(v *state.View) error {
+	err = ad.cfg.State.Read(func(v *state.View) error {
 		ok, absent := false, oplog.Errorf(oplog.NotFound, "database not found")
 		if q.DatabaseID > 0 {
 			d, ok = v.Database(oplog.DB(q.DatabaseID))
@@ -100,27 +121,27 @@ func (s *Service) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.D
 	return d, err
 }
 
-// revokeToken ends a token; false when there was none to end.
-func (s *Service) revokeToken(ctx context.Context, c api.Caller, q *api.RevokeTokenRequest) (*api.RevokedToken, error) {
-	t, err := s.tokenNamed(c, q.Token)
+// RevokeToken ends a token; false when there was none to end.
+func (ad *Admin) RevokeToken(ctx context.Context, c api.Caller, q *api.RevokeTokenRequest) (*api.RevokedToken, error) {
+	t, err := ad.tokenNamed(c, q.Token)
 	if err != nil || t.Hash == "" {
 		return &api.RevokedToken{}, err
 	}
-	w, err := s.control(ctx, c, &oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())})
-	return &api.RevokedToken{Revoked: w.First.Changed}, err
+	_, ended, err := ad.propose(ctx, c, &oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())})
+	return &api.RevokedToken{Revoked: ended.Changed}, err
 }
 
-// limitToken bounds what a token may ask of each node; a request without bounds removes them.
-func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitTokenRequest) (*api.LimitedToken, error) {
-	t, err := s.tokenNamed(c, q.Token)
+// LimitToken bounds what a token may ask of each node; a request without bounds removes them.
+func (ad *Admin) LimitToken(ctx context.Context, c api.Caller, q *api.LimitTokenRequest) (*api.LimitedToken, error) {
+	t, err := ad.tokenNamed(c, q.Token)
 	if err != nil {
 		return nil, err
 	}
 	if t.Hash == "" {
 		return nil, oplog.ErrNoToken
 	}
-	w, err := s.control(ctx, c, &oplog.SetLimit{Token: t.Hash, Limit: oplog.Limit(q.Bounds)})
-	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: field.Token(w.Index)}, err
+	at, _, err := ad.propose(ctx, c, &oplog.SetLimit{Token: t.Hash, Limit: oplog.Limit(q.Bounds)})
+	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: field.Token(at)}, err
 }
 
 // minPrefix is the least number of digits of a hash that identify a token.
@@ -128,11 +149,11 @@ const minPrefix = 8
 
 // tokenNamed finds a token that the caller may administer by its text, its hash, or a beginning of that which only one
 // has.
-func (s *Service) tokenNamed(c api.Caller, name string) (found oplog.Token, err error) {
+func (ad *Admin) tokenNamed(c api.Caller, name string) (found oplog.Token, err error) {
 	if name == "" {
 		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}
-	err = s.state.Read(func(v *state.View) error {
+	err = ad.cfg.State.Read(func(v *state.View) error {
 		for _, hash := range []string{access.HashToken(name), name} {
 			if t, ok := v.Token(hash); ok && administers(c, t) {
 				found = t
@@ -161,14 +182,14 @@ func administers(c api.Caller, t oplog.Token) bool {
 	return c.May(api.Admin) || c.May(api.Owner) && t.DB == c.DB && !slices.Contains(t.Scopes, string(api.Admin))
 }
 
-// tokens lists the tokens that the caller may administer, in the order they were made.
-func (s *Service) tokens(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.TokenList, error) {
+// Tokens lists the tokens that the caller may administer, in the order they were made.
+func (ad *Admin) Tokens(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.TokenList, error) {
 	list := &api.TokenList{Tokens: []api.Token{}}
 	limits, names := v.Limits(), databaseNames(v)
 	for _, t := range byAge(v.Tokens()) {
 		if administers(c, t) {
 			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: api.OrEmpty(t.Scopes), Spaces: t.Spaces, Trust: oplog.TrustOf(t.Trust), Quarantine: t.Quarantine,
-				Created: t.Created.Seconds(), Expires: api.When(t.Expires), Revoked: api.When(t.Revoked), Used: api.When(s.access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
+				Created: t.Created.Seconds(), Expires: api.When(t.Expires), Revoked: api.When(t.Revoked), Used: api.When(ad.cfg.Access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
 		}
 	}
 	return list, nil
@@ -179,7 +200,8 @@ func byAge(tokens []oplog.Token) []oplog.Token {
 	return tokens
 }
 
-func (s *Service) controlSnapshot(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Control, error) {
+// ControlSnapshot is every database and every token that is valid, for who administers the cluster.
+func (ad *Admin) ControlSnapshot(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Control, error) {
 	if !c.May(api.Admin) {
 		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "a token with the scope admin is needed")}
 	}

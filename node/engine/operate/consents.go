@@ -1,4 +1,4 @@
-package engine
+package operate
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // maxConsents is the number of consents that a token gives at a time, and so what its holder can make the state keep.
 const maxConsents = 100
 
-// giveConsent makes the token of an OAuth client. Nobody can show the token itself: its hash is random.
-func (s *Service) giveConsent(ctx context.Context, c api.Caller, q *api.ConsentRequest) (*api.ConsentGiven, error) {
+// GiveConsent makes the token of an OAuth client. Nobody can show the token itself: its hash is random.
+func (ad *Admin) GiveConsent(ctx context.Context, c api.Caller, q *api.ConsentRequest) (*api.ConsentGiven, error) {
 	if c.Token == "" {
 		return nil, oplog.Errorf(oplog.Denied, "the cluster secret gives no consent: sign in with a token")
 	}
@@ -47,18 +47,18 @@ func (s *Service) giveConsent(ctx context.Context, c api.Caller, q *api.ConsentR
 	op := &oplog.Consent{Token: oplog.CreateToken{Hash: hex.EncodeToString(id), DB: c.DB, Label: q.Label, Scopes: q.Scopes, Expires: oplog.At(q.Expires), At: oplog.At(time.Now()),
 		Policy: oplog.Policy{Trust: oplog.LowestTrust(c.Policy.Trust, oplog.TrustAgent), Quarantine: c.Policy.Quarantine}},
 		Spaces: spaces, By: c.Token, Most: maxConsents}
-	w, err := s.control(ctx, c, op)
-	return &api.ConsentGiven{Hash: op.Token.Hash, Index: w.Index}, err
+	at, _, err := ad.propose(ctx, c, op)
+	return &api.ConsentGiven{Hash: op.Token.Hash, Index: at}, err
 }
 
-// renewConsent uses up what the caller's consent issued last. One that was used before is a conflict.
-func (s *Service) renewConsent(ctx context.Context, c api.Caller, q *api.RenewConsentRequest) (*api.Nothing, error) {
-	_, err := s.control(ctx, c, &oplog.Renew{Hash: c.Token, Turn: q.Turn, Expires: oplog.At(q.Expires), At: oplog.At(time.Now())})
+// RenewConsent uses up what the caller's consent issued last. One that was used before is a conflict.
+func (ad *Admin) RenewConsent(ctx context.Context, c api.Caller, q *api.RenewConsentRequest) (*api.Nothing, error) {
+	_, _, err := ad.propose(ctx, c, &oplog.Renew{Hash: c.Token, Turn: q.Turn, Expires: oplog.At(q.Expires), At: oplog.At(time.Now())})
 	return &api.Nothing{}, err
 }
 
-// endConsent ends the caller's consent and all that was issued under it.
-func (s *Service) endConsent(ctx context.Context, c api.Caller, _ *api.Nothing) (*api.Nothing, error) {
-	_, err := s.control(ctx, c, &oplog.RevokeToken{Hash: c.Token, At: oplog.At(time.Now())})
+// EndConsent ends the caller's consent and all that was issued under it.
+func (ad *Admin) EndConsent(ctx context.Context, c api.Caller, _ *api.Nothing) (*api.Nothing, error) {
+	_, _, err := ad.propose(ctx, c, &oplog.RevokeToken{Hash: c.Token, At: oplog.At(time.Now())})
 	return &api.Nothing{}, err
 }

@@ -1,4 +1,4 @@
-package engine
+package operate
 
 import (
 	"context"
@@ -15,23 +15,23 @@ const (
 	maxLogWait  = time.Minute
 )
 
-// audits are the newest changes of the control plane, newest first.
-func (s *Service) audits(v *state.View, _ api.Caller, q *api.AuditsRequest) (*api.AuditList, error) {
+// Audits lists the newest changes of the control plane, newest first.
+func (ad *Admin) Audits(v *state.View, _ api.Caller, q *api.AuditsRequest) (*api.AuditList, error) {
 	return &api.AuditList{Audit: api.Each(v.Audits(q.Limit), func(r oplog.AuditRow) api.Audit {
 		return api.Audit{Index: r.Index, At: r.At.Seconds(), By: r.By, Label: r.Label, What: r.What, On: r.On, How: r.How, Node: r.Node}
 	})}, nil
 }
 
-// logLines are the applied entries from an index on, without what they say. 0 means the newest. A request may wait for
-// the first.
-func (s *Service) logLines(ctx context.Context, _ api.Caller, q *api.LogRequest) (a *api.LogAnswer, err error) {
+// Log lists the applied entries from an index on, without what they say. 0 means the newest. A request may wait for the
+// first.
+func (ad *Admin) Log(ctx context.Context, _ api.Caller, q *api.LogRequest) (a *api.LogAnswer, err error) {
 	if q.Waits() {
 		ctx, cancel := context.WithTimeout(ctx, min(time.Duration(q.Wait)*time.Millisecond, maxLogWait))
 		defer cancel()
-		_ = s.commit.WaitApplied(ctx, oplog.Index(q.From)) // nothing new is an empty answer
+		_ = ad.cfg.Commit.WaitApplied(ctx, oplog.Index(q.From)) // nothing new is an empty answer
 	}
 	for {
-		err = s.state.Read(func(v *state.View) (err error) {
+		err = ad.cfg.State.Read(func(v *state.View) (err error) {
 			a, err = readLog(v, q)
 			return err
 		})

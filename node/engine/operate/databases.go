@@ -1,4 +1,4 @@
-package engine
+package operate
 
 import (
 	"context"
@@ -9,47 +9,51 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// createDatabase makes a database; its number is the same on every node.
-func (s *Service) createDatabase(ctx context.Context, c api.Caller, q *api.CreateDatabaseRequest) (*api.CreatedDatabase, error) {
+// CreateDatabase makes a database; its number is the same on every node.
+func (ad *Admin) CreateDatabase(ctx context.Context, c api.Caller, q *api.CreateDatabaseRequest) (*api.CreatedDatabase, error) {
 	if !oplog.ValidDatabaseName(q.Name) {
 		return nil, oplog.Errorf(oplog.Invalid, oplog.DatabaseNameRule)
 	}
 	op := &oplog.CreateDB{Name: q.Name, At: oplog.At(time.Now())}
 	if !c.May(api.Admin) {
-		op.By, op.Most = c.DB, uint32(max(0, s.cfg.Limits.MaxDatabases))
+		op.By, op.Most = c.DB, uint32(max(0, ad.cfg.MaxDatabases))
 	}
-	w, err := s.control(ctx, c, op)
-	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(w.First.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, err
+	_, made, err := ad.propose(ctx, c, op)
+	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(made.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, err
 }
 
-func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {
-	_, err := s.control(ctx, c, &oplog.DropDB{Name: q.Name, At: oplog.At(time.Now())})
+// DropDatabase ends a database; its rows are erased afterwards.
+func (ad *Admin) DropDatabase(ctx context.Context, c api.Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {
+	_, _, err := ad.propose(ctx, c, &oplog.DropDB{Name: q.Name, At: oplog.At(time.Now())})
 	return &api.DroppedDatabase{Name: q.Name}, err
 }
 
-func (s *Service) listDatabases(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.DatabaseList, error) {
+// Databases lists those that the caller may know.
+func (ad *Admin) Databases(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.DatabaseList, error) {
 	return &api.DatabaseList{Databases: api.Each(access.Visible(c, v), func(d oplog.Database) api.Database {
 		return api.Database{ID: d.ID, Name: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
 	})}, nil
 }
 
-func (s *Service) quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*api.QuotaAnswer, error) {
-	d, l, active, err := s.bounded(c, q.Name)
+// Quota is what bounds a database.
+func (ad *Admin) Quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*api.QuotaAnswer, error) {
+	d, l, active, err := ad.bounded(c, q.Name)
 	return &api.QuotaAnswer{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(l), Active: active}, err
 }
 
 // bounded is a database with what each node admits of it, and how many memories it holds. One that the caller may not
 // reach is not found.
-func (s *Service) bounded(c api.Caller, name string) (d oplog.Database, l oplog.Limit, active uint64, err error) {
-	target, err := s.access.Select(c, name)
+func (ad *Admin) bounded(c api.Caller, name string) (d oplog.Database, l oplog.Limit, active uint64, err error) {
+	target, err := ad.cfg.Access.Select(c, name)
 	if err != nil {
 		return d, l, 0, err
 	}
-	err = s.state.Read(func(v *state.View) error {
+	err = ad.cfg.State.Read(func(v *state.View) error {
 		d, _ = v.Database(target.DB)
 		l, active = v.Limits().Databases[target.DB], v.Stats(target.DB).Active
 		return nil
@@ -57,31 +61,31 @@ func (s *Service) bounded(c api.Caller, name string) (d oplog.Database, l oplog.
 	return d, l, active, err
 }
 
-// setQuota proposes one operation for the bounds on what a database holds, and one for those on its rate.
-func (s *Service) setQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
-	d, l, _, err := s.bounded(c, q.Name)
+// SetQuota proposes one operation for the bounds on what a database holds, and one for those on its rate.
+func (ad *Admin) SetQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
+	d, l, _, err := ad.bounded(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
 	if q.Memories == nil && q.PerSecond == nil && q.Burst == nil && q.Batch == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'max_memories', 'max_rps', 'burst' or 'max_batch_size'")
 	}
-	w := Written{Index: s.Applied()} // the answer where the bounds are set already
+	at := ad.cfg.Commit.Applied() // the answer where the bounds are set already
 	if q.Memories != nil {
 		d.MaxMemories = *q.Memories
-		if w, err = s.control(ctx, c, &oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}); err != nil {
+		if at, _, err = ad.propose(ctx, c, &oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}); err != nil {
 			return nil, err
 		}
 	}
 	to := oplog.Limit{PerSecond: api.OrOld(q.PerSecond, l.PerSecond), Burst: api.OrOld(q.Burst, l.Burst), Batch: api.OrOld(q.Batch, l.Batch)}
 	if to != l {
-		w, err = s.control(ctx, c, &oplog.SetLimit{DB: d.ID, Limit: to})
+		at, _, err = ad.propose(ctx, c, &oplog.SetLimit{DB: d.ID, Limit: to})
 	}
-	return &api.QuotaSet{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(to), Index: field.Token(w.Index)}, err
+	return &api.QuotaSet{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(to), Index: field.Token(at)}, err
 }
 
-// settings are the policies of the caller's database.
-func (s *Service) settings(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Policies, error) {
+// Settings are the policies of the caller's database.
+func (ad *Admin) Settings(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Policies, error) {
 	return policiesOf(v.Settings(c.DB)), nil
 }
 
@@ -90,8 +94,13 @@ func policiesOf(set oplog.Settings) *api.Policies {
 		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Single: api.OrEmpty(set.Single), Several: api.OrEmpty(set.Several), Lift: api.OrEmpty(set.Lift), Redact: set.Redact.String(), Updated: api.When(set.Updated)}
 }
 
-func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
-	set, err := read(s, func(v *state.View) oplog.Settings { return v.Settings(c.DB) })
+// SetSettings changes those that the request names; the others stay as they were.
+func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
+	var set oplog.Settings
+	err := ad.cfg.State.Read(func(v *state.View) error {
+		set = v.Settings(c.DB)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -122,17 +131,32 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 			return nil, oplog.Errorf(oplog.TooLarge, "%d relations: at most %d", len(*list.to), maxRelations)
 		}
 	}
-	if err := names(append(slices.Clone(set.Single), set.Several...)...); err != nil {
-		return nil, err
+	for _, name := range slices.Concat(set.Single, set.Several) {
+		if len(name) > oplog.MaxName {
+			return nil, oplog.Errorf(oplog.TooLarge, "name of %d bytes is over %d", len(name), oplog.MaxName)
+		}
 	}
 	set.Lift = api.OrOld(q.Lift, set.Lift)
 	if err := liftable(set.Lift); err != nil {
 		return nil, err
 	}
 	set.Updated = oplog.At(time.Now())
-	_, err = s.write(ctx, c, &oplog.SetSettings{Settings: set})
+	_, _, err = ad.cfg.Write(ctx, c, &oplog.SetSettings{Settings: set})
 	return policiesOf(set), err
 }
 
 // maxRelations bounds the relations that a database's policies name.
 const maxRelations = 100
+
+// liftable refuses names that are none of attributes.
+func liftable(names []string) error {
+	if len(names) > filter.MaxAttributes {
+		return oplog.Errorf(oplog.TooLarge, "lift: %d names: at most %d", len(names), filter.MaxAttributes)
+	}
+	for _, name := range names {
+		if !filter.Nameable(name) {
+			return oplog.Errorf(oplog.Invalid, "lift: %s is no name of an attribute", api.Quoted(name))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package operate
+
+import (
+	"context"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// AdminConfig holds what administering needs. All fields are needed.
+type AdminConfig struct {
+	State        *state.State
+	Commit       *commit.Log
+	Access       *access.Control
+	NodeID       uint32
+	MaxDatabases int // that the tokens of one database may make; negative for no bound
+
+	// Write proposes operations in the caller's name and database. It returns when this node has applied them, with the
+	// result of the first.
+	Write func(context.Context, api.Caller, ...oplog.Op) (oplog.Index, oplog.Result, error)
+}
+
+// Admin administers databases with their quotas and policies, tokens and consents, and tells who did what. The door has
+// asked for the right of each operation; what a caller may give, see or end beyond that is decided here.
+type Admin struct{ cfg AdminConfig }
+
+// NewAdmin returns what administers a node's state.
+func NewAdmin(cfg AdminConfig) *Admin { return &Admin{cfg: cfg} }
+
+// propose proposes an operation on the cluster: the entry belongs to no database.
+func (ad *Admin) propose(ctx context.Context, c api.Caller, op oplog.Op) (oplog.Index, oplog.Result, error) {
+	c.DB = 0
+	return ad.cfg.Write(ctx, c, op)
+}
