@@ -145,25 +145,27 @@ func (s *Service) askedFor(ctx context.Context, m wire.Forward) (any, error) {
 	return s.Do(ctx, c, op, request)
 }
 
-// askOthers asks all other members at once. A member that does not answer in time has nil.
-func askOthers[Q, A any](ctx context.Context, s *Service, c api.Caller, o api.Of[Q, A], request *Q) map[uint32]*A {
-	others := slices.DeleteFunc(s.raft.Status().Members, func(m raft.Member) bool { return m.ID == s.cfg.Member.NodeID })
-	ctx, cancel := context.WithTimeout(ctx, compareTime)
-	defer cancel()
-	answers := make([]*A, len(others))
-	var all sync.WaitGroup
-	for i, m := range others {
-		all.Go(func() {
-			raw, err := s.askMember(ctx, c, m.Addr, o.Op, request)
-			if a := new(A); err == nil && json.Unmarshal(raw, a) == nil {
-				answers[i] = a
-			}
-		})
+// askOthers returns what asks all other members at once for an operation. A member that does not answer in time has nil.
+func askOthers[Q, A any](s *Service, o api.Of[Q, A]) func(context.Context, api.Caller, *Q) map[uint32]*A {
+	return func(ctx context.Context, c api.Caller, request *Q) map[uint32]*A {
+		others := slices.DeleteFunc(s.raft.Status().Members, func(m raft.Member) bool { return m.ID == s.cfg.Member.NodeID })
+		ctx, cancel := context.WithTimeout(ctx, compareTime)
+		defer cancel()
+		answers := make([]*A, len(others))
+		var all sync.WaitGroup
+		for i, m := range others {
+			all.Go(func() {
+				raw, err := s.askMember(ctx, c, m.Addr, o.Op, request)
+				if a := new(A); err == nil && json.Unmarshal(raw, a) == nil {
+					answers[i] = a
+				}
+			})
+		}
+		all.Wait()
+		by := map[uint32]*A{}
+		for i, m := range others {
+			by[m.ID] = answers[i]
+		}
+		return by
 	}
-	all.Wait()
-	by := map[uint32]*A{}
-	for i, m := range others {
-		by[m.ID] = answers[i]
-	}
-	return by
 }

@@ -21,7 +21,7 @@ func (s *Service) compareRecalls(ctx context.Context, c api.Caller, q *api.Compa
 		return nil, err
 	}
 	all := &api.Comparison{Nodes: []api.Compared{compared(s.cfg.Member.NodeID, here)}}
-	for id, got := range askOthers(ctx, s, c, api.Recall, question) {
+	for id, got := range askOthers(s, api.Recall)(ctx, c, question) {
 		all.Nodes = append(all.Nodes, compared(id, got))
 	}
 	slices.SortFunc(all.Nodes, func(a, b api.Compared) int { return cmp.Compare(a.NodeID, b.NodeID) })

@@ -106,7 +106,7 @@ const (
 func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
 	lists := [][]api.Gap{s.questions.gaps(c.DB, c.Reach(q.Namespace))}
 	if !q.Here && !c.Asked {
-		for _, got := range askOthers(ctx, s, c, api.Gaps, &api.GapsRequest{Namespace: q.Namespace, MaxTop: math.MaxFloat64, Limit: api.MaxList, Here: true}) {
+		for _, got := range askOthers(s, api.Gaps)(ctx, c, &api.GapsRequest{Namespace: q.Namespace, MaxTop: math.MaxFloat64, Limit: api.MaxList, Here: true}) {
 			if got != nil {
 				lists = append(lists, got.Gaps)
 			}

@@ -76,14 +76,8 @@ func New(cfg Config) (s *Service, err error) {
 	s.reinforcer = newReinforcer(s)
 	s.cluster = operate.NewCluster(operate.ClusterConfig{Logger: cfg.Logger, State: cfg.State, Commit: cfg.Commit, Disk: cfg.Disk, Keys: cfg.Keys, Member: cfg.Member, Scheme: cfg.Scheme,
 		Home: cfg.Home.Dir, Key: s.key(), Leftovers: cfg.Home.Leftovers, Certificates: cfg.Home.Certificates, Ports: cfg.Home.Ports,
-		OthersKeys: func(ctx context.Context, c api.Caller, q *api.KeysRequest) map[uint32]*api.KeysAnswer {
-			return askOthers(ctx, s, c, api.Keys, q)
-		},
-		OthersPast: func(ctx context.Context, c api.Caller, q *api.PastRequest) map[uint32]*api.PastAnswer {
-			return askOthers(ctx, s, c, api.Past, q)
-		},
-		IndexDamage: func() []damage.File { return s.index.Damaged().List() },
-		Models:      func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() }, Check: func() (api.Check, bool) { return s.vectors.Check() }})
+		OthersKeys: askOthers(s, api.Keys), OthersPast: askOthers(s, api.Past), IndexDamage: func() []damage.File { return s.index.Damaged().List() },
+		Models: func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() }, Check: func() (api.Check, bool) { return s.vectors.Check() }})
 	s.admin = operate.NewAdmin(operate.AdminConfig{State: cfg.State, Commit: cfg.Commit, Access: cfg.Access, NodeID: cfg.Member.NodeID, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.first})
 	s.backups, err = operate.NewBackups(cfg.Logger, cfg.State, cfg.Keys, cfg.Home.Spool, cfg.Backup)
 	return s, err

@@ -18,9 +18,8 @@ type AdminConfig struct {
 	NodeID       uint32
 	MaxDatabases int // that the tokens of one database may make; negative for no bound
 
-	// Write proposes operations in the caller's name and database. It returns when this node has applied them, with the
-	// result of the first.
-	Write func(context.Context, api.Caller, ...oplog.Op) (oplog.Index, oplog.Result, error)
+	// Write proposes in the caller's database, and returns when this node finds what was written.
+	Write func(ctx context.Context, c api.Caller, ops ...oplog.Op) (at oplog.Index, first oplog.Result, err error)
 }
 
 // Admin administers databases with their quotas and policies, tokens and consents, and tells who did what. The door has

@@ -33,8 +33,7 @@ type ClusterConfig struct {
 	Leftovers func() api.Leftovers
 
 	Certificates func() map[string]*x509.Certificate // of this node, by the side that sees it
-	Ports        func() []api.Port                   // that this node listens on
-
+	Ports        func() []api.Port                   // that it listens on
 	// What all other members answer in a caller's name; nil for one that did not in time.
 	OthersKeys func(context.Context, api.Caller, *api.KeysRequest) map[uint32]*api.KeysAnswer
 	OthersPast func(context.Context, api.Caller, *api.PastRequest) map[uint32]*api.PastAnswer

@@ -97,11 +97,10 @@ func policiesOf(set oplog.Settings) *api.Policies {
 // SetSettings changes those that the request names; the others stay as they were.
 func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
 	var set oplog.Settings
-	err := ad.cfg.State.Read(func(v *state.View) error {
+	if err := ad.cfg.State.Read(func(v *state.View) error {
 		set = v.Settings(c.DB)
 		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, err
 	}
 	for _, age := range []struct {
@@ -141,7 +140,7 @@ func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettin
 		return nil, err
 	}
 	set.Updated = oplog.At(time.Now())
-	_, _, err = ad.cfg.Write(ctx, c, &oplog.SetSettings{Settings: set})
+	_, _, err := ad.cfg.Write(ctx, c, &oplog.SetSettings{Settings: set})
 	return policiesOf(set), err
 }
 

@@ -1,0 +1,76 @@
+package operate
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/state/statetest"
+)
+
+// administered is what administers a state of its own, with no engine.
+func administered(t *testing.T) *Admin {
+	t.Helper()
+	st, err := statetest.Open(t.TempDir(), state.Options{}, statetest.NewLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	at := oplog.Index(0)
+	write := func(_ context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+		body, err := (&oplog.Entry{Node: 1, DB: c.DB, Ops: ops}).Encode()
+		if err != nil {
+			return 0, oplog.Result{}, err
+		}
+		at++
+		out, err := st.Apply([]oplog.Record{{Index: at, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(at), 0, 1), body)}})
+		if err != nil {
+			return at, oplog.Result{}, err
+		}
+		if out[0].Err != nil {
+			return at, oplog.Result{}, out[0].Err
+		}
+		return at, out[0].Results[0], nil
+	}
+	if _, _, err := write(t.Context(), api.Caller{}, &oplog.Init{Cluster: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	return NewAdmin(AdminConfig{State: st.State, Access: access.New(access.Config{State: st.State}), NodeID: 1, MaxDatabases: 1, Write: write})
+}
+
+// TestWhoAdministersATokenMayNameIt: an owner makes, finds and ends the tokens of its own database, by their text or by
+// enough of their hash; one that administers the cluster is not there for it, and it gives no scope that it lacks.
+func TestWhoAdministersATokenMayNameIt(t *testing.T) {
+	t.Parallel()
+	ad := administered(t)
+	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster, Policy: oplog.Policy{Trust: oplog.TrustOperator}}
+	owner := admin
+	owner.Scopes = access.Local
+	token := func(c api.Caller, scopes ...string) *api.CreatedToken {
+		t.Helper()
+		made, err := ad.CreateToken(t.Context(), c, &api.CreateTokenRequest{Scopes: scopes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	ours, theirs := token(owner, "read"), token(admin, "admin")
+	if _, err := ad.CreateToken(t.Context(), owner, &api.CreateTokenRequest{Scopes: []string{"admin"}}); err == nil || !strings.Contains(err.Error(), "no admin scope") {
+		t.Errorf("an owner makes a token that administers the cluster: %v", err)
+	}
+	for _, x := range []struct {
+		by    api.Caller
+		name  string
+		ended bool
+	}{
+		{owner, theirs.Token, false}, {owner, theirs.Hash, false}, {owner, ours.Hash[:minPrefix-1], false}, {owner, ours.Hash[:minPrefix], true}, {owner, ours.Token, false}, {admin, theirs.Token, true},
+	} {
+		if got, err := ad.RevokeToken(t.Context(), x.by, &api.RevokeTokenRequest{Token: x.name}); err != nil || got.Revoked != x.ended {
+			t.Errorf("%s ends %s: %+v, %v, want %t", x.by.Scopes, x.name, got, err, x.ended)
+		}
+	}
+}
