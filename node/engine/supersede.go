@@ -60,17 +60,24 @@ var keptAsSaid = []string{"episodic", "emotional", "capture", "cache", kindTurn,
 
 // marks compares a memory with those that share its words.
 func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at oplog.Time) (marks []oplog.Mark, err error) {
+	if len(m.Text) > statedBytes {
+		return nil, nil
+	}
+	said := mind.Read(m.Text)
+	words := said.LookFor()
+	if words == "" {
+		return nil, nil
+	}
 	ok, err := read(s, func(v *state.View) bool { return states(v, db, m) })
 	if err != nil || !ok {
 		return nil, err
 	}
-	hits, _, err := s.index.Search(ctx, db, index.Query{Text: m.Text, K: closest, Rare: rareRows, Now: at.Time(), Without: rank.Switches(), Filter: index.Filter{Namespace: m.Namespace}})
+	hits, _, err := s.index.Search(ctx, db, index.Query{Text: words, K: closest, Rare: rareRows, Now: at.Time(), Without: rank.Switches(), Filter: index.Filter{Namespace: m.Namespace}})
 	if err != nil {
 		return nil, err
 	}
 	return marks, s.state.Read(func(v *state.View) error {
 		relations := mind.Relations{Single: v.Settings(db).Single, Several: v.Settings(db).Several}
-		said := mind.Read(m.Text)
 		for place, h := range hits {
 			o, ok := v.Memory(db, h.Memory.RID)
 			if !ok || o.RID == m.RID || o.Status != oplog.Active || o.Owner != m.Owner || o.Tier != m.Tier || o.By != "" && o.By != m.RID || !states(v, db, o) {

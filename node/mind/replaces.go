@@ -51,6 +51,68 @@ func Read(text string) *Statement {
 	return &Statement{text, facts(text), statementOf(text), cueOf(text)}
 }
 
+// The words of a statement by which older ones are looked for.
+const (
+	fromFront = 4  // byFrame finds only what begins with the same words
+	fromBack  = 3  // or ends with them
+	mostWords = 10 // in all; those in the middle where the statement says that something has changed
+)
+
+// LookFor returns the words that an older statement has in common with this one if this one replaces it, blank if it
+// cannot replace any. Most texts cannot, which is known without looking at another one.
+func (a *Statement) LookFor() string {
+	if question(a.text) {
+		return ""
+	}
+	var words []string
+	add := func(word string) {
+		if len(words) < mostWords && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	for _, f := range a.facts {
+		for word := range strings.FieldsSeq(f.name + " " + f.attr) {
+			add(word)
+		}
+	}
+	var meaning []word
+	for _, w := range a.all {
+		if !joints[w.low] {
+			meaning = append(meaning, w)
+		}
+	}
+	n := len(meaning)
+	framed := a.framed()
+	if framed || a.cue {
+		for _, w := range meaning[:min(n, fromFront)] {
+			add(w.raw)
+		}
+		for _, w := range meaning[max(0, n-fromBack):] {
+			add(w.raw)
+		}
+	}
+	if a.cue {
+		slices.SortStableFunc(meaning, func(x, y word) int { return len(y.raw) - len(x.raw) })
+		for _, w := range meaning {
+			add(w.raw)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// framed says whether byFrame may find that the statement replaces another.
+func (s *statement) framed() bool {
+	if s.past || len(s.all) < 3 {
+		return false
+	}
+	for i, w := range s.all {
+		if i > 0 && (isCopula(w) || w.stop) || i > 0 && i < 5 && holds[w.stem] || i < 8 && isPlural(w) {
+			return true
+		}
+	}
+	return false
+}
+
 // Replaces decides whether a statement replaces an older one of the same namespace, from the two texts alone.
 func (a *Statement) Replaces(older string, relations Relations) (r Replacement, ok bool) {
 	if question(a.text) || question(older) {
