@@ -20,6 +20,7 @@ func BenchmarkSupersede(b *testing.B) {
 		for range 12 {
 			words = append(words, fmt.Sprintf("word%d", zipf.Uint64()))
 		}
+		words[3] = "is" // a statement that could replace another
 		return strings.Join(words, " ")
 	}
 	stored := 0

@@ -21,8 +21,10 @@ type fact struct {
 const maxFacts = 8
 
 // facts reads a text.
-func facts(text string) (out []fact) {
-	for _, s := range sentences(text) {
+func facts(text string) []fact { return factsOf(sentences(text)) }
+
+func factsOf(text [][]word) (out []fact) {
+	for _, s := range text {
 		for _, clause := range clauses(s) {
 			if f, ok := read(clause); ok {
 				out = append(out, f)

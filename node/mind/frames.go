@@ -77,11 +77,20 @@ var frames = func() (out []frame) {
 	return out
 }()
 
+// framesBy are the places of frames, by their first words.
+var framesBy = func() map[string][]int {
+	by := map[string][]int{}
+	for j, f := range frames {
+		by[f.words[0]] = append(by[f.words[0]], j)
+	}
+	return by
+}()
+
 // framed reads a clause by its verb: the first that is known, and of forms that begin there the longest.
 func framed(ws []word) (about []word, f fact) {
 	best, at := -1, -1
 	for i := 1; i < len(ws) && i <= 6 && best < 0; i++ {
-		for j := range frames {
+		for _, j := range framesBy[ws[i].stem] {
 			if matches(ws[i:], frames[j].words) && (best < 0 || len(frames[j].words) > len(frames[best].words)) {
 				best, at = j, i
 			}

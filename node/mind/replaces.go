@@ -48,7 +48,8 @@ type Statement struct {
 // Read reads a text.
 func Read(text string) *Statement {
 	text = text[:min(len(text), maxRead)]
-	return &Statement{text, facts(text), statementOf(text), cueOf(text)}
+	said := sentences(text)
+	return &Statement{text, factsOf(said), statementOf(said), cueOf(text)}
 }
 
 // The words of a statement by which older ones are looked for.
@@ -118,11 +119,12 @@ func (a *Statement) Replaces(older string, relations Relations) (r Replacement, 
 	if question(a.text) || question(older) {
 		return r, false
 	}
-	was, is := facts(older), a.facts
+	had := sentences(older)
+	was, is := factsOf(had), a.facts
 	if r, ok = byFacts(is, was, &relations); ok {
 		return r, true
 	}
-	b := statementOf(older)
+	b := statementOf(had)
 	if len(a.all) < 3 || len(b.all) < 3 || b.past {
 		return r, false
 	}
@@ -166,9 +168,9 @@ type statement struct {
 	many  bool     // a verb in it may have several objects
 }
 
-func statementOf(text string) (s statement) {
+func statementOf(text [][]word) (s statement) {
 	clause := false
-	for i, sentence := range sentences(text) {
+	for i, sentence := range text {
 		for j, w := range sentence {
 			clause = clause || i > 0 || j > 0 && w.stop
 			if fillers[w.low] && !w.own {
@@ -236,17 +238,26 @@ var (
 		"grown to|slowed|switched off|out of use|is out|since")
 )
 
-func cues(all string) (out []string) {
+// cues are the phrases by their first words.
+func cues(all string) map[string][][]string {
+	out := map[string][][]string{}
 	for c := range strings.SplitSeq(all, "|") {
-		out = append(out, " "+c+" ")
+		phrase := strings.Fields(c)
+		out[phrase[0]] = append(out[phrase[0]], phrase)
 	}
 	return out
 }
 
 func cueOf(text string) bool {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",.;:!?()", r) })
-	low := " " + strings.Join(words, " ") + " "
-	return slices.ContainsFunc(strongCues, func(c string) bool { return strings.Contains(low, c) })
+	for i, w := range words {
+		for _, phrase := range strongCues[w] {
+			if rest := words[i:]; len(rest) >= len(phrase) && slices.Equal(rest[:len(phrase)], phrase) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func isCopula(w word) bool { return copula[w.stem] }
