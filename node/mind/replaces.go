@@ -83,8 +83,8 @@ func (a *Statement) LookFor() string {
 		}
 	}
 	n := len(meaning)
-	framed := a.framed()
-	if framed || a.cue {
+	rewords := a.rewords()
+	if rewords || a.cue {
 		for _, w := range meaning[:min(n, fromFront)] {
 			add(w.raw)
 		}
@@ -101,8 +101,8 @@ func (a *Statement) LookFor() string {
 	return strings.Join(words, " ")
 }
 
-// framed says whether byFrame may find that the statement replaces another.
-func (s *statement) framed() bool {
+// rewords says whether byFrame may find that the statement replaces another: it has a verb behind which a value can stand.
+func (s *statement) rewords() bool {
 	if s.past || len(s.all) < 3 {
 		return false
 	}
