@@ -52,11 +52,11 @@ func Read(text string) *Statement {
 	return &Statement{text, factsOf(said), statementOf(said), cueOf(text)}
 }
 
-// The words of a statement by which older ones are looked for.
+// Which words of a statement LookFor returns.
 const (
-	fromFront = 4  // byFrame finds only what begins with the same words
-	fromBack  = 3  // or ends with them
-	mostWords = 10 // in all; those in the middle where the statement says that something has changed
+	fromFront = 4  // the first: byFrame finds only statements that begin with the same words
+	fromBack  = 3  // the last: or that end with them
+	mostWords = 10 // in all; the others fill up where the statement says that something has changed
 )
 
 // LookFor returns the words that an older statement has in common with this one if this one replaces it, blank if it
@@ -101,7 +101,7 @@ func (a *Statement) LookFor() string {
 	return strings.Join(words, " ")
 }
 
-// rewords says whether byFrame may find that the statement replaces another: it has a verb behind which a value can stand.
+// rewords says whether byFrame may find that the statement replaces another: it has a verb that a value can follow.
 func (s *statement) rewords() bool {
 	if s.past || len(s.all) < 3 {
 		return false

@@ -194,6 +194,14 @@ func TestStatements(t *testing.T) {
 			}
 		}
 	}
+	born := func(id, dst, source string) oplog.StoredClaim {
+		return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Ann", Type: "born_in", Dst: dst, Polarity: 1, Modality: "asserted", SourceRID: source}}
+	}
+	for source, want := range map[string]int{"m1": 0, "m2": 1} { // a memory that contradicts itself is no news, round after round
+		if found, _ := Statements(&Snapshot{Rows: []Row{{RID: "m1"}, {RID: "m2"}}, Claims: []oplog.StoredClaim{born("c1", "Lima", "m1"), born("c2", "Quito", source)}}); len(found) != want {
+			t.Errorf("claims of m1 and %s: %+v", source, found)
+		}
+	}
 	found, _ := Statements(&Snapshot{Edges: append(edges("Alice", "lives_in", 2), edges("Alice", "likes", 3)...)})
 	if len(found) != 1 || !strings.HasPrefix(found[0].A, "edge:") {
 		t.Errorf("%+v", found)

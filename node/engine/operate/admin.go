@@ -26,7 +26,7 @@ type AdminConfig struct {
 // asked for the right of each operation; what a caller may give, see or end beyond that is decided here.
 type Admin struct{ cfg AdminConfig }
 
-// NewAdmin returns what administers a node's state.
+// NewAdmin returns the Admin of a node.
 func NewAdmin(cfg AdminConfig) *Admin { return &Admin{cfg: cfg} }
 
 // propose proposes an operation on the cluster: the entry belongs to no database.

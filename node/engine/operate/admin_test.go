@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
-// administered is what administers a state of its own, with no engine.
+// administered returns an Admin of a state of its own, with no engine.
 func administered(t *testing.T) *Admin {
 	t.Helper()
 	st, err := statetest.Open(t.TempDir(), state.Options{}, statetest.NewLog())

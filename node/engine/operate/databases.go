@@ -40,7 +40,7 @@ func (ad *Admin) Databases(v *state.View, c api.Caller, _ *api.ReadRequest) (*ap
 	})}, nil
 }
 
-// Quota is what bounds a database.
+// Quota returns the bounds of a database.
 func (ad *Admin) Quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*api.QuotaAnswer, error) {
 	d, l, active, err := ad.bounded(c, q.Name)
 	return &api.QuotaAnswer{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(l), Active: active}, err

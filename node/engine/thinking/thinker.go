@@ -120,7 +120,7 @@ func (th *Thinker) onLeader(ctx context.Context, c api.Caller, q *api.ThinkReque
 // minThink is the number of active memories below which no round runs by itself.
 const minThink = 10
 
-// Alone runs rounds of a database, which nobody asked for, until none of its memories is left unread.
+// Alone runs rounds of a database without a request, until all of its memories are read.
 func (th *Thinker) Alone(ctx context.Context, c api.Caller) error {
 	now, err := th.cfg.State.Current(c.DB)
 	if err != nil {
