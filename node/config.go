@@ -35,7 +35,7 @@ type Config struct {
 	Limits     Limits
 	Surfaces   Surfaces
 	Tokens     Tokens
-	OAuth      oauth.Settings     // who issues access tokens for /mcp; nobody without an issuer
+	OAuth      oauth.Settings     // the issuer of access tokens for /mcp; none where it is blank
 	Background engine.Background  // what the leader does by itself
 	Indexes    Indexes            // of the databases, in memory
 	Backup     operate.BackupPlan // none without a directory

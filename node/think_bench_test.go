@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/node/mind/mindtest"
 )
 
-// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories while rounds of THINK follow
-// each other with that of a stretch before them and of one behind them, and says how much the heap grew.
+// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories while rounds of THINK
+// follow each other with that of a stretch before them and of one behind them, and says how much the heap grew.
 func BenchmarkRecallWhileThinking(b *testing.B) {
 	c := startWith(b, 1, func(_ int, cfg *node.Config) { cfg.Seams.NoSync = true })
 	s, caller := c.local(0)

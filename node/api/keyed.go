@@ -24,8 +24,8 @@ var (
 			Text: "Do several steps on keys as one: all of them, or none if any condition fails. " + QuotedData}})
 )
 
-// A Condition states the expectation of a keyed request about its key. If it fails, nothing of the request is done and the
-// answer is 409 with the code precondition_failed and what is there.
+// A Condition states the expectation of a keyed request about its key. If it fails, nothing of the request is done and
+// the answer is 409 with the code precondition_failed and what is there.
 type Condition struct {
 	IfAbsent   bool    `json:"if_absent" doc:"Expect that no memory has the key."`
 	IfRevision *uint32 `json:"if_revision" is:"integer[0..]" doc:"Expect the key's memory to be at this revision (its number of corrections)."`

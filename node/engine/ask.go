@@ -53,8 +53,8 @@ func (s *Service) askMember(ctx context.Context, c api.Caller, addr string, op *
 	return a.Answer, nil
 }
 
-// askLeader asks the leader for an operation, where the caller's surface passes its writes on. It returns when this node
-// has applied what the leader decided.
+// askLeader asks the leader for an operation, where the caller's surface passes its writes on. It returns when this
+// node has applied what the leader decided.
 func (s *Service) askLeader(ctx context.Context, c api.Caller, op *api.Op, request, answer any) error {
 	id, addr, led := s.raft.Leader()
 	if !c.Forward || !led || id == s.cfg.Member.NodeID || c.Asked {
@@ -145,7 +145,8 @@ func (s *Service) askedFor(ctx context.Context, m wire.Forward) (any, error) {
 	return s.Do(ctx, c, op, request)
 }
 
-// askOthers returns what asks all other members at once for an operation. A member that does not answer in time has nil.
+// askOthers returns what asks all other members at once for an operation. A member that does not answer in time has
+// nil.
 func askOthers[Q, A any](s *Service, o api.Of[Q, A]) func(context.Context, api.Caller, *Q) map[uint32]*A {
 	return func(ctx context.Context, c api.Caller, request *Q) map[uint32]*A {
 		others := slices.DeleteFunc(s.raft.Status().Members, func(m raft.Member) bool { return m.ID == s.cfg.Member.NodeID })

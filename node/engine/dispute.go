@@ -14,8 +14,8 @@ import (
 const maxDisputed = 8
 
 // disputed tells the open conflicts of each row whose sides stand as they were found, and puts the newer of two rows
-// that contradict each other right before the older, with its score. Turns of a session keep their places: what was said
-// first is as much an answer. So does a memory of a lower class of trust than the older one.
+// that contradict each other right before the older, with its score. Turns of a session keep their places: what was
+// said first is as much an answer. So does a memory of a lower class of trust than the older one.
 func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
 	err := s.state.Read(func(v *state.View) error {

@@ -139,8 +139,8 @@ func TestShortRoundsFindWhatALongOneFinds(t *testing.T) {
 	}
 }
 
-// TestARoundOfANamespace: it finds what is in the namespace, and changes nothing of another's, nor of what is said of the
-// whole database; also where the namespace has more memories than a round reads.
+// TestARoundOfANamespace: it finds what is in the namespace, and changes nothing of another's, nor of what is said of
+// the whole database; also where the namespace has more memories than a round reads.
 func TestARoundOfANamespace(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{10_000, 20} {

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A tool may be called by a model. It has a description, a schema of its arguments, and a function. The function gets the
-// arguments as they came.
+// A tool may be called by a model. It has a description, a schema of its arguments, and a function. The function gets
+// the arguments as they came.
 type tool struct {
 	api.Tool
 	takes field.Object // as it is shown

@@ -7,8 +7,8 @@ import (
 )
 
 // A cost is the number of a model's tokens that the words of a script take, in hundredths. It was fitted to cl100k, a
-// vocabulary of 100,000 that many models have or resemble: within 7 % over the texts of each set that recall is measured on, and
-// within a tenth over those of 22 languages that TestTokens compares.
+// vocabulary of 100,000 that many models have or resemble: within 7 % over the texts of each set that recall is
+// measured on, and within a tenth over those of 22 languages that TestTokens compares.
 type cost struct {
 	word   int // each word
 	letter int // each letter behind the first free ones

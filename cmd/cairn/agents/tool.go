@@ -181,8 +181,8 @@ func (s site) server(kinds bool, process, web string, more ...field) json.RawMes
 	return object(append(append(f, field{"url", s.url}), more...)...)
 }
 
-// seconds is the timeout of a tool for the hook of an event, which ends long before. Codex allows no more than 3 at the end of
-// a session.
+// seconds is the timeout of a tool for the hook of an event, which ends long before. Codex allows no more than 3 at the
+// end of a session.
 func (e event) seconds() int {
 	if e.does == sendSpool {
 		return 3

@@ -1,5 +1,5 @@
-// Package home holds the state of one node for Covenant: its identity and the operator's, tokens, capabilities that it signs,
-// the mailbox, the audit files, and the door to the memory behind them. It knows no request and no connection.
+// Package home holds the state of one node for Covenant: its identity and the operator's, tokens, capabilities that it
+// signs, the mailbox, the audit files, and the door to the memory behind them. It knows no request and no connection.
 package home
 
 import (

@@ -2,8 +2,8 @@
 // request, and what readers ask of their results, such as contradictions, triggers, patterns and traits.
 //
 // It knows nothing of the engine behind whose door it works: Config holds what it needs of it. It decides no right.
-// What follows from a snapshot is decided by package mind; what of it holds, by Apply, which checks the grounds of every
-// part again. A round that is cut short, loses its leadership or is applied twice does no harm.
+// What follows from a snapshot is decided by package mind; what of it holds, by Apply, which checks the grounds of
+// every part again. A round that is cut short, loses its leadership or is applied twice does no harm.
 //
 // # Locks
 //

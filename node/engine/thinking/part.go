@@ -15,8 +15,8 @@ import (
 )
 
 // A database with more memories than a round reads is thought about in parts: what no round has read yet, and a stretch
-// of all memories, one after the other. With each of those come its partners, which it may contradict or repeat: they are
-// found by its names and by its words, with few look-ups however many memories there are.
+// of all memories, one after the other. With each of those come its partners, which it may contradict or repeat: they
+// are found by its names and by its words, with few look-ups however many memories there are.
 
 // Bounds of a part.
 const (
@@ -112,8 +112,8 @@ func (r *round) full(room int) bool {
 	return len(r.snap.Rows) >= room || time.Now().After(r.until)
 }
 
-// follow reads memories from a number on, each with its partners, until it has no room or time for more. It reads a page
-// whatever the time is, so that every round gets on. It returns the number to go on from, 0 at the end.
+// follow reads memories from a number on, each with its partners, until it has no room or time for more. It reads a
+// page whatever the time is, so that every round gets on. It returns the number to go on from, 0 at the end.
 func (r *round) follow(ctx context.Context, from oplog.Seq, most, room int, walk func(*state.View, oplog.DB, oplog.Seq, func(*oplog.Memory) bool)) (next oplog.Seq, err error) {
 	for n := 0; n < most; n += partnerPage {
 		looked, page := 0, []int(nil)

@@ -1,5 +1,5 @@
-// Package state holds the state of a topic of an agent between commands: its document and history, variables, the files it
-// has seen, the last edit and its shell, and the paths that its agent may reach. It knows no command.
+// Package state holds the state of a topic of an agent between commands: its document and history, variables, the files
+// it has seen, the last edit and its shell, and the paths that its agent may reach. It knows no command.
 package state
 
 import (
