@@ -28,9 +28,9 @@ func meaningOf(text string) (m meaning) {
 	for _, s := range sentences(text) {
 		for i, w := range s {
 			switch {
-			case denials[w.low]:
+			case w.is(denial):
 				m.denied = !m.denied
-			case fillers[w.low] || joints[w.low]:
+			case w.is(filler | joint):
 			default:
 				st := plainTime(w.stem)
 				m.words = append(m.words, st)

@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -24,9 +25,11 @@ const maxFacts = 8
 func facts(text string) []fact { return factsOf(sentences(text)) }
 
 func factsOf(text [][]word) (out []fact) {
+	var kept []word
 	for _, s := range text {
-		for _, clause := range clauses(s) {
-			if f, ok := read(clause); ok {
+		for clause := range clauses(s) {
+			f, ok := read(clause, &kept)
+			if ok {
 				out = append(out, f)
 			}
 			if len(out) == maxFacts {
@@ -38,18 +41,19 @@ func factsOf(text [][]word) (out []fact) {
 }
 
 // clauses drops what changes nothing and splits at conjunctions behind a comma. "Note: …" loses its first part.
-func clauses(s []word) (out [][]word) {
-	start := 0
-	for i := 1; i <= len(s); i++ {
-		if i < len(s) && (i == len(s)-1 || !s[i].stop) { // one word is no clause
-			continue
+func clauses(s []word) iter.Seq[[]word] {
+	return func(yield func([]word) bool) {
+		start := 0
+		for i := 1; i <= len(s); i++ {
+			if i < len(s) && (i == len(s)-1 || !s[i].stop) { // one word is no clause
+				continue
+			}
+			if i-start >= 3 && !yield(s[start:i]) {
+				return
+			}
+			start = i
 		}
-		if i-start >= 3 {
-			out = append(out, s[start:i])
-		}
-		start = i
 	}
-	return out
 }
 
 // enders begin what no longer belongs to a value.
@@ -60,21 +64,25 @@ var pronouns = set(`he she it they this these those there here you who which wha
 
 var selfWords = map[string]string{"i": "user", "my": "user", "me": "user", "we": "we", "our": "we"}
 
-// read finds the fact of a clause: a subject, a verb that is known, a value.
-func read(c []word) (fact, bool) {
+// mostRead bounds how many words of a clause are read. A subject has five at most, and a value six.
+const mostRead = 32
+
+// read finds the fact of a clause: a subject, a verb that is known, a value. It keeps words in a buffer that is used again.
+func read(c []word, kept *[]word) (fact, bool) {
 	denied := false
-	ws := make([]word, 0, len(c))
-	for i, w := range c {
+	ws := (*kept)[:0]
+	defer func() { *kept = ws }()
+	for i, w := range c[:min(len(c), mostRead)] {
 		switch {
 		case w.low == "used" && i+1 < len(c) && c[i+1].low == "to", w.low == "formerly" || w.low == "previously" || w.low == "once" || w.low == "maybe" || w.low == "if":
 			return fact{}, false // the past, or no statement
-		case w.low == "longer" && i > 0 && c[i-1].low == "no", denials[w.low]:
+		case w.low == "longer" && i > 0 && c[i-1].low == "no", w.is(denial):
 			denied = true
 			if contracted[w.low] {
 				ws = append(ws, word{raw: "is", low: "is", stem: "be"})
 			}
 		case w.low == "longer" && denied, w.low == "do" || w.low == "does" || w.low == "did":
-		case fillers[w.low] && !w.own && (w.low != "i" || len(ws) > 0): // the "I" that begins a statement is its subject
+		case w.is(filler) && !w.own && (w.low != "i" || len(ws) > 0): // the "I" that begins a statement is its subject
 		default:
 			ws = append(ws, w)
 		}
@@ -109,7 +117,7 @@ func subject(ws []word) (folded, shown string, ok bool) {
 	}
 	var f, n []string
 	for _, w := range ws {
-		if joints[w.low] && w.low != "of" && w.low != "for" && w.low != "with" {
+		if w.is(joint) && w.low != "of" && w.low != "for" && w.low != "with" {
 			return "", "", false
 		}
 		f, n = append(f, w.stem), append(n, w.raw)
@@ -186,7 +194,7 @@ func (f *fact) noun(attr []word, val []word) bool {
 	var a []string
 	favorite := strings.HasPrefix(attr[0].stem, "favo")
 	for _, w := range attr {
-		if many[w.stem] && !favorite || joints[w.low] {
+		if many[w.stem] && !favorite || w.is(joint) {
 			return false
 		}
 		a = append(a, w.stem)

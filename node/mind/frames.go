@@ -126,7 +126,15 @@ var (
 )
 
 func matches(ws []word, stems []string) bool {
-	return len(ws) >= len(stems) && slices.EqualFunc(ws[:len(stems)], stems, func(w word, s string) bool { return w.stem == s })
+	if len(ws) < len(stems) {
+		return false
+	}
+	for i, s := range stems {
+		if ws[i].stem != s {
+			return false
+		}
+	}
+	return true
 }
 
 func numbered(ws []word) bool {

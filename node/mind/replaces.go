@@ -76,21 +76,16 @@ func (a *Statement) LookFor() string {
 			add(word)
 		}
 	}
-	var meaning []word
-	for _, w := range a.all {
-		if !joints[w.low] {
-			meaning = append(meaning, w)
-		}
+	if !a.cue && !a.rewords() {
+		return strings.Join(words, " ")
 	}
+	meaning := slices.DeleteFunc(slices.Clone(a.all), func(w word) bool { return w.is(joint) })
 	n := len(meaning)
-	rewords := a.rewords()
-	if rewords || a.cue {
-		for _, w := range meaning[:min(n, fromFront)] {
-			add(w.raw)
-		}
-		for _, w := range meaning[max(0, n-fromBack):] {
-			add(w.raw)
-		}
+	for _, w := range meaning[:min(n, fromFront)] {
+		add(w.raw)
+	}
+	for _, w := range meaning[max(0, n-fromBack):] {
+		add(w.raw)
 	}
 	if a.cue {
 		slices.SortStableFunc(meaning, func(x, y word) int { return len(y.raw) - len(x.raw) })
@@ -132,7 +127,7 @@ func (a *Statement) Replaces(older string, relations Relations) (r Replacement, 
 		return r, false // two things about one subject
 	}
 	r.Kind = "minor"
-	if r.Was, r.Is, ok = byFrame(&a.statement, &b); ok {
+	if r.Was, r.Is, ok = byFrame(a.compared(), b.compared()); ok {
 		r.How = Reworded
 		return r, true
 	}
@@ -161,28 +156,43 @@ func byFacts(is, was []fact, relations *Relations) (Replacement, bool) {
 type statement struct {
 	all   []word   // without what changes nothing
 	the   []bool   // of all: "the" or "our" stands before it
-	words []string // coarse stems that carry meaning, sorted, each once
+	words []string // coarse stems that carry meaning, sorted, each once; see compared
 	first string   // of them
 	past  bool     // its first clause tells of what happened once
 	moves bool     // it says that something has moved
-	many  bool     // a verb in it may have several objects
 }
 
 func statementOf(text [][]word) (s statement) {
+	n := 0
+	for _, sentence := range text {
+		n += len(sentence)
+	}
+	s.all, s.the = make([]word, 0, n), make([]bool, 0, n)
 	clause := false
 	for i, sentence := range text {
-		for j, w := range sentence {
+		for j := range sentence {
+			w := &sentence[j]
 			clause = clause || i > 0 || j > 0 && w.stop
-			if fillers[w.low] && !w.own {
+			if w.is(filler) && !w.own {
 				continue
 			}
 			s.past = s.past || !clause && j > 0 && j < 8 && happened(sentence, j)
 			s.moves = s.moves || w.low == "moved" || w.low == "moves"
-			s.many = s.many || plural[w.stem]
-			s.all, s.the = append(s.all, w), append(s.the, j > 0 && articles[sentence[j-1].low])
-			if !joints[w.low] && !denials[w.low] && !changing[w.low] {
-				s.words = append(s.words, coarse(plainTime(w.stem)))
-			}
+			s.all, s.the = append(s.all, *w), append(s.the, j > 0 && articles[sentence[j-1].low])
+		}
+	}
+	return s
+}
+
+// compared sets the words by which a statement is compared with another. Most statements are compared with none.
+func (s *statement) compared() *statement {
+	if s.words != nil {
+		return s
+	}
+	s.words = make([]string, 0, len(s.all))
+	for i := range s.all {
+		if w := &s.all[i]; !w.is(joint | denial | changed) {
+			s.words = append(s.words, coarse(plainTime(w.stem)))
 		}
 	}
 	if len(s.words) > 0 {
@@ -249,15 +259,44 @@ func cues(all string) map[string][][]string {
 }
 
 func cueOf(text string) bool {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",.;:!?()", r) })
-	for i, w := range words {
-		for _, phrase := range strongCues[w] {
-			if rest := words[i:]; len(rest) >= len(phrase) && slices.Equal(rest[:len(phrase)], phrase) {
+	for word, rest := nextWord(strings.ToLower(text)); word != ""; word, rest = nextWord(rest) {
+		for _, phrase := range strongCues[word] {
+			if begins(rest, phrase[1:]) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// begins says whether a text begins with these words.
+func begins(text string, words []string) bool {
+	for _, w := range words {
+		var next string
+		if next, text = nextWord(text); next != w {
+			return false
+		}
+	}
+	return true
+}
+
+// nextWord returns a text's first word, blank if it has none, and what follows.
+func nextWord(text string) (word, rest string) {
+	text = strings.TrimLeftFunc(text, between)
+	n := strings.IndexFunc(text, between)
+	if n < 0 {
+		n = len(text)
+	}
+	return text[:n], text[n:]
+}
+
+// between says whether a letter stands between words.
+func between(r rune) bool {
+	switch r {
+	case ' ', '\n', '\t', '\r', ',', '.', ';', ':', '!', '?', '(', ')':
+		return true
+	}
+	return (r < ' ' || r > unicode.MaxASCII) && unicode.IsSpace(r)
 }
 
 func isCopula(w word) bool { return copula[w.stem] }
@@ -275,7 +314,7 @@ func byFrame(a, b *statement) (was, is string, ok bool) {
 	}
 	front, back, meaningful := x[:n], x[len(x)-m:], 0
 	for _, w := range front {
-		if !joints[w.low] {
+		if !w.is(joint) {
 			meaningful++
 		}
 	}
@@ -347,7 +386,7 @@ func byCue(a *Statement, b *statement) bool {
 // States says whether a text has the words of a relation, and denies nothing.
 func States(text, relation string) bool {
 	ws := slices.Concat(sentences(text)...)
-	if slices.ContainsFunc(ws, func(w word) bool { return denials[w.low] || w.low == "longer" }) {
+	if slices.ContainsFunc(ws, func(w word) bool { return w.is(denial) || w.low == "longer" }) {
 		return false
 	}
 	for name := range strings.FieldsSeq(strings.ReplaceAll(strings.ToLower(relation), "_", " ")) {

@@ -12,9 +12,34 @@ type word struct {
 	raw  string // as written
 	low  string // in small letters
 	stem string
+	use  use
 	own  bool // had 's
 	stop bool // punctuation that ends a clause stands before it
 }
+
+// A use says what a word does in a sentence. A word may have several.
+type use uint8
+
+const (
+	filler  use = 1 << iota // it changes nothing about what a sentence says
+	joint                   // it is grammar, which is not compared
+	denial                  // it denies
+	changed                 // it says that something has changed
+)
+
+// uses are those of all words that have one.
+var uses = func() map[string]use {
+	all := map[string]use{}
+	for u, words := range map[use]map[string]bool{filler: fillers, joint: joints, denial: denials, changed: changing} {
+		for w := range words {
+			all[w] |= u
+		}
+	}
+	return all
+}()
+
+// is says whether a word has one of these uses.
+func (w *word) is(u use) bool { return w.use&u != 0 }
 
 // maxRead bounds how many bytes of a text are read for meaning.
 const maxRead = 2048
@@ -24,24 +49,24 @@ func sentences(s string) (out [][]word) {
 	if len(s) > maxRead {
 		s = s[:maxRead]
 	}
-	var cur []word
+	all, from := make([]word, 0, len(s)/letters+1), 0
 	brk := false
 	flush := func() {
-		if len(cur) > 0 {
-			out = append(out, cur)
+		if len(all) > from {
+			out = append(out, all[from:len(all):len(all)])
 		}
-		cur, brk = nil, false
+		from, brk = len(all), false
 	}
 	for line := range strings.SplitSeq(s, "\n") {
 		for tok := range strings.FieldsFuncSeq(line, blank) {
-			core := strings.Trim(tok, `.,;:!?()[]{}"“”'’…*`)
+			core := tok
+			if !letter(tok[0]) || !letter(tok[len(tok)-1]) {
+				core = strings.Trim(tok, `.,;:!?()[]{}"“”'’…*`)
+			}
 			if core != "" {
-				raw := strings.TrimSuffix(core, "'s")
-				if raw == core {
-					raw = strings.TrimSuffix(core, "’s")
-				}
+				raw := strings.TrimSuffix(strings.TrimSuffix(core, "'s"), "’s")
 				low := strings.ToLower(raw)
-				cur = append(cur, word{raw: raw, low: low, stem: stem(low), own: raw != core, stop: brk})
+				all = append(all, word{raw: raw, low: low, stem: stem(low), use: uses[low], own: raw != core, stop: brk})
 				brk = false
 			}
 			switch last := tok[len(tok)-1]; {
@@ -56,6 +81,11 @@ func sentences(s string) (out [][]word) {
 	return out
 }
 
+// letters is how many bytes a word and the blank behind it have, as a rule.
+const letters = 5
+
+func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
 func blank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' }
 
 var irregular = map[string]string{"is": "be", "are": "be", "was": "be", "were": "be", "been": "be", "am": "be", "has": "hav",
@@ -63,18 +93,22 @@ var irregular = map[string]string{"is": "be", "are": "be", "was": "be", "were": 
 	"wrote": "write", "met": "meet", "went": "go", "goes": "go", "ate": "eat", "drank": "drink", "knew": "know", "paid": "pay",
 	"children": "child", "people": "person", "born": "born", "news": "news", "written": "written"}
 
+const longestIrregular = len("children")
+
 // american spells a few common words in one way.
 var american = strings.NewReplacer("favour", "favor", "colour", "color", "flavour", "flavor", "behaviour", "behavior", "neighbour", "neighbor", "labour", "labor")
 
 // stem maps the forms of a word to one. It need not be right, only the same for both texts that are compared.
 func stem(w string) string {
-	if s, ok := irregular[w]; ok {
-		return s
+	if len(w) <= longestIrregular {
+		if s, ok := irregular[w]; ok {
+			return s
+		}
 	}
-	if strings.Contains(w, "our") {
+	if len(w) > 5 && strings.Contains(w, "our") {
 		w = american.Replace(w)
 	}
-	if len(w) <= 3 || strings.IndexFunc(w, unicode.IsDigit) >= 0 {
+	if len(w) <= 3 || hasNumber(w) {
 		return w
 	}
 	switch {
@@ -163,7 +197,17 @@ func clock(w string) bool {
 }
 
 // hasNumber says whether a word holds a digit.
-func hasNumber(w string) bool { return strings.IndexFunc(w, unicode.IsDigit) >= 0 }
+func hasNumber(w string) bool {
+	for i := range len(w) {
+		switch c := w[i]; {
+		case '0' <= c && c <= '9':
+			return true
+		case c >= utf8.RuneSelf:
+			return strings.IndexFunc(w[i:], unicode.IsDigit) >= 0
+		}
+	}
+	return false
+}
 
 func isUpper(w string) bool {
 	first, _ := utf8.DecodeRuneInString(w)
