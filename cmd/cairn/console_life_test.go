@@ -165,7 +165,7 @@ func TestConsoleRecalls(t *testing.T) {
 	const added = `[...document.querySelectorAll(".sum")].map((s) => [...s.querySelectorAll("b")].map((b) => Math.round(10 * Number(b.textContent.replace("−", "-").replace(/[^0-9.-]/g, ""))))).filter((n) => n.slice(0, -1).reduce((a, b) => a + b, 0) !== n.at(-1) || n.length < 2).length`
 	var seen, wrong int
 	var said string
-	p.step("answer", chromedp.Navigate(p.base+"/#recall"), see(`input[name=q]`), chromedp.SendKeys(`input[name=q]`, "which tent stands by the river in the rain\n", chromedp.ByQuery), is(`document.querySelectorAll(".score").length === 8`),
+	p.step("answer", chromedp.Navigate(p.base+"/#recall"), is(`document.querySelectorAll("article.result").length === 8`), chromedp.SendKeys(`input[name=q]`, "which tent stands by the river in the rain\n", chromedp.ByQuery), is(`document.querySelectorAll(".score").length === 8`),
 		chromedp.Evaluate(`[...document.querySelectorAll("article.result")].filter((e) => e.getBoundingClientRect().bottom <= innerHeight).length`, &seen), chromedp.Evaluate(`document.querySelectorAll(".score").forEach((b) => b.click())`, nil), is(`document.querySelectorAll(".sum").length === 8`),
 		chromedp.Evaluate(added, &wrong), chromedp.Text(`main`, &said, chromedp.ByQuery), looks(p.dir, "recall-sums"))
 	if seen != 8 || wrong != 0 {
