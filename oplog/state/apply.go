@@ -26,7 +26,8 @@ func (s *State) apply(batch []oplog.Record, erased map[oplog.DB]oplog.Index, tri
 			}
 		}()
 		t.erased = erased
-		for _, r := range batch {
+		records := t.prepare(batch, next.Index, s.skips)
+		for i, r := range batch {
 			if r.Index <= next.Index {
 				continue
 			}
@@ -35,7 +36,7 @@ func (s *State) apply(batch []oplog.Record, erased map[oplog.DB]oplog.Index, tri
 				t.skip(r, next)
 				continue
 			}
-			o, err := s.applyRecord(t, r, next, &doing)
+			o, err := t.applyRecord(r, &records[i], next, &doing)
 			if err != nil {
 				return err
 			}
@@ -73,12 +74,12 @@ func (s *State) change(f func(t *txn, next *mark) error) (err error) {
 	b := g.Batch()
 	defer b.Close()
 	t := newTxn(b)
-	t.b, t.sum, t.known, t.expiry, t.found = b, next.Sum, s.expiry, map[oplog.DB]uint64{}, s.found
+	t.b, t.tally, t.known, t.expiry, t.found = b, s.tally.begin(next.Sum), s.expiry, map[oplog.DB]uint64{}, s.found
 	t.counters, t.namespaces = map[oplog.DB]*oplog.Stats{}, map[place]oplog.Counts{}
 	if err := f(t, &next); err != nil {
 		return err
 	}
-	next.Sum = t.sum
+	next.Sum = t.tally.settle()
 	t.putMark(next)
 	if err := b.Commit(); err != nil {
 		return fmt.Errorf("apply: commit: %w", damage(err))
@@ -94,15 +95,15 @@ func (s *State) change(f func(t *txn, next *mark) error) (err error) {
 
 var statsKey = []byte("counters")
 
-func (s *State) applyRecord(t *txn, r oplog.Record, next *mark, doing **oplog.Outcome) ([]oplog.Outcome, error) {
+func (t *txn) applyRecord(r oplog.Record, p *prepared, next *mark, doing **oplog.Outcome) ([]oplog.Outcome, error) {
 	next.Index, next.Term = r.Index, r.Term
 	if len(r.Data) == 0 {
 		return nil, nil
 	}
-	h, bodies, err := oplog.DecodeRecord(r.Data)
-	if err != nil {
-		return nil, fmt.Errorf("record %d: %w", r.Index, err)
+	if p.err != nil {
+		return nil, fmt.Errorf("record %d: %w", r.Index, p.err)
 	}
+	h, bodies := p.hlc, p.bodies
 	// Invariant: entry times grow along the log, whatever a leader's clock said.
 	if !next.Last.Less(h) {
 		l := next.Last.Add(1)
@@ -118,12 +119,16 @@ func (s *State) applyRecord(t *txn, r oplog.Record, next *mark, doing **oplog.Ou
 			next.Last = h.Add(uint32(i))
 			continue
 		}
-		e, err := oplog.DecodeEntry(body)
-		if err != nil {
-			return nil, fmt.Errorf("record %d entry %d: %w", r.Index, i, err)
+		e := p.entries[i]
+		if e == nil {
+			read, err := oplog.DecodeEntry(body)
+			if err != nil {
+				return nil, fmt.Errorf("record %d entry %d: %w", r.Index, i, err)
+			}
+			e = &read
 		}
 		o := &out[i]
-		o.Index, o.Number, o.HLC, o.Entry = r.Index, i, h.Add(uint32(i)), &e
+		o.Index, o.Number, o.HLC, o.Entry = r.Index, i, h.Add(uint32(i)), e
 		*doing = o
 		t.applyEntry(o)
 		*doing = nil

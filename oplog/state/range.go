@@ -195,7 +195,7 @@ func (t *txn) wipe(db oplog.DB) {
 	all := replicated(db)
 	for row, val := range t.walk(all, false) {
 		table, _, key, _ := rowOf(row)
-		t.sum.sub(element(table, db, key, val))
+		t.tally.count(true, table, db, key, val)
 	}
 	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {
 		failDisk(0, db, err)
@@ -204,4 +204,5 @@ func (t *txn) wipe(db oplog.DB) {
 	t.expiry[db] = 0
 	t.found.clear()
 	clear(t.databases)
+	clear(t.before)
 }

@@ -75,6 +75,7 @@ type State struct {
 
 	expiry map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
 	found  found               // Apply's
+	tally  tally               // Apply's, so that it keeps its buffers
 
 	checkpoints checkpoints
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/bits"
+	"sync"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -16,16 +17,70 @@ import (
 type Sum [sha256.Size]byte
 
 func element(table tableID, db oplog.DB, key, value []byte) (e Sum) {
-	var head [1 + 4 + 4]byte
-	head[0] = byte(table)
-	binary.BigEndian.PutUint32(head[1:], uint32(db))
-	binary.BigEndian.PutUint32(head[5:], uint32(len(key)))
-	h := sha256.New()
-	h.Write(head[:])
-	h.Write(key)
-	h.Write(value)
-	h.Sum(e[:0])
-	return e
+	return sha256.Sum256(appendElement(nil, table, db, key, value))
+}
+
+// appendElement appends what is hashed of a row.
+func appendElement(dst []byte, table tableID, db oplog.DB, key, value []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, byte(table)), uint32(db))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(key)))
+	return append(append(dst, key...), value...)
+}
+
+// A tally gathers the rows that come and go, and hashes many at a time, by as many processors as there are.
+type tally struct {
+	sum  Sum // without those that are gathered
+	rows []byte
+	ends []int  // in rows
+	gone []bool // they are taken off
+}
+
+// How many rows are gathered at most, in bytes, and how many are worth a processor.
+const (
+	tallyBytes = 1 << 20
+	tallyRows  = 32
+)
+
+// begin has a tally begin with a sum.
+func (t *tally) begin(sum Sum) *tally {
+	if t.sum = sum; cap(t.rows) > 2*tallyBytes { // there was a large row
+		t.rows = nil
+	}
+	t.rows, t.ends, t.gone = t.rows[:0], t.ends[:0], t.gone[:0]
+	return t
+}
+
+func (t *tally) count(gone bool, table tableID, db oplog.DB, key, value []byte) {
+	t.rows = appendElement(t.rows, table, db, key, value)
+	t.ends, t.gone = append(t.ends, len(t.rows)), append(t.gone, gone)
+	if len(t.rows) >= tallyBytes {
+		t.settle()
+	}
+}
+
+// settle returns the sum with all rows that were counted.
+func (t *tally) settle() Sum {
+	var mu sync.Mutex
+	spread(len(t.ends), tallyRows, func(from, to int) {
+		var sum Sum
+		begin := 0
+		if from > 0 {
+			begin = t.ends[from-1]
+		}
+		for i := from; i < to; i++ {
+			e := Sum(sha256.Sum256(t.rows[begin:t.ends[i]]))
+			if begin = t.ends[i]; t.gone[i] {
+				sum.sub(e)
+			} else {
+				sum.add(e)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		t.sum.add(sum)
+	})
+	t.rows, t.ends, t.gone = t.rows[:0], t.ends[:0], t.gone[:0]
+	return t.sum
 }
 
 func (s *Sum) add(e Sum) { s.each(e, bits.Add64) }

@@ -9,12 +9,12 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// txn reads the rows of the store at one point. One with a batch writes, updates the Sum and can undo an entry: every
+// txn reads the rows of the store at one point. One with a batch writes, counts for the Sum and can undo an entry: every
 // replicated key goes through it. It is for one goroutine at a time.
 type txn struct {
 	r          store.Reader
 	b          *store.Batch // nil: it only reads
-	sum        Sum
+	tally      *tally
 	undo       []change                     // of the current entry, newest last
 	embeddings map[oplog.DB]oplog.Embedding // as far as asked
 	counters   map[oplog.DB]*oplog.Stats    // of databases that the batch is about
@@ -24,6 +24,7 @@ type txn struct {
 	databases  map[oplog.DB][]byte      // rows of databases, which every entry reads, as far as asked
 	stale      []oplog.DB               // databases of which a row was written that a Current has
 	found      found                    // see State
+	before     map[string][]byte        // rows that were read ahead, until they are written
 	erased     map[oplog.DB]oplog.Index // see State.apply
 
 	row   []byte // of the key that is read or written
@@ -46,6 +47,15 @@ func (t *txn) key(table tableID, db oplog.DB, key []byte) []byte {
 	return t.row
 }
 
+// written is the key of a row that is written: what was read of it ahead holds no more.
+func (t *txn) written(table tableID, db oplog.DB, key []byte) []byte {
+	row := t.key(table, db, key)
+	if isSought(table) {
+		delete(t.before, string(row))
+	}
+	return row
+}
+
 // failDisk stops what is under way: the store could not be read or written.
 func failDisk(table tableID, db oplog.DB, err error) {
 	panic(diskFault{fmt.Errorf("table %s of database %d: %w", tableNames[table], db, damage(err))})
@@ -53,7 +63,11 @@ func failDisk(table tableID, db oplog.DB, err error) {
 
 // peek returns the value of a key, until a row is next read or written.
 func (t *txn) peek(table tableID, db oplog.DB, key []byte) (v []byte, ok bool) {
-	v, ok, err := t.r.Peek(t.key(table, db, key))
+	row := t.key(table, db, key)
+	if v, known := t.before[string(row)]; known {
+		return v, v != nil
+	}
+	v, ok, err := t.r.Peek(row)
 	if err != nil {
 		failDisk(table, db, err)
 	}
@@ -68,7 +82,11 @@ func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
 // getNew is get for a row that is mostly not there, in a transaction that writes: the id or the idempotency key of a
 // new memory.
 func (t *txn) getNew(table tableID, db oplog.DB, key []byte) []byte {
-	v, ok, err := t.b.PeekNew(t.key(table, db, key))
+	row := t.key(table, db, key)
+	if v, known := t.before[string(row)]; known {
+		return own(v, v != nil)
+	}
+	v, ok, err := t.b.PeekNew(row)
 	if err != nil {
 		failDisk(table, db, err)
 	}
@@ -90,14 +108,14 @@ func (t *txn) exists(table tableID, db oplog.DB, key []byte) bool {
 
 // set stores a row that is no part of the Sum, or that the Sum knows of.
 func (t *txn) set(table tableID, db oplog.DB, key, value []byte) {
-	if err := t.b.Set(t.key(table, db, key), value); err != nil {
+	if err := t.b.Set(t.written(table, db, key), value); err != nil {
 		failDisk(table, db, err)
 	}
 }
 
 // unset takes such a row away.
 func (t *txn) unset(table tableID, db oplog.DB, key []byte) {
-	if err := t.b.Delete(t.key(table, db, key)); err != nil {
+	if err := t.b.Delete(t.written(table, db, key)); err != nil {
 		failDisk(table, db, err)
 	}
 }
@@ -160,7 +178,7 @@ func (t *txn) change(table tableID, db oplog.DB, key, old, value []byte, has boo
 	t.replace(table, db, key, old, value, has)
 }
 
-// replace writes a row, or removes it, and updates the Sum; old is nil where there was none.
+// replace writes a row, or removes it, and counts that for the Sum; old is nil where there was none.
 func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, has bool) {
 	switch table {
 	case tDatabase:
@@ -174,13 +192,13 @@ func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, has bo
 		clear(t.found.aliased)
 	}
 	if old != nil {
-		t.sum.sub(element(table, db, key, old))
+		t.tally.count(true, table, db, key, old)
 	}
 	if !has {
 		t.unset(table, db, key)
 		return
 	}
-	t.sum.add(element(table, db, key, value))
+	t.tally.count(false, table, db, key, value)
 	t.set(table, db, key, value)
 }
 

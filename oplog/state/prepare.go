@@ -1,0 +1,147 @@
+package state
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/store"
+)
+
+// What of a batch needs no order is done by all processors before its order begins: records are decoded, and the rows
+// that their entries will look for are read from the store as the batch meets it. It saves time and decides nothing:
+// what is not prepared is done in its turn, where a record that cannot be read also fails.
+
+// So many are worth a processor.
+const (
+	entriesEach = 8
+	rowsEach    = 16
+)
+
+// A prepared record stands where the record does in its batch.
+type prepared struct {
+	hlc     oplog.HLC
+	bodies  [][]byte
+	entries []*oplog.Entry // nil is one that is decoded in its turn
+	err     error
+}
+
+// A task is to decode an entry.
+type task struct {
+	body []byte
+	to   **oplog.Entry
+}
+
+// prepare decodes the records behind a place in the log, and reads rows ahead.
+func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog.Record) bool) []prepared {
+	records := make([]prepared, len(batch))
+	var tasks []task
+	for i, r := range batch {
+		if r.Index <= behind || len(r.Data) == 0 || skips(r) {
+			continue
+		}
+		p := &records[i]
+		p.hlc, p.bodies, p.err = oplog.DecodeRecord(r.Data)
+		p.entries = make([]*oplog.Entry, len(p.bodies))
+		for j, body := range p.bodies {
+			tasks = append(tasks, task{body, &p.entries[j]})
+		}
+	}
+	spread(len(tasks), entriesEach, func(from, to int) {
+		for _, k := range tasks[from:to] {
+			k.decode()
+		}
+	})
+	var rows []string
+	for _, k := range tasks {
+		if *k.to != nil {
+			rows = appendSought(rows, *k.to)
+		}
+	}
+	slices.Sort(rows)
+	if rows = slices.Compact(rows); len(rows) < 2*rowsEach {
+		return records
+	}
+	t.before = make(map[string][]byte, len(rows))
+	var mu sync.Mutex
+	spread(len(rows), rowsEach, func(from, to int) {
+		values := readAhead(t.b, rows[from:to])
+		mu.Lock()
+		defer mu.Unlock()
+		for i, v := range values {
+			t.before[rows[from+i]] = v
+		}
+	})
+	return records
+}
+
+// decode reads an entry, if it can be read. Its turn says what is wrong with one that cannot.
+func (k task) decode() {
+	defer func() {
+		if recover() != nil {
+			*k.to = nil
+		}
+	}()
+	if e, err := oplog.DecodeEntry(k.body); err == nil {
+		*k.to = &e
+	}
+}
+
+// appendSought appends the rows that an entry will look for: of ids and idempotency keys, which are mostly not there,
+// and of names.
+func appendSought(rows []string, e *oplog.Entry) []string {
+	add := func(table tableID, key string) {
+		if key != "" {
+			rows = append(rows, string(appendRow(nil, table, e.DB, []byte(key))))
+		}
+	}
+	add(tKey, e.Key)
+	for _, op := range e.Ops {
+		if m, ok := op.(*oplog.Remember); ok {
+			add(tRID, m.RID)
+			add(tKey, m.Key)
+			for i := range m.Entities {
+				add(tEntity, m.Entities[i].Name)
+			}
+		}
+	}
+	return rows
+}
+
+// isSought says whether rows of a table are read ahead.
+func isSought(t tableID) bool { return t == tKey || t == tRID || t == tEntity }
+
+// readAhead returns the values of rows, nil where there is none. It ends at one that cannot be read, which its turn
+// will say.
+func readAhead(b *store.Batch, rows []string) [][]byte {
+	before, err := b.Before()
+	if err != nil {
+		return nil
+	}
+	defer before.Close()
+	values := make([][]byte, 0, len(rows))
+	for _, row := range rows {
+		look := before.PeekNew
+		if table, _, _, _ := rowOf([]byte(row)); table == tEntity {
+			look = before.Peek
+		}
+		v, ok, err := look([]byte(row))
+		if err != nil {
+			break
+		}
+		values = append(values, own(v, ok))
+	}
+	return values
+}
+
+// spread does a piece of work from 0 to n in stretches of at least so many, as many at a time as there are processors.
+func spread(n, least int, do func(from, to int)) {
+	stretches := max(1, min(runtime.GOMAXPROCS(0), n/least))
+	var wg sync.WaitGroup
+	for i := 1; i < stretches; i++ {
+		wg.Go(func() { do(i*n/stretches, (i+1)*n/stretches) })
+	}
+	do(0, n/stretches)
+	wg.Wait()
+}
