@@ -1,11 +1,9 @@
 package index
 
 import (
-	"runtime"
-	"sync"
-
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/spread"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -122,18 +120,16 @@ func newVectors(dim int, epoch uint32) *vector.Store {
 	return s
 }
 
-// prepareAll condenses vectors, many of them on several cores.
+// prepareAll condenses vectors, some of them on several processors.
 func prepareAll(store *vector.Store, units [][]float32) []vector.Prepared {
 	out := make([]vector.Prepared, len(units))
-	workers := max(1, min(runtime.GOMAXPROCS(0), len(units)/16))
-	var wg sync.WaitGroup
-	for n := range workers {
-		wg.Go(func() {
-			for k := n; k < len(units); k += workers {
-				out[k] = store.Prepare(units[k])
-			}
-		})
-	}
-	wg.Wait()
+	spread.Over(len(units), unitsEach, func(from, to int) {
+		for i := from; i < to; i++ {
+			out[i] = store.Prepare(units[i])
+		}
+	})
 	return out
 }
+
+// unitsEach is how many vectors are worth a processor.
+const unitsEach = 16

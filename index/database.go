@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/filter"
+	"github.com/cairndb/cairn/oplog/spread"
 )
 
 // database is the index of one database. One goroutine, Follow's, calls put; any goroutine may search. put holds mu
@@ -115,6 +116,9 @@ type ready struct {
 	row    uint32
 	length uint32 // of the text, in tokens
 	doc    text.Document
+	stops  uint64
+	refers bool
+	times  text.Times
 
 	attributes []filter.Attribute
 
@@ -197,7 +201,7 @@ func (d *database) letGo() {
 func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 	work = make([]ready, len(changes))
 	var texts []string
-	var analyse, fresh []int
+	var analyse, fresh, added []int
 	for i, c := range changes {
 		work[i].change = c
 		old, known := d.rowOf(c.m.Seq)
@@ -212,7 +216,7 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 		}
 		replaced = replaced || known
 		work[i].attributes, _ = filter.Attributes(c.m.Attributes) // they were checked before they were stored
-		fresh = append(fresh, i)
+		fresh, added = append(fresh, i), append(added, i)
 		if a, ok := d.adopted[c.m.Seq]; ok && a.revision == c.m.Revision {
 			work[i].found, work[i].row, work[i].length = true, a.row, a.length
 			delete(d.adopted, c.m.Seq)
@@ -223,8 +227,21 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 	for i, doc := range text.Analyse(texts) {
 		work[analyse[i]].doc, work[analyse[i]].length = doc, doc.Length()
 	}
+	spread.Over(len(added), readEach, func(from, to int) {
+		for _, i := range added[from:to] {
+			work[i].read()
+		}
+	})
 	d.prepareVectors(work, fresh)
 	return work, replaced
+}
+
+// readEach is how many texts are worth a processor.
+const readEach = 8
+
+// read reads a text for what a column says of it.
+func (w *ready) read() {
+	w.stops, w.refers, w.times = text.Stops(w.m.Text), text.Refers(w.m.Text), text.TimesOf(w.m.Text, int64(w.m.Created))
 }
 
 // prepareVectors condenses those of rows that are to have one.
@@ -269,8 +286,8 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	}
 	rows := columnView{chunks: *d.cols.chunks.Load()}
 	col := rows.at(row)
-	d.describe(col, w.m, w.length)
-	*rows.stops(row) = text.Stops(w.m.Text)
+	d.describe(col, w)
+	*rows.stops(row) = w.stops
 	d.enter(&rows, row, d.facet(facetOf(w.m)))
 	for _, a := range w.attributes {
 		d.touchValue(a.Name, d.facets.having.enter(a, row))
@@ -300,16 +317,16 @@ func group(namespace string) uint32 {
 }
 
 // describe fills a column from a memory.
-func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
+func (d *database) describe(col *column, w *ready) {
+	m := w.m
 	d.namespace(m.Namespace)
 	for _, name := range m.Entities {
 		d.names.entity(name)
 	}
 	col.seq, col.revision, col.updated = m.Seq, m.Revision, int64(m.Updated)
-	times := text.TimesOf(m.Text, int64(m.Created))
 	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
-		Length: length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),
-		Refers: text.Refers(m.Text), Timed: times.Any, Said: times.Day, SaidDay: times.Exact,
+		Length: w.length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),
+		Refers: w.refers, Timed: w.times.Any, Said: w.times.Day, SaidDay: w.times.Exact,
 		Distrust: uint8(oplog.TrustBelow(m.Trust, oplog.TrustAgent))}
 }
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"runtime"
 	"sync"
 
 	bleve "github.com/blevesearch/bleve_index_api"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/spread"
 )
 
 // Config says where an index lives and how it scores. Dir empty keeps it in
@@ -80,7 +80,7 @@ func (x *Index) Restored() (rows []Restored, next uint32) {
 // A Document is an analysed text, on its way to become a row.
 type Document struct{ d document }
 
-// Analyse prepares texts for ApplyDocuments, many of them on several cores.
+// Analyse prepares texts for ApplyDocuments, some of them on several processors.
 func Analyse(texts []string) []Document {
 	rows := make([]Row, len(texts))
 	for i, t := range texts {
@@ -245,28 +245,21 @@ func (x *Index) deleteLocked(row uint32) {
 	x.changeLocked(func(b *block) { b.remove(row) })
 }
 
-// analyseAll analyses rows, many of them on several cores.
+// analyseAll analyses rows, some of them on several processors.
 func analyseAll(rows []Row) []document {
 	docs := make([]document, len(rows))
-	workers := max(1, min(runtime.GOMAXPROCS(0), len(rows)/32))
-	analyse := func(first int) {
+	spread.Over(len(rows), textsEach, func(from, to int) {
 		a := analysers.Get().(*analyzer)
-		for i := first; i < len(rows); i += workers {
+		defer a.giveBack()
+		for i := from; i < to; i++ {
 			docs[i] = a.document(rows[i])
 		}
-		a.giveBack()
-	}
-	if workers == 1 {
-		analyse(0)
-		return docs
-	}
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() { analyse(w) })
-	}
-	wg.Wait()
+	})
 	return docs
 }
+
+// textsEach is how many texts are worth a processor.
+const textsEach = 8
 
 // Applied returns the highest applied index that searches reflect.
 func (x *Index) Applied() uint64 {

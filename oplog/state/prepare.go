@@ -1,11 +1,11 @@
 package state
 
 import (
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/spread"
 	"github.com/cairndb/cairn/oplog/store"
 )
 
@@ -48,7 +48,7 @@ func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog
 			tasks = append(tasks, task{body, &p.entries[j]})
 		}
 	}
-	spread(len(tasks), entriesEach, func(from, to int) {
+	spread.Over(len(tasks), entriesEach, func(from, to int) {
 		for _, k := range tasks[from:to] {
 			k.decode()
 		}
@@ -65,7 +65,7 @@ func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog
 	}
 	t.before = make(map[string][]byte, len(rows))
 	var mu sync.Mutex
-	spread(len(rows), rowsEach, func(from, to int) {
+	spread.Over(len(rows), rowsEach, func(from, to int) {
 		values := readAhead(t.b, rows[from:to])
 		mu.Lock()
 		defer mu.Unlock()
@@ -133,15 +133,4 @@ func readAhead(b *store.Batch, rows []string) [][]byte {
 		values = append(values, own(v, ok))
 	}
 	return values
-}
-
-// spread does a piece of work from 0 to n in stretches of at least so many, as many at a time as there are processors.
-func spread(n, least int, do func(from, to int)) {
-	stretches := max(1, min(runtime.GOMAXPROCS(0), n/least))
-	var wg sync.WaitGroup
-	for i := 1; i < stretches; i++ {
-		wg.Go(func() { do(i*n/stretches, (i+1)*n/stretches) })
-	}
-	do(0, n/stretches)
-	wg.Wait()
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/spread"
 )
 
 // Sum is a 256-bit hash of a multiset: the SHA-256 of each element, added modulo 2^256. Adding and
@@ -61,7 +62,7 @@ func (t *tally) count(gone bool, table tableID, db oplog.DB, key, value []byte) 
 // settle returns the sum with all rows that were counted.
 func (t *tally) settle() Sum {
 	var mu sync.Mutex
-	spread(len(t.ends), tallyRows, func(from, to int) {
+	spread.Over(len(t.ends), tallyRows, func(from, to int) {
 		var sum Sum
 		begin := 0
 		if from > 0 {
