@@ -13,11 +13,8 @@ import (
 // that their entries will look for are read from the store as the batch meets it. It saves time and decides nothing:
 // what is not prepared is done in its turn, where a record that cannot be read also fails.
 
-// So many are worth a processor.
-const (
-	entriesEach = 8
-	rowsEach    = 16
-)
+// entriesEach is how many entries are worth a processor: waking one takes about as long as two of them.
+const entriesEach = 16
 
 // A prepared record stands where the record does in its batch.
 type prepared struct {
@@ -48,29 +45,25 @@ func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog
 			tasks = append(tasks, task{body, &p.entries[j]})
 		}
 	}
-	spread.Over(len(tasks), entriesEach, func(from, to int) {
-		for _, k := range tasks[from:to] {
-			k.decode()
-		}
-	})
-	var rows []string
-	for _, k := range tasks {
-		if *k.to != nil {
-			rows = appendSought(rows, *k.to)
-		}
-	}
-	slices.Sort(rows)
-	if rows = slices.Compact(rows); len(rows) < 2*rowsEach {
+	if len(tasks) < 2*entriesEach { // one stretch would only do in advance what costs the same in its turn
 		return records
 	}
-	t.before = make(map[string][]byte, len(rows))
+	t.before = map[string][]byte{}
 	var mu sync.Mutex
-	spread.Over(len(rows), rowsEach, func(from, to int) {
-		values := readAhead(t.b, rows[from:to])
+	spread.Over(len(tasks), entriesEach, func(from, to int) {
+		var rows []string
+		for _, k := range tasks[from:to] {
+			if k.decode(); *k.to != nil {
+				rows = appendSought(rows, *k.to)
+			}
+		}
+		slices.Sort(rows)
+		rows = slices.Compact(rows)
+		values := readAhead(t.b, rows)
 		mu.Lock()
 		defer mu.Unlock()
 		for i, v := range values {
-			t.before[rows[from+i]] = v
+			t.before[rows[i]] = v
 		}
 	})
 	return records

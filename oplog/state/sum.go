@@ -39,7 +39,7 @@ type tally struct {
 // How many rows are gathered at most, in bytes, and how many are worth a processor.
 const (
 	tallyBytes = 1 << 20
-	tallyRows  = 32
+	tallyRows  = 256
 )
 
 // begin has a tally begin with a sum.
