@@ -113,10 +113,21 @@ func printRecall(s *cli.Streams, asJSON bool, results []wire.RecallResult, end w
 	if len(hits) == 0 {
 		fmt.Fprintln(s.Err, "nothing found:", nothingFound(end))
 	}
-	for _, h := range hits {
+	for i, h := range hits {
+		if i == unlikely(hits) {
+			fmt.Fprintf(s.Err, "unlikely (--min-score %.2g leaves them out):\n", hits[0].Score/10)
+		}
 		printHit(s, h)
 	}
 	return nil
+}
+
+// unlikely returns the place from which hits score less than a tenth of the first, if that one is likely; -1 for none.
+func unlikely(hits []hit) int {
+	if len(hits) == 0 || hits[0].Score < .5 {
+		return -1
+	}
+	return slices.IndexFunc(hits, func(h hit) bool { return h.Score < hits[0].Score/10 })
 }
 
 func printHit(s *cli.Streams, h hit) {

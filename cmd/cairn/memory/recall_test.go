@@ -64,3 +64,20 @@ func TestRecallKeys(t *testing.T) {
 		t.Errorf("%s (%v), want %s", got, err, want)
 	}
 }
+
+// TestWhatIsUnlikely: a likely answer sets apart what scores less than a tenth of it; where nothing is likely, all are
+// guesses alike.
+func TestWhatIsUnlikely(t *testing.T) {
+	for _, c := range []struct {
+		scores []float64
+		place  int
+	}{{nil, -1}, {[]float64{.9}, -1}, {[]float64{.9, .3, .09, .01}, 3}, {[]float64{.98, .018, .011}, 1}, {[]float64{.4, .01}, -1}, {[]float64{.5, .05}, -1}} {
+		hits := make([]hit, len(c.scores))
+		for i, s := range c.scores {
+			hits[i].Score = s
+		}
+		if got := unlikely(hits); got != c.place {
+			t.Errorf("of %v place %d, not %d", c.scores, got, c.place)
+		}
+	}
+}
