@@ -68,6 +68,9 @@ func (k *checkpointState) busy() bool {
 	}
 }
 
+// due has the next step write a checkpoint, for that many changes are enough.
+func (k *checkpointState) due(changes int) { k.changes.Add(int64(changes)) }
+
 // wait waits for the checkpoint that is being written.
 func (k *checkpointState) wait() {
 	if k.done != nil {

@@ -206,8 +206,8 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	if since != nil {
 		since.addRead(id, list)
 	}
-	if db.changeOver(v, id) || divided {
-		db.divide(v, id)
+	if (db.changeOver(v, id) || divided) && db.divide(v, id) {
+		x.checkpoints.due(x.cfg.piece)
 	}
 	return x.renew(ctx, v, id, db, list)
 }

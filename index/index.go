@@ -198,7 +198,9 @@ func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, ge
 	if !revived {
 		err = x.readAll(ctx, v, info, db)
 	}
-	db.divide(v, info.ID) // at the end, with all processors
+	if db.divide(v, info.ID) { // at the end, with all processors
+		x.checkpoints.due(x.cfg.piece)
+	}
 	return db, revived, err
 }
 

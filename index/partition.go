@@ -8,17 +8,26 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// divide gives the vectors of a database the partitions that the state has for them. Only put's goroutine calls it,
-// or the one that opens the index.
-func (d *database) divide(v *state.View, id oplog.DB) {
+// divide gives the vectors of a database the partitions that the state has for them, and says whether they are others
+// than they had. A checkpoint is due then: without it each start assigns all rows again, some seconds for a million.
+// Only put's goroutine calls it, or the one that opens the index.
+func (d *database) divide(v *state.View, id oplog.DB) (anew bool) {
 	d.partition = nil
 	if p := v.Partitions(id); len(p.Centroids) > 0 && p.Epoch == d.epoch {
 		d.partition = &vector.Partition{Rows: int(p.Rows), Groups: signed(p.Groups), Centroids: signed(p.Centroids), Slack: int(p.Slack)}
 	}
 	if store := d.vectors.Load(); store != nil {
+		had := store.Division()
+		if none := (vector.Assignment{}).Sum; d.assigned.Sum != none {
+			had = d.assigned.Sum
+		}
 		store.Partition(d.partition, d.assigned)
+		if anew = store.Division() != had; anew {
+			d.version.Add(1)
+		}
 	}
 	d.assigned = vector.Assignment{}
+	return anew
 }
 
 // redivides says whether an operation changes how vectors are divided.

@@ -29,7 +29,6 @@ type checkpointLoader struct {
 	sessions []uint32
 	store    *vector.Store
 	dim      int
-	vector   vector.Prepared
 }
 
 // maxDim is the most dimensions that a file is believed to have.
@@ -130,7 +129,7 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 	if in := e.u16(); in != vector.Unassigned && int(row) < len(r.d.assigned.Of) {
 		r.d.assigned.Of[row] = in
 	}
-	c.RID = rank.MakeRID(e.str())
+	c.RID = rank.MakeRID(e.take(int(e.u32())))
 	var raw []byte
 	if flags&rowVector != 0 && r.store != nil {
 		raw = e.take(r.store.Size())
@@ -155,8 +154,7 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 		r.p.rows = append(r.p.rows, row)
 	}
 	if raw != nil && r.withVectors {
-		r.store.Parse(raw, &r.vector)
-		r.store.Put(row, r.vector)
+		r.store.Put(row, r.store.Parse(raw))
 	}
 	return nil
 }

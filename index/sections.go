@@ -149,7 +149,7 @@ func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) er
 			err = &damage.Error{Path: path, Err: err}
 		}
 	}()
-	var in io.Reader = bufio.NewReaderSize(file, 1<<20)
+	var in io.Reader = bufio.NewReaderSize(file, 16<<10) // a section is larger, and is read without it
 	if ring != nil {
 		if in, err = ring.Reader(in); err != nil {
 			return err

@@ -14,12 +14,45 @@ type RID struct {
 }
 
 // MakeRID packs an id.
-func MakeRID(s string) RID {
-	if u, err := uuid.Parse(s); err == nil && u.String() == s {
+func MakeRID[T string | []byte](s T) RID {
+	if u, ok := readUUID(s); ok {
 		return RID{uuid: u}
 	}
-	s = strings.Clone(s) // it may be a piece of something large
-	return RID{other: &s}
+	other := strings.Clone(string(s)) // it may be a piece of something large
+	return RID{other: &other}
+}
+
+// readUUID reads a UUID in the form that the server writes: small letters, and dashes.
+func readUUID[T string | []byte](s T) (u [16]byte, ok bool) {
+	if len(s) != 36 {
+		return u, false
+	}
+	for i, at := 0, 0; i < len(s); i++ {
+		switch i {
+		case 8, 13, 18, 23:
+			if s[i] != '-' {
+				return u, false
+			}
+			continue
+		}
+		high, low := hexDigit(s[i]), hexDigit(s[i+1])
+		if high > 15 || low > 15 {
+			return u, false
+		}
+		u[at], at, i = high<<4|low, at+1, i+1
+	}
+	return u, true
+}
+
+// hexDigit is what a digit stands for, over 15 for none.
+func hexDigit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
 }
 
 // String is the id as it was.

@@ -132,13 +132,15 @@ func (x *Index) load() (*snapshot, error) {
 	snap := &snapshot{reader: reader}
 	for _, s := range reader.Segments() {
 		deleted, first := s.Deleted(), len(x.restored)
-		place := map[uint32]int{}
 		if path := pathOf(s.Segment()); path != "" {
 			if err := verify(context.Background(), path, 0); err != nil {
 				reader.Close()
 				return nil, err
 			}
 		}
+		count := int(s.Segment().Count())
+		place := make([]int, count) // in restored, plus one
+		x.restored = slices.Grow(x.restored, count)
 		rows, err := loadRows(s.Segment(), func(doc, row, group uint32, length uint16) {
 			p, _ := x.rows.at(row)
 			dead := deleted != nil && deleted.Contains(doc)
@@ -150,15 +152,15 @@ func (x *Index) load() (*snapshot, error) {
 			case p == nil:
 				x.rows.add(row, group, length)
 				x.countLocked(group, length)
-				place[doc] = len(x.restored)
 				x.restored = append(x.restored, Restored{Row: row, Group: group, Length: uint32(length)})
+				place[doc] = len(x.restored)
 			}
 		})
 		if err == nil {
 			tagged := 0
 			err = loadTags(s.Segment(), func(doc uint32, tag Tag) {
-				if at, ok := place[doc]; ok {
-					x.restored[at].Tag = tag
+				if at := place[doc]; at > 0 {
+					x.restored[at-1].Tag = tag
 					tagged++
 				}
 			})
