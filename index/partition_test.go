@@ -151,3 +151,39 @@ func TestPartitionsAreReplicated(t *testing.T) {
 		t.Errorf("after a purge nothing is learned: %v, %v", next, err)
 	}
 }
+
+// TestADivisionIsInTheNextCheckpoint: how vectors are divided is on the disk as soon as it is learned, however few rows
+// changed since the last checkpoint.
+func TestADivisionIsInTheNextCheckpoint(t *testing.T) {
+	t.Parallel()
+	const dim, n = 16, 2000
+	draw := clustered(rand.New(rand.NewPCG(1, 2)), dim)
+	r, l := openReplica(t), newLog(t)
+	for i := 0; i < n; i += 500 {
+		var ops []oplog.Op
+		for k := i; k < i+500; k++ {
+			m := remember(fmt.Sprintf("m%04d", k), vocabulary[k%len(vocabulary)])
+			m.Vector = oplog.MakeVector(draw())
+			ops = append(ops, m)
+		}
+		l.add(1, ops...)
+	}
+	r.apply(l.records, 1)
+	if files, _ := index.PiecesOf(r.index, 1); len(files) > 0 {
+		t.Fatalf("%d rows were enough for a checkpoint: %v", n, files)
+	}
+	some := func(count int) (b []byte) {
+		for range count {
+			for _, x := range draw() {
+				b = append(b, byte(int8(20*x)))
+			}
+		}
+		return b
+	}
+	l.add(1, &oplog.Partition{At: oplog.Index(len(l.records)), Partitions: oplog.Partitions{Dim: dim, Rows: n, Groups: some(2), Centroids: some(8), Slack: 100}})
+	r.apply(l.records[len(l.records)-1:], 1)
+	files, rows := index.PiecesOf(r.index, 1)
+	if len(files) != 1 || rows[files[0]] != n {
+		t.Errorf("the checkpoint has %v of %v rows", files, rows)
+	}
+}
