@@ -131,5 +131,5 @@ func prepareAll(store *vector.Store, units [][]float32) []vector.Prepared {
 	return out
 }
 
-// unitsEach is how many vectors are worth a processor.
+// unitsEach is the number of vectors for which a processor is woken.
 const unitsEach = 16

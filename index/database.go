@@ -236,7 +236,7 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 	return work, replaced
 }
 
-// readEach is how many texts are worth a processor.
+// readEach is the number of texts for which a processor is woken.
 const readEach = 8
 
 // read reads a text for what a column says of it.

@@ -322,7 +322,7 @@ func (n *Node) Done() <-chan struct{} { return n.ctx.Done() }
 
 var errClosing = errors.New("closed")
 
-// Err is why the node stopped: nil while it runs and after Close.
+// Err returns the reason why the node stopped: nil while it runs and after Close.
 func (n *Node) Err() error {
 	if err := context.Cause(n.ctx); err != nil && !errors.Is(err, errClosing) {
 		return err

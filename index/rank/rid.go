@@ -44,7 +44,7 @@ func readUUID[T string | []byte](s T) (u [16]byte, ok bool) {
 	return u, true
 }
 
-// hexDigit is what a digit stands for, over 15 for none.
+// hexDigit returns the value of a digit, over 15 for none.
 func hexDigit(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':

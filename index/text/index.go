@@ -258,7 +258,7 @@ func analyseAll(rows []Row) []document {
 	return docs
 }
 
-// textsEach is how many texts are worth a processor.
+// textsEach is the number of texts for which a processor is woken.
 const textsEach = 8
 
 // Applied returns the highest applied index that searches reflect.

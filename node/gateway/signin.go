@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/wire/ownhost"
 )
 
-// signInPath is where the console exchanges the code of a sign-in link. The code comes in a body, so no log of requests
+// signInPath takes the code of a sign-in link from the console. The code comes in a body, so no log of requests
 // has it; the link carries it behind the #, which browsers send to nobody.
 const signInPath = "/console/sign-in"
 

@@ -81,7 +81,7 @@ func sentences(s string) (out [][]word) {
 	return out
 }
 
-// letters is how many bytes a word and the blank behind it have, as a rule.
+// letters is the usual number of bytes of a word and the blank behind it.
 const letters = 5
 
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

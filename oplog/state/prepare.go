@@ -13,7 +13,7 @@ import (
 // that their entries will look for are read from the store as the batch meets it. It saves time and decides nothing:
 // what is not prepared is done in its turn, where a record that cannot be read also fails.
 
-// entriesEach is how many entries are worth a processor: waking one takes about as long as two of them.
+// entriesEach is the number of entries for which a processor is woken, which takes about as long as two of them.
 const entriesEach = 16
 
 // A prepared record stands where the record does in its batch.
