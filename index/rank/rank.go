@@ -54,7 +54,7 @@ type Row struct {
 	RID        RID
 	Accessed   int64 // microseconds
 	HalfLife   float64
-	Created    int64 // from here on it is what every candidate is asked for
+	Created    int64 // every candidate is asked for this field and those behind it
 	Importance float64
 	Length     uint32 // in tokens, as the text index counts
 	Session    uint32 // 0 is none

@@ -14,7 +14,7 @@ type Writer struct {
 	mu    sync.Mutex
 	w     io.Writer
 	aead  cipher.AEAD
-	next  block  // its length is how many plain bytes wait in buf
+	next  block  // its length is the number of plain bytes that wait in buf
 	buf   []byte // a block: its head, what waits, room for its tag
 	ended bool   // nothing was written since the last mark
 	err   error  // a block that was written in part is not written again: the first error stays

@@ -7,7 +7,7 @@
 //	"CAIRNSNP" | version 3 | zstd( size u64, rows, 0 uv, SHA-256 of all before it )
 //
 // A row is key length uv, key, value length uv, value; rows are in the order of their keys, as the store has them,
-// none twice. Size is how many bytes they take on the sender's disk, for a progress bar. The sender has read each row
+// none twice. Size is their bytes on the sender's disk, for a progress bar. The sender has read each row
 // from a block with the checksum it was written with.
 //
 // A range of the log is

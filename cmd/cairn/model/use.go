@@ -17,7 +17,7 @@ import (
 const (
 	useLook  = 250 * time.Millisecond
 	useTell  = 5 * time.Second // between two lines where there is no terminal
-	useStill = 5 * time.Second // without a new vector, after which what is left is what the model made no vector of
+	useStill = 5 * time.Second // without a new vector, after which the model counts as having none for the rest
 )
 
 func embedUse(s *cli.Streams) *cobra.Command {
