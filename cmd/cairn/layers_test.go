@@ -43,6 +43,7 @@ var layers = []layer{
 	{"wire/client", []string{"wire", "wire/field"}},
 
 	{"oplog/fold", nil},
+	{"oplog/spread", nil},
 	{"oplog/filter", []string{"oplog/fold"}},
 	{"oplog", []string{"oplog/filter"}},
 	{"oplog/damage", nil},
@@ -55,7 +56,7 @@ var layers = []layer{
 	{"oplog/store/storetest", nil},
 	{"oplog/snapshot", []string{"oplog"}},
 	{"oplog/snapshot/snapshottest", []string{"oplog", "oplog/snapshot"}},
-	{"oplog/state", []string{"oplog", "oplog/fold", "oplog/seal", "oplog/snapshot", "oplog/store", "oplog/syncwriter"}},
+	{"oplog/state", []string{"oplog", "oplog/fold", "oplog/seal", "oplog/snapshot", "oplog/spread", "oplog/store", "oplog/syncwriter"}},
 	{"oplog/state/statetest", []string{"oplog", "oplog/state"}},
 	{"oplog/snapshot/archive", []string{"oplog", "oplog/seal", "oplog/state", "oplog/syncwriter"}},
 

@@ -1,0 +1,108 @@
+package index
+
+import (
+	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/index/vector"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
+	"github.com/cairndb/cairn/oplog/spread"
+)
+
+// A change is a memory as it is now.
+type change struct {
+	m   *oplog.Memory
+	vec oplog.Vector
+}
+
+// gone reports whether a memory has no row: it was forgotten, or is not to be found.
+func (c *change) gone() bool { return c.m.Status == oplog.Tombstoned || !c.m.Indexed() }
+
+// A ready change has been analysed and quantised, which needs no lock.
+type ready struct {
+	change
+	found  bool // on disk, at row
+	row    uint32
+	length uint32 // of the text, in tokens
+	doc    text.Document
+	stops  uint64
+	refers bool
+	times  text.Times
+
+	attributes []filter.Attribute
+
+	unit []float32
+	code vector.Prepared
+}
+
+// prepare analyses texts and condenses vectors of the rows that are new. Only put's goroutine changes bySeq, so it
+// reads it freely.
+func (d *database) prepare(changes []change) (work []ready, replaced bool) {
+	work = make([]ready, len(changes))
+	var texts []string
+	var analyse, fresh, added []int
+	for i, c := range changes {
+		work[i].change = c
+		old, known := d.rowOf(c.m.Seq)
+		if c.gone() {
+			continue
+		}
+		if known && d.at(old).revision == c.m.Revision {
+			if store := d.vectors.Load(); len(c.vec) > 0 && (store == nil || !store.Has(old)) {
+				fresh = append(fresh, i)
+			}
+			continue
+		}
+		replaced = replaced || known
+		work[i].attributes, _ = filter.Attributes(c.m.Attributes) // they were checked before they were stored
+		fresh, added = append(fresh, i), append(added, i)
+		if a, ok := d.adopted[c.m.Seq]; ok && a.revision == c.m.Revision {
+			work[i].found, work[i].row, work[i].length = true, a.row, a.length
+			delete(d.adopted, c.m.Seq)
+			continue
+		}
+		texts, analyse = append(texts, c.m.Words()), append(analyse, i)
+	}
+	for i, doc := range text.Analyse(texts) {
+		work[analyse[i]].doc, work[analyse[i]].length = doc, doc.Length()
+	}
+	spread.Over(len(added), readEach, func(from, to int) {
+		for _, i := range added[from:to] {
+			work[i].read()
+		}
+	})
+	d.prepareVectors(work, fresh)
+	return work, replaced
+}
+
+// readEach is the number of texts for which a processor is woken.
+const readEach = 8
+
+// read reads a text for what a column says of it.
+func (w *ready) read() {
+	w.stops, w.refers, w.times = text.Stops(w.m.Text), text.Refers(w.m.Text), text.TimesOf(w.m.Text, int64(w.m.Created))
+}
+
+// prepareVectors condenses those of rows that are to have one.
+func (d *database) prepareVectors(work []ready, fresh []int) {
+	var with []int
+	var units [][]float32
+	store := d.vectors.Load()
+	for _, i := range fresh {
+		unit := vector.Unit(work[i].vec.Floats())
+		if unit == nil {
+			continue
+		}
+		if store == nil {
+			store = newVectors(len(unit), d.epoch)
+			store.Partition(d.partition, vector.Assignment{})
+			d.vectors.Store(store)
+		}
+		if len(unit) == store.Dim() { // one of another embedder than the rest: only its words find it
+			work[i].unit = unit
+			with, units = append(with, i), append(units, unit)
+		}
+	}
+	for n, p := range prepareAll(store, units) {
+		work[with[n]].code = p
+	}
+}
