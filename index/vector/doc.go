@@ -5,7 +5,10 @@
 //
 //	sign codes   d bits a row   the question against signs     all rows, when there are more than 20,000 (in large stores from fewer on)
 //	int8         d bytes a row  integer dot product, scaled    the best of those, or all rows of a small store
-//	float32      the original   dot product in float64         the best of those; read from its owner
+//	float32      the original   dot product in float64         the those that may be the best; read from its owner
+//
+// An original is compared where the error of the int8 products, four deviations of it, leaves open whether its row is
+// among those that are wanted.
 //
 // Codes leave at most 24·√n rows. They are compared from the best estimate down, until an estimate, with three
 // deviations of its error added, is below what was found: clustered vectors stop after a few hundred, a cloud without

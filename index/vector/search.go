@@ -26,8 +26,8 @@ func coded(n int) int { return max(minCoded, int(24*math.Sqrt(float64(n)))) }
 // A Query asks for the K nearest rows.
 type Query struct {
 	K int
-	// Precise is the least number of rows that are ordered by their originals; 0 means twice K. The rest keep their
-	// int8 score.
+	// Precise is the most rows that are ordered by their originals; 0 means twice K. Fewer are where the int8 forms of
+	// the others show that they are not among those of Sure. The rest keep their int8 score.
 	Precise int
 	// Sure is the number of answers that have to be the nearest that there are, where rows are divided; 0 means K.
 	// The rest are the nearest of those that were looked at.
@@ -114,7 +114,7 @@ func (s *Store) search(q *Query, pool Pool, parts *partitions) []Hit {
 	s.scratch.Put(c)
 	slices.SortFunc(hits, q.compare)
 	if q.Exact != nil {
-		s.rescore(q, hits[:min(precise, len(hits))])
+		s.rescore(q, hits[:s.doubtful(q, hits[:min(precise, len(hits))])])
 		slices.SortFunc(hits, q.compare)
 	}
 	return hits[:min(len(hits), q.K)]
@@ -143,6 +143,37 @@ func (s *Store) mostDirect(n int) int {
 		return min(DirectRows, all/codesPerForm+coded(n))
 	}
 	return DirectRows
+}
+
+// surely is the number of standard deviations by which the product of two int8 forms hardly errs.
+const surely = 4
+
+// doubtful returns how many of the best hits by their int8 forms have to be compared by their originals to find those
+// that have to be the nearest: of the others the forms lie too far behind.
+func (s *Store) doubtful(q *Query, hits []Hit) (n int) {
+	if n = q.sure(); n >= len(hits) {
+		return len(hits)
+	}
+	last := hits[n-1]
+	least := last.Sim - s.errs(q, last.Row)
+	for i := n; i < len(hits); i++ {
+		if hits[i].Sim+s.errs(q, hits[i].Row) >= least {
+			n = i + 1
+		}
+	}
+	return n
+}
+
+// errs returns by how much the product of the question's int8 form with a row's may differ from that of the originals.
+// Each dimension of either errs by up to half a step, and both vectors have unit length.
+func (s *Store) errs(q *Query, row uint32) float64 {
+	b := q.blocks[row/blockRows]
+	slot, ok := b.slot(int(row % blockRows))
+	if !ok {
+		return 2
+	}
+	step := float64(b.scale[slot])
+	return surely * math.Sqrt((float64(float64(q.scale)*float64(q.scale))+float64(step*step))/12)
 }
 
 // rescore gives hits the products with their originals, which are asked for in the order of rows: that is about how

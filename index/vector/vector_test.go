@@ -361,3 +361,30 @@ func BenchmarkDot(b *testing.B) {
 		})
 	}
 }
+
+// TestOriginalsOnlyWhereInDoubt: the nearest ten are those of an exact search, and of the forty that may be compared by
+// their originals most are told apart without.
+func TestOriginalsOnlyWhereInDoubt(t *testing.T) {
+	c := newCloud(64, 100, .5)
+	s := fill(64, 5000, c)
+	asked, most := 0, 0
+	for range 50 {
+		v := c.draw()
+		q := s.query(100, nil)
+		q.Precise, q.Sure = 40, 10
+		q.Exact = func(row uint32) []float32 {
+			asked++
+			return s.originals[row]
+		}
+		most += 40
+		got := s.Search(s.Ask(v, q), nil)
+		for i, want := range s.exact(v, 10, nil) {
+			if got[i] != want {
+				t.Fatalf("place %d is %v, want %v", i, got[i], want)
+			}
+		}
+	}
+	if asked > most/2 || asked < most/4 {
+		t.Errorf("%d of %d originals were asked for", asked, most)
+	}
+}
