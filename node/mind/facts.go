@@ -67,7 +67,8 @@ var selfWords = map[string]string{"i": "user", "my": "user", "me": "user", "we":
 // mostRead bounds how many words of a clause are read. A subject has five at most, and a value six.
 const mostRead = 32
 
-// read finds the fact of a clause: a subject, a verb that is known, a value. It keeps words in a buffer that is used again.
+// read finds the fact of a clause: a subject, a verb that is known, a value. It keeps words in a buffer that is used
+// again.
 func read(c []word, kept *[]word) (fact, bool) {
 	denied := false
 	ws := (*kept)[:0]

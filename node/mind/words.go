@@ -27,7 +27,7 @@ const (
 	changed                 // it says that something has changed
 )
 
-// uses are those of all words that have one.
+// uses holds the words that have a use.
 var uses = func() map[string]use {
 	all := map[string]use{}
 	for u, words := range map[use]map[string]bool{filler: fillers, joint: joints, denial: denials, changed: changing} {

@@ -25,6 +25,27 @@ func lighthouses(t testing.TB, s *State, n int) {
 	mustApply(t, s, record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}}))
 }
 
+// flipTables flips a bit in each block of rows of a state, which may have the files open.
+func flipTables(t *testing.T, dir string) {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(dir, "1", "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	for _, table := range tables {
+		raw, err := os.ReadFile(table)
+		must(t, err)
+		f, err := os.OpenFile(table, os.O_RDWR, 0)
+		must(t, err)
+		for at := 600; at < len(raw)*3/4; at += 1000 {
+			if _, err := f.WriteAt([]byte{raw[at] ^ 4}, int64(at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(t, f.Close())
+	}
+}
+
 // TestScrubFindsFlippedBits: a bit that flips in a table of a running state is found by a scrub, is an error of who
 // reads what it is in, tells the one who listens, and is in no snapshot.
 func TestScrubFindsFlippedBits(t *testing.T) {
@@ -42,22 +63,7 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 			}
 			s = mustOpenSealed(t, dir, keys)
 			defer s.Close()
-			tables, err := filepath.Glob(filepath.Join(dir, "1", "*.sst"))
-			if err != nil || len(tables) == 0 {
-				t.Fatal(tables, err)
-			}
-			for _, table := range tables {
-				raw, err := os.ReadFile(table)
-				must(t, err)
-				f, err := os.OpenFile(table, os.O_RDWR, 0) // the state has this file open
-				must(t, err)
-				for at := 600; at < len(raw)*3/4; at += 1000 { // in each block of rows
-					if _, err := f.WriteAt([]byte{raw[at] ^ 4}, int64(at)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				f.Close()
-			}
+			flipTables(t, dir)
 			if err := s.Scrub(t.Context(), 0); !errors.Is(err, ErrState) {
 				t.Errorf("the scrub says %v", err)
 			}
@@ -70,7 +76,7 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 				}
 			}
 			noticed()
-			err = s.Read(func(v *View) error {
+			err := s.Read(func(v *View) error {
 				v.MemoryAt(1, 1234)
 				return nil
 			})

@@ -64,7 +64,8 @@ func (a *applying) setSearchable(m *oplog.Memory, searchable bool, op *oplog.Cor
 	a.dropVectors(m.Seq)
 }
 
-// shown returns a memory as readers see it: one whose time is over at the view's moment looks as the next Sweep will leave it.
+// shown returns a memory as readers see it: one whose time is over at the view's moment looks as the next Sweep will
+// leave it.
 func (v *View) shown(m *oplog.Memory) *oplog.Memory {
 	if m.Expires != 0 && m.Lapsed(v.Time().Time()) {
 		m.Expire()

@@ -71,11 +71,6 @@ func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog
 
 // decode reads an entry, if it can be read. Its turn says what is wrong with one that cannot.
 func (k task) decode() {
-	defer func() {
-		if recover() != nil {
-			*k.to = nil
-		}
-	}()
 	if e, err := oplog.DecodeEntry(k.body); err == nil {
 		*k.to = &e
 	}
@@ -105,16 +100,15 @@ func appendSought(rows []string, e *oplog.Entry) []string {
 // isSought says whether rows of a table are read ahead.
 func isSought(t tableID) bool { return t == tKey || t == tRID || t == tEntity }
 
-// readAhead returns the values of rows, nil where there is none. It ends at one that cannot be read, whether that is an
-// error or a panic: the turn of the row will say so, where both are told as what they are.
-func readAhead(b *store.Batch, rows []string) (values [][]byte) {
-	defer func() { _ = recover() }()
+// readAhead returns the values of rows, nil where there is none. It ends at one that cannot be read, which its turn
+// will say.
+func readAhead(b *store.Batch, rows []string) [][]byte {
 	before, err := b.Before()
 	if err != nil {
 		return nil
 	}
 	defer before.Close()
-	values = make([][]byte, 0, len(rows))
+	values := make([][]byte, 0, len(rows))
 	for _, row := range rows {
 		look := before.PeekNew
 		if table, _, _, _ := rowOf([]byte(row)); table == tEntity {

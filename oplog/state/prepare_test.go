@@ -3,7 +3,6 @@ package state
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -29,22 +28,7 @@ func TestALargeBatchMeetsDamage(t *testing.T) {
 			must(t, errors.Join(s.Flush(), s.Close()))
 			s = mustOpen(t, dir)
 			defer s.Close()
-			tables, err := filepath.Glob(filepath.Join(dir, "1", "*.sst"))
-			if err != nil || len(tables) == 0 {
-				t.Fatal(tables, err)
-			}
-			for _, table := range tables {
-				raw, err := os.ReadFile(table)
-				must(t, err)
-				f, err := os.OpenFile(table, os.O_RDWR, 0)
-				must(t, err)
-				for at := 600; at < len(raw)*3/4; at += 1000 {
-					if _, err := f.WriteAt([]byte{raw[at] ^ 4}, int64(at)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				f.Close()
-			}
+			flipTables(t, dir)
 			entries := make([]oplog.Entry, n)
 			for i := range entries {
 				entries[i] = oplog.Entry{Node: 1, DB: 1, Ops: []oplog.Op{remember(i * 7)}}

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// txn reads the rows of the store at one point. One with a batch writes, counts for the Sum and can undo an entry: every
-// replicated key goes through it. It is for one goroutine at a time.
+// txn reads the rows of the store at one point. One with a batch writes, counts for the Sum and can undo an entry:
+// every replicated key goes through it. It is for one goroutine at a time.
 type txn struct {
 	r          store.Reader
 	b          *store.Batch // nil: it only reads
