@@ -102,7 +102,7 @@ func conflictOrder(c *oplog.ConflictRow) []byte {
 
 // openConflict takes a finding, unless the pair had a conflict before that still counts, or a side is gone.
 func (a *applying) openConflict(c oplog.ConflictRow) bool {
-	if c.ID == "" || c.A == c.B || a.exists(tConflict, a.db, []byte(c.ID)) || a.decided(a.db, c.A, c.B) {
+	if c.ID == "" || c.A == c.B || a.exists(tConflict, a.db, []byte(c.ID)) || a.HadConflict(a.db, c.A, c.B) {
 		return false
 	}
 	for _, side := range []string{c.A, c.B} {
@@ -131,8 +131,8 @@ func (a *applying) sideExists(side string) bool {
 	return ok && m.Status == oplog.Active
 }
 
-// disputing walks a memory's open conflicts, by the other side.
-func (t *txn) disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.ConflictRow] {
+// Disputing walks a memory's open conflicts, by the other side, in the order of the conflicts' ids.
+func (t *txn) Disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.ConflictRow] {
 	return func(yield func(string, oplog.ConflictRow) bool) {
 		prefix := joinKey(rid, "")
 		for k := range t.scan(tConflictSide, db, prefix) {
@@ -147,9 +147,9 @@ func (t *txn) disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.Conflic
 	}
 }
 
-// inConflict says whether a memory is a side of an open conflict.
-func (t *txn) inConflict(db oplog.DB, rid string) bool {
-	for range t.disputing(db, rid) {
+// InConflict says whether a memory is a side of an open conflict.
+func (t *txn) InConflict(db oplog.DB, rid string) bool {
+	for range t.Disputing(db, rid) {
 		return true
 	}
 	return false
@@ -166,29 +166,15 @@ func (v *View) Conflicts(db oplog.DB, statuses []oplog.ConflictStatus, f func(op
 		statuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}
 	}
 	for _, s := range statuses {
-		for _, id := range v.scan(tConflictOrder, db, []byte{byte(s)}) {
-			if c, ok := v.Conflict(db, string(id)); ok && !f(c) {
-				return
-			}
+		if !eachOf(v.txn, tConflict, db, v.scan(tConflictOrder, db, []byte{byte(s)}), inValue, f) {
+			return
 		}
 	}
 }
 
-// Disputing walks a memory's open conflicts, by the other side, in the order of the conflicts' ids.
-func (v *View) Disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.ConflictRow] {
-	return v.disputing(db, rid)
-}
-
-// InConflict says whether a memory is a side of an open conflict.
-func (v *View) InConflict(db oplog.DB, rid string) bool { return v.inConflict(db, rid) }
-
-// HadConflict says whether a pair had a conflict, in any status.
-func (v *View) HadConflict(db oplog.DB, a, b string) bool {
-	return v.decided(db, a, b)
-}
-
-// decided says whether a pair had a conflict. One that ended because a side was restated does not count.
-func (t *txn) decided(db oplog.DB, a, b string) bool {
+// HadConflict says whether a pair had a conflict, in any status. One that ended because a side was restated does not
+// count.
+func (t *txn) HadConflict(db oplog.DB, a, b string) bool {
 	id := t.get(tConflictPair, db, pairKey(a, b))
 	if id == nil {
 		return false

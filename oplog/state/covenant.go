@@ -112,7 +112,7 @@ func (v *View) Grant(db oplog.DB, signature string) (oplog.StoredGrant, bool) {
 
 // GrantsFor walks the capabilities of a subject for one action, revoked ones too, oldest first.
 func (v *View) GrantsFor(db oplog.DB, subject, action string, f func(oplog.StoredGrant) bool) {
-	v.grants(db, v.scan(tGrantAction, db, joinKey(subject, action, "")), f)
+	eachOf(v.txn, tGrant, db, v.scan(tGrantAction, db, joinKey(subject, action, "")), inValue, f)
 }
 
 // Grants walks the capabilities from the newest to the oldest; those of one subject, unless it is empty.
@@ -121,16 +121,7 @@ func (v *View) Grants(db oplog.DB, subject string, f func(oplog.StoredGrant) boo
 	if subject != "" {
 		table, prefix = tGrantSubject, joinKey(subject, "")
 	}
-	v.grants(db, v.scanBack(table, db, prefix), f)
-}
-
-// grants gives f the capabilities whose signatures rows hold.
-func (v *View) grants(db oplog.DB, signed rows, f func(oplog.StoredGrant) bool) {
-	for _, signature := range signed {
-		if g, ok := v.Grant(db, string(signature)); ok && !f(g) {
-			return
-		}
-	}
+	eachOf(v.txn, tGrant, db, v.scanBack(table, db, prefix), inValue, f)
 }
 
 // Receipts walks receipts from the newest to the oldest; those of one payer, unless it is empty.
@@ -148,20 +139,15 @@ func (v *View) ReceiptsBefore(db oplog.DB, payer string, before oplog.Time, f fu
 	if before != 0 {
 		below = timeKey(before, 0)
 	}
-	for k := range v.scanBelow(table, db, prefix, below) {
-		if r, ok := read[oplog.Receipt](v.txn, tReceipt, db, k[len(prefix)+16:]); ok && !f(r) {
-			return
-		}
-	}
+	eachOf(v.txn, tReceipt, db, v.scanBelow(table, db, prefix, below), inKey(len(prefix)+16), f)
 }
 
 // ReceiptsOf are the receipts of one memory.
 func (v *View) ReceiptsOf(db oplog.DB, rid string) (out []oplog.Receipt) {
 	prefix := joinKey(rid, "")
-	for k := range v.scan(tReceiptOf, db, prefix) {
-		if r, ok := read[oplog.Receipt](v.txn, tReceipt, db, k[len(prefix):]); ok {
-			out = append(out, r)
-		}
-	}
+	eachOf(v.txn, tReceipt, db, v.scan(tReceiptOf, db, prefix), inKey(len(prefix)), func(r oplog.Receipt) bool {
+		out = append(out, r)
+		return true
+	})
 	return out
 }

@@ -9,7 +9,7 @@ import (
 
 func applyRebind(a *applying, op *oplog.Rebind) oplog.Result {
 	d := a.database()
-	e, now, last := op.Embedder, a.embedding(a.db), oplog.Seq(a.stats.NextSeq)
+	e, now, last := op.Embedder, a.Embedding(a.db), oplog.Seq(a.stats.NextSeq)
 	refuseIf(!e.Valid(), errEmbedder)
 	refusef(d.Embedder == nil, oplog.Conflict, "no node embeds database %s: its clients bring their vectors", d.Name)
 	switch pending := now.Pending; {
@@ -53,7 +53,7 @@ func (a *applying) changeOver(d oplog.Database, e oplog.Embedder, now oplog.Embe
 
 func applyEmbed(a *applying, op *oplog.Embed) oplog.Result {
 	d := a.database()
-	now := a.embedding(a.db)
+	now := a.Embedding(a.db)
 	table, dim := a.vectors(a.db), d.Dim
 	pending := now.Pending != nil && *now.Pending == op.Embedder
 	if pending {
@@ -127,8 +127,8 @@ const embedStep = 5000
 
 var keySelf = []byte("self")
 
-// embedding is the state of a database's change of embedders.
-func (t *txn) embedding(db oplog.DB) oplog.Embedding {
+// Embedding is the state of a database's change of embedders.
+func (t *txn) Embedding(db oplog.DB) oplog.Embedding {
 	e, ok := t.embeddings[db]
 	if !ok {
 		e = load[oplog.Embedding](t, tEmbedding, db, keySelf)
@@ -139,7 +139,7 @@ func (t *txn) embedding(db oplog.DB) oplog.Embedding {
 
 // vectors is the table of a database's vectors.
 func (t *txn) vectors(db oplog.DB) tableID {
-	if t.embedding(db).Epoch%2 == 1 {
+	if t.Embedding(db).Epoch%2 == 1 {
 		return tVectorOdd
 	}
 	return tVector
@@ -159,7 +159,7 @@ func (t *txn) vectorsOf(db oplog.DB, pending bool) tableID {
 // dropVectors removes the vectors of a text that is another one now.
 func (a *applying) dropVectors(seq oplog.Seq) {
 	a.del(a.vectors(a.db), a.db, seqKey(seq))
-	if a.embedding(a.db).Pending != nil {
+	if a.Embedding(a.db).Pending != nil {
 		a.del(a.otherVectors(a.db), a.db, seqKey(seq))
 	}
 }
@@ -187,9 +187,6 @@ func (v *View) Floats(db oplog.DB, seq oplog.Seq, dst []float32) []float32 {
 	return dst
 }
 
-// Embedding is the state of a database's change of embedders.
-func (v *View) Embedding(db oplog.DB) oplog.Embedding { return v.embedding(db) }
-
 // Unembedded looks at up to look memories from a sequence number on and returns those without a vector that are not
 // forgotten, limit at most, and the first that it did not look at, which may not be there yet. With pending, it asks
 // for vectors of the embedder that the database changes to.
@@ -216,7 +213,7 @@ func (v *View) Vector(db oplog.DB, seq oplog.Seq) oplog.Vector {
 
 // PendingVector is a record's by the embedder that the database changes to; nil when it has none yet.
 func (v *View) PendingVector(db oplog.DB, seq oplog.Seq) oplog.Vector {
-	if v.embedding(db).Pending == nil {
+	if v.Embedding(db).Pending == nil {
 		return nil
 	}
 	return v.get(v.otherVectors(db), db, seqKey(seq))

@@ -22,7 +22,7 @@ func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
 	if len(op.Past) > 0 {
 		return a.erasePast(op)
 	}
-	named := a.derived(a.db, op.RIDs)
+	named := a.Derived(a.db, op.RIDs)
 	var gone []*oplog.Memory
 	for i := range named.Gone {
 		m := &named.Gone[i]
@@ -86,9 +86,7 @@ type Derived struct {
 }
 
 // Derived tells what erasing memories for good erases.
-func (v *View) Derived(db oplog.DB, rids []string) Derived { return v.derived(db, rids) }
-
-func (t *txn) derived(db oplog.DB, rids []string) (d Derived) {
+func (t *txn) Derived(db oplog.DB, rids []string) (d Derived) {
 	seen := map[string]bool{}
 	take := func(rid string) (m oplog.Memory, ok bool) {
 		found, ok := memoryByRID(t, db, rid)
@@ -104,7 +102,7 @@ func (t *txn) derived(db oplog.DB, rids []string) (d Derived) {
 		if !ok {
 			continue
 		}
-		for _, source := range t.sources(db, &m) {
+		for _, source := range t.MadeFrom(db, &m) {
 			take(source)
 		}
 		for _, of := range append(madeOf(&m), m.Undone...) {
@@ -118,7 +116,7 @@ func (t *txn) derived(db oplog.DB, rids []string) (d Derived) {
 		if !ok {
 			continue
 		}
-		for _, source := range t.sources(db, &product) {
+		for _, source := range t.MadeFrom(db, &product) {
 			if other, ok := memoryByRID(t, db, source); ok && !seen[source] {
 				seen[source] = true
 				d.Back = append(d.Back, *other)
@@ -139,12 +137,9 @@ func madeOf(m *oplog.Memory) []string {
 	return m.Split
 }
 
-// MadeFrom returns the memories that one was merged from, or split from, and that are its sources still.
-func (v *View) MadeFrom(db oplog.DB, m *oplog.Memory) []string { return v.sources(db, m) }
-
-// sources are the memories that a product was made from and that are its sources still. Its first metadata names them:
-// a client may have changed those since.
-func (t *txn) sources(db oplog.DB, product *oplog.Memory) (rids []string) {
+// MadeFrom returns the memories that one was merged from, or split from, and that are its sources still. Its first
+// metadata names them: a client may have changed those since.
+func (t *txn) MadeFrom(db oplog.DB, product *oplog.Memory) (rids []string) {
 	metadata := product.Metadata
 	for _, r := range t.scan(tRevision, db, seqKey(product.Seq)) {
 		metadata = decode[oplog.Revision](r).Metadata

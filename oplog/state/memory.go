@@ -65,7 +65,7 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	a.countStatus(m, +1)
 	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
 	a.storeKey(op.Key, op.Digest, 0, []oplog.Result{r})
-	a.stored = oplog.Stored{Memory: m, Vector: vector, Epoch: a.embedding(a.db).Epoch}
+	a.stored = oplog.Stored{Memory: m, Vector: vector, Epoch: a.Embedding(a.db).Epoch}
 	return r
 }
 

@@ -77,7 +77,7 @@ func (a *applying) learn(op *oplog.Cognition, t *oplog.Thought) {
 	if op.Namespace != "" && !a.has(tNamespace, a.db, joinKey(op.Namespace, "")) {
 		return // a namespace without memories has nothing to remember
 	}
-	m := a.mind(a.db, op.Namespace)
+	m := a.Mind(a.db, op.Namespace)
 	if op.Cursor != 0 {
 		m.Cursor = op.Cursor
 	}
@@ -96,13 +96,14 @@ func mindOf(namespace string) []byte {
 	return joinKey(string(mindSelf), namespace)
 }
 
-func (t *txn) mind(db oplog.DB, namespace string) oplog.Mind {
+// Mind returns the progress of the database's cognition, or of that in one namespace.
+func (t *txn) Mind(db oplog.DB, namespace string) oplog.Mind {
 	return load[oplog.Mind](t, tMind, db, mindOf(namespace))
 }
 
 // changed notes that a memory says something new. Rounds find one that none has read yet by its number.
 func (a *applying) changed(m *oplog.Memory) {
-	if m.Seq <= a.mind(a.db, "").Read || m.Seq <= a.mind(a.db, m.Namespace).Read {
+	if m.Seq <= a.Mind(a.db, "").Read || m.Seq <= a.Mind(a.db, m.Namespace).Read {
 		a.put(tReread, a.db, seqKey(m.Seq), nil)
 	}
 }
@@ -153,7 +154,7 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 	seen := map[string]bool{}
 	for i, g := range m.Sources {
 		s, ok := a.unchanged(g)
-		if !ok || seen[g.RID] || s.Merged > 0 || s.Pin || s.Path != "" || s.Expires != 0 || s.Unsearchable || s.By != "" || s.Namespace != m.Into.Namespace || a.inConflict(a.db, g.RID) {
+		if !ok || seen[g.RID] || s.Merged > 0 || s.Pin || s.Path != "" || s.Expires != 0 || s.Unsearchable || s.By != "" || s.Namespace != m.Into.Namespace || a.InConflict(a.db, g.RID) {
 			return false
 		}
 		seen[g.RID] = true
@@ -235,9 +236,6 @@ func (v *View) Weights(db oplog.DB) (w oplog.Weights, ok bool) {
 func (v *View) Settings(db oplog.DB) oplog.Settings {
 	return load[oplog.Settings](v.txn, tMind, db, mindSettings)
 }
-
-// Mind returns the progress of the database's cognition, or of that in one namespace.
-func (v *View) Mind(db oplog.DB, namespace string) oplog.Mind { return v.mind(db, namespace) }
 
 // Reread walks the memories from a number on that say something new since a round of cognition read them.
 func (v *View) Reread(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {

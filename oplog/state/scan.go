@@ -107,3 +107,22 @@ func list[T any](t *txn, table tableID, db oplog.DB, prefix []byte) (all []T) {
 	}
 	return all
 }
+
+// eachOf gives f the rows of a table whose keys are in the rows of another one, until f returns false. A row that is
+// not there is passed over. more is false when f has ended the walk.
+func eachOf[T any](t *txn, table tableID, db oplog.DB, list rows, in func(key, value []byte) []byte, f func(T) bool) (more bool) {
+	for k, v := range list {
+		if x, ok := read[T](t, table, db, in(k, v)); ok && !f(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// inValue finds a key in the value of a row.
+func inValue(_, value []byte) []byte { return value }
+
+// inKey finds a key in that of a row, behind so many bytes.
+func inKey(n int) func(key, _ []byte) []byte {
+	return func(key, _ []byte) []byte { return key[n:] }
+}

@@ -142,22 +142,16 @@ func (v *View) SessionsOf(db oplog.DB, namespace string, f func(oplog.Session) b
 func (v *View) AllSessions(db oplog.DB, f func(oplog.Session) bool) { v.sessions(db, nil, f) }
 
 func (v *View) sessions(db oplog.DB, prefix []byte, f func(oplog.Session) bool) {
-	for k := range v.scanBack(tSessionPair, db, prefix) {
+	eachOf(v.txn, tSession, db, v.scanBack(tSessionPair, db, prefix), func(k, _ []byte) []byte {
 		_, rest := cutKey(k) // the namespace
 		_, rest = cutKey(rest)
-		if s, ok := v.Session(db, string(rest[8:])); ok && !f(s) {
-			return
-		}
-	}
+		return rest[8:]
+	}, f)
 }
 
 // ActiveSessions walks the sessions that have not ended, the oldest first.
 func (v *View) ActiveSessions(db oplog.DB, f func(oplog.Session) bool) {
-	for k := range v.scan(tSessionStart, db, nil) {
-		if s, ok := v.Session(db, string(k[8:])); ok && !f(s) {
-			return
-		}
-	}
+	eachOf(v.txn, tSession, db, v.scan(tSessionStart, db, nil), inKey(8), f)
 }
 
 // SessionMemories walks a session's records in the order they were stored.

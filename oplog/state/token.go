@@ -6,7 +6,7 @@ func applyUses(a *applying, op *oplog.Uses) oplog.Result {
 	var r oplog.Result
 	for _, u := range op.Uses {
 		t, ok := read[oplog.Token](a.txn, tToken, 0, []byte(u.Hash))
-		if !ok || t.Revoked != 0 || a.used(u.Hash) >= u.At {
+		if !ok || t.Revoked != 0 || a.TokenUsed(u.Hash) >= u.At {
 			continue
 		}
 		a.put(tTokenUse, 0, []byte(u.Hash), be64(uint64(u.At)))
@@ -15,7 +15,8 @@ func applyUses(a *applying, op *oplog.Uses) oplog.Result {
 	return r
 }
 
-func (t *txn) used(hash string) oplog.Time {
+// TokenUsed returns the time of a token's last use that the cluster knows of; 0 for never.
+func (t *txn) TokenUsed(hash string) oplog.Time {
 	return oplog.Time(beUint64(t.get(tTokenUse, 0, []byte(hash))))
 }
 
@@ -54,9 +55,6 @@ func (a *applying) revokeToken(t oplog.Token, at oplog.Time) {
 		}
 	}
 }
-
-// TokenUsed returns the time of a token's last use that the cluster knows of; 0 for never.
-func (v *View) TokenUsed(hash string) oplog.Time { return v.used(hash) }
 
 // Token finds a token by its hash.
 func (v *View) Token(hash string) (oplog.Token, bool) {

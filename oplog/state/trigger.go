@@ -91,11 +91,7 @@ func (v *View) Trigger(db oplog.DB, id string) (oplog.TriggerRow, bool) {
 
 // Triggers walks the triggers of a status, the newest first.
 func (v *View) Triggers(db oplog.DB, s oplog.TriggerStatus, f func(oplog.TriggerRow) bool) {
-	for _, id := range v.scan(tTriggerOrder, db, []byte{byte(s)}) {
-		if t, ok := v.Trigger(db, string(id)); ok && !f(t) {
-			return
-		}
-	}
+	eachOf(v.txn, tTrigger, db, v.scan(tTriggerOrder, db, []byte{byte(s)}), inValue, f)
 }
 
 // CoolTrigger is the newest trigger under a cooldown key.

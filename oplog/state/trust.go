@@ -56,7 +56,7 @@ func (v *View) Held(db oplog.DB, behind oplog.Seq, f func(*oplog.Memory) bool) {
 // it resolved. Its metadata, which a client can write, names them, and the state says whether that is so.
 func (v *View) Sources(db oplog.DB, m *oplog.Memory) []string {
 	if m.Merged > 0 {
-		return v.sources(db, m)
+		return v.MadeFrom(db, m)
 	}
 	var said struct {
 		Conflict string `json:"conflict_id"`
