@@ -83,7 +83,7 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 			if looked++; looked > pastRows || ctx.Err() != nil {
 				return false
 			}
-			if was, ok := v.AsOf(db, m, then); ok && !seen[m.Seq] && admitsPast(q, was) {
+			if was, ok := v.AsOf(db, m, then); ok && !seen[m.Seq] && was.Text != "" && selects(&q.Filter, was) {
 				hits = append(hits, index.Hit{Memory: was})
 			}
 			seen[m.Seq] = true
@@ -92,12 +92,4 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 		return ctx.Err()
 	})
 	return hits, err
-}
-
-// admitsPast applies a query's filters to a memory as it was.
-func admitsPast(q *index.Query, m *oplog.Memory) bool {
-	return m.Text != "" && !m.Unsearchable && (len(q.Types) == 0 || slices.Contains(q.Types, m.Type)) && q.Reach().Has(m.Namespace) &&
-		(q.Domain == "" || q.Domain == m.Domain) && (q.Source == "" || q.Source == m.Source) && (q.Session == "" || q.Session == m.Session) &&
-		(q.Tier == "" || q.Tier == m.Tier) && (q.Owner == "" || q.Owner == m.Owner) && (q.Since == 0 || m.Created >= q.Since) &&
-		m.Created <= q.Until && m.Passes(q.Match)
 }

@@ -124,12 +124,7 @@ func (s *Service) describe(ctx context.Context, c api.Caller, op *oplog.Correct)
 	if op.Text == nil {
 		return nil
 	}
-	m, err := read(s, func(v *state.View) oplog.Memory {
-		if m, ok := v.Memory(c.DB, op.RID); ok {
-			return *m
-		}
-		return oplog.Memory{}
-	})
+	m, err := s.memory(c.DB, op.RID)
 	if err != nil || m.Unsearchable && !api.OrOld(op.Searchable, false) {
 		return err
 	}
@@ -185,17 +180,12 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 
 // revisionConflict refuses the change of a memory that another client has changed meanwhile, and names both revisions.
 func (s *Service) revisionConflict(db oplog.DB, rid string, expected uint32, cause error) error {
-	now, err := read(s, func(v *state.View) uint32 {
-		if m, ok := v.Memory(db, rid); ok {
-			return m.Revision
-		}
-		return expected
-	})
-	if err != nil || now == expected {
+	now, err := s.memory(db, rid)
+	if err != nil || now.RID == "" || now.Revision == expected {
 		return cause
 	}
-	return &api.Refusal{Code: "revision_conflict", More: map[string]any{"expected_revision": expected, "revision": now},
-		Err: oplog.Errorf(oplog.Conflict, "memory %s is at revision %d, the request expects revision %d: read it again, then decide", rid, now, expected)}
+	return &api.Refusal{Code: "revision_conflict", More: map[string]any{"expected_revision": expected, "revision": now.Revision},
+		Err: oplog.Errorf(oplog.Conflict, "memory %s is at revision %d, the request expects revision %d: read it again, then decide", rid, now.Revision, expected)}
 }
 
 // values are the values behind a request's pointers, for its digest.

@@ -220,12 +220,7 @@ func (s *Service) recast(ctx context.Context, c api.Caller, op *oplog.Recast, w 
 // changed says which memory is not as a merge, a split or its end knew it.
 func (s *Service) changed(db oplog.DB, grounds []oplog.Grounds, want oplog.Status, cause error) error {
 	for _, g := range grounds {
-		m, err := read(s, func(v *state.View) oplog.Memory {
-			if m, ok := v.Memory(db, g.RID); ok {
-				return *m
-			}
-			return oplog.Memory{}
-		})
+		m, err := s.memory(db, g.RID)
 		switch {
 		case err != nil:
 			return err

@@ -166,9 +166,14 @@ func (s *Service) succeeded(c api.Caller, q *index.Query, hits []index.Hit, all 
 
 // passes says whether a memory passes a question's filter.
 func passes(f *index.Filter, m *oplog.Memory) bool {
-	return m.Status == oplog.Active && !m.Unsearchable && (len(f.Types) == 0 || slices.Contains(f.Types, m.Type)) && f.Reach().Has(m.Namespace) &&
+	return m.Status == oplog.Active && selects(f, m) && f.Private == "" &&
+		(f.Admit == nil || f.Admit(index.Facts{Namespace: m.Namespace, Owner: m.Owner, Tier: m.Tier, Created: m.Created}))
+}
+
+// selects compares the fields of a memory with those that a filter names.
+func selects(f *index.Filter, m *oplog.Memory) bool {
+	return !m.Unsearchable && (len(f.Types) == 0 || slices.Contains(f.Types, m.Type)) && f.Reach().Has(m.Namespace) &&
 		(f.Domain == "" || f.Domain == m.Domain) && (f.Source == "" || f.Source == m.Source) && (f.Session == "" || f.Session == m.Session) &&
 		(f.Tier == "" || f.Tier == m.Tier) && (f.Owner == "" || f.Owner == m.Owner) && (f.Since == 0 || m.Created >= f.Since) && (f.Until == 0 || m.Created <= f.Until) &&
-		f.Private == "" && (f.Admit == nil || f.Admit(index.Facts{Namespace: m.Namespace, Owner: m.Owner, Tier: m.Tier, Created: m.Created})) &&
-		(f.Match == nil || m.Passes(f.Match))
+		m.Passes(f.Match)
 }

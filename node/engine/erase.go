@@ -133,21 +133,17 @@ func (s *Service) admitTexts(db oplog.DB, ops []oplog.Op) error {
 	}
 	return s.state.Read(func(v *state.View) error {
 		for _, op := range ops {
+			refused := false
 			switch op := op.(type) {
 			case *oplog.Remember:
-				if v.RefusesText(db, op.Text) {
-					return state.ErrErasedText
-				}
+				refused = v.RefusesText(db, op.Text)
 			case *oplog.Recast:
-				for i := range op.Into {
-					if v.RefusesText(db, op.Into[i].Text) {
-						return state.ErrErasedText
-					}
-				}
+				refused = slices.ContainsFunc(op.Into, func(m oplog.Remember) bool { return v.RefusesText(db, m.Text) })
 			case *oplog.Correct:
-				if op.Text != nil && v.RefusesText(db, *op.Text) {
-					return state.ErrErasedText
-				}
+				refused = op.Text != nil && v.RefusesText(db, *op.Text)
+			}
+			if refused {
+				return state.ErrErasedText
 			}
 		}
 		return nil
@@ -229,9 +225,7 @@ func (d *doomed) tell(v *state.View, db oplog.DB, a *api.Erasing) {
 		m := &d.all.Gone[i]
 		a.Memories = append(a.Memories, api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: beginning(m.Text), Merged: m.Merged > 0})
 	}
-	for i := range d.all.Back {
-		a.Back = append(a.Back, d.all.Back[i].RID)
-	}
+	a.Back = ridsOf(d.all.Back)
 	a.Relations, a.Claims = len(d.edges), len(d.claims)
 }
 
@@ -263,16 +257,13 @@ func beginning(text string) string {
 	return text
 }
 
+func ridsOf(list []oplog.Memory) []string {
+	return api.Each(list, func(m oplog.Memory) string { return m.RID })
+}
+
 // digest confirms exactly this.
 func (d *doomed) digest() string {
-	gone, back := []string{}, []string{}
-	for i := range d.all.Gone {
-		gone = append(gone, d.all.Gone[i].RID)
-	}
-	for i := range d.all.Back {
-		back = append(back, d.all.Back[i].RID)
-	}
-	return hex.EncodeToString(digest(gone, back, d.edges, d.claims, api.Each(d.past, func(n uint32) string { return fmt.Sprint(d.rids[0], " ", n) })))
+	return hex.EncodeToString(digest(ridsOf(d.all.Gone), ridsOf(d.all.Back), d.edges, d.claims, api.Each(d.past, func(n uint32) string { return fmt.Sprint(d.rids[0], " ", n) })))
 }
 
 // erased proves that a memory was erased for good.

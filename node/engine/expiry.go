@@ -71,18 +71,10 @@ func (s *Service) sweep(ctx context.Context, c api.Caller) error {
 			return err
 		}
 		begun := time.Now()
-		// The log counts in milliseconds: what is due by this time is due in the entry that names it.
-		due, until := []string(nil), oplog.At(s.now())-1000
-		if err := s.state.Read(func(v *state.View) error {
-			v.Expiring(c.DB, until, func(m *oplog.Memory) bool {
-				due = append(due, m.RID)
-				return len(due) < step
-			})
-			return nil
-		}); err != nil || len(due) == 0 {
+		due, err := s.due(c.DB, step, func(*oplog.Memory) bool { return true })
+		if err != nil || len(due) == 0 {
 			return err
 		}
-		slices.Sort(due) // ids lie in the state in their order
 		if _, err := s.write(ctx, c, &oplog.Sweep{RIDs: due}); err != nil || len(due) < step {
 			return err
 		}
@@ -95,4 +87,22 @@ func (s *Service) sweep(ctx context.Context, c api.Caller) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// due lists the memories that a sweep may name now, up to so many of those that it wants, in the order in which their
+// ids lie in the state.
+func (s *Service) due(db oplog.DB, most int, wanted func(*oplog.Memory) bool) (rids []string, err error) {
+	until := oplog.At(s.now()) - 1000 // the log counts in milliseconds: what is due by now is due in the entry that names it
+	looked := 0
+	err = s.state.Read(func(v *state.View) error {
+		v.Expiring(db, until, func(m *oplog.Memory) bool {
+			if looked++; wanted(m) {
+				rids = append(rids, m.RID)
+			}
+			return len(rids) < most && looked < state.MaxLook
+		})
+		return nil
+	})
+	slices.Sort(rids)
+	return rids, err
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/index"
@@ -111,20 +110,10 @@ func (s *Service) forgetMany(ctx context.Context, c api.Caller, q *api.ForgetMan
 
 // sweepNow forgets what is over in a namespace without waiting for the leader to do it.
 func (s *Service) sweepNow(ctx context.Context, c api.Caller, q *api.SweepNowRequest) (*api.Swept, error) {
-	var due []string
-	if err := s.state.Read(func(v *state.View) error {
-		looked := 0
-		v.Expiring(c.DB, oplog.At(s.now())-1000, func(m *oplog.Memory) bool { // the log counts in milliseconds
-			if looked++; m.Namespace == q.Namespace {
-				due = append(due, m.RID)
-			}
-			return len(due) < maxSweepStep && looked < state.MaxLook
-		})
-		return nil
-	}); err != nil || len(due) == 0 {
+	due, err := s.due(c.DB, maxSweepStep, func(m *oplog.Memory) bool { return m.Namespace == q.Namespace })
+	if err != nil || len(due) == 0 {
 		return &api.Swept{}, err
 	}
-	slices.Sort(due) // ids lie in the state in their order
 	w, err := s.write(ctx, c, &oplog.Sweep{RIDs: due})
 	return &api.Swept{Forgotten: w.First.Num}, err
 }

@@ -61,7 +61,7 @@ func (s *Service) settle(ctx context.Context, k *keyed, w write) (done settled, 
 	case errors.Is(err, oplog.ErrHolder):
 		return done, oplog.Errorf(oplog.Unavailable, "other clients write the same keys all the time; retry")
 	case errors.Is(err, oplog.ErrKeyReused):
-		return done, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
+		return done, keyReused(err)
 	case err != nil:
 		return done, refusedKey(k.c, err)
 	}

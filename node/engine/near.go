@@ -29,17 +29,6 @@ func (s *Service) near(ctx context.Context, c api.Caller, d *api.Draft) []api.Ne
 		return nil
 	}
 	return api.Each(a.Hits, func(h index.Hit) api.Near {
-		return api.Near{RID: h.Memory.RID, Text: brief(h.Memory.Text), Created: h.Memory.Created.Seconds(), Score: h.Score}
+		return api.Near{RID: h.Memory.RID, Text: snippet(h.Memory.Text, nearText), Created: h.Memory.Created.Seconds(), Score: h.Score}
 	})
-}
-
-// brief is the beginning of a text.
-func brief(text string) string {
-	n := 0
-	for at := range text {
-		if n++; n > nearText {
-			return text[:at] + "…"
-		}
-	}
-	return text
 }

@@ -24,10 +24,17 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	}
 	r, err := s.storeCompared(ctx, c, key, true, []api.Draft{d})
 	if errors.Is(err, oplog.ErrKeyReused) {
-		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c, key)}}
+		refused := keyReused(err)
+		refused.More["rid"] = s.keyed(c, key)
+		return nil, refused
 	}
 	near = slices.DeleteFunc(near, func(n api.Near) bool { return n.RID == r.First.ID }) // it was stored before
 	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near, Superseded: r.Superseded, Held: r.Held > 0, Replayed: r.Replayed}, err
+}
+
+// keyReused refuses an idempotency key that another request used before.
+func keyReused(err error) *api.Refusal {
+	return &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 }
 
 func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
@@ -42,7 +49,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	}
 	r, err := s.storeCompared(ctx, c, q.Whole, true, q.Memories)
 	if errors.Is(err, oplog.ErrKeyReused) {
-		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
+		return nil, keyReused(err)
 	}
 	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Superseded: r.Superseded, Held: r.Held, Replayed: r.Replayed}, err
 }

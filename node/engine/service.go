@@ -177,6 +177,16 @@ func read[T any](s *Service, f func(*state.View) T) (x T, err error) {
 	return x, err
 }
 
+// memory returns a memory as the state has it now; one without an id where there is none.
+func (s *Service) memory(db oplog.DB, rid string) (oplog.Memory, error) {
+	return read(s, func(v *state.View) (found oplog.Memory) {
+		if m, ok := v.Memory(db, rid); ok {
+			found = *m
+		}
+		return found
+	})
+}
+
 // Written says where in the log a write is: a client carries the index to another node to read its own write there.
 type Written struct {
 	Index    oplog.Index

@@ -106,11 +106,11 @@ func (s *Service) release(ctx context.Context, c api.Caller, q *api.ReleaseReque
 	if err := fits("reason", len(q.Reason), MaxReason); err != nil {
 		return nil, err
 	}
-	m, err := read(s, func(v *state.View) *oplog.Memory { m, _ := v.Memory(c.DB, q.RID); return m })
+	m, err := s.memory(c.DB, q.RID)
 	if err != nil {
 		return nil, err
 	}
-	if m == nil {
+	if m.RID == "" {
 		return nil, oplog.ErrNoMemory
 	}
 	op := &oplog.Correct{RID: q.RID, Text: &m.Text, Approval: oplog.Approval{Release: true}, Reason: cmp.Or(q.Reason, "released from quarantine"), At: oplog.At(time.Now())}
