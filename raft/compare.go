@@ -161,16 +161,23 @@ func (n *Node) count(knows bool, of func(wire.CompareOK) (what string, same bool
 
 // compareStates is the task that compares the hash of this node's state with those of the other voters.
 func (n *Node) compareStates() {
-	tick := time.NewTicker(compareEvery)
+	n.every(compareEvery, func() {
+		if !n.stateless() {
+			n.compareStatesNow()
+		}
+	})
+}
+
+// every does something at intervals until the node stops.
+func (n *Node) every(d time.Duration, do func()) {
+	tick := time.NewTicker(d)
 	defer tick.Stop()
 	for {
 		select {
 		case <-n.ctx.Done():
 			return
 		case <-tick.C:
-			if !n.stateless() {
-				n.compareStatesNow()
-			}
+			do()
 		}
 	}
 }

@@ -69,25 +69,19 @@ func (n *Node) snapshotAndCut() error {
 // snapshotWhenDue is the task that takes a snapshot when the log has grown by so many bytes, or for so long, since the
 // last one. The library does it when the log has grown by so many records.
 func (n *Node) snapshotWhenDue() {
-	tick := time.NewTicker(max(n.cfg.SnapshotInterval/dueLooks, 10*time.Millisecond))
-	defer tick.Stop()
-	for done := uint64(0); ; { // the last record that was applied before the last snapshot: the library may name an earlier one
-		select {
-		case <-tick.C:
-		case <-n.ctx.Done():
-			return
-		}
+	done := uint64(0) // the last record that was applied before the last snapshot: the library may name an earlier one
+	n.every(max(n.cfg.SnapshotInterval/dueLooks, 10*time.Millisecond), func() {
 		end, err := n.snaps.newest()
 		applied := n.raft.AppliedIndex()
 		if err != nil || applied <= max(end.Index, done) || !n.due(end.Index) {
-			continue
+			return
 		}
 		if err := n.await(context.Background(), n.raft.Snapshot()); err != nil && n.ctx.Err() == nil {
 			n.log.Warn("no snapshot taken, though the log is long or old: trying again", "after", end.Index, "err", err)
-			continue
+			return
 		}
 		done = applied
-	}
+	})
 }
 
 // dueLooks is the number of looks of the task in a SnapshotInterval.

@@ -120,16 +120,9 @@ func (n *Node) setPromotion(id uint32, voter bool) {
 // promote is the task that gives members that joined as voters their vote, once they are within one batch of the
 // leader's log.
 func (n *Node) promote() {
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-tick.C:
-		}
+	n.every(500*time.Millisecond, func() {
 		if !n.IsLeader() {
-			continue
+			return
 		}
 		n.correctOwn()
 		n.mu.Lock()
@@ -143,10 +136,9 @@ func (n *Node) promote() {
 		for _, id := range due {
 			if _, err := n.makeVoter(n.ctx, wire.Membership{NodeID: id}); err != nil {
 				n.log.Warn("member not promoted", "peer", id, "err", err)
-				continue
 			}
 		}
-	}
+	})
 }
 
 // correctOwn has a leader correct its own address in the configuration when it listens elsewhere. Only a leader can:
