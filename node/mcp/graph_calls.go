@@ -123,11 +123,7 @@ func (g *grapher) relations(names []string) ([]oplog.Edge, error) {
 
 // with adds the relations that some entities are in.
 func (g *grapher) with(list []graphEntity) (*knowledge, error) {
-	names := make([]string, len(list))
-	for i, e := range list {
-		names[i] = e.Name
-	}
-	edges, err := g.relations(names)
+	edges, err := g.relations(api.Each(list, func(e graphEntity) string { return e.Name }))
 	all := &knowledge{list, []graphRelation{}}
 	for _, e := range edges {
 		all.Relations = append(all.Relations, graphRelation{e.Src, e.Dst, e.Type})
@@ -302,10 +298,7 @@ func (g *grapher) createRelations(q *graphRelations) (*graphRelations, error) {
 }
 
 func (g *grapher) deleteRelations(q *graphRelations) (*graphDone, error) {
-	var names []string
-	for _, r := range q.Relations {
-		names = append(names, r.From)
-	}
-	err := g.unrelate(unique(names), func(r graphRelation) bool { return slices.Contains(q.Relations, r) })
+	names := unique(api.Each(q.Relations, func(r graphRelation) string { return r.From }))
+	err := g.unrelate(names, func(r graphRelation) bool { return slices.Contains(q.Relations, r) })
 	return &graphDone{true, "Relations deleted successfully"}, err
 }
