@@ -94,16 +94,13 @@ func (s *Service) task(v *state.View, c api.Caller, q *api.GetTaskRequest) (*api
 }
 
 func (s *Service) tasks(v *state.View, c api.Caller, q *api.TasksRequest) (*api.TaskList, error) {
-	all := []api.Task{}
-	looked := 0
-	v.Keys(c.DB, orDefault(q.Namespace), taskFolder, "", 0, func(_ string, m *oplog.Memory) bool {
+	keyed := func(f func(*oplog.Memory) bool) {
+		v.Keys(c.DB, orDefault(q.Namespace), taskFolder, "", 0, func(_ string, m *oplog.Memory) bool { return f(m) })
+	}
+	all := api.Each(state.Pick(state.MaxLook, keyed, func(m *oplog.Memory) bool {
 		t := stateOf(m)
-		if m.Type == kindTask && (q.Status == "all" || q.Status == "" || q.Status == t.Status) && (q.Parent == "" || q.Parent == t.Parent) {
-			all = append(all, taskOf(m))
-		}
-		looked++
-		return looked < state.MaxLook
-	})
+		return m.Type == kindTask && (q.Status == "all" || q.Status == "" || q.Status == t.Status) && (q.Parent == "" || q.Parent == t.Parent)
+	}), taskOf)
 	slices.SortStableFunc(all, func(a, b api.Task) int {
 		return cmp.Or(cmp.Compare(slices.Index(urgencies, a.Priority), slices.Index(urgencies, b.Priority)), cmp.Compare(a.Created, b.Created))
 	})

@@ -94,9 +94,5 @@ func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 var errGrant = refusal("invalid_grant", "this code or refresh token is wrong, was used before, has expired, or its consent has ended: ask the user again")
 
 func scopesOf(c api.Caller) string {
-	var names []string
-	for _, sc := range c.Scopes {
-		names = append(names, string(sc))
-	}
-	return strings.Join(names, " ")
+	return strings.Join(api.Each(c.Scopes, func(sc api.Scope) string { return string(sc) }), " ")
 }
