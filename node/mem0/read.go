@@ -99,10 +99,7 @@ func list(as shape) func(*exchange) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		shown := make([]object, len(rows))
-		for i := range rows {
-			shown[i] = only(show(rows[i].Whole), in.Fields)
-		}
+		shown := api.Each(rows, func(r api.Result) object { return only(show(r.Whole), in.Fields) })
 		if as == hosted || as == older && in.Format == "v1.1" && !x.params.Has("page") {
 			return object{"results": shown}, nil
 		}
@@ -235,11 +232,7 @@ func (x *exchange) events() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]object, len(rows))
-	for i := range rows {
-		all[i] = addition(rows[i].Whole)
-	}
-	return x.pageOf(p, n.Count, all), nil
+	return x.pageOf(p, n.Count, api.Each(rows, func(r api.Result) object { return addition(r.Whole) })), nil
 }
 
 func (x *exchange) event() (any, error) {

@@ -315,11 +315,7 @@ func (x *exchange) deleteMemory() (any, error) {
 }
 
 func (x *exchange) listMemories() (any, error) {
-	full, err := x.full(false)
-	if err != nil {
-		return nil, err
-	}
-	limit, after, err := x.page(full)
+	full, limit, after, err := x.pageInView()
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -111,9 +112,7 @@ func (*API) Refuse(e *oplog.Error, status int, code string) (int, any) {
 
 func failure(kind, text string, more object) object {
 	e := object{"type": kind, "message": text}
-	for name, v := range more {
-		e[name] = v
-	}
+	maps.Copy(e, more)
 	return object{"type": "error", "error": e}
 }
 
@@ -148,6 +147,14 @@ func (x *exchange) page(full bool) (limit int, after string, err error) {
 		return 0, "", oplog.Errorf(oplog.Invalid, "page: want the next_page of the page before")
 	}
 	return limit, string(b), nil
+}
+
+// pageInView reads which rows a list is to have, and whether with their contents.
+func (x *exchange) pageInView() (full bool, limit int, after string, err error) {
+	if full, err = x.full(false); err == nil {
+		limit, after, err = x.page(full)
+	}
+	return full, limit, after, err
 }
 
 // pageOf is a page as clients read it; next is the cursor of the next one, blank for none.

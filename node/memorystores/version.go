@@ -154,11 +154,7 @@ func (x *exchange) redactVersion() (any, error) {
 
 // listVersions lists versions memory by memory. The cursor is a memory's id and the number of the next version.
 func (x *exchange) listVersions() (any, error) {
-	full, err := x.full(false)
-	if err != nil {
-		return nil, err
-	}
-	limit, after, err := x.page(full)
+	full, limit, after, err := x.pageInView()
 	if err != nil {
 		return nil, err
 	}
