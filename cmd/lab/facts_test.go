@@ -4,7 +4,10 @@ package main
 
 import (
 	"testing"
+	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/bench"
+	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -20,5 +23,19 @@ func TestScoresMeanWhatTheySay(t *testing.T) {
 	drift := figuresOf[driftReport](t, "drift")
 	if drift.Updates != 300 || drift.Near < .9 || drift.First < .5 || drift.First < drift.Bleve {
 		t.Errorf("drift: %+v", drift)
+	}
+}
+
+// TestFactsHaveNoRelativeDates: the answer to a question of the set does not depend on the day on which it is asked.
+func TestFactsHaveNoRelativeDates(t *testing.T) {
+	t.Parallel()
+	questions, err := bench.ParseLines[bench.QueryLine](factQuestions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range questions {
+		if text.AskedOf(q.Query, time.Now().UnixMicro()).Relative {
+			t.Errorf("%s %s: %q", q.Conv, q.Category, q.Query)
+		}
 	}
 }
