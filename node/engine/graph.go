@@ -71,9 +71,21 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 	return links, nil
 }
 
-// edges are the relations an entity is in, both directions. Whoever asks need not know its capitals.
+// edges returns an entity's relations in both directions. If no entity has the name in this case, it returns those of
+// all entities that have it in another.
 func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
-	return &api.EdgeList{Edges: api.Each(v.Edges(c.DB, v.Named(c.DB, q.Entity), maxEdges), edgeOf)}, nil
+	list, seen := []api.Edge{}, map[string]bool{} // a relation between two of the entities is in both lists
+	for _, name := range v.AllNamed(c.DB, q.Entity, maxEdges) {
+		for _, e := range v.Edges(c.DB, name, maxEdges-len(list)) {
+			if !seen[e.ID] {
+				list, seen[e.ID] = append(list, edgeOf(e)), true
+			}
+		}
+		if len(list) >= maxEdges {
+			break
+		}
+	}
+	return &api.EdgeList{Edges: list}, nil
 }
 
 func (s *Service) edge(v *state.View, c api.Caller, q *api.EdgeRequest) (*api.Edge, error) {

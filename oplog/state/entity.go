@@ -141,16 +141,21 @@ func (v *View) EntitiesFolded(db oplog.DB, folded string, limit int) (names []st
 	return names
 }
 
-// Named is the entity that a name means to somebody who asks: the one that is written so, else the only one that is
-// written so in other case. A name that means none or several stays as it is.
+// Named returns the entity with this name, or the only one that differs from it in case. If there is none or several,
+// it returns the name unchanged.
 func (v *View) Named(db oplog.DB, name string) string {
-	if _, ok := v.Entity(db, name); ok {
-		return name
-	}
-	if same := v.EntitiesFolded(db, fold.Lower(name), 2); len(same) == 1 {
+	if same := v.AllNamed(db, name, 2); len(same) == 1 {
 		return same[0]
 	}
 	return name
+}
+
+// AllNamed returns the entity with this name, or else at most limit entities that differ from it in case.
+func (v *View) AllNamed(db oplog.DB, name string, limit int) []string {
+	if _, ok := v.Entity(db, name); ok {
+		return []string{name}
+	}
+	return v.EntitiesFolded(db, fold.Lower(name), limit)
 }
 
 // Aliases walks the aliases by namespace.
