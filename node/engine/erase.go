@@ -223,7 +223,7 @@ func (d *doomed) tell(v *state.View, db oplog.DB, a *api.Erasing) {
 	d.all = v.Derived(db, d.rids)
 	for i := range d.all.Gone {
 		m := &d.all.Gone[i]
-		a.Memories = append(a.Memories, api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: beginning(m.Text), Merged: m.Merged > 0})
+		a.Memories = append(a.Memories, api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: snippet(m.Text, shownErased), Merged: m.Merged > 0})
 	}
 	a.Back = ridsOf(d.all.Back)
 	a.Relations, a.Claims = len(d.edges), len(d.claims)
@@ -243,18 +243,10 @@ func (d *doomed) tellPast(v *state.View, db oplog.DB, numbers []uint32, a *api.E
 		}
 		if all[i].Erased == 0 && !slices.Contains(d.past, number) {
 			d.past = append(d.past, number)
-			a.Memories = append(a.Memories, api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: beginning(all[i].Text), Revision: &number})
+			a.Memories = append(a.Memories, api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: snippet(all[i].Text, shownErased), Revision: &number})
 		}
 	}
 	return nil
-}
-
-// beginning is the beginning of a text.
-func beginning(text string) string {
-	if runes := []rune(text[:min(len(text), 4*shownErased)]); len(runes) > shownErased {
-		return string(runes[:shownErased]) + "…"
-	}
-	return text
 }
 
 func ridsOf(list []oplog.Memory) []string {
