@@ -136,7 +136,7 @@ func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 		if at := unlike(all, got); at < len(got) {
 			c.t.Errorf("%s heard %d events, all together %d; wrong at the %dth: %q behind %q", who, len(got), len(all), at, got[at:min(at+3, len(got))], got[max(at-3, 0):at])
 		} else if len(got) == 0 || got[len(got)-1] != all[len(all)-1] {
-			c.t.Errorf("%s heard %d events and not the last", who, len(got))
+			c.t.Errorf("%s heard %d events, and %q in place of the last, %q", who, len(got), got[max(len(got)-2, 0):], all[max(len(all)-2, 0):])
 		}
 	}
 }
