@@ -173,6 +173,16 @@ func checkBytes(b []byte, size int, tag, field string) *Error {
 	return nil
 }
 
+// CheckNames refuses a name that is too long to be stored.
+func CheckNames(names ...string) error {
+	for _, n := range names {
+		if err := checkSize(len(n), MaxName, "name"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func checkSize(n, most int, field string) *Error {
 	if n > most {
 		return Errorf(TooLarge, "%s of %d bytes is over %d", field, n, most)

@@ -54,7 +54,7 @@ func historyOf(op *oplog.Remember, d *api.Draft) error {
 	if err := fits("tombstone_reason", len(p.Reason), MaxReason); err != nil {
 		return err
 	}
-	if err := names(p.Into, p.By); err != nil {
+	if err := oplog.CheckNames(p.Into, p.By); err != nil {
 		return err
 	}
 	switch p.Status {
@@ -71,14 +71,14 @@ func historyOf(op *oplog.Remember, d *api.Draft) error {
 	importHistory(p, w)
 	w.Claims = make([]oplog.StoredClaim, len(p.Claims))
 	for i, c := range p.Claims {
-		if err := names(c.ID, c.Namespace, c.Src, c.Type, c.Dst, c.Modality, c.Extractor, c.Version, c.Band); err != nil {
+		if err := oplog.CheckNames(c.ID, c.Namespace, c.Src, c.Type, c.Dst, c.Modality, c.Extractor, c.Version, c.Band); err != nil {
 			return err
 		}
 		importClaim(&c, &w.Claims[i])
 		w.Claims[i].SourceRID = op.RID
 	}
 	for _, e := range p.Entities {
-		if err := names(e.Name, e.Type); err != nil {
+		if err := oplog.CheckNames(e.Name, e.Type); err != nil {
 			return err
 		}
 		op.Entities = append(op.Entities, oplog.Mention{Name: e.Name, Type: e.Type})

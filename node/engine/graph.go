@@ -25,7 +25,7 @@ func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest
 			return nil, oplog.Errorf(oplog.Invalid, "missing '%s'", f[0])
 		}
 	}
-	if err := cmp.Or(names(q.Src, q.Type, q.Dst), finite("weight", q.Weight)); err != nil {
+	if err := cmp.Or(oplog.CheckNames(q.Src, q.Type, q.Dst), finite("weight", q.Weight)); err != nil {
 		return nil, err
 	}
 	links, err := s.mentioning(ctx, c.DB, q.Src, q.Dst)
@@ -109,7 +109,7 @@ func (s *Service) graph(v *state.View, c api.Caller, q *api.GraphRequest) (*api.
 }
 
 func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) (*api.Claimed, error) {
-	if err := names(q.Src, q.Type, q.Dst, q.Namespace, q.Modality, q.Extractor, q.Band); err != nil {
+	if err := oplog.CheckNames(q.Src, q.Type, q.Dst, q.Namespace, q.Modality, q.Extractor, q.Band); err != nil {
 		return nil, err
 	}
 	if q.Polarity < -1 || q.Polarity > 1 {
@@ -166,7 +166,7 @@ func suggestion(c oplog.StoredClaim, now float64, disputed bool) string {
 
 func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) (*api.Aliased, error) {
 	ns := orDefault(q.Namespace)
-	if err := names(q.Alias, q.Canonical, ns, q.Source); err != nil {
+	if err := oplog.CheckNames(q.Alias, q.Canonical, ns, q.Source); err != nil {
 		return nil, err
 	}
 	w, err := s.write(ctx, c, &oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())})

@@ -183,7 +183,7 @@ func (im *importer) line(b []byte) error {
 		if l.Src == "" || l.Dst == "" || l.RelType == "" {
 			return oplog.Errorf(oplog.Invalid, "an edge needs src, dst and rel_type")
 		}
-		if err := names(l.Src, l.Dst, l.RelType, l.EdgeID); err != nil {
+		if err := oplog.CheckNames(l.Src, l.Dst, l.RelType, l.EdgeID); err != nil {
 			return err
 		}
 		im.edges = append(im.edges, edgeLine{&oplog.Relate{ID: l.EdgeID, Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight, At: cmp.Or(atOrNone(l.Updated.Time), oplog.At(time.Now())),

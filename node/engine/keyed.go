@@ -175,7 +175,7 @@ func (k *keyed) check(st *api.BatchStep, written map[[2]string]bool) error {
 	case st.Op == "put" && st.Memory == nil:
 		return oplog.Errorf(oplog.Invalid, "put of %s needs a memory", st.Path)
 	case st.Op == "get":
-		return cmp.Or(checkKey(st.Path), names(st.Namespace))
+		return cmp.Or(checkKey(st.Path), oplog.CheckNames(st.Namespace))
 	}
 	for i, path := range keys {
 		at := [2]string{st.Namespace, path}
@@ -187,7 +187,7 @@ func (k *keyed) check(st *api.BatchStep, written map[[2]string]bool) error {
 		}
 		written[at] = true
 	}
-	return cmp.Or(names(st.Namespace), fits("reason", len(st.Reason), MaxReason))
+	return cmp.Or(oplog.CheckNames(st.Namespace), fits("reason", len(st.Reason), MaxReason))
 }
 
 // decide makes the operations: for each step the condition on its key, then for each that writes what it writes. There

@@ -97,14 +97,6 @@ func finite(what string, x float64) error {
 	return nil
 }
 
-// names refuses names that are too long.
-func names(all ...string) (err error) {
-	for _, n := range all {
-		err = cmp.Or(err, fits("name", len(n), maxName))
-	}
-	return err
-}
-
 var takeDraft = api.Carry[api.Draft, oplog.Content]()
 
 // ready makes the operation of a draft: it decides the id and the times, which Apply must not, and refuses drafts that

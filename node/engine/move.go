@@ -27,7 +27,7 @@ func (s *Service) move(ctx context.Context, c api.Caller, q *api.MoveRequest) (*
 	if q.Expected != nil && q.RID == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "expected_revision: it is of one memory: name that by rid")
 	}
-	if err := cmp.Or(names(to), fits("reason", len(q.Reason), MaxReason), movable(to)); err != nil {
+	if err := cmp.Or(oplog.CheckNames(to), fits("reason", len(q.Reason), MaxReason), movable(to)); err != nil {
 		return nil, err
 	}
 	asks := write{key: q.Key, digest: digest("move", to, q.RID, q.Prefix, q.Namespace, q.Reason, values(q.Expected))}

@@ -80,7 +80,7 @@ func checkForeign(op *oplog.Foreign) error {
 	if r := op.Related; r != nil {
 		named = append(named, r.ID, r.Src, r.Dst, r.Type)
 	}
-	return cmp.Or(fits("payload", len(op.Payload), oplog.MaxPayload), names(named...))
+	return cmp.Or(fits("payload", len(op.Payload), oplog.MaxPayload), oplog.CheckNames(named...))
 }
 
 // Record is a pushed record as this node would store it.

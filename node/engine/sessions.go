@@ -14,7 +14,7 @@ import (
 
 func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSessionRequest) (*api.StartedSession, error) {
 	op := &oplog.SessionStart{ID: cmp.Or(q.ID, oplog.NewID()), Namespace: orDefault(q.Namespace), Client: q.Client, Metadata: q.Metadata, At: oplog.At(time.Now())}
-	if err := names(op.Namespace, op.Client, op.ID); err != nil {
+	if err := oplog.CheckNames(op.Namespace, op.Client, op.ID); err != nil {
 		return nil, err
 	}
 	w, err := s.write(ctx, c, op)

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -130,13 +131,8 @@ func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettin
 			return nil, oplog.Errorf(oplog.TooLarge, "%d relations: at most %d", len(*list.to), maxRelations)
 		}
 	}
-	for _, name := range slices.Concat(set.Single, set.Several) {
-		if len(name) > oplog.MaxName {
-			return nil, oplog.Errorf(oplog.TooLarge, "name of %d bytes is over %d", len(name), oplog.MaxName)
-		}
-	}
 	set.Lift = api.OrOld(q.Lift, set.Lift)
-	if err := liftable(set.Lift); err != nil {
+	if err := cmp.Or(oplog.CheckNames(slices.Concat(set.Single, set.Several)...), liftable(set.Lift)); err != nil {
 		return nil, err
 	}
 	set.Updated = oplog.At(time.Now())
