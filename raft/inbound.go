@@ -180,8 +180,8 @@ func (c *inbound) answerVote(ctx context.Context, v *wire.RaftVote) (*wire.RaftV
 	switch {
 	case v.PreVote && c.n.leaderEnded():
 		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.promise(v.Term, v.LastIndex, v.LastTerm)}, nil
-	case c.n.unlistedCandidate(v.Candidate):
-		return c.voteForUnlisted(ctx, v)
+	case c.n.unlistedCandidate(v.Candidate), c.n.stranded():
+		return c.voteByLogs(ctx, v)
 	default:
 		return c.castVote(ctx, v, c.header(v.Candidate, v.Addr))
 	}

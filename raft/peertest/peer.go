@@ -3,6 +3,7 @@ package peertest
 
 import (
 	"context"
+	"time"
 
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
@@ -42,9 +43,24 @@ func (p *Peer) Append(ctx context.Context, addr string, a wire.RaftAppend) (*wir
 // Vote asks for a vote.
 func (p *Peer) Vote(ctx context.Context, addr string, v wire.RaftVote) (*wire.RaftVoteReply, error) {
 	v.Candidate = p.id
-	var ok wire.Vote
-	err := p.network.Pool.Call(ctx, addr, transport.ForHeartbeat, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: p.id, LastLogHLC: []byte{}, Raft: &v}, wire.OpVoteDenied, &ok)
-	return ok.Raft, err
+	ask := &wire.RequestVote{Term: v.Term, CandidateID: p.id, LastLogHLC: []byte{}, Raft: &v}
+	var denied, granted wire.Vote
+	if err := p.network.Pool.Call(ctx, addr, transport.ForHeartbeat, wire.OpRequestVote, ask, wire.OpVoteDenied, &denied); err == nil {
+		return denied.Raft, nil
+	}
+	err := p.network.Pool.Call(ctx, addr, transport.ForHeartbeat, wire.OpRequestVote, ask, wire.OpVoteGranted, &granted) // asked again, it is given again
+	return granted.Raft, err
+}
+
+// BreakSnapshot begins to send a snapshot, and ends the connection in the middle of it.
+func (p *Peer) BreakSnapshot(ctx context.Context, addr string, begin wire.SnapshotBegin) error {
+	c, err := p.network.Pool.Dial(ctx, addr, transport.ForSnapshot)
+	if err != nil {
+		return err
+	}
+	defer p.network.Pool.Drop(c)
+	begin.Leader = p.id
+	return c.Send(time.Now().Add(transport.RPCTimeout), wire.OpSnapshotBegin, &begin)
 }
 
 // Compare asks a member what it holds.

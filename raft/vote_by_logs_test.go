@@ -140,3 +140,48 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 		}
 	}
 }
+
+// TestABrokenSnapshotLeavesAVote: a leader's snapshot breaks off while the member that it is for stands for election,
+// and the leader is gone. The member gives its vote to another one all the same.
+func TestABrokenSnapshotLeavesAVote(t *testing.T) {
+	t.Parallel()
+	c := startCalm(t, 3)
+	want := c.propose(0, 5)
+	l := c.leader()
+	f := c.nodes[l.cfg.NodeID%3]
+	other := int(f.cfg.NodeID % 3)
+	c.wait("all to have all", func() bool {
+		return !slices.ContainsFunc(c.sms, func(sm *list) bool { return !slices.Equal(sm.items(), want) }) && f.raft.LastIndex() == l.raft.LastIndex()
+	})
+	index, term := f.lastRecord()
+	servers := l.raft.GetConfiguration()
+	if err := servers.Error(); err != nil {
+		t.Fatal(err)
+	}
+	begin := wire.SnapshotBegin{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise, LastIndex: index + 10, LastTerm: term,
+		Configuration: hraft.EncodeConfiguration(servers.Configuration()), ConfigurationIndex: servers.Index(), Size: 1 << 10}
+	for i, n := range c.nodes {
+		if n != f {
+			c.nodes[i].crash()
+		}
+	}
+	c.wait("it to stand for election", func() bool { return f.raft.State() == hraft.Candidate })
+	from := c.forger(int(l.cfg.NodeID-1), c.identity(int(l.cfg.NodeID-1)), false)
+	c.wait("the snapshot to break off", func() bool {
+		if err := from.BreakSnapshot(t.Context(), f.Advertised(), begin); err != nil {
+			t.Fatal(err)
+		}
+		return suite.Within(time.Second, f.stranded)
+	})
+	candidate := c.forger(other, c.identity(other), false)
+	for _, pre := range []bool{true, false} {
+		granted, err := candidate.Vote(t.Context(), f.Advertised(), wire.RaftVote{Term: f.Term() + 1, LastIndex: index, LastTerm: term, PreVote: pre, Addr: c.addrs[other]})
+		if err != nil || granted == nil || !granted.Granted {
+			t.Errorf("before the vote %v: %+v, %v", pre, granted, err)
+		}
+	}
+	less := wire.RaftVote{Term: f.Term() + 1, LastIndex: index - 1, LastTerm: term, PreVote: true, Addr: c.addrs[other]}
+	if r, err := candidate.Vote(t.Context(), f.Advertised(), less); err == nil && r != nil && r.Granted {
+		t.Error("one that has less gets a vote")
+	}
+}

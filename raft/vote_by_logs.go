@@ -24,12 +24,22 @@ func (n *Node) unlistedCandidate(candidate uint32) bool {
 	return !ok || s.Suffrage != hraft.Voter
 }
 
-// voteForUnlisted answers a candidate that this node's configuration does not list as a voter. A refusal moves no term.
-func (c *inbound) voteForUnlisted(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
+// stranded reports whether the library stands for election and takes another for its leader all the same: that is how a
+// leader's snapshot leaves it which breaks off meanwhile. The library would give no vote then, for as long as nobody
+// leads, and where no other majority is up nobody ever would.
+func (n *Node) stranded() bool {
+	addr, _ := n.raft.LeaderWithID()
+	return addr != "" && n.raft.State() == hraft.Candidate
+}
+
+// voteByLogs answers a candidate in the library's place, as far as the library would refuse it for its own reasons: it
+// compares the ends of the logs. A refusal moves no term.
+func (c *inbound) voteByLogs(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
 	_, _, led := c.n.Leader()
 	denied := led && !v.Transfer || v.Term < c.n.Term() || (recovery.Place{Term: v.LastTerm, Index: v.LastIndex}).Before(c.n.end())
 	if denied || v.PreVote {
 		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: !denied}, nil
 	}
+	v.Transfer = v.Transfer || c.n.stranded() // the library asks for its leader then, and not whether that one is there
 	return c.castVote(ctx, v, hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, Addr: []byte(v.Addr)})
 }
