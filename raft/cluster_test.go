@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,6 +133,8 @@ type cluster struct {
 	named bool                       // the log says the members' keys: see logKey
 	fixed bool                       // no other key is taken
 	owns  map[int]ed25519.PrivateKey // of the nodes that have another key than identityOf
+
+	unread atomic.Uint32 // the node that has applied no keys of its log
 }
 
 // slowElection is longer than any machine stands still.
@@ -204,6 +207,9 @@ func (c *cluster) credentials(i int, secret string) Credentials {
 	out := Credentials{Secret: secret, Identity: c.identity(i), FixedKeys: c.fixed}
 	if sm := c.sms[i]; c.named {
 		out.KeyOf = func(id uint32) (key string) {
+			if c.unread.Load() == uint32(i+1) {
+				return ""
+			}
 			for _, item := range sm.items() {
 				if k, ok := strings.CutPrefix(item, fmt.Sprintf("key of %d ", id)); ok {
 					key = k

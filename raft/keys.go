@@ -3,6 +3,7 @@ package raft
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -45,7 +46,8 @@ func (n *Node) checkKey(id uint32, dialed string, h *wire.RaftHello) (wire.Code,
 		}
 		return 0, nil
 	}
-	if why := cmp.Or(n.holdsKey(id), n.newKey(string(s.Address), dialed, h)); why != "" {
+	if why := cmp.Or(n.holdsKey(id, logged), n.newKey(string(s.Address), dialed, h)); why != "" {
+		n.hangUp(&s, logged)
 		return n.otherKey(&s, taken, h, why)
 	}
 	n.takeKey(id, taken)
@@ -71,24 +73,38 @@ func (n *Node) takeKey(id uint32, k takenKey) {
 	n.peer(id).taken = k
 }
 
-// holdsKey says that the node with a member's key is there, or may be; empty when it has been silent for quiet.
-func (n *Node) holdsKey(id uint32) string {
+// holdsKey says that the node with a member's key is there, or may be; empty when it has been silent for quiet. Answers
+// count only where that key was shown: a node that was let in before the log had a key for the member answers too.
+func (n *Node) holdsKey(id uint32, logged string) string {
 	if id == n.cfg.NodeID {
 		return "that is this node"
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.peer(id)
-	heard := p.proved
-	for _, at := range []time.Time{p.lastSeen, n.opened, n.led} {
-		if at.After(heard) {
-			heard = at
-		}
+	heard := slices.MaxFunc([]time.Time{p.proved, n.opened, n.led}, time.Time.Compare)
+	if p.answers == logged && p.lastSeen.After(heard) {
+		heard = p.lastSeen
 	}
 	if ago := time.Since(heard); ago <= quiet*n.cfg.Election {
 		return fmt.Sprintf("that one was heard, or might have been, %s ago", ago.Round(time.Millisecond))
 	}
 	return ""
+}
+
+// hangUp closes the connections to a member's address if the node there was let in with a key that is not the member's,
+// before the log said so. When it is dialed again it has to prove itself like any other.
+func (n *Node) hangUp(s *hraft.Server, logged string) {
+	n.mu.Lock()
+	p := n.peer(transport.NodeID(s.ID))
+	other := p.answers != "" && p.answers != logged && takenKey{p.answers, logged} != p.taken
+	if other {
+		p.answers = ""
+	}
+	n.mu.Unlock()
+	if other {
+		n.transport.Pool.CloseAll(string(s.Address))
+	}
 }
 
 // newKey says why this node does not take another key for a member than the log has; empty when it takes it.

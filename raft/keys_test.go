@@ -265,3 +265,27 @@ func TestAnOperatorAdmitsAnEmptiedMember(t *testing.T) {
 	c.wait("it to have state", c.nodes[victim].HasState)
 	c.have(want)
 }
+
+// TestAKeyThatTheLogBringsLater: a leader that has not applied its log yet has no key of a member, and lets in the node
+// with another one that is there now. When it has the key, that node proves itself once more and is taken.
+func TestAKeyThatTheLogBringsLater(t *testing.T) {
+	t.Parallel()
+	c, want := startNamed(t, &cluster{})
+	l := c.leader()
+	victim := int(l.cfg.NodeID % 3)
+	c.nodes[victim].Close()
+	c.unread.Store(l.cfg.NodeID)
+	c.emptied(victim)
+	c.have(want)
+	if c.nodes[victim].HasState() || c.leader() != l {
+		t.Fatal("it has state before the log has its key, or another node leads on a machine that stood still")
+	}
+	c.unread.Store(0)
+	c.wait("the leader to take the key", func() bool {
+		_, err := l.probe(c.addrs[victim], suite.Patience)
+		return err == nil || c.leader() != l
+	})
+	want = append(want, c.logKey(victim))
+	c.wait("it to have state", c.nodes[victim].HasState)
+	c.have(want)
+}

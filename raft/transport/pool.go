@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/cairndb/cairn/wire"
@@ -84,13 +85,12 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 	return c, nil
 }
 
-// closeAll closes all connections to a peer for a purpose; what is under way on them fails at once.
-func (p *Pool) closeAll(addr, purpose string) {
-	key := poolKey{addr, purpose}
+// CloseAll closes all connections to an address for some purposes, or for any; what is under way on them fails at once.
+func (p *Pool) CloseAll(addr string, purposes ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.live {
-		if c.key == key {
+		if c.key.addr == addr && (len(purposes) == 0 || slices.Contains(purposes, c.key.purpose)) {
 			c.Close()
 		}
 	}
