@@ -95,7 +95,7 @@ func (c *cluster) open(i int) {
 	}
 	n, err := node.Open(context.Background(), cfg)
 	// it is started again later
-	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) && time.Now().Before(c.disks[i].full[stateDisk]) {
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) && c.disks[i].noRoomToBegin() {
 		c.disks[i].release()
 		if err = c.disks[i].restart(); err == nil {
 			return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -270,6 +271,14 @@ func (d *disk) lose() error {
 	}
 	defer close(d.due.struck)
 	return d.leaves()
+}
+
+// noRoomToBegin says whether a node cannot start for want of room: in the state, or for the first files of its log.
+func (d *disk) noRoomToBegin() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, err := os.Stat(filepath.Join(d.home, "raft", "log", "meta"))
+	return time.Now().Before(d.full[stateDisk]) || errors.Is(err, fs.ErrNotExist) && time.Now().Before(d.full[logDisk])
 }
 
 // mend has no blow come any more; of one that has come the node is to end first.
