@@ -66,6 +66,7 @@ func (n *Node) compareCommitted(peer uint32, h *wire.RaftHello) {
 	if h == nil || h.CommitTerm == 0 || n.raft == nil || n.stateless() {
 		return
 	}
+	term, leads := n.ready.Load(), n.IsLeader()
 	here, own := n.evidence(h.CommitIndex), n.committedPlace()
 	last, _ := n.lastRecord()
 	says := ""
@@ -75,7 +76,7 @@ func (n *Node) compareCommitted(peer uint32, h *wire.RaftHello) {
 	// the first leader of a term has all that was committed before, and begins behind it
 	case own.Term > h.CommitTerm && own.Index <= h.CommitIndex:
 		says = fmt.Sprintf("and record %d here has term %d already", own.Index, own.Term)
-	case n.IsLeader() && last < h.CommitIndex:
+	case leads && h.CommitTerm <= term && last < h.CommitIndex: // in a later term another leads, and this one has not heard of it
 		says = fmt.Sprintf("and the log of this leader ends at %d", last)
 	default:
 		return

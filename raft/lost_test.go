@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/wire"
 )
 
 // TestRecordsThatTheClusterLost: two of three members are put back to old copies of their homes while the leader is
@@ -80,5 +81,24 @@ func TestRecordsThatTheClusterLost(t *testing.T) {
 	}
 	if !slices.Equal(kept, lost) {
 		t.Errorf("kept are %q, want %q", kept, lost)
+	}
+}
+
+// TestALeaderThatIsDeposedDoubtsNobody: a leader that has not heard of its successor yet is told what is acknowledged in
+// the successor's term. In a term of its own, or before, it would lack acknowledged records.
+func TestALeaderThatIsDeposedDoubtsNobody(t *testing.T) {
+	t.Parallel()
+	c := startSteady(t, 3)
+	c.propose(0, 3)
+	l := c.leader()
+	last, _ := l.lastRecord()
+	peer := l.cfg.NodeID%3 + 1
+	l.compareCommitted(peer, &wire.RaftHello{CommitTerm: l.Term() + 1, CommitIndex: last + 5})
+	if got := l.Disputes(); len(got) > 0 {
+		t.Errorf("it doubts %+v", got)
+	}
+	l.compareCommitted(peer, &wire.RaftHello{CommitTerm: l.Term(), CommitIndex: last + 5})
+	if got := l.Disputes(); len(got) != 1 || got[0].Peer != peer {
+		t.Errorf("a record of its own term that it lacks: %+v", got)
 	}
 }
