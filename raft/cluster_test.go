@@ -135,6 +135,7 @@ type cluster struct {
 	owns  map[int]ed25519.PrivateKey // of the nodes that have another key than identityOf
 
 	unread atomic.Uint32 // the node that has applied no keys of its log
+	behind atomic.Uint32 // the node that has applied the first key of each member alone
 }
 
 // slowElection is longer than any machine stands still.
@@ -211,7 +212,7 @@ func (c *cluster) credentials(i int, secret string) Credentials {
 				return ""
 			}
 			for _, item := range sm.items() {
-				if k, ok := strings.CutPrefix(item, fmt.Sprintf("key of %d ", id)); ok {
+				if k, ok := strings.CutPrefix(item, fmt.Sprintf("key of %d ", id)); ok && (key == "" || c.behind.Load() != uint32(i+1)) {
 					key = k
 				}
 			}

@@ -46,7 +46,7 @@ func (h host) CheckPeer(peer uint32, dialed string, hello *wire.RaftHello) (wire
 	if code, err := h.n.checkKey(peer, dialed, hello); err != nil {
 		return code, err
 	}
-	h.n.noteHello(peer, dialed, hello)
+	h.n.noteHello(peer, hello)
 	h.n.checkRolledBack(peer, hello)
 	h.n.compareCommitted(peer, hello)
 	return 0, nil

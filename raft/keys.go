@@ -3,7 +3,6 @@ package raft
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -46,8 +45,8 @@ func (n *Node) checkKey(id uint32, dialed string, h *wire.RaftHello) (wire.Code,
 		}
 		return 0, nil
 	}
-	if why := cmp.Or(n.holdsKey(id, logged), n.newKey(string(s.Address), dialed, h)); why != "" {
-		n.hangUp(&s, logged)
+	if why := cmp.Or(n.holdsKey(id), n.newKey(string(s.Address), dialed, h)); why != "" {
+		n.transport.HangUp(id, n.keysOf(id, logged)...)
 		return n.otherKey(&s, taken, h, why)
 	}
 	n.takeKey(id, taken)
@@ -67,44 +66,42 @@ func (n *Node) knowsKey(id uint32, k takenKey) bool {
 	return k.key == k.logged || p.taken == k
 }
 
+// keysOf returns the key in the log, and the one that is taken in its place. A node with another may be connected: a
+// member that starts lets any in until it has applied its log. It would be heard as the member, for as long as nobody
+// hung up.
+func (n *Node) keysOf(id uint32, logged string) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.peer(id); p.taken.logged == logged && p.taken.key != "" {
+		return []string{logged, p.taken.key}
+	}
+	return []string{logged}
+}
+
 func (n *Node) takeKey(id uint32, k takenKey) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.peer(id).taken = k
 }
 
-// holdsKey says that the node with a member's key is there, or may be; empty when it has been silent for quiet. Answers
-// count only where that key was shown: a node that was let in before the log had a key for the member answers too.
-func (n *Node) holdsKey(id uint32, logged string) string {
+// holdsKey says that the node with a member's key is there, or may be; empty when it has been silent for quiet.
+func (n *Node) holdsKey(id uint32) string {
 	if id == n.cfg.NodeID {
 		return "that is this node"
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.peer(id)
-	heard := slices.MaxFunc([]time.Time{p.proved, n.opened, n.led}, time.Time.Compare)
-	if p.answers == logged && p.lastSeen.After(heard) {
-		heard = p.lastSeen
+	heard := p.proved
+	for _, at := range []time.Time{p.lastSeen, n.opened, n.led} {
+		if at.After(heard) {
+			heard = at
+		}
 	}
 	if ago := time.Since(heard); ago <= quiet*n.cfg.Election {
 		return fmt.Sprintf("that one was heard, or might have been, %s ago", ago.Round(time.Millisecond))
 	}
 	return ""
-}
-
-// hangUp closes the connections to a member's address if the node there was let in with a key that is not the member's,
-// before the log said so. When it is dialed again it has to prove itself like any other.
-func (n *Node) hangUp(s *hraft.Server, logged string) {
-	n.mu.Lock()
-	p := n.peer(transport.NodeID(s.ID))
-	other := p.answers != "" && p.answers != logged && takenKey{p.answers, logged} != p.taken
-	if other {
-		p.answers = ""
-	}
-	n.mu.Unlock()
-	if other {
-		n.transport.Pool.CloseAll(string(s.Address))
-	}
 }
 
 // newKey says why this node does not take another key for a member than the log has; empty when it takes it.

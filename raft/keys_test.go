@@ -289,3 +289,31 @@ func TestAKeyThatTheLogBringsLater(t *testing.T) {
 	c.wait("it to have state", c.nodes[victim].HasState)
 	c.have(want)
 }
+
+// TestAFollowerLearnsItsLeadersKeyLate: a follower that starts lets its leader in before it has applied a key of it, and
+// then applies one that the leader had before. It follows the leader on new connections too.
+func TestAFollowerLearnsItsLeadersKeyLate(t *testing.T) {
+	t.Parallel()
+	c, want := startNamed(t, &cluster{})
+	l := int(c.leader().cfg.NodeID % 3)
+	f := (l + 1) % 3
+	c.nodes[l].Close()
+	c.emptied(l)
+	c.have(want)
+	want = append(want, c.logKey(l))
+	c.wait("it to have state", c.nodes[l].HasState)
+	c.have(want)
+	c.lead(c.nodes[l])
+	c.nodes[f].Close()
+	c.unread.Store(uint32(f + 1))
+	c.reopen(f, "secret", c.peers(f))
+	c.wait("it to follow", func() bool { id, _, led := c.nodes[f].Leader(); return led && id == uint32(l+1) })
+	c.behind.Store(uint32(f + 1))
+	c.unread.Store(0)
+	c.wait("it to let its leader in again", func() bool {
+		_, err := c.nodes[l].probe(c.addrs[f], suite.Patience)
+		return err == nil
+	})
+	want = append(want, c.propose(0, 2)...)
+	c.have(want)
+}

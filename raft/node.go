@@ -90,7 +90,6 @@ type peerState struct {
 
 	hello          *PeerVersion  // what it said of itself when it connected last; nil for nothing since the start
 	proved         time.Time     // when it last showed the key that the log has for it
-	answers        string        // the key of the node that answers this one at the member's address
 	taken          takenKey      // the other key that it may show; see keys.go
 	promote        bool          // it joined as a voter and is not promoted yet
 	failedHandOver uint64        // the term in which a hand-over to it failed

@@ -18,18 +18,14 @@ type PeerVersion struct {
 	Reads   oplog.Kinds
 }
 
-// noteHello remembers what a peer that knows the cluster secret says of its version, and the key of one that was dialed.
-func (n *Node) noteHello(id uint32, dialed string, h *wire.RaftHello) {
+// noteHello remembers what a peer that knows the cluster secret says of its version.
+func (n *Node) noteHello(id uint32, h *wire.RaftHello) {
 	if h == nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.peer(id)
-	p.hello = &PeerVersion{Version: h.Version, Reads: bytes.Clone(h.Reads)}
-	if dialed != "" {
-		p.answers = h.Key
-	}
+	n.peer(id).hello = &PeerVersion{Version: h.Version, Reads: bytes.Clone(h.Reads)}
 }
 
 // PeerVersion returns the version in a peer's last hello; false when this node has not heard it since its start.

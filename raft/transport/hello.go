@@ -202,7 +202,7 @@ func (c *Inbound) greet(f wire.Frame) bool {
 		_ = c.Fail(f, code, "%v", err)
 		return false
 	}
-	if !c.admit() {
+	if !c.admit(shownBy(c.Peer.NodeID, c.Peer.Raft)) {
 		return false
 	}
 	c.t.refusals.changed(c.Peer.NodeID, "")

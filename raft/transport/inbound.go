@@ -21,7 +21,7 @@ type Inbound struct {
 	r    *wire.Reader
 	sums bool // frames have checksums
 
-	admit func() bool // counts the connection as a peer's; false when there is no room for it
+	admit func(as shown) bool // counts the connection as a peer's; false when there is no room for it
 
 	exchanges sync.WaitGroup // requests that are answered side by side
 	slots     chan struct{}  // one is taken by each of them

@@ -17,9 +17,27 @@ import (
 type Pool struct {
 	t      *Transport
 	mu     sync.Mutex
-	live   map[*Conn]struct{}
+	live   map[*Conn]shown
 	lines  map[poolKey]*line
 	closed bool
+}
+
+// shown is what a member showed of itself in its hello; zero before that, and of a foreign peer.
+type shown struct {
+	id  uint32
+	key string
+}
+
+func shownBy(id uint32, h *wire.RaftHello) shown {
+	if h == nil {
+		return shown{}
+	}
+	return shown{id, h.Key}
+}
+
+// other says whether a member showed none of the keys that are its own.
+func (s shown) other(id uint32, keys []string) bool {
+	return s.id == id && !slices.Contains(keys, s.key)
 }
 
 type poolKey struct{ addr, purpose string }
@@ -75,22 +93,39 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 		nc.Close()
 		return nil, errClosed
 	}
-	p.live[c] = struct{}{}
+	p.live[c] = shown{}
 	p.mu.Unlock()
 	deadline, _ := ctx.Deadline()
 	if err := c.hello(deadline); err != nil {
 		p.Drop(c)
 		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, live := p.live[c]; live {
+		p.live[c] = shownBy(c.Hello.NodeID, c.Hello.Raft)
+	}
 	return c, nil
 }
 
-// CloseAll closes all connections to an address for some purposes, or for any; what is under way on them fails at once.
-func (p *Pool) CloseAll(addr string, purposes ...string) {
+// closeAll closes all connections to a peer for a purpose; what is under way on them fails at once.
+func (p *Pool) closeAll(addr, purpose string) {
+	key := poolKey{addr, purpose}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.live {
-		if c.key.addr == addr && (len(purposes) == 0 || slices.Contains(purposes, c.key.purpose)) {
+		if c.key == key {
+			c.Close()
+		}
+	}
+}
+
+// hangUp closes the connections at whose end another node answered than the member with one of these keys.
+func (p *Pool) hangUp(id uint32, keys []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c, s := range p.live {
+		if s.other(id, keys) {
 			c.Close()
 		}
 	}

@@ -26,13 +26,13 @@ type server struct {
 	peers, unproven int // how many peers and strangers may be connected
 
 	mu        sync.Mutex
-	known     map[net.Conn]struct{}
+	known     map[net.Conn]shown
 	strangers []net.Conn // the oldest first
 	closed    bool
 }
 
 func newServer(t *Transport, ln net.Listener) *server {
-	return &server{t: t, ln: accept.Patiently(ln, "peer", t.o.Log), known: map[net.Conn]struct{}{},
+	return &server{t: t, ln: accept.Patiently(ln, "peer", t.o.Log), known: map[net.Conn]shown{},
 		peers: accept.Share(maxPeers, 8), unproven: accept.Share(maxStrangers, 32)}
 }
 
@@ -56,7 +56,7 @@ func (s *server) serve() {
 					return
 				}
 			}
-			in := &Inbound{t: s.t, nc: nc, in: bufio.NewReaderSize(nc, earlyBuffer), slots: make(chan struct{}, maxExchanges), admit: func() bool { return s.admit(raw) }}
+			in := &Inbound{t: s.t, nc: nc, in: bufio.NewReaderSize(nc, earlyBuffer), slots: make(chan struct{}, maxExchanges), admit: func(as shown) bool { return s.admit(raw, as) }}
 			in.r = wire.NewReader(in.in, earlyFrame)
 			in.run()
 		})
@@ -81,7 +81,7 @@ func (s *server) add(nc net.Conn) bool {
 }
 
 // admit makes a stranger that said hello a peer, if there is room for it.
-func (s *server) admit(nc net.Conn) bool {
+func (s *server) admit(nc net.Conn, as shown) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.strangers, nc)
@@ -93,8 +93,19 @@ func (s *server) admit(nc net.Conn) bool {
 		return false
 	}
 	s.strangers = slices.Delete(s.strangers, i, i+1)
-	s.known[nc] = struct{}{}
+	s.known[nc] = as
 	return true
+}
+
+// hangUp closes the connections of nodes that said a member's id and showed none of these keys.
+func (s *server) hangUp(id uint32, keys []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for nc, as := range s.known {
+		if as.other(id, keys) {
+			nc.Close()
+		}
+	}
 }
 
 func (s *server) remove(nc net.Conn) {

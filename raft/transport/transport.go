@@ -53,7 +53,7 @@ func (r *refusals) changed(peer uint32, why string) bool {
 func New(o Options, h Host, ln net.Listener) *Transport {
 	t := &Transport{o: o, host: h, consumer: make(chan hraft.RPC)}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	t.Pool = &Pool{t: t, live: map[*Conn]struct{}{}, lines: map[poolKey]*line{}}
+	t.Pool = &Pool{t: t, live: map[*Conn]shown{}, lines: map[poolKey]*line{}}
 	if ln != nil {
 		t.server = newServer(t, ln)
 	}
@@ -82,6 +82,14 @@ func (t *Transport) Close() error {
 	t.CloseServer()
 	t.Pool.close()
 	return nil
+}
+
+// HangUp closes the connections, of either side, to nodes that were let in as a member and showed none of these keys.
+func (t *Transport) HangUp(id uint32, keys ...string) {
+	t.Pool.hangUp(id, keys)
+	if t.server != nil {
+		t.server.hangUp(id, keys)
+	}
 }
 
 // CloseServer ends the peer port and the connections that peers have made.
