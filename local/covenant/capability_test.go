@@ -359,6 +359,9 @@ func TestPeers(t *testing.T) {
 	if r["token_b58"] != d.token() || d.token() == old {
 		t.Errorf("rotation: %v", r)
 	}
+	if row := c.lastAudit(); row["type"] != "operator_token_rotated" || row["old_token_prefix"] != old[:6] || row["new_token_prefix"] != d.token()[:6] {
+		t.Errorf("rotation: %v", row)
+	}
 	x := d.dial()
 	if r := x.call(fmt.Sprintf(`{"kind":"authenticate","token_b58":%q}`, old)); r["reason"] != "unknown or revoked token" {
 		t.Errorf("the old token: %v", r)

@@ -157,7 +157,7 @@ func rotateOperatorToken(*serve.Fields) Action {
 			return nil, s.registryError(err)
 		}
 		return kit.Object{"kind", "operator_token_rotated", "token_b58", token}, s.record(kit.Object{"type", "operator_token_rotated",
-			"peer_display", s.Peer.Display, "old_token_prefix", strings.Join(old, ","), "makeHometoken_prefix", token[:home.PrefixShown]})
+			"peer_display", s.Peer.Display, "old_token_prefix", strings.Join(old, ","), "new_token_prefix", token[:home.PrefixShown]})
 	})
 }
 
