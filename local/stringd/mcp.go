@@ -88,14 +88,14 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var messages []message
+	var batch bool
 	err = s.large.Decode(s.Ctx, len(b), func() (err error) {
-		messages, err = parseMessages(b)
+		messages, batch, err = parseMessages(b)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	batch := len(b) > 0 && bytes.TrimSpace(b)[0] == '['
 	if stateless(r, messages) {
 		return s.mcpStateless(w, r, messages, batch)
 	}
@@ -135,21 +135,21 @@ func (s *Server) mcpReply(w http.ResponseWriter, r *http.Request, answers []kit.
 }
 
 // parseMessages reads one message or a batch.
-func parseMessages(b []byte) (out []message, err error) {
+func parseMessages(b []byte) (out []message, batch bool, err error) {
 	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if !json.Valid(b) {
-		return nil, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON")
+		return nil, false, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON")
 	}
-	if b[0] == '[' {
+	if batch = b[0] == '['; batch {
 		out, err = parseBatch(b)
 	} else {
 		out = make([]message, 1)
 		err = json.Unmarshal(b, &out[0])
 	}
 	if err != nil || slices.ContainsFunc(out, func(m message) bool { return !m.valid() }) {
-		return nil, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON-RPC message")
+		return nil, false, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON-RPC message")
 	}
-	return out, nil
+	return out, batch, nil
 }
 
 // maxBatch limits the messages in a batch: one of a byte or two becomes a hundred times that.

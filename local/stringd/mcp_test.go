@@ -27,6 +27,8 @@ func TestMCPTranscripts(t *testing.T) {
 		{"unknown method", "POST", `{"jsonrpc":"2.0","id":3,"method":"resources/list"}`, []string{js}, 200, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":3}`},
 		{"batch", "POST", `[{"jsonrpc":"2.0","id":4,"method":"ping"},{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":5,"method":"ping"}]`, []string{js, "Accept: text/event-stream"}, 200,
 			"event: message\ndata: {\"result\":{},\"jsonrpc\":\"2.0\",\"id\":4}\n\nevent: message\ndata: {\"result\":{},\"jsonrpc\":\"2.0\",\"id\":5}\n\n"},
+		{"batch behind a byte order mark", "POST", "\ufeff[" + `{"jsonrpc":"2.0","id":4,"method":"ping"},{"jsonrpc":"2.0","id":5,"method":"ping"}]`, []string{js}, 200,
+			`[{"result":{},"jsonrpc":"2.0","id":4},{"result":{},"jsonrpc":"2.0","id":5}]`},
 		{"empty batch", "POST", `[]`, []string{js}, 202, ""},
 		{"call", "POST", call("main", "/set {x} = 1"), []string{js}, 200, `{"result":{"content":[{"type":"text","text":"<𝒞=string:main>\n{x} = \"1\"\n</𝒞>"}],"isError":false},"jsonrpc":"2.0","id":1}`},
 		{"failing call", "POST", call(" docs ", "/nope"), []string{js}, 200, `{"result":{"content":[{"type":"text","text":"<𝒞=string:docs>\nERROR(COMMAND_UNSUPPORTED): Unknown command: /nope\nUse /info to see available commands.\n</𝒞>"}],"isError":true},"jsonrpc":"2.0","id":1}`},
