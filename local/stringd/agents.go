@@ -12,14 +12,11 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/inbox"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) error {
-	list := []kit.Object{}
-	for _, a := range s.agents.all() {
-		list = append(list, a.public())
-	}
-	reply(w, http.StatusOK, kit.Object{"agents", list})
+	reply(w, http.StatusOK, kit.Object{"agents", api.Each(s.agents.all(), agent.public)})
 	return nil
 }
 
@@ -165,15 +162,8 @@ func (s *Server) Webhook(id string, rotate bool) (string, error) {
 }
 
 // Agents implements state.Host.
-func (s *Server) Agents() (out []state.Agent) {
-	for _, a := range s.agents.all() {
-		out = append(out, a.command())
-	}
-	return out
-}
-
-func (a agent) command() state.Agent {
-	return state.Agent{ID: a.ID, Home: a.Home, Allowed: a.Allowed}
+func (s *Server) Agents() []state.Agent {
+	return api.Each(s.agents.all(), func(a agent) state.Agent { return a.Agent })
 }
 
 // known finds the agent a request names in its header.

@@ -40,7 +40,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	if now, ok := s.agents.byToken(r.PathValue("token")); !ok || now.ID != a.ID { // rotated while the body came
 		return refuse(http.StatusUnauthorized, "Unknown webhook token")
 	}
-	e, err := s.Inbox(a.command()).Append(string(b), func(e inbox.Event) { s.streams.push(a.ID, e) })
+	e, err := s.Inbox(a.Agent).Append(string(b), func(e inbox.Event) { s.streams.push(a.ID, e) })
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,6 @@ type streams struct {
 	m      map[string]map[*feed]struct{}
 	closed bool
 }
-
-func newStreams() *streams { return &streams{m: map[string]map[*feed]struct{}{}} }
 
 // open adds a stream. None is added where there are many.
 func (l *streams) open(agent string) *feed {

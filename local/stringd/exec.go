@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/local/stringd/command/lang"
-
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/sse"
 )
 
@@ -37,11 +37,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var request any // null when there is none
 	id, _ := text(o, "request_id")
-	if id != "" {
-		request = id
-	}
 	x, _, err := s.sessions.touch(a.ID, t)
 	if err != nil {
 		return err
@@ -56,16 +52,11 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	}
 	startStream(w)
 	res := s.runAndRelease(x, a, cmd)
-	label := labelOf(cmd)
-	var meta any
-	if m := x.run.Meta(); m != nil && res.Code != lang.InternalError {
-		meta = m
+	label, meta := labelOf(cmd), x.run.Meta()
+	if res.Code == lang.InternalError {
+		meta = nil
 	}
-	var code any
-	if !res.OK() {
-		code = res.Code
-	}
-	out := event(nil, "head", kit.Object{"ok", res.OK(), "code", code, "cmd", label, "request_id", request, "agent_id", a.ID,
+	out := event(nil, "head", kit.Object{"ok", res.OK(), "code", api.OrNil(string(res.Code)), "cmd", label, "request_id", api.OrNil(id), "agent_id", a.ID,
 		"topic", t.Name, "topic_type", t.Type, "meta", meta})
 	out = event(out, "content", "re: "+prefix(id)+label+"\n"+res.Body())
 	out = event(out, "done", struct{}{})
@@ -93,7 +84,7 @@ func (s *Server) runAndRelease(x *session, a agent, cmd string) lang.Result {
 	defer x.release()
 	ctx, cancel := context.WithCancel(s.Ctx)
 	defer cancel()
-	return command.Run(ctx, x.run, a.command(), cmd)
+	return command.Run(ctx, x.run, a.Agent, cmd)
 }
 
 // event appends one server-sent event.
@@ -105,11 +96,7 @@ const maxLabel = 80
 // labelOf is a command's first line, cut.
 func labelOf(cmd string) string {
 	first, _, _ := strings.Cut(cmd, "\n")
-	first = strings.TrimRight(first, "\r")
-	if r := []rune(first); len(r) > maxLabel {
-		return string(r[:maxLabel-3]) + "..."
-	}
-	return first
+	return lang.Cut(strings.TrimRight(first, "\r"), maxLabel)
 }
 
 // prefix is a request's id in the first line of its content, which must stay one line.

@@ -2,6 +2,7 @@ package stringd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/local/stringd/command/lang"
-
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -178,10 +178,7 @@ func parseBatch(b []byte) ([]message, error) {
 
 // mcpAgent finds the agent of the header, or makes it: MCP clients know nothing of registering.
 func (s *Server) mcpAgent(r *http.Request) (agent, error) {
-	id := strings.TrimSpace(r.Header.Get("X-Agent-Id"))
-	if id == "" {
-		id = "default"
-	}
+	id := cmp.Or(strings.TrimSpace(r.Header.Get("X-Agent-Id")), "default")
 	if a, ok := s.agents.get(id); ok {
 		return a, nil
 	}

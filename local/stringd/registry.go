@@ -18,15 +18,14 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // An agent is a record of the registry. Fields that another version wrote beside the known ones are written again.
 type agent struct {
-	ID      string
-	Home    string
-	Allowed []string
+	state.Agent
 	Created string
 	Token   string
 	extra   map[string]json.RawMessage
@@ -161,7 +160,7 @@ func (r *registry) put(id string, edit func(*agent)) (created bool, err error) {
 	err = r.change(func(l []agent) []agent {
 		i := find(l, id)
 		if created = i < 0; created {
-			l = append(l, agent{ID: id, Token: newToken(), Allowed: []string{}, Created: time.Now().UTC().Format(inbox.Stamp)})
+			l = append(l, agent{Agent: state.Agent{ID: id, Allowed: []string{}}, Token: newToken(), Created: time.Now().UTC().Format(inbox.Stamp)})
 			i = len(l) - 1
 		}
 		edit(&l[i])

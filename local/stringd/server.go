@@ -100,7 +100,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, Work: serve.NewWork(cfg.Logger), streams: newStreams(), large: serve.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg, log: cfg.Logger, Work: serve.NewWork(cfg.Logger), streams: &streams{m: map[string]map[*feed]struct{}{}}, large: serve.NewLarge(maxLarge)}
 	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 		Roots: state.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: environ.Clean(), Temp: temp}
 	d := &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}
-	s.sessions = newSessions(s.settings, cfg.QueueSize)
+	s.sessions = &sessions{set: s.settings, m: map[key]*session{}}
 	// Requests outlive the daemon's context: one that waits for its turn is told that the session is closed.
 	s.endHTTP = s.AcceptHTTP(s.ln, d, context.Background(), s.forbid, s.handler())
 	return s, nil

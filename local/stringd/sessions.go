@@ -9,18 +9,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairndb/cairn/local/stringd/command/lang"
-
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/command/state"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // A session is one topic of one agent with its queue. Invariant: waiting is empty unless busy.
 type session struct {
-	id    key
-	topic lang.Topic
-	run   *state.Session
+	id  key
+	run *state.Session
 
 	mu      sync.Mutex
 	busy    bool
@@ -138,15 +137,9 @@ func (x *session) load() (busy bool, queued int) {
 // sessions are the live ones.
 type sessions struct {
 	set   *state.Settings
-	queue int
 	mu    sync.Mutex
 	m     map[key]*session
-	count map[string]int // of an agent's
-	order []*session
-}
-
-func newSessions(set *state.Settings, queue int) *sessions {
-	return &sessions{set: set, queue: queue, m: map[key]*session{}, count: map[string]int{}}
+	order []*session // as they were made
 }
 
 // maxSessions limits the topics of an agent: each keeps a history, variables and perhaps a shell.
@@ -160,11 +153,10 @@ func (l *sessions) touch(agent string, t lang.Topic) (x *session, created bool, 
 	if x := l.m[k]; x != nil {
 		return x, false, nil
 	}
-	if l.count[agent] >= maxSessions {
+	if len(l.of(agent)) >= maxSessions {
 		return nil, false, refuse(http.StatusTooManyRequests, "Agent %s has %d sessions. Delete some first.", agent, maxSessions)
 	}
-	l.count[agent]++
-	x = &session{id: k, topic: t, run: state.NewSession(l.set, t)}
+	x = &session{id: k, run: state.NewSession(l.set, t)}
 	l.m[k] = x
 	l.order = append(l.order, x)
 	return x, true, nil
@@ -174,6 +166,11 @@ func (l *sessions) touch(agent string, t lang.Topic) (x *session, created bool, 
 func (l *sessions) list(agent string) (out []*session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.of(agent)
+}
+
+// of is list; the lock is held.
+func (l *sessions) of(agent string) (out []*session) {
 	for _, x := range l.order {
 		if agent == "" || x.id.agent == agent {
 			out = append(out, x)
@@ -192,9 +189,6 @@ func (l *sessions) remove(which func(*session) bool) int {
 		}
 		removed = append(removed, x)
 		delete(l.m, x.id)
-		if l.count[x.id.agent]--; l.count[x.id.agent] == 0 {
-			delete(l.count, x.id.agent)
-		}
 		return true
 	})
 	l.mu.Unlock()
@@ -206,18 +200,15 @@ func (l *sessions) remove(which func(*session) bool) int {
 	return len(removed)
 }
 
-func (l *sessions) drop(agent string) int {
-	return l.remove(func(x *session) bool { return x.id.agent == agent })
+func (l *sessions) drop(agent string) {
+	l.remove(func(x *session) bool { return x.id.agent == agent })
 }
+
 func (l *sessions) closeAll() { l.remove(func(*session) bool { return true }) }
 
 // Sessions implements state.Host.
-func (s *Server) Sessions(agent string) (out []state.Listed) {
-	for _, x := range s.sessions.list(agent) {
-		busy, queued := x.load()
-		out = append(out, state.Listed{Topic: x.topic, Executing: busy, Queued: queued, Meta: x.run.Meta(), CWD: x.run.CWD()})
-	}
-	return out
+func (s *Server) Sessions(agent string) []*state.Session {
+	return api.Each(s.sessions.list(agent), func(x *session) *state.Session { return x.run })
 }
 
 // CloseSession implements state.Host.
@@ -235,7 +226,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 			about = kit.Object{"uri", m.URI, "title", m.Title, "menus", m.Menus, "actions", m.Actions, "history_length", m.HistoryLength,
 				"block_id", m.BlockID, "converted", m.Converted, "warnings", m.Warnings}
 		}
-		list = append(list, append(kit.Object{"agent_id", x.id.agent, "topic", x.topic.Name, "topic_type", x.topic.Type, "executing", busy,
+		list = append(list, append(kit.Object{"agent_id", x.id.agent, "topic", x.run.Topic.Name, "topic_type", x.run.Topic.Type, "executing", busy,
 			"queue_length", queued, "doc", doc, "created", true}, about...))
 	}
 	reply(w, http.StatusOK, kit.Object{"sessions", list})

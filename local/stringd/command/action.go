@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func actionFamily() []def {
@@ -27,14 +28,14 @@ func (c *call) act() (string, error) {
 		}
 	}
 	if c.Doc == nil {
-		return "", noDocument()
+		return "", noDocument
 	}
 	id, args := c.sub, c.joined()
 	if id == "" {
 		id, args = cutWord(args)
 	}
 	if id == "" || id == "--help" {
-		return lang.Under("Actions", cmp.Or(strings.Join(lang.Each(c.Doc.Doc.Actions, schema), "\n"), "(none)")), nil
+		return lang.Under("Actions", cmp.Or(strings.Join(api.Each(c.Doc.Doc.Actions, schema), "\n"), "(none)")), nil
 	}
 	return c.perform(c.Doc, id, args)
 }
@@ -290,11 +291,7 @@ type response struct {
 
 func (p *performer) cli() (response, error) {
 	line := p.script(p.author(p.action.Target))
-	dir := p.Agent.Home
-	if p.page.Path != "" {
-		dir = filepath.Dir(p.page.Path)
-	}
-	out, err := p.once(line, dir)
+	out, err := p.once(line, cmp.Or(p.page.Dir(), p.Agent.Home))
 	if err != nil {
 		return response{}, err
 	}

@@ -125,7 +125,7 @@ func (c *call) again(p *state.Page) (*state.Page, error) {
 
 func (c *call) refresh() (string, error) {
 	if c.Doc == nil {
-		return "", noDocument()
+		return "", noDocument
 	}
 	p, err := c.again(c.Doc)
 	if err != nil {
@@ -134,9 +134,7 @@ func (c *call) refresh() (string, error) {
 	return c.show("Refreshed", p, false)
 }
 
-func noDocument() error {
-	return lang.Failf(lang.InvalidTarget, "No document open. Use /open <path> first.")
-}
+var noDocument = lang.Failf(lang.InvalidTarget, "No document open. Use /open <path> first.")
 
 func (c *call) close() (string, error) {
 	if c.Topic.Type == lang.Bash {
@@ -155,7 +153,7 @@ func (c *call) close() (string, error) {
 
 func (c *call) source() (string, error) {
 	if c.Doc == nil {
-		return "", noDocument()
+		return "", noDocument
 	}
 	return lang.Under("[source: "+c.Doc.Uri+"]", c.Doc.Doc.Source), nil
 }

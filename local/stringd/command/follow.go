@@ -1,12 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
@@ -24,36 +25,26 @@ func (c *call) openApp() (string, error) {
 
 // follow finds the target of a shortcut, and the directory that it is relative to.
 func (c *call) follow(id string) (href, dir string, err error) {
-	if c.Doc != nil {
-		here := ""
-		if c.Doc.Path != "" {
-			here = filepath.Dir(c.Doc.Path)
+	page := cmp.Or(c.Doc, &state.Page{Doc: &sfmd.Document{}})
+	for _, l := range page.Doc.Links {
+		if l.ID == id {
+			return l.Href, page.Dir(), nil
 		}
-		at := func(links []sfmd.Link) bool {
-			i := slices.IndexFunc(links, func(l sfmd.Link) bool { return l.ID == id })
-			if i >= 0 {
-				href, dir = links[i].Href, here
-			}
-			return i >= 0
+	}
+	if v, ok := c.Values[id]; ok {
+		return valueHref(v), page.Dir(), nil
+	}
+	for _, l := range page.Auto {
+		if l.ID == id {
+			return l.Href, page.Dir(), nil
 		}
-		if at(c.Doc.Doc.Links) {
-			return href, dir, nil
-		}
-		if v, ok := c.Values[id]; ok {
-			return valueHref(v), here, nil
-		}
-		if at(c.Doc.Auto) {
-			return href, dir, nil
-		}
-		for _, m := range c.Doc.Menus {
-			for _, l := range m.Links {
-				if id == m.Name+"."+l.ID || id == l.ID {
-					return l.Href, m.Dir, nil
-				}
+	}
+	for _, m := range page.Menus {
+		for _, l := range m.Links {
+			if id == m.Name+"."+l.ID || id == l.ID {
+				return l.Href, m.Dir, nil
 			}
 		}
-	} else if v, ok := c.Values[id]; ok {
-		return valueHref(v), "", nil
 	}
 	return "", "", lang.Failf(lang.NotFound, "Shortcut not found: @%s", id)
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,16 +52,12 @@ func hubFamily() map[string][]def {
 }
 
 func (c *call) hubPage() (string, error) {
-	rows := c.hubRows()
-	body := strings.Join(rows, "\n")
-	if len(rows) == 0 {
-		body = "(none)"
-	}
 	if c.Topic.Name == "event" {
 		return listEvents(c.Settings.Host.Inbox(c.Agent), false)
 	}
+	rows := c.hubRows()
 	help, err := c.hubHelp()
-	return fmt.Sprintf("# %s hub\n\n%d entries\n\n%s\n\n%s", c.Topic.Name, len(rows), body, help), err
+	return fmt.Sprintf("# %s hub\n\n%d entries\n\n%s\n\n%s", c.Topic.Name, len(rows), cmp.Or(strings.Join(rows, "\n"), "(none)"), help), err
 }
 
 func (c *call) hubHelp() (string, error) {
@@ -85,15 +82,15 @@ func (c *call) hubRows() (rows []string) {
 			rows = append(rows, mark+a.ID+"\t"+a.Home)
 		}
 	case "bash":
-		for _, l := range c.Settings.Host.Sessions(c.Agent.ID) {
-			if l.Topic.Type == lang.Bash && l.CWD != "" {
-				rows = append(rows, strings.TrimPrefix(l.Topic.Name, "bash:")+"  alive · cwd: "+l.CWD)
+		for _, s := range c.Settings.Host.Sessions(c.Agent.ID) {
+			if cwd := s.CWD(); s.Topic.Type == lang.Bash && cwd != "" {
+				rows = append(rows, strings.TrimPrefix(s.Topic.Name, "bash:")+"  alive · cwd: "+cwd)
 			}
 		}
 	case "app":
-		for _, l := range c.Settings.Host.Sessions(c.Agent.ID) {
-			if l.Topic.Type == lang.App {
-				rows = append(rows, l.Topic.Name)
+		for _, s := range c.Settings.Host.Sessions(c.Agent.ID) {
+			if s.Topic.Type == lang.App {
+				rows = append(rows, s.Topic.Name)
 			}
 		}
 	case "tool":

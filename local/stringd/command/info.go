@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func (c *call) info() (string, error) {
@@ -57,7 +58,7 @@ func (c *call) info() (string, error) {
 
 // documentRows lists the parts of a document by kind, without kinds of which it has none.
 func (c *call) documentRows(p *state.Page, row func(key, value string)) {
-	links := lang.Each(p.Doc.Links, func(l sfmd.Link) string { return "@" + l.ID })
+	links := api.Each(p.Doc.Links, func(l sfmd.Link) string { return "@" + l.ID })
 	if n := len(p.Auto); n > 0 {
 		links = append(links, fmt.Sprintf("+%d auto", n))
 	}
@@ -71,7 +72,7 @@ func (c *call) documentRows(p *state.Page, row func(key, value string)) {
 		append([]string{"blocks"}, p.Doc.BlockIDs()...),
 		append([]string{"menus"}, p.MenuNames()...),
 		append([]string{"shortcuts"}, links...),
-		append([]string{"actions"}, lang.Each(p.Doc.Actions, func(a sfmd.Action) string { return a.ID + "(" + a.Method + ")" })...),
+		append([]string{"actions"}, api.Each(p.Doc.Actions, func(a sfmd.Action) string { return a.ID + "(" + a.Method + ")" })...),
 	} {
 		if value := strings.Join(r[1:], ", "); value != "" {
 			row(r[0], value)
@@ -81,7 +82,7 @@ func (c *call) documentRows(p *state.Page, row func(key, value string)) {
 
 func (c *call) shownVars() string {
 	shown := slices.DeleteFunc(slices.Clone(c.Vars.Keys), func(k string) bool { return strings.HasPrefix(k, "_") })
-	return strings.Join(lang.Each(shown, func(k string) string { return fmt.Sprintf("{%s}=\"%s\"", k, oneLine(c.Vars.Of[k], 60)) }), ", ")
+	return strings.Join(api.Each(shown, func(k string) string { return fmt.Sprintf("{%s}=\"%s\"", k, oneLine(c.Vars.Of[k], 60)) }), ", ")
 }
 
 func (c *call) help() (string, error) {
@@ -117,13 +118,13 @@ func (c *call) nav() (string, error) {
 		return lang.Under("Menu template", "[@home Home](index.md)\n[@docs Documentation](docs.md)\n\nSave it as nav.md and add [!nav:main](nav.md) to a document."), nil
 	}
 	if c.Doc == nil {
-		return "", noDocument()
+		return "", noDocument
 	}
 	if c.args == "page" {
 		return c.navPage()
 	}
 	if c.args == "" {
-		rows := lang.Each(c.Doc.Menus, func(m state.Menu) string { return fmt.Sprintf("%s (%d): %s", m.Name, len(m.Links), some(m.Links)) })
+		rows := api.Each(c.Doc.Menus, func(m state.Menu) string { return fmt.Sprintf("%s (%d): %s", m.Name, len(m.Links), some(m.Links)) })
 		return lang.Under("Menus", cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
 	}
 	i := slices.IndexFunc(c.Doc.Menus, func(m state.Menu) bool { return m.Name == c.args })
@@ -134,7 +135,7 @@ func (c *call) nav() (string, error) {
 }
 
 func some(links []sfmd.Link) string {
-	s := strings.Join(lang.Each(links[:min(len(links), menuPreview)], func(l sfmd.Link) string { return l.ID }), ", ")
+	s := strings.Join(api.Each(links[:min(len(links), menuPreview)], func(l sfmd.Link) string { return l.ID }), ", ")
 	if k := len(links) - menuPreview; k > 0 {
 		s += fmt.Sprintf(", ... (%d more)", k)
 	}
@@ -145,7 +146,7 @@ func (c *call) navPage() (string, error) {
 	var rows []string
 	part := func(title string, links []sfmd.Link) {
 		if len(links) > 0 {
-			rows = append(append(rows, title+":"), lang.Each(links, func(l sfmd.Link) string { return "  @" + l.ID + " → " + l.Href })...)
+			rows = append(append(rows, title+":"), api.Each(links, func(l sfmd.Link) string { return "  @" + l.ID + " → " + l.Href })...)
 		}
 	}
 	part("Shortcuts", c.Doc.Doc.Links)

@@ -245,8 +245,8 @@ func headline(m *oplog.Memory) string {
 // indented returns a memory's text below its line: the beginning, or with full all of it.
 func indented(m *oplog.Memory, full bool) string {
 	text := strings.TrimSpace(m.Text)
-	if r := []rune(text); !full && len(r) > cutText {
-		text = string(r[:cutText-3]) + "..."
+	if !full {
+		text = lang.Cut(text, cutText)
 	}
 	return "    " + api.Quote(m.Source, m.Namespace, text)
 }

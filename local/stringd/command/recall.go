@@ -18,16 +18,17 @@ import (
 // query is the question a call's flags ask.
 func query(a ask, text string, k int) api.SearchRequest {
 	q := api.SearchRequest{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(), Quiet: a.flags.Has("--skip-reinforce")}
-	if t := a.flags["--type"]; t != "" {
-		q.Types = list(t)
-	}
-	if t, err := parseTime(a.flags["--since"]); err == nil {
-		q.Since = oplog.At(t)
-	}
-	if t, err := parseTime(a.flags["--until"]); err == nil {
-		q.Until = oplog.At(t)
-	}
+	q.Types, q.Since, q.Until = list(a.flags["--type"]), a.when("--since"), a.when("--until")
 	return q
+}
+
+// when returns a flag's time, which was checked with it; 0 without the flag.
+func (a ask) when(name string) oplog.Time {
+	at, err := parseTime(a.flags[name])
+	if err != nil {
+		return 0
+	}
+	return oplog.At(at)
 }
 
 func (c *call) recall(a ask) (view, error) {
@@ -127,11 +128,7 @@ func within(entries []string, budget int) string {
 
 // oneLine is a preview: blanks collapsed, cut to n characters.
 func oneLine(s string, n int) string {
-	r := []rune(strings.Join(strings.Fields(s), " "))
-	if len(r) > n {
-		return string(r[:n-3]) + "..."
-	}
-	return string(r)
+	return lang.Cut(strings.Join(strings.Fields(s), " "), n)
 }
 
 func (c *call) showMemory(a ask) (view, error) {
@@ -204,7 +201,7 @@ func (c *call) recent(a ask) (view, error) {
 	for i, m := range found {
 		entries = append(entries, fmt.Sprintf("[@%s] %s\n%s", c.shortcut(i, m), headline(m), indented(m, false)))
 	}
-	return view{lang.Under(fmt.Sprintf("Recent %d", len(found)), within(entries, defaultBudget)), lang.Each(found, noteOf)}, nil
+	return view{lang.Under(fmt.Sprintf("Recent %d", len(found)), within(entries, defaultBudget)), api.Each(found, noteOf)}, nil
 }
 
 func (c *call) timeline(a ask) (view, error) {
@@ -221,7 +218,7 @@ func (c *call) timeline(a ask) (view, error) {
 		return fmt.Sprintf("%s%s · %s · %s\n%s", mark, m.RID, m.Created.Time().Format(time.RFC3339), tierOf(m), indented(m, false))
 	}
 	plain := func(m *oplog.Memory) string { return line("  ", m) }
-	rows := slices.Concat([]string{"before"}, lang.Each(before, plain), []string{line("> near ", m), "after"}, lang.Each(after, plain))
+	rows := slices.Concat([]string{"before"}, api.Each(before, plain), []string{line("> near ", m), "after"}, api.Each(after, plain))
 	return view{lang.Under("Timeline around "+m.RID, strings.Join(rows, "\n")),
-		map[string]any{"near": noteOf(m), "before": lang.Each(before, noteOf), "after": lang.Each(after, noteOf)}}, nil
+		map[string]any{"near": noteOf(m), "before": api.Each(before, noteOf), "after": api.Each(after, noteOf)}}, nil
 }

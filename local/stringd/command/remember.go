@@ -3,14 +3,12 @@ package command
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cairndb/cairn/local/stringd/command/lang"
-	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -19,10 +17,8 @@ func (c *call) remember(a ask) (view, error) {
 	text := a.text
 	if id, ok := a.flags["--event"]; ok {
 		e, err := c.Settings.Host.Inbox(c.Agent).Get(id)
-		if errors.Is(err, inbox.ErrNotFound) {
-			return view{}, lang.Failf(lang.NotFound, "Event not found: %s", id)
-		} else if err != nil {
-			return view{}, err
+		if err != nil {
+			return view{}, eventFault(err, id)
 		}
 		text = strings.TrimSpace(text + "\n" + e.Text)
 	}
@@ -129,7 +125,7 @@ func (c *call) forget(a ask) (view, error) {
 }
 
 func forgot(ids []string) string {
-	return strings.Join(lang.Each(ids, func(id string) string { return "Forgot " + id }), "\n")
+	return strings.Join(api.Each(ids, func(id string) string { return "Forgot " + id }), "\n")
 }
 
 // forgetAll forgets memories, some at a time.
@@ -166,7 +162,7 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 		ids = append(ids, h.Memory.RID)
 	}
 	if !a.flags.Has("--yes") {
-		found := lang.Each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory, false) })
+		found := api.Each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory, false) })
 		return view{lang.Under(fmt.Sprintf("Would forget %d", len(ids)), strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
 			map[string]any{"would_forget": ids}}, nil
 	}
@@ -179,12 +175,11 @@ func (c *call) purge(a ask) (view, error) {
 	if !a.flags.Has("--before") {
 		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
 	}
-	before, _ := parseTime(a.flags["--before"])
-	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Before: oplog.At(before), Limit: maxScan, Bare: true})
+	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Before: a.when("--before"), Limit: maxScan, Bare: true})
 	if err != nil {
 		return view{}, err
 	}
-	ids := lang.Each(found, func(m *oplog.Memory) string { return m.RID })
+	ids := api.Each(found, func(m *oplog.Memory) string { return m.RID })
 	if !a.flags.Has("--yes") {
 		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.", len(ids)), map[string]any{"would_purge": len(ids)}}, nil
 	}

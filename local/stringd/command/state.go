@@ -147,5 +147,5 @@ func (c *call) edges(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	return view{lang.Under("Edges of "+entity, cmp.Or(strings.Join(lang.Each(found.Edges, edgeLine), "\n"), "(none)")), found.Edges}, nil
+	return view{lang.Under("Edges of "+entity, cmp.Or(strings.Join(api.Each(found.Edges, edgeLine), "\n"), "(none)")), found.Edges}, nil
 }

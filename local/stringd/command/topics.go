@@ -24,13 +24,13 @@ func (c *call) topics() (string, error) {
 		return "", lang.Failf(lang.InvalidPayload, "Unknown topic type: %s (tab, app, bash, hub)", c.args)
 	}
 	var rows []string
-	for _, l := range c.Settings.Host.Sessions(c.Agent.ID) {
-		if want != "" && l.Topic.Type != want {
+	for _, s := range c.Settings.Host.Sessions(c.Agent.ID) {
+		if want != "" && s.Topic.Type != want {
 			continue
 		}
-		row := fmt.Sprintf("%s\t%s", l.Topic.Name, l.Topic.Type)
-		if l.Meta != nil {
-			row += "\t" + l.Meta.URI
+		row := fmt.Sprintf("%s\t%s", s.Topic.Name, s.Topic.Type)
+		if m := s.Meta(); m != nil {
+			row += "\t" + m.URI
 		}
 		rows = append(rows, row)
 	}

@@ -98,5 +98,5 @@ func (c *call) searchDoc(q string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.memoryDoc("Memories of "+oneLine(q, 60), lang.Each(found.Hits, func(h api.Hit) *oplog.Memory { return h.Memory })), nil
+	return c.memoryDoc("Memories of "+oneLine(q, 60), api.Each(found.Hits, func(h api.Hit) *oplog.Memory { return h.Memory })), nil
 }

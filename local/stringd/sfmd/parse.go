@@ -28,7 +28,6 @@ type Block struct {
 	ID         string
 	Start, End int
 	Closed     bool
-	first      int // line of the opening marker
 }
 
 // A Directive names another file.
@@ -144,7 +143,7 @@ func (l line) plain() bool { return l.fence == 0 && !l.front }
 
 func (d *Document) readBlocks() {
 	var open []int // of Blocks
-	for i, l := range d.lines {
+	for _, l := range d.lines {
 		t := strings.TrimSpace(l.text)
 		if !l.plain() || !strings.HasPrefix(t, "<!--") {
 			continue
@@ -154,7 +153,7 @@ func (d *Document) readBlocks() {
 				d.warn("DUPLICATE_BLOCK_ID: #%s", m[1])
 			}
 			open = append(open, len(d.Blocks))
-			d.Blocks = append(d.Blocks, Block{ID: m[1], Start: min(l.end+1, len(d.Source)), first: i})
+			d.Blocks = append(d.Blocks, Block{ID: m[1], Start: min(l.end+1, len(d.Source))})
 			continue
 		}
 		m := closeMark.FindStringSubmatch(t)

@@ -173,26 +173,21 @@ func (l *live) last() Out {
 	return Out{Text: strings.TrimSuffix(clean(l.buf.all()), "\nexit"), Status: status(l.cmd.ProcessState), CWD: l.cwd}
 }
 
-// drain waits until the reader has met the end of the terminal: everything that had it open is dead by now.
-func (l *live) drain() {
-	done := make(chan struct{})
-	go func() { l.tasks.Wait(); close(done) }()
-	drained(done, l.tty)
-}
-
 // linger limits the time for output after its program's end.
 const linger = 500 * time.Millisecond
 
-// drained waits until the reader of a file is done. A process that left the session may have its other end still: then
-// until there is nothing to read, or for some seconds.
-func drained(done <-chan struct{}, f *os.File) {
+// drain waits until the reader has met the end of the terminal: everything that had it open is dead by now. A process
+// that left the session may have its other end still: then until there is nothing to read, or for some seconds.
+func (l *live) drain() {
+	done := make(chan struct{})
+	go func() { l.tasks.Wait(); close(done) }()
 	for range 10 {
 		select {
 		case <-done:
 			return
 		case <-time.After(linger):
 		}
-		if !readable(f) {
+		if !readable(l.tty) {
 			return
 		}
 	}

@@ -2,13 +2,13 @@ package lang
 
 import "strings"
 
-// Each is the list of f's results for every item.
-func Each[T, U any](items []T, f func(T) U) []U {
-	out := make([]U, len(items))
-	for i, x := range items {
-		out[i] = f(x)
+// Cut shortens a text to n characters: dots stand for the rest.
+func Cut(s string, n int) string {
+	r := []rune(s)
+	if len(r) > n {
+		return string(r[:n-3]) + "..."
 	}
-	return out
+	return string(r)
 }
 
 // Words splits at whitespace, except within quotes; a quoted word may be empty and span lines.

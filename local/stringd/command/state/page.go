@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // A page is the document of a session.
@@ -18,6 +19,14 @@ type Page struct {
 	Menus []Menu
 	Auto  []sfmd.Link // of the last view
 	Text  string      // the last view, for when the file cannot be read again
+}
+
+// Dir returns the directory of the page's file; empty without one.
+func (p *Page) Dir() string {
+	if p == nil || p.Path == "" {
+		return ""
+	}
+	return filepath.Dir(p.Path)
 }
 
 // A menu is the shortcuts of another file.
@@ -92,26 +101,22 @@ func (s *Session) describe() *Meta {
 	if p == nil {
 		return nil
 	}
-	m := &Meta{URI: p.Uri, Menus: p.MenuNames(), Actions: ActionIDs(p.Doc), HistoryLength: len(s.History), Warnings: append([]string{}, p.Doc.Warnings...)}
-	if t := p.Doc.Front.Text("title"); t != "" {
-		m.Title = &t
-	}
+	m := &Meta{URI: p.Uri, Title: api.OrNil(p.Doc.Front.Text("title")), Menus: p.MenuNames(), Actions: ActionIDs(p.Doc), HistoryLength: len(s.History), Warnings: append([]string{}, p.Doc.Warnings...)}
 	if p.Block != "" {
-		anchor := "#" + p.Block
-		m.CurrentBlock, m.BlockID = &anchor, &p.Block
+		m.CurrentBlock, m.BlockID = new("#"+p.Block), &p.Block
 	}
 	return m
 }
 
 // MenuNames lists the page's menus.
-func (p *Page) MenuNames() []string { return lang.Each(p.Menus, func(m Menu) string { return m.Name }) }
+func (p *Page) MenuNames() []string { return api.Each(p.Menus, func(m Menu) string { return m.Name }) }
 
 // Entries are a menu's lines.
 func (m Menu) Entries() []string {
-	return lang.Each(m.Links, func(l sfmd.Link) string { return fmt.Sprintf("[%s][@%s.%s]", l.Label, m.Name, l.ID) })
+	return api.Each(m.Links, func(l sfmd.Link) string { return fmt.Sprintf("[%s][@%s.%s]", l.Label, m.Name, l.ID) })
 }
 
 // ActionIDs lists a document's actions.
 func ActionIDs(d *sfmd.Document) []string {
-	return lang.Each(d.Actions, func(a sfmd.Action) string { return a.ID })
+	return api.Each(d.Actions, func(a sfmd.Action) string { return a.ID })
 }

@@ -3,8 +3,8 @@
 package state
 
 import (
+	"cmp"
 	"io/fs"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -26,21 +26,12 @@ type Host interface {
 	Agents() []Agent
 	AddAgent(id, home string, allowed []string) (created bool, err error)
 	RemoveAgent(id string) (bool, error)
-	Sessions(agent string) []Listed
+	Sessions(agent string) []*Session
 	CloseSession(agent, topic string) bool
 	Webhook(agent string, rotate bool) (url string, err error)
 	Inbox(Agent) *inbox.Inbox
 	Status() string
 	Shutdown() error
-}
-
-// Listed is a session as the lists show it.
-type Listed struct {
-	Topic     lang.Topic
-	Executing bool
-	Queued    int
-	Meta      *Meta
-	CWD       string // of a shell
 }
 
 // Settings are the same for every session of a daemon.
@@ -68,7 +59,7 @@ type Meta struct {
 }
 
 // A Session is the state of one topic of one agent. Run is called by one goroutine at a time; Meta, CWD and Close by
-// any.
+// any, which may read Topic too.
 type Session struct {
 	Settings *Settings
 	Topic    lang.Topic
@@ -111,13 +102,7 @@ func (s *Session) Close() { s.Shell.Close() }
 // WorkDir returns the directory that relative paths start from: the directory opened last, else the document's, else
 // home.
 func (s *Session) WorkDir() string {
-	switch {
-	case s.Dir != "":
-		return s.Dir
-	case s.Doc != nil && s.Doc.Path != "":
-		return filepath.Dir(s.Doc.Path)
-	}
-	return s.Agent.Home
+	return cmp.Or(s.Dir, s.Doc.Dir(), s.Agent.Home)
 }
 
 // Stamp tells whether a file is still the one that was read.
