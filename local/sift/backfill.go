@@ -242,10 +242,7 @@ func (b *batch) add(ctx context.Context, h heard, size int) error {
 func (b *batch) flush(ctx context.Context) error {
 	defer func() { b.heard, b.obs, b.size, b.made = nil, nil, 0, false }()
 	wait := 200 * time.Millisecond
-	said := make([]api.Said, len(b.heard))
-	for i, h := range b.heard {
-		said[i] = h.Said
-	}
+	said := api.Each(b.heard, func(h heard) api.Said { return h.Said })
 	for attempt := 0; len(b.heard) > 0; attempt++ {
 		wctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		_, err := api.Capture.Ask(wctx, b.c.s.cfg.Memory, &api.CaptureRequest{Said: said, Make: func(clean []api.Said) ([]api.CapturedEvent, error) { return b.events(wctx, clean) }})
@@ -276,7 +273,7 @@ func (b *batch) flush(ctx context.Context) error {
 }
 
 // events makes those that are not stored yet of what tools said, redacted.
-func (b *batch) events(ctx context.Context, clean []api.Said) (events []api.CapturedEvent, err error) {
+func (b *batch) events(ctx context.Context, clean []api.Said) ([]api.CapturedEvent, error) {
 	first := !b.made
 	if first {
 		for i, said := range clean {
@@ -301,10 +298,7 @@ func (b *batch) events(ctx context.Context, clean []api.Said) (events []api.Capt
 		}
 	})
 	b.obs = fresh
-	for _, o := range fresh {
-		events = append(events, b.c.event(o))
-	}
-	return events, nil
+	return api.Each(fresh, b.c.event), nil
 }
 
 // fresh are the batch's observations that no event has, each once.
@@ -313,7 +307,7 @@ func (b *batch) fresh(ctx context.Context) (fresh []*observation, err error) {
 	known, err := b.c.s.knownEvents(ctx, b.c.ns, b.obs)
 	for i, id := range known {
 		o := b.obs[i]
-		if key := o.session + "\x00" + string(o.hash); !seen[key] && id.Event == 0 {
+		if key := o.Session + "\x00" + string(o.hash); !seen[key] && id.Event == 0 {
 			seen[key] = true
 			fresh = append(fresh, o)
 		}

@@ -2,6 +2,7 @@ package sift
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,15 +29,12 @@ type heard struct {
 	given       *recorded // its summary, when it came with one
 }
 
-// An observation holds the part of it that is kept. The node has taken the secrets out before.
+// An observation is what was heard, from which the node has taken the secrets, and what is made of it.
 type observation struct {
-	session, tool, source string
-	at, expires           oplog.Time
-	given                 *recorded
-	payload               any
-	stamped               []byte // JSON of the payload with its source
-	hash                  []byte
-	tokens                uint64
+	heard
+	stamped []byte // JSON of the payload with its source
+	hash    []byte
+	tokens  uint64
 }
 
 const (
@@ -107,33 +105,23 @@ func (c *call) heard() (h heard, err error) {
 	return h, nil
 }
 
-// observe stamps and hashes what a tool said, redacted. Summary, entry and log see its result alone.
-func observe(said api.Said, at oplog.Time) (*observation, error) {
-	o := &observation{session: said.Session, tool: said.Tool, source: said.Source, payload: said.Payload, at: at}
-	if o.source == "" {
-		o.source = "claude-code"
-	}
-	if len(o.session) > maxName || len(o.tool) > maxName || len(o.source) > maxName {
+// observe stamps and hashes what was heard, redacted. Summary, entry and log see its result alone.
+func (h heard) observe(clean api.Said) (*observation, error) {
+	h.Said = clean
+	h.Source = cmp.Or(h.Source, "claude-code")
+	if len(h.Session) > maxName || len(h.Tool) > maxName || len(h.Source) > maxName {
 		return nil, badRequest("capture: sessionId, tool or source is too long")
 	}
-	fields, ok := o.payload.(map[string]any)
+	fields, ok := h.Payload.(map[string]any)
 	if !ok {
-		fields = map[string]any{"value": o.payload}
+		fields = map[string]any{"value": h.Payload}
 	}
+	o := &observation{heard: h}
 	if err := o.stamp(fields); err != nil {
 		return nil, badRequest("capture: payload is not JSON")
 	}
 	o.tokens = (utf16Len(o.stamped) + 3) / 4
 	return o, nil
-}
-
-// observe makes an observation of what was heard, redacted.
-func (h *heard) observe(clean api.Said) (*observation, error) {
-	o, err := observe(clean, h.at)
-	if err == nil {
-		o.expires, o.given = h.expires, h.given
-	}
-	return o, err
 }
 
 // stamp writes the payload's fields as one JSON object, in the order of their names, with its source among them. The
@@ -150,7 +138,7 @@ func (o *observation) stamp(fields map[string]any) error {
 		}
 	}
 	var parts [3][]byte
-	for i, part := range []map[string]any{before, {source: o.source}, after} {
+	for i, part := range []map[string]any{before, {source: o.Source}, after} {
 		b, err := kit.JSON(part)
 		if err != nil {
 			return err
@@ -218,11 +206,8 @@ func (s *Server) known(ctx context.Context, ns string, o *observation) (have cap
 
 // knownEvents are the ids of observations that are stored; zero for those that are not.
 func (s *Server) knownEvents(ctx context.Context, ns string, all []*observation) ([]api.CapturedIDs, error) {
-	q := &api.KnownEventsRequest{Workspace: ns}
-	for _, o := range all {
-		q.Marks = append(q.Marks, api.EventMark{Session: o.session, Hash: o.hash})
-	}
-	a, err := api.KnownEvents.Ask(ctx, s.cfg.Memory, q)
+	marks := api.Each(all, func(o *observation) api.EventMark { return api.EventMark{Session: o.Session, Hash: o.hash} })
+	a, err := api.KnownEvents.Ask(ctx, s.cfg.Memory, &api.KnownEventsRequest{Workspace: ns, Marks: marks})
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +218,8 @@ func (s *Server) knownEvents(ctx context.Context, ns string, all []*observation)
 func (c *call) event(o *observation) api.CapturedEvent {
 	sum := summarize(o)
 	rid := oplog.NewID()
-	from := origin{Tool: o.tool, Session: o.session, Source: o.source, Hash: hex.EncodeToString(o.hash),
-		TokensIn: o.tokens, Confidence: sum.confidence, Words: others(o.payload, sum.text), Symbols: symbolsOf(o.payload)}
+	from := origin{Tool: o.Tool, Session: o.Session, Source: o.Source, Hash: hex.EncodeToString(o.hash),
+		TokensIn: o.tokens, Confidence: sum.confidence, Words: others(o.Payload, sum.text), Symbols: symbolsOf(o.Payload)}
 	if g := o.given; g != nil {
 		from.Model, from.PromptHash, from.Confidence, from.HostIn, from.HostOut = g.by, g.prompt, g.confidence, g.in, g.out
 		from.Words, sum = clip(from.Words+" "+sum.text, 2*maxOthers), summary{g.text, g.confidence}
@@ -243,7 +228,7 @@ func (c *call) event(o *observation) api.CapturedEvent {
 	if err != nil {
 		panic("sift: metadata does not encode: " + err.Error())
 	}
-	event := &oplog.Event{Workspace: c.ns, Session: o.session, Tool: o.tool, Source: o.source, Hash: o.hash, Payload: o.stamped,
+	event := &oplog.Event{Workspace: c.ns, Session: o.Session, Tool: o.Tool, Source: o.Source, Hash: o.hash, Payload: o.stamped,
 		Tokens: o.tokens, Dir: c.w.Dir, At: o.at, Status: oplog.EventSummarized, Summary: rid}
 	if len(o.stamped) > packed {
 		if z := zip().EncodeAll(o.stamped, nil); len(z) < len(o.stamped) {
@@ -251,8 +236,8 @@ func (c *call) event(o *observation) api.CapturedEvent {
 		}
 	}
 	return api.CapturedEvent{Event: event, Summary: &oplog.Remember{Content: oplog.Content{RID: rid, Text: sum.text, Type: "episodic",
-		Importance: 0.5, HalfLife: halfLife(o.tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general", Source: o.source,
-		Metadata: meta, Session: o.session, Created: o.at, Updated: oplog.At(time.Now()), Expires: o.expires}}}
+		Importance: 0.5, HalfLife: halfLife(o.Tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general", Source: o.Source,
+		Metadata: meta, Session: o.Session, Created: o.at, Updated: oplog.At(time.Now()), Expires: o.expires}}}
 }
 
 // zip is shared: EncodeAll may be called from any goroutine.

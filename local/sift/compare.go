@@ -3,6 +3,7 @@ package sift
 import (
 	"cmp"
 	"context"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -28,11 +29,9 @@ func thread(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions := []kit.Object{}
-	for _, x := range a.Sessions[:min(len(a.Sessions), limit)] {
-		sessions = append(sessions, kit.Object{"sessionId", x.Session, "sharedEvents", x.Shared, "lastTs", iso(int64(x.Last) / 1000)})
-	}
-	return kit.Object{"sessions", sessions}, nil
+	return kit.Object{"sessions", api.Each(a.Sessions[:min(len(a.Sessions), limit)], func(x api.AlikeSession) kit.Object {
+		return kit.Object{"sessionId", x.Session, "sharedEvents", x.Shared, "lastTs", iso(int64(x.Last) / 1000)}
+	})}, nil
 }
 
 // iso is a time in milliseconds as this protocol writes it in texts.
@@ -164,7 +163,7 @@ func stats(ctx context.Context, c *call) (any, error) {
 	if !there {
 		window = float64(time.Hour.Milliseconds())
 	}
-	n, raw, err := c.counts(ctx)
+	w, err := c.counts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -190,29 +189,22 @@ func stats(ctx context.Context, c *call) (any, error) {
 	perMin := float64(came) / max(1, window/60_000)
 	eta := (*int)(nil)
 	if perMin > 0 {
-		eta = new(int(float64(raw) / perMin * 60))
+		eta = new(int(float64(w.Events.Raw) / perMin * 60))
 	}
-	return kit.Object{"counts", n, "throughput", kit.Object{"eventsPerMin", perMin, "summariesPerMin", perMin, "windowMs", window},
-		"backlog", kit.Object{"pending", raw, "etaSec", eta}, "cacheHitRate", float64(same) / float64(max(1, len(a.Before))), "looked", len(a.Before),
+	return kit.Object{"counts", counters(w), "throughput", kit.Object{"eventsPerMin", perMin, "summariesPerMin", perMin, "windowMs", window},
+		"backlog", kit.Object{"pending", w.Events.Raw, "etaSec", eta}, "cacheHitRate", float64(same) / float64(max(1, len(a.Before))), "looked", len(a.Before),
 		"topTools", top("tool", "count", tools), "topSessions", top("sessionId", "events", sessions)}, nil
 }
 
 // top are the names with the highest counts.
 func top(name, count string, of map[string]int) []kit.Object {
-	rows, names := []kit.Object{}, []string{}
-	for n := range of {
-		names = append(names, n)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b)) })
-	for _, n := range names[:min(len(names), statsTop)] {
-		rows = append(rows, kit.Object{name, n, count, of[n]})
-	}
-	return rows
+	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b)) })
+	return api.Each(names[:min(len(names), statsTop)], func(n string) kit.Object { return kit.Object{name, n, count, of[n]} })
 }
 
 // doctor reports what a node checks by itself all the time: there are no orphans, and each node heals its own vectors.
 func doctor(ctx context.Context, c *call) (any, error) {
-	n, _, err := c.counts(ctx)
+	w, err := c.counts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -230,9 +222,8 @@ func doctor(ctx context.Context, c *call) (any, error) {
 			integrity = check.Check + ": " + check.Error
 		}
 	}
-	embedded := n[slices.Index(n, any("embeddings"))+1]
 	return kit.Object{"integrity", integrity, "orphanSummaries", 0, "orphanEmbeddings", 0, "orphanProvenance", 0,
-		"vecCardinality", kit.Object{"embeddings", embedded, "vec", embedded, "drift", 0}, "counts", n, "pinned", len(rows)}, nil
+		"vecCardinality", kit.Object{"embeddings", w.Embedded, "vec", w.Embedded, "drift", 0}, "counts", counters(w), "pinned", len(rows)}, nil
 }
 
 // sweepExpired forgets captures whose ttlMs is over. The leader does so by itself; a time in the future is taken as

@@ -22,8 +22,6 @@ const (
 	exportEvent = 1 << 20 // an event with a larger payload is left out, and counted
 )
 
-func hexOf(b []byte) string { return hex.EncodeToString(b) }
-
 // export writes a workspace's events and summaries as lines. Without a cursor all of them must fit one answer; with
 // one, 0 for the first, the answer has as many as fit, and the cursor of the next.
 func export(ctx context.Context, c *call) (any, error) {
@@ -94,7 +92,7 @@ func exported(x api.CapturedMemory, payload []byte, sessions map[string]bool) (l
 		sessions[e.Session] = true
 		add("sessions", kit.Object{"id", e.Session, "started_at", ms(e.At), "cwd", e.Dir})
 	}
-	add("events", kit.Object{"id", e.ID, "ts", ms(e.At), "session_id", e.Session, "tool", e.Tool, "input_hash", hexOf(e.Hash), "payload_json", string(payload),
+	add("events", kit.Object{"id", e.ID, "ts", ms(e.At), "session_id", e.Session, "tool", e.Tool, "input_hash", hex.EncodeToString(e.Hash), "payload_json", string(payload),
 		"status", e.Status.String(), "tokens_est", e.Tokens, "expires_at", ms(x.Expires)})
 	r := makeRow(api.Kept{Memory: x.Memory, Event: e.ID})
 	pinned := any(nil)

@@ -3,6 +3,7 @@ package sift
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"math"
@@ -78,7 +79,7 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 	b := c.s.backlog(c.ns)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	events, again := []kit.Object{}, b.released()
+	events, again := []kit.Object{}, b.those(func(h *claim) bool { return !h.busy() })
 	if again = again[:min(len(again), n)]; len(again) > 0 {
 		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: again, Payloads: claimBytes})
 		if err != nil {
@@ -126,7 +127,7 @@ func (b *backlog) offer(page *api.CapturesPage, n int) (events []kit.Object) {
 		held := cmp.Or(b.held[x.Event.ID], &claim{at: x.Event.At})
 		held.until, b.held[x.Event.ID] = time.Now().Add(claimFor), held
 		events = append(events, kit.Object{"id", x.Event.ID, "ts", int64(x.Event.At) / 1000, "sessionId", x.Event.Session, "tool", x.Event.Tool,
-			"inputHash", hexOf(x.Event.Hash), "payloadJson", string(text), "tokensEst", x.Event.Tokens})
+			"inputHash", hex.EncodeToString(x.Event.Hash), "payloadJson", string(text), "tokensEst", x.Event.Tokens})
 	}
 	return events
 }
@@ -134,10 +135,10 @@ func (b *backlog) offer(page *api.CapturesPage, n int) (events []kit.Object) {
 // busy reports whether an event is not to be offered.
 func (h *claim) busy() bool { return h != nil && (h.skipped || time.Now().Before(h.until)) }
 
-// released are the events that may be offered again, in their order.
-func (b *backlog) released() (ids []oplog.EventID) {
+// those returns the events of some claims, in their order.
+func (b *backlog) those(which func(*claim) bool) (ids []oplog.EventID) {
 	for id, h := range b.held {
-		if !h.busy() {
+		if which(h) {
 			ids = append(ids, id)
 		}
 	}
@@ -246,23 +247,12 @@ func retrySkipped(_ context.Context, c *call) (any, error) {
 	b := c.s.backlog(c.ns)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ids := b.skipped(math.MaxInt64)
+	ids := b.those(func(h *claim) bool { return h.skipped })
 	ids = ids[:min(len(ids), limit)]
 	for _, id := range ids {
 		*b.held[id] = claim{at: b.held[id].at}
 	}
 	return kit.Object{"requeued", len(ids)}, nil
-}
-
-// skipped are the skipped events that happened before a time, in their order.
-func (b *backlog) skipped(before oplog.Time) (ids []oplog.EventID) {
-	for id, h := range b.held {
-		if h.skipped && h.at < before {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // prune takes old skipped events off the list of those that retry_skipped offers again; they keep the summary that was
@@ -275,9 +265,10 @@ func prune(ctx context.Context, c *call) (any, error) {
 	if !there {
 		age = float64(pruneAge.Milliseconds())
 	}
+	before := oplog.At(time.Now()) - oplog.Time(max(0, min(age, maxMs))*1000)
 	b := c.s.backlog(c.ns)
 	b.mu.Lock()
-	gone := b.skipped(oplog.At(time.Now()) - oplog.Time(max(0, min(age, maxMs))*1000))
+	gone := b.those(func(h *claim) bool { return h.skipped && h.at < before })
 	for _, id := range gone {
 		delete(b.held, id)
 	}
@@ -295,12 +286,9 @@ func (c *call) forgetMerged(ctx context.Context) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		q := &api.ForgetManyRequest{}
-		for _, x := range page.Captures {
-			q.RIDs = append(q.RIDs, x.RID)
-		}
-		if len(q.RIDs) > 0 {
-			done, err := api.ForgetMany.Ask(ctx, c.s.cfg.Memory, q)
+		if len(page.Captures) > 0 {
+			ids := api.Each(page.Captures, func(x api.CapturedMemory) string { return x.RID })
+			done, err := api.ForgetMany.Ask(ctx, c.s.cfg.Memory, &api.ForgetManyRequest{RIDs: ids})
 			if err != nil {
 				return n, err
 			}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/transcript"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -16,14 +17,13 @@ func FuzzTranscript(f *testing.F) {
 	f.Add([]byte(useLine("1", "Bash", `{"command":"make"}`, 1) + resultLine("1", `"ok"`) + "{broken\n\n" + resultLine("2", `[{"type":"text","text":"x"},{"type":"image","source":{}}]`)))
 	f.Add([]byte("{\"type\":\"user\",\"timestamp\":\"1969-01-01T00:00:00Z\",\"message\":{\"content\":[1]}}\n\xff\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		run := &backfillRun{}
 		for line, err := range kit.Lines(bytes.NewReader(in), maxLine) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			blocks, at := blocksOf(line, run)
-			for _, b := range blocks {
-				o, err := observe(api.Said{Session: "s", Tool: b.Name + "x", Source: "replay", Payload: map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)}}, oplog.At(at))
+			l, _ := transcript.Parse(line)
+			for _, b := range l.Blocks {
+				o, err := heard{at: oplog.At(l.At)}.observe(api.Said{Session: "s", Tool: b.Name + "x", Source: "replay", Payload: map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)}})
 				if err != nil {
 					continue
 				}

@@ -90,7 +90,7 @@ func TestStamp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := observe(api.Said{Session: "s", Tool: "T", Source: "hook", Payload: v}, 0)
+		o, err := heard{}.observe(api.Said{Session: "s", Tool: "T", Source: "hook", Payload: v})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,12 +22,9 @@ func (c *call) id(name string) (uint64, error) {
 	return uint64(n), nil
 }
 
-func pin(ctx context.Context, c *call) (any, error) { return c.setPin(ctx, true) }
-
-func unpin(ctx context.Context, c *call) (any, error) { return c.setPin(ctx, false) }
-
 // setPin pins a memory that the workspace shows, or unpins it. It is decided again when the memory changes meanwhile.
-func (c *call) setPin(ctx context.Context, pinned bool) (any, error) {
+func setPin(ctx context.Context, c *call) (any, error) {
+	pinned := c.kind() == "pin"
 	id, err := c.id("summaryId")
 	if err != nil {
 		return nil, err
@@ -73,18 +70,6 @@ func (c *call) pinnedRows(ctx context.Context) ([]kit.Object, error) {
 	if err != nil || limit == 0 {
 		return []kit.Object{}, err
 	}
-	q := &api.SearchRequest{K: limit, Private: privatePrefix, Within: c.ns, Match: json.RawMessage(`{"` + pinMark + `":true}`), Quiet: true}
-	if c.sight().Alone {
-		q.Namespace = c.ns
-	}
-	found, err := api.Search.Ask(ctx, c.s.cfg.Memory, q)
-	if err != nil {
-		return nil, err
-	}
-	ids := []oplog.Seq{}
-	for _, h := range found.Hits {
-		ids = append(ids, h.Memory.Seq)
-	}
-	rows, err := c.numbered(ctx, ids)
-	return short(rows), err
+	rows, _, err := c.find(ctx, api.SearchRequest{K: limit, Match: json.RawMessage(`{"` + pinMark + `":true}`), Quiet: true})
+	return api.Each(rows, short), err
 }

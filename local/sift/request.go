@@ -61,8 +61,8 @@ func kinds() map[string]handler {
 		"backfill_run":  backfillRunState, // ours
 		"import_home":   importHome,       // ours
 
-		"pin":               quick(pin),
-		"unpin":             quick(unpin),
+		"pin":               quick(setPin),
+		"unpin":             quick(setPin),
 		"pinned":            pinned,
 		"claim_for_summary": claimForSummary,
 		"record_summary":    quick(recordSummary),
@@ -284,11 +284,10 @@ func open(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, badRequest("open: path must be a directory of this host")
 	}
-	socket, err := c.s.Serve(w)
-	if err != nil {
+	if _, err := c.s.Serve(w); err != nil {
 		return nil, badRequest(err.Error())
 	}
-	return Served{Namespace: c.s.cfg.NS, Key: w.Key, Dir: w.Dir, Socket: socket}, nil
+	return c.s.where(w), nil
 }
 
 // Served is a workspace and where it is served.
@@ -299,10 +298,10 @@ type Served struct {
 	Socket    string `json:"socket"`
 }
 
+func (s *Server) where(w Workspace) Served {
+	return Served{s.cfg.NS, w.Key, w.Dir, s.cfg.socket(w.Key)}
+}
+
 func workspaces(_ context.Context, c *call) (any, error) {
-	all := []Served{}
-	for _, w := range c.s.served() {
-		all = append(all, Served{c.s.cfg.NS, w.Key, w.Dir, c.s.cfg.socket(w.Key)})
-	}
-	return kit.Object{"workspaces", all}, nil
+	return kit.Object{"workspaces", api.Each(c.s.served(), c.s.where)}, nil
 }

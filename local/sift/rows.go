@@ -71,15 +71,7 @@ func (c *call) beside(ctx context.Context, at oplog.Seq, before, after int) (bac
 	if err != nil {
 		return nil, nil, err
 	}
-	return makeRows(a.Before), makeRows(a.After), nil
-}
-
-func makeRows(kept []api.Kept) []row {
-	rows := []row{}
-	for _, k := range kept {
-		rows = append(rows, makeRow(k))
-	}
-	return rows
+	return api.Each(a.Before, makeRow), api.Each(a.After, makeRow), nil
 }
 
 const maxWindow = 1000
@@ -143,7 +135,7 @@ func get(ctx context.Context, c *call) (any, error) {
 // numbered are the visible rows with some ids, in their order.
 func (c *call) numbered(ctx context.Context, ids []oplog.Seq) ([]row, error) {
 	kept, err := c.keptAt(ctx, ids)
-	return makeRows(kept), err
+	return api.Each(kept, makeRow), err
 }
 
 // keptAt are the visible memories with some ids, in their order.
@@ -172,21 +164,16 @@ func summaries(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	all, err := c.newest(ctx, limit)
-	return kit.Object{"summaries", short(all)}, err
+	return kit.Object{"summaries", api.Each(all, short)}, err
 }
 
-// short shows rows as lists have them: texts cut, times as texts.
-func short(all []row) []kit.Object {
-	out := make([]kit.Object, len(all))
-	for i, r := range all {
-		text := r.Text
-		if utf8.RuneCountInString(text) > maxSummary {
-			text = string([]rune(text)[:maxSummary]) + "..."
-		}
-		out[i] = kit.Object{"id", r.ID, "eventId", r.EventID, "ts", iso(r.TS), "model", r.Model,
-			"text", text, "confidence", r.Confidence}
+// short is a row as lists have it: its text cut, its time as a text.
+func short(r row) kit.Object {
+	text := r.Text
+	if utf8.RuneCountInString(text) > maxSummary {
+		text = string([]rune(text)[:maxSummary]) + "..."
 	}
-	return out
+	return kit.Object{"id", r.ID, "eventId", r.EventID, "ts", iso(r.TS), "model", r.Model, "text", text, "confidence", r.Confidence}
 }
 
 // why has nothing to say: there are no edges between events here.

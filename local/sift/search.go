@@ -53,33 +53,35 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 	}
 	if !strings.ContainsFunc(query, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		all, err := c.newest(ctx, k)
-		hits := []hit{}
-		for _, r := range all {
+		return api.Each(all, func(r row) hit {
 			h := r.hit(0)
 			h.Score = h.Recency
-			hits = append(hits, h)
-		}
-		return hits, err
+			return h
+		}), err
 	}
-	q := &api.SearchRequest{Text: query, K: k, Private: privatePrefix, Within: c.ns, Quiet: c.fields.Flag("skip_reinforce", false)}
+	rows, score, err := c.find(ctx, api.SearchRequest{Text: query, K: k, Quiet: c.fields.Flag("skip_reinforce", false)})
+	hits := api.Each(rows, func(r row) hit { return r.hit(score[r.ID]) })
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), newer(a.TS, b.TS, a.ID, b.ID)) })
+	return hits, err
+}
+
+// find searches what the workspace sees, and returns the rows in the order of the search, with the scores of them all.
+func (c *call) find(ctx context.Context, q api.SearchRequest) (rows []row, score map[oplog.Seq]float64, err error) {
+	q.Private, q.Within = privatePrefix, c.ns
 	if c.sight().Alone {
 		q.Namespace = c.ns
 	}
-	found, err := api.Search.Ask(ctx, c.s.cfg.Memory, q)
+	found, err := api.Search.Ask(ctx, c.s.cfg.Memory, &q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	score, ids := map[oplog.Seq]float64{}, []oplog.Seq{}
-	for _, f := range found.Hits {
-		score[f.Memory.Seq], ids = f.Score, append(ids, f.Memory.Seq)
-	}
-	rows, err := c.numbered(ctx, ids)
-	hits := []hit{}
-	for _, r := range rows {
-		hits = append(hits, r.hit(score[r.ID]))
-	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), newer(a.TS, b.TS, a.ID, b.ID)) })
-	return hits, err
+	score = map[oplog.Seq]float64{}
+	ids := api.Each(found.Hits, func(h api.Hit) oplog.Seq {
+		score[h.Memory.Seq] = h.Score
+		return h.Memory.Seq
+	})
+	rows, err = c.numbered(ctx, ids)
+	return rows, score, err
 }
 
 // hit is a row as a search shows it.

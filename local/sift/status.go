@@ -7,15 +7,15 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// counts returns a workspace's counters, and the number of its waiting events. raw + summarized + skipped = events.
-func (c *call) counts(ctx context.Context) (kit.Object, uint64, error) {
-	w, err := api.Workspace.Ask(ctx, c.s.cfg.Memory, &api.WorkspaceRequest{Namespace: c.ns})
-	if err != nil {
-		return nil, 0, err
-	}
+func (c *call) counts(ctx context.Context) (*api.WorkspaceCounts, error) {
+	return api.Workspace.Ask(ctx, c.s.cfg.Memory, &api.WorkspaceRequest{Namespace: c.ns})
+}
+
+// counters are a workspace's counts as answers have them. raw + summarized + skipped = events.
+func counters(w *api.WorkspaceCounts) kit.Object {
 	e := w.Events
 	return kit.Object{"events", e.Events, "raw", e.Raw, "summarized", e.Summarized, "skipped", e.Skipped, "summaries", e.Summarized, "embeddings", w.Embedded,
-		"superseded", w.Memories.Consolidated, "sessions", e.Sessions}, e.Raw, nil
+		"superseded", w.Memories.Consolidated, "sessions", e.Sessions}
 }
 
 // settings are the numbers in force, as status shows them.
@@ -29,17 +29,23 @@ func (s *Server) settings() kit.Object {
 }
 
 func status(ctx context.Context, c *call) (any, error) {
-	n, _, err := c.counts(ctx)
+	w, err := c.counts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	at := c.s.place(ctx)
-	return kit.Object{"counts", n, "namespace", c.s.cfg.NS, "workspace", c.w.Key, "cwd", c.w.Dir, "backend", "extractive",
+	return kit.Object{"counts", counters(w), "namespace", c.s.cfg.NS, "workspace", c.w.Key, "cwd", c.w.Dir, "backend", "extractive",
 		"backends", map[string]bool{"extractive": true, "ollama": false, "anthropic": false}, "config", c.s.settings(),
-		"cluster", kit.Object{"nodeId", at.NodeID, "role", at.Role, "leaderId", at.Leader, "term", at.Term, "commitIndex", at.Commit, "appliedIndex", at.Applied, "peers", at.Peers}}, err
+		"cluster", kit.Object{"nodeId", at.NodeID, "role", at.Role, "leaderId", at.Leader, "term", at.Term, "commitIndex", at.Commit, "appliedIndex", at.Applied, "peers", at.Peers}}, nil
 }
 
 // drain says how many events wait. None do: a summary is made with its event.
 func drain(ctx context.Context, c *call) (any, error) {
-	_, raw, err := c.counts(ctx)
-	return kit.Object{"processed", 0, "errors", 0, "pending", raw, "backend", "extractive"}, err
+	w, err := c.counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return kit.Object{"processed", 0, "errors", 0, "pending", w.Events.Raw, "backend", "extractive"}, nil
 }
 
 // place asks for the node's role in its cluster; a zero answer where that is not known.

@@ -1,6 +1,7 @@
 package sift
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -42,29 +43,29 @@ var templates = map[string]func(in, out any) string{
 		return join("Edited", field(in, "file_path", "path"), changed(field(in, "old_string"), field(in, "new_string")))
 	},
 	"Bash": func(in, out any) string { return join("Ran", field(in, "command"), telling(out, failureLine)) },
-	"Grep": func(in, out any) string { return found(in, out) },
-	"Glob": func(in, out any) string { return found(in, out) },
+	"Grep": found,
+	"Glob": found,
 }
 
 // summarize makes one line of an observation: the action, its object, and the most telling line of the output.
 func summarize(o *observation) summary {
-	in, out := parts(o.payload)
+	in, out := parts(o.Payload)
 	s := summary{confidence: 0.8}
-	if t := templates[o.tool]; t != nil {
+	if t := templates[o.Tool]; t != nil {
 		s.text = t(in, out)
 	}
-	if o.tool == "Notification" {
-		s.text = field(o.payload, "message")
+	if o.Tool == "Notification" {
+		s.text = field(o.Payload, "message")
 	}
 	if s.text == "" {
 		s.confidence = 0.5
-		if w := words(o.payload); w != "" {
-			s.text = o.tool + ": " + w
+		if w := words(o.Payload); w != "" {
+			s.text = o.Tool + ": " + w
 		}
 	}
 	if s.text = oneLine(s.text, maxSummary); s.text == "" {
 		s.confidence = 0.2
-		s.text = oneLine(o.tool+" call", maxSummary)
+		s.text = oneLine(o.Tool+" call", maxSummary)
 	}
 	return s
 }
@@ -233,10 +234,7 @@ func found(in, out any) string {
 	if pattern == "" {
 		return ""
 	}
-	where := field(in, "path", "glob")
-	if where == "" {
-		where = "."
-	}
+	where := cmp.Or(field(in, "path", "glob"), ".")
 	all := lines(out)
 	s := fmt.Sprintf("%s in %s: %d matches", oneLine(pattern, 100), oneLine(where, 80), len(all))
 	if len(all) > 0 {

@@ -61,11 +61,14 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 		case ctx.Err() != nil:
 			return errStop
 		}
-		blocks, at := blocksOf(raw, r)
-		for _, bl := range blocks {
+		line, err := transcript.Parse(raw)
+		if err != nil {
+			r.change(func(t *Tally) { t.Broken++ })
+		}
+		for _, bl := range line.Blocks {
 			if bl.Type == "tool_use" {
 				if replayed[bl.Name] && bl.ID != "" && len(pending) < maxPending {
-					pending[bl.ID] = use{at, bl.Name, bytes.Clone(bl.Input)}
+					pending[bl.ID] = use{line.At, bl.Name, bytes.Clone(bl.Input)}
 				}
 				continue
 			}
@@ -83,15 +86,6 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 		}
 	}
 	return b.flush(ctx)
-}
-
-// blocksOf reads a line's blocks of use and result, and counts it when it is broken.
-func blocksOf(raw []byte, r *backfillRun) ([]transcript.Block, time.Time) {
-	l, err := transcript.Parse(raw)
-	if err != nil {
-		r.change(func(t *Tally) { t.Broken++ })
-	}
-	return l.Blocks, l.At
 }
 
 // value decodes a block's part; images and other encoded data are left out of it.
