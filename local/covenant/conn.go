@@ -64,7 +64,8 @@ func (c *conn) once(ctx context.Context) bool {
 	if cap(body) <= 1<<20 {
 		c.buf = body // large ones are not kept for connections that idle
 	}
-	kind, f := c.srv.request(body)
+	f := c.srv.parse(body)
+	kind := f.Text("kind")
 	verb := verbs.Table[kind].Verb
 	if f.Err == nil && verb == nil { // where the next frame begins is known: an authenticated client may go on
 		return c.answer(nil, errors.New("unknown kind: "+clip(kind))) && c.Session != nil
@@ -122,15 +123,6 @@ func (s *Server) parse(body []byte) *serve.Fields {
 		return &serve.Fields{Err: err}
 	}
 	return f
-}
-
-// request reads the kind, which every request has, and keeps the other fields for its verb.
-func (s *Server) request(body []byte) (kind string, f *serve.Fields) {
-	f = s.parse(body)
-	if f.Err == nil {
-		kind = f.Text("kind")
-	}
-	return kind, f
 }
 
 // enter is a request before the connection has an identity.

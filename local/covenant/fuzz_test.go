@@ -22,7 +22,8 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"KIND":"ping"}`))
 	srv := &Server{Home: home.New(Config{}), large: serve.NewLarge(1)}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		kind, in := srv.request(bytes.Clone(body))
+		in := srv.parse(bytes.Clone(body))
+		kind := in.Text("kind")
 		if in.Err != nil || verbs.Table[kind].Verb == nil {
 			return
 		}
@@ -37,7 +38,8 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, in2 := srv.request(sorted)
+		in2 := srv.parse(sorted)
+		again := in2.Text("kind")
 		if verbs.Table[again].Verb == nil {
 			t.Fatalf("%q is another request when it is written anew: %q", body, sorted)
 		}

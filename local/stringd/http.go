@@ -19,16 +19,11 @@ import (
 // A refusal is an error answer: a status and a JSON object.
 type refusal struct {
 	status int
-	body   any
+	body   kit.Object
 }
 
 // Error returns the text for a client of the command language.
-func (r *refusal) Error() string {
-	if o, ok := r.body.(kit.Object); ok {
-		return fmt.Sprint(o[1])
-	}
-	return fmt.Sprint(r.body)
-}
+func (r *refusal) Error() string { return fmt.Sprint(r.body[1]) }
 
 func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status, kit.Object{"error", fmt.Sprintf(format, args...)}}

@@ -92,7 +92,7 @@ func (h *Home) OpenFiles() (err error) {
 		return fmt.Errorf("registry: %w", err)
 	}
 	h.files = append(h.files, func() error { return h.Peers.file.Close() }) // a purge replaces it
-	if err := h.Peers.operatorToken(h.TokenPath(), Millis(time.Now())); err != nil {
+	if err := h.Peers.operatorToken(h.TokenPath(), Now()); err != nil {
 		return fmt.Errorf("operator token: %w", err)
 	}
 	if h.Audit, err = audit.Open(filepath.Join(home, "audit"), h.Config.Keys, h.log); err != nil {

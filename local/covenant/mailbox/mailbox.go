@@ -250,10 +250,10 @@ func (b *Box) Queue(who string, wanted func(Entry) bool) (entries []Entry) {
 }
 
 // Results returns the results that wait for a sender, oldest first, at most limit. They stay.
-func (b *Box) Results(sender string, limit uint64) (out []json.RawMessage) {
+func (b *Box) Results(sender string, limit uint64) []json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ready := b.ready[sender]
+	ready, out := b.ready[sender], []json.RawMessage{}
 	for _, r := range ready[:min(uint64(len(ready)), limit)] {
 		out = append(out, r.Body)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/large"
 	"github.com/cairndb/cairn/wire/redact"
 )
@@ -226,10 +227,8 @@ var errMailbox = errors.New("a2a: mailbox failed")
 // boxError is the error that a client is told of a mailbox that refused a task. The reason of a disk is in the log
 // alone.
 func (s *Session) boxError(err error, task string) error {
-	for refusal, text := range refusals {
-		if errors.Is(err, refusal) {
-			return errors.New(strings.ReplaceAll(text, "TASK", task))
-		}
+	if text, ok := refusals[err]; ok {
+		return errors.New(strings.ReplaceAll(text, "TASK", task))
 	}
 	return s.Told(err, "mailbox not written", errMailbox)
 }
@@ -306,11 +305,8 @@ func tryRecvResult(*serve.Fields) Action {
 func recentTasks(f *serve.Fields) Action {
 	limit := f.Count("limit", 10)
 	return func(_ context.Context, s *Session) (any, error) {
-		tasks := []json.RawMessage{}
-		for _, e := range newest(s.Mailbox.Tasks(s.Peer.Pubkey), limit) {
-			tasks = append(tasks, e.Body)
-		}
-		return kit.Object{"kind", "a2_a_tasks", "tasks", tasks}, nil
+		tasks := newest(s.Mailbox.Tasks(s.Peer.Pubkey), limit)
+		return kit.Object{"kind", "a2_a_tasks", "tasks", api.Each(tasks, func(e mailbox.Entry) json.RawMessage { return e.Body })}, nil
 	}
 }
 
@@ -318,8 +314,7 @@ func recentTasks(f *serve.Fields) Action {
 func recentResults(f *serve.Fields) Action {
 	limit := f.Count("limit", 10)
 	return func(_ context.Context, s *Session) (any, error) {
-		results := append([]json.RawMessage{}, newest(s.Mailbox.Results(s.Peer.Pubkey, math.MaxUint64), limit)...)
-		return kit.Object{"kind", "a2_a_results", "results", results}, nil
+		return kit.Object{"kind", "a2_a_results", "results", newest(s.Mailbox.Results(s.Peer.Pubkey, math.MaxUint64), limit)}, nil
 	}
 }
 
@@ -345,15 +340,13 @@ func taskQueue(f *serve.Fields) Action {
 			}
 			return true
 		})
-		tasks, results := []kit.Object{}, []json.RawMessage{}
-		for _, e := range entries[:min(uint64(len(entries)), limit)] {
+		tasks := api.Each(entries[:min(uint64(len(entries)), limit)], func(e mailbox.Entry) kit.Object {
 			row := kit.Object{"state", "queued", "task", e.Body}
 			if l := e.Lease; l != nil {
 				row = kit.Object{"state", "in_flight", "task", e.Body, "lease_id", l.ID, "leased_to", l.To, "leased_at_ms", l.At}
 			}
-			tasks = append(tasks, append(row, "attempt", e.Attempt))
-		}
-		results = append(results, s.Mailbox.Results(s.Peer.Pubkey, limit)...)
-		return kit.Object{"kind", "a2_a_queue", "tasks", tasks, "results", results}, nil
+			return append(row, "attempt", e.Attempt)
+		})
+		return kit.Object{"kind", "a2_a_queue", "tasks", tasks, "results", s.Mailbox.Results(s.Peer.Pubkey, limit)}, nil
 	}
 }

@@ -32,12 +32,11 @@ func recentCapabilities(f *serve.Fields) Action {
 		if err != nil {
 			return nil, err
 		}
-		out := []kit.Object{}
-		for _, g := range slices.Backward(a.Grants) {
-			out = append(out, kit.Object{"capability", home.Capability{Subject: named(a.Names, g.Subject), Action: g.Action, Scope: g.Scope, GrantedBy: named(a.Names, g.GrantedBy), Expires: home.Expiry(g)},
-				"signature", g.Signature})
-		}
-		return kit.Object{"kind", "capabilities", "capabilities", out}, nil
+		slices.Reverse(a.Grants)
+		return kit.Object{"kind", "capabilities", "capabilities", api.Each(a.Grants, func(g oplog.StoredGrant) kit.Object {
+			return kit.Object{"capability", home.Capability{Subject: named(a.Names, g.Subject), Action: g.Action, Scope: g.Scope, GrantedBy: named(a.Names, g.GrantedBy), Expires: home.Expiry(g)},
+				"signature", g.Signature}
+		})}, nil
 	}
 }
 

@@ -59,15 +59,13 @@ func (s *Session) enroll(ctx context.Context, display string, actions []string) 
 	if _, err := home.Write(ctx, s.Home, api.KeepIdentity, &api.KeepIdentityRequest{Identity: identity}); err != nil {
 		return nil, home.StoreError("peers", err)
 	}
-	granted := []string{}
 	for _, name := range actions {
 		if _, err := s.GrantTo(ctx, peer, name, nil, nil); err != nil {
 			return nil, err
 		}
-		granted = append(granted, name)
 	}
 	token, err := s.Peers.Issue(&peer, home.Now())
-	return kit.Object{"kind", "peer_enrolled", "token_b58", token, "pubkey_b58", peer.Pubkey, "display", display, "granted", granted},
+	return kit.Object{"kind", "peer_enrolled", "token_b58", token, "pubkey_b58", peer.Pubkey, "display", display, "granted", api.OrEmpty(actions)},
 		s.registryError(err)
 }
 
@@ -121,10 +119,7 @@ func (s *Session) revokeToken(prefix string, force bool, most uint64) (kit.Objec
 		return kit.Object{"type", "not_found"}, nil
 	case 1:
 	default:
-		matches := []kit.Object{}
-		for _, r := range found[:min(uint64(len(found)), most)] {
-			matches = append(matches, s.summary(r))
-		}
+		matches := api.Each(found[:min(uint64(len(found)), most)], s.summary)
 		return kit.Object{"type", "ambiguous", "matches", matches, "truncated", uint64(len(found)) > most}, nil
 	}
 	row := found[0]

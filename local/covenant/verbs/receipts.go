@@ -22,11 +22,8 @@ func recentReceipts(f *serve.Fields) Action {
 		if err != nil {
 			return nil, err
 		}
-		out := []kit.Object{}
-		for _, r := range slices.Backward(a.Receipts) {
-			out = append(out, showReceipt(s.Peer, r))
-		}
-		return kit.Object{"kind", "receipts", "receipts", out}, nil
+		slices.Reverse(a.Receipts)
+		return kit.Object{"kind", "receipts", "receipts", api.Each(a.Receipts, s.showReceipt)}, nil
 	})
 }
 
@@ -39,8 +36,8 @@ func recentDebits(f *serve.Fields) Action {
 
 // showReceipt shows the cost of a memory in this protocol's form. There is no chain behind it: fields about one are
 // null.
-func showReceipt(payer home.AgentID, r oplog.Receipt) kit.Object {
-	o := kit.Object{"id", r.ID, "payer", payer, "resource", r.Resource}
+func (s *Session) showReceipt(r oplog.Receipt) kit.Object {
+	o := kit.Object{"id", r.ID, "payer", s.Peer, "resource", r.Resource}
 	if r.Memory != "" {
 		o = append(o, "memory_record_id", r.Memory)
 	}
