@@ -50,8 +50,9 @@
 //	verify_audit_integrity                                          audit_integrity {report}
 //	purge_audit             before_ms                               audit_purged {purged}
 //	enroll_peer             display, actions                        peer_enrolled {token_b58, pubkey_b58, display, granted}
-//	list_peers              limit (10)                              peer_list {peers}
-//	revoke_peer             peer (display or key)                   peer_revoked {removed}
+//	list_peers              limit (10), pubkey_prefix,              peer_list {peers, operator_pubkey_b58, truncated}
+//	                        status_filter (live or revoked)
+//	revoke_peer             token_prefix, force, match_limit (10)   peer_revoked {outcome}
 //	rotate_operator_token                                           operator_token_rotated {token_b58}
 //	purge_peers             before_ms                               peers_purged {purged}
 //	send_a2_a_task          task                                    a2_a_task_queued {task_id}
@@ -60,6 +61,11 @@
 //	try_recv_a2_a_result                                            a2_a_result_opt {result}
 //	a2_a_queue              limit (10), min_lease_age_ms,           a2_a_queue {tasks, results}
 //	                        deadline_within_ms, state_filter
+//	recent_a2_a_tasks       limit (10)                              a2_a_tasks {tasks}
+//	recent_a2_a_results     limit (10)                              a2_a_results {results}
+//	repair_a2_a_task        task_id, action, reason                 a2_a_task_repaired {task_id}
+//	recent_debits           limit (10)                              debits {debits}, always empty
+//	resume_intent           intent_id                               error: no intent waits
 //
 // What a request's handler cannot do is answered error {message}, and the connection goes on.
 //
