@@ -15,12 +15,20 @@ import (
 
 var big = Format{Max: 1 << 20}
 
+// framed writes bodies to one stream.
+func framed(t *testing.T, bodies ...string) []byte {
+	var b bytes.Buffer
+	for _, body := range bodies {
+		if err := big.Write(&b, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
 func TestFramesTornAtEveryByte(t *testing.T) {
 	body := []byte(`{"kind":"ping","text":"größer"}`)
-	whole, err := big.Append(nil, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := framed(t, string(body))
 	for cut := range len(whole) + 1 {
 		r := io.MultiReader(bytes.NewReader(whole[:cut]), bytes.NewReader(whole[cut:]))
 		if got, err := big.Read(r, nil); err != nil || !bytes.Equal(got, body) {
@@ -37,10 +45,7 @@ func TestFramesTornAtEveryByte(t *testing.T) {
 }
 
 func TestReadLeavesTheNextFrame(t *testing.T) {
-	two, _ := big.Append(nil, []byte("first"))
-	two, _ = big.Append(two, []byte(""))
-	two, _ = big.Append(two, []byte("third"))
-	r := bytes.NewReader(two)
+	r := bytes.NewReader(framed(t, "first", "", "third"))
 	for _, want := range []string{"first", "", "third"} {
 		if got, err := big.Read(r, nil); err != nil || string(got) != want {
 			t.Errorf("%q, %v; want %q", got, err, want)
@@ -105,9 +110,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := big.Append(nil, whole)
-		if err != nil || !bytes.HasPrefix(in, again) {
-			t.Fatalf("%q does not survive a round trip: %v", whole, err)
+		if !bytes.HasPrefix(in, framed(t, string(whole))) {
+			t.Fatalf("%q does not survive a round trip", whole)
 		}
 	})
 }

@@ -329,9 +329,9 @@ func (d *daemon) dial() *net.UnixConn {
 
 func encodeFrame(t testing.TB, body string) []byte {
 	t.Helper()
-	b, err := format.Append(nil, []byte(body))
-	if err != nil {
+	var b bytes.Buffer
+	if err := format.Write(&b, []byte(body)); err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return b.Bytes()
 }
