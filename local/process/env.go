@@ -37,18 +37,18 @@ func (s *Server) loginPath() string {
 		return own // what the shell has said until now may be half of it
 	}
 	if err != nil {
-		s.log.Debug("[shellenv] Shell command exited with error (may still have PATH): " + oneLine(err.Error()))
+		s.Log.Debug("[shellenv] Shell command exited with error (may still have PATH): " + oneLine(err.Error()))
 	}
 	for lines := bufio.NewScanner(&said.out); lines.Scan(); {
 		if _, path, ok := strings.Cut(lines.Text(), pathSentinel); ok {
 			if path = strings.TrimSpace(path); path == "" {
 				return own
 			}
-			s.log.Info("[shellenv] Extracted shell PATH (" + itoa(len(path)) + " chars)")
+			s.Log.Info("[shellenv] Extracted shell PATH (" + itoa(len(path)) + " chars)")
 			return path
 		}
 	}
-	s.log.Warn("[shellenv] PATH sentinel not found in shell output")
+	s.Log.Warn("[shellenv] PATH sentinel not found in shell output")
 	return own
 }
 

@@ -3,8 +3,9 @@ package process
 import (
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"testing"
+
+	"github.com/cairndb/cairn/local/serve"
 )
 
 // Whatever a line holds, it is a request or it is refused with an answer of one line.
@@ -13,7 +14,7 @@ func FuzzParse(f *testing.F) {
 		`{"jsonrpc":"2.0","method":"files.stat","params":{"path":"/"},"auth":"t"}`, "{\"method\":\"a\\u2028.b\",\"auth\":\"x\"}", "\xff"} {
 		f.Add([]byte(l))
 	}
-	s := &Server{cfg: Config{Token: "t"}, log: slog.New(slog.DiscardHandler), methods: methods()}
+	s := &Server{cfg: Config{Token: "t"}, Work: serve.NewWork(nil), methods: methods()}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, e := s.parse(in)
 		if e == nil {

@@ -64,7 +64,7 @@ func (s *Server) start(p spawnParams) (*proc, error) {
 	id, _ := json.Marshal(p.ID) // a string
 	pr := &proc{s: s, id: p.ID, idJSON: id, pid: c.Process.Pid, started: float64(time.Now().UnixNano()) / 1e9, cmd: c, running: true,
 		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, exited: make(chan struct{}), done: make(chan struct{})}
-	pr.in = newStdinQueue(in, pr.exited, func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
+	pr.in = newStdinQueue(in, pr.exited, func() { s.Log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
 	s.Go(func() { pr.watch(out, errs) })
 	return pr, nil
 }
@@ -89,12 +89,12 @@ func (p *proc) watch(stdout, stderr io.Reader) {
 	p.mu.Unlock()
 	close(p.done)
 	p.s.count.exits.Add(1)
-	p.s.log.Info("[process.Manager] Process " + oneLine(p.id) + " exited with code " + itoa(code))
+	p.s.Log.Info("[process.Manager] Process " + oneLine(p.id) + " exited with code " + itoa(code))
 }
 
 // pump turns the process's output into frames.
 func (p *proc) pump(s stream) func([]byte) {
-	p.s.log.Debug("[process.Manager] Starting " + streamNames[s] + " streaming for process " + oneLine(p.id))
+	p.s.Log.Debug("[process.Manager] Starting " + streamNames[s] + " streaming for process " + oneLine(p.id))
 	return func(b []byte) {
 		data := append([]byte(nil), b...)
 		p.mu.Lock()

@@ -63,11 +63,11 @@ func spawn(k *call, p spawnParams) {
 		return err
 	})
 	if err != nil {
-		k.s.log.Error("[process.Manager] Failed to start process " + oneLine(p.ID) + ": " + oneLine(err.Error()))
+		k.s.Log.Error("[process.Manager] Failed to start process " + oneLine(p.ID) + ": " + oneLine(err.Error()))
 		k.reply(nil, err)
 		return
 	}
-	k.s.log.Info("[process.Manager] Process " + oneLine(p.ID) + " started, PID=" + itoa(pr.pid) + ", command=" + oneLine(p.Command))
+	k.s.Log.Info("[process.Manager] Process " + oneLine(p.ID) + " started, PID=" + itoa(pr.pid) + ", command=" + oneLine(p.Command))
 	k.s.count.spawns.Add(1)
 	if !k.s.register(pr) {
 		k.reply(nil, refuse(codeInternal, "the server is stopping"))

@@ -59,7 +59,7 @@ func (s *Server) parse(line []byte) (request, error) {
 			b, _ := json.Marshal(r.ID) // it was JSON a moment ago
 			id = string(b)
 		}
-		s.log.Warn("[Server] Unauthorized request: method=" + oneLine(r.Method) + ", id=" + oneLine(id))
+		s.Log.Warn("[Server] Unauthorized request: method=" + oneLine(r.Method) + ", id=" + oneLine(id))
 		return r, refuse(codeUnauthorized, "Unauthorized: invalid or missing auth token")
 	}
 	if r.JSONRPC != "2.0" {

@@ -39,7 +39,6 @@ type Config struct {
 // Server listens on one socket and keeps the table of processes.
 type Server struct {
 	cfg     Config
-	log     *slog.Logger
 	methods []method
 	socket  *serve.Socket
 	path    func() string // PATH that commands are looked up in; the first call asks the login shell
@@ -71,8 +70,7 @@ func Listen(cfg Config) (*Server, error) {
 	cfg.Version = cmp.Or(cfg.Version, "dev")
 	cfg.SpillDir = cmp.Or(cfg.SpillDir, os.TempDir())
 	cfg.Replay = cmp.Or(cfg.Replay, 1<<30)
-	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	s := &Server{cfg: cfg, log: cfg.Logger, methods: methods(), turns: large.NewTurns(), Work: serve.NewWork(cfg.Logger), procs: map[string]*proc{}}
+	s := &Server{cfg: cfg, methods: methods(), turns: large.NewTurns(), Work: serve.NewWork(cfg.Logger), procs: map[string]*proc{}}
 	s.path = sync.OnceValue(s.loginPath)
 	sealDescriptors()
 	catchIgnoredSignals()
@@ -103,9 +101,9 @@ func (s *Server) converse(nc net.Conn) {
 	c := newConn(s, nc)
 	defer context.AfterFunc(s.Ctx, c.end)()
 	s.count.conns.Add(1)
-	s.log.Info("[Server] New connection from: " + nc.RemoteAddr().String())
+	s.Log.Info("[Server] New connection from: " + nc.RemoteAddr().String())
 	c.run()
-	s.log.Info("[Server] Connection closed: " + nc.RemoteAddr().String())
+	s.Log.Info("[Server] Connection closed: " + nc.RemoteAddr().String())
 }
 
 // register makes a process the one of its id, and silences and kills the process that had the id. A server that is
@@ -199,14 +197,14 @@ func (s *Server) Close() error {
 				n++
 			}
 		}
-		s.log.Info("[Server] -keep-children: leaving " + itoa(n) + " running child process(es) alive across shutdown")
+		s.Log.Info("[Server] -keep-children: leaving " + itoa(n) + " running child process(es) alive across shutdown")
 	} else {
 		for _, p := range procs {
 			p.signal(syscall.SIGKILL)
 		}
 	}
 	if !s.cfg.KeepChildren && !s.Wait(closeTime) { // left behind only with a child that SIGKILL does not end
-		s.log.Warn("[Server] some processes did not end")
+		s.Log.Warn("[Server] some processes did not end")
 	}
 	for _, p := range procs {
 		p.discard()

@@ -24,7 +24,7 @@ func (c *conn) write() {
 		} else {
 			through, err := false, error(nil)
 			if buf, through, err = file.next(buf[:0]); err != nil {
-				c.s.log.Warn("[Server] file not read to its end: " + oneLine(err.Error()))
+				c.s.Log.Warn("[Server] file not read to its end: " + oneLine(err.Error()))
 				return // half an answer is none
 			}
 			if more = true; through {
@@ -35,7 +35,7 @@ func (c *conn) write() {
 		if len(buf) > 0 {
 			n, err := c.nc.Write(buf)
 			if err != nil {
-				c.s.log.Debug("[Server] writeResponse: wrote " + itoa(n) + "/" + itoa(len(buf)) + " bytes, error=" + oneLine(err.Error()))
+				c.s.Log.Debug("[Server] writeResponse: wrote " + itoa(n) + "/" + itoa(len(buf)) + " bytes, error=" + oneLine(err.Error()))
 				return
 			}
 		}

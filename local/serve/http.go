@@ -25,10 +25,10 @@ func (w *Work) AcceptHTTP(ln net.Listener, d *door.Door, base context.Context, r
 		next.ServeHTTP(rw, r)
 	})
 	srv := &http.Server{Handler: behind, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return base }, ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelDebug)}
+		BaseContext: func(net.Listener) context.Context { return base }, ErrorLog: slog.NewLogLogger(w.Log.Handler(), slog.LevelDebug)}
 	w.Go(func() {
-		if err := d.Serve(srv, ln, w.log); !errors.Is(err, http.ErrServerClosed) {
-			w.log.Error("http ended", "addr", ln.Addr().String(), "err", err)
+		if err := d.Serve(srv, ln, w.Log); !errors.Is(err, http.ErrServerClosed) {
+			w.Log.Error("http ended", "addr", ln.Addr().String(), "err", err)
 		}
 	})
 	return func(grace time.Duration) error {

@@ -17,17 +17,17 @@ import (
 type Work struct {
 	Open context.Context // ends with Shut: no connection reads another request
 	Ctx  context.Context // of requests; ends with Cut
+	Log  *slog.Logger    // discards, where the configuration names none
 
-	log       *slog.Logger
 	shut, cut context.CancelFunc
 	tasks     sync.WaitGroup
 	conns     atomic.Int64
 	closing   atomic.Bool
 }
 
-// NewWork begins one. Without a logger it says nothing.
+// NewWork begins one.
 func NewWork(log *slog.Logger) *Work {
-	w := &Work{log: cmp.Or(log, slog.New(slog.DiscardHandler))}
+	w := &Work{Log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 	w.Ctx, w.cut = context.WithCancel(context.Background())
 	w.Open, w.shut = context.WithCancel(w.Ctx)
 	return w
@@ -40,7 +40,7 @@ func (w *Work) Go(task func()) { w.tasks.Go(task) }
 // together have at most so many; one more is given to full instead, if there is one. With most 0 there is no bound.
 func (w *Work) Accept(ln net.Listener, surface string, most int64, serve, full func(net.Conn)) {
 	w.Go(func() {
-		for p := accept.Patiently(ln, surface, w.log); ; {
+		for p := accept.Patiently(ln, surface, w.Log); ; {
 			c, err := p.Accept()
 			if err != nil {
 				return

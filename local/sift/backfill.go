@@ -84,7 +84,7 @@ func (s *Server) run(key string, source string, work func(context.Context, *back
 	s.Go(func() {
 		err := work(s.Ctx, r)
 		t, _ := r.now()
-		s.log.Info("backfill done", "workspace", key, "source", source, "scanned", t.Scanned, "captured", t.Captured,
+		s.Log.Info("backfill done", "workspace", key, "source", source, "scanned", t.Scanned, "captured", t.Captured,
 			"duplicate", t.SkippedDuplicate, "broken", t.Broken, "errors", t.Errors, "complete", err == nil)
 		r.end(err)
 	})
@@ -150,7 +150,7 @@ func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per 
 			r.fail(err)
 		}
 		if t, _ := r.now(); (i+1)%10 == 0 || i+1 == len(files) {
-			c.s.log.Info("backfill", "workspace", c.w.Key, "scanned", t.Scanned, "of", len(files), "captured", t.Captured, "duplicate", t.SkippedDuplicate)
+			c.s.Log.Info("backfill", "workspace", c.w.Key, "scanned", t.Scanned, "of", len(files), "captured", t.Captured, "duplicate", t.SkippedDuplicate)
 		}
 	}
 	return nil

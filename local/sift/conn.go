@@ -49,7 +49,7 @@ func (l *listener) serve(c *net.UnixConn) {
 		reply(c, part, nil)
 	}
 	reply(c, a.data, a.err)
-	l.s.log.Debug("request answered", "kind", a.kind, "bytes", len(req), "ok", a.err == nil, "took", time.Since(start))
+	l.s.Log.Debug("request answered", "kind", a.kind, "bytes", len(req), "ok", a.err == nil, "took", time.Since(start))
 	linger(c)
 	if a.then != nil {
 		a.then()

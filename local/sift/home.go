@@ -50,7 +50,7 @@ func (c *call) takeOver(ctx context.Context, r *backfillRun, home, below string)
 		}
 		if n%10_000 == 0 {
 			t, _ := r.now()
-			c.s.log.Info("import", "workspace", c.w.Key, "lines", n, "captured", t.Captured, "duplicate", t.SkippedDuplicate)
+			c.s.Log.Info("import", "workspace", c.w.Key, "lines", n, "captured", t.Captured, "duplicate", t.SkippedDuplicate)
 		}
 	}
 	return b.flush(ctx)

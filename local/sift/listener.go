@@ -110,9 +110,9 @@ func (l *listener) watch() {
 		if old.Ours() || l.ctx.Err() != nil {
 			continue
 		}
-		l.s.log.Error("socket was replaced by another process; listening again", "socket", l.path)
+		l.s.Log.Error("socket was replaced by another process; listening again", "socket", l.path)
 		if err := l.claim(); err != nil {
-			l.s.log.Error("socket not claimed", "socket", l.path, "err", err)
+			l.s.Log.Error("socket not claimed", "socket", l.path, "err", err)
 			continue
 		}
 		old.Close()

@@ -201,7 +201,7 @@ func (s *Server) public(kind string, err error) error {
 	case errors.As(err, &known) && known.Kind != oplog.Internal && known.Kind != oplog.Corrupt:
 		return errors.New(known.Text)
 	}
-	s.log.Error("request failed", "kind", kind, "err", err)
+	s.Log.Error("request failed", "kind", kind, "err", err)
 	return errors.New("internal error")
 }
 
@@ -247,7 +247,7 @@ func shutdown(ctx context.Context, c *call) (any, error) {
 				return
 			}
 			if err := c.s.Stop(c.w.Key); err != nil {
-				c.s.log.Warn("workspace not closed cleanly", "key", c.w.Key, "err", err)
+				c.s.Log.Warn("workspace not closed cleanly", "key", c.w.Key, "err", err)
 			}
 		}
 		return nil

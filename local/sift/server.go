@@ -41,7 +41,6 @@ func (c Config) withDefaults() Config {
 		c.Transcripts = cmp.Or(c.Transcripts, filepath.Join(home, ".claude", "projects"))
 		c.Rollouts = cmp.Or(c.Rollouts, filepath.Join(cmp.Or(os.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "sessions"))
 	}
-	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 
@@ -51,7 +50,6 @@ var format = serve.Format{Max: 16 << 20}
 // Server serves workspaces, each on a socket of its own, and the control socket.
 type Server struct {
 	cfg     Config
-	log     *slog.Logger
 	started time.Time
 	large   serve.Large
 	*serve.Work
@@ -71,7 +69,7 @@ func Open(cfg Config) (*Server, error) {
 	if err := CheckNS(cfg.NS); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: serve.NewLarge(3), Work: serve.NewWork(cfg.Logger),
+	s := &Server{cfg: cfg, started: time.Now(), large: serve.NewLarge(3), Work: serve.NewWork(cfg.Logger),
 		serving: map[string]*listener{}, runs: map[string]*backfillRun{}, backlogs: map[string]*backlog{}, kinds: kinds(), controls: controls()}
 	for _, dir := range []string{cfg.Home, cfg.base(), filepath.Join(cfg.base(), "run"), filepath.Join(cfg.base(), "workspaces")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -101,7 +99,7 @@ func (s *Server) reopen() {
 			w.Top = found.Top
 		}
 		if _, err := s.Serve(w); err != nil {
-			s.log.Warn("workspace not served", "key", w.Key, "err", err)
+			s.Log.Warn("workspace not served", "key", w.Key, "err", err)
 		}
 	}
 }
@@ -144,7 +142,7 @@ func (s *Server) Serve(w Workspace) (socket string, err error) {
 		return "", errors.Join(err, l.close())
 	}
 	s.serving[w.Key] = l
-	s.log.Info("workspace served", "key", w.Key, "socket", socket)
+	s.Log.Info("workspace served", "key", w.Key, "socket", socket)
 	return socket, nil
 }
 

@@ -15,9 +15,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) error {
-	reply(w, http.StatusOK, kit.Object{"agents", api.Each(s.agents.all(), agent.public)})
-	return nil
+func (s *Server) listAgents(http.ResponseWriter, *http.Request) (kit.Object, error) {
+	return kit.Object{"agents", api.Each(s.agents.all(), agent.public)}, nil
 }
 
 // ofAgent reads a request that names an agent.
@@ -31,27 +30,23 @@ func (s *Server) ofAgent(w http.ResponseWriter, r *http.Request) (o serve.Member
 	return o, id, err
 }
 
-func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	o, id, err := s.ofAgent(w, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	home, _ := text(o, "home")
 	var allowed []string
 	if raw, ok := o["allowed_paths"]; ok {
 		var list []string
 		if json.Unmarshal(raw, &list) != nil || list == nil {
-			return refuse(http.StatusBadRequest, "allowed_paths must be an array of strings")
+			return nil, refuse(http.StatusBadRequest, "allowed_paths must be an array of strings")
 		}
 		allowed = trimmed(list)
 	}
 	created, err := s.AddAgent(id, home, allowed)
-	if err != nil {
-		return err
-	}
 	a, _ := s.agents.get(id)
-	reply(w, http.StatusOK, kit.Object{"agent_id", id, "home", a.Home, "created", created})
-	return nil
+	return kit.Object{"agent_id", id, "home", a.Home, "created", created}, err
 }
 
 func trimmed(list []string) []string {
@@ -119,24 +114,16 @@ func (s *Server) RemoveAgent(id string) (bool, error) {
 	return removed, err
 }
 
-func (s *Server) deleteAgent(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) deleteAgent(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	removed, err := s.RemoveAgent(r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	reply(w, http.StatusOK, kit.Object{"agent_id", r.PathValue("id"), "deleted", removed})
-	return nil
+	return kit.Object{"agent_id", r.PathValue("id"), "deleted", removed}, err
 }
 
 // giveWebhook answers with an agent's URL; POST makes another one.
-func (s *Server) giveWebhook(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) giveWebhook(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	id := r.PathValue("id")
 	url, err := s.Webhook(id, r.Method == http.MethodPost)
-	if err != nil {
-		return err
-	}
-	reply(w, http.StatusOK, kit.Object{"agent_id", id, "webhook_url", url})
-	return nil
+	return kit.Object{"agent_id", id, "webhook_url", url}, err
 }
 
 // Webhook implements state.Host: the URL of an agent, with another token when it is to be another. A GET asks for it,

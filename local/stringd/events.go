@@ -135,9 +135,9 @@ const lastLine = ": ended: too many events behind; /events lists what is in the 
 
 // dropped says which stream was ended because its client does not keep up. What it missed is in the inbox.
 func (s *Server) dropped(agent, client, why string) {
-	s.log.Warn("event stream ended by this side", "agent", agent, "client", client, "why", why)
+	s.Log.Warn("event stream ended by this side", "agent", agent, "client", client, "why", why)
 	if _, err := api.LoseStream.Ask(s.Ctx, s.cfg.Memory, &api.Nothing{}); err != nil {
-		s.log.Debug("lost stream not counted", "err", err) // the node is closing
+		s.Log.Debug("lost stream not counted", "err", err) // the node is closing
 	}
 }
 

@@ -32,24 +32,35 @@ func refuse(status int, format string, args ...any) *refusal {
 // route serves a request of its path. An error that it returns is the answer.
 type route func(s *Server, w http.ResponseWriter, r *http.Request) error
 
+// replies is a route whose answer is an object.
+func replies(serve func(s *Server, w http.ResponseWriter, r *http.Request) (kit.Object, error)) route {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		answer, err := serve(s, w, r)
+		if err == nil {
+			reply(w, http.StatusOK, answer)
+		}
+		return err
+	}
+}
+
 // routes is the protocol at a glance.
 var routes = []struct {
 	pattern string
 	serve   route
 }{
 	{"POST /exec", (*Server).exec},
-	{"GET /health", (*Server).health},
+	{"GET /health", replies((*Server).health)},
 	{"POST /shutdown", (*Server).shutdown},
-	{"GET /describe", (*Server).describe},
-	{"GET /agents", (*Server).listAgents},
-	{"POST /agents", (*Server).registerAgent},
-	{"DELETE /agents/{id}", (*Server).deleteAgent},
-	{"GET /agents/{id}/webhook", (*Server).giveWebhook},
-	{"POST /agents/{id}/webhook", (*Server).giveWebhook},
-	{"GET /sessions", (*Server).listSessions},
-	{"POST /sessions", (*Server).createSession},
-	{"DELETE /sessions", (*Server).deleteSession}, // says what is missing
-	{"DELETE /sessions/{session...}", (*Server).deleteSession},
+	{"GET /describe", replies((*Server).describe)},
+	{"GET /agents", replies((*Server).listAgents)},
+	{"POST /agents", replies((*Server).registerAgent)},
+	{"DELETE /agents/{id}", replies((*Server).deleteAgent)},
+	{"GET /agents/{id}/webhook", replies((*Server).giveWebhook)},
+	{"POST /agents/{id}/webhook", replies((*Server).giveWebhook)},
+	{"GET /sessions", replies((*Server).listSessions)},
+	{"POST /sessions", replies((*Server).createSession)},
+	{"DELETE /sessions", replies((*Server).deleteSession)}, // says what is missing
+	{"DELETE /sessions/{session...}", replies((*Server).deleteSession)},
 	{"POST /webhook/{token}", (*Server).webhook},
 	{"GET /events/stream", (*Server).stream},
 	{mcpPath, (*Server).mcp},
@@ -107,7 +118,7 @@ func (s *Server) run(serve route, w http.ResponseWriter, r *http.Request) (err e
 		if p := recover(); p == http.ErrAbortHandler {
 			panic(p) // closes the connection without a byte
 		} else if p != nil {
-			s.log.Error("handler panicked", "path", r.URL.Path, "err", p)
+			s.Log.Error("handler panicked", "path", r.URL.Path, "err", p)
 			err = fmt.Errorf("%v", p)
 		}
 	}()
@@ -117,7 +128,7 @@ func (s *Server) run(serve route, w http.ResponseWriter, r *http.Request) (err e
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var no *refusal
 	if !errors.As(err, &no) {
-		s.log.Warn("request failed", "path", r.URL.Path, "err", err)
+		s.Log.Warn("request failed", "path", r.URL.Path, "err", err)
 		no = refuse(http.StatusInternalServerError, "%v", err)
 	}
 	reply(w, no.status, no.body)

@@ -20,24 +20,22 @@ import (
 )
 
 // health asks no other node: it works without a leader.
-func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) health(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	role, _ := s.place(r.Context())
-	reply(w, http.StatusOK, kit.Object{"ok", true, "agents", len(s.agents.all()), "sessions", len(s.sessions.list("")),
-		"version", s.cfg.Version, "role", role})
-	return nil
+	return kit.Object{"ok", true, "agents", len(s.agents.all()), "sessions", len(s.sessions.list("")),
+		"version", s.cfg.Version, "role", role}, nil
 }
 
-func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) describe(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	label, role := s.instance()
 	none := kit.Object{}
 	_, noShell := api.RunProgram.Ask(r.Context(), s.cfg.Memory, &api.HostRequest{})
-	reply(w, http.StatusOK, kit.Object{"name", "stringd", "version", s.cfg.Version, "api", "string-daemon/v2",
+	return kit.Object{"name", "stringd", "version", s.cfg.Version, "api", "string-daemon/v2",
 		"instance", kit.Object{"instance_label", label, "role", role},
 		"capabilities", kit.Object{"describe", none, "agents", none, "agent-webhooks", none, "events", kit.Object{"max_webhook_text_bytes", maxEvent}, "event-stream", none,
 			"sessions", none, "exec", kit.Object{"max_request_body_bytes", maxBody, "max_queue_size", s.cfg.QueueSize, "queue_wait_timeout_ms", s.cfg.QueueWait.Milliseconds(),
 				"command_timeout_ms", s.cfg.Timeout.Milliseconds(), "shell", noShell == nil},
-			"mcp", none, "memory", none}})
-	return nil
+			"mcp", none, "memory", none}}, nil
 }
 
 // instance returns the label and the role that daemon.json in the data directory gives this daemon. It reads the file
@@ -100,7 +98,7 @@ func (s *Server) stop() {
 		return
 	}
 	if err := s.Close(); err != nil {
-		s.log.Warn("close", "err", err)
+		s.Log.Warn("close", "err", err)
 	}
 }
 

@@ -89,11 +89,12 @@ func openRegistry(path string, keys *seal.Ring, log *slog.Logger) (*registry, er
 		b, err = keys.Plain(b)
 	}
 	if err == nil {
-		if err = json.Unmarshal(b, &r.list); err == nil {
-			return r, nil
-		}
+		err = json.Unmarshal(b, &r.list)
 	}
-	if errors.Is(err, seal.ErrPlain) || errors.Is(err, seal.ErrSealed) || errors.Is(err, seal.ErrKey) {
+	switch {
+	case err == nil:
+		return r, nil
+	case errors.Is(err, seal.ErrPlain), errors.Is(err, seal.ErrSealed), errors.Is(err, seal.ErrKey):
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().UnixMilli())

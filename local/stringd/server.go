@@ -52,7 +52,6 @@ func (c Config) withDefaults() Config {
 	c.QueueWait = cmp.Or(c.QueueWait, 120*time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 120*time.Second)
 	c.Ping = cmp.Or(c.Ping, 30*time.Second)
-	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Home == "" {
 		c.Home, _ = os.UserHomeDir() // without one, ~ stays as it is and is refused
 	}
@@ -78,7 +77,6 @@ func (c Config) validate() error {
 // Server is a running daemon.
 type Server struct {
 	cfg      Config
-	log      *slog.Logger
 	ln       net.Listener
 	endHTTP  func(grace time.Duration) error
 	lock     *os.File
@@ -100,7 +98,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, Work: serve.NewWork(cfg.Logger), streams: &streams{m: map[string]map[*feed]struct{}{}}, large: serve.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg, Work: serve.NewWork(cfg.Logger), streams: &streams{m: map[string]map[*feed]struct{}{}}, large: serve.NewLarge(maxLarge)}
 	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err
@@ -113,7 +111,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o700)); err != nil { // of a run that was killed
 		return nil, err
 	}
-	if s.agents, err = openRegistry(filepath.Join(cfg.Data, "agents.json"), cfg.Keys, s.log); err != nil {
+	if s.agents, err = openRegistry(filepath.Join(cfg.Data, "agents.json"), cfg.Keys, s.Log); err != nil {
 		return nil, err
 	}
 	if s.ln, err = net.Listen("tcp4", cfg.Addr); err != nil {

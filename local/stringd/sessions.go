@@ -216,7 +216,7 @@ func (s *Server) CloseSession(agent, topic string) bool {
 	return s.sessions.remove(func(x *session) bool { return x.id == key{agent, topic} }) > 0
 }
 
-func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) listSessions(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	list := []kit.Object{}
 	for _, x := range s.sessions.list(r.URL.Query().Get("agent_id")) {
 		busy, queued := x.load()
@@ -229,28 +229,23 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 		list = append(list, append(kit.Object{"agent_id", x.id.agent, "topic", x.run.Topic.Name, "topic_type", x.run.Topic.Type, "executing", busy,
 			"queue_length", queued, "doc", doc, "created", true}, about...))
 	}
-	reply(w, http.StatusOK, kit.Object{"sessions", list})
-	return nil
+	return kit.Object{"sessions", list}, nil
 }
 
-func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) createSession(w http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	o, id, err := s.ofAgent(w, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, ok := s.agents.get(id); !ok {
-		return refuse(http.StatusUnauthorized, "Unknown agent: %s", id)
+		return nil, refuse(http.StatusUnauthorized, "Unknown agent: %s", id)
 	}
 	t, err := topicOf(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, created, err := s.sessions.touch(id, t)
-	if err != nil {
-		return err
-	}
-	reply(w, http.StatusOK, kit.Object{"agent_id", id, "topic", t.Name, "topic_type", t.Type, "created", created})
-	return nil
+	return kit.Object{"agent_id", id, "topic", t.Name, "topic_type", t.Type, "created", created}, err
 }
 
 // topicOf reads a request's topic.
@@ -266,16 +261,15 @@ func topicOf(o serve.Members) (lang.Topic, error) {
 	return t, nil
 }
 
-func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) deleteSession(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	// The decoded whole is split, so that an escaped slash parts agent and topic like a plain one.
 	agent, raw, _ := strings.Cut(r.PathValue("session"), "/")
 	if agent == "" || raw == "" {
-		return refuse(http.StatusBadRequest, "Expected /sessions/:agent_id/:topic")
+		return nil, refuse(http.StatusBadRequest, "Expected /sessions/:agent_id/:topic")
 	}
 	t, valid := lang.ParseTopic(raw)
 	if !valid {
-		return refuse(http.StatusBadRequest, "Invalid topic: %s", raw)
+		return nil, refuse(http.StatusBadRequest, "Invalid topic: %s", raw)
 	}
-	reply(w, http.StatusOK, kit.Object{"agent_id", agent, "topic", t.Name, "deleted", s.CloseSession(agent, t.Name)})
-	return nil
+	return kit.Object{"agent_id", agent, "topic", t.Name, "deleted", s.CloseSession(agent, t.Name)}, nil
 }

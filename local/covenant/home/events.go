@@ -20,6 +20,6 @@ func (h *Home) Told(err error, logged string, told error) error {
 	if err == nil {
 		return nil
 	}
-	h.log.Error(logged, "err", err)
+	h.Log.Error(logged, "err", err)
 	return told
 }

@@ -43,7 +43,6 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 5*time.Second)
 	c.AuthTimeout = cmp.Or(c.AuthTimeout, 30*time.Second)
-	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Origins == nil {
 		c.Origins = []string{"http://localhost:3000"}
 	}
@@ -54,7 +53,6 @@ func (c Config) withDefaults() Config {
 type Home struct {
 	*serve.Work
 	Config  Config
-	log     *slog.Logger
 	Audit   *audit.Log
 	Mailbox *mailbox.Box
 	Peers   *registry
@@ -79,7 +77,7 @@ type identity struct {
 // New makes a home that is not opened yet.
 func New(cfg Config) *Home {
 	cfg = cfg.withDefaults()
-	return &Home{Work: serve.NewWork(cfg.Logger), Config: cfg, log: cfg.Logger, identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}}
+	return &Home{Work: serve.NewWork(cfg.Logger), Config: cfg, identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}}
 }
 
 // OpenFiles opens the files; the directories are there.
@@ -95,7 +93,7 @@ func (h *Home) OpenFiles() (err error) {
 	if err := h.Peers.operatorToken(h.TokenPath(), Now()); err != nil {
 		return fmt.Errorf("operator token: %w", err)
 	}
-	if h.Audit, err = audit.Open(filepath.Join(home, "audit"), h.Config.Keys, h.log); err != nil {
+	if h.Audit, err = audit.Open(filepath.Join(home, "audit"), h.Config.Keys, h.Log); err != nil {
 		return err
 	}
 	h.files = append(h.files, func() error {

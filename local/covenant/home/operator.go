@@ -28,7 +28,7 @@ func (h *Home) ResolveOperator() {
 			close(h.resolved)
 			return
 		}
-		h.log.Debug("operator not known yet", "err", err)
+		h.Log.Debug("operator not known yet", "err", err)
 		select {
 		case <-h.Ctx.Done():
 			return
@@ -62,7 +62,7 @@ func (h *Home) resolveOnce() error {
 			return err
 		}
 		if h.signer == nil {
-			h.log.Warn("this node does not hold the operator's key: capabilities are granted elsewhere")
+			h.Log.Warn("this node does not hold the operator's key: capabilities are granted elsewhere")
 		}
 	}
 	return h.auditBootstrap()

@@ -81,7 +81,7 @@ func (h *Home) recordFailure(transport, reason string) error {
 // recordRejections writes the row for those that had none of their own.
 func (h *Home) recordRejections() {
 	if more, transport := h.rejections.drain(); more > 0 {
-		h.log.Warn("many clients were refused", "count", more)
+		h.Log.Warn("many clients were refused", "count", more)
 		_ = h.recordFailure(transport, fmt.Sprintf("%d more of the same minute", more)) // record logs its failure
 	}
 }
