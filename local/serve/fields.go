@@ -132,9 +132,6 @@ func (f *Fields) OptNumber(name string) *uint64 {
 	return &n
 }
 
-// OptFloat is an optional number.
-func (f *Fields) OptFloat(name string) *float64 { return Optional[float64](f, name, "not a number") }
-
 // Flag is an optional boolean.
 func (f *Fields) Flag(name string) bool { return Or(Optional[bool](f, name, "not a boolean"), false) }
 

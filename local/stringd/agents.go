@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/node/api"
@@ -42,21 +43,11 @@ func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) (kit.Obje
 		if json.Unmarshal(raw, &list) != nil || list == nil {
 			return nil, refuse(http.StatusBadRequest, "allowed_paths must be an array of strings")
 		}
-		allowed = trimmed(list)
+		allowed = api.OrEmpty(lang.Trimmed(list))
 	}
 	created, err := s.AddAgent(id, home, allowed)
 	a, _ := s.agents.get(id)
 	return kit.Object{"agent_id", id, "home", a.Home, "created", created}, err
-}
-
-func trimmed(list []string) []string {
-	out := []string{}
-	for _, p := range list {
-		if p = strings.TrimSpace(p); p != "" {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // AddAgent implements state.Host: it registers an agent or changes one. An empty home and a nil allowed leave the

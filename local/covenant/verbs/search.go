@@ -74,7 +74,8 @@ func likeness(h api.Hit, shown, question string) float64 {
 const almost = 0.99
 
 func searchMemory(f *serve.Fields) Action {
-	query, tier, limit, least, quiet := f.Text("query"), protocol.Tier(f, "tier"), f.Count("limit", 10), serve.Or(f.OptFloat("min_relevance"), 0), f.Flag("skip_reinforce")
+	query, tier, limit, quiet := f.Text("query"), protocol.Tier(f, "tier"), f.Count("limit", 10), f.Flag("skip_reinforce")
+	least := serve.Or(serve.Optional[float64](f, "min_relevance", "not a number"), 0)
 	return func(ctx context.Context, s *Session) (any, error) {
 		scopes, err := s.scopes(ctx, readGate("search", "search", tier))
 		if err != nil {

@@ -51,7 +51,11 @@ func (c *call) open() (string, error) {
 func (c *call) openTarget(target, base string) (string, error) {
 	switch scheme, _, _ := strings.Cut(target, ":"); scheme {
 	case "mem":
-		return c.openMemory(target)
+		p, err := c.memoryPage(target)
+		if err != nil {
+			return "", err
+		}
+		return c.show("Opened", p)
 	case "http", "https":
 		return "", lang.Failf(lang.LoadError, "HTTP loading is disabled: %s", target)
 	}
@@ -71,12 +75,13 @@ func (c *call) openTarget(target, base string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.show("Opened", p, true)
+	return c.show("Opened", p)
 }
 
-// show makes p the session's document and renders it.
-func (c *call) show(verb string, p *state.Page, push bool) (string, error) {
-	if push && c.Doc != nil {
+// show makes p the session's document and renders it. One that is opened can be left with /back.
+func (c *call) show(verb string, p *state.Page) (string, error) {
+	opened := verb == "Opened"
+	if opened && c.Doc != nil {
 		c.History = append(c.History, c.Doc)
 		if len(c.History) > maxHistory {
 			c.History = c.History[1:]
@@ -90,7 +95,7 @@ func (c *call) show(verb string, p *state.Page, push bool) (string, error) {
 		name += "#" + p.Block
 	}
 	out := lang.Under(verb+" "+name, text)
-	if id := p.Doc.Front.Text("default"); id != "" && p.Block == "" && verb == "Opened" {
+	if id := p.Doc.Front.Text("default"); id != "" && p.Block == "" && opened {
 		if done, err := c.perform(p, id, ""); err == nil {
 			out += "\n\n---\n\n" + done
 		}
@@ -105,7 +110,7 @@ func (c *call) back() (string, error) {
 	last := c.History[len(c.History)-1]
 	c.History = c.History[:len(c.History)-1]
 	if fresh, err := c.again(last); err == nil {
-		return c.show("Back to", fresh, false)
+		return c.show("Back to", fresh)
 	}
 	c.Doc, c.Dir = last, ""
 	return lang.Under("Back to "+c.NameOf(last), last.Text), nil
@@ -131,7 +136,7 @@ func (c *call) refresh() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.show("Refreshed", p, false)
+	return c.show("Refreshed", p)
 }
 
 var noDocument = lang.Failf(lang.InvalidTarget, "No document open. Use /open <path> first.")

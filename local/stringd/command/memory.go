@@ -260,11 +260,5 @@ func tags(m *oplog.Memory) []string {
 	return meta.Tags
 }
 
-func list(s string) (out []string) {
-	for p := range strings.SplitSeq(s, ",") {
-		if p = strings.TrimSpace(p); p != "" {
-			out = append(out, p)
-		}
-	}
-	return out
-}
+// list is a flag's list of texts with commas between them.
+func list(s string) []string { return lang.Trimmed(strings.Split(s, ",")) }

@@ -14,15 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// openMemory opens a mem: document: memories as a page, with a block and a shortcut each.
-func (c *call) openMemory(uri string) (string, error) {
-	p, err := c.memoryPage(uri)
-	if err != nil {
-		return "", err
-	}
-	return c.show("Opened", p, true)
-}
-
+// memoryPage makes a mem: document: memories as a page, with a block and a shortcut each.
 func (c *call) memoryPage(uri string) (*state.Page, error) {
 	uri, block := state.SplitBlock(uri)
 	rest := strings.TrimPrefix(uri, "mem:")

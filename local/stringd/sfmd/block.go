@@ -1,9 +1,34 @@
 package sfmd
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
+
+// A head is a heading in the text. Its block runs to the next head of the same or a higher level.
+type head struct {
+	start, level int
+	id, slug     string // the id that it carries, or none; its words as one
+}
+
+func (d *Document) heads() (all []head) {
+	for _, l := range d.lines {
+		if !l.plain() || !strings.HasPrefix(l.text, "#") {
+			continue
+		}
+		m := heading.FindStringSubmatch(l.text)
+		if m == nil || m[2] == "" {
+			continue
+		}
+		h := head{start: l.start, level: len(m[1]), slug: Slug(headingID.ReplaceAllString(m[2], ""))}
+		if own := headingID.FindStringSubmatch(m[2]); own != nil {
+			h.id = own[1]
+		}
+		all = append(all, h)
+	}
+	return all
+}
 
 // Find looks a block up by its id: marked regions first, then headings that carry the id, then headings by slug.
 // start and end are byte offsets in Source of what an edit of the block replaces.
@@ -13,45 +38,26 @@ func (d *Document) Find(id string) (start, end int, ok bool) {
 			return b.Start, b.End, true
 		}
 	}
-	for i, l := range d.lines {
-		if m := headingID.FindStringSubmatch(headText(l)); m != nil && m[1] == id {
-			return d.section(i)
+	heads := d.heads()
+	at := slices.IndexFunc(heads, func(h head) bool { return h.id != "" && h.id == id })
+	if at < 0 {
+		at = slices.IndexFunc(heads, func(h head) bool { return h.slug == id })
+	}
+	if at < 0 {
+		return 0, 0, false
+	}
+	for _, h := range heads[at+1:] {
+		if h.level <= heads[at].level {
+			return heads[at].start, h.start, true
 		}
 	}
-	for i, l := range d.lines {
-		if t := headText(l); t != "" && Slug(headingID.ReplaceAllString(t, "")) == id {
-			return d.section(i)
-		}
-	}
-	return 0, 0, false
-}
-
-// headText is a heading's text; empty for other lines.
-func headText(l line) string {
-	if !l.plain() || !strings.HasPrefix(l.text, "#") {
-		return ""
-	}
-	if m := heading.FindStringSubmatch(l.text); m != nil {
-		return m[2]
-	}
-	return ""
-}
-
-// section runs from a heading to the next of the same or a higher level.
-func (d *Document) section(at int) (start, end int, ok bool) {
-	level := len(heading.FindStringSubmatch(d.lines[at].text)[1])
-	for _, l := range d.lines[at+1:] {
-		if headText(l) != "" && len(heading.FindStringSubmatch(l.text)[1]) <= level {
-			return d.lines[at].start, l.start, true
-		}
-	}
-	return d.lines[at].start, len(d.Source), true
+	return heads[at].start, len(d.Source), true
 }
 
 // BlockIDs are the ids that Find knows: marked regions, then headings' own ids.
 func (d *Document) BlockIDs() (ids []string) {
 	add := func(id string) {
-		if !slices.Contains(ids, id) {
+		if id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -60,14 +66,8 @@ func (d *Document) BlockIDs() (ids []string) {
 			add(b.ID)
 		}
 	}
-	for _, l := range d.lines {
-		if t := headText(l); t != "" {
-			if m := headingID.FindStringSubmatch(t); m != nil {
-				add(m[1])
-			} else if s := Slug(t); s != "" {
-				add(s)
-			}
-		}
+	for _, h := range d.heads() {
+		add(cmp.Or(h.id, h.slug))
 	}
 	return ids
 }

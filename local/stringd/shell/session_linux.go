@@ -2,6 +2,7 @@ package shell
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,14 +30,9 @@ func killSession(sid int) {
 }
 
 func processes() (pids []int) {
-	d, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1)
+	names, _ := filepath.Glob("/proc/[0-9]*") // of a pattern that is well-formed
 	for _, n := range names {
-		if pid, err := strconv.Atoi(n); err == nil {
+		if pid, err := strconv.Atoi(filepath.Base(n)); err == nil {
 			pids = append(pids, pid)
 		}
 	}

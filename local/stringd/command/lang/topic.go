@@ -36,24 +36,17 @@ func ParseTopic(raw string) (Topic, bool) {
 	if name == "" {
 		return Topic{"main", Tab}, true
 	}
-	if len(name) > maxTopic {
-		return Topic{}, false
-	}
 	parts := strings.Split(name, ":")
-	for _, p := range parts {
-		if !Segment.MatchString(p) {
-			return Topic{}, false
-		}
+	if len(name) > maxTopic || slices.ContainsFunc(parts, func(p string) bool { return !Segment.MatchString(p) }) {
+		return Topic{}, false
 	}
 	switch {
 	case len(parts) == 1 && slices.Contains(hubs, name):
 		return Topic{name, Hub}, true
 	case len(parts) == 1:
 		return Topic{name, Tab}, true
-	case parts[0] == "app":
-		return Topic{name, App}, true
-	case parts[0] == "bash":
-		return Topic{name, Bash}, true
+	case parts[0] == "app", parts[0] == "bash":
+		return Topic{name, TopicType(parts[0])}, true
 	}
 	return Topic{}, false
 }

@@ -11,6 +11,16 @@ func Cut(s string, n int) string {
 	return string(r)
 }
 
+// Trimmed is a list without blanks around its texts, and without those that are blank.
+func Trimmed(list []string) (out []string) {
+	for _, s := range list {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // Words splits at whitespace, except within quotes; a quoted word may be empty and span lines.
 func Words(s string) (out []string, err error) {
 	var b strings.Builder
