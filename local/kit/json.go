@@ -31,6 +31,15 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// Must is JSON of a value that always has one: texts, finite numbers, and JSON that was read.
+func Must(v any) []byte {
+	b, err := JSON(v)
+	if err != nil {
+		panic("kit: a value has no JSON: " + err.Error())
+	}
+	return b
+}
+
 // JSON is a value's JSON as the dialects write it: on one line, and nothing escaped for HTML.
 func JSON(v any) ([]byte, error) {
 	if o, ok := v.(Object); ok { // directly: an encoder would check and copy the output of a Marshaler once more

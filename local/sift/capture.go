@@ -224,10 +224,6 @@ func (c *call) event(o *observation) api.CapturedEvent {
 		from.Model, from.PromptHash, from.Confidence, from.HostIn, from.HostOut = g.by, g.prompt, g.confidence, g.in, g.out
 		from.Words, sum = clip(from.Words+" "+sum.text, 2*maxOthers), summary{g.text, g.confidence}
 	}
-	meta, err := kit.JSON(map[string]any{"sift": from})
-	if err != nil {
-		panic("sift: metadata does not encode: " + err.Error())
-	}
 	event := &oplog.Event{Workspace: c.ns, Session: o.Session, Tool: o.Tool, Source: o.Source, Hash: o.hash, Payload: o.stamped,
 		Tokens: o.tokens, Dir: c.w.Dir, At: o.at, Status: oplog.EventSummarized, Summary: rid}
 	if len(o.stamped) > packed {
@@ -237,7 +233,7 @@ func (c *call) event(o *observation) api.CapturedEvent {
 	}
 	return api.CapturedEvent{Event: event, Summary: &oplog.Remember{Content: oplog.Content{RID: rid, Text: sum.text, Type: "episodic",
 		Importance: 0.5, HalfLife: halfLife(o.Tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general", Source: o.Source,
-		Metadata: meta, Session: o.Session, Created: o.at, Updated: oplog.At(time.Now()), Expires: o.expires}}}
+		Metadata: kit.Must(kit.Object{"sift", from}), Session: o.Session, Created: o.at, Updated: oplog.At(time.Now()), Expires: o.expires}}}
 }
 
 // zip is shared: EncodeAll may be called from any goroutine.

@@ -202,11 +202,7 @@ func (c *call) replace(ctx context.Context, m *oplog.Memory, o origin, text stri
 		certainty = max(0, min(n, 1))
 	}
 	o.Confidence = certainty
-	meta, err := kit.JSON(map[string]any{"sift": o})
-	if err != nil {
-		return err
-	}
-	_, err = api.Correct.Ask(ctx, c.s.cfg.Memory, &api.CorrectRequest{RID: m.RID, Text: &text, Certainty: &certainty, Merge: meta, Expected: &m.Revision, Reason: "summarised by " + o.Model})
+	_, err := api.Correct.Ask(ctx, c.s.cfg.Memory, &api.CorrectRequest{RID: m.RID, Text: &text, Certainty: &certainty, Merge: kit.Must(kit.Object{"sift", o}), Expected: &m.Revision, Reason: "summarised by " + o.Model})
 	return err
 }
 
@@ -357,12 +353,8 @@ func cachePut(ctx context.Context, c *call) (any, error) {
 	if cmp.Or(err, err2) != nil {
 		return nil, badRequest("cache_put: tokensIn and tokensOut must be numbers")
 	}
-	meta, err := kit.JSON(kit.Object{"tokensIn", in, "tokensOut", out})
-	if err != nil {
-		return nil, err
-	}
 	_, err = api.Put.Ask(ctx, c.s.cfg.Memory, &api.PutRequest{Path: path, Draft: api.Draft{Namespace: ns, Text: text, Type: "cache", Importance: 0.1, HalfLife: 168, Certainty: 1,
-		Metadata: meta, Source: "sift", Searchable: new(false), TTL: new(float64(cacheSeconds))}})
+		Metadata: kit.Must(kit.Object{"tokensIn", in, "tokensOut", out}), Source: "sift", Searchable: new(false), TTL: new(float64(cacheSeconds))}})
 	return kit.Object{"ok", true}, err
 }
 

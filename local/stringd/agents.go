@@ -100,7 +100,7 @@ func (s *Server) RemoveAgent(id string) (bool, error) {
 	removed, err := s.agents.remove(id)
 	if removed {
 		s.sessions.drop(id)
-		s.streams.end(id)
+		s.streams.end(func(f *feed) bool { return f.agent == id })
 	}
 	return removed, err
 }

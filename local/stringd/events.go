@@ -3,7 +3,6 @@ package stringd
 import (
 	"bytes"
 	"errors"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -50,6 +49,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 
 // feed queues the events for one stream.
 type feed struct {
+	agent  string
 	events chan inbox.Event // closed when the stream is to end
 	behind bool             // the client did not keep up; set before events is closed
 }
@@ -57,7 +57,7 @@ type feed struct {
 // streams are the open event streams.
 type streams struct {
 	mu     sync.Mutex
-	m      map[string]map[*feed]struct{}
+	feeds  []*feed
 	closed bool
 }
 
@@ -65,66 +65,57 @@ type streams struct {
 func (l *streams) open(agent string) *feed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f := &feed{events: make(chan inbox.Event, streamBuffer)}
+	f := &feed{agent: agent, events: make(chan inbox.Event, streamBuffer)}
 	if l.closed {
 		close(f.events)
 		return f
 	}
-	if len(l.m[agent]) >= maxStreams {
+	n := 0
+	for _, o := range l.feeds {
+		if o.agent == agent {
+			n++
+		}
+	}
+	if n >= maxStreams {
 		return nil
 	}
-	if l.m[agent] == nil {
-		l.m[agent] = map[*feed]struct{}{}
-	}
-	l.m[agent][f] = struct{}{}
+	l.feeds = append(l.feeds, f)
 	return f
 }
 
-// end takes the given streams of an agent away, or all that it has; once more does nothing.
-func (l *streams) end(agent string, which ...*feed) {
+// end takes streams away.
+func (l *streams) end(which func(*feed) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if which == nil {
-		which = slices.Collect(maps.Keys(l.m[agent]))
-	}
-	for _, f := range which {
-		l.remove(agent, f)
-	}
-}
-
-// remove takes a stream away; the lock is held.
-func (l *streams) remove(agent string, f *feed) {
-	if _, ok := l.m[agent][f]; ok {
-		close(f.events)
-		if delete(l.m[agent], f); len(l.m[agent]) == 0 {
-			delete(l.m, agent)
+	l.feeds = slices.DeleteFunc(l.feeds, func(f *feed) bool {
+		ends := which(f)
+		if ends {
+			close(f.events)
 		}
-	}
+		return ends
+	})
 }
 
 // push gives every stream of an agent an event. One that does not keep up is ended: the others do not wait for it.
 func (l *streams) push(agent string, e inbox.Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for f := range l.m[agent] {
+	l.end(func(f *feed) bool {
+		if f.agent != agent {
+			return false
+		}
 		select {
 		case f.events <- e:
 		default:
 			f.behind = true
-			l.remove(agent, f)
 		}
-	}
+		return f.behind
+	})
 }
 
 func (l *streams) closeAll() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.closed = true
-	for agent, feeds := range l.m {
-		for f := range feeds {
-			l.remove(agent, f)
-		}
-	}
+	l.mu.Unlock()
+	l.end(func(*feed) bool { return true })
 }
 
 // streamWrite bounds one write to a stream: a client that does not read is dropped.
@@ -150,7 +141,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	if f == nil {
 		return refuse(http.StatusTooManyRequests, "Agent %s has %d event streams.", a.ID, maxStreams)
 	}
-	defer s.streams.end(a.ID, f)
+	defer s.streams.end(func(o *feed) bool { return o == f })
 	if _, ok := s.agents.get(a.ID); !ok { // deleted just now: the stream would never end
 		return refuse(http.StatusUnauthorized, "Unknown agent: %s", a.ID)
 	}

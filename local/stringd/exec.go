@@ -88,7 +88,9 @@ func (s *Server) runAndRelease(x *session, a agent, cmd string) lang.Result {
 }
 
 // event appends one server-sent event.
-func event(dst []byte, name string, data any) []byte { return sse.Append(dst, "", name, encode(data)) }
+func event(dst []byte, name string, data any) []byte {
+	return sse.Append(dst, "", name, kit.Must(data))
+}
 
 // maxLabel limits the part of a command that its answer repeats.
 const maxLabel = 80

@@ -135,16 +135,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // reply sends one JSON object.
-func reply(w http.ResponseWriter, status int, body any) { serve.Reply(w, status, encode(body)) }
-
-// encode writes what an answer says.
-func encode(v any) []byte {
-	b, err := kit.JSON(v)
-	if err != nil {
-		panic(fmt.Sprintf("stringd: unencodable answer: %v", err)) // answers are made here
-	}
-	return b
-}
+func reply(w http.ResponseWriter, status int, body any) { serve.Reply(w, status, kit.Must(body)) }
 
 // Bounds of a request's body.
 const (

@@ -143,9 +143,8 @@ func (r *registry) change(f func([]agent) []agent) error {
 	if next == nil {
 		next = []agent{}
 	}
-	b := encode(next)
 	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
+	if err := json.Indent(&out, kit.Must(next), "", "  "); err != nil {
 		return err
 	}
 	out.WriteByte('\n')

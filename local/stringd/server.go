@@ -82,7 +82,7 @@ type Server struct {
 	lock     *os.File
 	agents   *registry
 	sessions *sessions
-	streams  *streams
+	streams  streams
 	inboxes  sync.Map // by agent and home
 	large    serve.Large
 	settings *state.Settings
@@ -98,7 +98,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, Work: serve.NewWork(cfg.Logger), streams: &streams{m: map[string]map[*feed]struct{}{}}, large: serve.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg, Work: serve.NewWork(cfg.Logger), large: serve.NewLarge(maxLarge)}
 	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err

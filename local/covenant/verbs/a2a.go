@@ -161,16 +161,8 @@ func sendTask(f *serve.Fields) Action {
 		if err := t.check(); err != nil {
 			return nil, err
 		}
-		body, err := kit.JSON(t)
-		if err != nil {
-			return nil, err
-		}
-		from, err := kit.JSON(t.Sender)
-		if err != nil {
-			return nil, err
-		}
-		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: from, Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.work, Body: body}
-		err = s.Mailbox.Send(home.Now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
+		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: kit.Must(t.Sender), Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.work, Body: kit.Must(t)}
+		err := s.Mailbox.Send(home.Now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
 		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.boxError(err, t.ID)
 	}
 }
@@ -235,11 +227,7 @@ func (s *Session) boxError(err error, task string) error {
 
 func tryRecvTask(*serve.Fields) Action {
 	return func(_ context.Context, s *Session) (any, error) {
-		to, err := kit.JSON(s.Peer)
-		if err != nil {
-			return nil, err
-		}
-		body, err := s.Mailbox.Lease(home.Now(), s.Peer.Pubkey, protocol.NewID(), to)
+		body, err := s.Mailbox.Lease(home.Now(), s.Peer.Pubkey, protocol.NewID(), kit.Must(s.Peer))
 		return kit.Object{"kind", "a2_a_task_opt", "task", body}, s.boxError(err, "")
 	}
 }

@@ -179,14 +179,10 @@ func (s *Session) remember(ctx context.Context, id, text, answer string, sources
 	if text == "" {
 		text = answer // a memory has a text
 	}
-	meta, err := kit.JSON(said)
-	if err != nil {
-		return err
-	}
 	t := oplog.At(at)
-	_, err = home.Write(ctx, s.Home, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
+	_, err := home.Write(ctx, s.Home, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
 		Memory: &oplog.Remember{Content: oplog.Content{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace,
-			Tier: "working", Owner: s.Peer.Pubkey, Source: "covenant", Metadata: meta, Created: t}},
+			Tier: "working", Owner: s.Peer.Pubkey, Source: "covenant", Metadata: kit.Must(said), Created: t}},
 		Receipt: &oplog.Receipt{ID: protocol.NewID(), Payer: s.Peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t}})
 	return err
 }

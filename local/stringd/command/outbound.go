@@ -264,6 +264,5 @@ func show(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	b, _ := kit.JSON(v) // decoded JSON encodes again
-	return string(b)
+	return string(kit.Must(v)) // it was decoded
 }
