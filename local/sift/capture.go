@@ -1,14 +1,13 @@
 package sift
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"math"
-	"slices"
 	"sync"
 	"time"
 	"unicode/utf16"
@@ -127,33 +126,17 @@ func (h heard) observe(clean api.Said) (*observation, error) {
 // stamp writes the payload's fields as one JSON object, in the order of their names, with its source among them. The
 // source is no part of the hashed bytes: a backfilled copy and a live one with the same content are one event.
 func (o *observation) stamp(fields map[string]any) error {
-	const source = "_source"
-	before, after := map[string]any{}, map[string]any{}
-	for name, v := range fields {
-		switch {
-		case name < source:
-			before[name] = v
-		case name > source:
-			after[name] = v
-		}
+	fields = maps.Clone(fields)
+	delete(fields, "_source")
+	content, err := kit.JSON(fields)
+	if err != nil {
+		return err
 	}
-	var parts [3][]byte
-	for i, part := range []map[string]any{before, {source: o.Source}, after} {
-		b, err := kit.JSON(part)
-		if err != nil {
-			return err
-		}
-		parts[i] = b[1 : len(b)-1]
-	}
-	sum := sha256.Sum256(object(parts[0], parts[2]))
-	o.hash, o.stamped = sum[:], object(parts[:]...)
-	return nil
-}
-
-// object is the JSON of an object whose members these are, one after the other.
-func object(members ...[]byte) []byte {
-	members = slices.DeleteFunc(slices.Clone(members), func(m []byte) bool { return len(m) == 0 })
-	return slices.Concat([]byte{'{'}, bytes.Join(members, []byte{','}), []byte{'}'})
+	sum := sha256.Sum256(content)
+	o.hash = sum[:]
+	fields["_source"] = o.Source
+	o.stamped, err = kit.JSON(fields)
+	return err
 }
 
 // utf16Len is a text's length as JavaScript counts it.

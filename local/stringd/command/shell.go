@@ -34,6 +34,9 @@ func (c *call) exec() (string, error) {
 	return c.report(out)
 }
 
+// shellOff refuses a client that may not run programs.
+var shellOff = lang.Failf(lang.Unsupported, "The shell is off on this node.")
+
 // once runs a line in its own shell.
 func (c *call) once(line, dir string) (out shell.Out, err error) {
 	err = c.Settings.Memory.Act(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {

@@ -3,6 +3,8 @@ package shell
 import (
 	"bytes"
 	"fmt"
+	"regexp"
+	"strings"
 )
 
 // capture keeps the beginning of a stream, and its end for the marker.
@@ -44,3 +46,15 @@ func (c *capture) upTo(n int) string {
 }
 
 func truncated(n int) string { return fmt.Sprintf("\n... (truncated, %d bytes omitted)", n) }
+
+// escapes are the control sequences of terminals: CSI, OSC, and the two-byte ones.
+var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\^_]|[()][0-9A-Za-z])")
+
+// clean removes control sequences of terminals, carriage returns, and blanks at the end.
+func clean(s string) string {
+	if strings.ContainsRune(s, '\x1b') {
+		s = escapes.ReplaceAllString(s, "")
+	}
+	s = strings.ReplaceAll(s, "\r", "")
+	return strings.TrimRight(s, " \t\n")
+}
