@@ -34,8 +34,8 @@ func (s *Server) listenHTTP() error {
 	})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, verbs.About) })
 	for _, k := range verbs.Table {
-		for _, rt := range k.Routes {
-			mux.HandleFunc(rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(k.Verb, rt, w, r) })
+		if k.Path != "" {
+			mux.HandleFunc(k.Path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(k.Verb, k.Route, w, r) })
 		}
 	}
 	s.httpAt = ln.Addr().String()

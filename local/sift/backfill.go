@@ -73,9 +73,7 @@ func (s *Server) run(key string, source string, work func(context.Context, *back
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.runs[key]; r != nil {
-		select {
-		case <-r.done:
-		default:
+		if t, _ := r.now(); t.Running {
 			return r
 		}
 	}

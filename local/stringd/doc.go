@@ -54,7 +54,7 @@
 //
 // # Commands
 //
-// /help lists them, and package command has them in tables, a family each: documents (String-flavoured Markdown, see
+// /help lists them, and package command has them in a table: documents (String-flavoured Markdown, see
 // package sfmd), navigation, actions, variables, edits, the shell, events, topics, hubs, and the memory of the cluster:
 // /remember, /recall, /memory, /forget, /recent, /timeline, /stats, /cluster, /relate, /edges, /capture, /purge and
 // /episode, and documents such as mem:recent. A bash topic is a shell: it gets the topic's input, except commands named

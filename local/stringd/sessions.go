@@ -24,14 +24,14 @@ type session struct {
 	mu      sync.Mutex
 	busy    bool
 	closed  bool
-	waiting []*waiter // first come, first served
+	waiting []waiter // first come, first served
 }
 
 // key names a session.
 type key struct{ agent, topic string }
 
-// A waiter is a command in the queue. turn receives once: true when it may run, false when the session was closed.
-type waiter struct{ turn chan bool }
+// A waiter is a command in the queue. It receives once: true when it may run, false when the session was closed.
+type waiter chan bool
 
 // Reasons for which a command gets no turn.
 var (
@@ -57,14 +57,14 @@ func (x *session) acquire(ctx context.Context, size int, wait time.Duration) err
 		x.mu.Unlock()
 		return errFull
 	}
-	me := &waiter{make(chan bool, 1)}
+	me := make(waiter, 1)
 	x.waiting = append(x.waiting, me)
 	x.mu.Unlock()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	var why error
 	select {
-	case granted := <-me.turn:
+	case granted := <-me:
 		if !granted {
 			return errDropped
 		}
@@ -85,7 +85,7 @@ func (x *session) acquire(ctx context.Context, size int, wait time.Duration) err
 		return why
 	}
 	x.mu.Unlock()
-	if <-me.turn { // it was given meanwhile: pass it on
+	if <-me { // it was given meanwhile: pass it on
 		x.release()
 	}
 	return why
@@ -110,9 +110,8 @@ func (x *session) release() {
 		x.busy = false
 		return
 	}
-	next := x.waiting[0]
+	x.waiting[0] <- true
 	x.waiting = x.waiting[1:]
-	next.turn <- true
 }
 
 // close turns the waiters away and kills the shell. What is running ends by itself.
@@ -123,7 +122,7 @@ func (x *session) close() {
 	x.waiting = nil
 	x.mu.Unlock()
 	for _, w := range waiting {
-		w.turn <- false
+		w <- false
 	}
 	x.run.Close()
 }

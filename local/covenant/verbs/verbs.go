@@ -50,10 +50,10 @@ func notFresh(err error) error {
 	return home.StoreError("memory", err)
 }
 
-// A kind describes a kind of request: its handler, and its path in the HTTP mirror.
+// A kind describes a kind of request: its handler, and its path in the HTTP mirror, if it has one.
 type kind struct {
 	Verb
-	Routes []Route
+	Route
 }
 
 // Table is the protocol at a glance.
@@ -61,37 +61,37 @@ var Table = map[string]kind{
 	"ping":                   {Verb: always(kit.Object{"kind", "pong"})},
 	"protocol_info":          {Verb: always(About)},
 	"authenticate":           {Verb: authenticate},
-	"submit_intent":          {submitIntent, []Route{{Path: "POST /intent", Streams: true}}},
-	"recent_memory":          {recentMemory, []Route{{Path: "GET /memory/recent", Query: "tier limit#10", Streams: true}}},
-	"search_memory":          {searchMemory, []Route{{Path: "GET /memory/search", Query: "q:query tier limit#10 min_relevance#"}}},
-	"purge_memory":           {purgeMemory, []Route{{Path: "POST /memory/purge"}}},
-	"recent_receipts":        {recentReceipts, []Route{{Path: "GET /receipts/recent", Query: "limit#10 since_ms#"}}},
-	"recent_capabilities":    {recentCapabilities, []Route{{Path: "GET /capabilities/recent", Query: "limit#10"}}},
-	"grant_capability":       {grantCapability, []Route{{Path: "POST /capabilities/grant"}}},
-	"revoke_capability":      {revokeCapability, []Route{{Path: "POST /capabilities/revoke"}}},
-	"purge_capabilities":     {purge("capabilities", purgeCapabilities), []Route{{Path: "POST /capabilities/purge"}}},
-	"verify":                 {verify, []Route{{Path: "GET /verify", Query: "window#100"}}},
-	"ignore_check":           {ignoreCheck, []Route{{Path: "POST /ignore/check"}}},
-	"list_tools":             {always(kit.Object{"kind", "tool_list", "tools", tools}), []Route{{Path: "GET /tools"}}},
-	"call_tool":              {callTool, []Route{{Path: "POST /tools/call"}}},
-	"recent_audit":           {recentAudit, []Route{{Path: "GET /audit/recent", Query: "limit#20 since_ms#", Streams: true}}},
-	"verify_audit_integrity": {verifyAuditIntegrity, []Route{{Path: "GET /audit/verify"}}},
-	"purge_audit":            {purge("audit", purgeAudit), []Route{{Path: "POST /audit/purge"}}},
-	"enroll_peer":            {enrollPeer, []Route{{Path: "POST /peers/enroll"}}},
-	"list_peers":             {listPeers, []Route{{Path: "GET /peers/list", Query: "limit#20 prefix:pubkey_prefix status:status_filter"}}},
-	"revoke_peer":            {revokePeer, []Route{{Path: "POST /peers/revoke"}}},
-	"rotate_operator_token":  {rotateOperatorToken, []Route{{Path: "POST /peers/rotate", Empty: true}}},
-	"purge_peers":            {purge("peers", purgePeers), []Route{{Path: "POST /peers/purge"}}},
-	"send_a2_a_task":         {sendTask, []Route{{Path: "POST /a2a/tasks", Under: "task"}}},
-	"try_recv_a2_a_task":     {tryRecvTask, []Route{{Path: "GET /a2a/tasks/next"}}},
-	"post_a2_a_result":       {postResult, []Route{{Path: "POST /a2a/results", Under: "result"}}},
-	"try_recv_a2_a_result":   {tryRecvResult, []Route{{Path: "GET /a2a/results/next"}}},
-	"recent_a2_a_tasks":      {recentTasks, []Route{{Path: "GET /a2a/tasks/recent", Query: "limit#10"}}},
-	"recent_a2_a_results":    {recentResults, []Route{{Path: "GET /a2a/results/recent", Query: "limit#10"}}},
-	"a2_a_queue":             {taskQueue, []Route{{Path: "GET /a2a/queue", Query: "limit#10 min_lease_age_ms# deadline_within_ms# state_filter"}}},
+	"submit_intent":          {submitIntent, Route{Path: "POST /intent", Streams: true}},
+	"recent_memory":          {recentMemory, Route{Path: "GET /memory/recent", Query: "tier limit#10", Streams: true}},
+	"search_memory":          {searchMemory, Route{Path: "GET /memory/search", Query: "q:query tier limit#10 min_relevance#"}},
+	"purge_memory":           {purgeMemory, Route{Path: "POST /memory/purge"}},
+	"recent_receipts":        {recentReceipts, Route{Path: "GET /receipts/recent", Query: "limit#10 since_ms#"}},
+	"recent_capabilities":    {recentCapabilities, Route{Path: "GET /capabilities/recent", Query: "limit#10"}},
+	"grant_capability":       {grantCapability, Route{Path: "POST /capabilities/grant"}},
+	"revoke_capability":      {revokeCapability, Route{Path: "POST /capabilities/revoke"}},
+	"purge_capabilities":     {purge("capabilities", purgeCapabilities), Route{Path: "POST /capabilities/purge"}},
+	"verify":                 {verify, Route{Path: "GET /verify", Query: "window#100"}},
+	"ignore_check":           {ignoreCheck, Route{Path: "POST /ignore/check"}},
+	"list_tools":             {always(kit.Object{"kind", "tool_list", "tools", tools}), Route{Path: "GET /tools"}},
+	"call_tool":              {callTool, Route{Path: "POST /tools/call"}},
+	"recent_audit":           {recentAudit, Route{Path: "GET /audit/recent", Query: "limit#20 since_ms#", Streams: true}},
+	"verify_audit_integrity": {verifyAuditIntegrity, Route{Path: "GET /audit/verify"}},
+	"purge_audit":            {purge("audit", purgeAudit), Route{Path: "POST /audit/purge"}},
+	"enroll_peer":            {enrollPeer, Route{Path: "POST /peers/enroll"}},
+	"list_peers":             {listPeers, Route{Path: "GET /peers/list", Query: "limit#20 prefix:pubkey_prefix status:status_filter"}},
+	"revoke_peer":            {revokePeer, Route{Path: "POST /peers/revoke"}},
+	"rotate_operator_token":  {rotateOperatorToken, Route{Path: "POST /peers/rotate", Empty: true}},
+	"purge_peers":            {purge("peers", purgePeers), Route{Path: "POST /peers/purge"}},
+	"send_a2_a_task":         {sendTask, Route{Path: "POST /a2a/tasks", Under: "task"}},
+	"try_recv_a2_a_task":     {tryRecvTask, Route{Path: "GET /a2a/tasks/next"}},
+	"post_a2_a_result":       {postResult, Route{Path: "POST /a2a/results", Under: "result"}},
+	"try_recv_a2_a_result":   {tryRecvResult, Route{Path: "GET /a2a/results/next"}},
+	"recent_a2_a_tasks":      {recentTasks, Route{Path: "GET /a2a/tasks/recent", Query: "limit#10"}},
+	"recent_a2_a_results":    {recentResults, Route{Path: "GET /a2a/results/recent", Query: "limit#10"}},
+	"a2_a_queue":             {taskQueue, Route{Path: "GET /a2a/queue", Query: "limit#10 min_lease_age_ms# deadline_within_ms# state_filter"}},
 	"repair_a2_a_task":       {Verb: repairTask},
-	"recent_debits":          {recentDebits, []Route{{Path: "GET /budget/debits", Query: "limit#20"}}},
-	"resume_intent":          {resumeIntent, []Route{{Path: "POST /intents/resume"}}},
+	"recent_debits":          {recentDebits, Route{Path: "GET /budget/debits", Query: "limit#20"}},
+	"resume_intent":          {resumeIntent, Route{Path: "POST /intents/resume"}},
 }
 
 // Kinds returns the kinds of requests, in order.

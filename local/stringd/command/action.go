@@ -14,13 +14,6 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-func actionFamily() []def {
-	return []def{
-		{name: "act", sub: true, usage: "/act.<id> [args]", about: "do what the document offers; /act lists it", run: (*call).act},
-		{name: "tool", sub: true, usage: "/tool:<name>[.act] [args]", about: "do what a file in tools/ offers", run: (*call).tool},
-	}
-}
-
 func (c *call) act() (string, error) {
 	if c.Doc == nil && c.Topic.Type == lang.App {
 		if _, err := c.openApp(); err != nil {

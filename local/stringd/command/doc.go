@@ -21,7 +21,7 @@
 // command runs has Settings.Timeout, and ends with the context. Sessions know the daemon only as the interface Host,
 // and the node as a database behind its door (Settings.Memory). stringd makes them and nothing else does.
 //
-// A command is a line in its family's table (def) and a method of call; /help prints the tables.
+// A command is a line of the table (def) and a method of call; /help prints the table.
 //
 // # What an agent may reach
 //

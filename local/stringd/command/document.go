@@ -10,19 +10,6 @@ import (
 
 const maxHistory = 100
 
-func documentFamily() []def {
-	return []def{
-		{name: "open", usage: "/open <path|uri|path#block|@id|dir|mem:...>", about: "open a document", run: (*call).open},
-		{name: "back", usage: "/back", about: "return to the document before", run: (*call).back},
-		{name: "refresh", usage: "/refresh", about: "read the document again", run: (*call).refresh},
-		{name: "close", usage: "/close", about: "close the document, or the shell", shell: true, run: (*call).close},
-		{name: "source", usage: "/source", about: "the document as it is written", run: (*call).source},
-		{name: "ls", usage: "/ls [dir]", about: "list files", run: (*call).ls},
-		{name: "info", usage: "/info [@id]", about: "what this topic holds", shell: true, run: (*call).info},
-		{name: "help", usage: "/help", about: "this list", shell: true, run: (*call).help},
-	}
-}
-
 func (c *call) open() (string, error) {
 	target := lang.Unquote(c.args)
 	base := c.WorkDir()

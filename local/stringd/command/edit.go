@@ -16,17 +16,6 @@ import (
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
-func editFamily() []def {
-	return []def{
-		{name: "edit", usage: "/edit path[#block] [text]", about: "view a file with line numbers, or replace it", run: (*call).edit},
-		{name: "write", usage: "/write [--force] path [text]", about: "write a file", run: (*call).write},
-		{name: "append", usage: "/append path [text]", about: "add to a file", run: (*call).appendTo},
-		{name: "replace", usage: "/replace path[:L1-L2|#block] [--all]", about: "replace text: old, ---, new on the lines below", run: (*call).replace},
-		{name: "undo", usage: "/undo", about: "take the last change back", run: (*call).undoLast},
-		{name: "verify", usage: "/verify path#block", about: "look at a block's size and beginning", run: (*call).verify},
-	}
-}
-
 // An edit is a file to be changed, as it is now.
 type edit struct {
 	path, shown string

@@ -9,12 +9,6 @@ import (
 	"github.com/cairndb/cairn/local/stringd/inbox"
 )
 
-func eventFamily() []def {
-	return []def{
-		{name: "events", sub: true, usage: "/events", about: "the inbox: list --all, .read <id>, .ack <id>, .clear [--all]", shell: true, run: (*call).events},
-	}
-}
-
 // listedEvents limits the events in a list.
 const listedEvents = 50
 

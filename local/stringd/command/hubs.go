@@ -10,47 +10,6 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/state"
 )
 
-// hubPages answer with a hub's page in every hub.
-func hubPages() []def {
-	return []def{
-		{name: "open", run: (*call).hubPage},
-		{name: "list", run: (*call).hubPage},
-		{name: "info", run: (*call).hubPage},
-		{name: "help", run: (*call).hubHelp},
-	}
-}
-
-// hubFamily are the commands that only one hub has.
-func hubFamily() map[string][]def {
-	return map[string][]def{
-		"event": {
-			{name: "list", usage: "/list [--all]", run: func(c *call) (string, error) { return c.eventVerb("list", strings.Fields(c.args)) }},
-			{name: "read", usage: "/read <id>", run: func(c *call) (string, error) { return c.eventVerb("read", strings.Fields(c.args)) }},
-			{name: "ack", usage: "/ack <id>", run: func(c *call) (string, error) { return c.eventVerb("ack", strings.Fields(c.args)) }},
-			{name: "clear", usage: "/clear [--all]", run: func(c *call) (string, error) { return c.eventVerb("clear", strings.Fields(c.args)) }},
-			{name: "webhook", usage: "/webhook show|rotate", run: (*call).hubWebhook},
-		},
-		"system": {
-			{name: "status", usage: "/status", run: func(c *call) (string, error) { return c.Settings.Host.Status(), nil }},
-			{name: "stop", usage: "/stop", run: func(c *call) (string, error) {
-				if err := c.Settings.Host.Shutdown(); err != nil {
-					return "", lang.Failf(lang.Unsupported, "%v", err)
-				}
-				return "stringd shutting down", nil
-			}},
-		},
-		"agent": {
-			{name: "current", usage: "/current", run: func(c *call) (string, error) { return c.Agent.ID + "\t" + c.Agent.Home, nil }},
-			{name: "add", usage: "/add <id> [--home p] [--allow a,b]", run: (*call).hubAdd},
-			{name: "set-home", usage: "/set-home <id> <path>", run: (*call).hubSetHome},
-			{name: "rm", usage: "/rm <id>", run: (*call).hubRemove},
-			{name: "use", usage: "/use", run: func(c *call) (string, error) {
-				return "", lang.Failf(lang.Unsupported, "The agent is chosen by each request's X-Agent-Id.")
-			}},
-		},
-	}
-}
-
 func (c *call) hubPage() (string, error) {
 	if c.Topic.Name == "event" {
 		return listEvents(c.Settings.Host.Inbox(c.Agent), false)
@@ -102,6 +61,9 @@ func (c *call) hubRows() (rows []string) {
 	}
 	return rows
 }
+
+// hubEvent is a verb of /events that the hub of events has as a command.
+func (c *call) hubEvent() (string, error) { return c.eventVerb(c.name, strings.Fields(c.args)) }
 
 func (c *call) hubWebhook() (string, error) {
 	if c.args != "show" && c.args != "rotate" && c.args != "" {

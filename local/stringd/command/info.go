@@ -87,11 +87,9 @@ func (c *call) shownVars() string {
 
 func (c *call) help() (string, error) {
 	var b strings.Builder
-	for _, f := range commands().families {
-		for _, d := range f {
-			if d.usage != "" && (c.Topic.Type != lang.Bash || d.shell) {
-				fmt.Fprintf(&b, "  %-36s %s\n", d.usage, d.about)
-			}
+	for _, d := range commands().words {
+		if d.usage != "" && (c.Topic.Type != lang.Bash || d.shell) {
+			fmt.Fprintf(&b, "  %-36s %s\n", d.usage, d.about)
 		}
 	}
 	if c.Topic.Type == lang.Bash {
@@ -104,10 +102,6 @@ func (c *call) help() (string, error) {
 		}
 	}
 	return lang.Under("String Commands", strings.TrimRight(b.String(), "\n")), nil
-}
-
-func navigationFamily() []def {
-	return []def{{name: "nav", usage: "/nav [menu|page|scaffold]", about: "menus and shortcuts", run: (*call).nav}}
 }
 
 // menuPreview limits the entries of each menu in the list of menus.

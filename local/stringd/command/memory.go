@@ -90,33 +90,6 @@ var (
 	consistencyFlag = lang.Flag{Name: "--consistency", Check: oneOf("local", "leader")}
 )
 
-func memoryFamily() []def {
-	return []def{
-		{name: "remember", usage: "/remember <text>", about: "keep a memory: --type --tier --importance --tags --source --at --meta k=v --key --event --ns", shell: true,
-			run: memo((*call).remember, lang.Flag{Name: "--type"}, tierFlag, lang.Flag{Name: "--importance", Check: number(0, 1)}, lang.Flag{Name: "--tags"},
-				lang.Flag{Name: "--source"}, lang.Flag{Name: "--at", Check: instant}, lang.Flag{Name: "--meta", Check: pair}, lang.Flag{Name: "--key"},
-				lang.Flag{Name: "--event"})},
-		{name: "recall", usage: "/recall <query>", about: "find memories of all agents and protocols: -k --tier --type --tags --since --until --min-score --after --budget --full --explain --consistency --skip-reinforce --ns", shell: true,
-			run: question((*call).recall, lang.Flag{Name: "-k", Check: whole(1, maxK)}, tierFlag, lang.Flag{Name: "--type"}, lang.Flag{Name: "--tags"},
-				lang.Flag{Name: "--since", Check: instant}, lang.Flag{Name: "--until", Check: instant}, lang.Flag{Name: "--min-score", Check: number(0, 1e9)}, afterFlag,
-				lang.Flag{Name: "--budget", Check: whole(1, 1<<20)}, lang.Flag{Name: "--full", Bare: true}, lang.Flag{Name: "--explain", Bare: true},
-				lang.Flag{Name: "--skip-reinforce", Bare: true}, consistencyFlag)},
-		{name: "memory", usage: "/memory <id|@mN>...", about: "show memories whole", shell: true, run: memo((*call).showMemory)},
-		{name: "forget", usage: "/forget <id|@mN>...", about: "forget memories: --reason, or --query q --yes", shell: true,
-			run: memo((*call).forget, lang.Flag{Name: "--reason"}, lang.Flag{Name: "--query"}, lang.Flag{Name: "--yes", Bare: true})},
-		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: question((*call).recent, lang.Flag{Name: "-n", Check: whole(1, maxK)}, tierFlag)},
-		{name: "timeline", usage: "/timeline <id|@mN>", about: "what was remembered around one: --window", shell: true,
-			run: memo((*call).timeline, lang.Flag{Name: "--window", Check: whole(1, maxK)})},
-		{name: "stats", usage: "/stats", about: "how much is remembered", shell: true, run: memo((*call).stats)},
-		{name: "cluster", usage: "/cluster [status|nodes]", about: "the nodes, their roles and lag", shell: true, run: memo((*call).cluster)},
-		{name: "capture", usage: "/capture <tool>", about: "keep a tool's JSON: --session --source", shell: true,
-			run: memo((*call).capture, lang.Flag{Name: "--session"}, lang.Flag{Name: "--source"})},
-		{name: "purge", usage: "/purge --before <time> --yes", about: "forget what is older: --tier", shell: true,
-			run: memo((*call).purge, lang.Flag{Name: "--before", Check: instant}, tierFlag, lang.Flag{Name: "--yes", Bare: true})},
-		{name: "episode", usage: "/episode start|end|list", about: "group memories", shell: true, run: memo((*call).episode)},
-	}
-}
-
 // An ask is a memory command with its flags read.
 type ask struct {
 	*call

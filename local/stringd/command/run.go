@@ -79,7 +79,7 @@ func parse(ctx context.Context, s *state.Session, cmd string) *call {
 	return c
 }
 
-// A def is one command: a line of a family's table.
+// A def is one command: a line of the table.
 type def struct {
 	name  string
 	sub   bool   // takes .sub or :sub
@@ -89,11 +89,10 @@ type def struct {
 	run   func(*call) (string, error)
 }
 
-// table is every command, made once: the hubs' own ones under their names, the others under none.
+// table is every command, made once.
 type table struct {
-	families [][]def
-	pages    []def
-	hubs     map[string][]def
+	words, pages []def
+	hubs         map[string][]def // the hubs' own, under their names
 }
 
 // made holds the table once commands was called.
@@ -102,12 +101,8 @@ var made struct {
 	table
 }
 
-// commands is the table; /help lists its families in this order.
 func commands() *table {
-	made.Do(func() {
-		made.table = table{pages: hubPages(), hubs: hubFamily(), families: [][]def{documentFamily(), navigationFamily(), actionFamily(),
-			variableFamily(), editFamily(), shellFamily(), eventFamily(), sessionFamily(), memoryFamily(), graphFamily(), packageFamily()}}
-	})
+	made.Do(func() { made.table = table{words(), hubPages(), hubWords()} })
 	return &made.table
 }
 
@@ -130,10 +125,5 @@ func (c *call) find() *def {
 			return d
 		}
 	}
-	for _, f := range t.families {
-		if d := look(f); d != nil {
-			return d
-		}
-	}
-	return nil
+	return look(t.words)
 }

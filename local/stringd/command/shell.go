@@ -13,12 +13,6 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-func shellFamily() []def {
-	return []def{
-		{name: "exec", usage: "/exec <line>", about: "run a line in a shell", shell: true, run: (*call).exec},
-	}
-}
-
 func (c *call) exec() (string, error) {
 	line := c.joined()
 	if strings.TrimSpace(line) == "" {

@@ -84,14 +84,6 @@ func clusterView(st *api.ClusterStatus) view {
 		"Commit", st.Commit, "Applied", uint64(st.Applied), "peers", peers}}
 }
 
-func graphFamily() []def {
-	return []def{
-		{name: "relate", usage: "/relate <src> <rel> <dst>", about: "say that two things are related: --weight", shell: true, run: memo((*call).relate, lang.Flag{Name: "--weight", Check: number(0, 1e9)})},
-		{name: "edges", usage: "/edges <entity>", about: "what a thing is related to", shell: true, run: memo((*call).edges)},
-		{name: "think", usage: "/think", about: "merge duplicates, find contradictions, say what deserves attention", shell: true, run: memo((*call).think)},
-	}
-}
-
 // thinkLimit is for how many memories a round looks for duplicates.
 const thinkLimit = 1000
 

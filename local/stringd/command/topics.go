@@ -8,14 +8,6 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 )
 
-func sessionFamily() []def {
-	return []def{
-		{name: "topics", usage: "/topics [type]", about: "this agent's topics", shell: true, run: (*call).topics},
-		{name: "sessions", run: (*call).topics, shell: true},
-		{name: "session", usage: "/session list|close <topic>", about: "list topics, close one", shell: true, run: (*call).session},
-	}
-}
-
 func (c *call) topics() (string, error) {
 	want := lang.TopicType(c.args)
 	switch want {
@@ -61,11 +53,4 @@ func (c *call) session() (string, error) {
 // notOffered are commands of the protocol that reach for hosts and stores this node has nothing to do with.
 func notOffered(c *call) (string, error) {
 	return "", lang.Failf(lang.Unsupported, "%s is not offered by this node.", c.word)
-}
-
-func packageFamily() []def {
-	return []def{
-		{name: "install", sub: true, run: notOffered}, {name: "uninstall", sub: true, run: notOffered},
-		{name: "capability", sub: true, run: notOffered}, {name: "fs", sub: true, run: notOffered},
-	}
 }

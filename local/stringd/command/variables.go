@@ -10,12 +10,6 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 )
 
-func variableFamily() []def {
-	return []def{
-		{name: "set", usage: "/set {name} = \"value\"", about: "set a variable of the topic, or $NAME for good; without arguments, list them", run: (*call).setVars},
-	}
-}
-
 var (
 	assignment = regexp.MustCompile(`^(?:\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|([A-Za-z_]\w*))\s*=\s*(.*)$`)
 	fencedVar  = regexp.MustCompile("(?s)^```\\{([A-Za-z_]\\w*)\\}[ \t]*\n(.*?)\n?```[ \t]*$")
