@@ -133,7 +133,10 @@ func backfillRunState(_ context.Context, c *call) (any, error) {
 
 // replay takes up transcripts, newest first.
 func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per int) error {
-	files := newest(transcripts(c.s.cfg.Transcripts, c.w, own), rollouts(ctx, c.s.cfg.Rollouts, c.w, own))
+	found := sessionFiles{}
+	found.transcripts(c.s.cfg.Transcripts, c.w, own)
+	found.rollouts(ctx, c.s.cfg.Rollouts, c.w, own)
+	files := found.newest()
 	files = files[:min(len(files), limit)]
 	r.change(func(t *Tally) { t.Files = len(files) })
 	for i, f := range files {
@@ -160,18 +163,31 @@ const errStop = badRequest("the cluster takes no writes; run it again to continu
 
 var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// newest lists files by when they changed, the newest first.
-func newest(all ...map[string]time.Time) []string {
-	changed := map[string]time.Time{}
-	for _, files := range all {
-		maps.Copy(changed, files)
+// sessionFiles are the files of sessions, and when they changed.
+type sessionFiles map[string]time.Time
+
+// add looks into a directory for the wanted files with a prefix. Links out of the tree and pipes are none, and a
+// directory that cannot be read has none.
+func (f sessionFiles) add(dir, prefix string, wanted func(path string) bool) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), prefix) || filepath.Ext(path) != ".jsonl" || !wanted(path) {
+			continue
+		}
+		if i, err := e.Info(); err == nil {
+			f[path] = i.ModTime()
+		}
 	}
-	return slices.SortedFunc(maps.Keys(changed), func(a, b string) int { return cmp.Or(changed[b].Compare(changed[a]), strings.Compare(a, b)) })
 }
 
-// transcripts finds Claude Code's session files of a workspace, or of all, and when they changed. Directories that cannot
-// be read have none.
-func transcripts(root string, w Workspace, own bool) map[string]time.Time {
+// newest lists the files by when they changed, the newest first.
+func (f sessionFiles) newest() []string {
+	return slices.SortedFunc(maps.Keys(f), func(a, b string) int { return cmp.Or(f[b].Compare(f[a]), strings.Compare(a, b)) })
+}
+
+// transcripts adds Claude Code's session files of a workspace, or of all.
+func (f sessionFiles) transcripts(root string, w Workspace, own bool) {
 	var dirs []string
 	if own {
 		for _, p := range []string{w.Dir, w.Top} {
@@ -189,19 +205,9 @@ func transcripts(root string, w Workspace, own bool) map[string]time.Time {
 			}
 		}
 	}
-	changed := map[string]time.Time{}
 	for _, d := range dirs {
-		entries, _ := os.ReadDir(filepath.Join(root, d))
-		for _, e := range entries {
-			if !e.Type().IsRegular() || filepath.Ext(e.Name()) != ".jsonl" {
-				continue // links out of the tree and pipes among them
-			}
-			if i, err := e.Info(); err == nil {
-				changed[filepath.Join(root, d, e.Name())] = i.ModTime()
-			}
-		}
+		f.add(filepath.Join(root, d), "", func(string) bool { return true })
 	}
-	return changed
 }
 
 // A batch gathers what tools said, for one entry.

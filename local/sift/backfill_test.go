@@ -123,12 +123,14 @@ func TestTranscriptDirectories(t *testing.T) {
 		os.Mkdir(filepath.Join(root, d), 0o700)
 		writeFile(t, filepath.Join(root, d, "s.jsonl"), "", time.Now())
 	}
-	got := newest(transcripts(root, w, true))
+	own, all := sessionFiles{}, sessionFiles{}
+	own.transcripts(root, w, true)
+	got := own.newest()
 	if len(got) != 4 || strings.Contains(strings.Join(got, " "), "-other") {
 		t.Errorf("own: %v", got)
 	}
-	if got := newest(transcripts(root, w, false)); len(got) != 5 {
-		t.Errorf("all: %v", got)
+	if all.transcripts(root, w, false); len(all) != 5 {
+		t.Errorf("all: %v", all)
 	}
 }
 

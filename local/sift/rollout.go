@@ -3,39 +3,22 @@ package sift
 import (
 	"context"
 	"encoding/json"
-	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/transcript"
 )
 
-// rollouts finds the rollouts of a workspace, or all, and when they changed. They lie in a directory a day.
-func rollouts(ctx context.Context, root string, w Workspace, own bool) map[string]time.Time {
-	changed := map[string]time.Time{}
-	days, err := filepath.Glob(filepath.Join(root, "[0-9]*", "[0-9]*", "[0-9]*"))
-	if err != nil {
-		return nil
-	}
+// rollouts adds the rollouts of a workspace, or all. They lie in a directory a day.
+func (f sessionFiles) rollouts(ctx context.Context, root string, w Workspace, own bool) {
+	days, _ := filepath.Glob(filepath.Join(root, "[0-9]*", "[0-9]*", "[0-9]*")) // a root that is no pattern has none
 	for _, day := range days {
-		_ = filepath.WalkDir(day, func(path string, e fs.DirEntry, err error) error { // a directory that cannot be read has none
-			switch {
-			case ctx.Err() != nil:
-				return fs.SkipAll
-			case err != nil || e.IsDir() && path != day:
-				return fs.SkipDir
-			case !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), "rollout-") || filepath.Ext(e.Name()) != ".jsonl" || own && !w.holds(rolloutDir(path)):
-				return nil
-			}
-			if i, err := e.Info(); err == nil {
-				changed[path] = i.ModTime()
-			}
-			return nil
-		})
+		if i, err := os.Lstat(day); err == nil && i.IsDir() {
+			f.add(day, "rollout-", func(path string) bool { return ctx.Err() == nil && (!own || w.holds(rolloutDir(path))) })
+		}
 	}
-	return changed
 }
 
 // holds says whether a directory is in the workspace.
