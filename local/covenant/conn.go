@@ -15,12 +15,6 @@ import (
 
 var framing = serve.Format{Max: protocol.MaxFrame}
 
-const (
-	textMalformed = "malformed frame"
-	textTooLarge  = "frame too large"
-	textFirst     = "first frame must be Authenticate"
-)
-
 // conn reads one request at a time and answers it before the next.
 type conn struct {
 	srv *Server
@@ -55,7 +49,7 @@ func (c *conn) once(ctx context.Context) bool {
 	}
 	var large *serve.TooLarge
 	if errors.As(err, &large) {
-		c.write(protocol.Fault(textTooLarge))
+		c.write(protocol.Fault("frame too large"))
 		return false
 	}
 	if err != nil {
@@ -74,8 +68,8 @@ func (c *conn) once(ctx context.Context) bool {
 	if f.Err == nil {
 		run = verb.Fresh(f)
 	}
-	if f.Err != nil {
-		c.write(protocol.Fault(textMalformed))
+	if f.Err != nil { // of the frame, or of a field
+		c.write(protocol.Fault("malformed frame"))
 		return false
 	}
 	if c.Session == nil {
@@ -139,7 +133,7 @@ func (c *conn) enter(ctx context.Context, kind string, run verbs.Action) bool {
 		c.deadline(time.Time{})
 		return true
 	}
-	c.answer(c.srv.FailAuthentication("ipc", textFirst))
+	c.answer(c.srv.FailAuthentication("ipc", "first frame must be Authenticate"))
 	return false
 }
 

@@ -22,8 +22,6 @@ import (
 // maxLine bounds a line of a transcript; a longer one is broken.
 const maxLine = 16 << 20
 
-var errLine = errors.New("a line is longer than 16 MiB")
-
 // replayed are the tools whose calls are taken from transcripts.
 var replayed = map[string]bool{"Read": true, "Write": true, "Edit": true, "Bash": true, "Grep": true, "Glob": true, transcript.Patch: true}
 
@@ -54,7 +52,7 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 			return b.flush(ctx)
 		case errors.Is(err, kit.ErrLongLine):
 			r.change(func(t *Tally) { t.Broken++ })
-			r.fail(errLine)
+			r.fail(errors.New("a line is longer than 16 MiB"))
 			continue
 		case err != nil:
 			return errors.Join(errors.New("transcript not readable: "+reason(err)), b.flush(ctx))

@@ -73,8 +73,6 @@ func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-var errNoShutdown = errors.New("shutdown is not allowed on this node")
-
 // Shutdown implements state.Host: it stops the process shortly after the answer is out.
 func (s *Server) Shutdown() error { return s.shut(func() {}) }
 
@@ -86,7 +84,7 @@ func (s *Server) shut(answer func()) error {
 		return nil
 	}})
 	if err != nil {
-		return errNoShutdown
+		return errors.New("shutdown is not allowed on this node")
 	}
 	return nil
 }

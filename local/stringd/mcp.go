@@ -155,8 +155,6 @@ func parseMessages(b []byte) (out []message, batch bool, err error) {
 // maxBatch limits the messages in a batch: one of a byte or two becomes a hundred times that.
 const maxBatch = 1000
 
-var errBatch = errors.New("batch too large")
-
 func parseBatch(b []byte) ([]message, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if _, err := d.Token(); err != nil { // the bracket
@@ -165,7 +163,7 @@ func parseBatch(b []byte) ([]message, error) {
 	out := []message{}
 	for d.More() {
 		if len(out) == maxBatch {
-			return nil, errBatch
+			return nil, errors.New("batch too large")
 		}
 		var m message
 		if err := d.Decode(&m); err != nil {

@@ -43,7 +43,7 @@ func recentCapabilities(f *serve.Fields) Action {
 func grantCapability(f *serve.Fields) Action {
 	name, scope, expires := f.Text("action"), f.Raw("scope"), f.OptNumber("expires_at")
 	return func(ctx context.Context, s *Session) (any, error) {
-		signature, err := "", errNotOperator
+		signature, err := "", errors.New("permissions: grants require the operator identity")
 		if s.isOperator() || ownGrant(name) {
 			signature, err = s.GrantTo(ctx, s.Peer, name, scope, expires)
 		}
@@ -54,8 +54,6 @@ func grantCapability(f *serve.Fields) Action {
 		return kit.Object{"kind", "capability_granted", "signature_b58", signature, "subject_display", s.Peer.Display, "action", name}, nil
 	}
 }
-
-var errNotOperator = errors.New("permissions: grants require the operator identity")
 
 func revokeCapability(f *serve.Fields) Action {
 	sig := f.Text("signature_b58")

@@ -10,19 +10,17 @@ import (
 )
 
 // render is the view of a page, with the hints above it when it is the whole document.
-func (c *call) render(p *state.Page) string {
+func (c *call) render(p *state.Page) (text string) {
 	if p.Block != "" {
 		start, end, _ := p.Doc.Find(p.Block)
-		v := p.Doc.Render(start, end, nil)
-		p.Auto = v.Auto
-		return v.Text
+		text, p.Auto = p.Doc.Render(start, end, nil)
+		return text
 	}
-	v := p.Doc.Render(0, p.Doc.Whole(), func(d sfmd.Directive) string { return c.include(p.Path, d, []string{p.Path}) })
-	p.Auto = v.Auto
+	text, p.Auto = p.Doc.Render(0, p.Doc.Whole(), func(d sfmd.Directive) string { return c.include(p.Path, d, []string{p.Path}) })
 	if h := c.hints(p); len(h) > 0 {
-		return strings.TrimSpace(strings.Join(h, "\n") + "\n\n" + v.Text)
+		return strings.TrimSpace(strings.Join(h, "\n") + "\n\n" + text)
 	}
-	return v.Text
+	return text
 }
 
 func (c *call) hints(p *state.Page) (h []string) {
@@ -91,7 +89,8 @@ func (c *call) include(from string, d sfmd.Directive, stack []string) string {
 	} else if !ok {
 		start, end = 0, doc.Whole()
 	}
-	return doc.Render(start, end, func(inner sfmd.Directive) string {
+	shown, _ := doc.Render(start, end, func(inner sfmd.Directive) string {
 		return c.include(real, inner, append(slices.Clone(stack), mark))
-	}).Text
+	})
+	return shown
 }

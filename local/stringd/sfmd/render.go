@@ -7,12 +7,6 @@ import (
 	"strings"
 )
 
-// View is a document as an agent reads it.
-type View struct {
-	Text string
-	Auto []Link // shortcuts made for links that were too long to show
-}
-
 var (
 	anyLink = regexp.MustCompile(`(!?)\[([^\]@!][^\]]*)\]\(([^)\s]+)\)`)
 	refLink = regexp.MustCompile(`\[([^\]@!][^\]]*)\]\[([^\]@][^\]]*)?\]`)
@@ -24,9 +18,9 @@ const longHref = 40
 // Whole is the end of the whole document, for Render.
 func (d *Document) Whole() int { return len(d.Source) + 1 }
 
-// Render shows the part of the document between two offsets. include, when not nil, gives the text in place of an
-// include directive.
-func (d *Document) Render(start, end int, include func(Directive) string) View {
+// Render shows the part of the document between two offsets, as an agent reads it. auto are shortcuts made for links
+// that were too long to show. include, when not nil, gives the text in place of an include directive.
+func (d *Document) Render(start, end int, include func(Directive) string) (text string, auto []Link) {
 	r := renderer{d: d, used: map[string]int{}}
 	for _, l := range d.Links {
 		r.used[l.ID]++
@@ -52,7 +46,7 @@ func (d *Document) Render(start, end int, include func(Directive) string) View {
 		}
 		out = append(out, outsideCode(l.text, r.links))
 	}
-	return View{strings.TrimSpace(strings.Join(out, "\n")), r.auto}
+	return strings.TrimSpace(strings.Join(out, "\n")), r.auto
 }
 
 type renderer struct {

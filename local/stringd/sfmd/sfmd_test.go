@@ -52,7 +52,7 @@ func TestFront(t *testing.T) {
 	if d := Parse(" ---\ntitle: x\n---\n"); len(d.Front) > 0 {
 		t.Errorf("not on line 1: %v", d.Front)
 	}
-	if got := Parse("---\ntitle: x\nnever closed").Render(0, 1000, nil).Text; !strings.Contains(got, "never closed") {
+	if got, _ := Parse("---\ntitle: x\nnever closed").Render(0, 1000, nil); !strings.Contains(got, "never closed") {
 		t.Errorf("unclosed: %q", got)
 	}
 }
@@ -60,10 +60,10 @@ func TestFront(t *testing.T) {
 func TestRender(t *testing.T) {
 	t.Parallel()
 	d := Parse("[@a A](a.md) [ref][r] [short](b.md) [Same](https://x/1) [Same](https://x/2) ![img](https://x/i) `[@c C](c.md)` ``a ` [Same](https://x/3)``\n\n[r]: https://x/r\n~~~act.go\nCLI x\n~~~\n````\n```act.no\n````\n")
-	v := d.Render(0, d.Whole(), nil)
+	text, _ := d.Render(0, d.Whole(), nil)
 	want := "[A][@a] [ref][@ref] [short](b.md) [Same][@same] [Same][@same-2] ![img](https://x/i) `[@c C](c.md)` ``a ` [Same](https://x/3)``\n\n````\n```act.no\n````"
-	if v.Text != want {
-		t.Errorf("got\n%s\nwant\n%s", v.Text, want)
+	if text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
 	if len(d.Actions) != 1 || d.Actions[0].ID != "go" || len(d.Links) != 1 {
 		t.Errorf("actions %v, links %v", d.Actions, d.Links)

@@ -32,8 +32,8 @@ func (f Flags) Whole(name string, def int) int {
 var bareWord = regexp.MustCompile(`[^ \t]+`)
 
 // TakeFlags reads the flags around a text. Questions hold apostrophes and dashes, so nothing is quoted: known flags are
-// taken from the front up to the first other word or --, then from the end while their values are valid; the text is
-// the rest between them, byte for byte. An unknown --word is text.
+// taken from the front up to the first other word or --, then from the end; the text is the rest between them, byte for
+// byte. A value that is not valid is an error, but for --flag=value at the end, which is text, as an unknown --word is.
 func TakeFlags(line string, known []Flag) (f Flags, text string, err error) {
 	words := bareWord.FindAllStringIndex(line, -1)
 	r := flagReader{known: known, line: line, words: words, to: len(words), read: Flags{}}
