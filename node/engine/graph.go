@@ -74,18 +74,21 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 // edges returns an entity's relations in both directions. If no entity has the name in this case, it returns those of
 // all entities that have it in another.
 func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
-	list, seen := []api.Edge{}, map[string]bool{} // a relation between two of the entities is in both lists
-	for _, name := range v.AllNamed(c.DB, q.Entity, maxEdges) {
-		for _, e := range v.Edges(c.DB, name, maxEdges-len(list)) {
-			if !seen[e.ID] {
-				list, seen[e.ID] = append(list, edgeOf(e)), true
+	list := edgesOf(v, c.DB, v.AllNamed(c.DB, q.Entity, maxEdges), maxEdges)
+	return &api.EdgeList{Edges: api.Each(list, edgeOf)}, nil
+}
+
+// edgesOf returns the relations of several entities, at most limit; one between two of them once.
+func edgesOf(v *state.View, db oplog.DB, names []string, limit int) (list []oplog.Edge) {
+	seen := map[string]bool{}
+	for _, name := range names {
+		for _, e := range v.Edges(db, name, limit) {
+			if !seen[e.ID] && len(list) < limit {
+				list, seen[e.ID] = append(list, e), true
 			}
 		}
-		if len(list) >= maxEdges {
-			break
-		}
 	}
-	return &api.EdgeList{Edges: list}, nil
+	return list
 }
 
 func (s *Service) edge(v *state.View, c api.Caller, q *api.EdgeRequest) (*api.Edge, error) {
@@ -136,8 +139,7 @@ func epoch(d field.Date) *float64 {
 func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
 	now := oplog.At(time.Now()).Seconds()
 	list := &api.ClaimList{Claims: []api.ClaimRow{}}
-	name := v.Named(c.DB, v.Canonical(c.DB, q.Namespace, q.Entity))
-	for _, x := range slices.Backward(v.Claims(c.DB, name, c.Reach(q.Namespace), maxEdges)) {
+	for _, x := range claimsOf(v, c.DB, v.Meant(c.DB, q.Namespace, q.Entity), c.Reach(q.Namespace)) {
 		if c.Spaces.Bind() && !v.Within(c.DB, c.Reach(""), []string{x.SourceRID}) {
 			x.SourceRID = ""
 		}
@@ -147,6 +149,16 @@ func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*ap
 			Trust: lessThanAgent(x.Trust), Suggestion: suggestion(x, now, disputed)})
 	}
 	return list, nil
+}
+
+// claimsOf returns the claims that one of several entities is named in, the newest first.
+func claimsOf(v *state.View, db oplog.DB, names []string, r oplog.Reach) (list []oplog.StoredClaim) {
+	for _, name := range names {
+		list = append(list, v.Claims(db, name, r, maxEdges)...)
+	}
+	slices.SortFunc(list, func(a, b oplog.StoredClaim) int { return cmp.Compare(b.ID, a.ID) })
+	list = slices.CompactFunc(list, func(a, b oplog.StoredClaim) bool { return a.ID == b.ID })
+	return list[:min(len(list), maxEdges)]
 }
 
 // suggestion returns the suggested status of a claim at a time.

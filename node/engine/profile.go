@@ -23,14 +23,14 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	if back > 0 {
 		since = oplog.At(s.now()) - back
 	}
-	name := v.Named(c.DB, v.Canonical(c.DB, orDefault(q.Namespace), q.Name))
-	e, ok := v.Entity(c.DB, name)
+	names := v.Meant(c.DB, orDefault(q.Namespace), q.Name)
+	e, ok := entityOf(v, c.DB, names)
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")
 	}
 	looked, r := 0, c.Reach(q.Namespace)
 	var rows []*oplog.Memory
-	v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
+	v.MemoriesOfAll(c.DB, names, func(m *oplog.Memory) bool {
 		if !m.Unlisted() && m.Created >= since && r.Has(m.Namespace) {
 			rows = append(rows, outline(m))
 		}
@@ -38,7 +38,7 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 		return looked < profileRows
 	})
 	if r.All() {
-		return profileOf(&e, rows, v.Edges(c.DB, name, profileRows)), nil
+		return profileOf(&e, rows, edgesOf(v, c.DB, names, profileRows)), nil
 	}
 	if len(rows) == 0 {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")
@@ -47,6 +47,19 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 		e.Type = "" // all memories say it together
 	}
 	return profileOf(&e, rows, nil), nil
+}
+
+// entityOf returns the first of several names as one entity, with the mentions of all.
+func entityOf(v *state.View, db oplog.DB, names []string) (one oplog.Entity, ok bool) {
+	for _, name := range names {
+		if e, has := v.Entity(db, name); has {
+			if one.Mentions += e.Mentions; !ok {
+				e.Name, e.Mentions, ok = names[0], one.Mentions, true
+				one = e
+			}
+		}
+	}
+	return one, ok
 }
 
 // profileOf computes an entity's profile of memories and relations.

@@ -80,8 +80,8 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 	n, from, to := api.Limit(q.Limit), atOrNone(q.From.Time), cmp.Or(atOrNone(q.To.Time), oplog.At(s.now())+1)
 	most, walk := n, func(f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }
 	if q.Entity != "" { // whose memories come in another order
-		name := v.Named(c.DB, v.Canonical(c.DB, cmp.Or(q.Namespace, "default"), q.Entity))
-		most, walk = state.MaxLook, func(f func(*oplog.Memory) bool) { v.EntityMemories(c.DB, name, f) }
+		names := v.Meant(c.DB, orDefault(q.Namespace), q.Entity)
+		most, walk = state.MaxLook, func(f func(*oplog.Memory) bool) { v.MemoriesOfAll(c.DB, names, f) }
 	}
 	rows := state.Pick(most, outlined(walk), func(m *oplog.Memory) bool {
 		return !m.Unlisted() && m.Created >= from && m.Created < to && c.Reach(q.Namespace).Has(m.Namespace) && (q.Type == "" || q.Type == m.Type)

@@ -173,6 +173,62 @@ func (v *View) Canonical(db oplog.DB, namespace, name string) string {
 	return (&applying{txn: v.txn, db: db}).canonical(namespace, name)
 }
 
+// maxMeant bounds the names that a question about one entity looks up.
+const maxMeant = 64
+
+// Meant returns the entities that a name stands for in a namespace: the one that it is an alias of, which comes first
+// whether or not anything names it, and those whose name is an alias of that one. Memories older than an alias are
+// stored under the alias.
+func (v *View) Meant(db oplog.DB, namespace, name string) []string {
+	of := v.Canonical(db, namespace, name)
+	if of == name {
+		of = v.Canonical(db, namespace, v.Named(db, name))
+	}
+	names := []string{v.Named(db, of)}
+	add := func(name string) {
+		name = v.Named(db, name)
+		if _, ok := v.Entity(db, name); ok && len(names) < maxMeant && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	add(name)
+	aliases, looked := map[string][]string{}, 0
+	for _, ns := range slices.Compact([]string{"default", namespace}) {
+		for k, to := range v.scan(tAlias, db, joinKey(ns, "")) {
+			if looked++; looked > MaxLook {
+				break
+			}
+			_, alias := cutKey(k)
+			of := decode[oplog.StoredAlias](to).Canonical
+			aliases[of] = append(aliases[of], string(alias))
+		}
+	}
+	for i := 0; i < len(names); i++ { // an alias may have aliases of its own
+		for _, alias := range aliases[names[i]] {
+			add(alias)
+		}
+	}
+	return names
+}
+
+// MemoriesOfAll walks the memories that name one of several entities, each memory once, entity by entity, the newest
+// first.
+func (v *View) MemoriesOfAll(db oplog.DB, names []string, f func(*oplog.Memory) bool) {
+	seen, more := map[oplog.Seq]bool{}, true
+	for _, name := range names {
+		v.EntityMemories(db, name, func(m *oplog.Memory) bool {
+			if !seen[m.Seq] {
+				seen[m.Seq] = true
+				more = f(m)
+			}
+			return more
+		})
+		if !more {
+			return
+		}
+	}
+}
+
 // Entity finds an entity by its name.
 func (v *View) Entity(db oplog.DB, name string) (oplog.Entity, bool) {
 	return read[oplog.Entity](v.txn, tEntity, db, []byte(name))

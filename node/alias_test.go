@@ -1,0 +1,39 @@
+package node_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestAnAliasHidesNothing: memories, relations and claims that were stored under a name are found by it, and by the
+// name that it stands for, also when it became an alias later. An alias that is turned round hides nothing either.
+func TestAnAliasHidesNothing(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	w.ok("POST", "/v1/remember", obj{"text": "Bob eats lunch early."})
+	w.ok("POST", "/v1/remember", obj{"text": "Robert plays chess."})
+	w.ok("POST", "/v1/relate", obj{"entity": "Bob", "relationship": "likes", "target": "Tea"})
+	w.ok("POST", "/v1/relate", obj{"entity": "Robert", "relationship": "owns", "target": "Car"})
+	w.ok("POST", "/v1/claim", obj{"src": "Bob", "rel_type": "lives_in", "dst": "Oslo"})
+	w.ok("POST", "/v1/claim", obj{"src": "Robert", "rel_type": "works_at", "dst": "Acme"})
+	same := func(when string, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			said := w.ok("GET", "/v1/chronology?entity="+name, nil)["items"].([]any)
+			claims := w.ok("GET", "/v1/claims?entity="+name, nil)["claims"].([]any)
+			p := w.ok("GET", "/v1/entities/"+name, nil)
+			if got := fmt.Sprintln(len(said), len(claims), p["memories"], p["links"], p["relations"]); got != "2 2 2 2 [likes owns]\n" {
+				t.Errorf("%s: %s has memories, claims and profile %s", when, name, got)
+			}
+		}
+	}
+	w.ok("POST", "/v1/alias", obj{"alias": "Bob", "canonical_name": "Robert"})
+	same("after the alias", "Bob", "Robert", "bob")
+	w.ok("POST", "/v1/alias", obj{"alias": "Robert", "canonical_name": "Bob"})
+	same("turned round", "Bob", "Robert")
+	w.ok("POST", "/v1/alias", obj{"alias": "Robert", "canonical_name": "Rob"})
+	same("under a name that nothing has", "Robert", "Rob")
+	if got := w.ok("GET", "/v1/entities/Robert", nil)["entity"]; got != "Rob" {
+		t.Errorf("the profile is %v's", got)
+	}
+}
