@@ -150,10 +150,13 @@ const maxKeys = 1000
 
 // listKeys returns a page of a folder's keys.
 func (s *Service) listKeys(v *state.View, c api.Caller, q *api.ListKeysRequest) (*api.KeyPage, error) {
-	folder := strings.TrimSuffix(q.Prefix, "/") + "/"
-	if err := checkKey(folder + "x"); err != nil {
-		return nil, err
+	above := strings.TrimSuffix(q.Prefix, "/")
+	if above != "" {
+		if err := checkKey(above); err != nil {
+			return nil, err
+		}
 	}
+	folder := above + "/"
 	page, most, left := &api.KeyPage{Keys: []api.KeyRow{}}, min(max(q.Limit, 1), maxKeys), room{hold: c.Hold}
 	v.Keys(c.DB, orDefault(q.Namespace), folder, q.After, q.Depth, func(path string, m *oplog.Memory) bool {
 		size := 512 + len(path)
