@@ -74,7 +74,7 @@ func (a *Control) holder(hash string) (api.Caller, error) {
 		if !ok {
 			return ErrToken
 		}
-		c.DB, c.Database, c.Label, c.Spaces, c.Policy = d.ID, d.Name, t.Label, t.Spaces, t.Policy
+		c.DB, c.Database, c.Label, c.Spaces, c.Policy = d.ID, d.Name, t.Label, t.Spaces, PolicyOf(t)
 		for _, sc := range t.Scopes {
 			c.Scopes = append(c.Scopes, api.Scope(sc))
 		}
@@ -86,10 +86,17 @@ func (a *Control) holder(hash string) (api.Caller, error) {
 	if len(c.Scopes) == 0 {
 		c.Scopes = []api.Scope{api.Read, api.Write}
 	}
-	if c.Policy.Trust == "" && c.May(api.Owner) {
-		c.Policy.Trust = oplog.TrustOperator
-	}
 	return c, nil
+}
+
+// PolicyOf returns the policy of a token. One that was made without a class of trust writes as an operator where its
+// scopes administer.
+func PolicyOf(t oplog.Token) oplog.Policy {
+	p := t.Policy
+	if p.Trust == "" && (slices.Contains(t.Scopes, string(api.Owner)) || slices.Contains(t.Scopes, string(api.Admin))) {
+		p.Trust = oplog.TrustOperator
+	}
+	return p
 }
 
 // Asked is the caller in whose name another member asks this one, in a database. What a token may is read here, and not

@@ -2,6 +2,8 @@ package operate
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +42,28 @@ func administered(t *testing.T) *Admin {
 		t.Fatal(err)
 	}
 	return NewAdmin(AdminConfig{State: st.State, Access: access.New(access.Config{State: st.State}), NodeID: 1, MaxDatabases: 1, Write: write})
+}
+
+// TestAListShowsWhatATokenWrites: a token of a home, or of an older version, names no class of trust. The list shows the
+// one that its texts get.
+func TestAListShowsWhatATokenWrites(t *testing.T) {
+	t.Parallel()
+	ad := administered(t)
+	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster}
+	for i, scopes := range [][]string{{"read", "write"}, {"owner"}, {"read", "write", "admin"}} {
+		if _, _, err := ad.cfg.Write(t.Context(), admin, &oplog.CreateToken{Hash: strings.Repeat(fmt.Sprint(i), 64), DB: oplog.DefaultDB, Scopes: scopes, At: oplog.Time(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	err := ad.cfg.State.Read(func(v *state.View) error {
+		list, err := ad.Tokens(v, admin, nil)
+		got = api.Each(list.Tokens, func(t api.Token) string { return t.Trust })
+		return err
+	})
+	if want := []string{oplog.TrustAgent, oplog.TrustOperator, oplog.TrustOperator}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("the list shows %q, %v, want %q", got, err, want)
+	}
 }
 
 // TestWhoAdministersATokenMayNameIt: an owner makes, finds and ends the tokens of its own database, by their text or by

@@ -188,7 +188,7 @@ func (ad *Admin) Tokens(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.T
 	limits, names := v.Limits(), databaseNames(v)
 	for _, t := range byAge(v.Tokens()) {
 		if administers(c, t) {
-			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: api.OrEmpty(t.Scopes), Spaces: t.Spaces, Trust: oplog.TrustOf(t.Trust), Quarantine: t.Quarantine,
+			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: api.OrEmpty(t.Scopes), Spaces: t.Spaces, Trust: oplog.TrustOf(access.PolicyOf(t).Trust), Quarantine: t.Quarantine,
 				Created: t.Created.Seconds(), Expires: api.When(t.Expires), Revoked: api.When(t.Revoked), Used: api.When(ad.cfg.Access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
 		}
 	}
