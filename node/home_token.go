@@ -35,9 +35,27 @@ func (n *Node) openTokens() error {
 	}
 	text, err := homeToken(n.cfg.Home)
 	if err == nil && text == "" {
-		err = syncwriter.Replace(path, []byte(access.NewToken()+"\n"), 0o600)
+		text = access.NewToken()
+		err = syncwriter.Replace(path, []byte(text+"\n"), 0o600)
 	}
+	n.homeToken = access.HashToken(text)
 	return err
+}
+
+// whole reports whether this node knows what it may be asked for: all that it had before it was started, and the token
+// of its home, which a client may read and show before the log has it.
+func (n *Node) whole() bool {
+	if n.homeToken == "" || n.homeKnown.Load() {
+		return n.commit.Whole()
+	}
+	if err := n.state.Read(func(v *state.View) error {
+		_, known := v.Token(n.homeToken)
+		n.homeKnown.Store(known)
+		return nil
+	}); err != nil {
+		return false
+	}
+	return n.homeKnown.Load() && n.commit.Whole()
 }
 
 func there(path string) bool {

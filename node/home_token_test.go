@@ -60,3 +60,29 @@ func TestTheClusterSecretIsNoToken(t *testing.T) {
 		t.Error("an old home got a token that nobody asked for")
 	}
 }
+
+// TestANewHomeKnowsItsToken: a client that reads HOME/token as soon as a node listens is let in, or is told that the
+// node has only started: never that the token is wrong.
+func TestANewHomeKnowsItsToken(t *testing.T) {
+	t.Parallel()
+	for range 3 {
+		c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Tokens = node.Tokens{ByHome: true} })
+		c.stop(0)
+		if err := os.RemoveAll(c.cfgs[0].Home); err != nil {
+			t.Fatal(err)
+		}
+		c.open(0)
+		raw, err := os.ReadFile(filepath.Join(c.cfgs[0].Home, "token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := c.web(0).with(strings.TrimSpace(string(raw)))
+		suite.Eventually(t, "the token to be known", func() bool {
+			status, out := w.send("GET", "/v1/stats", nil)
+			if status != http.StatusOK && status != http.StatusServiceUnavailable {
+				t.Fatalf("HTTP %d %v", status, out)
+			}
+			return status == http.StatusOK
+		})
+	}
+}

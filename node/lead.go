@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -18,6 +19,9 @@ type introduction struct {
 	followed   chan struct{} // holds a token when leadership was checked
 	ready      chan struct{} // closed when the node serves
 	introduced sync.Once
+
+	homeToken string      // hash of the token of HOME/token; blank for none
+	homeKnown atomic.Bool // the state has it
 }
 
 // led is called at each check of leadership. It has a leader whose clock is off hand over, and wakes introduce.
