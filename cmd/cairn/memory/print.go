@@ -14,7 +14,7 @@ import (
 
 // print shows an answer to a person: a list as a table, one thing as a line a field.
 func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
-	fields := v.described()
+	fields, shapes := v.described()
 	if v.rows != "" {
 		var answer map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &answer); err != nil {
@@ -27,7 +27,7 @@ func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 		}
 		var rows []map[string]any
 		if decode(raw, &rows) == nil {
-			return v.printRows(s, fields, rows)
+			return v.printRows(s, fields, shapes, rows)
 		}
 	}
 	var one map[string]any
@@ -36,7 +36,7 @@ func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 	}
 	var lines [][]string
 	for _, f := range fields {
-		text := cell(f, one[f.Name])
+		text := cell(f, one[f.Name], shapes)
 		if text == "" {
 			continue
 		}
@@ -70,14 +70,14 @@ func printToCheck(s *cli.Streams, raw json.RawMessage) error {
 	return cli.Lines(s.Out, lines)
 }
 
-func (v verb) printRows(s *cli.Streams, fields field.Object, rows []map[string]any) error {
+func (v verb) printRows(s *cli.Streams, fields field.Object, shapes map[string]field.Object, rows []map[string]any) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(s.Err, "nothing found")
 		return err
 	}
 	if v.idsOnly {
 		for _, row := range rows {
-			if _, err := fmt.Fprintln(s.Out, cell(fields[0], row[fields[0].Name])); err != nil {
+			if _, err := fmt.Fprintln(s.Out, cell(fields[0], row[fields[0].Name], shapes)); err != nil {
 				return err
 			}
 		}
@@ -90,15 +90,15 @@ func (v verb) printRows(s *cli.Streams, fields field.Object, rows []map[string]a
 	cells := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, f := range fields {
-			cells[i] = append(cells[i], cli.OrDash(oneLine(cell(f, row[f.Name]))))
+			cells[i] = append(cells[i], cli.OrDash(oneLine(cell(f, row[f.Name], shapes))))
 		}
 	}
 	return cli.Table(s.Out, head, cells)
 }
 
-// described are the fields that are shown, as node/api describes them.
-func (v verb) described() field.Object {
-	all, shapes := v.op.Gives(), map[string]field.Object{}
+// described are the fields that are shown, as node/api describes them, and the objects inside the answer by their shape.
+func (v verb) described() (all field.Object, shapes map[string]field.Object) {
+	all, shapes = v.op.Gives(), map[string]field.Object{}
 	all.Shapes(shapes, true)
 	if v.rows != "" {
 		name, _, _ := strings.Cut(v.rows, "|")
@@ -109,17 +109,18 @@ func (v verb) described() field.Object {
 		all = shapes[k.Shape]
 	}
 	if v.shows == nil {
-		return all
+		return all, shapes
 	}
 	list := make(field.Object, len(v.shows))
 	for i, name := range v.shows {
 		list[i] = all.Named(name)
 	}
-	return list
+	return list, shapes
 }
 
-// cell is a value as people read it; blank for none.
-func cell(f field.Field, v any) string {
+// cell is a value as people read it; blank for none. An object is its text, or else its fields one after the other, and
+// each object of a list has a line.
+func cell(f field.Field, v any, shapes map[string]field.Object) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -139,15 +140,28 @@ func cell(f field.Field, v any) string {
 		}
 		return v.String()
 	case map[string]any:
-		if text, ok := v["text"].(string); ok {
-			return text
+		if text, has := v["text"]; has {
+			return cell(field.Field{}, text, nil) // of what no longer exists it is null
+		}
+		if of := shapes[f.Kind.Shape]; of != nil {
+			var parts []string
+			for _, f := range of {
+				if text := cell(f, v[f.Name], shapes); text != "" {
+					parts = append(parts, text)
+				}
+			}
+			return strings.Join(parts, "  ")
 		}
 	case []any:
-		texts := make([]string, len(v))
-		for i, item := range v {
-			texts[i] = cell(field.Field{}, item)
+		var item field.Field
+		if f.Kind.Item != nil {
+			item.Kind = *f.Kind.Item
 		}
-		return strings.Join(texts, ", ")
+		texts := make([]string, len(v))
+		for i, x := range v {
+			texts[i] = cell(item, x, shapes)
+		}
+		return strings.Join(texts, map[bool]string{true: ", ", false: "\n"}[shapes[item.Kind.Shape] == nil])
 	}
 	b, err := json.Marshal(v)
 	if err != nil || string(b) == "{}" {

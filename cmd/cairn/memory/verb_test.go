@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
@@ -68,6 +69,30 @@ func TestVerbsNameFieldsThatAre(t *testing.T) {
 		}
 		if strings.HasSuffix(c.Short, ".") || len(c.Short) > 90 {
 			t.Errorf("%s: help has a line for it: %q", v.use, c.Short)
+		}
+	}
+}
+
+// TestObjectsAreShown: what an answer holds besides texts and numbers is no JSON for people: an object of a list is a
+// line, with its dates as dates, and what no longer exists is blank.
+func TestObjectsAreShown(t *testing.T) {
+	show := func(name, answer string) string {
+		var out, errs strings.Builder
+		v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.use == name || v.group+" "+v.use == name })]
+		if err := v.print(&cli.Streams{Out: &out, Err: &errs}, []byte(answer)); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	day := time.Unix(1.8e9, 0).Format("2006-01-02 15:04:05")
+	for _, tc := range []struct{ name, answer, want string }{
+		{"digest", `{"top_decisions":[{"rid":"r1","snippet":"Ada likes tea","memory_type":"semantic","importance":0.5,"created_at":1.8e9},{"rid":"r2","snippet":"Bo"}],"open_conflicts":[]}`,
+			"top_decisions  r1  Ada likes tea  semantic  0.5  " + day + "\n               r2  Bo\n"},
+		{"conflicts list", `{"conflicts":[{"conflict_id":"c1","side_a":{"kind":"memory","text":null,"created_at":null},"side_b":{"kind":"memory","text":"Bob works"}}]}`,
+			"CONFLICT ID  PRIORITY  STATUS  ENTITY  SIDE A  SIDE B\nc1           -         -       -       -       Bob works\n"},
+	} {
+		if got := show(tc.name, tc.answer); got != tc.want {
+			t.Errorf("%s:\n%s, want\n%s", tc.name, got, tc.want)
 		}
 	}
 }
