@@ -45,7 +45,9 @@ func root(s *cli.Streams) *cobra.Command {
 Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       cli.ThisBuild().String(),
 	}
+	c.SetVersionTemplate("{{.Version}}\n")
 	c.SetIn(s.In)
 	c.SetOut(s.Out)
 	c.SetErr(s.Err)
@@ -60,6 +62,7 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 	c.Args = cobra.NoArgs // a command that does not exist is an argument here
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	showExamples(c)
+	c.InitDefaultCompletionCmd()
 	strict(c)
 	cli.CompleteNames(c)
 	return c

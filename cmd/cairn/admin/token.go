@@ -3,6 +3,7 @@ package admin
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,7 +79,7 @@ func tokenList(s *cli.Streams, t *cli.Target) *cobra.Command {
 			if r.Spaces.Bind() {
 				spaces = r.Spaces.String()
 			}
-			return []any{r.HashPrefix, r.Database, r.Label, r.Scopes, trustOf(r), spaces, stateOfToken(r, time.Now()), clock(r.Used), limit}
+			return []any{r.HashPrefix, r.Database, r.Label, strings.Join(r.Scopes, " "), trustOf(r), spaces, stateOfToken(r, time.Now()), clock(r.Used), limit}
 		})
 	}}
 }

@@ -110,6 +110,9 @@ func CompleteContext(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 // enter copies the context that --context or CAIRN_CONTEXT names, or the current one where neither flags nor
 // environment name a node, into the target. A flag that was given wins over its context.
 func (t *Target) enter(c *cobra.Command) error {
+	if t.Timeout <= 0 {
+		return Usagef("--timeout: want a time above 0, such as 15s, got %s", t.Timeout)
+	}
 	name := t.Named
 	given := c.Flags().Changed
 	if name == "" && (given("home") || given("endpoints") || cmp.Or(os.Getenv("CAIRN_HOME"), os.Getenv("CAIRN_ENDPOINTS")) != "") {

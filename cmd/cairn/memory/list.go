@@ -29,7 +29,7 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 	{use: "release RID", short: "Let a memory out of quarantine, so that recall finds it", op: api.Release.Op, args: []string{"rid"}, says: "released",
 		example: `  cairn release RID --reason "checked with Ada"`},
 	{use: "purge", short: "Erase memories created before a time: texts, vectors and revisions", op: api.Purge.Op, shows: []string{"purged", "log_index", "still_held_by"},
-		asks: "Erase these memories for good?", long: "It cannot be undone. Needs a token with scope owner.",
+		asks: erasure, long: "It cannot be undone. Needs a token with scope owner.",
 		example: "  cairn purge --before 365d --namespace logs --yes"},
 	{use: "relate ENTITY RELATION TARGET", short: "Relate two entities", op: api.Relate.Op, args: []string{"entity", "relationship", "target"}, shows: []string{"edge_id"}, send: relate,
 		example: "  cairn relate Alice leads payments"},
@@ -107,7 +107,7 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 
 	{group: "turns", use: "list", short: "Show the last turns of a namespace's conversation", op: api.RecentTurns.Op, rows: "turns", shows: []string{"rid", "created_at", "role", "content"}},
 	{group: "turns", use: "add ROLE CONTENT", short: "Add a turn to a namespace's conversation", op: api.RecordTurn.Op, args: []string{"role", "content"}, shows: []string{"rid", "dropped"}},
-	{group: "turns", use: "clear", op: api.ClearTurns.Op, shows: []string{"turns"}},
+	{group: "turns", use: "clear", op: api.ClearTurns.Op, shows: []string{"cleared", "turns"}},
 
 	{group: "tasks", use: "list", short: "List the tasks of a namespace, the most urgent first", op: api.Tasks.Op, rows: "tasks", shows: []string{"id", "priority", "status", "title", "parent_id"}},
 	{group: "tasks", use: "add TITLE", op: api.AddTask.Op, args: []string{"title"}, names: once, shows: []string{"id"}},
@@ -140,10 +140,21 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 		example: "  cairn think\n  cairn think --namespace work"},
 	{use: "personality", short: "Show the agent's traits, computed from its memories", op: api.Personality.Op, rows: "traits", shows: []string{"name", "score"}},
 	{use: "patterns", short: "List patterns, the most certain first", op: api.Patterns.Op, rows: "patterns", shows: []string{"pattern_type", "confidence", "occurrence_count", "last_confirmed", "description"}},
-	{use: "feedback QUESTION RID", op: api.Feedback.Op, args: []string{"query", "rid"}, shows: []string{"accepted"}},
+	{use: "feedback QUESTION RID", op: api.Feedback.Op, args: []string{"query", "rid"}, says: "recorded"},
 	{use: "gaps", short: "List questions that were asked often and had poor answers", op: api.Gaps.Op, rows: "gaps", names: map[string]string{"max_avg_top_score": "max-score"}, shows: []string{"query", "count", "avg_top_score", "avg_results", "last_seen"}},
 	{use: "digest", short: "Show what an agent should know at the start of its work", op: api.Digest.Op},
 	{use: "watch", short: "Show what changes as it happens: ids, never a memory's text", op: api.Events.Op, long: "Runs until it is interrupted. When the connection breaks it connects again and continues after the last event."},
+}
+
+// erasure is the question before a purge: what it erases.
+func erasure(g Given) string {
+	what := "all memories created before " + g["before"][0]
+	for _, name := range []string{"namespace", "owner", "tier"} {
+		if text := strings.Join(g[name], ""); text != "" {
+			what += ", of " + name + " " + text
+		}
+	}
+	return "Erase " + what + " for good?"
 }
 
 // subjects are the headings of the table whose operations are verbs here, and elsewhere those of them that are not,

@@ -25,19 +25,19 @@ type verb struct {
 	group   string // the verb that it stands below; blank for none
 	use     string
 	op      *api.Op
-	args    []string          // the fields that its arguments are, in order; those in brackets in use may be left out
-	fixed   map[string]string // fields that the verb gives itself
-	names   map[string]string // flags that have not the name of their field
-	not     []string          // fields that another verb has
-	rows    string            // the field of the answer that is shown, or a|b, the one that is there; blank: the answer itself
-	shows   []string          // the columns of a list, the lines of one thing; none: all fields
-	says    string            // shown instead of the answer
-	checks  bool              // relations_to_check of the answer are shown behind it
-	text    string            // the field of the answer that is a text to print as it is
-	others  []other           // operations that a flag asks for instead
-	asks    string            // the question before it is done; it is not asked with --yes
-	send    sender            // nil: over HTTP
-	short   string            // blank: what the operation does
+	args    []string           // the fields that its arguments are, in order; those in brackets in use may be left out
+	fixed   map[string]string  // fields that the verb gives itself
+	names   map[string]string  // flags that have not the name of their field
+	not     []string           // fields that another verb has
+	rows    string             // the field of the answer that is shown, or a|b, the one that is there; blank: the answer itself
+	shows   []string           // the columns of a list, the lines of one thing; none: all fields
+	says    string             // shown instead of the answer
+	checks  bool               // relations_to_check of the answer are shown behind it
+	text    string             // the field of the answer that is a text to print as it is
+	others  []other            // operations that a flag asks for instead
+	asks    func(Given) string // the question before it is done; it is not asked with --yes
+	send    sender             // nil: over HTTP
+	short   string             // blank: what the operation does
 	long    string
 	example string
 	idsOnly bool // by its flag --quiet
@@ -93,7 +93,7 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 	for _, f := range v.flags() {
 		addFlag(c.Flags(), v.flag(f), f, given)
 	}
-	yes := v.asks == ""
+	yes := v.asks == nil
 	if !yes {
 		c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	}
@@ -113,7 +113,7 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 			return cli.Usage(err)
 		}
 		if !yes {
-			if err := s.Confirm(c.Context(), v.asks, "nothing was done"); err != nil {
+			if err := s.Confirm(c.Context(), v.asks(given), "nothing was done"); err != nil {
 				return err
 			}
 		}

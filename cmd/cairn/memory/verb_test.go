@@ -97,6 +97,14 @@ func TestObjectsAreShown(t *testing.T) {
 	}
 }
 
+// TestAPurgeAsksWhatItErases: the question names what was asked for.
+func TestAPurgeAsksWhatItErases(t *testing.T) {
+	got := erasure(Given{"before": {"365d"}, "namespace": {"logs"}})
+	if want := "Erase all memories created before 365d, of namespace logs for good?"; got != want {
+		t.Errorf("it asks %q, want %q", got, want)
+	}
+}
+
 // TestRequests: what is typed becomes the request that HTTP expects.
 func TestRequests(t *testing.T) {
 	for _, tc := range []struct{ typed, method, path, body string }{
