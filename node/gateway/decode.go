@@ -3,7 +3,9 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -42,7 +44,9 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 	}
 	err := cmp.Or(op.InPath().DecodeText(request, path, true), op.InQuery().DecodeText(request, q.params(), lenient))
 	if body := op.InBody(); err == nil && (len(body) > 0 || len(q.body) > 0) {
-		err = body.Decode(request, q.body, lenient)
+		if err = q.keyed(body); err == nil {
+			err = body.Decode(request, q.body, lenient)
+		}
 	}
 	if err != nil {
 		return nil, misread(takes, err)
@@ -78,6 +82,33 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 		return quirk(q, answer)
 	}
 	return answer, nil
+}
+
+// keyHeader is a header that stands for the field idempotency_key of a body.
+const keyHeader = "Idempotency-Key"
+
+// keyed puts the idempotency key of the header into a body that has a field for it and names none there.
+func (q *request) keyed(body field.Object) error {
+	const name = "idempotency_key"
+	key := q.r.Header.Get(keyHeader)
+	if key == "" || !slices.ContainsFunc(body, func(f field.Field) bool { return f.Name == name }) {
+		return nil
+	}
+	var own string
+	if raw := q.body[name]; json.Unmarshal(raw, &own) == nil && own != "" && own != key {
+		return fmt.Errorf("%s is not the one of the header %s", name, keyHeader)
+	}
+	if own == "" {
+		raw, err := json.Marshal(key)
+		if err != nil {
+			return err
+		}
+		if q.body == nil {
+			q.body = map[string]json.RawMessage{}
+		}
+		q.body[name] = raw
+	}
+	return nil
 }
 
 // refusedAs is a refusal as clients of this protocol know it: what is not found has a code of its own where the row

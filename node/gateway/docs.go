@@ -72,7 +72,7 @@ same reference as <a href="/openapi.json">openapi.json</a>, and the console has 
 <li>In a query an object is its JSON, percent-encoded, and a list is its items with commas between them, or the parameter several times.
 <li>Unknown fields, values of the wrong type and numbers out of range are rejected by name.
 <li>A page of rows says where the next one begins: pass <code>next</code> as <code>after</code>, <code>next_cursor</code> as <code>since_rid</code>, <code>next_offset</code> as <code>offset</code>. It is null or absent at the end.
-<li>A write with an <code>idempotency_key</code> is stored once, however often it is sent.
+<li>A write with an <code>idempotency_key</code> is stored once, however often it is sent. The header <code>Idempotency-Key</code> stands for the field.
 <li>The leader does writes. Another node forwards them and names the leader in <code>X-Cairn-Leader</code>; with <code>[server] forward_writes = false</code> it answers 307
 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>.
 <li>A read is answered by the node that receives it, and includes every write that this node acknowledged before. On another node <code>min_index</code> waits for a
