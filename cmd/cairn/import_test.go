@@ -47,7 +47,7 @@ func TestImportFromElsewhere(t *testing.T) {
 			t.Errorf("a bad row: %v, %s", err, out)
 		}
 	}
-	if out, code := cairntest.Run(t, "forget", "0198c0de-0000-7000-8000-000000000000", "--home", home, "--json"); code != cli.ExitFailed || !strings.Contains(out, `"found": false`) {
+	if out, code := cairntest.Run(t, "forget", "0198c0de-0000-7000-8000-000000000000", "--home", home, "--json"); code != cli.ExitFailed || !strings.Contains(out, `"found": false`) || !strings.Contains(out, `"log_index": "`) {
 		t.Errorf("forgetting nothing: exit %d, %s", code, out)
 	}
 	exported, _ := cairntest.Run(t, "export", "--home", home)

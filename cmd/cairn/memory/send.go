@@ -23,7 +23,7 @@ func over[M any](op *api.Op, message M, send func(context.Context, *client.Clien
 		if err != nil {
 			return nil, err
 		}
-		answer["index"] = cl.Index()
+		answer["log_index"] = cl.Index()
 		return marshal(answer), nil
 	}
 }
