@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,7 +80,7 @@ func tokenList(s *cli.Streams, t *cli.Target) *cobra.Command {
 			if r.Spaces.Bind() {
 				spaces = r.Spaces.String()
 			}
-			return []any{r.HashPrefix, r.Database, r.Label, strings.Join(r.Scopes, " "), trustOf(r), spaces, stateOfToken(r, time.Now()), clock(r.Used), limit}
+			return []any{r.HashPrefix, r.Database, r.Label, cmp.Or(strings.Join(r.Scopes, " "), "read write"), trustOf(r), spaces, stateOfToken(r, time.Now()), clock(r.Used), limit}
 		})
 	}}
 }
