@@ -29,7 +29,7 @@
 //	status                                                       counts, namespace, workspace, cwd, backend, backends, config, cluster
 //	backfill       source?, limit?, perTranscriptLimit?,         source, scanned, captured, skipped, skippedDuplicate,
 //	               workspaceOnly? (true)                         broken, errors, firstError?
-//	shutdown                                                     ok, stopping
+//	shutdown       workspaceOnly? (false)                        ok, stopping
 //	drain          batch?                                        processed, errors, pending, backend
 //	summaries      limit? (20)                                   summaries, newest first
 //	why            nodeKind, nodeId, depth?                      edges, always empty

@@ -238,11 +238,12 @@ func ping(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"pong", true, "pid", os.Getpid(), "uptimeMs", time.Since(c.s.started).Milliseconds(), "nodeId", at.NodeID, "role", at.Role}, nil
 }
 
-// shutdown replies first. A node by itself stops whole; a member of a cluster stops serving the workspace.
+// shutdown replies first. A node by itself stops whole, unless the request is for its workspace alone; a member of a
+// cluster stops serving the workspace.
 func shutdown(ctx context.Context, c *call) (any, error) {
 	_, err := api.StopNode.Ask(ctx, c.s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error {
 		c.out.then = func() {
-			if c.s.cfg.Stop != nil {
+			if c.s.cfg.Stop != nil && !c.fields.Flag("workspaceOnly", false) {
 				c.s.cfg.Stop()
 				return
 			}

@@ -105,6 +105,14 @@ func TestFilesOfAWorkspace(t *testing.T) {
 func TestShutdownStops(t *testing.T) {
 	stopped := make(chan struct{})
 	d := start(t, func(c *Config) { c.Stop = func() { close(stopped) } })
+	d.ask(`{"kind":"shutdown","workspaceOnly":true}`)
+	suite.Eventually(t, "the workspace is not served", func() bool { _, err := os.Stat(d.socket); return err != nil })
+	select {
+	case <-stopped:
+		t.Error("the end of a workspace stopped the node")
+	default:
+	}
+	d.serve(d.dir)
 	d.ask(`{"kind":"shutdown"}`)
 	<-stopped
 	no := start(t, func(c *Config) { c.Memory.Also = nil })

@@ -98,7 +98,9 @@ var siftVerbs = []siftVerb{
 		}},
 	{use: "ping", short: "Ask whether the workspace is served", args: cobra.NoArgs, wait: siftWait, request: siftKind("ping")},
 	{use: "drain", short: "Show how many events wait for a summary", args: cobra.NoArgs, wait: siftWait, request: siftKind("drain")},
-	{use: "stop", short: "Stop serving the workspace", args: cobra.NoArgs, wait: siftWait, request: siftKind("shutdown")},
+	{use: "stop", short: "Stop serving the workspace", args: cobra.NoArgs, wait: siftWait, request: func(*pflag.FlagSet, []string) (any, error) {
+		return map[string]any{"kind": "shutdown", "workspaceOnly": true}, nil // SiftCoder's own ends a node that is by itself
+	}},
 }
 
 // siftWait is the timeout for an answer that needs no work.
