@@ -141,3 +141,12 @@ func TestAPortIsGivenOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestAFaultNamesItsLine: in a file that is not TOML too.
+func TestAFaultNamesItsLine(t *testing.T) {
+	for text, want := range map[string]string{"[server]\nwire_port = \"7437\"\n": "line 2: server.wire_port: ", "[server]\nwire_port = 1\n[cluster\n": "line 3: "} {
+		if _, _, err := Parse([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s…", text, err, want)
+		}
+	}
+}

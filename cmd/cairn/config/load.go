@@ -84,9 +84,12 @@ func Parse(raw []byte) (f File, unknown []string, err error) {
 		return f, unknown, nil
 	}
 	var wrong *toml.DecodeError
-	if errors.As(err, &wrong) && len(wrong.Key()) > 0 {
+	if errors.As(err, &wrong) {
 		line, _ := wrong.Position()
-		err = fmt.Errorf("line %d: %s: %w", line, strings.Join(wrong.Key(), "."), err)
+		if key := strings.Join(wrong.Key(), "."); key != "" {
+			err = fmt.Errorf("%s: %w", key, err)
+		}
+		err = fmt.Errorf("line %d: %w", line, err)
 	}
 	return f, nil, err
 }

@@ -121,7 +121,7 @@ func (e *exam) examine(ctx context.Context, a *cli.Streams) error {
 		return err
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d of %d findings are wrong", bad, len(found))
+		return fmt.Errorf("%d of %d checks failed", bad, len(found))
 	}
 	return nil
 }
@@ -151,12 +151,12 @@ func (e *exam) configure() []Finding {
 		return []Finding{{"configuration", OK, "none: a dev node in " + e.t.Home, ""}}
 	}
 	var log strings.Builder
-	up, err := config.Load(e.path, false, func(*config.File) {}, os.Getenv, slog.New(slog.NewTextHandler(&log, nil)))
+	up, err := config.Load(e.path, false, func(*config.File) {}, os.Getenv, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: unstamped})))
 	if err != nil {
 		return []Finding{{"configuration", Fail, err.Error(), "correct it; `cairn cluster init` writes one that works"}}
 	}
 	e.cfg = up.Node
-	e.secrets = []string{e.path, filepath.Join(e.cfg.Home, home.SecretFile)}
+	e.secrets = []string{filepath.Join(e.cfg.Home, home.SecretFile)} // a configuration with a secret that others can read is not loaded
 	if !e.t.IsSet("endpoints") {
 		e.t.Home, e.t.OfHome = e.cfg.Home, true
 	}
@@ -164,6 +164,14 @@ func (e *exam) configure() []Finding {
 		return []Finding{{"configuration", Warn, said, "remove or correct what is named"}}
 	}
 	return []Finding{{"configuration", OK, e.path, ""}}
+}
+
+// unstamped leaves the time and the level out of what the configuration's reader logs.
+func unstamped(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+		return slog.Attr{}
+	}
+	return a
 }
 
 // meet asks the node how it is, and says why there is no answer when one runs.

@@ -1,0 +1,34 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// TestAConfigurationWithoutASecret: others may read it, and a key that nothing reads is named, without a log's time and
+// level.
+func TestAConfigurationWithoutASecret(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "node.toml")
+	text := "[server]\nbind = \"127.0.0.1\"\nwirre_port = 3\ndata_dir = \"" + dir + "/data\"\n"
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := exam{t: &cli.Target{}, path: path}
+	e.t.IsSet = func(string) bool { return false }
+	found := e.configure()
+	if said := found[0].Says; found[0].Status != Warn || !strings.Contains(said, "server.wirre_port") || strings.Contains(said, "time=") || strings.Contains(said, "level=") {
+		t.Errorf("of the configuration: %+v", found)
+	}
+	for _, f := range e.secretFiles(context.Background()) {
+		if f.Status == Fail {
+			t.Errorf("of secrets: %+v", f)
+		}
+	}
+}
