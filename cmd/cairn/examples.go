@@ -34,7 +34,7 @@ context list
 context remove prod
 context use prod
 count --filter '{"project":"atlas"}'
-covenant enroll reviewer memory.read
+covenant enroll reviewer@local memory.read
 covenant grant memory.read
 covenant intent "rotate the keys"
 covenant search "who leads payments?"

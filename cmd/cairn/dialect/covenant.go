@@ -67,8 +67,11 @@ var covenantVerbs = []covenantVerb{
 	{use: "grant ACTION", short: "Grant a capability, and print its signature", kind: "grant_capability", args: cobra.ExactArgs(1), fields: oneText("action"), flags: func(f *pflag.FlagSet) {
 		f.Uint64("expires-at", 0, "end of its validity, in Unix milliseconds")
 	}, show: "{{.subject_display}} → {{.action}}  {{.signature_b58}}\n"},
-	{use: "enroll DISPLAY [ACTION...]", short: "Make an identity with a token and capabilities", kind: "enroll_peer", args: cobra.MinimumNArgs(1),
+	{use: "enroll NAME@HOST [ACTION...]", short: "Make an identity with a token and capabilities", kind: "enroll_peer", args: cobra.MinimumNArgs(1),
 		fields: func(args []string, request map[string]any) error {
+			if name, host, ok := strings.Cut(args[0], "@"); !ok || name == "" || host == "" {
+				return fmt.Errorf("an identity is called NAME@HOST, such as reviewer@local, got %q", args[0])
+			}
 			request["display"], request["actions"] = args[0], append([]string{}, args[1:]...)
 			return nil
 		}, show: "{{.display}} has the token {{.token_b58}}\n"},
