@@ -27,6 +27,8 @@ type MeAnswer struct {
 	Holds    string       `json:"quarantine,omitempty" doc:"What it writes of this class, and of those below, waits in quarantine; absent: nothing does."`
 	Master   bool         `json:"master" doc:"Whether it is the cluster secret."`
 	NodeID   uint32       `json:"node_id" doc:"The node that answers."`
+	Wire     string       `json:"wire" doc:"host:port of its wire port."`
+	HTTP     string       `json:"http" doc:"host:port of its gateway."`
 }
 
 type CreateTokenRequest struct {

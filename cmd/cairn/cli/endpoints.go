@@ -76,8 +76,14 @@ func (t *Target) URL(ctx context.Context) (string, error) {
 		return t.gateway, nil
 	}
 	if t.wires = hosts(found, wired); len(t.wires) > 0 {
-		t.gateway, err = t.gatewayBehind(ctx, t.wires[0])
-		return t.gateway, err
+		var errs []error
+		for _, port := range t.wires { // one of them may be gone by now
+			if t.gateway, err = t.gatewayBehind(ctx, port); err == nil {
+				return t.gateway, nil
+			}
+			errs = append(errs, err)
+		}
+		return "", errs[0]
 	}
 	return found[0].url, nil // the request says why it does not answer
 }
@@ -191,7 +197,11 @@ func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err 
 	}
 	var is api.ClusterStatus
 	if err := t.GetOnce(ctx, api.Cluster.Method(), at+api.Cluster.Path(), nil, &is); err != nil {
-		return nil, err
+		var me api.MeAnswer // a token that is bound to namespaces is told of this node alone
+		if t.GetOnce(ctx, api.Me.Method(), at+api.Me.Path(), nil, &me) != nil {
+			return nil, err
+		}
+		return []string{me.Wire}, nil
 	}
 	out = append(out, is.Wire)
 	for _, p := range is.Peers {
@@ -216,9 +226,13 @@ func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error)
 		return "", err
 	}
 	defer c.Close()
-	var is api.ClusterStatus
+	var is struct {
+		HTTP string `json:"http"`
+	}
 	if err := c.Query(ctx, api.Cluster.Name, api.Nothing{}, &is); err != nil {
-		return "", t.advised(err)
+		if c.Query(ctx, api.Me.Name, api.Nothing{}, &is) != nil { // as wiresBehind does
+			return "", t.advised(err)
+		}
 	}
 	if _, number, err := net.SplitHostPort(is.HTTP); err == nil {
 		return Scheme(t.TLS || t.CA != "") + net.JoinHostPort(host, number), nil

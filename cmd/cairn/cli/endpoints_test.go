@@ -9,6 +9,24 @@ import (
 	"testing"
 )
 
+// TestABoundTokenFindsTheWirePort: a gateway tells a token that is bound to namespaces nothing of the cluster. It names
+// its own wire port.
+func TestABoundTokenFindsTheWirePort(t *testing.T) {
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/admin/me" {
+			_, _ = w.Write([]byte(`{"wire": "a:1", "http": "a:2"}`))
+			return
+		}
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"error": "cluster is about more than namespaces", "code": "namespace_denied"}`))
+	}))
+	t.Cleanup(front.Close)
+	tg := Target{Endpoints: []string{front.URL}, TokenText: "t"}
+	if got, err := tg.Wire(t.Context()); err != nil || !slices.Equal(got, []string{"a:1"}) {
+		t.Errorf("wire ports %v, %v", got, err)
+	}
+}
+
 // TestEndpointsAreFoundOut: what answers at an address decides what it is, and one where nothing listens is passed
 // over.
 func TestEndpointsAreFoundOut(t *testing.T) {

@@ -16,7 +16,8 @@ type AdminConfig struct {
 	Commit       *commit.Log
 	Access       *access.Control
 	NodeID       uint32
-	MaxDatabases int // that the tokens of one database may make; negative for no bound
+	Wire, HTTP   string // where clients are sent to
+	MaxDatabases int    // that the tokens of one database may make; negative for no bound
 
 	// Write proposes in the caller's database, and returns when this node finds what was written.
 	Write func(ctx context.Context, c api.Caller, ops ...oplog.Op) (at oplog.Index, first oplog.Result, err error)

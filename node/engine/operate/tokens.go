@@ -16,7 +16,7 @@ import (
 
 // Me returns the caller's scopes and database.
 func (ad *Admin) Me(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAnswer, error) {
-	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Spaces: c.Spaces, Trust: c.Class(), Holds: c.Policy.Quarantine, Master: c.Token == "", NodeID: ad.cfg.NodeID}, nil
+	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Spaces: c.Spaces, Trust: c.Class(), Holds: c.Policy.Quarantine, Master: c.Token == "", NodeID: ad.cfg.NodeID, Wire: ad.cfg.Wire, HTTP: ad.cfg.HTTP}, nil
 }
 
 // CreateToken makes a client token for a database. Its text is returned once and kept nowhere.

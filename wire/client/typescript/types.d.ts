@@ -1170,6 +1170,8 @@ export interface MeAnswer {
   /** What it writes of this class, and of those below, waits in quarantine; absent: nothing does. */ quarantine?: string;
   /** Whether it is the cluster secret. */ master: boolean;
   /** The node that answers. */ node_id: number;
+  /** host:port of its wire port. */ wire: string;
+  /** host:port of its gateway. */ http: string;
 }
 
 export interface Member {

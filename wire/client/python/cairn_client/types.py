@@ -851,6 +851,8 @@ class _MeAnswer(TypedDict):
     trust: str  # The highest class of trust of what this request's caller writes: operator, agent, tool or web.
     master: bool  # Whether it is the cluster secret.
     node_id: int  # The node that answers.
+    wire: str  # host:port of its wire port.
+    http: str  # host:port of its gateway.
 
 
 class MeAnswer(_MeAnswer, total=False):
