@@ -34,6 +34,8 @@ func TestExitCodes(t *testing.T) {
 		{"recall x --top many", cli.ExitUsage, `--top: want a whole number of at least 0, got "many"`},
 		{"recall x --timeout soon", cli.ExitUsage, `--timeout: want a time such as 500ms, 15s or 1h30m, got "soon"`},
 		{"covenant enroll reviewer memory.read", cli.ExitUsage, `an identity is called NAME@HOST, such as reviewer@local, got "reviewer"`},
+		{"remember x --expires-at 1d", cli.ExitUsage, `--expires-at "1d" is in the past: +1d is in the future`},
+		{"remember x --ttl soon", cli.ExitUsage, `--ttl: want a time such as 12h, 30d or 90 for 90 seconds, got "soon"`},
 		{"recall x --timeout 0s", cli.ExitUsage, "--timeout: want a time above 0, such as 15s, got 0s"},
 		{"remember x --importance high", cli.ExitUsage, `--importance: want a number from 0 to 1, got "high"`},
 		{"status --watch=often", cli.ExitUsage, `--watch: want true or false, got "often"`},

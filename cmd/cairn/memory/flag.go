@@ -113,6 +113,9 @@ func (v *value) Set(text string) error {
 			return fmt.Errorf("%s %q: %w", v.flag, text, err)
 		}
 		if _, err := field.ParseDate(text); err != nil { // a node knows no "2h"
+			if strings.HasSuffix(v.f.Name, "expires_at") && at.Before(time.Now()) {
+				return fmt.Errorf("%s %q is in the past: +%s is in the future", v.flag, text, text)
+			}
 			text = at.UTC().Format(time.RFC3339Nano)
 		}
 		v.given[v.f.Name] = []string{text}
@@ -121,6 +124,8 @@ func (v *value) Set(text string) error {
 	if v.f.Kind.Name == "seconds" {
 		if d, ok := field.ParseSpan(text); ok {
 			text = strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+		} else if _, err := strconv.ParseFloat(text, 64); err != nil {
+			return fmt.Errorf("%s: want a time such as 12h, 30d or 90 for 90 seconds, got %q", v.flag, text)
 		}
 	}
 	texts := []string{text}

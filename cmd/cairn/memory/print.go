@@ -34,22 +34,28 @@ func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 	if err := decode(raw, &one); err != nil {
 		return err
 	}
-	var lines [][]string
-	for _, f := range fields {
-		text := cell(f, one[f.Name], shapes)
-		if text == "" {
-			continue
-		}
-		if len(v.shows) == 1 {
-			_, err := fmt.Fprintln(s.Out, text) // for scripts: the id alone
-			return err
-		}
-		lines = append(lines, []string{f.Name, text})
+	lines := linesOf(fields, one, shapes)
+	if len(v.shows) == 1 && len(lines) > 0 {
+		_, err := fmt.Fprintln(s.Out, lines[0][1]) // for scripts: the id alone
+		return err
 	}
 	if err := cli.Lines(s.Out, lines); err != nil || !v.checks {
 		return err
 	}
 	return printToCheck(s, raw)
+}
+
+// linesOf are the fields of an answer with their names, and those of an object inside it in its place.
+func linesOf(fields field.Object, one map[string]any, shapes map[string]field.Object) (lines [][]string) {
+	for _, f := range fields {
+		inside, ok := one[f.Name].(map[string]any)
+		if of := shapes[f.Kind.Shape]; ok && of != nil {
+			lines = append(lines, linesOf(of, inside, shapes)...)
+		} else if text := cell(f, one[f.Name], shapes); text != "" {
+			lines = append(lines, []string{f.Name, text})
+		}
+	}
+	return lines
 }
 
 // printToCheck shows the relations that a correction leaves in place, each with the command that removes it.
