@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"syscall"
 
 	"github.com/cairndb/cairn/node/api"
 )
@@ -94,6 +95,15 @@ func (t *Target) Once(ctx context.Context, method, at string, body any, headers 
 	return t.exchange(req)
 }
 
+// brokenOff is an answer that did not come.
+type brokenOff struct {
+	error
+	host string
+}
+
+func (b *brokenOff) Error() string { return b.host + " ended the connection before it answered" }
+func (b *brokenOff) Unwrap() error { return b.error }
+
 // exchange sends a request with the token and makes an error of a refusal.
 func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 	if token, err := t.Token(); err == nil {
@@ -104,6 +114,13 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 		return nil, err
 	}
 	resp, err := hc.Do(req)
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		err = &brokenOff{err, req.URL.Host}
+		if req.Method != http.MethodGet {
+			err = Hint(err, "what was asked for may have been done: look before you repeat it")
+		}
+		return nil, err
+	}
 	if err != nil {
 		return nil, t.advised(err)
 	}

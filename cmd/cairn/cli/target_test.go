@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestWhereTheTokenComesFrom(t *testing.T) {
@@ -62,5 +65,19 @@ func TestInputEndsWithItsContext(t *testing.T) {
 	}
 	if b, err := io.ReadAll((&Streams{In: strings.NewReader("all of it")}).Input(t.Context())); err != nil || string(b) != "all of it" {
 		t.Errorf("read %q, %v", b, err)
+	}
+}
+
+// TestANodeThatDiesIsNamed: an answer that does not come is no EOF to people, and a change may have been made.
+func TestANodeThatDiesIsNamed(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(srv.Close)
+	tg := Target{TokenText: "t", Timeout: time.Minute}
+	for method, may := range map[string]bool{"GET": false, "POST": true} {
+		_, err := tg.Once(t.Context(), method, srv.URL+"/v1/put", nil, nil)
+		var advice hinted
+		if err == nil || !strings.Contains(err.Error(), "ended the connection before it answered") || errors.As(err, &advice) != may {
+			t.Errorf("%s: %v", method, err)
+		}
 	}
 }
