@@ -16,6 +16,7 @@ type AuthOK struct {
 // AuthFail says why the server refused the token; the server closes the connection after it.
 type AuthFail struct {
 	Reason string `wire:"reason"`
+	Retry  bool   `wire:"retry,extension"` // this node does not know yet: another may, or this one later
 }
 
 // Name is the payload of SELECT_DB and CREATE_DB.

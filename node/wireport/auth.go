@@ -28,12 +28,12 @@ func (ss *session) auth(f wire.Frame) bool {
 	}
 	c, err := ss.w.cfg.Access.Login(ss.nc.RemoteAddr().String(), m.Token)
 	if err != nil {
-		reason := access.ErrToken.Text
+		no := &wire.AuthFail{Reason: access.ErrToken.Text, Retry: errors.Is(err, access.ErrStarting)}
 		var slow *access.Limited
-		if errors.As(err, &slow) || errors.Is(err, access.ErrStarting) {
-			reason = err.Error()
+		if errors.As(err, &slow) || no.Retry {
+			no.Reason = err.Error()
 		}
-		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: reason})
+		_ = ss.reply(f, wire.OpAuthFail, no)
 		return false
 	}
 	if !ss.place.Known(c.Principal()) {

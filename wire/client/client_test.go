@@ -244,39 +244,47 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	}
 }
 
-// A refused token is the same on every node: no second one is asked.
+// A refused token is the same on every node: no second one is asked. A node that has only started does not know yet:
+// the next one is asked.
 func TestRefusedTokenIsFinal(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	served := make(chan error, 1)
-	go func() {
-		nc, err := ln.Accept()
-		if err != nil {
-			served <- err
-			return
-		}
-		defer nc.Close()
-		f, err := wire.NewReader(bufio.NewReader(nc), wire.MaxLength).Next()
-		if err != nil {
-			served <- err
-			return
-		}
-		no, err := wire.Pack(wire.OpAuthFail, f.Stream, &wire.AuthFail{Reason: "invalid or revoked token"}, false)
-		if err == nil {
-			_, err = nc.Write(wire.AppendFrame(nil, no))
-		}
-		served <- err
-	}()
 	second := serve(t, func(*session, wire.Frame) bool { return false })
-	_, err = client.Dial(t.Context(), client.Config{Addrs: []string{ln.Addr().String(), second.addr()}, Token: "t", DialTimeout: suite.Patience})
-	if !client.IsCode(err, wire.CodeAuthInvalid) {
-		t.Errorf("got %v", err)
-	}
-	if err := <-served; err != nil && !errors.Is(err, io.EOF) {
-		t.Error(err)
+	for _, starting := range []bool{false, true} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		served := make(chan error, 1)
+		go func() {
+			nc, err := ln.Accept()
+			if err != nil {
+				served <- err
+				return
+			}
+			defer nc.Close()
+			f, err := wire.NewReader(bufio.NewReader(nc), wire.MaxLength).Next()
+			if err != nil {
+				served <- err
+				return
+			}
+			no, err := wire.Pack(wire.OpAuthFail, f.Stream, &wire.AuthFail{Reason: "invalid or revoked token", Retry: starting}, false)
+			if err == nil {
+				_, err = nc.Write(wire.AppendFrame(nil, no))
+			}
+			served <- err
+		}()
+		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{ln.Addr().String(), second.addr()}, Token: "t", DialTimeout: suite.Patience})
+		switch {
+		case !starting && !client.IsCode(err, wire.CodeAuthInvalid):
+			t.Errorf("got %v", err)
+		case starting && err != nil:
+			t.Errorf("a node that has only started keeps the client from the other: %v", err)
+		case starting:
+			c.Close()
+		}
+		if err := <-served; err != nil && !errors.Is(err, io.EOF) {
+			t.Error(err)
+		}
 	}
 }
 

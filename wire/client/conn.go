@@ -336,6 +336,9 @@ func refusal(f wire.Frame) error {
 		if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
 			return err
 		}
+		if m.Retry {
+			return &Error{Code: wire.CodeNoQuorum, Message: m.Reason} // as the node answers other requests meanwhile
+		}
 		return &Error{Code: wire.CodeAuthInvalid, Message: m.Reason}
 	case wire.OpError, wire.OpReadonlyError:
 		var m wire.Error
