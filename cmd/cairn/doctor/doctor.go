@@ -156,7 +156,7 @@ func (e *exam) configure() []Finding {
 		return []Finding{{"configuration", Fail, err.Error(), "correct it; `cairn cluster init` writes one that works"}}
 	}
 	e.cfg = up.Node
-	e.secrets = []string{filepath.Join(e.cfg.Home, home.SecretFile)} // a configuration with a secret that others can read is not loaded
+	e.secrets = []string{filepath.Join(e.cfg.Home, home.SecretFile)} // Load rejects a secret in a file that others can read
 	if !e.t.IsSet("endpoints") {
 		e.t.Home, e.t.OfHome = e.cfg.Home, true
 	}

@@ -102,7 +102,7 @@ func (v verb) printRows(s *cli.Streams, fields field.Object, shapes map[string]f
 	return cli.Table(s.Out, head, cells)
 }
 
-// described are the fields that are shown, as node/api describes them, and the objects inside the answer by their shape.
+// described are the fields that are shown, as node/api describes them, and the objects inside the answer by shape.
 func (v verb) described() (all field.Object, shapes map[string]field.Object) {
 	all, shapes = v.op.Gives(), map[string]field.Object{}
 	all.Shapes(shapes, true)
