@@ -222,7 +222,9 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 		ConfigurationIndex: m.ConfigurationIndex, Size: int64(m.Size)}
 	go func() { // ends with the last chunk, the connection, or the reader's close below
 		size, err := c.ReceiveSnapshot(pw, func(f wire.Frame, m wire.Message) error { return c.unpack(ctx, f, m) })
-		req.Size = int64(size) // the library compares it with what it has read, at the end that this gives it
+		if err == nil {
+			req.Size = int64(size) // the library reads by now, and compares it with what it has read at the end that this gives it
+		}
 		pw.CloseWithError(err)
 		received <- err
 	}()
