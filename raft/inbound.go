@@ -223,7 +223,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	go func() { // ends with the last chunk, the connection, or the reader's close below
 		size, err := c.ReceiveSnapshot(pw, func(f wire.Frame, m wire.Message) error { return c.unpack(ctx, f, m) })
 		if err == nil {
-			req.Size = int64(size) // the library reads by now, and compares it with what it has read at the end that this gives it
+			req.Size = int64(size) // the library has begun to read, and compares the size at the end
 		}
 		pw.CloseWithError(err)
 		received <- err

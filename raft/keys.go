@@ -66,9 +66,8 @@ func (n *Node) knowsKey(id uint32, k takenKey) bool {
 	return k.key == k.logged || p.taken == k
 }
 
-// keysOf returns the key in the log, and the one that is taken in its place. A node with another may be connected: a
-// member that starts lets any in until it has applied its log. It would be heard as the member, for as long as nobody
-// hung up.
+// keysOf returns the key in the log, and the one that is taken in its place. A node with another key may be connected:
+// a member that starts admits any node until it has applied its log. What that node says would count as the member's.
 func (n *Node) keysOf(id uint32, logged string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

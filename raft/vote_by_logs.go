@@ -24,9 +24,9 @@ func (n *Node) unlistedCandidate(candidate uint32) bool {
 	return !ok || s.Suffrage != hraft.Voter
 }
 
-// stranded reports whether the library stands for election and takes another for its leader all the same: that is how a
-// leader's snapshot leaves it which breaks off meanwhile. The library would give no vote then, for as long as nobody
-// leads, and where no other majority is up nobody ever would.
+// stranded reports whether the library stands for election and still names a leader. A leader's snapshot that breaks
+// off during an election leaves it so. The library then gives no vote until a leader is elected, and that may need this
+// very vote.
 func (n *Node) stranded() bool {
 	addr, _ := n.raft.LeaderWithID()
 	return addr != "" && n.raft.State() == hraft.Candidate

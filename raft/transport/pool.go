@@ -22,7 +22,7 @@ type Pool struct {
 	closed bool
 }
 
-// shown is what a member showed of itself in its hello; zero before that, and of a foreign peer.
+// shown has the id and the key that a member showed in its hello; zero before the hello, and for a foreign peer.
 type shown struct {
 	id  uint32
 	key string
