@@ -21,7 +21,7 @@ func TestScoresMeanWhatTheySay(t *testing.T) {
 		t.Errorf("facts: %+v", facts)
 	}
 	drift := figuresOf[driftReport](t, "drift")
-	if drift.Updates != 300 || drift.Near < .9 || drift.First < .5 || drift.First < drift.Bleve {
+	if drift.Updates != 300 || drift.Near < .9 || drift.First < .7 || drift.First < drift.Bleve {
 		t.Errorf("drift: %+v", drift)
 	}
 }

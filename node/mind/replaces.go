@@ -102,7 +102,7 @@ func (s *statement) rewords() bool {
 		return false
 	}
 	for i, w := range s.all {
-		if i > 0 && (isCopula(w) || w.stop) || i > 0 && i < 5 && holds[w.stem] || i < 8 && isPlural(w) {
+		if i > 0 && (isCopula(w) || w.stop) || i > 0 && i < 5 && holds[w.stem] || i < 8 && isPlural(w) || measures(s.all[:i], s.all[i:]) {
 			return true
 		}
 	}
@@ -245,7 +245,7 @@ var (
 	strongCues = cues("now|no longer|not anymore|anymore|any more|from now on|these days|instead|moved|moves|switched|changed|changes|replaced|replaces|dropped|has a new|have a new|a new|" +
 		"was removed|has been|have been|were removed|is removed|cancelled|canceled|retired|archived|went down|went up|went to|stepped down|handed to|took over|takes over|is gone|stopped|" +
 		"postponed|slipped|used to|closed down|renamed|rewritten|extended|shortened|swapped|went back|back to|gave up|given up|no more|as of|cut to|raised to|lowered to|starting with|" +
-		"grown to|slowed|switched off|out of use|is out|since")
+		"grown to|slowed|switched off|out of use|is out|since|got rid of|gone up|gone down|on hold")
 )
 
 // cues are the phrases by their first words.
@@ -326,6 +326,7 @@ func byFrame(a, b *statement) (was, is string, ok bool) {
 	several := slices.ContainsFunc(front[:min(n, 8)], isPlural)
 	switch {
 	case verb && meaningful >= 2 && (hasNumber(in[0].raw) && hasNumber(out[0].raw) || numerals[in[0].low] && numerals[out[0].low]):
+	case meaningful >= 2 && measures(front, in) && measures(front, out) && sameMeasure(in, out):
 	case 2*both < min(len(a.words), len(b.words)):
 		return "", "", false
 	case verb && !several && (meaningful >= 2 || meaningful >= 1 && n >= 2):
@@ -378,9 +379,16 @@ func byCue(a *Statement, b *statement) bool {
 		return false // Ann Lee and Ann Cole, room 4 and room 5
 	}
 	says := slices.ContainsFunc(a.words, notIn(b.words)) && slices.ContainsFunc(b.words, notIn(a.words)) // neither repeats the other
-	n, _ := common(a.all, b.all)
-	subjects := !slices.ContainsFunc(a.all[:n], isCopula) && slices.ContainsFunc(a.all[n:], isCopula) && slices.ContainsFunc(b.all[n:], isCopula) // they differ
-	return says && !(alike && subjects) && (about >= 3 || !notIn(b.words)(a.first) || !notIn(a.words)(b.first)) && float64(about) >= strongShare*least
+	return says && !(alike && subjectsDiffer(a.all, b.all)) && (about >= 3 || !notIn(b.words)(a.first) || !notIn(a.words)(b.first)) && float64(about) >= strongShare*least
+}
+
+// subjectsDiffer says whether what two sentences have in common at their beginning is a part of their subjects alone.
+func subjectsDiffer(a, b []word) bool {
+	n, _ := common(a, b)
+	if n > 1 && n < len(a) && n < len(b) && a[n].is(changed) && isCopula(b[n]) {
+		return false // flags moved to, flags are kept in
+	}
+	return !slices.ContainsFunc(a[:n], isCopula) && slices.ContainsFunc(a[n:], isCopula) && slices.ContainsFunc(b[n:], isCopula)
 }
 
 // States says whether a text has the words of a relation, and denies nothing.
