@@ -9,7 +9,9 @@ import (
 
 // A relative date in a question, such as last week, is no word to look for: it means rows of that time. Being one of
 // them counts as one more word of the question, at least as rare as the rarest other one. Where the question has
-// hardly any other, as "what changed last week", all of these rows are candidates.
+// hardly any other, as "what changed last week", all of these rows are candidates. A month or a day that is named, as in
+// "what changed in August 2026", stays a word to look for, because texts name it; where the question has hardly any
+// other, the rows of that time are candidates too.
 
 // fewTerms is the most words beside the date of a question that asks for all rows of that time.
 const fewTerms = 1
@@ -17,7 +19,8 @@ const fewTerms = 1
 // spanned finds the rows of the time that a relative date of the question means, and returns the words to look for:
 // without the date where there are such rows.
 func (in *question) spanned() string {
-	if in.span = nil; !in.asked.Relative {
+	in.span = nil
+	if !in.asked.Relative && (in.asked.Month == 0 || len(text.AnalyzeQuery(in.asked.Rest)) > fewTerms) {
 		return in.q.Text
 	}
 	for row := range in.cols.n {
@@ -27,6 +30,8 @@ func (in *question) spanned() string {
 		}
 	}
 	switch {
+	case !in.asked.Relative:
+		return in.q.Text
 	case len(in.span) == 0: // the date is seen from another time
 		in.asked = text.Asked{}
 		return in.q.Text
@@ -60,7 +65,7 @@ func (in *question) bySpan(q *rank.Question, cands []rank.Candidate) []rank.Cand
 		}
 		c.TF = extend(c.TF, has)
 	}
-	if known > fewTerms {
+	if known > fewTerms && in.asked.Relative {
 		return cands
 	}
 	found := in.found.Rows // sorted

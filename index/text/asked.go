@@ -16,7 +16,7 @@ type Asked struct {
 	Since    bool   // nothing from before the span can answer
 	Why      string // "from last week", "since Monday"
 	Relative bool   // the time is named by how far it is from the question's own
-	Rest     string // the question without a relative date
+	Rest     string // the question without the date
 }
 
 // Named says whether the question names a time.
@@ -298,9 +298,8 @@ func (q *asking) bound(m meant, a *Asked) {
 		a.Why = q.raw(m.first, m.last)
 		a.Year, a.Month, a.Day = 0, 0, 0
 	}
-	if a.From, a.To = max(m.from.UnixMicro(), 0), max(m.to.UnixMicro(), 0); a.Relative {
-		a.Rest = strings.TrimSpace(strings.TrimSpace(q.text[:q.places[m.first][0]]) + " " + strings.TrimSpace(q.text[q.places[m.last][1]:]))
-	}
+	a.From, a.To = max(m.from.UnixMicro(), 0), max(m.to.UnixMicro(), 0)
+	a.Rest = strings.TrimSpace(strings.TrimSpace(q.text[:q.places[m.first][0]]) + " " + strings.TrimSpace(q.text[q.places[m.last][1]:]))
 }
 
 // lastDay ends a span that has no end.
