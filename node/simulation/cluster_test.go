@@ -93,6 +93,7 @@ func (c *cluster) open(i int) {
 			cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: at(p, 7440), Role: raft.RoleVoter})
 		}
 	}
+	c.disks[i].change(func() { c.disks[i].refused = [2]bool{} })
 	n, err := node.Open(context.Background(), cfg)
 	// it is started again later
 	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) && c.disks[i].noRoomToBegin() {

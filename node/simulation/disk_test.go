@@ -24,14 +24,15 @@ import (
 type disk struct {
 	awake func() // returns when the node does not stand still
 
-	mu     sync.Mutex
-	home   string
-	copied string // an older copy of it, if there is one
-	lives  int    // how often something was missing
-	slow   [2]time.Duration
-	full   [2]time.Time     // until when there is no room
-	due    *blow            // what happens at a step to come, and has happened once struck is closed
-	synced map[uint64]int64 // of the state's files, by inode: how much is synced; the rest is in doubt
+	mu      sync.Mutex
+	home    string
+	copied  string // an older copy of it, if there is one
+	lives   int    // how often something was missing
+	slow    [2]time.Duration
+	full    [2]time.Time     // until when there is no room
+	refused [2]bool          // a full disk took nothing since the node was last started
+	due     *blow            // what happens at a step to come, and has happened once struck is closed
+	synced  map[uint64]int64 // of the state's files, by inode: how much is synced; the rest is in doubt
 
 	unsynced map[string][]byte // the log's files that were written since they were synced, as they were then; since there is something due
 }
@@ -151,6 +152,7 @@ func (d *disk) log(step, name string, do func() error) error {
 	}
 	return d.step(on, step+" "+filepath.Base(name), func(strikes bool) (err error) {
 		if (step == "write" || step == "create") && time.Now().Before(d.full[logDisk]) {
+			d.refused[logDisk] = true
 			return syscall.ENOSPC
 		}
 		file := filepath.Join("raft", filepath.Base(filepath.Dir(name)), filepath.Base(name))
@@ -278,7 +280,7 @@ func (d *disk) noRoomToBegin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, err := os.Stat(filepath.Join(d.home, "raft", "log", "meta"))
-	return time.Now().Before(d.full[stateDisk]) || errors.Is(err, fs.ErrNotExist) && time.Now().Before(d.full[logDisk])
+	return d.refused[stateDisk] || errors.Is(err, fs.ErrNotExist) && d.refused[logDisk]
 }
 
 // mend has no blow come any more; of one that has come the node is to end first.

@@ -12,6 +12,7 @@ import (
 func (d *disk) state(op, path string, do func() error) error {
 	return d.step(stateDisk, op+" "+filepath.Base(path), func(strikes bool) error {
 		if (op == "write" || op == "create") && time.Now().Before(d.full[stateDisk]) {
+			d.refused[stateDisk] = true
 			return syscall.ENOSPC
 		}
 		if op != "sync" || !strikes {
