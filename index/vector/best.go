@@ -33,9 +33,12 @@ type best struct {
 	keep  int
 	hits  []Hit
 	floor float64 // nothing below it can make the list
+	sure  nearest // those that have to be the nearest that there are
 }
 
-func newBest(q *Query, keep int) best { return best{q: q, keep: keep, floor: math.Inf(-1)} }
+func newBest(q *Query, keep int) best {
+	return best{q: q, keep: keep, floor: math.Inf(-1), sure: nearest{want: q.sure()}}
+}
 
 func (t *best) offer(row uint32, sim float64) {
 	if sim < t.floor {
@@ -45,6 +48,7 @@ func (t *best) offer(row uint32, sim float64) {
 		t.hits = make([]Hit, 0, 2*t.keep)
 	}
 	t.hits = append(t.hits, Hit{row, sim})
+	t.sure.offer(sim)
 	if len(t.hits) == 2*t.keep {
 		t.cut()
 	}
@@ -95,4 +99,35 @@ func median(q *Query, a, b, c Hit) Hit {
 		return c
 	}
 	return b
+}
+
+// nearest are the cosines of the nearest rows that were found, as many as are wanted, the highest first.
+type nearest struct {
+	sims []float64
+	want int
+}
+
+func (n *nearest) offer(sim float64) {
+	at := len(n.sims)
+	switch {
+	case at < n.want:
+		n.sims = append(n.sims, sim)
+	case sim <= n.sims[at-1]:
+		return
+	default:
+		at--
+	}
+	for ; at > 0 && n.sims[at-1] < sim; at-- {
+		n.sims[at] = n.sims[at-1]
+	}
+	n.sims[at] = sim
+}
+
+// least returns the cosine that a row has to exceed to be one of them; it is below every cosine while there are too
+// few.
+func (n *nearest) least() float64 {
+	if len(n.sims) < n.want {
+		return -2
+	}
+	return n.sims[n.want-1]
 }

@@ -1,10 +1,10 @@
 package vector
 
 const (
-	costly  = 12 // a question compares one in so many rows at most by partitions, which takes about as long as looking at all codes
-	wide    = 8  // and looks at one in so many partitions at most
-	widest  = 2  // or, with a filter, at one in so many
-	foresee = 32 // after one in so many partitions it can be told how many there will be
+	costly  = 12  // a question compares one in so many rows at most by partitions, which takes about as long as looking at all codes
+	wide    = 8   // and looks at one in so many partitions at most
+	widest  = 2   // or, with a filter, at one in so many
+	foresee = 128 // after one in so many partitions it can be told how many there will be
 )
 
 // byPartitions compares the int8 forms of the rows in the partitions nearest to the question, the nearest first, until
@@ -18,18 +18,16 @@ func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hit
 	order := orderOf(c.near.near, c.partitions)
 	c.partitions = order.left
 	top := newBest(q, keep)
-	found := nearest{sims: c.sims[:0], want: q.sure()}
-	defer func() { c.sims = found.sims }()
 	parts := len(c.near.near)
 	most := parts / wide
 	if q.Keep != nil {
 		most = parts / widest
 	}
 	likely := func(part uint16) bool {
-		return float64(float64(c.near.near[part])*float64(q.scale))/(1<<30)+p.slack >= found.least()
+		return float64(float64(c.near.near[part])*float64(q.scale))/(1<<30)+p.slack >= top.sure.least()
 	}
 	for n, compared := 0, 0; len(order.left) > 0; n++ {
-		if n == parts/foresee {
+		if n == max(1, parts/foresee) {
 			will := n
 			for _, part := range order.left {
 				if likely(part) {
@@ -47,7 +45,7 @@ func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hit
 		if compared*costly > s.Len() || n > most {
 			return nil, false
 		}
-		compared += s.probe(q, *p.lists[next].Load(), c, &top, &found)
+		compared += s.probe(q, *p.lists[next].Load(), c, &top)
 	}
 	top.cut()
 	return top.hits, true
@@ -62,7 +60,7 @@ func (q *Query) sure() int {
 }
 
 // probe compares the rows of one partition, and says how many took part.
-func (s *Store) probe(q *Query, rows []uint32, c *scratch, top *best, found *nearest) int {
+func (s *Store) probe(q *Query, rows []uint32, c *scratch, top *best) int {
 	c.order = c.order[:0]
 	for _, row := range rows {
 		if q.Below == 0 || row < q.Below {
@@ -77,47 +75,8 @@ func (s *Store) probe(q *Query, rows []uint32, c *scratch, top *best, found *nea
 			}
 		}
 	}
-	for i, at := range slots {
-		if i+loadAhead < len(slots) {
-			s.load(q, slots[i+loadAhead])
-		}
-		b, slot := q.blocks[at/blockRows], int(at%blockRows)
-		sim := s.middle(q, b, slot)
-		top.offer(at/blockRows*blockRows+uint32(b.row(slot)), sim)
-		found.offer(sim)
-	}
+	s.compare(q, top, slots, slots)
 	return len(slots)
-}
-
-// nearest are the cosines of the nearest rows that were found, as many as are wanted, the highest first.
-type nearest struct {
-	sims []float64
-	want int
-}
-
-func (n *nearest) offer(sim float64) {
-	at := len(n.sims)
-	switch {
-	case at < n.want:
-		n.sims = append(n.sims, sim)
-	case sim <= n.sims[at-1]:
-		return
-	default:
-		at--
-	}
-	for ; at > 0 && n.sims[at-1] < sim; at-- {
-		n.sims[at] = n.sims[at-1]
-	}
-	n.sims[at] = sim
-}
-
-// least returns the cosine that a row has to exceed to be one of them; it is below every cosine while there are too
-// few.
-func (n *nearest) least() float64 {
-	if len(n.sims) < n.want {
-		return -2
-	}
-	return n.sims[n.want-1]
 }
 
 // An order gives partitions, the nearest first and of equals the one with the lower number: a heap, for few of them

@@ -74,7 +74,6 @@ type scratch struct {
 
 	near       nearness // of partitions
 	partitions []uint16
-	sims       []float64
 }
 
 type scratchPool struct{ sync.Pool }
@@ -328,10 +327,9 @@ func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, k
 	}
 	top := newBest(q, keep)
 	for i, at, looked := steps-1, 0, 0; i >= last; i-- {
-		if at >= looked+checkRows { // whole steps: which rows are left out does not depend on the order within one
-			top.cut()
+		if at >= looked+max(checkRows, q.K) { // whole steps: which rows are left out does not depend on the order within one
 			looked = at
-			if float64(i+1)/(steps/2)-1+s.slack() < top.floor {
+			if float64(i+1)/(steps/2)-1+s.slack() < top.sure.least() {
 				break
 			}
 		}
