@@ -26,6 +26,7 @@ type recalled struct {
 		RID   string
 		Score float64
 	}
+	Confidence    float64
 	Considered    uint64
 	BelowMinScore uint64 `json:"below_min_score"`
 }
@@ -41,6 +42,9 @@ func TestDevFromTheShell(t *testing.T) {
 	var got recalled
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Results) != 1 || got.Results[0].RID != strings.TrimSpace(rid) {
 		t.Fatalf("got %s (%v)", out, err)
+	}
+	if got.Confidence == 0 || got.Confidence != got.Results[0].Score {
+		t.Errorf("the answer has not all that is known: %s", out)
 	}
 	if _, code := cairntest.Run(t, "forget", strings.TrimSpace(rid), "--home", home); code != 0 {
 		t.Errorf("forget: exit %d", code)

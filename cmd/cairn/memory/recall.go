@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,29 +19,13 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// recalled holds the output of `recall --json`.
-type recalled struct {
-	Results []hit    `json:"results"`
-	Total   int      `json:"total"`
-	Index   uint64   `json:"index"`
-	Lag     *float64 `json:"lag_seconds"` // null when the node heard no leader
-
-	Considered    uint64 `json:"considered"`      // memories that were looked at
-	BelowMinScore uint64 `json:"below_min_score"` // of them, those that match and score less than --min-score
-}
-
-// A hit is a memory that was found.
+// A hit is what a person is shown of a memory that was found.
 type hit struct {
-	RID       string          `json:"rid"`
-	Score     float64         `json:"score"`
-	Text      string          `json:"text"`
-	Type      string          `json:"memory_type"`
-	Namespace string          `json:"namespace"`
-	Created   float64         `json:"created_at"`
-	Metadata  json.RawMessage `json:"metadata"`
-	Why       []string        `json:"why_retrieved"`
-
-	Attributes json.RawMessage `json:"attributes,omitempty"`
+	RID     string   `json:"rid"`
+	Score   float64  `json:"score"`
+	Text    string   `json:"text"`
+	Created float64  `json:"created_at"`
+	Why     []string `json:"why_retrieved"`
 }
 
 // recallFlags are the flags of recall, beside --since and --until, which are its time_window.
@@ -79,15 +62,16 @@ func recall(s *cli.Streams) *cobra.Command {
 			if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
 				return cli.Usage(errors.New("--since is after --until"))
 			}
-			if explain {
-				return explained(c.Context(), s, &t, &q, given)
+			if explain || t.JSON { // the wire's answer has no room for all that is known of a memory, nor for the parts of a score
+				return inFull(c.Context(), s, &t, &q, given, explain)
 			}
 			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
 				results, end, err := cl.Recall(ctx, q)
 				if err != nil {
 					return err
 				}
-				return printRecall(s, t.JSON, results, end)
+				printRecall(s, results, end)
+				return nil
 			})
 		},
 	}
@@ -101,14 +85,10 @@ func recall(s *cli.Streams) *cobra.Command {
 	return c
 }
 
-func printRecall(s *cli.Streams, asJSON bool, results []wire.RecallResult, end wire.RecallEnd) error {
+func printRecall(s *cli.Streams, results []wire.RecallResult, end wire.RecallEnd) {
 	hits := make([]hit, len(results))
 	for i, r := range results {
-		metadata := cmp.Or(string(r.Metadata), "null")
-		hits[i] = hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, r.CreatedAt, json.RawMessage(metadata), r.WhyRetrieved, json.RawMessage(r.Attributes)}
-	}
-	if asJSON {
-		return s.JSON(recalled{hits, end.Total, uint64(end.Index), end.LagSeconds, end.Considered, end.BelowMinScore})
+		hits[i] = hit{r.RID, r.Score, r.Text, r.CreatedAt, r.WhyRetrieved}
 	}
 	if len(hits) == 0 {
 		fmt.Fprintln(s.Err, "nothing found:", nothingFound(end))
@@ -119,7 +99,6 @@ func printRecall(s *cli.Streams, asJSON bool, results []wire.RecallResult, end w
 		}
 		printHit(s, h)
 	}
-	return nil
 }
 
 // unlikely returns the place from which hits score less than a tenth of the first, if that one is likely; -1 for none.
@@ -157,10 +136,10 @@ func nothingFound(end wire.RecallEnd) string {
 	return "no memory that passes the filters shares a word with the question or is close in meaning"
 }
 
-// explained asks a gateway, for the wire's answer has no room for the parts of a score.
-func explained(ctx context.Context, s *cli.Streams, t *cli.Target, q *wire.Recall, given Given) error {
+// inFull asks a gateway, which answers with all fields, and with the parts of scores where they are to be explained.
+func inFull(ctx context.Context, s *cli.Streams, t *cli.Target, q *wire.Recall, given Given, explain bool) error {
 	body := given.Body(api.Recall.Op.Takes())
-	body["query"], body["explain"] = q.Query, true
+	body["query"], body["explain"] = q.Query, explain
 	if q.Since != 0 || q.Until != 0 {
 		until := q.Until
 		if until == 0 {

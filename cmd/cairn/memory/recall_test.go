@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -53,15 +52,6 @@ func TestDefaultsOfMessages(t *testing.T) {
 	}
 	if want := wire.NewRemember(""); none.Importance != want.Importance || none.HalfLife != want.HalfLife || none.Certainty != want.Certainty || none.MemoryType != want.MemoryType || none.Source != want.Source {
 		t.Errorf("got %+v, want %+v", none, want)
-	}
-}
-
-// TestRecallKeys pins the keys that programs read.
-func TestRecallKeys(t *testing.T) {
-	found := recalled{Results: []hit{{RID: "r", Score: 0.5, Text: "t", Type: "semantic", Namespace: "n", Created: 2, Metadata: []byte("null"), Why: []string{"w"}}}, Total: 1, Index: 7}
-	const want = `{"results":[{"rid":"r","score":0.5,"text":"t","memory_type":"semantic","namespace":"n","created_at":2,"metadata":null,"why_retrieved":["w"]}],"total":1,"index":7,"lag_seconds":null,"considered":0,"below_min_score":0}`
-	if got, err := json.Marshal(found); err != nil || string(got) != want {
-		t.Errorf("%s (%v), want %s", got, err, want)
 	}
 }
 
