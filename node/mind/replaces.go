@@ -233,71 +233,15 @@ func coarse(w string) string {
 	return w
 }
 
-// Words by which statements are told. A cue says that something has changed; a weak one stands in many other sentences
-// too.
+// Words by which statements are told.
 var (
-	articles   = set("the our")
-	events     = set("went gave took made saw came bought sold sent paid found left told said asked won lost got read wrote broke fell felt")
-	changing   = set("now longer anymore instead new since only another moved move change changed switch switched replace replaced drop dropped remove removed")
-	plural     = stems("likes loves enjoys knows speaks uses owns plays eats drinks wants has have hates supports reads watches contains includes asks says thinks needs")
-	copula     = stems("is can may must will")
-	holds      = stems("keeps leads chairs runs owns manages approves handles maintains hosts supplies heads directs coordinates moderates")
-	strongCues = cues("now|no longer|not anymore|anymore|any more|from now on|these days|instead|moved|moves|switched|changed|changes|replaced|replaces|dropped|has a new|have a new|a new|" +
-		"was removed|has been|have been|were removed|is removed|cancelled|canceled|retired|archived|went down|went up|went to|stepped down|handed to|took over|takes over|is gone|stopped|" +
-		"postponed|slipped|used to|closed down|renamed|rewritten|extended|shortened|swapped|went back|back to|gave up|given up|no more|as of|cut to|raised to|lowered to|starting with|" +
-		"grown to|slowed|switched off|out of use|is out|since|got rid of|gone up|gone down|on hold")
+	articles = set("the our")
+	events   = set("went gave took made saw came bought sold sent paid found left told said asked won lost got read wrote broke fell felt")
+	changing = set("now longer anymore instead new since only another moved move change changed switch switched replace replaced drop dropped remove removed")
+	plural   = stems("likes loves enjoys knows speaks uses owns plays eats drinks wants has have hates supports reads watches contains includes asks says thinks needs")
+	copula   = stems("is can may must will")
+	holds    = stems("keeps leads chairs runs owns manages approves handles maintains hosts supplies heads directs coordinates moderates")
 )
-
-// cues are the phrases by their first words.
-func cues(all string) map[string][][]string {
-	out := map[string][][]string{}
-	for c := range strings.SplitSeq(all, "|") {
-		phrase := strings.Fields(c)
-		out[phrase[0]] = append(out[phrase[0]], phrase)
-	}
-	return out
-}
-
-func cueOf(text string) bool {
-	for word, rest := nextWord(strings.ToLower(text)); word != ""; word, rest = nextWord(rest) {
-		for _, phrase := range strongCues[word] {
-			if begins(rest, phrase[1:]) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// begins says whether a text begins with these words.
-func begins(text string, words []string) bool {
-	for _, w := range words {
-		var next string
-		if next, text = nextWord(text); next != w {
-			return false
-		}
-	}
-	return true
-}
-
-// nextWord returns a text's first word, blank if it has none, and what follows.
-func nextWord(text string) (word, rest string) {
-	text = strings.TrimLeftFunc(text, between)
-	n := strings.IndexFunc(text, between)
-	if n < 0 {
-		n = len(text)
-	}
-	return text[:n], text[n:]
-}
-
-// between says whether a letter stands between words.
-func between(r rune) bool {
-	switch r {
-	case ' ', '\n', '\t', '\r', ',', '.', ';', ':', '!', '?', '(', ')':
-		return true
-	}
-	return (r < ' ' || r > unicode.MaxASCII) && unicode.IsSpace(r)
-}
 
 func isCopula(w word) bool { return copula[w.stem] }
 func isPlural(w word) bool { return plural[w.stem] }
