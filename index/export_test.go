@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -85,3 +86,22 @@ func Chunks(x *Index, db oplog.DB) (n int) {
 const SweptAfter = sweptAfter
 
 func AttributeEntries(x *Index, db oplog.DB) int { return x.database(db).facets.having.entries }
+
+// A Lag says how much of what searches find is not on disk yet, over all databases. A restart analyses that much again.
+type Lag struct {
+	Rows, Bytes int
+	Unsynced    uint64 // changes
+	Err         error  // why writing stopped, if it did: answers stay right, the next Open rebuilds
+}
+
+// Lag returns how far the disk is behind.
+func (x *Index) Lag() (sum Lag) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, d := range x.dbs {
+		l := d.words.Lag()
+		sum.Rows, sum.Bytes, sum.Unsynced = sum.Rows+l.Rows, sum.Bytes+l.Bytes, sum.Unsynced+l.Unsynced
+		sum.Err = errors.Join(sum.Err, l.Err)
+	}
+	return sum
+}

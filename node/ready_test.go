@@ -40,7 +40,7 @@ func TestReadyMeansCaughtUp(t *testing.T) {
 	c.open(1)
 	suite.Eventually(t, "a ready node", func() bool { status, _ := w.send("GET", "/v1/health/ready", nil); return status == http.StatusOK })
 	c.stop(1)
-	suite.Eventually(t, "the loss of the leader", func() bool { _, ok := c.nodes[0].Service().Leader(); return !ok })
+	suite.Eventually(t, "the loss of the leader", func() bool { return c.nodes[0].Service().Cluster().KnownLeader().ID == nil })
 	w.ok("GET", "/v1/health/ready", nil)
 }
 
@@ -154,7 +154,7 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 	<-opened
 
 	net.cut(follower + 1)
-	suite.Eventually(t, "the follower to miss its leader", func() bool { _, ok := c.nodes[follower].Service().Leader(); return !ok })
+	suite.Eventually(t, "the follower to miss its leader", func() bool { return c.nodes[follower].Service().Cluster().KnownLeader().ID == nil })
 	grow(100)
 	since = acked.by(time.Now())
 	net.cut(0)

@@ -150,7 +150,7 @@ func TestComposeConfigurations(t *testing.T) {
 // TestEveryMetricNamedExists: dashboards and alerts ask for nothing that no node tells.
 func TestEveryMetricNamedExists(t *testing.T) {
 	known := map[string]bool{"up": true}
-	for _, m := range engine.MetricTable() {
+	for _, m := range engine.MetricTable {
 		known[m.Name] = true
 		if m.Kind == "histogram" {
 			known[m.Name+"_bucket"], known[m.Name+"_sum"], known[m.Name+"_count"] = true, true, true

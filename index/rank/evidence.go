@@ -42,8 +42,7 @@ type brevity struct {
 // A clue is a row and what is known about it.
 type clue struct {
 	*Row
-	created int64 // as in Row, like the next two: copied so that scanning clues does not miss the cache for each row
-	length  float64
+	length  float64 // as in Row, like the next one: copied so that scanning clues does not miss the cache for each row
 	asks    bool
 	row     uint32
 	cand    int32   // its candidate; -1 when only a neighbour was found
@@ -112,7 +111,7 @@ func (r *Ranker) forget() {
 // add makes a row's clue, which stays where it is until the next one is made.
 func (r *Ranker) add(row uint32, cand int) *clue {
 	c := r.corpus.Row(row)
-	r.clues = append(r.clues, clue{Row: c, created: c.Created, length: float64(c.Length), asks: c.Asks, row: row, cand: int32(cand), talk: -1, spot: -1, dense: 1})
+	r.clues = append(r.clues, clue{Row: c, length: float64(c.Length), asks: c.Asks, row: row, cand: int32(cand), talk: -1, spot: -1, dense: 1})
 	return &r.clues[len(r.clues)-1]
 }
 

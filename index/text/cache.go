@@ -102,11 +102,4 @@ func (c *Cache) remove(e *entry) {
 	c.used -= e.cost()
 }
 
-// Bytes returns how much the cache holds.
-func (c *Cache) Bytes() int64 {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.used
-}
-
 const uncounted = ^uint64(0)

@@ -268,14 +268,6 @@ func (x *Index) Applied() uint64 {
 	return x.applied
 }
 
-// Watermark returns the applied index up to which every change is on disk.
-// After Open, what came later must be applied again.
-func (x *Index) Watermark() uint64 {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.watermark
-}
-
 // A Lag says how far Bleve is behind what is searchable.
 type Lag struct {
 	Rows     int    // rows in the tail

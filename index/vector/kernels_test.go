@@ -125,3 +125,18 @@ func TestPacking(t *testing.T) {
 	}
 	alike()
 }
+
+// Bytes is about what the store holds in memory.
+func (s *Store) Bytes() (n int) {
+	for _, b := range *s.blocks.Load() {
+		if b != nil {
+			n += b.slots * (s.columns + s.padded + 8)
+		}
+	}
+	if p := s.parts.Load(); p != nil {
+		for i := range p.lists {
+			n += 4 * cap(*p.lists[i].Load())
+		}
+	}
+	return n
+}

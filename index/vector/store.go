@@ -123,21 +123,6 @@ func (s *Store) Delete(row uint32) {
 	}
 }
 
-// Bytes is about what the store holds in memory.
-func (s *Store) Bytes() (n int) {
-	for _, b := range *s.blocks.Load() {
-		if b != nil {
-			n += b.slots * (s.columns + s.padded + 8)
-		}
-	}
-	if p := s.parts.Load(); p != nil {
-		for i := range p.lists {
-			n += 4 * cap(*p.lists[i].Load())
-		}
-	}
-	return n
-}
-
 // Similarities estimates the cosines of n rows from their int8 forms, to about ±.005, and passes them on; ok is false
 // for a row that has no vector.
 func (s *Store) Similarities(q *Query, n int, row func(i int) uint32, take func(i int, sim float64, ok bool)) {

@@ -25,10 +25,6 @@ type Metric struct {
 	buckets []float64
 }
 
-// MetricTable lists all that /metrics shows in addition to the Go runtime's metrics: dashboards and alerts are checked
-// against it.
-func MetricTable() []Metric { return metricTable }
-
 const (
 	gaugeKind     = "gauge"
 	counterKind   = "counter"
@@ -55,9 +51,9 @@ type GatewayLoad interface {
 
 // NewMetrics makes the metrics of a node whose wire port has these connections.
 func NewMetrics(s *Service, wire *access.Conns) *Metrics {
-	m := &Metrics{s: s, wire: wire, reg: prometheus.NewRegistry(), descs: make([]*prometheus.Desc, len(metricTable)),
+	m := &Metrics{s: s, wire: wire, reg: prometheus.NewRegistry(), descs: make([]*prometheus.Desc, len(MetricTable)),
 		counters: map[string]*prometheus.CounterVec{}, times: map[string]*prometheus.HistogramVec{}}
-	for i, t := range metricTable {
+	for i, t := range MetricTable {
 		switch {
 		case t.read != nil:
 			m.descs[i] = prometheus.NewDesc(t.Name, t.Help, t.Labels, nil)
@@ -94,7 +90,7 @@ type scrape struct {
 
 // Describe implements prometheus.Collector.
 func (m scrape) Describe(out chan<- *prometheus.Desc) {
-	for i, t := range metricTable {
+	for i, t := range MetricTable {
 		if t.read != nil {
 			out <- m.descs[i]
 		}
@@ -103,7 +99,7 @@ func (m scrape) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m scrape) Collect(out chan<- prometheus.Metric) {
-	for i, t := range metricTable {
+	for i, t := range MetricTable {
 		if t.read != nil {
 			t.read(m, func(v float64, labels ...string) {
 				out <- prometheus.MustNewConstMetric(m.descs[i], t.valueType(), v, labels...)

@@ -20,8 +20,9 @@ var requestBuckets = []float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 
 
 const stageHelp = "Time of the steps of a write (commit: from proposal to applied; readable: until this node finds it) and of a recall (fresh: waiting for freshness; search)."
 
-// metricTable is every metric at a glance.
-var metricTable = []Metric{
+// MetricTable lists all that /metrics shows in addition to the Go runtime's metrics: dashboards and alerts are checked
+// against it.
+var MetricTable = []Metric{
 	own1("cairn_applied_index", gaugeKind, "Log index this node has applied.", func(s *Service) float64 { return float64(s.commit.Applied()) }),
 	own1("cairn_indexed_index", gaugeKind, "Log index up to which this node's search index is complete.", func(s *Service) float64 { return float64(s.commit.Indexed()) }),
 	own1("cairn_commit_index", gaugeKind, "Log index known to be committed.", func(s *Service) float64 { return float64(s.raft.Status().CommitIndex) }),

@@ -92,14 +92,8 @@ func (s *Service) Cluster() *operate.Cluster { return s.cluster }
 // RaftStatus reports this node's view of consensus.
 func (s *Service) RaftStatus() raft.Status { return s.raft.Status() }
 
-// Leader is the node that leads, as far as this one knows.
-func (s *Service) Leader() (id uint32, ok bool) { return s.commit.Leader() }
-
 // Applied returns the log index that this node has applied.
 func (s *Service) Applied() oplog.Index { return s.commit.Applied() }
-
-// LogTime is the newest time in the log.
-func (s *Service) LogTime() time.Time { return s.state.Last().Time().Time() }
 
 // now is the time, as far as this node can know: a leader whose clock is off must not decide by it.
 func (s *Service) now() time.Time { return s.raft.Clock().Time }

@@ -24,7 +24,6 @@ type client struct {
 	Redirects []string `json:"redirect_uris"`
 	Type      string   `json:"application_type,omitempty"`
 
-	id   string
 	host string // of its document; blank for one that registered itself
 }
 
@@ -122,6 +121,5 @@ func (s *Server) clientOf(ctx context.Context, from, id string) (c client, err e
 	} else if !s.sealer.open(clientPrefix, id, &c) {
 		return c, refusal("invalid_client", "client_id: no such client: register it at %s/oauth/register, or name the https URL of its metadata document", s.cfg.Issuer)
 	}
-	c.id = id
 	return c, nil
 }

@@ -316,3 +316,11 @@ func TestMergedMetadataIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; no node does it.
+func (v *View) Recount() (sum Sum) {
+	for key, val := range v.walk(span{}, false) {
+		sum.addRow(key, val)
+	}
+	return sum
+}

@@ -104,12 +104,3 @@ func (v *View) Stats(db oplog.DB) oplog.Stats {
 func (v *View) counters(db oplog.DB) oplog.Stats {
 	return load[oplog.Stats](v.txn, tStats, db, statsKey)
 }
-
-// Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors
-// and tests.
-func (v *View) Recount() (sum Sum) {
-	for key, val := range v.walk(span{}, false) {
-		sum.addRow(key, val)
-	}
-	return sum
-}

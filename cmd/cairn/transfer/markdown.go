@@ -21,7 +21,6 @@ func normalized(text string) string { return norm.NFC.String(text) }
 type markdown struct {
 	sections []section
 	key      string
-	file     string
 	changed  time.Time
 	n        int
 	taken    map[string]int // of the keys, how often each was given
@@ -41,7 +40,7 @@ func newMarkdown(in io.Reader, src source) (*markdown, error) {
 	if len(raw) > maxMarkdown {
 		return nil, fmt.Errorf("over %d MiB of Markdown", maxMarkdown>>20)
 	}
-	m := &markdown{sections: sectionsOf(string(raw)), key: src.key, file: src.name, taken: map[string]int{}}
+	m := &markdown{sections: sectionsOf(string(raw)), key: src.key, taken: map[string]int{}}
 	if info, err := os.Stat(src.path); err == nil {
 		m.changed = info.ModTime()
 	}

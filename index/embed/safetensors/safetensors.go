@@ -163,7 +163,6 @@ func (f *File) Shape(name string) (shape []int, ok bool) {
 
 // A Tensor is numbers in the file's own representation.
 type Tensor struct {
-	Shape []int
 	dtype string
 	data  []byte
 }
@@ -174,7 +173,7 @@ func (f *File) Tensor(name string) (*Tensor, error) {
 	if !ok {
 		return nil, fmt.Errorf("no tensor %s", name)
 	}
-	t := &Tensor{Shape: p.Shape, dtype: p.Dtype, data: make([]byte, p.Offsets[1]-p.Offsets[0])}
+	t := &Tensor{dtype: p.Dtype, data: make([]byte, p.Offsets[1]-p.Offsets[0])}
 	if _, err := f.data.ReadAt(t.data, p.Offsets[0]); err != nil && len(t.data) > 0 {
 		return nil, fmt.Errorf("tensor %s: %w", name, err)
 	}
