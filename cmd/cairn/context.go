@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -86,7 +87,7 @@ func contextList(s *cli.Streams) *cobra.Command {
 			if name == all.Current {
 				current = " *"
 			}
-			return []any{name + current, cli.OrDash(x.Home), cli.OrDash(strings.Join(x.Endpoints, ",")), cli.OrDash(x.Database)}
+			return []any{name + current, cmp.Or(x.Home, "-"), cmp.Or(strings.Join(x.Endpoints, ","), "-"), cmp.Or(x.Database, "-")}
 		})
 	}})
 }

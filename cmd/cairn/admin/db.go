@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 
@@ -73,7 +74,7 @@ socket on the node's host). Every node keeps the newest 10,000, and backups hold
 				return err
 			}
 			return cli.List(s, t.JSON, out.Audit, "INDEX|WHEN|BY|LABEL|NODE|WHAT|ON|HOW", func(r api.Audit) []any {
-				return []any{r.Index, clock(&r.At), r.By, cli.OrDash(r.Label), r.Node, r.What, cli.OrDash(r.On), r.How}
+				return []any{r.Index, clock(&r.At), r.By, cmp.Or(r.Label, "-"), r.Node, r.What, cmp.Or(r.On, "-"), r.How}
 			})
 		}}
 	t.Flags(c)

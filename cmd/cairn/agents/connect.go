@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -242,7 +243,7 @@ func (o *options) makeToken(ctx context.Context, r *record) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	made, err := cli.Call(ctx, &o.Target, api.CreateToken, map[string]any{"database": orDefault(o.Database), "label": r.Tool, "scopes": []string{"read", "write"}})
+	made, err := cli.Call(ctx, &o.Target, api.CreateToken, map[string]any{"database": cmp.Or(o.Database, "default"), "label": r.Tool, "scopes": []string{"read", "write"}})
 	if err != nil {
 		var no *cli.HTTPError
 		if errors.As(err, &no) {
@@ -255,13 +256,6 @@ func (o *options) makeToken(ctx context.Context, r *record) error {
 		return err
 	}
 	return kit.WriteFile(r.tokenFile(), []byte(made.Token), 0o600)
-}
-
-func orDefault(database string) string {
-	if database == "" {
-		return "default"
-	}
-	return database
 }
 
 // disconnect takes out the changes, and the token when no other project has the tool connected.

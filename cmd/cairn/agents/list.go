@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
@@ -63,7 +64,7 @@ func rows(all []State) (out [][]any) {
 			if !c.Whole {
 				to += " (changed since; connect again)"
 			}
-			out = append(out, []any{t.Tool, found, to, cli.OrDash(c.Project), c.Waiting})
+			out = append(out, []any{t.Tool, found, to, cmp.Or(c.Project, "-"), c.Waiting})
 		}
 	}
 	return out

@@ -82,17 +82,25 @@ func (r *record) spool() spool      { return spool(filepath.Join(r.dir, r.Tool+"
 // readRecord returns the record of a tool, one without entries when the tool is not connected.
 func readRecord(dir, tool, project string) (*record, error) {
 	r := &record{Tool: tool, Project: project, dir: dir}
-	b, err := os.ReadFile(r.path())
+	if _, err := r.read(r.path()); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// read fills in the record that a file holds; false when there is no file.
+func (r *record) read(path string) (there bool, err error) {
+	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
+		return false, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(b, r)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.path(), err)
+		return false, fmt.Errorf("%s: %w", path, err)
 	}
-	return r, nil
+	return true, nil
 }
 
 // records returns all records of a tool: the user's first.
@@ -103,17 +111,13 @@ func records(dir, tool string) (all []*record, err error) {
 	}
 	for _, path := range append([]string{filepath.Join(dir, tool+".json")}, paths...) {
 		r := &record{dir: dir}
-		b, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = json.Unmarshal(b, r)
-		}
+		there, err := r.read(path)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, err
 		}
-		all = append(all, r)
+		if there {
+			all = append(all, r)
+		}
 	}
 	return all, nil
 }

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -85,10 +86,17 @@ func (t tool) found(s site) bool {
 
 // in is a path below a directory of the user's, which a variable may name.
 func (s site) in(variable string, path ...string) string {
-	if dir := os.Getenv(variable); variable != "" && dir != "" {
-		return dir
+	return cmp.Or(os.Getenv(variable), filepath.Join(append([]string{s.home}, path...)...))
+}
+
+// inProject is what is left for the user where a tool is connected in a project.
+func inProject(step string) func(site) []string {
+	return func(s site) []string {
+		if s.project == "" {
+			return nil
+		}
+		return []string{step}
 	}
-	return filepath.Join(append([]string{s.home}, path...)...)
 }
 
 // either is a path in the project, or else one of the user's.
@@ -190,24 +198,27 @@ func (e event) seconds() int {
 	return 10
 }
 
-// matched are the hooks of a tool that groups them by what they match.
-func (t tool) matched(s site, file string, milliseconds bool) (all []written) {
+// hooks are the tool's hooks in a file, each in the shape that it gives an event and its command.
+func (t tool) hooks(s site, file string, shape func(e event, command string) json.RawMessage) (all []written) {
 	for _, e := range t.events {
-		if !s.capture && e.does != tellContext {
-			continue
+		if s.capture || e.does == tellContext {
+			all = append(all, jsonElement(file, shape(e, s.hookCommand(t.name, e.name)), "hooks", e.name))
 		}
-		timeout := e.seconds()
-		if milliseconds {
-			timeout *= 1000
-		}
-		run := object(field{"type", "command"}, field{"command", s.hookCommand(t.name, e.name)}, field{"timeout", timeout})
+	}
+	return all
+}
+
+// matched is the shape of hooks that a tool groups by what they match. unit is the number of its units of time in a
+// second.
+func matched(unit int) func(event, string) json.RawMessage {
+	return func(e event, command string) json.RawMessage {
+		run := object(field{"type", "command"}, field{"command", command}, field{"timeout", e.seconds() * unit})
 		group := []field{{"hooks", []json.RawMessage{run}}}
 		if e.matcher != "" {
 			group = append([]field{{"matcher", e.matcher}}, group...)
 		}
-		all = append(all, jsonElement(file, object(group...), "hooks", e.name))
+		return object(group...)
 	}
-	return all
 }
 
 // specific is the answer of a hook in the shape that most tools share.

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,20 +17,12 @@ func claude() tool {
 		events: []event{{"SessionStart", tellContext, ""}, {"PostToolUse", captureUse, "Read|Write|Edit|MultiEdit|NotebookEdit|Bash|Grep|Glob"},
 			{"Stop", captureTurn, ""}, {"SessionEnd", sendSpool, ""}}}
 	t.entries = func(s site) []written {
-		servers := filepath.Join(s.home, ".claude.json")
-		if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-			servers = filepath.Join(dir, ".claude.json")
-		}
+		servers := filepath.Join(s.in("CLAUDE_CONFIG_DIR"), ".claude.json")
 		all := []written{jsonEntry(s.either(".mcp.json", servers), s.server(true, "stdio", "http", field{"headersHelper", s.hookCommand(t.name, headers)}), "mcpServers", "cairn")}
-		all = append(all, t.matched(s, s.either(".claude/settings.json", filepath.Join(t.base(s), "settings.json")), false)...)
+		all = append(all, t.hooks(s, s.either(".claude/settings.json", filepath.Join(t.base(s), "settings.json")), matched(1))...)
 		return append(all, note(s.either("CLAUDE.md", filepath.Join(t.base(s), "CLAUDE.md"))))
 	}
-	t.steps = func(s site) (steps []string) {
-		if s.project != "" {
-			steps = append(steps, "start claude in the project: it asks each user once whether the project's server cairn may run")
-		}
-		return steps
-	}
+	t.steps = inProject("start claude in the project: it asks each user once whether the project's server cairn may run")
 	return t
 }
 
@@ -46,26 +39,19 @@ func codex() tool {
 		}
 		dir := s.either(".codex", t.base(s))
 		all := []written{{File: filepath.Join(dir, "config.toml"), Format: "toml", Entry: edit.Entry{At: []string{"mcp_servers", "cairn"}, Value: table}}}
-		all = append(all, t.matched(s, filepath.Join(dir, "hooks.json"), false)...)
+		all = append(all, t.hooks(s, filepath.Join(dir, "hooks.json"), matched(1))...)
 		return append(all, note(s.either("AGENTS.md", filepath.Join(t.base(s), "AGENTS.md"))))
 	}
-	t.steps = func(s site) (steps []string) {
-		if s.project != "" {
-			steps = append(steps, "start codex in the project and trust the directory: Codex reads a project's configuration only then")
-		}
-		return append(steps, "start codex, type /hooks and trust the hooks of cairn: Codex runs a new hook only after you did")
+	trust := inProject("start codex in the project and trust the directory: Codex reads a project's configuration only then")
+	t.steps = func(s site) []string {
+		return append(trust(s), "start codex, type /hooks and trust the hooks of cairn: Codex runs a new hook only after you did")
 	}
 	return t
 }
 
 func opencode() tool {
 	t := tool{name: "opencode", title: "OpenCode", program: "opencode",
-		base: func(s site) string {
-			if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
-				return filepath.Join(dir, "opencode")
-			}
-			return filepath.Join(s.home, ".config", "opencode")
-		},
+		base:   func(s site) string { return filepath.Join(s.in("XDG_CONFIG_HOME", ".config"), "opencode") },
 		events: []event{{"session.created", tellContext, ""}, {"tool.execute.after", captureUse, ""}, {"session.idle", sendSpool, ""}},
 		answer: func(_ event, known string) any { return object(field{"additionalContext", known}) }}
 	t.entries = func(s site) []written {
@@ -139,15 +125,11 @@ func gemini() tool {
 		if !s.process {
 			server = s.server(true, "", "http", field{"headers", map[string]string{"Authorization": "Bearer $CAIRN_TOKEN"}})
 		}
-		all := append([]written{jsonEntry(file, server, "mcpServers", "cairn")}, t.matched(s, file, true)...)
+		all := append([]written{jsonEntry(file, server, "mcpServers", "cairn")}, t.hooks(s, file, matched(1000))...)
 		return append(all, note(s.either("GEMINI.md", filepath.Join(t.base(s), "GEMINI.md"))))
 	}
-	t.steps = func(s site) (steps []string) {
-		if s.project != "" {
-			steps = append(steps, "trust the folder when gemini asks: it disables the servers of other folders")
-		}
-		return append(steps, profileStep(s)...)
-	}
+	trust := inProject("trust the folder when gemini asks: it disables the servers of other folders")
+	t.steps = func(s site) []string { return append(trust(s), profileStep(s)...) }
 	return t
 }
 
@@ -162,11 +144,9 @@ func cursor() tool {
 		hooks := filepath.Join(dir, "hooks.json")
 		all := []written{jsonEntry(filepath.Join(dir, "mcp.json"), s.server(false, "", "", field{"headers", map[string]string{"Authorization": "Bearer ${env:CAIRN_TOKEN}"}}), "mcpServers", "cairn"),
 			version(hooks)}
-		for _, e := range t.events {
-			if s.capture || e.does == tellContext {
-				all = append(all, jsonElement(hooks, object(field{"command", s.hookCommand(t.name, e.name)}, field{"timeout", e.seconds()}), "hooks", e.name))
-			}
-		}
+		all = append(all, t.hooks(s, hooks, func(e event, command string) json.RawMessage {
+			return object(field{"command", command}, field{"timeout", e.seconds()})
+		})...)
 		if s.project != "" {
 			all = append(all, note(filepath.Join(s.project, "AGENTS.md")))
 		}
@@ -235,19 +215,16 @@ func copilot() tool {
 		}
 		hooks := filepath.Join(s.project, ".github", "hooks", "cairn.json")
 		all := []written{version(hooks)}
-		for _, e := range t.events {
-			if s.capture || e.does == tellContext {
-				all = append(all, jsonElement(hooks, object(field{"type", "command"}, field{"bash", s.hookCommand(t.name, e.name)}, field{"timeoutSec", e.seconds()}), "hooks", e.name))
-			}
-		}
+		all = append(all, t.hooks(s, hooks, func(e event, command string) json.RawMessage {
+			return object(field{"type", "command"}, field{"bash", command}, field{"timeoutSec", e.seconds()})
+		})...)
 		return append(all, note(filepath.Join(s.project, ".github", "copilot-instructions.md")))
 	}
-	t.steps = func(s site) (steps []string) {
+	t.steps = func(s site) []string {
 		if s.project != "" {
 			return []string{"Copilot CLI has its servers in the user's configuration: run cairn connect copilot as well"}
 		}
-		steps = append(steps, "Copilot CLI has its hooks in projects: run cairn connect copilot --project DIR where you want them")
-		return append(steps, profileStep(s)...)
+		return append([]string{"Copilot CLI has its hooks in projects: run cairn connect copilot --project DIR where you want them"}, profileStep(s)...)
 	}
 	return t
 }

@@ -110,11 +110,3 @@ func IsTerminal(w io.Writer) bool {
 	f, ok := Raw(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
-
-// OrDash returns the text, or a dash for an empty one.
-func OrDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}

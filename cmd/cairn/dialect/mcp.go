@@ -40,7 +40,7 @@ memory.jsonl.`,
 			if !slices.Contains(api.ToolProfiles, tools) {
 				return cli.Usage(fmt.Errorf("--tools: want one of %s, got %q", strings.Join(api.ToolProfiles, ", "), tools))
 			}
-			return serveMCP(c.Context(), s, &t, tools)
+			return serveMCP(c.Context(), &t, tools)
 		}}
 	c.Flags().StringVar(&tools, "tools", tools, "the tools of the model: "+strings.Join(api.ToolProfiles, ", "))
 	t.Flags(c)
@@ -64,7 +64,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-func serveMCP(ctx context.Context, s *cli.Streams, t *cli.Target, tools string) error {
+func serveMCP(ctx context.Context, t *cli.Target, tools string) error {
 	base, err := t.URL(ctx)
 	if err != nil {
 		return err

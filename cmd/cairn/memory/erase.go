@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -88,15 +87,13 @@ func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, ye
 
 // showDoomed lists what is about to go, and what comes back.
 func showDoomed(s *cli.Streams, a api.Erasing) error {
-	var rows [][]string
-	for _, m := range a.Memories {
+	if err := cli.Rows(s.Out, a.Memories, "RID|REVISION|NAMESPACE|MERGED|TEXT", func(m api.Doomed) []any {
 		revision := ""
 		if m.Revision != nil {
 			revision = fmt.Sprint(*m.Revision)
 		}
-		rows = append(rows, []string{m.RID, revision, m.Namespace, strconv.FormatBool(m.Merged), api.OneLine(m.Text)})
-	}
-	if err := cli.Table(s.Out, []string{"RID", "REVISION", "NAMESPACE", "MERGED", "TEXT"}, rows); err != nil {
+		return []any{m.RID, revision, m.Namespace, m.Merged, api.OneLine(m.Text)}
+	}); err != nil {
 		return err
 	}
 	if len(a.Back) > 0 {

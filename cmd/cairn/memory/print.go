@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -96,7 +97,7 @@ func (v verb) printRows(s *cli.Streams, fields field.Object, shapes map[string]f
 	cells := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, f := range fields {
-			cells[i] = append(cells[i], cli.OrDash(oneLine(cell(f, row[f.Name], shapes))))
+			cells[i] = append(cells[i], cmp.Or(oneLine(cell(f, row[f.Name], shapes)), "-"))
 		}
 	}
 	return cli.Table(s.Out, head, cells)

@@ -116,6 +116,6 @@ func show(s *cli.Streams, asJSON bool, e event) error {
 	if asJSON {
 		return json.NewEncoder(s.Out).Encode(e)
 	}
-	_, err := fmt.Fprintf(s.Out, "%-8s  %-16s %s\n", cli.OrDash(e.ID), e.Name, e.Data)
+	_, err := fmt.Fprintf(s.Out, "%-8s  %-16s %s\n", cmp.Or(e.ID, "-"), e.Name, e.Data)
 	return err
 }

@@ -279,7 +279,7 @@ func (f frame) order(column int, back bool) {
 
 // print prints a frame. The column that it is sorted by is marked; -1 marks none.
 func (f frame) print(w io.Writer, sorted int) error {
-	if _, err := fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d\n\n", cli.OrDash(f.Cluster), f.Condition, leaderName(f.Leader), f.Term); err != nil {
+	if _, err := fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d\n\n", cmp.Or(f.Cluster, "-"), f.Condition, leaderName(f.Leader), f.Term); err != nil {
 		return err
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ func logPage(ctx context.Context, s *cli.Streams, t *cli.Target, from uint64, li
 			return json.NewEncoder(s.Out).Encode(l)
 		}
 		_, err := fmt.Fprintf(s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
-			l.Node, cli.OrDash(l.Database), does(l))
+			l.Node, cmp.Or(l.Database, "-"), does(l))
 		return err
 	})
 	return last, err

@@ -90,7 +90,7 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, every time.Durati
 }
 
 func printStatus(w io.Writer, s api.ClusterStatus) error {
-	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cli.OrDash(s.Cluster), s.Condition, leaderName(s.LeaderID), s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cmp.Or(s.Cluster, "-"), s.Condition, leaderName(s.LeaderID), s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
 	printEmbedder(w, s)
 	printModels(w, s)
 	all := cli.Members(&s)
@@ -193,11 +193,11 @@ func printMembers(w io.Writer, s api.ClusterStatus) error {
 		role := p.State
 		switch {
 		case !p.Reachable:
-			return []any{nameOf(s, p), "-", "NO", "-", "-", "-", cli.OrDash(p.Wire), "-", "-"}
+			return []any{nameOf(s, p), "-", "NO", "-", "-", "-", cmp.Or(p.Wire, "-"), "-", "-"}
 		case !p.Voter:
 			role += " (replica)"
 		}
-		return []any{nameOf(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), stateOf(s, p), cli.OrDash(p.Wire), p.Version, time.Duration(p.UptimeSecs) * time.Second}
+		return []any{nameOf(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), stateOf(s, p), cmp.Or(p.Wire, "-"), p.Version, time.Duration(p.UptimeSecs) * time.Second}
 	})
 }
 

@@ -2,6 +2,7 @@ package status
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,7 +235,7 @@ func (v *top) lastEntries(ctx context.Context, at string) []string {
 // logText is an entry in one line.
 func logText(l api.LogLine) string {
 	at := time.UnixMicro(int64(l.Time * 1e6)).Local().Format(time.TimeOnly)
-	return fmt.Sprintf("%s  %-9d node %-3d %-12s %s", at, l.Index, l.Node, cli.OrDash(l.Database), does(l))
+	return fmt.Sprintf("%s  %-9d node %-3d %-12s %s", at, l.Index, l.Node, cmp.Or(l.Database, "-"), does(l))
 }
 
 // topHelp is the text that ? shows.
