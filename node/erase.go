@@ -86,9 +86,8 @@ func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err 
 
 // leftovers looks for what the operator may want to remove.
 func (n *Node) leftovers() api.Leftovers {
-	var purged oplog.Index
-	_ = n.state.Read(func(v *state.View) error { purged = v.Purged(); return nil }) // a closing state says 0
-	e, _ := home.ReadErased(n.cfg.Home)                                             // the task that writes it logs what is wrong with it
+	purged, _ := state.Get(n.state, (*state.View).Purged) // a closing state says 0
+	e, _ := home.ReadErased(n.cfg.Home)                   // the task that writes it logs what is wrong with it
 	return api.Leftovers{SetAside: home.SetAsides(n.cfg.Home), Lost: lostRecords(n.cfg.Home), HoldPurge: purged > e.Rewritten, OldKeys: n.rotation.parts()}
 }
 

@@ -48,14 +48,12 @@ func (n *Node) whole() bool {
 	if n.homeToken == "" || n.homeKnown.Load() {
 		return n.commit.Whole()
 	}
-	if err := n.state.Read(func(v *state.View) error {
-		_, known := v.Token(n.homeToken)
-		n.homeKnown.Store(known)
-		return nil
-	}); err != nil {
+	known, err := state.Get(n.state, func(v *state.View) bool { _, known := v.Token(n.homeToken); return known })
+	if err != nil {
 		return false
 	}
-	return n.homeKnown.Load() && n.commit.Whole()
+	n.homeKnown.Store(known)
+	return known && n.commit.Whole()
 }
 
 func there(path string) bool {
@@ -91,8 +89,8 @@ func (n *Node) ensureHomeToken(ctx context.Context) error {
 	}
 	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: oplog.DefaultDB, Label: fmt.Sprintf("home of node %d", n.cfg.Member.NodeID),
 		Scopes: []string{string(api.Read), string(api.Write), string(api.Admin)}, At: oplog.At(time.Now())}
-	known := false
-	if err := n.state.Read(func(v *state.View) error { _, known = v.Token(op.Hash); return nil }); err != nil || known {
+	known, err := state.Get(n.state, func(v *state.View) bool { _, known := v.Token(op.Hash); return known })
+	if err != nil || known {
 		return err
 	}
 	err = n.service.Note(ctx, op)

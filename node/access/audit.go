@@ -115,7 +115,7 @@ func (a *Control) databaseName(id oplog.DB) string {
 	return a.named(func(v *state.View) string { d, _ := v.Database(id); return d.Name })
 }
 
-func (a *Control) named(of func(*state.View) string) (name string) {
-	_ = a.state.Read(func(v *state.View) error { name = of(v); return nil }) // a closing state knows none
+func (a *Control) named(of func(*state.View) string) string {
+	name, _ := state.Get(a.state, of) // a closing state knows none
 	return name
 }

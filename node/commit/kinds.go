@@ -18,13 +18,12 @@ func (l *Log) requireAllDecode(newer oplog.Kinds) error {
 	if newer = slices.DeleteFunc(slices.Clone(newer), inLog); len(newer) == 0 {
 		return nil
 	}
-	if err := l.o.State.Read(func(v *state.View) error {
-		for _, k := range v.Needs() {
-			l.inLog[k].Store(true)
-		}
-		return nil
-	}); err != nil {
+	needs, err := state.Get(l.o.State, (*state.View).Needs)
+	if err != nil {
 		return err
+	}
+	for _, k := range needs {
+		l.inLog[k].Store(true)
 	}
 	if newer = slices.DeleteFunc(newer, inLog); len(newer) == 0 {
 		return nil

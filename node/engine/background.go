@@ -47,7 +47,7 @@ func (s *Service) leading(what string, f func(context.Context, api.Caller) error
 
 // eachDatabase runs f for every database while a condition holds.
 func (s *Service) eachDatabase(ctx context.Context, what string, while func() bool, f func(context.Context, api.Caller) error) {
-	dbs, _ := read(s, (*state.View).Databases) // a closing state has none
+	dbs, _ := state.Get(s.state, (*state.View).Databases) // a closing state has none
 	for _, d := range dbs {
 		if ctx.Err() != nil || !while() {
 			return
@@ -65,7 +65,7 @@ const abandonStep = 200
 func (s *Service) abandon(ctx context.Context, c api.Caller) error {
 	cutoff := s.state.Last().Time() - oplog.Time(s.cfg.Background.SessionAge.Microseconds())
 	for {
-		old, err := read(s, func(v *state.View) (old bool) {
+		old, err := state.Get(s.state, func(v *state.View) (old bool) {
 			v.ActiveSessions(c.DB, func(x oplog.Session) bool {
 				old = x.Started < cutoff
 				return false
@@ -112,7 +112,7 @@ func (s *Service) learnPartitions() func(context.Context, api.Caller) error {
 // took, so writes come between.
 func (s *Service) erase(ctx context.Context) {
 	for s.commit.Leads() {
-		left, err := read(s, (*state.View).Erasing)
+		left, err := state.Get(s.state, (*state.View).Erasing)
 		if err != nil || !left { // a closing state has none
 			return
 		}

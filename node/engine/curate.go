@@ -28,14 +28,14 @@ func (s *Service) merge(ctx context.Context, c api.Caller, q *api.MergeRequest) 
 	if q.Expected != nil && len(q.Expected) != len(q.RIDs) {
 		return nil, oplog.Errorf(oplog.Invalid, "expected_revisions: want one for each of the %d rids, got %d", len(q.RIDs), len(q.Expected))
 	}
-	sources, vectors, err := s.sources(ctx, c, q.RIDs, q.Text, q.Reason)
+	sources, err := s.sources(ctx, c, q.RIDs, q.Text, q.Reason)
 	if err != nil {
 		return nil, err
 	}
 	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(time.Now())}
 	made := mergedContent(sources, q.Text, op.At)
 	op.Into = []oplog.Remember{{Content: made}}
-	found, err := s.describeMade(ctx, c, op, sources, vectors)
+	found, err := s.describeMade(ctx, c, op, sources)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) split(ctx context.Context, c api.Caller, q *api.SplitRequest) 
 	if n := len(q.Texts); n < 2 || n > oplog.MaxRecast {
 		return nil, oplog.Errorf(oplog.Invalid, "texts: want 2 to %d texts, got %d", oplog.MaxRecast, n)
 	}
-	sources, vectors, err := s.sources(ctx, c, []string{q.RID}, strings.Join(q.Texts, " "), q.Reason)
+	sources, err := s.sources(ctx, c, []string{q.RID}, strings.Join(q.Texts, " "), q.Reason)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *Service) split(ctx context.Context, c api.Caller, q *api.SplitRequest) 
 		}
 		op.Into = append(op.Into, oplog.Remember{Content: part})
 	}
-	found, err := s.describeMade(ctx, c, op, sources, vectors)
+	found, err := s.describeMade(ctx, c, op, sources)
 	if err != nil {
 		return nil, err
 	}
@@ -97,18 +97,18 @@ func withMember(object []byte, name, value string) ([]byte, error) {
 	return b, cmp.Or(err, fits("metadata", len(b), MaxMetadata))
 }
 
-// sources reads the memories that a merge or a split begins with, and their vectors.
-func (s *Service) sources(ctx context.Context, c api.Caller, rids []string, text, reason string) (list []*oplog.Memory, vectors [][]float32, err error) {
+// sources reads the memories that a merge or a split begins with.
+func (s *Service) sources(ctx context.Context, c api.Caller, rids []string, text, reason string) (list []*oplog.Memory, err error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, nil, oplog.Errorf(oplog.Invalid, "text: want words, got a blank text")
+		return nil, oplog.Errorf(oplog.Invalid, "text: want words, got a blank text")
 	}
 	if err := cmp.Or(fits("text", len(text), MaxText), fits("reason", len(reason), MaxReason)); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a correction that another node acknowledged is not merged away
-		return nil, nil, err
+		return nil, err
 	}
-	return list, vectors, s.state.Read(func(v *state.View) error {
+	return list, s.state.Read(func(v *state.View) error {
 		for i, rid := range rids {
 			m, ok := v.Memory(c.DB, rid)
 			if !ok {
@@ -119,9 +119,6 @@ func (s *Service) sources(ctx context.Context, c api.Caller, rids []string, text
 			}
 			if list = append(list, m); m.Namespace != list[0].Namespace {
 				return oplog.Errorf(oplog.Conflict, "memory %s is in namespace %s, %s in %s: move it first", rid, m.Namespace, list[0].RID, list[0].Namespace)
-			}
-			if f := v.Vector(c.DB, m.Seq).Floats(); len(f) > 0 {
-				vectors = append(vectors, f)
 			}
 		}
 		return nil
@@ -157,7 +154,7 @@ func mergedContent(sources []*oplog.Memory, text string, at oplog.Time) oplog.Co
 // describeMade redacts what is made of memories as they are redacted, and adds what the texts name and state, and their
 // vectors. It returns the kinds of secrets that it removed. A product of several names what they named, and is related
 // as they are.
-func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Recast, sources []*oplog.Memory, vectors [][]float32) ([]string, error) {
+func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Recast, sources []*oplog.Memory) ([]string, error) {
 	secrets, err := s.redactor(c.DB)
 	if err != nil {
 		return nil, err
@@ -188,7 +185,7 @@ func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Reca
 				continue
 			}
 			if len(made.Vector) == 0 && !s.vectors.Makes(now.Database) { // no embedder will make one: the mean of the sources' vectors is near to all
-				made.Vector = oplog.MeanVector(vectors)
+				made.Vector = v.MeanVector(c.DB, sources)
 			}
 			for _, m := range sources {
 				for _, name := range m.Entities {

@@ -50,7 +50,7 @@ const maxBacklinks = 200
 // text.
 func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {
 	for _, name := range names {
-		related, err := read(s, func(v *state.View) []oplog.Edge { return v.Edges(db, name, 1) })
+		related, err := state.Get(s.state, func(v *state.View) []oplog.Edge { return v.Edges(db, name, 1) })
 		if err != nil {
 			return nil, err
 		}

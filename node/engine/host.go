@@ -146,11 +146,8 @@ func (s *Service) revoke(ctx context.Context, c api.Caller, q *oplog.Revoke) (*a
 	w, err := s.write(ctx, c, q)
 	a := &api.Revoked{Changed: w.First.Changed}
 	if err == nil {
-		_ = s.state.Read(func(v *state.View) error { // when it cannot be read, the answer says that the capability is revoked, and no more
-			g, _ := v.Grant(c.DB, q.Signature)
-			a.Action = g.Action
-			return nil
-		})
+		// when it cannot be read, the answer says that the capability is revoked, and no more
+		a.Action, _ = state.Get(s.state, func(v *state.View) string { g, _ := v.Grant(c.DB, q.Signature); return g.Action })
 	}
 	return a, err
 }

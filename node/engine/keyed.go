@@ -49,7 +49,7 @@ func (s *Service) settle(ctx context.Context, k *keyed, w write) (done settled, 
 		return done, err
 	}
 	for range maxKeyTries {
-		if err := s.state.Read(func(v *state.View) error { w.ops = k.decide(v); return nil }); err != nil {
+		if w.ops, err = state.Get(s.state, k.decide); err != nil {
 			return done, err
 		}
 		done.Written, err = s.propose(ctx, k.c, w)

@@ -185,9 +185,7 @@ func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.
 			size = s.index.Size(c.DB)
 		}
 		a.MoreCounters = &api.MoreCounters{Claims: st.Claims, Rows: size.Rows, Vectors: size.Vectors, Applied: uint64(s.commit.Applied()), Indexed: uint64(s.commit.Indexed())}
-		a.Resolved = state.Counted(func(f func(oplog.ConflictRow) bool) {
-			v.Conflicts(c.DB, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, f)
-		}, func(x oplog.ConflictRow) bool { return v.ConflictWithin(c.DB, r, &x) })
+		a.Resolved = v.ConflictsWithin(c.DB, r, oplog.ConflictResolved, oplog.ConflictDismissed)
 		a.Patterns = state.Counted(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool { return v.Within(c.DB, r, p.Sources) })
 	}
 	return a, nil

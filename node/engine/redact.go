@@ -69,18 +69,12 @@ func (r *redactor) memory(m *oplog.Remember) {
 
 // correction redacts what a memory is to say, by the kind that it has.
 func (r *redactor) correction(s *Service, db oplog.DB, q *api.CorrectRequest) error {
-	covered := r.policy == oplog.RedactAll
-	if r.policy == oplog.RedactCaptures {
-		if err := s.state.Read(func(v *state.View) error {
-			m, ok := v.Memory(db, q.RID)
-			covered = ok && r.covers(m.Type, m.Metadata)
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	if !covered {
-		return nil
+	covered, err := state.Get(s.state, func(v *state.View) bool {
+		m, ok := v.Memory(db, q.RID)
+		return r.policy == oplog.RedactAll || ok && r.covers(m.Type, m.Metadata)
+	})
+	if err != nil || !covered {
+		return err
 	}
 	if q.Text != nil {
 		q.Text = new(r.found.Text(*q.Text))

@@ -66,7 +66,7 @@ func (s *Service) checkQuota(c api.Caller, adding int) error {
 // keyed is the first memory that was stored under an idempotency key, which counts for the whole database; blank where
 // the caller is bound to other namespaces.
 func (s *Service) keyed(c api.Caller, key string) string {
-	rid, _ := read(s, func(v *state.View) string { // a closing state knows none
+	rid, _ := state.Get(s.state, func(v *state.View) string { // a closing state knows none
 		results := v.KeyResults(c.DB, key)
 		if len(results) == 0 || c.Spaces.Bind() && !v.Within(c.DB, c.Reach(""), []string{results[0].ID}) {
 			return ""

@@ -62,7 +62,7 @@ func reorder(hits []index.Hit, scores []float64) {
 
 // textsOf reads the texts of hits: the index returns bare ones.
 func (s *Service) textsOf(db oplog.DB, hits []index.Hit) ([]string, error) {
-	return read(s, func(v *state.View) []string {
+	return state.Get(s.state, func(v *state.View) []string {
 		return api.Each(hits, func(h index.Hit) string {
 			if m, ok := v.MemoryAt(db, h.Memory.Seq); ok {
 				return m.Text

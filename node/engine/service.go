@@ -162,18 +162,9 @@ func atOnce(d time.Duration, f func(context.Context)) func(context.Context) erro
 	}
 }
 
-// read returns the result of f on the state; zero with an error, as when the state is closing.
-func read[T any](s *Service, f func(*state.View) T) (x T, err error) {
-	err = s.state.Read(func(v *state.View) error {
-		x = f(v)
-		return nil
-	})
-	return x, err
-}
-
 // memory returns a memory as the state has it now; one without an id where there is none.
 func (s *Service) memory(db oplog.DB, rid string) (oplog.Memory, error) {
-	return read(s, func(v *state.View) (found oplog.Memory) {
+	return state.Get(s.state, func(v *state.View) (found oplog.Memory) {
 		if m, ok := v.Memory(db, rid); ok {
 			found = *m
 		}

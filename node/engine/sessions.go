@@ -26,7 +26,7 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 
 // activeSession returns the active session that blocks a new one; nil when it has ended in the meantime.
 func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) any {
-	found, _ := read(s, func(v *state.View) []oplog.Session { // a closing state knows none
+	found, _ := state.Get(s.state, func(v *state.View) []oplog.Session { // a closing state knows none
 		return state.Pick(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) }, func(x oplog.Session) bool { return x.Status == oplog.SessionActive })
 	})
 	if len(found) == 0 {

@@ -163,7 +163,7 @@ func (s *Service) noteOutcome(ctx context.Context, c api.Caller, q *api.NoteOutc
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a skill that another node has just stored has outcomes too
 		return nil, err
 	}
-	if known, err := read(s, func(v *state.View) bool { _, ok := v.Keyed(c.DB, skillNamespace, "/"+q.ID); return ok }); err != nil || !known {
+	if known, err := state.Get(s.state, func(v *state.View) bool { _, ok := v.Keyed(c.DB, skillNamespace, "/"+q.ID); return ok }); err != nil || !known {
 		return nil, cmp.Or(err, error(errNoSkill))
 	}
 	text := fmt.Sprintf("outcome: skill=%s succeeded=%t", q.ID, q.Succeeded)

@@ -22,10 +22,10 @@ func (s *Service) confine(ctx context.Context, c api.Caller, op *api.Op, request
 	if err := b.walk(reflect.ValueOf(request).Elem()); err != nil {
 		return err
 	}
-	missed, err := read(s, b.missed)
+	missed, err := state.Get(s.state, b.missed)
 	if err == nil && (missed != nil || b.unsure) && op.Writes { // another node may have stored it, and this one not applied it yet
 		if err = s.commit.Fresh(ctx, commit.Linearizable); err == nil {
-			missed, err = read(s, b.missed)
+			missed, err = state.Get(s.state, b.missed)
 		}
 	}
 	if err != nil {

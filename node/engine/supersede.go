@@ -68,7 +68,7 @@ func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at op
 	if words == "" {
 		return nil, nil
 	}
-	ok, err := read(s, func(v *state.View) bool { return states(v, db, m) })
+	ok, err := state.Get(s.state, func(v *state.View) bool { return states(v, db, m) })
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func (s *Service) tookBack(c api.Caller, q *api.UndoRequest, done Written, r opl
 // known answers a repeated undo of a merge or split by its key; nil when the key has no such answer. By now there is
 // nothing to take back, so the operation that it proposes is refused for a key that is not known.
 func (s *Service) known(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
-	before, err := read(s, func(v *state.View) bool {
+	before, err := state.Get(s.state, func(v *state.View) bool {
 		m, ok := v.Memory(c.DB, q.RID)
 		return ok && q.Key != "" && (len(m.Undone) > 0 || m.Status == oplog.Tombstoned)
 	})

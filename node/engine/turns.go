@@ -74,13 +74,12 @@ func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTur
 	ns := orDefault(q.Namespace)
 	draft := unsearchable(ns, kindTurn, q.Content, map[string]string{"role": q.Role})
 	for range maxKeyTries {
-		var steps []api.BatchStep
-		if err := s.state.Read(func(v *state.View) error {
+		steps, err := state.Get(s.state, func(v *state.View) []api.BatchStep {
 			all, last := turnsOf(v, c.DB, ns)
-			steps = dropped(ns, all[:max(0, min(len(all)+1-q.MaxTurns, MaxBatch-1))])
-			steps = append(steps, api.BatchStep{Op: "put", Namespace: ns, Path: fmt.Sprintf("%s%020d", turnFolder, last+1), Memory: &draft, Condition: api.Condition{IfAbsent: true}})
-			return nil
-		}); err != nil {
+			return append(dropped(ns, all[:max(0, min(len(all)+1-q.MaxTurns, MaxBatch-1))]),
+				api.BatchStep{Op: "put", Namespace: ns, Path: fmt.Sprintf("%s%020d", turnFolder, last+1), Memory: &draft, Condition: api.Condition{IfAbsent: true}})
+		})
+		if err != nil {
 			return nil, err
 		}
 		k := &keyed{s: s, c: c, steps: steps}
@@ -122,7 +121,7 @@ func (s *Service) clearTurns(ctx context.Context, c api.Caller, q *api.ClearTurn
 		return nil, err
 	}
 	ns := orDefault(q.Namespace)
-	all, err := read(s, func(v *state.View) []*oplog.Memory {
+	all, err := state.Get(s.state, func(v *state.View) []*oplog.Memory {
 		all, _ := turnsOf(v, c.DB, ns)
 		return all[:min(len(all), MaxBatch)]
 	})

@@ -29,9 +29,7 @@ type Config struct {
 // SoleNode says whether a state knows of no other node, and the configuration names none. It fails where the list of
 // nodes cannot be read.
 func SoleNode(cfg Config, st *state.State) (yes bool, err error) {
-	err = st.Read(func(v *state.View) error {
-		yes = !cfg.Peers && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.NodeID })
-		return nil
+	return state.Get(st, func(v *state.View) bool {
+		return !cfg.Peers && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.NodeID })
 	})
-	return yes, err
 }

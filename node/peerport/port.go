@@ -92,14 +92,8 @@ func (p *Port) databases(_ context.Context, f wire.Frame) (wire.Op, wire.Message
 	if err := wire.Unpack(f, &wire.Nothing{}, wire.MaxPlainPeer); err != nil {
 		return 0, nil, err
 	}
-	r := &wire.DatabaseList{Databases: []string{}}
-	err := p.cfg.State.Read(func(v *state.View) error {
-		for _, d := range v.Databases() {
-			r.Databases = append(r.Databases, d.Name)
-		}
-		return nil
-	})
-	return wire.OpClusterDatabaseListResult, r, err
+	all, err := state.Get(p.cfg.State, (*state.View).Databases)
+	return wire.OpClusterDatabaseListResult, &wire.DatabaseList{Databases: api.Each(all, func(d oplog.Database) string { return d.Name })}, err
 }
 
 func (p *Port) status(context.Context, wire.Frame) (wire.Op, wire.Message, error) {

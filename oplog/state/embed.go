@@ -211,6 +211,17 @@ func (v *View) Vector(db oplog.DB, seq oplog.Seq) oplog.Vector {
 	return v.get(v.vectors(db), db, seqKey(seq))
 }
 
+// MeanVector is the mean of some memories' vectors; nil where none has one.
+func (v *View) MeanVector(db oplog.DB, of []*oplog.Memory) oplog.Vector {
+	var all [][]float32
+	for _, m := range of {
+		if f := v.Vector(db, m.Seq).Floats(); len(f) > 0 {
+			all = append(all, f)
+		}
+	}
+	return oplog.MeanVector(all)
+}
+
 // PendingVector is a record's by the embedder that the database changes to; nil when it has none yet.
 func (v *View) PendingVector(db oplog.DB, seq oplog.Seq) oplog.Vector {
 	if v.Embedding(db).Pending == nil {

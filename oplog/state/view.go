@@ -67,6 +67,15 @@ func (s *State) read(f func(*View) error) error {
 	return recoverDamage(func() error { return f(v) })
 }
 
+// Get returns what f finds on a view of the state: zero with an error, as when the state is closing.
+func Get[T any](s *State, f func(*View) T) (x T, err error) {
+	err = s.Read(func(v *View) error {
+		x = f(v)
+		return nil
+	})
+	return x, err
+}
+
 // Damaged receives when a reader, or a task of the store, has met damage. The receiver scrubs the state.
 func (s *State) Damaged() <-chan struct{} { return s.damaged }
 

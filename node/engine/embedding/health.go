@@ -57,11 +57,7 @@ func (v *Vectors) stateOf(g *embed.Guard) api.EmbedderState {
 	if !is.ErrorAt.IsZero() {
 		out.LastError, out.LastErrorAt = &is.LastError, new(float64(is.ErrorAt.UnixMilli())/1e3)
 	}
-	var all []oplog.Database
-	_ = v.cfg.State.Read(func(view *state.View) error { // a closing state has none
-		all = view.Databases()
-		return nil
-	})
+	all, _ := state.Get(v.cfg.State, (*state.View).Databases) // a closing state has none
 	for _, d := range all {
 		if v.maker(d) == g {
 			n, _ := v.Waiting(d)

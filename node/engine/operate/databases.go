@@ -97,11 +97,8 @@ func policiesOf(set oplog.Settings) *api.Policies {
 
 // SetSettings changes those that the request names; the others stay as they were.
 func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
-	var set oplog.Settings
-	if err := ad.cfg.State.Read(func(v *state.View) error {
-		set = v.Settings(c.DB)
-		return nil
-	}); err != nil {
+	set, err := state.Get(ad.cfg.State, func(v *state.View) oplog.Settings { return v.Settings(c.DB) })
+	if err != nil {
 		return nil, err
 	}
 	for _, age := range []struct {
@@ -136,7 +133,7 @@ func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettin
 		return nil, err
 	}
 	set.Updated = oplog.At(time.Now())
-	_, _, err := ad.cfg.Write(ctx, c, &oplog.SetSettings{Settings: set})
+	_, _, err = ad.cfg.Write(ctx, c, &oplog.SetSettings{Settings: set})
 	return policiesOf(set), err
 }
 

@@ -20,12 +20,9 @@ func (cl *Cluster) Alive(ctx context.Context, _ api.Caller, _ *api.Nothing) (*ap
 }
 
 // Databases counts the databases.
-func (cl *Cluster) Databases() (n int) {
-	_ = cl.cfg.State.Read(func(v *state.View) error { // a closing state has none
-		n = len(v.Databases())
-		return nil
-	})
-	return n
+func (cl *Cluster) Databases() int {
+	all, _ := state.Get(cl.cfg.State, (*state.View).Databases) // a closing state has none
+	return len(all)
 }
 
 func (cl *Cluster) clusterHealth() *api.Health {

@@ -207,13 +207,10 @@ func (cl *Cluster) leaderInfo() (info oplog.NodeInfo, ok bool) {
 		return info, false
 	}
 	info.ID = id
-	_ = cl.cfg.State.Read(func(v *state.View) error { // a closing state leaves the addresses empty
-		nodes := v.Nodes()
-		if i := slices.IndexFunc(nodes, func(n oplog.NodeInfo) bool { return n.ID == id }); i >= 0 {
-			info = nodes[i]
-		}
-		return nil
-	})
+	nodes, _ := state.Get(cl.cfg.State, (*state.View).Nodes) // a closing state leaves the addresses empty
+	if i := slices.IndexFunc(nodes, func(n oplog.NodeInfo) bool { return n.ID == id }); i >= 0 {
+		info = nodes[i]
+	}
 	return info, true
 }
 

@@ -51,8 +51,7 @@ func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 
 // OpenConflicts counts the contradictions within reach that wait for a decision.
 func OpenConflicts(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
-	return uint64(state.Counted(func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, []oplog.ConflictStatus{oplog.ConflictOpen}, f) },
-		func(x oplog.ConflictRow) bool { return v.ConflictWithin(db, r, &x) }))
+	return uint64(v.ConflictsWithin(db, r, oplog.ConflictOpen))
 }
 
 // maxNote bounds the note of a resolution, and the question that feedback names.
@@ -136,14 +135,13 @@ func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequ
 	case err != nil:
 		return nil, err
 	}
-	var x oplog.ConflictRow
-	err = th.cfg.State.Read(func(v *state.View) error { x, _ = v.Conflict(c.DB, q.ID); return nil })
+	x, err := state.Get(th.cfg.State, func(v *state.View) oplog.ConflictRow { x, _ := v.Conflict(c.DB, q.ID); return x })
 	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: done.Num > 0, NewRID: api.OrNil(x.Merged), Index: field.Token(at)}, err
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.
 func (th *Thinker) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
-	var vectors [][]float32
+	var near oplog.Vector
 	d := api.Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: api.DefaultHalfLife, Source: "user", Domain: "general"}
 	err := th.cfg.State.Read(func(v *state.View) error {
 		x, ok := v.Conflict(c.DB, q.ID)
@@ -155,12 +153,10 @@ func (th *Thinker) mergedSides(ctx context.Context, c api.Caller, q *api.Resolve
 		for _, rid := range []string{x.A, x.B} {
 			if m, ok := v.Memory(c.DB, rid); ok && m.Status != oplog.Tombstoned {
 				sides = append(sides, m)
-				if f := v.Vector(c.DB, m.Seq).Floats(); len(f) > 0 {
-					vectors = append(vectors, f)
-				}
 			}
 		}
 		d.Inherit(sides)
+		near = v.MeanVector(c.DB, sides)
 		var err error
 		d.Metadata, err = json.Marshal(map[string]any{"resolved_from": []string{x.A, x.B}, "conflict_id": x.ID})
 		return err
@@ -168,5 +164,5 @@ func (th *Thinker) mergedSides(ctx context.Context, c api.Caller, q *api.Resolve
 	if err != nil {
 		return nil, err
 	}
-	return th.cfg.Compose(ctx, c, d, oplog.MeanVector(vectors))
+	return th.cfg.Compose(ctx, c, d, near)
 }

@@ -65,8 +65,8 @@ func (r *round) aliases() {
 		if c, ok := known[key]; ok {
 			return c
 		}
-		var c string
-		if err := r.th.cfg.State.Read(func(v *state.View) error { c = v.Canonical(r.c.DB, namespace, name); return nil }); err != nil {
+		c, err := state.Get(r.th.cfg.State, func(v *state.View) string { return v.Canonical(r.c.DB, namespace, name) })
+		if err != nil {
 			return name // the state is closing; the proposal will say so
 		}
 		known[key] = c
@@ -76,7 +76,7 @@ func (r *round) aliases() {
 
 // sees asks the state; of one that is closing the proposal will say so.
 func (r *round) sees(f func(*state.View) bool) (is bool) {
-	_ = r.th.cfg.State.Read(func(v *state.View) error { is = f(v); return nil })
+	is, _ = state.Get(r.th.cfg.State, f)
 	return is
 }
 
@@ -165,7 +165,6 @@ func (r *round) merge(cluster []int) error {
 	return r.th.cfg.State.Read(func(v *state.View) error {
 		m := oplog.Merge{}
 		var sources []*oplog.Memory
-		var vectors [][]float32
 		for _, i := range cluster {
 			x, ok := v.MemoryAt(r.c.DB, r.snap.Rows[i].Seq)
 			if !ok || x.Status != oplog.Active || x.Revision != r.snap.Rows[i].Revision {
@@ -173,14 +172,11 @@ func (r *round) merge(cluster []int) error {
 			}
 			sources = append(sources, x)
 			m.Sources = append(m.Sources, oplog.Grounds{RID: x.RID, Revision: x.Revision})
-			if f := v.Vector(r.c.DB, x.Seq).Floats(); len(f) > 0 {
-				vectors = append(vectors, f)
-			}
 			for _, e := range v.Edges(r.c.DB, x.RID, oplog.MaxCopied) {
 				m.Edges = append(m.Edges, oplog.Copied{Of: e.ID, ID: oplog.NewID()})
 			}
 		}
-		if m.Into = r.product(sources, vectors); len(m.Into.Text) > oplog.MaxText {
+		if m.Into = r.product(sources, v.MeanVector(r.c.DB, sources)); len(m.Into.Text) > oplog.MaxText {
 			return nil
 		}
 		m.Into.Extractor, m.Into.Entities, m.Into.Claims = r.th.cfg.ReadText(v, r.c.DB, m.Into.Text)
@@ -193,7 +189,7 @@ func (r *round) merge(cluster []int) error {
 }
 
 // product is the memory that a cluster becomes.
-func (r *round) product(sources []*oplog.Memory, vectors [][]float32) oplog.Remember {
+func (r *round) product(sources []*oplog.Memory, vector oplog.Vector) oplog.Remember {
 	best := slices.MaxFunc(sources, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Importance, b.Importance), cmp.Compare(b.Created, a.Created), cmp.Compare(b.RID, a.RID))
 	})
@@ -219,7 +215,7 @@ func (r *round) product(sources []*oplog.Memory, vectors [][]float32) oplog.Reme
 		Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife, Valence: valence / float64(len(sources)), Certainty: .8,
 		Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta,
 		Stamp: oplog.Stamp{Dialect: "think"}, Attributes: filter.Shared(api.Each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...), Created: r.snap.Now,
-		Updated: r.snap.Now}, Vector: oplog.MeanVector(vectors)}
+		Updated: r.snap.Now}, Vector: vector}
 }
 
 // triggers collects the triggers that have cooled down, the most urgent first.

@@ -126,8 +126,8 @@ func (th *Thinker) Alone(ctx context.Context, c api.Caller) error {
 	if err != nil {
 		return err
 	}
-	var set oplog.Settings
-	if err := th.cfg.State.Read(func(v *state.View) error { set = v.Settings(c.DB); return nil }); err != nil || set.QuietMind || now.Stats.Active < minThink {
+	set, err := state.Get(th.cfg.State, func(v *state.View) oplog.Settings { return v.Settings(c.DB) })
+	if err != nil || set.QuietMind || now.Stats.Active < minThink {
 		return err
 	}
 	for more := true; more; {

@@ -54,20 +54,19 @@ func PendingTriggers(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
 
 // DeliverTriggers hands over pending triggers and marks them as delivered, in one entry.
 func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
-	a, ops := &api.TriggerList{}, []oplog.Op(nil)
-	if err := th.cfg.State.Read(func(v *state.View) error {
-		a.Triggers = FindTriggers(v, c, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
-		return nil
-	}); err != nil || len(a.Triggers) == 0 {
-		return a, err
+	rows, err := state.Get(th.cfg.State, func(v *state.View) []api.Trigger {
+		return FindTriggers(v, c, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
+	})
+	if err != nil || len(rows) == 0 {
+		return &api.TriggerList{Triggers: rows}, err
 	}
-	for i := range a.Triggers {
-		a.Triggers[i].Status = oplog.TriggerDelivered.String()
-		ops = append(ops, &oplog.TriggerMove{ID: a.Triggers[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
+	var ops []oplog.Op
+	for i := range rows {
+		rows[i].Status = oplog.TriggerDelivered.String()
+		ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
 	}
-	a.Count = len(ops)
-	_, _, err := th.cfg.Write(ctx, c, ops...)
-	return a, err
+	_, _, err = th.cfg.Write(ctx, c, ops...)
+	return &api.TriggerList{Triggers: rows, Count: len(rows)}, err
 }
 
 // triggerVerbs lists the actions on a trigger.
@@ -182,9 +181,7 @@ func (th *Thinker) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplo
 		return len(snap.Patterns) < state.MaxLook
 	})
 	snap.Stats.Entities, snap.Stats.OpenConflicts = uint64(len(names)), OpenConflicts(v, db, r)
-	snap.Resolved = state.Counted(func(f func(oplog.ConflictRow) bool) {
-		v.Conflicts(db, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, f)
-	}, func(x oplog.ConflictRow) bool { return v.ConflictWithin(db, r, &x) })
+	snap.Resolved = v.ConflictsWithin(db, r, oplog.ConflictResolved, oplog.ConflictDismissed)
 	return *mind.Traits(&snap)
 }
 
