@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -44,19 +45,19 @@ type rotationPart struct {
 }
 
 func (n *Node) rotationParts(ctx context.Context) []rotationPart {
-	pause := func() error { return rest(ctx, rotationRest) }
+	breath := func() error { return pause.For(ctx, rotationRest) }
 	return []rotationPart{
 		{"log", n.raft.ResealLog},
-		{"state", func() error { return n.state.Rewrite(ctx, pause) }},
-		{"snapshots", func() error { return n.renewSnapshot(ctx, pause) }},
-		{"index", func() error { return n.index.Rewrite(ctx, pause) }},
+		{"state", func() error { return n.state.Rewrite(ctx, breath) }},
+		{"snapshots", func() error { return n.renewSnapshot(ctx, breath) }},
+		{"index", func() error { return n.index.Rewrite(ctx, breath) }},
 		{"files moved aside", n.noneAside},
 	}
 }
 
 // renewSnapshot replaces the snapshots: their states share files with the state as it was before it was rewritten.
-func (n *Node) renewSnapshot(ctx context.Context, pause func() error) error {
-	if err := n.state.Rewrite(ctx, pause); err != nil {
+func (n *Node) renewSnapshot(ctx context.Context, breath func() error) error {
+	if err := n.state.Rewrite(ctx, breath); err != nil {
 		return err
 	}
 	return n.raft.RenewSnapshot()
@@ -79,7 +80,7 @@ func (n *Node) rotate(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if len(parts) > 0 && rest(ctx, rotationAgain) != nil {
+		if len(parts) > 0 && pause.For(ctx, rotationAgain) != nil {
 			return ctx.Err()
 		}
 	}
@@ -92,15 +93,6 @@ func (n *Node) rotate(ctx context.Context) error {
 		n.log.Info("all files are under the active data key, replaced keys are removed", "active", n.keys.Active(), "took", time.Since(start))
 	}
 	return nil
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // noneAside refuses to drop a key while a file that was moved aside exists: an operator may want to read it, and needs

@@ -11,6 +11,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
@@ -37,17 +38,14 @@ func (n *Node) form() {
 	if n.sole() && !n.stateless() && n.raft.State() != hraft.Leader { // a timeout may have been faster on a slow machine
 		n.campaign()
 	}
-	const pause = 200 * time.Millisecond
 	for wait := time.Duration(0); ; {
-		select {
-		case <-n.ctx.Done():
+		if pause.For(n.ctx, wait) != nil {
 			return
-		case <-time.After(wait):
 		}
 		if n.hasConfiguration() || n.refused.Load() {
 			return
 		}
-		wait = pause
+		wait = 200 * time.Millisecond
 		if n.tryForm() || n.turnedAway.Swap(false) { // a leader has taken this node in and will send what it lacks, or an operator has to act
 			wait = 5 * time.Second
 		}

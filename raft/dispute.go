@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // A record that is applied anywhere is in the log of every later leader. A request that says otherwise comes from a
@@ -203,9 +205,7 @@ func (n *Node) Doubt(ctx context.Context, index uint64, why error) (said string)
 		case len(v.alike) >= v.majority:
 			return hold(v.alike) + " the same record"
 		}
-		select {
-		case <-time.After(compareTimeout / 4):
-		case <-ctx.Done():
+		if pause.For(ctx, compareTimeout/4) != nil {
 			return "too few other voters say what they hold"
 		}
 	}

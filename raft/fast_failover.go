@@ -11,6 +11,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 )
@@ -80,11 +81,9 @@ func (n *Node) replaceEnded(dead uint32) {
 	n.endedLeader.Store(dead)
 	defer n.endedLeader.Store(0)
 	limit := time.Now().Add(n.cfg.Election)
-	pause := time.Duration(place) * rankDelay
-	for term := n.Term(); time.Now().Before(limit); pause = time.Duration(place+1) * retryDelay {
-		select {
-		case <-time.After(pause):
-		case <-n.ctx.Done():
+	rest := time.Duration(place) * rankDelay
+	for term := n.Term(); time.Now().Before(limit); rest = time.Duration(place+1) * retryDelay {
+		if pause.For(n.ctx, rest) != nil {
 			return
 		}
 		if leader, _, known := n.Leader(); known && leader != dead || n.raft.State() != hraft.Follower || !n.refuses(addr) {

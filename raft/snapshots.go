@@ -21,6 +21,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft/logstore"
 )
@@ -338,10 +339,7 @@ func (n *Node) replaceDamagedSnapshots() {
 		}
 		for err := n.await(context.Background(), n.raft.Snapshot()); err != nil && n.ctx.Err() == nil; err = n.await(context.Background(), n.raft.Snapshot()) {
 			n.log.Warn("the damaged snapshot is not replaced yet, trying again", "err", err)
-			select {
-			case <-time.After(time.Second): // a change of the configuration is under way, or another snapshot
-			case <-n.ctx.Done():
-			}
+			_ = pause.For(n.ctx, time.Second) // a change of the configuration is under way, or another snapshot
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -131,7 +132,7 @@ func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) 
 	if err != nil {
 		return r, err
 	}
-	if err := cli.Wait(ctx, failoverCalm); err != nil {
+	if err := pause.For(ctx, failoverCalm); err != nil {
 		return r, err
 	}
 	n := b.cluster.nodes[leader]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -108,7 +109,7 @@ func (n *devNode) firstAnswer(ctx context.Context, addr string, ask wire.Recall)
 	defer cancel()
 	var cl *client.Client
 	for cl == nil {
-		if cl, err = client.Dial(ctx, client.Config{Addrs: []string{addr}, Token: n.token}); err != nil && cli.Wait(ctx, 10*time.Millisecond) != nil {
+		if cl, err = client.Dial(ctx, client.Config{Addrs: []string{addr}, Token: n.token}); err != nil && pause.For(ctx, 10*time.Millisecond) != nil {
 			return at, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/engine/operate"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // snapshotRun is writes at a steady rate while something happens to the state. figures are medians of the rounds,
@@ -89,11 +90,11 @@ func (b *snapshotBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 	}
 	names := []string{"alone", "a snapshot", "a backup"}
 	var took []float64 // by the snapshots: they are over long before the writes
-	steps := []func() error{func() error { return cli.Wait(ctx, b.length) }, func() error {
+	steps := []func() error{func() error { return pause.For(ctx, b.length) }, func() error {
 		begun := time.Now()
 		err := own.Nodes[leader].Snapshot()
 		took = append(took, time.Since(begun).Seconds())
-		return cmp.Or(err, cli.Wait(ctx, b.length))
+		return cmp.Or(err, pause.For(ctx, b.length))
 	}, func() error {
 		_, _, err := own.Nodes[leader].Service().Backups().To(operate.BackupPlan{Dir: filepath.Join(own.Dir, "backups"), Keep: 1})
 		return err

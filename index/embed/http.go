@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index/modelserver"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // How the http embedder treats its server.
@@ -75,9 +77,7 @@ func (h *HTTP) batch(ctx context.Context, texts []string) (vecs [][]float32, err
 		if err == nil || !again || try == httpTries {
 			return vecs, err
 		}
-		select {
-		case <-time.After(time.Duration(try*try) * httpPause):
-		case <-ctx.Done():
+		if pause.For(ctx, time.Duration(try*try)*httpPause) != nil {
 			return nil, err
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"github.com/cairndb/cairn/oplog/damage"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // Verify checks the list of segments, and compares the files of those that are searched with their checksums, as Open
@@ -101,7 +103,7 @@ func verify(ctx context.Context, path string, rest time.Duration) error {
 			return fmt.Errorf("verify segment: %w", err)
 		}
 		sum.Write(piece)
-		if err := pause(ctx, rest); err != nil {
+		if err := pause.For(ctx, rest); err != nil {
 			return err
 		}
 	}
@@ -113,16 +115,4 @@ func verify(ctx context.Context, path string, rest time.Duration) error {
 		return corrupt(&damage.Error{Path: path, Err: errors.New("its checksum differs")})
 	}
 	return nil
-}
-
-func pause(ctx context.Context, rest time.Duration) error {
-	if rest == 0 {
-		return ctx.Err()
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(rest):
-		return nil
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // Tally counts the results of a backfill or an import.
@@ -266,12 +267,10 @@ func (b *batch) flush(ctx context.Context) error {
 		if attempt >= 20 {
 			return errStop
 		}
-		select {
-		case <-time.After(wait):
-			wait = min(2*wait, 2*time.Second)
-		case <-ctx.Done():
+		if pause.For(ctx, wait) != nil {
 			return errStop
 		}
+		wait = min(2*wait, 2*time.Second)
 	}
 	return nil
 }

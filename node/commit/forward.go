@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
@@ -111,9 +112,7 @@ func Send(ctx context.Context, to *raft.Client, e oplog.Entry) (oplog.Outcome, e
 			}
 			errs = append(errs, fmt.Errorf("%s: %w", addr, err))
 		}
-		select { // a leader may be elected just now
-		case <-time.After(sendAgain):
-		case <-ctx.Done():
+		if pause.For(ctx, sendAgain) != nil { // a leader may be elected just now
 			return oplog.Outcome{}, errors.Join(errs...)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -123,9 +124,7 @@ func (s *Service) erase(ctx context.Context) {
 			}
 			return
 		}
-		select {
-		case <-time.After(time.Since(begun)):
-		case <-ctx.Done():
+		if pause.For(ctx, time.Since(begun)) != nil {
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -81,10 +82,8 @@ func (s *Service) sweep(ctx context.Context, c api.Caller) error {
 		if n%sweepSteps == 0 {
 			step = min(2*step, maxSweepStep)
 		}
-		select {
-		case <-time.After(time.Since(begun)):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause.For(ctx, time.Since(begun)); err != nil {
+			return err
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/store"
 )
 
@@ -27,10 +28,8 @@ func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 				continue
 			}
 			looked = 0
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(rest):
+			if err := pause.For(ctx, rest); err != nil {
+				return err
 			}
 		}
 		if got != v.Sum() {

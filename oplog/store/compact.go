@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // pieceBytes is about how much of the tables Compact merges at once: no other merge runs meanwhile.
@@ -60,7 +62,7 @@ func (s *Store) Compact(ctx context.Context, spans []Span, rest func(merged int6
 			}
 		}
 		first = end.key
-		if err := wait(ctx, rest(merged)); err != nil {
+		if err := pause.For(ctx, rest(merged)); err != nil {
 			return err
 		}
 	}
@@ -128,7 +130,7 @@ func (s *Store) awaitRemoval(ctx context.Context, before []string) error {
 		if err := s.trouble(); err != nil {
 			return err
 		}
-		if err := wait(ctx, removalLook); err != nil {
+		if err := pause.For(ctx, removalLook); err != nil {
 			return err
 		}
 	}
@@ -139,15 +141,4 @@ const removalLook = 50 * time.Millisecond
 
 func (s *Store) tablePath(t pebble.SSTableInfo) string {
 	return filepath.Join(s.dir, t.BackingSSTNum.String()+".sst")
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/cairndb/cairn/oplog/seal"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // Options say how a store writes its files. The zero value is right for production.
@@ -287,10 +289,10 @@ func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) 
 	if err != nil {
 		return damageError(err)
 	}
-	var pause time.Duration
+	var before time.Duration
 	for _, level := range levels {
 		for _, table := range level {
-			if err := wait(ctx, pause); err != nil {
+			if err := pause.For(ctx, before); err != nil {
 				return err
 			}
 			path := s.tablePath(table)
@@ -300,7 +302,7 @@ func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) 
 				}
 				return err
 			}
-			pause = rest(int64(table.Size))
+			before = rest(int64(table.Size))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -225,7 +226,7 @@ func (f *Recall) Speed(ctx context.Context, l *Rig) (*SpeedReport, error) {
 	if sub.own != nil {
 		r.HeapBytes, r.DiskBytes = HeapHeld(), SizeBelow(sub.own.Configs[0].Home)
 	}
-	if err := cli.Wait(ctx, f.rest); err != nil {
+	if err := pause.For(ctx, f.rest); err != nil {
 		return nil, err
 	}
 	r.Runs, err = AskKinds(ctx, AskersOf(loaders), g, f.Asks)

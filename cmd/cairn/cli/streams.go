@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -49,16 +48,6 @@ func (s *Streams) Confirm(ctx context.Context, question, undone string) error {
 		fmt.Fprintln(s.Err)
 	}
 	return Hint(errors.New(undone), "answer y, or give --yes")
-}
-
-// Wait returns after a while, or when ctx ends, with its error.
-func Wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // usageError is a call that is wrong as typed.

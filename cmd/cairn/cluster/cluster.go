@@ -23,6 +23,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
@@ -233,7 +234,7 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 		case s.Role != "Leader":
 			asked = false // it may come back
 		}
-		if cli.Wait(ctx, 50*time.Millisecond) != nil {
+		if pause.For(ctx, 50*time.Millisecond) != nil {
 			return "", cli.Hint(errors.Join(errors.New("no other node leads yet"), refused), "check that a majority of the nodes is running")
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -52,7 +52,7 @@ func (f *File) FindPeers(ctx context.Context, dns *net.Resolver, log *slog.Logge
 			told = now
 			log.Info("waiting until DNS names the members", "peers_srv", c.PeersSRV, "named", len(records), "expected", want, "err", err)
 		}
-		if err := cli.Wait(ctx, askDNSAgain); err != nil {
+		if err := pause.For(ctx, askDNSAgain); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 const (
@@ -47,7 +49,7 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) erro
 			return nil
 		}
 		fmt.Fprintf(s.Err, "connection lost (%v), connecting again\n", cmp.Or(err, io.ErrUnexpectedEOF))
-		if cli.Wait(ctx, reconnectPause) != nil {
+		if pause.For(ctx, reconnectPause) != nil {
 			return nil
 		}
 	}

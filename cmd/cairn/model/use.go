@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/index/embed/models"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // How `embed use` follows a node that embeds.
@@ -101,7 +102,7 @@ func followEmbedding(ctx context.Context, s *cli.Streams, t *cli.Target, at stri
 	began := time.Now()
 	first, moved, told := is.Done, began, began
 	for is.Rebound || is.Missing > 0 && (!answers(is) || time.Since(moved) < useStill) {
-		if err := cli.Wait(ctx, useLook); err != nil {
+		if err := pause.For(ctx, useLook); err != nil {
 			return err
 		}
 		var next api.EmbeddingAnswer

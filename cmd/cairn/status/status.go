@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // exitDegraded is the exit code of a status with --exit-code, when the cluster takes writes and a member is missing.
@@ -83,7 +84,7 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, every time.Durati
 		if _, err := show(ctx, s, t); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(s.Err, "cairn:", err) // a node that is down may come back
 		}
-		if cli.Wait(ctx, every) != nil {
+		if pause.For(ctx, every) != nil {
 			return nil
 		}
 	}

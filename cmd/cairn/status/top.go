@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // A top watches a cluster: it takes a look at each interval, and shows what happened between the last two.
@@ -64,7 +65,7 @@ func (v *top) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if cli.Wait(ctx, v.every) != nil {
+	if pause.For(ctx, v.every) != nil {
 		return nil
 	}
 	second, err := v.look(ctx, false)

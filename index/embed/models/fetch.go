@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog/syncwriter"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // Hub is the URL that models are fetched from, unless a mirror is named.
@@ -23,7 +25,7 @@ const Hub = "https://huggingface.co"
 
 const (
 	attempts = 5           // of a file without a byte of it in between
-	pause    = time.Second // before the second attempt; twice as long before each further one
+	between  = time.Second // before the second attempt; twice as long before each further one
 	stall    = time.Minute // without a byte ends an attempt
 	retained = ".part"     // folder of what is not whole
 )
@@ -156,10 +158,8 @@ func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) er
 		if failed++; failed == attempts {
 			return err
 		}
-		select {
-		case <-time.After(pause << (failed - 1)):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause.For(ctx, between<<(failed-1)); err != nil {
+			return err
 		}
 	}
 }

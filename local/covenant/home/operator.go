@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // bootstrap is the actions that a new operator may do from the first request on.
@@ -29,10 +30,8 @@ func (h *Home) ResolveOperator() {
 			return
 		}
 		h.Log.Debug("operator not known yet", "err", err)
-		select {
-		case <-h.Ctx.Done():
+		if pause.For(h.Ctx, wait) != nil {
 			return
-		case <-time.After(wait):
 		}
 	}
 }
