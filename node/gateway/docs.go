@@ -52,48 +52,9 @@ var docs = sync.OnceValue(func() []byte {
 })
 
 // introduction says what holds for all operations.
-const introduction = `<div class=subject><h1>HTTP reference</h1>
-<section id=quick-start><h2>Quick start</h2><p>A node answers at port 7438. Its token is in the file <code>token</code> of the node's home, which after <code>cairn dev</code> is <code>cairn-data</code> in
-the directory where that ran; <code>cairn token create</code> makes others.</p>
-<pre tabindex=0>export CAIRN=http://127.0.0.1:7438
-export TOKEN=$(cat cairn-data/token)
-
-curl -s $CAIRN/v1/remember -H "Authorization: Bearer $TOKEN" \
-  -H 'Content-Type: application/json' -d '{"text":"Alice leads the payments team"}'
-
-curl -s $CAIRN/v1/recall -H "Authorization: Bearer $TOKEN" \
-  -H 'Content-Type: application/json' -d '{"query":"who leads payments?"}'</pre>
-<p>The examples below continue from these two variables. What a node answered is shown next to them; … stands for what differs each time. Programs read the
-same reference as <a href="/openapi.json">openapi.json</a>, and the console has <a href="/#requests">a form for each request</a>.</p></section>
-<section id=conventions><h2>Conventions</h2><ul>
-<li>Requests carry <code>Authorization: Bearer TOKEN</code>, and bodies are JSON.
-<li>A token belongs to one database. Tokens with the scope admin, and the cluster secret, name another with the parameter <code>database</code>.
-<li>A date in a request is RFC 3339 (<code>2026-01-31</code> is its first instant in UTC) or Unix seconds. Times in answers are Unix seconds.
-<li>In a query an object is its JSON, percent-encoded, and a list is its items with commas between them, or the parameter several times.
-<li>Unknown fields, values of the wrong type and numbers out of range are rejected by name.
-<li>A page of rows says where the next one begins: pass <code>next</code> as <code>after</code>, <code>next_cursor</code> as <code>since_rid</code>, <code>next_offset</code> as <code>offset</code>. It is null or absent at the end.
-<li>A write with an <code>idempotency_key</code> is stored once, however often it is sent. The header <code>Idempotency-Key</code> stands for the field.
-<li>The leader does writes. Another node forwards them and names the leader in <code>X-Cairn-Leader</code>; with <code>[server] forward_writes = false</code> it answers 307
-with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>.
-<li>A read is answered by the node that receives it, and includes every write that this node acknowledged before. On another node <code>min_index</code> waits for a
-write, and <code>consistency=linearizable</code> includes everything acknowledged before on any node. Both may stand in the query or in the body.
-<li>A position in the log is a string, <code>log_index</code>, in the answer to a write, and a number, <code>index</code>, in the answer to a read. <code>min_index</code>
-and <code>from</code> take both.</ul></section>
-<section id=filters><h2>Filters</h2><p>A filter narrows: it adds nothing that the question does not match. For all memories that pass one, use a list, or recall <code>"*"</code>.
-It is an object, and a memory passes when all of its members hold:</p>
-<pre tabindex=0>{"project":"atlas"}                                the attribute equals it, or a string of its list
-{"priority":{"gte":2,"lt":5}}                      all operators hold
-{"or":[{"tags":"red"},{"not":{"done":true}}]}      and, or: a list of filters; not: one filter
-{"@created_at":{"gte":"2026-01-01"}}               a field of the memory, see below</pre>
-<table><thead><tr><th>operator<th>passes</thead><tbody>
-<tr><td><code>eq</code> <code>ne</code><td>equal to the value; not equal, or absent
-<tr><td><code>in</code> <code>nin</code><td>equal to one of a list; to none, or absent
-<tr><td><code>gt</code> <code>gte</code> <code>lt</code> <code>lte</code><td>greater, at least, less, at most: numbers by size, dates by time, other strings by their bytes
-<tr><td><code>exists</code><td>true: it is there; false: it is absent
-<tr><td><code>contains</code> <code>icontains</code> <code>prefix</code><td>a string that has the text in it, in any case, at its beginning; of a list, one of its strings</tbody></table>
-<p>Fields are <code>@memory_type</code>, <code>@namespace</code>, <code>@domain</code>, <code>@source</code>, <code>@session_id</code>, <code>@tier</code>, <code>@writer</code>, <code>@dialect</code>, <code>@agent</code>, <code>@trust</code>, <code>@importance</code>,
-<code>@created_at</code> and <code>@updated_at</code>.</p></section>
-`
+//
+//go:embed docs.html
+var introduction string
 
 // wrongField is an error as a node answers it, and someEvents is the beginning of a stream. Tests ask a node for both.
 const (

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -61,56 +62,10 @@ func WriteHere(dir string, of, base int, secret string, edit func(*NodeFile) err
 	return paths, nil
 }
 
-var configTemplate = template.Must(template.New("config").Parse(`# A node of a Cairn cluster. Run it with: cairn serve --config FILE
+//go:embed node.toml.tmpl
+var nodeTemplate string
 
-[server]
-wire_port = {{.WirePort}}
-http_port = {{.HTTPPort}}
-data_dir = {{printf "%q" .DataDir}}
-{{- if .Bind}}
-bind = {{printf "%q" .Bind}}
-{{- end}}
-{{- if .Master}}
-master_token = true
-{{- end}}
-
-[cluster]
-node_id = {{.NodeID}}
-role = "voter"
-cluster_port = {{.ClusterPort}}
-advertise_addr = {{printf "%q" .Advertise}}
-{{- if .HeartbeatMS}}
-heartbeat_interval_ms = {{.HeartbeatMS}}
-{{- end}}
-{{- if .ElectionMS}}
-election_timeout_ms = {{.ElectionMS}}
-{{- end}}
-cluster_secret = {{printf "%q" .Secret}}
-{{- if .InsecurePeers}}
-insecure_peers = true # every machine on the way can read and change what members say
-{{- end}}
-{{if .TLS}}
-[tls] # clients: 7437 and 7438
-cert_path = "{{.TLS}}/node{{.NodeID}}.crt"
-key_path = "{{.TLS}}/node{{.NodeID}}.key"
-ca_path = "{{.TLS}}/ca.crt"
-
-[tls.cluster] # members: mutual
-cert_path = "{{.TLS}}/node{{.NodeID}}.crt"
-key_path = "{{.TLS}}/node{{.NodeID}}.key"
-ca_path = "{{.TLS}}/ca.crt"
-{{end -}}
-{{if .Local}}
-[local]
-home = {{printf "%q" (print .DataDir "/run")}}
-string_port = {{.StringPort}}
-covenant_port = {{.CovenantPort}}
-{{end -}}
-{{range .Peers}}
-[[cluster.peers]]
-addr = {{printf "%q" .}}
-role = "voter"
-{{end}}`))
+var configTemplate = template.Must(template.New("config").Parse(nodeTemplate))
 
 // Write never overwrites: a lost secret cannot be had back.
 func Write(path string, n NodeFile) error {
