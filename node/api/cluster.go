@@ -59,6 +59,11 @@ type ClusterStatus struct {
 	DiskFull  bool `json:"-"` // of this node
 }
 
+// Members are all nodes of the cluster, first the node that answers.
+func (s *ClusterStatus) Members() []Peer {
+	return append([]Peer{{NodeID: s.NodeID, State: s.Role, Voter: true, Reachable: true, Wire: s.Wire, HTTP: s.HTTP, LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
+}
+
 // Vitals is a node's report about itself, in its own status and to the other members.
 type Vitals struct {
 	Applied     oplog.Index `json:"applied_index" doc:"Log index that it has applied."`

@@ -7,14 +7,9 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Members are all nodes of a cluster, first the node that was asked.
-func Members(s *api.ClusterStatus) []api.Peer {
-	return append([]api.Peer{{NodeID: s.NodeID, State: s.Role, Voter: true, Reachable: true, Wire: s.Wire, HTTP: s.HTTP, LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
-}
-
 // Voters counts a cluster's voters, or those of them that answer.
 func Voters(s *api.ClusterStatus, answering bool) (n int) {
-	for _, p := range Members(s) {
+	for _, p := range s.Members() {
 		if p.Voter && (p.Reachable || !answering) {
 			n++
 		}

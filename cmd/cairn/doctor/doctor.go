@@ -271,7 +271,7 @@ func (e *exam) clocks(context.Context) (fs []Finding) {
 		return nil
 	}
 	s := e.running
-	for _, n := range cli.Members(s) {
+	for _, n := range s.Members() {
 		if n.ClockOff {
 			off := time.Duration(n.ClockOffset * float64(time.Millisecond)).Round(time.Millisecond)
 			fs = append(fs, Finding{"", Fail, fmt.Sprintf("node %d's clock is %s off", n.NodeID, off), "run a time service on every node"})
@@ -333,7 +333,7 @@ func (e *exam) damage(context.Context) (found []Finding) {
 		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "the node rewrites them by itself; see deploy/runbooks/erase.md"})
 	}
 	if s := e.running; s != nil {
-		for _, n := range cli.Members(s) {
+		for _, n := range s.Members() {
 			for _, d := range cli.DamageOf(n.Damaged) {
 				status := Fail
 				if d.Healed {

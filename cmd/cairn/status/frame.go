@@ -132,7 +132,7 @@ func (l look) since(e look) frame {
 	c := l.cluster
 	f := frame{Cluster: c.Cluster, Condition: c.Condition, Leader: c.LeaderID, Term: c.CurrentTerm, Log: l.log}
 	seconds := l.at.Sub(e.at).Seconds()
-	for _, p := range cli.Members(&c) {
+	for _, p := range c.Members() {
 		f.Nodes = append(f.Nodes, l.row(e, p.NodeID, p.State, p.Reachable, seconds))
 	}
 	f.order(0, false)

@@ -94,7 +94,7 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cmp.Or(s.Cluster, "-"), s.Condition, leaderName(s.LeaderID), s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
 	printEmbedder(w, s)
 	printModels(w, s)
-	all := cli.Members(&s)
+	all := s.Members()
 	for _, p := range all {
 		printLeftovers(w, p.NodeID, p.Leftovers)
 	}
@@ -138,7 +138,7 @@ func printEmbedder(w io.Writer, s api.ClusterStatus) {
 func printModels(w io.Writer, s api.ClusterStatus) {
 	have := map[uint32]string{}
 	differ := false
-	for _, p := range cli.Members(&s) {
+	for _, p := range s.Members() {
 		if p.Reachable {
 			have[p.NodeID] = strings.Join(p.Models, ", ")
 			differ = differ || have[p.NodeID] != have[s.NodeID]
@@ -172,7 +172,7 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 // DAMAGED how often a damaged block was read.
 func printStores(w io.Writer, s api.ClusterStatus) error {
 	fmt.Fprintln(w)
-	return cli.Rows(w, cli.Members(&s), "NODE|DISK|TABLES|BEHIND|DAMAGED", func(p api.Peer) []any {
+	return cli.Rows(w, s.Members(), "NODE|DISK|TABLES|BEHIND|DAMAGED", func(p api.Peer) []any {
 		if p.Store == nil {
 			return []any{nameOf(s, p), "-", "-", "-", "-"}
 		}
@@ -190,7 +190,7 @@ func nameOf(s api.ClusterStatus, p api.Peer) string {
 
 func printMembers(w io.Writer, s api.ClusterStatus) error {
 	fmt.Fprintln(w)
-	return cli.Rows(w, cli.Members(&s), "NODE|ROLE|REACHABLE|APPLIED|LAG|STATE|WIRE|VERSION|UP", func(p api.Peer) []any {
+	return cli.Rows(w, s.Members(), "NODE|ROLE|REACHABLE|APPLIED|LAG|STATE|WIRE|VERSION|UP", func(p api.Peer) []any {
 		role := p.State
 		switch {
 		case !p.Reachable:

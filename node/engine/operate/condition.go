@@ -44,7 +44,7 @@ func condition(st api.ClusterStatus) (word, why string) {
 	case len(gone) > 0:
 		return degraded, away
 	}
-	all := everyone(st)
+	all := st.Members()
 	for _, p := range all {
 		if len(p.Disputes) > 0 {
 			return degraded, fmt.Sprintf("node %d disputes what node %d says", p.NodeID, p.Disputes[0].Peer)
@@ -68,11 +68,6 @@ func conditionText(word, why string) string {
 		return word
 	}
 	return word + ": " + why
-}
-
-// everyone is this node and its peers.
-func everyone(st api.ClusterStatus) []api.Peer {
-	return append([]api.Peer{{NodeID: st.NodeID, Vitals: st.Vitals}}, st.Peers...)
 }
 
 // quorate says whether as many voters answer as a decision needs. A node that does not know the voters yet assumes so.
@@ -108,7 +103,7 @@ func (cl *Cluster) lookNow(ctx context.Context) (l looked) {
 
 // noteLost logs once which records a member keeps that the cluster lacks: an operator of any node is to know.
 func (cl *Cluster) noteLost(st api.ClusterStatus) {
-	for _, p := range everyone(st) {
+	for _, p := range st.Members() {
 		for _, l := range p.Lost {
 			if _, known := cl.logged.LoadOrStore(l, true); !known {
 				cl.cfg.Logger.Error("a node keeps records that the cluster lacks: cairn recover --lost", "node", p.NodeID, "log", l.Log, "first", l.First, "last", l.Last, "acknowledged", l.Acknowledged)
