@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -192,19 +193,12 @@ func (x *Index) closeIdle(ctx context.Context) {
 	if x.cfg.Idle > 0 {
 		every = min(every, max(x.cfg.Idle/4, 10*time.Millisecond))
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			since := time.Unix(0, 0)
-			if x.cfg.Idle > 0 {
-				since = now.Add(-x.cfg.Idle)
-			}
-			x.closeUnused(since)
+	for now := range pause.Ticks(ctx.Done(), every) {
+		since := time.Unix(0, 0)
+		if x.cfg.Idle > 0 {
+			since = now.Add(-x.cfg.Idle)
 		}
+		x.closeUnused(since)
 	}
 }
 

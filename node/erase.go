@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -24,14 +25,8 @@ func (n *Node) erase(ctx context.Context) error {
 	if err != nil {
 		n.log.Error("cannot read the progress of erasing", "err", err)
 	}
-	tick := time.NewTicker(eraseEvery)
-	defer tick.Stop()
-	for failed := false; ; {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
+	failed := false
+	for range pause.Ticks(ctx.Done(), eraseEvery) {
 		start := time.Now()
 		done, err := n.erasePurged(ctx, &e)
 		if err != nil && !failed && ctx.Err() == nil { // it is tried at every tick
@@ -45,6 +40,7 @@ func (n *Node) erase(ctx context.Context) error {
 			n.log.Warn("files that were moved aside may hold what was purged: remove them when they are not needed any more", "files", aside)
 		}
 	}
+	return ctx.Err()
 }
 
 // erasePurged goes as far as it can, and notes in the home how far that is; done is true when no file holds what was

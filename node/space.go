@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -14,15 +15,8 @@ const transferEvery = 10 * time.Second
 // watchSpace is the task that measures the free space, and gives leadership away while this node takes no writes for
 // want of it.
 func (n *Node) watchSpace(ctx context.Context) error {
-	tick := time.NewTicker(disk.CheckEvery)
-	defer tick.Stop()
 	var tried time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
+	for range pause.Ticks(ctx.Done(), disk.CheckEvery) {
 		n.disk.Waits(n.state.Full())
 		n.disk.Measure()
 		n.disk.KeepReserve()
@@ -34,4 +28,5 @@ func (n *Node) watchSpace(ctx context.Context) error {
 			}
 		}
 	}
+	return ctx.Err()
 }

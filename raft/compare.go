@@ -13,6 +13,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -161,23 +162,9 @@ func (n *Node) count(knows bool, of func(wire.CompareOK) (what string, same bool
 
 // compareStates is the task that compares the hash of this node's state with those of the other voters.
 func (n *Node) compareStates() {
-	n.every(compareEvery, func() {
+	for range pause.Ticks(n.ctx.Done(), compareEvery) {
 		if !n.stateless() {
 			n.compareStatesNow()
-		}
-	})
-}
-
-// every does something at intervals until the node stops.
-func (n *Node) every(d time.Duration, do func()) {
-	tick := time.NewTicker(d)
-	defer tick.Stop()
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-tick.C:
-			do()
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // CutBehind deletes all records before an index from this member's log and from the log's files, and all snapshots that
@@ -70,18 +72,18 @@ func (n *Node) snapshotAndCut() error {
 // last one. The library does it when the log has grown by so many records.
 func (n *Node) snapshotWhenDue() {
 	done := uint64(0) // the last record that was applied before the last snapshot: the library may name an earlier one
-	n.every(max(n.cfg.SnapshotInterval/dueLooks, 10*time.Millisecond), func() {
+	for range pause.Ticks(n.ctx.Done(), max(n.cfg.SnapshotInterval/dueLooks, 10*time.Millisecond)) {
 		end, err := n.snaps.newest()
 		applied := n.raft.AppliedIndex()
 		if err != nil || applied <= max(end.Index, done) || !n.due(end.Index) {
-			return
+			continue
 		}
 		if err := n.await(context.Background(), n.raft.Snapshot()); err != nil && n.ctx.Err() == nil {
 			n.log.Warn("no snapshot taken, though the log is long or old: trying again", "after", end.Index, "err", err)
-			return
+			continue
 		}
 		done = applied
-	})
+	}
 }
 
 // dueLooks is the number of looks of the task in a SnapshotInterval.

@@ -9,6 +9,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -120,9 +121,9 @@ func (n *Node) setPromotion(id uint32, voter bool) {
 // promote is the task that gives members that joined as voters their vote, once they are within one batch of the
 // leader's log.
 func (n *Node) promote() {
-	n.every(500*time.Millisecond, func() {
+	for range pause.Ticks(n.ctx.Done(), 500*time.Millisecond) {
 		if !n.IsLeader() {
-			return
+			continue
 		}
 		n.correctOwn()
 		n.mu.Lock()
@@ -138,7 +139,7 @@ func (n *Node) promote() {
 				n.log.Warn("member not promoted", "peer", id, "err", err)
 			}
 		}
-	})
+	}
 }
 
 // correctOwn has a leader correct its own address in the configuration when it listens elsewhere. Only a leader can:

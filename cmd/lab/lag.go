@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -192,16 +193,9 @@ func (t *lagTask) look(ctx context.Context, cl *client.Client, writing context.C
 
 // watch keeps the largest lag the node has said, until end is closed.
 func (t *lagTask) watch(ctx context.Context, end <-chan struct{}) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-end:
-			return
-		case <-tick.C:
-			v := t.gauge(ctx)
-			t.update(func() { t.r.MaxLag = max(t.r.MaxLag, v) })
-		}
+	for range pause.Ticks(end, 50*time.Millisecond) {
+		v := t.gauge(ctx)
+		t.update(func() { t.r.MaxLag = max(t.r.MaxLag, v) })
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -140,14 +141,7 @@ func (s *Server) lookup(id string) *proc {
 
 // sweep drops processes that ended long ago.
 func (s *Server) sweep() {
-	t := time.NewTicker(time.Minute)
-	defer t.Stop()
-	for {
-		select {
-		case <-s.Ctx.Done():
-			return
-		case <-t.C:
-		}
+	for range pause.Ticks(s.Ctx.Done(), time.Minute) {
 		s.mu.Lock()
 		var old []*proc
 		for id, p := range s.procs {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/serve"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // A listener is one socket. The request carries no workspace: the socket is the only selector.
@@ -96,14 +97,7 @@ const watchEvery = 500 * time.Millisecond
 
 // watch takes the path back when another process has unlinked the socket: a client that starts its own daemon does.
 func (l *listener) watch() {
-	t := time.NewTicker(watchEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-l.ctx.Done():
-			return
-		case <-t.C:
-		}
+	for range pause.Ticks(l.ctx.Done(), watchEvery) {
 		l.mu.Lock()
 		old := l.socket
 		l.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -43,18 +44,12 @@ func (a *Control) LastUsed(v *state.View, hash string) oplog.Time {
 
 // TellUsage is the task that tells the cluster when tokens were used, until ctx ends.
 func (a *Control) TellUsage(ctx context.Context, every time.Duration, to Log, log *slog.Logger) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-			if err := a.tell(ctx, to); err != nil && ctx.Err() == nil {
-				log.Debug("last uses of tokens not written to the log", "err", err)
-			}
+	for range pause.Ticks(ctx.Done(), every) {
+		if err := a.tell(ctx, to); err != nil && ctx.Err() == nil {
+			log.Debug("last uses of tokens not written to the log", "err", err)
 		}
 	}
+	return ctx.Err()
 }
 
 // tell proposes the uses that are newer than those in the state. After a failure the next call proposes them again.

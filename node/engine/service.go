@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/node/engine/thinking"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire/field"
@@ -141,16 +142,10 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 // every is a task that does something at intervals, until the node stops.
 func every(d time.Duration, f func(context.Context)) func(context.Context) error {
 	return func(ctx context.Context) error {
-		tick := time.NewTicker(d)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-tick.C:
-				f(ctx)
-			}
+		for range pause.Ticks(ctx.Done(), d) {
+			f(ctx)
 		}
+		return ctx.Err()
 	}
 }
 

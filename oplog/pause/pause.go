@@ -1,8 +1,9 @@
-// Package pause waits for a time that may be cut short.
+// Package pause waits, once or at intervals, until it is cut short.
 package pause
 
 import (
 	"context"
+	"iter"
 	"time"
 )
 
@@ -16,5 +17,23 @@ func For(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-time.After(d):
 		return nil
+	}
+}
+
+// Ticks yields the time at intervals, until done is closed.
+func Ticks(done <-chan struct{}, every time.Duration) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case now := <-tick.C:
+				if !yield(now) {
+					return
+				}
+			}
+		}
 	}
 }

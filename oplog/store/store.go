@@ -247,15 +247,8 @@ func (s *Store) trouble() error {
 // flusher flushes a while after something was written.
 func (s *Store) flusher() {
 	defer close(s.done)
-	t := time.NewTicker(flushDelay)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			_ = s.Flush() // the next writer is told
-		case <-s.stop:
-			return
-		}
+	for range pause.Ticks(s.stop, flushDelay) {
+		_ = s.Flush() // the next writer is told
 	}
 }
 

@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -158,14 +159,7 @@ func link(previous string, index uint64, line []byte, e Event) anchor {
 
 // syncing gives written lines to the disk, a batch at a time.
 func (l *Log) syncing() {
-	t := time.NewTicker(syncEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-l.done:
-			return
-		case <-t.C:
-		}
+	for range pause.Ticks(l.done, syncEvery) {
 		if err := l.sync(); err != nil {
 			l.log.Error("audit files not synced", "err", err)
 		}
