@@ -37,6 +37,18 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// each embeds texts one by one, until ctx ends.
+func each(ctx context.Context, texts []string, one func(string) []float32) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, t := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out[i] = one(t)
+	}
+	return out, nil
+}
+
 // A Questioner is an Embedder that embeds questions otherwise than texts, as models do that were trained with a
 // prompt before each.
 type Questioner interface {

@@ -33,14 +33,7 @@ func (h *Hashed) Identity() Identity { return Identity{"builtin", hashedVersion,
 
 // Embed implements Embedder.
 func (h *Hashed) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	out := make([][]float32, len(texts))
-	for i, t := range texts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		out[i] = h.one(t)
-	}
-	return out, nil
+	return each(ctx, texts, h.one)
 }
 
 func (h *Hashed) one(s string) []float32 {

@@ -121,14 +121,7 @@ func (s *Static) Identity() Identity { return s.identity }
 
 // Embed implements Embedder.
 func (s *Static) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	out := make([][]float32, len(texts))
-	for i, t := range texts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		out[i] = s.one(t)
-	}
-	return out, nil
+	return each(ctx, texts, s.one)
 }
 
 func (s *Static) one(text string) []float32 {

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/verbs"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 var framing = serve.Format{Max: protocol.MaxFrame}
@@ -62,7 +63,7 @@ func (c *conn) once(ctx context.Context) bool {
 	kind := f.Text("kind")
 	verb := verbs.Table[kind].Verb
 	if f.Err == nil && verb == nil { // where the next frame begins is known: an authenticated client may go on
-		return c.answer(nil, errors.New("unknown kind: "+clip(kind))) && c.Session != nil
+		return c.answer(nil, errors.New("unknown kind: "+field.Clip(kind, 64))) && c.Session != nil
 	}
 	var run verbs.Action
 	if f.Err == nil {
@@ -76,17 +77,6 @@ func (c *conn) once(ctx context.Context) bool {
 		return c.enter(ctx, kind, run)
 	}
 	return c.answer(run(ctx, c.Session))
-}
-
-// clip shortens the name of an unknown kind, for an error.
-func clip(s string) string {
-	const most = 64
-	for i := range s {
-		if i >= most {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }
 
 // How many large frames are read at once, and how long a client may take to send one.

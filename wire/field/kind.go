@@ -206,8 +206,10 @@ func (k Kind) Text(name, s string) error {
 }
 
 // clip shortens a value for an error message.
-func clip(s string) string {
-	const most = 40
+func clip(s string) string { return Clip(s, 40) }
+
+// Clip shortens a text to about so many bytes.
+func Clip(s string, most int) string {
 	for i := range s {
 		if i >= most {
 			return s[:i] + "…"
