@@ -110,7 +110,6 @@ type Info struct {
 	Considered int // rows that were looked at
 	Matched    int // of those, the ones that match the question (see package rank); nothing else is an answer
 	Below      int // of those, the ones that score less than MinScore
-	Repeats    int // rows that Diverse left out
 	Cut        int // rows that had no room in the answer
 
 	Left []Left // what each filter left, where the query wants to know

@@ -212,7 +212,7 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	ranked := in.ranker.Rank(question, set, cands, in)
 	info := Info{Considered: in.ranker.Tally.Considered, Matched: in.ranker.Tally.Matched, Below: in.ranker.Tally.Below}
 	if in.q.Diverse {
-		ranked, info.Repeats = rank.Diverse(ranked, rows, in.likeness())
+		ranked = rank.Diverse(ranked, rows, in.likeness())
 	}
 	info.Confidence = rank.Confidence(ranked)
 	answer, left := in.hits(ranked)

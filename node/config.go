@@ -61,7 +61,7 @@ type Member struct {
 	Role         string   // voter; or read_replica
 	Secret       string   // shared by the members, at least MinSecret long; that of the home's SecretFile
 	OtherSecrets []string // valid beside Secret while one is changed for another; not shown to others
-	Peers        []Peer   // the other members; empty for a cluster of one
+	Peers        []string // the other members; empty for a cluster of one
 	FixedKeys    bool     // an emptied member, which has a new key, waits until an operator removes it
 }
 
@@ -152,12 +152,6 @@ func (c Config) tokenSecrets() []string {
 	return append([]string{c.Member.Secret}, c.Member.OtherSecrets...)
 }
 
-// Peer is another member as configured.
-type Peer struct {
-	Addr string // its cluster address
-	Role string // voter
-}
-
 // stateBuffer is the largest default of StateBuffer. Members apply the same records: with buffers of one size all of
 // them would flush at the same record, and no quorum would have a disk and a processor to itself.
 const stateBuffer = 8 << 20
@@ -246,7 +240,7 @@ func (m Member) validate() error {
 		errs = append(errs, home.CheckSecret("other_cluster_secret", s))
 	}
 	for i, p := range m.Peers {
-		errs = append(errs, checkAddr(fmt.Sprintf("peer %d", i+1), p.Addr))
+		errs = append(errs, checkAddr(fmt.Sprintf("peer %d", i+1), p))
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -31,13 +32,7 @@ func ImportLost(ctx context.Context, cfg Config, lost home.LostRecords) (done ho
 		}
 		_, client = own.ForPeers()
 	}
-	addrs := []string{cfg.Addresses.Advertise}
-	if addrs[0] == "" {
-		addrs[0] = cfg.Addresses.Cluster
-	}
-	for _, p := range cfg.Member.Peers {
-		addrs = append(addrs, p.Addr)
-	}
+	addrs := append([]string{cmp.Or(cfg.Addresses.Advertise, cfg.Addresses.Cluster)}, cfg.Member.Peers...)
 	to := raft.NewClient(raft.Config{NodeID: cfg.Member.NodeID, Advertise: addrs[0], Logger: cfg.Logger, Hello: func() wire.RaftHello { return helloOf(cfg) },
 		Credentials: raft.Credentials{Secret: secret, Identity: identity, ClientTLS: client}}, addrs)
 	defer to.Close()

@@ -93,7 +93,7 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.NodeID = 3 })
 	waiting := c.cfgs[0]
 	waiting.Member.NodeID, waiting.Home, waiting.Addresses.Wire, waiting.Addresses.HTTP, waiting.Addresses.Cluster = 5, filepath.Join(t.TempDir(), "h"), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
-	waiting.Member.Peers = []node.Peer{{Addr: rafttest.Addr(t), Role: raft.RoleVoter}} // which is away: the node belongs to no cluster yet
+	waiting.Member.Peers = []string{rafttest.Addr(t)} // which is away: the node belongs to no cluster yet
 	n, err := node.Open(t.Context(), waiting)
 	if err != nil {
 		t.Fatal(err)
@@ -126,9 +126,9 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	before := c.members()
 	impostor := c.cfgs[victim]
 	impostor.Home, impostor.Addresses.Wire, impostor.Addresses.HTTP, impostor.Addresses.Cluster = filepath.Join(t.TempDir(), "h"), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
-	for name, peers := range map[string][]node.Peer{
-		"that knows the member":         {{Addr: c.cfgs[victim].Addresses.Cluster, Role: raft.RoleVoter}, {Addr: c.cfgs[l].Addresses.Cluster, Role: raft.RoleVoter}},
-		"that does not know the member": {{Addr: c.cfgs[l].Addresses.Cluster, Role: raft.RoleVoter}},
+	for name, peers := range map[string][]string{
+		"that knows the member":         {c.cfgs[victim].Addresses.Cluster, c.cfgs[l].Addresses.Cluster},
+		"that does not know the member": {c.cfgs[l].Addresses.Cluster},
 	} {
 		impostor.Member.Peers = peers
 		n, err := node.Open(t.Context(), impostor)

@@ -14,7 +14,6 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
-	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -48,7 +47,7 @@ func startWith(t testing.TB, n int, change func(int, *node.Config)) *cluster {
 			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)).With("node", i+1)}
 		for j, p := range peers {
 			if j != i {
-				cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: p, Role: raft.RoleVoter})
+				cfg.Member.Peers = append(cfg.Member.Peers, p)
 			}
 		}
 		change(i, &cfg)

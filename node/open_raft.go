@@ -22,10 +22,6 @@ import (
 )
 
 func (n *Node) openRaft(ctx context.Context) (err error) {
-	peers := make([]string, len(n.cfg.Member.Peers))
-	for i, p := range n.cfg.Member.Peers {
-		peers[i] = p.Addr
-	}
 	listen := n.cfg.Seams.Listen
 	var server, client *tls.Config
 	if n.cfg.TLS.Peers.On() {
@@ -52,7 +48,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	seams.Listen = listen
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: member.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: at.Cluster, Advertise: cmp.Or(at.Advertise, at.Cluster),
-		Role: member.Role, Peers: peers, Alone: sole, Timing: n.cfg.Raft, Seams: seams, Keys: n.keys, Logger: n.log,
+		Role: member.Role, Peers: member.Peers, Alone: sole, Timing: n.cfg.Raft, Seams: seams, Keys: n.keys, Logger: n.log,
 		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity, KeyOf: n.keyOf, FixedKeys: member.FixedKeys, ServerTLS: server, ClientTLS: client},
 		Hello:       n.helloInfo, Founds: oplog.Founds, Handler: n.peers(),
 		Window: n.window, Retain: func() uint64 { return uint64(n.state.Retains()) },

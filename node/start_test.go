@@ -15,7 +15,6 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog/suite"
-	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
@@ -176,7 +175,7 @@ func TestALoneNodeGrows(t *testing.T) {
 	second := c.cfgs[0]
 	second.Home, second.Member.NodeID = filepath.Join(t.TempDir(), "h"), 2
 	second.Addresses.Wire, second.Addresses.HTTP, second.Addresses.Cluster = rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
-	second.Member.Peers = []node.Peer{{Addr: c.cfgs[0].Addresses.Cluster, Role: raft.RoleVoter}}
+	second.Member.Peers = []string{c.cfgs[0].Addresses.Cluster}
 	c.cfgs, c.nodes = append(c.cfgs, second), append(c.nodes, nil)
 	c.open(1)
 	c.ready(1)

@@ -31,7 +31,7 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	}
 	c := up.Node
 	if c.Member.NodeID != 2 || c.Home != dir || c.Addresses.Wire != "0.0.0.0:8000" || c.Addresses.HTTP != "0.0.0.0:8001" || c.Addresses.Cluster != "0.0.0.0:8003" ||
-		c.Addresses.Advertise != "c:3" || c.Member.Secret != "a secret of more than thirty-two characters" || len(c.Member.Peers) != 2 || c.Member.Peers[1].Addr != "b:2" {
+		c.Addresses.Advertise != "c:3" || c.Member.Secret != "a secret of more than thirty-two characters" || len(c.Member.Peers) != 2 || c.Member.Peers[1] != "b:2" {
 		t.Errorf("%+v", c)
 	}
 	if i, err := os.Stat(one); err != nil || i.Mode().Perm() != 0o600 {

@@ -60,10 +60,7 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var peers []string
-		for _, x := range cfg.Member.Peers {
-			peers = append(peers, x.Addr)
-		}
+		peers := cfg.Member.Peers
 		var cluster string
 		st, err := state.Open(filepath.Join(cfg.Home, "state"), state.Options{})
 		if err != nil {

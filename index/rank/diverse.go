@@ -12,7 +12,7 @@ const (
 // Diverse takes k of a ranking so that a row is worth less the more it says what a row before it said: in turn the
 // one with the greatest merit·composite − (1−merit)·likeness. What is nearly the same as something taken is left out.
 // Likeness is 0 to 1. Rows keep their scores; Parts.Alike says what was taken off.
-func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scored, dropped int) {
+func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scored) {
 	pool := slices.Clone(ranked[:min(len(ranked), 10*k, diversePool)])
 	rest := ranked[len(pool):]
 	for len(pool) > 0 && len(out) < k {
@@ -38,13 +38,8 @@ func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scor
 			pool[i].Parts.Alike = max(pool[i].Parts.Alike, like(taken.Row, pool[i].Row))
 		}
 	}
-	for _, s := range pool {
-		if s.Parts.Alike > nearlySame {
-			dropped++
-		}
-	}
 	if more := k - len(out); more > 0 && len(rest) > 0 { // more were asked for than are compared
 		out = append(out, rest[:min(more, len(rest))]...)
 	}
-	return out, dropped
+	return out
 }

@@ -111,7 +111,7 @@ func (s *search) arrange() {
 	a.units = (mostSum - 4*maxTerms) / max(sum*(s.params.K1+1), 1e-9)
 	slices.SortFunc(a.order, func(x, y adding) int { return cmp.Or(cmp.Compare(y.most, x.most), cmp.Compare(x.term, y.term)) })
 	for n := range len(s.terms) + 1 {
-		a.coords[n] = s.params.coord(n, len(s.terms))
+		a.coords[n] = coord(n, len(s.terms))
 	}
 	for i, add := range a.order {
 		clear(a.parts[i][:])

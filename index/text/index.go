@@ -57,8 +57,8 @@ type Tag struct {
 
 // A Restored row is one that Open found alive on disk.
 type Restored struct {
-	Row, Group, Length uint32
-	Tag                Tag
+	Row, Length uint32
+	Tag         Tag
 }
 
 // Restored hands over what Open found, by ascending row, and forgets it. next is a row number above every one that was

@@ -67,7 +67,7 @@ func (m model) search(q Query, p Params) []Hit {
 			}
 		}
 		if matched > 0 && in(m[row]) && (q.Keep == nil || q.Keep(row)) {
-			hits = append(hits, Hit{Row: row, Score: exact.Round(float64(sum * p.coord(matched, len(scored)))), Matched: matched})
+			hits = append(hits, Hit{Row: row, Score: exact.Round(float64(sum * coord(matched, len(scored)))), Matched: matched})
 		}
 	}
 	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Row, b.Row)) })

@@ -152,7 +152,7 @@ func (x *Index) load() (*snapshot, error) {
 			case p == nil:
 				x.rows.add(row, group, length)
 				x.countLocked(group, length)
-				x.restored = append(x.restored, Restored{Row: row, Group: group, Length: uint32(length)})
+				x.restored = append(x.restored, Restored{Row: row, Length: uint32(length)})
 				place[doc] = len(x.restored)
 			}
 		})

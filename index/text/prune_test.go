@@ -48,7 +48,7 @@ func everyRow(t testing.TB, x *Index, q Query) (f Found, hits []Hit) {
 				sum += float64(weight * s.params.saturation(tf[j], s.params.lengthNorm(lengths[row], s.totals)))
 			}
 		}
-		hits = append(hits, Hit{Row: row, Score: exact.Round(float64(sum * s.params.coord(matched, len(s.terms)))), Matched: matched})
+		hits = append(hits, Hit{Row: row, Score: exact.Round(float64(sum * coord(matched, len(s.terms)))), Matched: matched})
 	}
 	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), q.tied(a.Row, b.Row)) })
 	hits = hits[:min(len(hits), cmp.Or(q.K, 10))]
@@ -116,7 +116,7 @@ func comparePruned(t *testing.T, x *Index, r *rand.Rand, when string) {
 		if m := uint32(1 + r.IntN(60)); r.IntN(2) == 0 {
 			q.Keep = func(row uint32) bool { return row%m == 0 }
 		}
-		p := Params{K1: []float64{0, .4, 2}[r.IntN(3)], B: []float64{0, -1, 1}[r.IntN(3)], P: []float64{0, 1, .5, 6}[r.IntN(4)], NoCoord: r.IntN(3) == 0, Local: r.IntN(2) == 0}
+		p := Params{K1: []float64{0, .4, 2}[r.IntN(3)], B: []float64{0, -1, 1}[r.IntN(3)], P: []float64{0, 1, .5, 6}[r.IntN(4)], Local: r.IntN(2) == 0}
 		q.Params = &p
 		_, want := everyRow(t, x, q)
 		sameHits(t, fmt.Sprintf("%s, search %d, %+v, %+v", when, i, q, p), find(t, x, q), want)

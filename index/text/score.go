@@ -8,15 +8,14 @@ import (
 
 // Params are the settings of the scoring formula
 //
-//	score = coord^c · Σ idf^p · tf·(k1+1) / (tf + k1·(1−b+b·len/avg))
+//	score = coord · Σ idf^p · tf·(k1+1) / (tf + k1·(1−b+b·len/avg))
 //
-// where idf = exact.Ln(1+(N−df+.5)/(df+.5)), coord is matched terms over query terms
-// and c is 0 or 1. The zero value means the defaults beside the fields.
+// where idf = exact.Ln(1+(N−df+.5)/(df+.5)) and coord is matched terms over query terms.
+// The zero value means the defaults beside the fields.
 type Params struct {
-	K1      float64 // .9; how slowly repetition saturates
-	B       float64 // .4; how much length counts, 0 < B <= 1; negative means 0
-	P       float64 // 2; exponent of idf
-	NoCoord bool    // leave coord out
+	K1 float64 // .9; how slowly repetition saturates
+	B  float64 // .4; how much length counts, 0 < B <= 1; negative means 0
+	P  float64 // 2; exponent of idf
 	// Local takes N, df and the average length from the live rows of the groups
 	// that a query names. By default they come from the whole database.
 	Local bool
@@ -61,12 +60,7 @@ func (p Params) saturation(tf uint16, lengthNorm float64) float64 {
 }
 
 // coord is the factor for a row that matched so many of the terms.
-func (p Params) coord(matched, terms int) float64 {
-	if p.NoCoord {
-		return 1
-	}
-	return float64(matched) / float64(terms)
-}
+func coord(matched, terms int) float64 { return float64(matched) / float64(terms) }
 
 // A scale is a query's saturations; those of common frequencies and lengths are computed once.
 type scale struct {

@@ -20,11 +20,10 @@ type Query struct {
 	Keep func(row uint32) bool
 	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be
 	// nil; thousands may be equal, so that Order had better tell most of them apart.
-	Order   func(row uint32) int64
-	Tie     func(a, b uint32) int
-	K       int // 10
-	Explain bool
-	Params  *Params // instead of the index's own
+	Order  func(row uint32) int64
+	Tie    func(a, b uint32) int
+	K      int     // 10
+	Params *Params // instead of the index's own
 }
 
 // A Hit is a row and its score. Matched counts the query's terms in it.
@@ -32,16 +31,6 @@ type Hit struct {
 	Row     uint32
 	Score   float64
 	Matched int
-	Terms   []TermMatch // with Query.Explain, sorted by term
-}
-
-// A TermMatch holds what one term contributed before coord.
-type TermMatch struct {
-	Term   string
-	TF     uint16
-	DF     uint64
-	Length uint16
-	Part   float64
 }
 
 // Search returns the best rows for a query, best first. The answer is a function of
@@ -56,8 +45,7 @@ func (x *Index) Search(q Query) ([]Hit, error) {
 	slices.SortFunc(chosen, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.key, b.key), q.tied(a.row, b.row)) })
 	hits := make([]Hit, len(chosen))
 	for i, r := range chosen {
-		hits[i] = Hit{Row: r.row, Score: r.score()}
-		s.explain(&hits[i], r.at, q.Explain)
+		hits[i] = Hit{Row: r.row, Score: r.score(), Matched: s.matched(r.at)}
 	}
 	return hits, nil
 }
@@ -98,20 +86,14 @@ func (s *search) rarest() {
 	slices.SortFunc(s.terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })
 }
 
-// explain says how many terms a hit matched, and with parts what each contributed.
-func (s *search) explain(hit *Hit, at uint32, parts bool) {
-	n := len(s.terms)
-	for j, tf := range s.best.tfs[int(at)*n:][:n] {
-		if tf == 0 {
-			continue
-		}
-		hit.Matched++
-		if t := &s.terms[j]; parts {
-			weight := float64(t.share * s.params.weight(s.totals.Rows, t.df))
-			length := s.best.lengths[at]
-			hit.Terms = append(hit.Terms, TermMatch{Term: t.term, TF: tf, DF: t.df, Length: length, Part: float64(weight * s.adder.scale.of(tf, length))})
+// matched is how many terms a hit matched.
+func (s *search) matched(at uint32) (n int) {
+	for _, tf := range s.best.tfs[int(at)*len(s.terms):][:len(s.terms)] {
+		if tf > 0 {
+			n++
 		}
 	}
+	return n
 }
 
 // A Found describes what a query matches, in numbers: the terms that counted, how many rows have each and how often

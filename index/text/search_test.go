@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/cairndb/cairn/index/exact"
 )
 
 // TestLengthsAreExact stores texts of awkward lengths and frequencies and reads
@@ -30,13 +28,13 @@ func TestLengthsAreExact(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		hits := find(t, x, Query{Text: "needle", K: 100, Explain: true})
-		if len(hits) != len(lengths)-1 {
-			t.Fatalf("%s: got %d hits, want %d", when, len(hits), len(lengths)-1)
+		var f Found
+		if err := x.Find(Query{Text: "needle", K: 100}, &f); err != nil || len(f.Rows) != len(lengths)-1 {
+			t.Fatalf("%s: got %d hits, %v, want %d", when, len(f.Rows), err, len(lengths)-1)
 		}
-		for _, h := range hits {
-			if got := [2]int{int(h.Terms[0].TF), int(h.Terms[0].Length)}; got != want[h.Row] {
-				t.Errorf("%s: row %d: got tf and length %v, want %v", when, h.Row, got, want[h.Row])
+		for i, row := range f.Rows {
+			if got := [2]int{int(f.TF[i]), int(f.Lengths[i])}; got != want[row] {
+				t.Errorf("%s: row %d: got tf and length %v, want %v", when, row, got, want[row])
 			}
 		}
 	}
@@ -79,25 +77,6 @@ func TestTieRuleAndOrder(t *testing.T) {
 	odd := func(row uint32) bool { return row%2 == 1 }
 	if got, want := rows(Query{Keep: odd}), []uint32{1, 3, 5}; !slices.Equal(got, want) {
 		t.Errorf("odd: got %v, want %v", got, want)
-	}
-}
-
-func TestExplainAddsUp(t *testing.T) {
-	x := openAt(t, "")
-	apply(t, x, 0, []Row{{Row: 0, Text: "red fox"}, {Row: 1, Text: "red red car"}, {Row: 2, Text: "blue"}})
-	q := Query{Text: "red fox jumps", Explain: true}
-	hits := find(t, x, q)
-	if len(hits) != 2 || hits[0].Row != 0 || hits[0].Matched != 2 {
-		t.Fatalf("got %+v", hits)
-	}
-	for _, h := range hits {
-		sum := 0.0
-		for _, m := range h.Terms {
-			sum += m.Part
-		}
-		if got := exact.Round(sum * float64(h.Matched) / 3); got != h.Score {
-			t.Errorf("row %d: parts give %v, Search %v", h.Row, got, h.Score)
-		}
 	}
 }
 
@@ -183,7 +162,7 @@ func TestExponents(t *testing.T) {
 		m[i] = row
 		apply(t, x, 0, []Row{row})
 	}
-	for _, p := range []Params{{P: 1}, {P: 1.5}, {NoCoord: true}, {B: -1}, {B: 1, K1: 2}} {
+	for _, p := range []Params{{P: 1}, {P: 1.5}, {B: -1}, {B: 1, K1: 2}} {
 		p = p.withDefaults()
 		q := Query{Text: words(r, 5, 100), K: 50, Params: &p}
 		sameHits(t, fmt.Sprintf("%+v", p), find(t, x, q), m.search(q, p))

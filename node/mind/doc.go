@@ -37,15 +37,15 @@ import (
 
 // A Row is a memory as thinking sees it.
 type Row struct {
-	Seq                                        oplog.Seq
-	RID, Text, Type, Namespace, Domain, Source string
-	Trust                                      string // class
-	Created, Accessed                          oplog.Time
-	Importance, HalfLife, Valence              float64
-	Revision                                   uint32
-	Made                                       bool // by a merge
-	Held                                       bool // not to be merged: it is in an open conflict
-	Entities                                   []string
+	Seq                                oplog.Seq
+	RID, Text, Type, Namespace, Domain string
+	Trust                              string // class
+	Created, Accessed                  oplog.Time
+	Importance, HalfLife, Valence      float64
+	Revision                           uint32
+	Made                               bool // by a merge
+	Held                               bool // not to be merged: it is in an open conflict
+	Entities                           []string
 }
 
 // A Snapshot is a database at one index, or the part of it that a round looks at.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
-	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
@@ -90,7 +89,7 @@ func (c *cluster) open(i int) {
 	}
 	for p := range c.nodes {
 		if p != i && p != spare {
-			cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: at(p, 7440), Role: raft.RoleVoter})
+			cfg.Member.Peers = append(cfg.Member.Peers, at(p, 7440))
 		}
 	}
 	c.disks[i].change(func() { c.disks[i].refused = [2]bool{} })

@@ -9,7 +9,6 @@ import (
 // A token is a word of a text, with what stands before it.
 type token struct {
 	text     string
-	at, end  int
 	sentence bool // the first of its sentence
 	joined   bool // only a blank stands between it and the one before
 	own      bool // ended in 's, which text leaves out
@@ -56,7 +55,7 @@ func tokens(s string) (out []token) {
 	first, blank := true, true
 	for at := 0; at < len(s); {
 		if end := smallWord(s, at); end > at {
-			out = append(out, token{text: s[at:end], at: at, end: end, sentence: first, joined: blank && len(out) > 0, small: true})
+			out = append(out, token{text: s[at:end], sentence: first, joined: blank && len(out) > 0, small: true})
 			first, blank, at = false, true, end
 			continue
 		}
@@ -70,11 +69,10 @@ func tokens(s string) (out []token) {
 		end := wordEnd(s, at)
 		word := s[at:end]
 		core := strings.TrimLeft(word, marks)
-		start := at + len(word) - len(core)
 		trimmed := strings.TrimRight(core, endings)
 		tail := core[len(trimmed):]
 		if trimmed != "" {
-			t := token{text: trimmed, at: start, end: start + len(trimmed), sentence: first, joined: blank && start == at && len(out) > 0}
+			t := token{text: trimmed, sentence: first, joined: blank && len(core) == len(word) && len(out) > 0}
 			for _, suffix := range []string{"'s", "’s"} {
 				if short, ok := strings.CutSuffix(t.text, suffix); ok && short != "" {
 					t.text, t.own = short, true

@@ -45,7 +45,7 @@ func (l *Rig) Cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*
 			Version:   cli.BuildVersion(), Logger: slog.New(slog.DiscardHandler)}
 		for j := range n {
 			if j != i {
-				cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: config.Loopback(base + j)})
+				cfg.Member.Peers = append(cfg.Member.Peers, config.Loopback(base+j))
 			}
 		}
 		for _, f := range edit {

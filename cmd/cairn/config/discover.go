@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog/pause"
-	"github.com/cairndb/cairn/raft"
 )
 
 // How a node asks DNS for the members.
@@ -43,7 +42,7 @@ func (f *File) FindPeers(ctx context.Context, dns *net.Resolver, log *slog.Logge
 		_, records, err := dns.LookupSRV(ctx, "", "", c.PeersSRV)
 		if len(records) >= want || member && (len(records) > 0 || asked >= askedEnough) {
 			for _, r := range records {
-				c.Peers = append(c.Peers, filePeer{Addr: net.JoinHostPort(strings.TrimSuffix(r.Target, "."), strconv.Itoa(int(r.Port))), Role: raft.RoleVoter})
+				c.Peers = append(c.Peers, filePeer{Addr: net.JoinHostPort(strings.TrimSuffix(r.Target, "."), strconv.Itoa(int(r.Port)))})
 			}
 			slices.SortFunc(c.Peers, func(a, b filePeer) int { return cmp.Compare(a.Addr, b.Addr) })
 			return nil

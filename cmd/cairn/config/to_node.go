@@ -96,12 +96,12 @@ func (f *File) Node() (node.Config, error) {
 }
 
 // peers are the members to begin with.
-func (f *File) peers() (out []node.Peer, err error) {
+func (f *File) peers() (out []string, err error) {
 	for i, p := range f.Cluster.Peers {
 		if p.Role == "witness" {
 			return nil, fmt.Errorf("cluster.peers %d: witnesses are not supported: use a third small voter instead", i+1)
 		}
-		out = append(out, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, raft.RoleVoter)})
+		out = append(out, p.Addr)
 	}
 	return out, nil
 }

@@ -213,15 +213,15 @@ func (e *exam) peers(ctx context.Context) []Finding {
 	}
 	fs := make([]Finding, len(e.cfg.Member.Peers))
 	var wg sync.WaitGroup
-	for i, p := range e.cfg.Member.Peers {
+	for i, addr := range e.cfg.Member.Peers {
 		wg.Go(func() {
 			start := time.Now()
-			err := e.greet(ctx, p.Addr)
-			fs[i] = Finding{"", OK, fmt.Sprintf("%s answers in %s", p.Addr, time.Since(start).Round(10*time.Microsecond)), ""}
+			err := e.greet(ctx, addr)
+			fs[i] = Finding{"", OK, fmt.Sprintf("%s answers in %s", addr, time.Since(start).Round(10*time.Microsecond)), ""}
 			if errors.Is(err, transport.ErrSecret) {
-				fs[i] = Finding{"", Fail, p.Addr + ": refused: cluster secret differs", "give this node the secret of the others, in cluster_secret or cluster_secret_file, and start it again"}
+				fs[i] = Finding{"", Fail, addr + ": refused: cluster secret differs", "give this node the secret of the others, in cluster_secret or cluster_secret_file, and start it again"}
 			} else if err != nil {
-				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", p.Addr, err), "check that the node runs and that no firewall blocks this port"}
+				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", addr, err), "check that the node runs and that no firewall blocks this port"}
 			}
 		})
 	}

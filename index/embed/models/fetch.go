@@ -33,9 +33,8 @@ const (
 // ErrWrong marks a file that is not the one that the table has.
 var ErrWrong = errors.New("not the requested file")
 
-// A Fetcher brings models into a folder. The zero values of Client and Mirror stand for the default client and the hub.
+// A Fetcher brings models into a folder. Without a Mirror they come from the hub.
 type Fetcher struct {
-	Client *http.Client
 	Mirror string
 	Folder string
 	// Told, where there is one, hears of each file's bytes as they come; had were there already.
@@ -214,11 +213,7 @@ func (f *Fetcher) more(ctx context.Context, at string, file File, path string, h
 	if had > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", had))
 	}
-	client := f.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	resp, err := client.Do(req)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (r *round) take(v *state.View, m *oplog.Memory) (place int, ok bool) {
 	place = len(r.snap.Rows)
 	r.places[m.Seq] = place
 	r.snap.Rows = append(r.snap.Rows, mind.Row{Seq: m.Seq, RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), thinkText)]), Type: m.Type, Namespace: m.Namespace, Domain: m.Domain,
-		Source: m.Source, Trust: m.Trust, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence, Revision: m.Revision,
+		Trust: m.Trust, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence, Revision: m.Revision,
 		Made: m.Merged > 0, Held: m.Pin || m.Path != "" || m.Expires != 0 || m.Namespace == oplog.Mem0Namespace || m.By != "" || v.InConflict(r.c.DB, m.RID), Entities: m.Entities})
 	return place, true
 }
