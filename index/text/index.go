@@ -151,21 +151,11 @@ type tail struct {
 	released  bool   // the backlog no longer counts this index
 }
 
-// Apply makes rows and deletions of one log index searchable before it returns,
+// ApplyDocuments makes rows and deletions of one log index searchable before it returns,
 // as one change. It never waits for Bleve: the caller calls Ready first, outside
 // the path that must not stall. A row number seen before is ignored, as is the
 // deletion of an unknown row, so replaying a log from the watermark is safe.
 // applied 0 leaves the watermark where it is: a rebuild passes 0 until its last call.
-func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
-	docs := analyseAll(add)
-	ready := make([]Document, len(docs))
-	for i, d := range docs {
-		ready[i] = Document{d}
-	}
-	return x.ApplyDocuments(applied, ready, del)
-}
-
-// ApplyDocuments is Apply for texts that are analysed already.
 func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -260,13 +250,6 @@ func analyseAll(rows []Row) []document {
 
 // textsEach is the number of texts for which a processor is woken.
 const textsEach = 8
-
-// Applied returns the highest applied index that searches reflect.
-func (x *Index) Applied() uint64 {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.applied
-}
 
 // A Lag says how far Bleve is behind what is searchable.
 type Lag struct {

@@ -255,6 +255,16 @@ func settle(t fataler, x *Index) {
 	}
 }
 
+// Apply is ApplyDocuments for texts that are not analysed yet.
+func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
+	docs := analyseAll(add)
+	ready := make([]Document, len(docs))
+	for i, d := range docs {
+		ready[i] = Document{d}
+	}
+	return x.ApplyDocuments(applied, ready, del)
+}
+
 func find(t fataler, x *Index, q Query) []Hit {
 	t.Helper()
 	hits, err := x.Search(q)
