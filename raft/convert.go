@@ -15,17 +15,17 @@ import (
 // copyBatch is the number of records stored at once.
 const copyBatch = 512
 
-// Convert copies the log, the vote and the snapshots of a member that does not run into an empty directory, encrypted
-// as into says. A directory without a log is copied as one. The state machine has the states that the snapshots name;
-// the copy of a snapshot holds the state itself.
-func Convert(dir, to string, from, into *seal.Ring, sm StateMachine) (err error) {
+// Convert copies the log, the vote and the snapshots of a member that does not run, all of them plain, into an empty
+// directory, encrypted under keys. A directory without a log is copied as one. The state machine has the states that
+// the snapshots name; the copy of a snapshot holds the state itself.
+func Convert(dir, to string, keys *seal.Ring, sm StateMachine) (err error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
 	if _, err := os.Stat(logDir(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	source, target := newNode(Config{Dir: dir, Keys: from}.withDefaults(), sm), newNode(Config{Dir: to, Keys: into, Retain: func() uint64 { return 0 }}.withDefaults(), nil)
+	source, target := newNode(Config{Dir: dir}.withDefaults(), sm), newNode(Config{Dir: to, Keys: keys, Retain: func() uint64 { return 0 }}.withDefaults(), nil)
 	if err := errors.Join(source.makeDirs(), target.makeDirs()); err != nil {
 		return err
 	}

@@ -172,7 +172,7 @@ func TestConvertKeepsTheWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, to := newRing(), filepath.Join(t.TempDir(), "to")
-	if err := Convert(k.cfg.Dir, to, nil, keys, k.sm); err != nil {
+	if err := Convert(k.cfg.Dir, to, keys, k.sm); err != nil {
 		t.Fatal(err)
 	}
 	k.cfg.Dir, k.cfg.Keys = to, keys

@@ -209,21 +209,21 @@ func (s *Service) recast(ctx context.Context, c api.Caller, op *oplog.Recast, w 
 	w.ops = []oplog.Op{op}
 	done, err := s.propose(ctx, c, w)
 	if errors.Is(err, oplog.ErrRevision) {
-		return Written{}, s.changed(c.DB, op.Sources, oplog.Active, err)
+		return Written{}, s.changed(c.DB, op.Sources, err)
 	}
 	return done, refusedKey(c, err)
 }
 
 // changed says which memory is not as a merge, a split or its end knew it.
-func (s *Service) changed(db oplog.DB, grounds []oplog.Grounds, want oplog.Status, cause error) error {
+func (s *Service) changed(db oplog.DB, grounds []oplog.Grounds, cause error) error {
 	for _, g := range grounds {
 		m, err := s.memory(db, g.RID)
 		switch {
 		case err != nil:
 			return err
-		case m.RID != "" && m.Status == want && m.Revision != g.Revision:
+		case m.RID != "" && m.Status == oplog.Active && m.Revision != g.Revision:
 			return s.revisionConflict(db, g.RID, g.Revision, cause)
-		case m.RID != "" && m.Status == oplog.Consolidated && want == oplog.Active:
+		case m.RID != "" && m.Status == oplog.Consolidated:
 			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split already, into %s: undo that first", g.RID, strings.Join(madeOf(&m), ", "))
 		}
 	}

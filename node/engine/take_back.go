@@ -88,7 +88,7 @@ func (s *Service) takeBack(ctx context.Context, c api.Caller, q *api.UndoRequest
 		if q.Expected != nil {
 			err = s.revisionConflict(c.DB, q.RID, *q.Expected, err)
 		}
-		return nil, s.changed(c.DB, op.Made, oplog.Active, err)
+		return nil, s.changed(c.DB, op.Made, err)
 	}
 	if err != nil {
 		return nil, refusedKey(c, err)

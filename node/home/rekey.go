@@ -70,7 +70,7 @@ func convert(cfg Config, work string, masters []seal.Master) error {
 	}
 	err = st.Copy(filepath.Join(work, StateDir), state.Options{Keys: keys})
 	if err == nil {
-		err = raft.Convert(filepath.Join(cfg.Dir, "raft"), filepath.Join(work, "raft"), nil, keys, commit.Offline{State: st})
+		err = raft.Convert(filepath.Join(cfg.Dir, "raft"), filepath.Join(work, "raft"), keys, commit.Offline{State: st})
 	}
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err

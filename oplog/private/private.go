@@ -54,13 +54,13 @@ func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) 
 
 // Read reads a file of this user's that nobody else may read. It follows no link, and waits for no pipe. A missing
 // file is fs.ErrNotExist.
-func Read(path string) ([]byte, error) { return read(path, syscall.O_NOFOLLOW, 0o077, "600") }
+func Read(path string) ([]byte, error) { return read(path, syscall.O_NOFOLLOW, 0o077) }
 
 // ReadNamed reads a secret at a path that the operator has named. Links are followed, as secrets that Kubernetes
 // mounts are links, and the file's group may read it.
-func ReadNamed(path string) ([]byte, error) { return read(path, 0, 0o037, "600") }
+func ReadNamed(path string) ([]byte, error) { return read(path, 0, 0o037) }
 
-func read(path string, flag int, forbidden fs.FileMode, want string) ([]byte, error) {
+func read(path string, flag int, forbidden fs.FileMode) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flag, 0)
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, fmt.Errorf("%w: %s is a link: put the file itself there", ErrOpen, path)
@@ -76,7 +76,7 @@ func read(path string, flag int, forbidden fs.FileMode, want string) ([]byte, er
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: %s is not a regular file", ErrOpen, path)
 	case info.Mode().Perm()&forbidden != 0:
-		return nil, fmt.Errorf("%w: %s has mode %04o, and others may read or change it: chmod %s %s", ErrOpen, path, info.Mode().Perm(), want, path)
+		return nil, fmt.Errorf("%w: %s has mode %04o, and others may read or change it: chmod 600 %s", ErrOpen, path, info.Mode().Perm(), path)
 	case flag != 0 && owner(info) != os.Geteuid() && os.Geteuid() != 0:
 		return nil, fmt.Errorf("%w: %s belongs to uid %d: remove it, or make it your own", ErrOpen, path, owner(info))
 	}

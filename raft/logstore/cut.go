@@ -164,7 +164,7 @@ func (s *Store) rewriteEach(last uint64, change func(at int, logs []*hraft.Log) 
 		if err := s.lock(); err != nil {
 			return err
 		}
-		err := s.dropKept(0)
+		err := s.dropKept()
 		at := slices.IndexFunc(s.segs, func(g *segment) bool { return g.first >= next })
 		if at < 0 {
 			s.unlock()

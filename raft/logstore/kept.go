@@ -74,10 +74,10 @@ func (s *Store) FirstKept() uint64 {
 	return max(m.Kept, s.readable.Load())
 }
 
-// dropKept deletes the kept records before one, and those that cannot be read.
-func (s *Store) dropKept(before uint64) error {
+// dropKept deletes the kept records that cannot be read, and those before them.
+func (s *Store) dropKept() error {
 	m := s.meta.Load()
-	kept := min(m.First, max(before, s.readable.Load()))
+	kept := min(m.First, s.readable.Load())
 	if kept <= m.Kept {
 		return nil
 	}

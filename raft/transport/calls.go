@@ -107,7 +107,7 @@ func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 	if IsHeartbeat(a) {
 		err := t.Append(ForHeartbeat, id, addr, a, resp)
 		if err != nil { // requests on its other connections would be waited for until the system gives them up
-			t.Pool.closeAll(string(addr), ForAppend)
+			t.Pool.endAppends(string(addr))
 		}
 		return err
 	}

@@ -108,9 +108,9 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 	return c, nil
 }
 
-// closeAll closes all connections to a peer for a purpose; what is under way on them fails at once.
-func (p *Pool) closeAll(addr, purpose string) {
-	key := poolKey{addr, purpose}
+// endAppends closes all connections on which a peer is sent records; what is under way on them fails at once.
+func (p *Pool) endAppends(addr string) {
+	key := poolKey{addr, ForAppend}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.live {
