@@ -38,24 +38,31 @@ func (in *question) nearest(pool vector.Pool) (near neighbours) {
 }
 
 // join adds the nearest rows to candidates, and the similarity of those already found.
-func (n neighbours) join(cands []rank.Candidate) []rank.Candidate {
+func (n neighbours) join(cands []rank.Candidate, pool vector.Pool, beside bool) []rank.Candidate {
 	if n.store == nil {
 		return cands
 	}
-	sim := make(map[uint32]float64, len(n.hits))
-	for _, h := range n.hits {
-		sim[h.Row] = h.Sim
+	place := make(map[uint32]int, len(n.hits))
+	for i, h := range n.hits {
+		place[h.Row] = i
 	}
-	n.store.Similarities(n.ask, len(cands), func(i int) uint32 { return cands[i].Row }, func(i int, estimate float64, ok bool) {
-		c := &cands[i]
-		if exact, found := sim[c.Row]; found {
-			delete(sim, c.Row)
-			estimate, ok = exact, true
-		}
-		c.Vector, c.HasVector = estimate, ok
-	})
-	for _, h := range n.hits {
-		if _, left := sim[h.Row]; left {
+	known := make([]bool, len(n.hits)) // hits that words found as well
+	estimate := func(cands []rank.Candidate) {
+		n.store.Similarities(n.ask, len(cands), func(i int) uint32 { return cands[i].Row }, func(i int, estimate float64, ok bool) {
+			c := &cands[i]
+			c.Vector, c.HasVector = estimate, ok
+			if at, found := place[c.Row]; found {
+				known[at], c.Vector, c.HasVector = true, n.hits[at].Sim, true
+			}
+		})
+	}
+	if half := len(cands) / 2; beside && half >= besideCands {
+		pool.Beside(func() { estimate(cands[:half]) }, func() { estimate(cands[half:]) })
+	} else {
+		estimate(cands)
+	}
+	for i, h := range n.hits {
+		if !known[i] {
 			cands = append(cands, rank.Candidate{Row: h.Row, Vector: h.Sim, HasVector: true})
 		}
 	}
