@@ -30,7 +30,7 @@ var (
 
 	Personality = row[PersonalityRequest, TraitList](Op{Name: "personality", Bound: Narrowed, Does: "The agent's traits, computed from its memories.", Scope: Read, HTTP: "GET /v1/personality", Wire: wire.OpPersonality})
 	Patterns    = row[PatternsRequest, PatternList](Op{Name: "patterns", Bound: Narrowed, Does: "Patterns, the most certain first.", Scope: Read, HTTP: "GET /v1/patterns"})
-	Feedback    = row[FeedbackRequest, Heeded](Op{Name: "feedback", Bound: Narrowed, Does: "Say whether a recalled memory was relevant; ranking learns from it.", Scope: Write, Writes: true, HTTP: "POST /v1/feedback"})
+	Feedback    = row[FeedbackRequest, Heeded](Op{Name: "feedback", Bound: Narrowed, Does: "Say whether a recalled memory was relevant; ranking learns from it.", Scope: Write, Writes: true, HTTP: "POST /v1/feedback", Missing: "memory_not_found"})
 )
 
 type ConflictsRequest struct {

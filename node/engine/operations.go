@@ -86,7 +86,7 @@ var operations = rowed([]function{
 	onPart(api.CategoryMembers, thinker, (*thinking.Thinker).CategoryMembers),
 	onPartView(api.Personality, thinker, (*thinking.Thinker).Personality),
 	onPartView(api.Patterns, thinker, (*thinking.Thinker).Patterns),
-	onPart(api.Feedback, thinker, (*thinking.Thinker).Feedback),
+	on(api.Feedback, (*Service).feedback),
 
 	on(api.StartSession, (*Service).startSession),
 	on(api.EndSession, (*Service).endSession),

@@ -22,8 +22,14 @@ func (s *Service) confine(ctx context.Context, c api.Caller, op *api.Op, request
 	if err := b.walk(reflect.ValueOf(request).Elem()); err != nil {
 		return err
 	}
+	return s.present(ctx, &b, op.Writes)
+}
+
+// present returns the error about the first id of a binding that names nothing. With sure, it is as new as the leader
+// before it says so: another node may have stored what is named, and this one not applied it yet.
+func (s *Service) present(ctx context.Context, b *binding, sure bool) error {
 	missed, err := state.Get(s.state, b.missed)
-	if err == nil && (missed != nil || b.unsure) && op.Writes { // another node may have stored it, and this one not applied it yet
+	if err == nil && (missed != nil || b.unsure) && sure {
 		if err = s.commit.Fresh(ctx, commit.Linearizable); err == nil {
 			missed, err = state.Get(s.state, b.missed)
 		}
@@ -32,6 +38,18 @@ func (s *Service) confine(ctx context.Context, c api.Caller, op *api.Op, request
 		return err
 	}
 	return missed
+}
+
+// feedback rejects a judgement of a memory that does not exist.
+func (s *Service) feedback(ctx context.Context, c api.Caller, q *api.FeedbackRequest) (*api.Heeded, error) {
+	b := binding{c: c}
+	if err := b.walk(reflect.ValueOf(q).Elem()); err != nil {
+		return nil, err
+	}
+	if err := s.present(ctx, &b, true); err != nil {
+		return nil, err
+	}
+	return s.thinker.Feedback(ctx, c, q)
 }
 
 // A binding is a request and what it names.
