@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,36 @@ func TestMCPAnswersAllThatWasAsked(t *testing.T) {
 	}
 	if n := strings.Count(string(out), `"result"`); n != asked+1 {
 		t.Errorf("%d answers to %d requests:\n%s", n, asked+1, out)
+	}
+}
+
+// TestMCPGoesOnBehindWhatIsNoMessage: a line that is no JSON, or no message, is answered with an error; the next one is
+// read.
+func TestMCPGoesOnBehindWhatIsNoMessage(t *testing.T) {
+	t.Parallel()
+	_, home := cairntest.StartDev(t)
+	c := cairntest.Command(t.Context(), "mcp", "--home", home)
+	c.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"broken
+
+{"jsonrpc":"2.0","id":7,"method":"caf` + "\xe9" + `"}
+42
+{"id":8,"method":"ping"}
+[]
+[{"jsonrpc":"2.0","id":9,"method":"ping"}]
+{"jsonrpc":"2.0","id":10,"method":"ping"}`)
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(out, []byte(`"id":10,"result"`)) {
+		t.Errorf("the last request has no answer:\n%s", out)
+	}
+	for what, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 3, `"id":null`: 5, "method: byte 37 of the JSON is not UTF-8": 1} {
+		if n := bytes.Count(out, []byte(what)); n != want {
+			t.Errorf("%d of %s, want %d:\n%s", n, what, want, out)
+		}
 	}
 }
 
