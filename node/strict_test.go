@@ -44,6 +44,33 @@ func (c *cluster) frame(op wire.Op, payload string) (wire.Op, string) {
 	panic("unreachable")
 }
 
+// TestTextsThatAreNotUTF8AreRefused: a text is stored as it was sent or not at all, through every surface of a node.
+func TestTextsThatAreNotUTF8AreRefused(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	w := c.web(0)
+	const garbled, where = "{\"text\":\"caf\xe9\"}", "text: byte 12 of the JSON is not UTF-8"
+	if got := w.raw("POST", "/v1/remember", garbled); !strings.Contains(got, where) || !strings.Contains(got, "invalid_body") {
+		t.Errorf("http: %s", got)
+	}
+	if got := w.raw("POST", "/v1/remember/batch", `{"memories":[{"text":"a"},`+garbled+`]}`); !strings.Contains(got, "memories[1].text: byte ") {
+		t.Errorf("http, batch: %s", got)
+	}
+	if got := w.raw("POST", "/v1/import?skip_refused=true", `{"type":"memory",`+garbled[1:]); !strings.Contains(got, "text: byte 28 of the JSON is not UTF-8") {
+		t.Errorf("import: %s", got)
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":` + garbled + `}}`
+	if got := w.raw("POST", "/mcp", call); !strings.Contains(got, "params.arguments.text: byte ") || !strings.Contains(got, "-32700") {
+		t.Errorf("mcp: %s", got)
+	}
+	if op, said := c.frame(wire.OpRemember, garbled); op != wire.OpError || !strings.Contains(said, where) {
+		t.Errorf("wire: %s %s", op, said)
+	}
+	if got := w.ok("GET", "/v1/stats", nil)["active_memories"]; got != 0.0 {
+		t.Errorf("%v memories were stored", got)
+	}
+}
+
 // What was once ignored, and answered with today's memories, is refused by name on every surface of a node.
 func TestUnreadableDatesAreRefused(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
+
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // JSON is a free-form value of a message (metadata, payload) as JSON text. Empty is null. On the wire it is
@@ -222,6 +224,9 @@ func jsonToMsgpack(text []byte) ([]byte, error) {
 		if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil {
 			return nil, fmt.Errorf("%w: JSON: %w", ErrPayload, err)
 		}
+	}
+	if err := field.UTF8(first); err != nil {
+		return nil, fmt.Errorf("%w: JSON: %w", ErrPayload, err)
 	}
 	t := transcoder{in: first, out: make([]byte, 0, len(first))}
 	t.value()

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/cairndb/cairn/oplog/suite"
 )
@@ -20,6 +21,9 @@ func FuzzJSONPayload(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		out, err := Plain(Frame{Flags: Version | FlagJSON, Payload: in}, MaxPlainPeer)
+		if err != nil && !utf8.Valid(in) {
+			return
+		}
 		d := json.NewDecoder(bytes.NewReader(in))
 		d.UseNumber()
 		var x any
@@ -41,6 +45,13 @@ func FuzzJSONPayload(f *testing.F) {
 			t.Fatalf("%v, a tree gives %v (%v)", got, want, err)
 		}
 	})
+}
+
+// A text is stored as it was sent or not at all.
+func TestJSONThatIsNotUTF8(t *testing.T) {
+	if _, err := jsonToMsgpack([]byte(`{"text":"caf` + "\xe9" + `"}`)); err == nil || !strings.Contains(err.Error(), "text: byte 12 of the JSON is not UTF-8") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // A payload of very many values costs little more than its bytes.

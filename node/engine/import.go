@@ -151,6 +151,9 @@ func (im *importer) line(b []byte) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
 	}
+	if err := field.UTF8(b); err != nil {
+		return oplog.Errorf(oplog.Invalid, "%s", err)
+	}
 	var f map[string]json.RawMessage
 	if err := json.Unmarshal(b, &f); err != nil {
 		return oplog.Errorf(oplog.Invalid, "not a JSON object: %s", field.Malformed(err))

@@ -116,9 +116,19 @@ func (g *Gateway) decodeInto(q *request, b []byte, to any) error {
 	if t, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type")); err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
 		return invalidBody(errNotJSON)
 	}
-	if err := g.cfg.Turns.Decode(q.r.Context(), len(b), func() error { return json.Unmarshal(b, to) }); err != nil && q.r.Context().Err() != nil {
+	var garbled error
+	err := g.cfg.Turns.Decode(q.r.Context(), len(b), func() error {
+		if garbled = field.UTF8(b); garbled != nil {
+			return garbled
+		}
+		return json.Unmarshal(b, to)
+	})
+	switch {
+	case err != nil && q.r.Context().Err() != nil:
 		return oplog.Errorf(oplog.Unavailable, "the client left")
-	} else if err != nil {
+	case garbled != nil:
+		return invalidBody(oplog.Errorf(oplog.Invalid, "%s", garbled))
+	case err != nil:
 		return invalidBody(oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", field.Malformed(err)))
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // Config says which door a server asks. All of it but Lenient is required.
@@ -57,6 +58,10 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, mes
 		return
 	case overMaxBatch(message):
 		refuse(w, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("Invalid Request: a batch holds at most %d messages", maxBatch))
+		return
+	}
+	if err := field.UTF8(message); err != nil {
+		refuse(w, nil, jsonrpc.CodeParseError, "Parse error: "+err.Error())
 		return
 	}
 	if id, wrong := mismatched(r.Header, message); wrong != "" {

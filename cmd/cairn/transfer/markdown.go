@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // maxMarkdown bounds a file of Markdown, which is read whole.
@@ -114,6 +116,9 @@ func (m *markdown) next() (importRow, error) {
 		}
 		if m.taken[key]++; m.taken[key] > 1 {
 			key = fmt.Sprintf("%s-%d", key, m.taken[key])
+		}
+		if at := field.FirstNotUTF8(heading + body); at >= 0 {
+			return nil, fmt.Errorf("the section is not UTF-8 at its byte %d; convert the file first", at)
 		}
 		if heading != "" {
 			body = heading + "\n\n" + body

@@ -100,7 +100,7 @@ func (r *rows) raw() (raw json.RawMessage, err error) {
 			return nil, r.broken(err)
 		}
 		r.n++
-		return bytes.TrimSpace(raw), nil
+		return bytes.TrimSpace(raw), field.UTF8(raw)
 	}
 }
 

@@ -34,6 +34,7 @@ func TestRowsOfOthers(t *testing.T) {
 		{"broken off", `[{"text":"a"}`, `memory a  0 ; row 2: unexpected EOF`},
 		{"not JSON", `{"text":"a"} what`, `memory a  0 ; row 2: invalid character 'w' looking for beginning of value`},
 		{"a bracket too many", `{"text":"a"} ]`, `memory a  0 ; row 2: invalid character ']' looking for beginning of value`},
+		{"not UTF-8", `{"text":"a"} {"text":"caf` + "\xe9" + `"} {"text":"b"}`, `memory a  0 ; row 2: text: byte 12 of the JSON is not UTF-8`},
 		{"nothing", " \n", ``},
 	} {
 		var got []string
