@@ -90,6 +90,9 @@ const takesDates = " (2026-01-31, 2026-01-31T15:04:05Z, 7d for seven days ago, +
 
 // addFlag adds the flag of a field, whose text is then in given.
 func addFlag(fs *pflag.FlagSet, name string, f field.Field, given Given) {
+	if f.Name == "limit" && f.Kind.Min == 0 && !strings.Contains(f.Doc, "0 means") { // no answer to "how many rows" that people mean
+		f.Kind.Min, f.Kind.Want = 1, "a whole number of at least 1"
+	}
 	usage := f.Phrase()
 	if f.Kind.Name == "date" {
 		usage += takesDates
@@ -168,6 +171,9 @@ func (v *value) Type() string {
 // check refuses a text that a field's value may not be; said names it as the user typed it.
 func check(f field.Field, said, text string) error {
 	k := f.Kind
+	if at := field.FirstNotUTF8(text); at >= 0 {
+		return fmt.Errorf("%s: byte %d is not UTF-8", said, at)
+	}
 	if k.Item != nil && k.Item.Shape != "" {
 		var items []json.RawMessage
 		if json.Unmarshal([]byte(text), &items) != nil {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"reflect"
@@ -9,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/client"
 )
 
 // TestEveryOperationOfMemoriesIsAVerb: an operation of the table that HTTP offers and that is about memories is a verb,
@@ -95,6 +99,33 @@ func TestObjectsAreShown(t *testing.T) {
 	} {
 		if got := show(tc.name, tc.answer); got != tc.want {
 			t.Errorf("%s:\n%s, want\n%s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestFlagsRefuseWhatNobodyMeans: no rows at all, and a text that would be stored as another one.
+func TestFlagsRefuseWhatNobodyMeans(t *testing.T) {
+	for typed, want := range map[string]string{
+		"list --limit 0":           `--limit: want a whole number of at least 1, got "0"`,
+		"conflicts list --limit 0": "", // means the default, as its help says
+		"list --domain caf\xe9":    "--domain: byte 3 is not UTF-8",
+		"remember caf\xe9 noir":    "text: byte 3 is not UTF-8",
+	} {
+		words := strings.Fields(typed)
+		v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool {
+			name, _, _ := strings.Cut(v.use, " ")
+			return v.group == "" && name == words[0] || v.group == words[0] && name == words[1]
+		})]
+		if v.send != nil {
+			v.send = func(context.Context, *client.Client, Given) ([]byte, error) { return nil, nil }
+		}
+		c := v.command(&cli.Streams{Out: io.Discard, Err: io.Discard})
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.FlagError(c, err) })
+		c.SetArgs(append(slices.DeleteFunc(words[1:], func(w string) bool { return v.group != "" && strings.HasPrefix(v.use, w) }), "--endpoints", "127.0.0.1:1", "--token", "t"))
+		err := c.ExecuteContext(t.Context())
+		if want == "" && (err == nil || !strings.Contains(err.Error(), "127.0.0.1:1")) || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %v, want %q", typed, err, want)
 		}
 	}
 }
