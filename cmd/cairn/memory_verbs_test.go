@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -158,10 +159,13 @@ func TestWatchFromTheShell(t *testing.T) {
 		for lines.Scan() {
 			var e struct {
 				Event string
-				Data  struct{ ID string }
+				Data  struct{ ID, At string }
 			}
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 				t.Fatalf("%s: %v", lines.Bytes(), err)
+			}
+			if _, err := time.Parse(time.RFC3339Nano, e.Data.At); err != nil && e.Event == "stored" {
+				t.Errorf("%s: %v", lines.Bytes(), err)
 			}
 			if want == "" && e.Event == "subscribed" || want != "" && e.Data.ID == want {
 				return

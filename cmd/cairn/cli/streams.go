@@ -111,6 +111,16 @@ func (s *Streams) JSON(v any) error {
 	return err
 }
 
+// JSONLine prints a value for machines that read a line at a time.
+func (s *Streams) JSONLine(v any) error {
+	var out bytes.Buffer
+	if err := writeJSON(&out, v); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.Out, "%s\n", withTimes(out.Bytes()))
+	return err
+}
+
 // Tell prints a result: as JSON, or for people a line.
 func (s *Streams) Tell(asJSON bool, v any, format string, args ...any) error {
 	if asJSON {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,9 @@ var timeNames = sync.OnceValue(func() map[string]bool {
 				names[f.Name] = true
 			}
 		}
+	}
+	for _, streamed := range []reflect.Type{reflect.TypeFor[api.LogLine](), reflect.TypeFor[api.Change]()} {
+		note(field.Of(streamed))
 	}
 	for _, op := range api.Ops {
 		note(op.Gives())

@@ -15,7 +15,7 @@ func TestTimesInJSON(t *testing.T) {
 			t.Errorf("%s\nbecomes %s\nwant    %s", in, got, want)
 		}
 	}
-	for _, name := range []string{"created_at", "until", "last_seen"} {
+	for _, name := range []string{"created_at", "until", "last_seen", "time", "at"} {
 		if !timeNames()[name] {
 			t.Errorf("%s is no time by the table", name)
 		}

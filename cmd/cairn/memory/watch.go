@@ -116,7 +116,7 @@ func events(r io.Reader, tell func(event) error) (last string, err error) {
 
 func show(s *cli.Streams, asJSON bool, e event) error {
 	if asJSON {
-		return json.NewEncoder(s.Out).Encode(e)
+		return s.JSONLine(e)
 	}
 	_, err := fmt.Fprintf(s.Out, "%-8s  %-16s %s\n", cmp.Or(e.ID, "-"), e.Name, e.Data)
 	return err

@@ -60,7 +60,7 @@ func logPage(ctx context.Context, s *cli.Streams, t *cli.Target, from uint64, li
 	err = entries(r, func(l api.LogLine) error {
 		last = uint64(l.Index)
 		if t.JSON {
-			return json.NewEncoder(s.Out).Encode(l)
+			return s.JSONLine(l)
 		}
 		_, err := fmt.Fprintf(s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
 			l.Node, cmp.Or(l.Database, "-"), does(l))

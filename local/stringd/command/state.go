@@ -81,7 +81,7 @@ func clusterView(st *api.ClusterStatus) view {
 		b.WriteString(" (none)")
 	}
 	return view{lang.Under("Cluster", b.String()), kit.Object{"node", st.NodeID, "role", st.Role, "leader", leader, "term", st.CurrentTerm,
-		"Commit", st.Commit, "Applied", uint64(st.Applied), "peers", peers}}
+		"commit", st.Commit, "applied", uint64(st.Applied), "peers", peers}}
 }
 
 // thinkLimit is for how many memories a round looks for duplicates.
