@@ -21,9 +21,10 @@ func TestAnAliasHidesNothing(t *testing.T) {
 		for _, name := range names {
 			said := w.ok("GET", "/v1/chronology?entity="+name, nil)["items"].([]any)
 			claims := w.ok("GET", "/v1/claims?entity="+name, nil)["claims"].([]any)
+			edges := w.ok("GET", "/v1/edges?entity="+name, nil)["edges"].([]any)
 			p := w.ok("GET", "/v1/entities/"+name, nil)
-			if got := fmt.Sprintln(len(said), len(claims), p["memories"], p["links"], p["relations"]); got != "2 2 2 2 [likes owns]\n" {
-				t.Errorf("%s: %s has memories, claims and profile %s", when, name, got)
+			if got := fmt.Sprintln(len(said), len(claims), len(edges), p["memories"], p["links"], p["relations"]); got != "2 2 2 2 2 [likes owns]\n" {
+				t.Errorf("%s: %s has memories, claims, relations and profile %s", when, name, got)
 			}
 		}
 	}
@@ -35,5 +36,26 @@ func TestAnAliasHidesNothing(t *testing.T) {
 	same("under a name that nothing has", "Robert", "Rob")
 	if got := w.ok("GET", "/v1/entities/Robert", nil)["entity"]; got != "Rob" {
 		t.Errorf("the profile is %v's", got)
+	}
+}
+
+// TestANameStandsForItsCases: a name that no entity has in this case stands for all that have it in another, whatever is
+// asked about it; one that an entity has stands for that one.
+func TestANameStandsForItsCases(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	for _, name := range []string{"ACME", "Acme"} {
+		w.ok("POST", "/v1/relate", obj{"entity": name, "relationship": "sells", "target": "Anvils"})
+		w.ok("POST", "/v1/claim", obj{"src": name, "rel_type": "sits_in", "dst": "Oslo"})
+		w.ok("POST", "/v1/remember", obj{"text": "We met " + name + " in spring."})
+	}
+	for name, want := range map[string]string{"acme": "2 2 2 2 2\n", "Acme": "2 1 1 2 1\n"} {
+		said := w.ok("GET", "/v1/chronology?entity="+name, nil)["items"].([]any)
+		claims := w.ok("GET", "/v1/claims?entity="+name, nil)["claims"].([]any)
+		edges := w.ok("GET", "/v1/edges?entity="+name, nil)["edges"].([]any)
+		p := w.ok("GET", "/v1/entities/"+name, nil)
+		if got := fmt.Sprintln(len(said), len(claims), len(edges), p["memories"], p["links"]); got != want {
+			t.Errorf("%s has memories, claims, relations and profile %s, want %s", name, got, want)
+		}
 	}
 }

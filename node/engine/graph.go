@@ -71,10 +71,9 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 	return links, nil
 }
 
-// edges returns an entity's relations in both directions. If no entity has the name in this case, it returns those of
-// all entities that have it in another.
+// edges returns the relations, in both directions, of the entities that a name stands for.
 func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
-	list := edgesOf(v, c.DB, v.AllNamed(c.DB, q.Entity, maxEdges), maxEdges)
+	list := edgesOf(v, c.DB, v.Meant(c.DB, orDefault(""), q.Entity), maxEdges)
 	return &api.EdgeList{Edges: api.Each(list, edgeOf)}, nil
 }
 

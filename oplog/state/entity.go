@@ -177,19 +177,24 @@ func (v *View) Canonical(db oplog.DB, namespace, name string) string {
 const maxMeant = 64
 
 // Meant returns the entities that a name stands for in a namespace: the one that it is an alias of, which comes first
-// whether or not anything names it, and those whose name is an alias of that one. Memories older than an alias are
-// stored under the alias.
-func (v *View) Meant(db oplog.DB, namespace, name string) []string {
-	of := v.Canonical(db, namespace, name)
-	if of == name {
-		of = v.Canonical(db, namespace, v.Named(db, name))
-	}
-	names := []string{v.Named(db, of)}
+// whether or not anything names it, and those whose name is an alias of that one. A name that no entity has in this case
+// stands for all that have it in another. Memories older than an alias are stored under the alias.
+func (v *View) Meant(db oplog.DB, namespace, name string) (names []string) {
 	add := func(name string) {
-		name = v.Named(db, name)
-		if _, ok := v.Entity(db, name); ok && len(names) < maxMeant && !slices.Contains(names, name) {
-			names = append(names, name)
+		for _, same := range v.AllNamed(db, name, maxMeant) {
+			if len(names) < maxMeant && !slices.Contains(names, same) {
+				names = append(names, same)
+			}
 		}
+	}
+	of := v.Canonical(db, namespace, name)
+	for _, same := range v.AllNamed(db, name, maxMeant) {
+		if of == name {
+			of = v.Canonical(db, namespace, same)
+		}
+	}
+	if add(of); len(names) == 0 {
+		names = []string{of}
 	}
 	add(name)
 	aliases, looked := map[string][]string{}, 0
