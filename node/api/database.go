@@ -113,7 +113,7 @@ type SetSettingsRequest struct {
 	Redact       *string   `json:"redact" is:"string{capture,all,off}" doc:"Which memories lose their secrets before they are stored: capture (output of tools, and memories of the kind capture), all, or off."`
 	Single       *[]string `json:"single_valued" doc:"More relations that have one value at a time, in addition to the defaults (lives in, works at, led by, owned by, born, email, phone, status, deadline, ...): a newer value supersedes the older one. Replaces the previous list."`
 	Several      *[]string `json:"multi_valued" doc:"Relations that may have several values here: a newer value supersedes none. Replaces the previous list."`
-	Lift         *[]string `json:"lift" doc:"Members of the metadata, at most 64, that become attributes to filter by when a memory is stored without an attribute of that name. Values that an attribute cannot have stay in the metadata alone. Applies to memories that are stored or imported from now on; replaces the previous list."`
+	Lift         *[]string `json:"lift" doc:"Members of the metadata, at most 64, that become attributes to filter by when a memory is stored, or its metadata corrected, without an attribute of that name. Values that an attribute cannot have stay in the metadata alone. Applies to memories that are stored or imported from now on; replaces the previous list."`
 }
 
 type PurgeRequest struct {

@@ -62,7 +62,7 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.change(ctx, c, op, expected, asks)
+	w, err := s.changeLifted(ctx, c, op, expected, asks, attributes, now.Lift)
 	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index), Redacted: secrets.found.Kinds(),
 		Superseded: w.Superseded, Check: notStated(stated, op)}, err
 }
@@ -173,7 +173,7 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 		return Written{}, s.revisionConflict(c.DB, op.RID, *expected, err)
 	}
 	if err == nil {
-		done.First = done.Results[len(w.ops)-1]
+		done.First = done.Results[len(done.Results)-1] // a repeated request may have fewer operations now
 	}
 	return done, refusedKey(c, err)
 }

@@ -1,8 +1,14 @@
 package engine
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
@@ -33,4 +39,74 @@ func lifted(attributes, metadata []byte, names []string) []byte {
 		}
 	}
 	return attributes
+}
+
+// relifted returns the attributes of a memory after a merge into its metadata: members of the merge that a database wants
+// to filter by take the place of those lifted before. An attribute that a client gave stays.
+func relifted(m *oplog.Memory, merge []byte, names []string) []byte {
+	all, was, changes := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if json.Unmarshal(merge, &changes) != nil || len(m.Attributes) > 0 && json.Unmarshal(m.Attributes, &all) != nil {
+		return m.Attributes
+	}
+	if before := lifted(nil, m.Metadata, names); len(before) > 0 && json.Unmarshal(before, &was) != nil {
+		return m.Attributes
+	}
+	for name := range changes {
+		if old, lifted := was[name]; lifted && string(all[name]) == string(old) {
+			delete(all, name)
+		}
+	}
+	kept, err := json.Marshal(all)
+	if err == nil {
+		kept, err = filter.Canonical(kept)
+	}
+	if err != nil {
+		return m.Attributes
+	}
+	return lifted(kept, merge, names)
+}
+
+// lift gives a correction that merges metadata the attributes that follow from it. They are those of one revision, which
+// the correction then expects. Attributes that the client gives replace all others, and members are added to them.
+func (s *Service) lift(db oplog.DB, op *oplog.Correct, given []byte, names []string) (expected *uint32, err error) {
+	if len(op.Merge) == 0 || len(names) == 0 {
+		return nil, nil
+	}
+	if given != nil {
+		op.Attributes = lifted(given, op.Merge, names)
+		return nil, nil
+	}
+	m, err := s.memory(db, op.RID)
+	if op.Attributes = nil; err != nil || m.RID == "" {
+		return nil, err
+	}
+	if after := relifted(&m, op.Merge, names); string(after) != string(m.Attributes) {
+		if op.Attributes, expected = after, &m.Revision; after == nil {
+			op.Attributes = []byte("{}")
+		}
+	}
+	return expected, nil
+}
+
+// liftTries bounds how often a correction is decided again because another one was faster.
+const liftTries = 4
+
+// changeLifted is change with the attributes that follow from the metadata. given are the client's attributes, nil for
+// none.
+func (s *Service) changeLifted(ctx context.Context, c api.Caller, op *oplog.Correct, expected *uint32, w write, given []byte, names []string) (Written, error) {
+	for tries := 1; ; tries++ {
+		at, err := s.lift(c.DB, op, given, names)
+		if err != nil {
+			return Written{}, err
+		}
+		done, err := s.change(ctx, c, op, cmp.Or(expected, at), w)
+		var refused *api.Refusal
+		faster := errors.Is(err, oplog.ErrRevision) || errors.As(err, &refused) && refused.Code == "revision_conflict"
+		if expected != nil || !faster || tries == liftTries {
+			return done, err
+		}
+		if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // the faster one may have come through another node
+			return Written{}, err
+		}
+	}
 }

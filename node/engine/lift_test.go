@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog"
 )
 
 func TestLifted(t *testing.T) {
@@ -29,5 +31,26 @@ func TestLifted(t *testing.T) {
 	}
 	if got := string(lifted(nil, []byte(`{"project":"atlas"}`), nil)); got != "" {
 		t.Errorf("without names: %s", got)
+	}
+}
+
+// TestRelifted: a merge into the metadata changes the attributes that were lifted from it, and none that a client gave.
+func TestRelifted(t *testing.T) {
+	t.Parallel()
+	names := []string{"project", "n"}
+	for _, c := range []struct{ attributes, metadata, merge, want string }{
+		{`{"project":"atlas"}`, `{"project":"atlas"}`, `{"project":"borealis"}`, `{"project":"borealis"}`},
+		{`{"project":"atlas"}`, `{"project":"atlas"}`, `{"project":null}`, ``},
+		{`{"project":"atlas"}`, `{"project":"atlas"}`, `{"project":{"deep":1}}`, ``},
+		{`{"project":"mine"}`, `{"project":"atlas"}`, `{"project":"borealis"}`, `{"project":"mine"}`},
+		{`{"room":"attic"}`, ``, `{"n":3,"other":1}`, `{"n":3,"room":"attic"}`},
+		{`{"n":1,"project":"atlas"}`, `{"n":1,"project":"atlas"}`, `{"n":2}`, `{"n":2,"project":"atlas"}`},
+		{`{"n":1}`, `{"n":1}`, `{"other":2}`, `{"n":1}`},
+		{`{"n":1}`, `[1]`, `{"n":2}`, `{"n":1}`},
+	} {
+		m := &oplog.Memory{Content: oplog.Content{Attributes: []byte(c.attributes), Metadata: []byte(c.metadata)}}
+		if got := string(relifted(m, []byte(c.merge), names)); got != c.want {
+			t.Errorf("%s of %s with %s: %s, want %s", c.attributes, c.metadata, c.merge, got, c.want)
+		}
 	}
 }
