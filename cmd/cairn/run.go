@@ -42,7 +42,7 @@ func root(s *cli.Streams) *cobra.Command {
   cairn remember "Alice leads payments"
   cairn recall "who leads payments?"
 
-Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
+Exit codes: 0 ok, 1 failed or rejected by the node, 2 called wrongly and nothing was sent; "status --exit-code" 3 degraded.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       cli.ThisBuild().String(),

@@ -28,7 +28,8 @@ func Import(s *cli.Streams) *cobra.Command {
   Sessions of Claude Code and Codex (~/.claude/projects, ~/.codex/sessions): what the user and the agent said. The uses
   of their tools are read by cairn sift backfill.
   Markdown: a memory for each heading with a text. The key is the path, from the folder that is named: /notes/todo.md for
-  the first, /notes/todo.md#later for the one below the heading Later.
+  the first, /notes/todo.md#later for the one below the heading Later. A section that is removed, or whose heading is
+  renamed, keeps its memory: cairn delete KEY forgets it.
 
 A folder is read with all below it: files that end in .md, .markdown, .jsonl or .ndjson.
 
