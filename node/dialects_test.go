@@ -63,6 +63,20 @@ func TestDialectTranscripts(t *testing.T) {
 	}
 }
 
+// TestADeletedStoreKeepsNothing: the memories of a memory store go with it, a blank one too.
+func TestADeletedStoreKeepsNothing(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	store := w.ok("POST", "/v1/memory_stores", obj{"name": "notes"})["id"].(string)
+	for path, content := range map[string]string{"/a": "Ada likes tea", "/b": "", "/c/d": " "} {
+		w.ok("POST", "/v1/memory_stores/"+store+"/memories", obj{"path": path, "content": content})
+	}
+	w.ok("DELETE", "/v1/memory_stores/"+store, nil)
+	if left := w.ok("GET", "/v1/stats?namespace="+store, nil); left["active_memories"] != 0.0 || left["tombstoned_memories"] != 3.0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 // refusalOf are the code and the text of an error in the shape of a dialect.
 func refusalOf(out obj) (code, text any) {
 	if e, ok := out["error"].(obj); ok {

@@ -239,10 +239,27 @@ func (x *exchange) deleteStore() (any, error) {
 
 // empty forgets all memories of a store, a thousand at a time.
 func (x *exchange) empty(s *store) error {
+	const reason = "its memory store was deleted"
 	all := field.Map(`{"@namespace":` + quoted(s.id) + `}`)
 	for {
-		a, err := ask(x, api.ForgetMatching, object{"filter": all, "namespace": s.id, "reason": "its memory store was deleted"})
-		if err != nil || !a.More {
+		a, err := ask(x, api.ForgetMatching, object{"filter": all, "namespace": s.id, "reason": reason})
+		if err != nil {
+			return err
+		}
+		if !a.More {
+			break
+		}
+	}
+	for { // a filter passes over what recall does not find, such as a blank content
+		a, err := ask(x, api.ListKeys, object{"namespace": s.id, "limit": api.MaxList})
+		if err != nil || len(a.Keys) == 0 {
+			return err
+		}
+		steps := make([]object, len(a.Keys))
+		for i, row := range a.Keys {
+			steps[i] = object{"op": "delete", "namespace": s.id, "key": row.Path, "reason": reason}
+		}
+		if _, err := ask(x, api.Batch, object{"steps": steps}); err != nil {
 			return err
 		}
 	}
