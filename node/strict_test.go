@@ -66,6 +66,14 @@ func TestTextsThatAreNotUTF8AreRefused(t *testing.T) {
 	if op, said := c.frame(wire.OpRemember, garbled); op != wire.OpError || !strings.Contains(said, where) {
 		t.Errorf("wire: %s %s", op, said)
 	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", w.base+"/v1/remember", strings.NewReader("\x1f\x8b\x08"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Authorization": {"Bearer " + secret}, "Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}
+	if status, out := w.do(req); status != 400 || !strings.Contains(out["error"].(string), `without Content-Encoding "gzip"`) {
+		t.Errorf("compressed: %d %v", status, out)
+	}
 	if got := w.ok("GET", "/v1/stats", nil)["active_memories"]; got != 0.0 {
 		t.Errorf("%v memories were stored", got)
 	}

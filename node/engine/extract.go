@@ -10,6 +10,15 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
+// A draftError is the reason why one of several drafts is rejected.
+type draftError struct {
+	at  int
+	err error
+}
+
+func (e *draftError) Error() string { return e.err.Error() }
+func (e *draftError) Unwrap() error { return e.err }
+
 // prepareDrafts decides all that Apply must not decide: ids, times, vectors, and what the texts name.
 func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.Draft) ([]*oplog.Remember, error) {
 	now, err := s.state.Current(c.DB)
@@ -22,7 +31,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 			return nil, err
 		}
 		if ops[i], err = ready(&drafts[i], time.Now(), int(now.Database.Dim)); err != nil {
-			return nil, err
+			return nil, &draftError{i, err}
 		}
 		ops[i].Attributes = lifted(ops[i].Attributes, ops[i].Metadata, now.Lift)
 		if err := quarantine(c, ops[i]); err != nil {

@@ -21,7 +21,7 @@ const maxEdges = 10_000
 
 func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest) (*api.Related, error) {
 	for _, f := range [][2]string{{"entity", q.Src}, {"target", q.Dst}, {"relationship", q.Type}} {
-		if f[1] == "" {
+		if strings.TrimSpace(f[1]) == "" {
 			return nil, oplog.Errorf(oplog.Invalid, "missing '%s'", f[0])
 		}
 	}

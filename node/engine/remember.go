@@ -48,8 +48,13 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 		}
 	}
 	r, err := s.storeCompared(ctx, c, q.Whole, true, q.Memories)
-	if errors.Is(err, oplog.ErrKeyReused) {
+	var one *draftError
+	var cause *oplog.Error
+	switch {
+	case errors.Is(err, oplog.ErrKeyReused):
 		return nil, keyReused(err)
+	case errors.As(err, &one) && errors.As(one.err, &cause):
+		return nil, oplog.Errorf(cause.Kind, "memories[%d]: %s", one.at, one.err)
 	}
 	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Superseded: r.Superseded, Held: r.Held, Replayed: r.Replayed}, err
 }

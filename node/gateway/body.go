@@ -123,9 +123,11 @@ func (g *Gateway) decodeInto(q *request, b []byte, to any) error {
 		}
 		return json.Unmarshal(b, to)
 	})
-	switch {
+	switch coding := q.r.Header.Get("Content-Encoding"); {
 	case err != nil && q.r.Context().Err() != nil:
 		return oplog.Errorf(oplog.Unavailable, "the client left")
+	case err != nil && coding != "":
+		return invalidBody(oplog.Errorf(oplog.Invalid, "the body is not JSON: send it without Content-Encoding %.40q", coding))
 	case garbled != nil:
 		return invalidBody(oplog.Errorf(oplog.Invalid, "%s", garbled))
 	case err != nil:
