@@ -2471,7 +2471,7 @@ export interface Operations {
   packContext(request?: PackContextRequest, options?: CallOptions): Promise<PackContextAnswer>;
   /** Make a memory invisible to recall and lists; it can still be read by its id until it is purged. */
   forget(request: ForgetRequest, options?: CallOptions): Promise<Forgotten>;
-  /** Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten. */
+  /** Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten, and neither is one with searchable false. */
   forgetMatching(request: ForgetMatchingRequest, options?: CallOptions): Promise<ForgottenMatching>;
   /** Erase memories for good: texts, vectors, revisions, claims and what was merged from them. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. From then on, storing one of these texts again is rejected. */
   erase(request?: EraseRequest, options?: CallOptions): Promise<Erasing>;

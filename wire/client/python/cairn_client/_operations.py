@@ -262,7 +262,7 @@ class Operations:
         return self._call("forget", locals())
 
     def forget_matching(self, filter: Dict[str, Any], *, namespace: Optional[str] = None, limit: Optional[int] = None, reason: Optional[str] = None) -> ForgottenMatching:
-        """Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten.
+        """Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten, and neither is one with searchable false.
 
         :param filter: The filter, as in a recall. An empty filter, which every memory passes, is rejected.
         :param namespace: Only memories of this namespace; blank for all.
@@ -1428,7 +1428,7 @@ class AsyncOperations:
         return await self._call("forget", locals())
 
     async def forget_matching(self, filter: Dict[str, Any], *, namespace: Optional[str] = None, limit: Optional[int] = None, reason: Optional[str] = None) -> ForgottenMatching:
-        """Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten."""
+        """Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten, and neither is one with searchable false."""
         return await self._call("forget_matching", locals())
 
     async def erase(self, *, rids: Optional[Sequence[str]] = None, revisions: Optional[Sequence[int]] = None, prefix: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, entity: Optional[str] = None, namespace: Optional[str] = None, confirm: Optional[str] = None) -> Erasing:
