@@ -252,6 +252,26 @@ func asError(err error, into **client.Error) bool {
 	return ok
 }
 
+// TestTheNewestLinesOfTheLog: records that show nothing count for none, and the newest entries are the last.
+func TestTheNewestLinesOfTheLog(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	for _, text := range []string{"one", "two", "three"} {
+		w.ok("POST", "/v1/remember", obj{"text": text})
+	}
+	last := w.ok("POST", "/v1/remember", obj{"text": "four"})["rid"].(string)
+	for range 30 {
+		w.ok("POST", "/v1/forget", obj{"rid": "none"})
+	}
+	lines := strings.Split(strings.TrimSpace(w.raw("GET", "/v1/admin/log?limit=2", "")), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[1], last) {
+		t.Errorf("the newest two:\n%s", strings.Join(lines, "\n"))
+	}
+	if got := w.raw("GET", "/v1/admin/log?limit=0", ""); got != "" {
+		t.Errorf("none: %s", got)
+	}
+}
+
 // TestUsesOfTokensAreTold: every node knows when a token was used, whichever it was used on, and many uses are few
 // entries.
 func TestUsesOfTokensAreTold(t *testing.T) {

@@ -78,7 +78,7 @@ var siftVerbs = []siftVerb{
 		k, err := f.GetInt("k")
 		return map[string]any{"kind": "search", "query": strings.Join(args, " "), "k": k}, err
 	}, flags: func(f *pflag.FlagSet) { f.Int("k", 10, "how many") }, none: "nothing found: the workspace has nothing that matches the query",
-		show: `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  [{{or .tool ""}}] {{line 120 (or .text "")}}{{"\n"}}{{end}}`},
+		show: `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  {{with .tool}}[{{.}}] {{end}}{{line 120 (or .text "")}}{{"\n"}}{{end}}`},
 	{use: "backfill [transcripts]", short: "Replay past sessions of Claude Code and Codex into the workspace; safe to run again: rows already there are skipped", args: cobra.MaximumNArgs(1),
 		request: siftBackfill, flags: func(f *pflag.FlagSet) {
 			f.Int("limit", 0, "read at most this many transcripts, the newest")

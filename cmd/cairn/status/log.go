@@ -24,6 +24,9 @@ func Log(s *cli.Streams) *cobra.Command {
 	var limit int
 	var follow bool
 	c := &cobra.Command{Use: "tail", Short: "Show what was applied: kinds and ids, never content", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		if limit < 1 {
+			return cli.Usagef("--limit: want a whole number of at least 1, got %d", limit)
+		}
 		next := from
 		for {
 			last, err := logPage(c.Context(), s, &t, next, limit, follow)

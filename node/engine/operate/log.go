@@ -42,18 +42,36 @@ func (ad *Admin) Log(ctx context.Context, _ api.Caller, q *api.LogRequest) (a *a
 }
 
 func readLog(v *state.View, q *api.LogRequest) (*api.LogAnswer, error) {
-	from, limit, names, a := oplog.Index(q.From), min(q.Limit, maxLogLines), databaseNames(v), &api.LogAnswer{}
-	if at := v.Index(); from == 0 && at > oplog.Index(limit) {
-		from = at - oplog.Index(limit) + 1
+	limit := min(q.Limit, maxLogLines)
+	if q.From > 0 || limit == 0 {
+		lines, err := logLines(v, q, oplog.Index(q.From), func(lines []api.LogLine) bool { return len(lines) < limit })
+		return &api.LogAnswer{Lines: lines[:min(len(lines), limit)]}, err
 	}
-	return a, v.Log(from, func(o oplog.Outcome) bool {
+	// Many records may show nothing, so the newest lines may begin before the newest records.
+	for records := limit; ; records = min(8*records, maxLogLines) {
+		from := oplog.Index(0)
+		if at := v.Index(); at > oplog.Index(records) {
+			from = at - oplog.Index(records) + 1
+		}
+		lines, err := logLines(v, q, from, func([]api.LogLine) bool { return true })
+		if err != nil || len(lines) >= limit || from == 0 || records == maxLogLines {
+			return &api.LogAnswer{Lines: lines[max(len(lines)-limit, 0):]}, err
+		}
+	}
+}
+
+// logLines returns the entries from an index on, for as long as more says so.
+func logLines(v *state.View, q *api.LogRequest, from oplog.Index, more func([]api.LogLine) bool) (lines []api.LogLine, err error) {
+	names := databaseNames(v)
+	err = v.Log(from, func(o oplog.Outcome) bool {
 		if q.Only != "" && names[o.Entry.DB] != q.Only {
 			return true
 		}
-		a.Lines = append(a.Lines, api.LogLine{Index: o.Index, Number: o.Number, Time: o.HLC.Time().Seconds(), Node: o.Entry.Node, Database: names[o.Entry.DB],
+		lines = append(lines, api.LogLine{Index: o.Index, Number: o.Number, Time: o.HLC.Time().Seconds(), Node: o.Entry.Node, Database: names[o.Entry.DB],
 			Operations: api.Each(o.Entry.Ops, func(op oplog.Op) api.LogOp { return api.LogOp{Kind: op.Kind().String(), ID: oplog.Subject(op)} })})
-		return len(a.Lines) < limit
+		return more(lines)
 	})
+	return lines, err
 }
 
 // databaseNames are the names of all databases.
