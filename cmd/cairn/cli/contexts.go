@@ -132,7 +132,9 @@ func (t *Target) enter(c *cobra.Command) error {
 	if t.entered = name; !given("home") && !given("endpoints") {
 		t.Home, t.Endpoints = cmp.Or(x.Home, t.Home), x.Endpoints
 	}
-	if !given("token") && !given("token-file") && x.TokenFile != "" {
+	// The environment stands before the current context, and behind one that is named.
+	environ := t.Named == "" && cmp.Or(os.Getenv("CAIRN_TOKEN"), os.Getenv("CAIRN_TOKEN_FILE")) != ""
+	if !given("token") && !given("token-file") && !environ && x.TokenFile != "" {
 		t.TokenFile = x.TokenFile
 	}
 	if !given("tls") && !given("ca") {

@@ -5,7 +5,50 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
+
+// TestATokenOfTheEnvironment: it is shown to the node of the current context, whose own token may be revoked; a context
+// that is named has its own.
+func TestATokenOfTheEnvironment(t *testing.T) {
+	t.Setenv("CAIRN_CONTEXTS", filepath.Join(t.TempDir(), "contexts.json"))
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("of the context"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := OpenContexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.All, c.Current = map[string]Context{"c": {Endpoints: []string{"a:1"}, TokenFile: file}}, "c"
+	if err := c.Save(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"CAIRN_CONTEXT", "CAIRN_HOME", "CAIRN_ENDPOINTS", "CAIRN_TOKEN_FILE", "YQL_TOKEN"} {
+		t.Setenv(name, "")
+	}
+	for _, tc := range []struct{ environ, args, want string }{
+		{"", "", "of the context"},
+		{"of the environment", "", "of the environment"},
+		{"of the environment", "--context=c", "of the context"},
+		{"of the environment", "--token=given", "given"},
+	} {
+		t.Setenv("CAIRN_TOKEN", tc.environ)
+		var to Target
+		v := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error {
+			if got, err := to.Token(); got != tc.want || err != nil {
+				t.Errorf("%+v: %q, %v", tc, got, err)
+			}
+			return nil
+		}}
+		to.Flags(v)
+		v.SetArgs(strings.Fields(tc.args))
+		if err := v.Execute(); err != nil {
+			t.Error(err)
+		}
+	}
+}
 
 // TestContextsReplaceNoDevice: what stands for a user without contexts, as /dev/null does, is not replaced by a file.
 func TestContextsReplaceNoDevice(t *testing.T) {
