@@ -252,18 +252,17 @@ func (r *record) known(ctx context.Context, dir string) string {
 		return unreachable
 	}
 	var blocks []string
-	left := contextTokens
+	left, most := contextTokens, contextTokens*2/3 // the rest is the project's, however much else is known
 	for _, of := range []string{"default", w.Namespace(ns)} { // what models and people said, then what tools did here
-		answer, err := cli.Call(ctx, r.target(), api.Prompt, map[string]any{"max_tokens": left, "namespaces": []string{of}, "skip_reinforce": true})
+		answer, err := cli.Call(ctx, r.target(), api.Prompt, map[string]any{"max_tokens": most, "namespaces": []string{of}, "skip_reinforce": true})
 		if err != nil {
 			return unreachable
 		}
 		if answer.Text != "" {
 			blocks = append(blocks, answer.Text)
 		}
-		if left -= answer.Tokens; left < contextTokens/10 {
-			break
-		}
+		left -= answer.Tokens
+		most = left
 	}
 	if len(blocks) == 0 {
 		return "Cairn, the memory: nothing is known about this project yet."

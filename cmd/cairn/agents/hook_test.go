@@ -95,6 +95,21 @@ func used(command, output string) string {
 	return fmt.Sprintf(`,"tool_name":"Bash","tool_input":{"command":%q},"tool_response":{"stdout":%q}`, command, output)
 }
 
+// TestASessionKnowsItsProject: what a project's sessions did is told however much is known besides.
+func TestASessionKnowsItsProject(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	cairntest.StartDevIn(t, u.node)
+	u.must("", "connect", "claude", "--home", u.node, "--yes")
+	u.hook("PostToolUse", used("make deploy", "the deploy failed: quota"))
+	var much strings.Builder
+	for i := range 80 {
+		fmt.Fprintf(&much, "{\"text\":\"Team number %d meets in the room behind the stairs of house %d\"}\n", i, i)
+	}
+	u.must(much.String(), "import", "--home", u.node)
+	u.shows("Team number ", "the deploy failed")
+}
+
 // TestConnected: from `cairn connect` to `cairn connect --undo`, with a node that runs, is killed, and is back. What a
 // session captures while the node is away is there afterwards, and an absent memory is never called an empty one.
 func TestConnected(t *testing.T) {
