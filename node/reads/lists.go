@@ -42,7 +42,10 @@ func recent(v from, q *api.RecentRequest) *api.RecentMemories {
 }
 
 func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
-	a, entities := &api.LookedUp{}, q.Entities
+	a, entities := &api.LookedUp{}, []string{}
+	for _, e := range q.Entities {
+		entities = append(entities, v.Meant(v.db, "default", e)...)
+	}
 	if m, ok := v.Memory(v.db, q.RID); ok && !m.Unlisted() {
 		a.Memory, entities = m, slices.Concat(entities, m.Entities)
 		beside := func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }
@@ -53,8 +56,13 @@ func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
 	}
 	slices.Reverse(a.Before)
 	slices.SortStableFunc(a.After, func(x, y *oplog.Memory) int { return cmp.Compare(x.Created, y.Created) })
-	for _, e := range entities {
-		a.Edges = append(a.Edges, v.Edges(v.db, e, q.Edges)...)
+	seen := map[string]bool{} // a relation between two of them is one
+	for _, name := range entities {
+		for _, e := range v.Edges(v.db, name, q.Edges) {
+			if !seen[e.ID] {
+				a.Edges, seen[e.ID] = append(a.Edges, e), true
+			}
+		}
 	}
 	return a
 }

@@ -205,7 +205,11 @@ func (c *call) recent(a ask) (view, error) {
 }
 
 func (c *call) timeline(a ask) (view, error) {
-	id, err := c.resolve(strings.TrimSpace(a.text))
+	named := strings.TrimSpace(a.text)
+	if named == "" {
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /timeline <id|@mN>")
+	}
+	id, err := c.resolve(named)
 	if err != nil {
 		return view{}, err
 	}
