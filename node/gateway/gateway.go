@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -289,6 +290,9 @@ func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 	if place, ok := q.r.Context().Value(placeKey{}).(*access.Place); ok && !place.Known(q.c.Principal()) {
 		q.w.Header().Set("Connection", "close")
 		return done, oplog.Errorf(oplog.Unavailable, "too many connections of this client; retry")
+	}
+	if _, err := url.ParseQuery(q.r.URL.RawQuery); err != nil && !g.cfg.Lenient { // Query leaves out what it cannot read
+		return done, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "malformed query: %s", err)}
 	}
 	q.c.Usual = max(0, g.cfg.MaxRPS)
 	q.c.Forward, q.c.Surface, q.c.Hold = g.forwards(q.r), "http", large.NewHold(g.cfg.Budget, q.c.Principal())
