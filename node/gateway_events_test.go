@@ -70,6 +70,23 @@ func (l *listener) next() (id, name string, data obj) {
 	}
 }
 
+// TestACursorBehindTheEndOfTheLog: a cursor of another cluster, or of this one before a restore, hides nothing.
+func TestACursorBehindTheEndOfTheLog(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	l := w.listen("?from=999999")
+	if _, name, data := l.next(); name != "subscribed" {
+		t.Fatalf("%s %v", name, data)
+	}
+	if _, name, data := l.next(); name != "lagged" {
+		t.Fatalf("%s %v", name, data)
+	}
+	rid := w.ok("POST", "/v1/remember", obj{"text": "new"})["rid"]
+	if _, name, data := l.next(); name != "stored" || data["id"] != rid {
+		t.Errorf("%s %v", name, data)
+	}
+}
+
 // Whoever resumes behind an event's id hears of everything after it and of nothing before it, also when several
 // operations share a record of the log.
 func TestEventsResumeBehindAnyID(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 var Events = row[EventsRequest, Subscription](Op{Name: "events", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/events", Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
 	Does: "A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. " +
 		"When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. " +
-		"After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed."})
+		"After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed, or that it ends before the position you named."})
 
 // Message is one message of a conversation that is no operation of its own, such as a model's first: it is counted as
 // one.

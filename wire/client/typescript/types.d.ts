@@ -2637,7 +2637,7 @@ export interface Operations {
 
   // Changes, as they happen.
 
-  /** A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed. */
+  /** A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed, or that it ends before the position you named. */
   events(request?: EventsRequest, options?: CallOptions): Feed;
 
   // Databases, their quotas, settings and embedders, and erasing from them.

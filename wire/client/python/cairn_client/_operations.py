@@ -1090,7 +1090,7 @@ class Operations:
         return self._call("digest", locals())
 
     def events(self, *, from_: Optional[Union[str, int]] = None, type: Optional[Sequence[str]] = None, filter: Optional[Dict[str, Any]] = None, prefix: Optional[str] = None) -> Feed:
-        """A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed.
+        """A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed, or that it ends before the position you named.
 
         :param from_: Begin after this log position: log_index of a write, index of a read, or 1 for all that the log still holds. 0: new events only. The header Last-Event-ID takes precedence.
         :param type: Only events of these types: stored, corrected, forgotten, related, unrelated, claimed, session_started, session_ended, thought, consolidated, conflict, resolved, trigger, trigger_moved, purged, leader; * and none mean all. A put on a key that has a memory is reported as corrected.
@@ -1712,7 +1712,7 @@ class AsyncOperations:
         return await self._call("digest", locals())
 
     def events(self, *, from_: Optional[Union[str, int]] = None, type: Optional[Sequence[str]] = None, filter: Optional[Dict[str, Any]] = None, prefix: Optional[str] = None) -> AsyncFeed:
-        """A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed."""
+        """A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed, or that it ends before the position you named."""
         return self._call("events", locals())
 
     async def databases_create(self, name: str) -> CreatedDatabase:
