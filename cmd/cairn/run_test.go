@@ -40,6 +40,7 @@ func TestExitCodes(t *testing.T) {
 		{"remember x --importance high", cli.ExitUsage, `--importance: want a number from 0 to 1, got "high"`},
 		{"status --watch=often", cli.ExitUsage, `--watch: want true or false, got "often"`},
 		{"token create --expires 7", cli.ExitUsage, `--expires "7": want a duration from now, such as 12h, 30d or 4w`},
+		{"recall x -qk 3", cli.ExitUsage, "cairn recall has no flag -q; cairn recall --help lists them"},
 		{"list --limit many", cli.ExitUsage, `--limit: want a whole number of at least 1, got "many"`},
 		{"list --sort size", cli.ExitUsage, `--sort: want one of created_at, importance, last_access, got "size"`},
 		{"correct x", cli.ExitUsage, "--reason is missing"},

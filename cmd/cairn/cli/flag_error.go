@@ -36,6 +36,8 @@ func FlagError(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s %q: %w", name, wrong.GetValue(), wrong.Unwrap())
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		return fmt.Errorf("%s has no flag --%s%s; %s --help lists them", c.CommandPath(), unknown.GetSpecifiedName(), meant(c, unknown.GetSpecifiedName()), c.CommandPath())
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%s has no flag -%s; %s --help lists them", c.CommandPath(), unknown.GetSpecifiedName(), c.CommandPath())
 	}
 	return err
 }
