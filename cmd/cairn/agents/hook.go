@@ -252,7 +252,7 @@ func (r *record) known(ctx context.Context, dir string) string {
 		return unreachable
 	}
 	var blocks []string
-	left, most := contextTokens, contextTokens*2/3 // the rest is the project's, however much else is known
+	left, most := contextTokens, contextTokens*2/3            // the rest is the project's, however much else is known
 	for _, of := range []string{"default", w.Namespace(ns)} { // what models and people said, then what tools did here
 		answer, err := cli.Call(ctx, r.target(), api.Prompt, map[string]any{"max_tokens": most, "namespaces": []string{of}, "skip_reinforce": true})
 		if err != nil {
