@@ -107,6 +107,28 @@ func TestMCPOverStdio(t *testing.T) {
 	}
 }
 
+// TestMCPPassesErrorsOn: an error of the node comes as the node says it, and a node that is away is called that.
+func TestMCPPassesErrorsOn(t *testing.T) {
+	t.Parallel()
+	p, home := cairntest.StartDev(t)
+	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: cairntest.Command(t.Context(), "mcp", "--home", home)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/none"}); err == nil || !strings.HasSuffix(err.Error(), "\"resources/read\": Resource not found") {
+		t.Errorf("no such memory: %v", err)
+	}
+	if _, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "known"}); err == nil || !strings.HasSuffix(err.Error(), "\"prompts/get\": missing 'topic'") {
+		t.Errorf("no topic: %v", err)
+	}
+	p.Kill()
+	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "status"}); err == nil || !strings.HasSuffix(err.Error(), "the memory is unreachable: its node does not answer") {
+		t.Errorf("without the node: %v", err)
+	}
+}
+
 // TestMCPOffersAProfile: --tools chooses what a model is offered.
 func TestMCPOffersAProfile(t *testing.T) {
 	t.Parallel()

@@ -4,13 +4,16 @@ package dialect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"net"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
@@ -85,7 +88,7 @@ func serveMCP(ctx context.Context, t *cli.Target, tools string) error {
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }}
 	if opts.Capabilities.Completions != nil {
 		opts.CompletionHandler = func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-			return up.Complete(ctx, r.Params)
+			return passed(up.Complete(ctx, r.Params))
 		}
 	}
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: cli.BuildVersion()}, opts)
@@ -101,18 +104,35 @@ func serveMCP(ctx context.Context, t *cli.Target, tools string) error {
 // offer gives a server the tools, prompts and resources of the node's, each of which passes what is asked on.
 func offer(ctx context.Context, srv *mcp.Server, up *mcp.ClientSession) error {
 	read := func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return up.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI})
+		return passed(up.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI}))
 	}
 	return cmp.Or(each(up.Tools(ctx, nil), func(tool *mcp.Tool) {
 		srv.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+			return passed(up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments}))
 		})
 	}), each(up.Prompts(ctx, nil), func(prompt *mcp.Prompt) {
 		srv.AddPrompt(prompt, func(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return up.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+			return passed(up.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.Params.Name, Arguments: r.Params.Arguments}))
 		})
 	}), each(up.Resources(ctx, nil), func(res *mcp.Resource) { srv.AddResource(res, read) }),
 		each(up.ResourceTemplates(ctx, nil), func(res *mcp.ResourceTemplate) { srv.AddResourceTemplate(res, read) }))
+}
+
+// codeAway is the JSON-RPC error of a node that does not answer.
+const codeAway = -32003
+
+// passed makes an answer of the node that of this server: an error is the node's own, without how it came here, or says
+// that the node is away.
+func passed[T any](answer T, err error) (T, error) {
+	var away *net.OpError
+	var refused *jsonrpc.Error
+	switch {
+	case errors.As(err, &away):
+		err = &jsonrpc.Error{Code: codeAway, Message: "the memory is unreachable: its node does not answer"}
+	case errors.As(err, &refused):
+		err = refused
+	}
+	return answer, err
 }
 
 // each adds all of a list, unless it cannot be read.
