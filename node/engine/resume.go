@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// beyond reports whether a cursor is behind the end of the log: of another cluster, or of this one before a restore. The
+// subscriber is told that it may have missed events. Without a leader nobody knows where the log ends.
+func (p *pusher) beyond(ctx context.Context, cursor oplog.Index) (bool, error) {
+	if cursor <= p.s.commit.Indexed() {
+		return false, nil
+	}
+	wait, cancel := context.WithTimeout(ctx, endPatience)
+	defer cancel()
+	if p.s.commit.Fresh(wait, commit.Linearizable) != nil || cursor <= p.s.commit.Indexed() {
+		return false, nil
+	}
+	return true, p.out(api.Event{Name: "lagged", Data: p.s.position()})
+}
+
+// endPatience bounds how long a subscription with a cursor that this node has not reached waits to learn the log's end.
+const endPatience = 5 * time.Second
