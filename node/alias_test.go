@@ -37,6 +37,8 @@ func TestAnAliasHidesNothing(t *testing.T) {
 	if got := w.ok("GET", "/v1/entities/Robert", nil)["entity"]; got != "Rob" {
 		t.Errorf("the profile is %v's", got)
 	}
+	w.ok("POST", "/v1/alias", obj{"alias": "Bobby-B", "canonical_name": "Rob"})
+	same("an alias in another case", "Bobby-B", "bobby-b")
 }
 
 // TestANameStandsForItsCases: a name that no entity has in this case stands for all that have it in another, whatever is

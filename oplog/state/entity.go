@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
@@ -177,8 +178,8 @@ func (v *View) Canonical(db oplog.DB, namespace, name string) string {
 const maxMeant = 64
 
 // Meant returns the entities that a name stands for in a namespace: the one that it is an alias of, which comes first
-// whether or not anything names it, and those whose name is an alias of that one. A name that no entity has in this case
-// stands for all that have it in another. Memories older than an alias are stored under the alias.
+// whether or not anything names it, and those whose name is an alias of that one. A name that no entity and no alias has
+// in this case stands for all that have it in another. Memories older than an alias are stored under the alias.
 func (v *View) Meant(db oplog.DB, namespace, name string) (names []string) {
 	add := func(name string) {
 		for _, same := range v.AllNamed(db, name, maxMeant) {
@@ -187,8 +188,21 @@ func (v *View) Meant(db oplog.DB, namespace, name string) (names []string) {
 			}
 		}
 	}
+	aliases, inOtherCase, folded, looked := map[string][]string{}, "", fold.Lower(name), 0
+	for _, ns := range slices.Compact([]string{"default", namespace}) {
+		for k, to := range v.scan(tAlias, db, joinKey(ns, "")) {
+			if looked++; looked > MaxLook {
+				break
+			}
+			_, alias := cutKey(k)
+			of := decode[oplog.StoredAlias](to).Canonical
+			if aliases[of] = append(aliases[of], string(alias)); fold.Lower(string(alias)) == folded {
+				inOtherCase = string(alias)
+			}
+		}
+	}
 	of := v.Canonical(db, namespace, name)
-	for _, same := range v.AllNamed(db, name, maxMeant) {
+	for _, same := range append(v.AllNamed(db, name, maxMeant), cmp.Or(inOtherCase, name)) {
 		if of == name {
 			of = v.Canonical(db, namespace, same)
 		}
@@ -197,17 +211,6 @@ func (v *View) Meant(db oplog.DB, namespace, name string) (names []string) {
 		names = []string{of}
 	}
 	add(name)
-	aliases, looked := map[string][]string{}, 0
-	for _, ns := range slices.Compact([]string{"default", namespace}) {
-		for k, to := range v.scan(tAlias, db, joinKey(ns, "")) {
-			if looked++; looked > MaxLook {
-				break
-			}
-			_, alias := cutKey(k)
-			of := decode[oplog.StoredAlias](to).Canonical
-			aliases[of] = append(aliases[of], string(alias))
-		}
-	}
 	for i := 0; i < len(names); i++ { // an alias may have aliases of its own
 		for _, alias := range aliases[names[i]] {
 			add(alias)
