@@ -1,6 +1,9 @@
 package seal
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // What can be wrong. Callers compare with errors.Is.
 var (
@@ -15,3 +18,15 @@ var (
 	// ErrSealed says that something is sealed and no key was given.
 	ErrSealed = errors.New("encrypted, and no key is configured")
 )
+
+// ErrUnread says that the source of a master key gives none. Such an error is an ErrKey as well.
+var ErrUnread = errors.New("the encryption key cannot be read")
+
+type unreadKey struct{ error }
+
+func (u unreadKey) Unwrap() error        { return u.error }
+func (u unreadKey) Is(target error) bool { return target == ErrKey }
+
+func unread(format string, args ...any) error {
+	return unreadKey{fmt.Errorf("%w: "+format, append([]any{ErrUnread}, args...)...)}
+}

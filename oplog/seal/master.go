@@ -83,7 +83,7 @@ func (s Source) Masters(ctx context.Context) (keys []Master, err error) {
 	case s.Env != "" && s.File == "" && s.Command == "":
 		v, ok := os.LookupEnv(s.Env)
 		if !ok || v == "" {
-			return nil, fmt.Errorf("%w: environment variable %s is not set", ErrKey, s.Env)
+			return nil, unread("environment variable %s is not set", s.Env)
 		}
 		raw = []byte(strings.ReplaceAll(v, ",", "\n"))
 	case s.Command != "" && s.File == "" && s.Env == "":
@@ -95,7 +95,7 @@ func (s Source) Masters(ctx context.Context) (keys []Master, err error) {
 		return nil, err
 	}
 	if keys, err = parseMasters(raw); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrKey, s, err)
+		return nil, unread("%s: %w", s, err)
 	}
 	return keys, nil
 }
@@ -116,7 +116,7 @@ func (s Source) String() string {
 func keyFile(path string) ([]byte, error) {
 	raw, err := private.ReadNamed(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+		return nil, unread("%w", err)
 	}
 	return raw, nil
 }
@@ -129,7 +129,7 @@ func keyCommand(ctx context.Context, command string) ([]byte, error) {
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, os.Stderr
 	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("%w: key_command: %w", ErrKey, err)
+		return nil, unread("key_command: %w", err)
 	}
 	return out.Bytes(), nil
 }

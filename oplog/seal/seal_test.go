@@ -141,7 +141,8 @@ func TestSources(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (seal.Source{File: path}).Masters(context.Background()); !errors.Is(err, seal.ErrKey) || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := (seal.Source{File: path}).Masters(context.Background()); !errors.Is(err, seal.ErrKey) || !errors.Is(err, seal.ErrUnread) ||
+		!strings.HasPrefix(err.Error(), "the encryption key cannot be read: ") || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a file that others may read: %v", err)
 	}
 }

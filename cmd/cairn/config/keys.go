@@ -59,6 +59,8 @@ func KeyAdvice(err error) string {
 		return "copy the file keyring back from a copy of the home; if there is none, start the member with an empty home, and the others bring it up to date, or `cairn restore` a backup into an empty home, which needs only the master key"
 	case errors.Is(err, seal.ErrKey) && errors.Is(err, os.ErrNotExist):
 		return "the file that should hold the master key is not there; `cairn key new --output FILE` makes one for a home that has none"
+	case errors.Is(err, seal.ErrUnread):
+		return "the key comes from key_file, key_env or key_command in [encryption], from --key-file or CAIRN_ENCRYPTION_KEY_FILE: 32 bytes in hex or base64 on a line, and of a file that others cannot read"
 	case errors.Is(err, seal.ErrKey):
 		return "configure the master key that this home was encrypted under; after a change, keep the old master key on a line below the new one until every node has started with both"
 	}
