@@ -113,7 +113,13 @@ func (src source) reader(in io.Reader) (rowReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := bytes.TrimSpace(bytes.TrimPrefix(begin, []byte("\uFEFF")))
+	if mark := []byte("\uFEFF"); bytes.HasPrefix(begin, mark) { // which JSON does not know
+		begin = begin[len(mark):]
+		if _, err := b.Discard(len(mark)); err != nil {
+			return nil, err
+		}
+	}
+	first := bytes.TrimSpace(begin)
 	named := slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(src.path)))
 	switch {
 	case named, src.path != "" && len(first) > 0 && !strings.ContainsRune(`{["`, rune(first[0])):

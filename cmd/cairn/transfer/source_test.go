@@ -73,7 +73,7 @@ func TestFoldersOfMarkdown(t *testing.T) {
 		"sub/deploy.markdown": "# Deploy\n\n## Steps\nRun it.\n```sh\n# no heading\n```\n## Roll back\n\n### Steps\nStop it.\n# Steps\n\nUnder another title.\r\n## Steps ##\nTwice.\n#tag is no heading\n",
 		"latin.md":            "# Menu\nCaf\xe9.\n# Wine\nRed.\n",
 		"empty.md":            "# Only a title\n",
-		".git/x.md":           "hidden", ".hidden.md": "hidden", "main.go": "package main", "rows.jsonl": `{"text":"a row"}`,
+		".git/x.md":           "hidden", ".hidden.md": "hidden", "main.go": "package main", "rows.jsonl": "\uFEFF" + `{"text":"a row"}`,
 	})
 	want := `1: the section is not UTF-8 at its byte 7; convert the file first
 2: /notes/latin.md#wine "Wine\n\nRed."
