@@ -173,7 +173,13 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 		return Written{}, s.revisionConflict(c.DB, op.RID, *expected, err)
 	}
 	if err == nil {
-		done.First = done.Results[len(done.Results)-1] // a repeated request may have fewer operations now
+		done.First = done.Results[min(len(w.ops), len(done.Results))-1]
+		for _, r := range done.Then { // the first time it may have expected a revision, and now not, or the other way round
+			if r.ID == op.RID && r.Changed {
+				done.First = r
+				break
+			}
+		}
 	}
 	return done, refusedKey(c, err)
 }
