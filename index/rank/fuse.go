@@ -18,6 +18,8 @@ const (
 	rare   = 1.5                   // deviations up to which nothing stands out
 	beside = 3                     // the place of the row whose relevance a lift counts on, beside the lifted row's own
 	filled = .5                    // of the least relevance by words: where rows without words begin, downwards
+	fifth  = .8416                 // deviations above the middle that a fifth of a normal distribution exceeds
+	widest = 1.05                  // of the spread below the middle: the most that the one above it counts
 	equals = .01                   // of a row's own relevance, times its cosine: decides between equals
 	spread = len(spreadShares) - 1 // places in the session that a lift reaches
 )
@@ -166,7 +168,10 @@ func (r *Ranker) background() (b background) {
 	for _, v := range half {
 		squares.Add(float64((b.middle - v) * (b.middle - v)))
 	}
-	b.deviation = math.Sqrt(squares.Value()/float64(len(half))) * (1 + 1/math.Sqrt(b.n))
+	// The cosines of a model that knows little are skewed: unrelated rows lie farther above the middle than below. Rows that
+	// answer do so as well, so that this widens the spread by little.
+	below, above := math.Sqrt(squares.Value()/float64(len(half))), (r.beyond[len(r.beyond)*4/5]-b.middle)/fifth
+	b.deviation = max(below, min(above, widest*below)) * (1 + 1/math.Sqrt(b.n))
 	return b
 }
 
