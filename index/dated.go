@@ -8,10 +8,10 @@ import (
 )
 
 // A relative date in a question, such as last week, is no word to look for: it means rows of that time. Being one of
-// them counts as one more word of the question, at least as rare as the rarest other one. Where the question has
-// hardly any other, as "what changed last week", all of these rows are candidates. A month or a day that is named, as in
-// "what changed in August 2026", stays a word to look for, because texts name it; where the question has hardly any
-// other, the rows of that time are candidates too.
+// them counts as one more word of the question, at least as rare as the rarest other one. Where the question has hardly
+// any other, as "what changed last week", all of these rows are candidates. A month or a day that is named, as in "what
+// changed in August 2026", stays a word to look for, because texts name it; where the question has hardly any other,
+// the rows of that time are candidates too.
 
 // fewTerms is the most words beside the date of a question that asks for all rows of that time.
 const fewTerms = 1

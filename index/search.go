@@ -21,9 +21,9 @@ const (
 	depth       = 1000   // candidates found by words
 	vectorDepth = 100    // candidates found by vector; K if that is more
 	precise     = 40     // of those, how many are compared by their float32 originals; 4·K if that is more
-	besideCands = 128    // and so many candidates, twice, are compared with it at the same time
 	listLimit   = 10_000 // newest rows looked at for a list
 	besideRows  = 4096   // from so many rows on, words and a vector may be looked for at the same time: a goroutine costs some microseconds
+	besideCands = 128    // candidates for each of two goroutines that compute their likeness, at least
 	attempts    = 3      // to capture a moment in which no row is being replaced
 )
 

@@ -41,8 +41,8 @@ func TestAnAliasHidesNothing(t *testing.T) {
 	same("an alias in another case", "Bobby-B", "bobby-b")
 }
 
-// TestANameStandsForItsCases: a name that no entity has in this case stands for all that have it in another, whatever is
-// asked about it; one that an entity has stands for that one.
+// TestANameStandsForItsCases: a name that no entity has in this case stands for all that have it in another, whatever
+// is asked about it; one that an entity has stands for that one.
 func TestANameStandsForItsCases(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

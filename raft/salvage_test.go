@@ -10,10 +10,9 @@ import (
 
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/suite"
-	"github.com/cairndb/cairn/raft/recovery"
-
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/raft/recovery"
 )
 
 // crashed holds what a kill leaves of a lone node: its files as they were after the last acknowledged record, and a

@@ -1,8 +1,8 @@
 // Command cairn is the memory server and everything that talks to it.
 //
-// Results go to stdout, everything else to stderr. It exits with 0 when all is well, 1 when something failed or the node
-// rejected it (the message is on stderr, with a hint when there is advice), 2 when it was called wrongly and nothing was
-// sent.
+// Results go to stdout, everything else to stderr. It exits with 0 when all is well, 1 when something failed or the
+// node rejected it (the message is on stderr, with a hint when there is advice), 2 when it was called wrongly and
+// nothing was sent.
 package main
 
 import (

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index/modelserver"
-
 	"github.com/cairndb/cairn/oplog/pause"
 )
 

@@ -168,8 +168,8 @@ func (r *Ranker) background() (b background) {
 	for _, v := range half {
 		squares.Add(float64((b.middle - v) * (b.middle - v)))
 	}
-	// The cosines of a model that knows little are skewed: unrelated rows lie farther above the middle than below. Rows that
-	// answer do so as well, so that this widens the spread by little.
+	// The cosines of a model that knows little are skewed: unrelated rows lie farther above the middle than below. Rows
+	// that answer do so as well, so that this widens the spread by little.
 	below, above := math.Sqrt(squares.Value()/float64(len(half))), (r.beyond[len(r.beyond)*4/5]-b.middle)/fifth
 	b.deviation = max(below, min(above, widest*below)) * (1 + 1/math.Sqrt(b.n))
 	return b

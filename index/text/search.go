@@ -86,7 +86,7 @@ func (s *search) rarest() {
 	slices.SortFunc(s.terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })
 }
 
-// matched is how many terms a hit matched.
+// matched counts the terms that a hit has.
 func (s *search) matched(at uint32) (n int) {
 	for _, tf := range s.best.tfs[int(at)*len(s.terms):][:len(s.terms)] {
 		if tf > 0 {

@@ -15,7 +15,6 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"github.com/cairndb/cairn/oplog/damage"
-
 	"github.com/cairndb/cairn/oplog/pause"
 )
 

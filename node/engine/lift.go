@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// lifted adds to attributes the members of the metadata that a database wants to filter by. An attribute that the client
-// gave stays, and a member that no attribute can be is left out.
+// lifted adds to attributes the members of the metadata that a database wants to filter by. An attribute that the
+// client gave stays, and a member that no attribute can be is left out.
 func lifted(attributes, metadata []byte, names []string) []byte {
 	if len(names) == 0 || len(metadata) == 0 {
 		return attributes
@@ -41,8 +41,8 @@ func lifted(attributes, metadata []byte, names []string) []byte {
 	return attributes
 }
 
-// relifted returns the attributes of a memory after a merge into its metadata: members of the merge that a database wants
-// to filter by take the place of those lifted before. An attribute that a client gave stays.
+// relifted returns the attributes of a memory after a merge into its metadata: members of the merge that a database
+// wants to filter by take the place of those lifted before. An attribute that a client gave stays.
 func relifted(m *oplog.Memory, merge []byte, names []string) []byte {
 	all, was, changes := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	if json.Unmarshal(merge, &changes) != nil || len(m.Attributes) > 0 && json.Unmarshal(m.Attributes, &all) != nil {
@@ -66,8 +66,9 @@ func relifted(m *oplog.Memory, merge []byte, names []string) []byte {
 	return lifted(kept, merge, names)
 }
 
-// lift gives a correction that merges metadata the attributes that follow from it. They are those of one revision, which
-// the correction then expects. Attributes that the client gives replace all others, and members are added to them.
+// lift gives a correction that merges metadata the attributes that follow from it. They are those of one revision,
+// which the correction then expects. Attributes that the client gives replace all others, and members are added to
+// them.
 func (s *Service) lift(db oplog.DB, op *oplog.Correct, given []byte, names []string) (expected *uint32, err error) {
 	if len(op.Merge) == 0 || len(names) == 0 {
 		return nil, nil

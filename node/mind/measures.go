@@ -32,8 +32,8 @@ func measures(front, ws []word) bool {
 	return (before[last.low] || isPlural(last)) && len(ws) > 1 && !clock(ws[0].low) && !hasNumber(ws[1].raw)
 }
 
-// sameMeasure says whether of two measures, of the same thing as far as their texts say, one can replace the other: what
-// stands behind the older one stands behind the newer one too.
+// sameMeasure says whether of two measures, of the same thing as far as their texts say, one can replace the other:
+// what stands behind the older one stands behind the newer one too.
 func sameMeasure(in, out []word) bool {
 	if len(in) < len(out) {
 		return false

@@ -178,8 +178,8 @@ func (v *View) Canonical(db oplog.DB, namespace, name string) string {
 const maxMeant = 64
 
 // Meant returns the entities that a name stands for in a namespace: the one that it is an alias of, which comes first
-// whether or not anything names it, and those whose name is an alias of that one. A name that no entity and no alias has
-// in this case stands for all that have it in another. Memories older than an alias are stored under the alias.
+// whether or not anything names it, and those whose name is an alias of that one. A name that no entity and no alias
+// has in this case stands for all that have it in another. Memories older than an alias are stored under the alias.
 func (v *View) Meant(db oplog.DB, namespace, name string) (names []string) {
 	add := func(name string) {
 		for _, same := range v.AllNamed(db, name, maxMeant) {

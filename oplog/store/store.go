@@ -15,9 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/cairndb/cairn/oplog/seal"
-
 	"github.com/cairndb/cairn/oplog/pause"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // Options say how a store writes its files. The zero value is right for production.

@@ -89,7 +89,7 @@ func (s site) in(variable string, path ...string) string {
 	return cmp.Or(os.Getenv(variable), filepath.Join(append([]string{s.home}, path...)...))
 }
 
-// inProject is what is left for the user where a tool is connected in a project.
+// inProject makes the list of what is left for the user: one step where a tool is connected in a project, else none.
 func inProject(step string) func(site) []string {
 	return func(s site) []string {
 		if s.project == "" {

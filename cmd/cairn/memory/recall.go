@@ -62,7 +62,7 @@ func recall(s *cli.Streams) *cobra.Command {
 			if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
 				return cli.Usage(errors.New("--since is after --until"))
 			}
-			if explain || t.JSON { // the wire's answer has no room for all that is known of a memory, nor for the parts of a score
+			if explain || t.JSON { // the wire's answer lacks fields that HTTP's has, and the parts of a score
 				return inFull(c.Context(), s, &t, &q, given, explain)
 			}
 			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {

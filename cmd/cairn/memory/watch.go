@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-
 	"github.com/cairndb/cairn/oplog/pause"
 )
 

@@ -15,9 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/oplog/syncwriter"
-
 	"github.com/cairndb/cairn/oplog/pause"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // Hub is the URL that models are fetched from, unless a mirror is named.
