@@ -22,8 +22,10 @@ import (
 // takes no records and answers no heartbeats, because a leader of an older term than one it voted in would count its
 // answers. It asks each leader that it hears from to take its vote away (rejoin). The leader first asks the other
 // voters, and a majority of them, whose state is intact, must follow it. They alone commit the change, so a deposed
-// leader cannot make it. From then on the member takes records like a new one, catches up, and gets its vote back by
-// a second change.
+// leader cannot make it. From then on the member takes records like a new one, of leaders of that term and newer ones:
+// one that was deposed would count its answers. It has state as soon as it knows the change as committed: who does not
+// have that record gets no vote of it. Only then it gets its vote back, by a second change (mayVote): if it had the
+// vote before it had state, and ended in between, a majority could be missing for good.
 //
 // Every empty home is marked as one without state at its first start, unless the node is alone: from inside, a new
 // node and a member whose home was emptied look the same. Only a founding (see form) gives the vote without a leader.
@@ -33,11 +35,14 @@ import (
 
 // rejoining tracks how a member without state comes back.
 type rejoining struct {
-	amnesia   atomic.Bool       // see stateless
-	admitted  atomic.Bool       // a leader has taken this node's vote away since it started without state
-	admitters chan hraft.Server // the leader whose requests were refused last, until it is asked
-	marking   chan struct{}     // holds a token while the mark is written or removed, so that it says what amnesia says
+	amnesia   atomic.Bool               // see stateless
+	admitted  atomic.Pointer[admission] // nil: no leader has taken this node's vote away since it started without state
+	admitters chan hraft.Server         // the leader whose requests were refused last, until it is asked
+	marking   chan struct{}             // holds a token while the mark is written or removed, so that it says what amnesia says
 }
+
+// admission is the change by which a leader took a member's vote away.
+type admission struct{ index, term uint64 }
 
 func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
 
@@ -62,7 +67,7 @@ func (n *Node) markStateless(text string) error {
 	n.marking <- struct{}{}
 	defer func() { <-n.marking }()
 	n.amnesia.Store(true)
-	n.admitted.Store(false)
+	n.admitted.Store(nil)
 	if n.offline {
 		return nil
 	}
@@ -153,10 +158,16 @@ func (n *Node) beginEmpty() error {
 
 var errNotAdmitted = errors.New("this node has no state and accepts no records before the leader has removed its vote")
 
-// refusesUntilAdmitted returns an error while this member has no state and no leader has taken its vote away. It
-// notes the leader, which rejoin asks for that.
-func (n *Node) refusesUntilAdmitted(leader uint32, addr string) error {
-	if !n.stateless() || n.admitted.Load() {
+// refusesUntilAdmitted returns an error while this member has no state and no leader has taken its vote away, or one
+// of a newer term than this leader's. It notes the leader, which rejoin asks for that.
+func (n *Node) refusesUntilAdmitted(leader uint32, addr string, term uint64) error {
+	a := n.admitted.Load()
+	switch {
+	case !n.stateless():
+		return nil
+	case a != nil && term < a.term:
+		return fmt.Errorf("this node has no state, and was taken in by the leader of term %d", a.term)
+	case a != nil:
 		return nil
 	}
 	select {
@@ -188,7 +199,6 @@ func (n *Node) snapshotState(index, term uint64) error {
 func (n *Node) rejoin() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var since uint64 // index at which the others took the vote away
 	for {
 		var leader hraft.Server
 		select {
@@ -200,13 +210,12 @@ func (n *Node) rejoin() {
 		self, known := n.find(n.cfg.NodeID)
 		voter := n.cfg.Role == RoleVoter
 		switch _, _, led := n.Leader(); {
-		case n.stateless() && !n.admitted.Load():
+		case n.stateless() && n.admitted.Load() == nil:
 			if leader.ID != "" {
-				since = n.askAdmission(leader)
+				n.askAdmission(leader)
 			}
 		case !known || !led:
-		// a replica may have been promoted meanwhile
-		case n.stateless() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since && n.keyLogged():
+		case n.stateless() && n.caughtAdmission() && n.keyLogged():
 			n.clearAmnesia()
 		case voter && self.Suffrage != hraft.Voter:
 			ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)
@@ -218,15 +227,20 @@ func (n *Node) rejoin() {
 	}
 }
 
-// askAdmission asks a leader to take this node's vote away, and returns where in the log it did.
-func (n *Node) askAdmission(leader hraft.Server) (since uint64) {
+// askAdmission asks a leader to take this node's vote away.
+func (n *Node) askAdmission(leader hraft.Server) {
 	ok, err := n.askPeer(leader.Address, n.request("rejoin"))
 	if err != nil {
 		n.log.Warn("this node has no state, and the leader does not admit it yet", "peer", leader.ID, "err", err)
-		return 0
+		return
 	}
-	n.admitted.Store(true)
-	return ok.Index
+	n.admitted.Store(&admission{ok.Index, ok.Term})
+}
+
+// caughtAdmission reports whether this member knows the change that took its vote away as committed.
+func (n *Node) caughtAdmission() bool {
+	a := n.admitted.Load()
+	return n.raft.CommitIndex() >= a.index && n.Term() >= a.term
 }
 
 // demoteForRejoin is the leader's side of rejoin. The others must be enough without the vote that goes, or the

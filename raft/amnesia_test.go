@@ -108,10 +108,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.reopen(other, "secret", c.peers(other))
 	c.leadAny()
 	c.wait("the lost one to be whole", func() bool { return !c.nodes[lost].stateless() })
-	i := slices.IndexFunc(c.leader().Status().Members, func(m Member) bool { return m.ID == uint32(lost+1) && m.Voter })
-	if i < 0 {
-		t.Fatal("whole, and no voter")
-	}
+	c.voting(lost)
 	c.nodes[l].Close()
 	c.wait("one of two to lead, by the vote of the other", func() bool {
 		a, b := c.nodes[lost], c.nodes[other]
@@ -175,7 +172,7 @@ func TestAReplicaThatIsPromotedAtOnceGetsState(t *testing.T) {
 	c.propose(0, 5)
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
 	c.open(3, "secret", c.addrs[:3])
-	c.wait("a leader to take the newcomer in", c.nodes[3].admitted.Load)
+	c.wait("a leader to take the newcomer in", func() bool { return c.nodes[3].admitted.Load() != nil })
 	c.wait("it to be promoted", func() bool {
 		_, err := c.leader().Change(t.Context(), wire.Membership{Action: "promote", NodeID: 4, Force: true})
 		return err == nil
@@ -194,7 +191,7 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 	c.propose(0, 5)
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
 	c.open(3, "secret", []string{rafttest.Addr(t)}) // it asks to join nowhere, and its log is empty
-	c.nodes[3].admitted.Store(true)
+	c.nodes[3].admitted.Store(&admission{index: 1})
 	leader := c.leader()
 	c.wait("the newcomer to answer", func() bool {
 		_, ok := leader.askWith(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, leader.ready.Load(), 0, 0)
@@ -212,5 +209,60 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 			later, err := leader.mayVote(s, wire.Membership{NodeID: n.cfg.NodeID})
 			return err == nil && !later
 		})
+	}
+}
+
+// TestNoVoteWithoutState: a member that was emptied has all the others' records, and does not count as one with state
+// until the log has its key. The leader gives it its vote after that, not before, whoever asks.
+func TestNoVoteWithoutState(t *testing.T) {
+	t.Parallel()
+	c, want := startNamed(t, &cluster{})
+	l := c.leader()
+	victim := int(l.cfg.NodeID % 3)
+	m := wire.Membership{Action: "promote", NodeID: uint32(victim + 1)}
+	c.nodes[victim].Close()
+	c.emptied(victim)
+	c.have(want)
+	c.wait("the leader to know how far it is", func() bool {
+		s, _ := l.find(m.NodeID)
+		last, ok := l.askWith(s, l.ready.Load(), 0, 0)
+		whole, err := l.hasLog(s, last)
+		return ok && whole && err == nil || c.leader() != l
+	})
+	if _, err := l.Change(t.Context(), m); err != nil {
+		t.Error(err)
+	}
+	if s, _ := l.find(m.NodeID); s.Suffrage == hraft.Voter || c.nodes[victim].HasState() {
+		t.Errorf("it has state (%v), or is a %v", c.nodes[victim].HasState(), s.Suffrage)
+	}
+	want = append(want, c.logKey(victim))
+	c.voting(victim)
+	if !c.nodes[victim].HasState() {
+		t.Error("a member without state has a vote")
+	}
+	c.have(want)
+}
+
+// TestAnOlderLeaderFillsNoMember: a member without state was taken in by a leader. It takes nothing of a leader of an
+// older term: that one would count its answers and commit what the cluster does not know.
+func TestAnOlderLeaderFillsNoMember(t *testing.T) {
+	t.Parallel()
+	c := startSteady(t, 3)
+	c.propose(0, 5)
+	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
+	c.open(3, "secret", []string{rafttest.Addr(t)}) // it asks to join nowhere, and its log is empty
+	n := c.nodes[3]
+	n.admitted.Store(&admission{index: 2, term: 5})
+	say := wire.RaftAppend{Term: 4, Leader: 1, LeaderAddr: c.addrs[0], Entries: []wire.RaftEntry{{Index: 1, Term: 1, Type: uint8(hraft.LogNoop)}}}
+	if r, err := from(n, 1).append(t.Context(), &say); err == nil || n.raft.LastIndex() != 0 || n.Term() != 0 {
+		t.Errorf("an older leader gets %+v", r)
+	}
+	begin := &wire.SnapshotBegin{Term: 4, Leader: 1, LeaderAddr: c.addrs[0]}
+	if err := n.refusesUntilAdmitted(begin.Leader, begin.LeaderAddr, begin.Term); err == nil {
+		t.Error("a snapshot of an older leader is taken")
+	}
+	say.Term = 5
+	if r, err := from(n, 1).append(t.Context(), &say); err != nil || !r.Success {
+		t.Errorf("the leader that took it in gets %+v, %v", r, err)
 	}
 }

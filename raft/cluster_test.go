@@ -132,6 +132,7 @@ type cluster struct {
 	calm  bool                       // elections are slow, and the leader is heard often: those without state are taken in soon
 	named bool                       // the log says the members' keys: see logKey
 	fixed bool                       // no other key is taken
+	size  int                        // of startNamed; 0: three
 	owns  map[int]ed25519.PrivateKey // of the nodes that have another key than identityOf
 
 	unread atomic.Uint32 // the node that has applied no keys of its log
@@ -314,6 +315,19 @@ func (c *cluster) leadAny() {
 			best.campaign()
 		}
 		return false
+	})
+}
+
+// voting waits until a member has its vote, as its leader and it itself say.
+func (c *cluster) voting(i int) {
+	c.t.Helper()
+	c.wait("it to have its vote", func() bool {
+		for _, n := range []*Node{c.leader(), c.nodes[i]} {
+			if s, _ := n.find(uint32(i + 1)); s.Suffrage != hraft.Voter || s.ID == "" {
+				return false
+			}
+		}
+		return true
 	})
 }
 

@@ -226,7 +226,7 @@ func (n *Node) stepAside(why error, lost Lost) {
 		return
 	}
 	n.amnesia.Store(true) // no votes, no records
-	n.admitted.Store(false)
+	n.admitted.Store(nil)
 	n.log.Error("this node steps aside, and stops; its next start keeps its state and log as *.corrupt-* and gets the cluster's", "err", why)
 }
 

@@ -100,8 +100,8 @@ func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 // caughtUp is the most records that a member may lack when it gets a vote: one batch.
 const caughtUp = 512
 
-// mayVote refuses a vote to a member that does not answer this leader, or that lacks much of the log; it gets the
-// vote later then.
+// mayVote refuses a vote to a member that does not answer this leader, that lacks much of the log, or that says it has
+// no state; it gets the vote later then.
 func (n *Node) mayVote(s hraft.Server, m wire.Membership) (later bool, err error) {
 	if m.Force {
 		return false, nil
@@ -111,7 +111,14 @@ func (n *Node) mayVote(s hraft.Server, m wire.Membership) (later bool, err error
 		return false, fmt.Errorf("%w: node %s does not answer at %s: start it first", ErrRefused, s.ID, s.Address)
 	}
 	whole, err := n.hasLog(s, last)
-	return !whole, err
+	if err != nil || !whole {
+		return true, err
+	}
+	h, err := n.probe(string(s.Address), identifyTimeout)
+	if err != nil {
+		return false, fmt.Errorf("%w: node %s: %w", ErrRefused, s.ID, err)
+	}
+	return h.Raft == nil || h.Raft.Stateless, nil
 }
 
 // hasLog reports whether a member whose log ends at a record has this leader's log up to there, all of it but a

@@ -58,7 +58,7 @@ func (c *inbound) header(id uint32, addr string) hraft.RPCHeader {
 }
 
 func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftAppendReply, error) {
-	if err := c.n.refusesUntilAdmitted(a.Leader, a.LeaderAddr); err != nil {
+	if err := c.n.refusesUntilAdmitted(a.Leader, a.LeaderAddr, a.Term); err != nil {
 		return nil, err
 	}
 	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
@@ -207,7 +207,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	if !c.mayLead(m.Leader) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", m.Leader)
 	}
-	if err := c.n.refusesUntilAdmitted(m.Leader, m.LeaderAddr); err != nil {
+	if err := c.n.refusesUntilAdmitted(m.Leader, m.LeaderAddr, m.Term); err != nil {
 		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
 	if err := c.n.screenSnapshot(m); err != nil {

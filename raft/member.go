@@ -45,7 +45,7 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 	if err == nil && (m.Action == "transfer" || after != before) { // nodes ask again and again for changes that were made already
 		n.cfg.Handler.Changed(ctx, from, m)
 	}
-	return wire.MembershipOK{Message: message, Index: after}, err
+	return wire.MembershipOK{Message: message, Index: after, Term: n.ready.Load()}, err
 }
 
 const changeTimeout = 10 * time.Second

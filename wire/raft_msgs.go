@@ -202,4 +202,5 @@ type Membership struct {
 type MembershipOK struct {
 	Message string `wire:"message"`
 	Index   uint64 `wire:"index,defaulted"` // for rejoin: where in the log the vote was taken away
+	Term    uint64 `wire:"term,defaulted"`  // of the leader that did it
 }
