@@ -89,6 +89,7 @@ type Hit struct {
 
 	By      Against   // the newer memory that superseded it; the index knows none
 	Against []Against // the memories that it contradicts, by open conflicts; the index knows none
+	Later   Against   // a newer memory of the answer that is about the same; the index knows none
 }
 
 // Against is a memory that a hit contradicts, and whether it is older, newer or as old.

@@ -111,7 +111,7 @@ func TestARowSaysWhatContradictsIt(t *testing.T) {
 	m := w.model("full")
 	w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{{"text": "Alice lives in Berlin.", "created_at": "2026-01-01"}, {"text": "Alice lives in Madrid.", "created_at": "2026-02-01"}}})
 	m.says("think", obj{})
-	if got := m.says("recall", obj{"query": "where does Alice live"}); !strings.Contains(got, "contradicts #2, which is newer]") || !strings.Contains(got, "contradicts #1, which is older]") {
+	if got := m.says("recall", obj{"query": "where does Alice live"}); !strings.Contains(got, "contradicts #2, which is newer]") || !strings.Contains(got, "contradicts #1, which is older]") || strings.Contains(got, "outdated") {
 		t.Fatalf("recall: %s", got)
 	}
 	list := m.says("conflicts", obj{"memory": "#1", "status": "open"})
@@ -121,6 +121,26 @@ func TestARowSaysWhatContradictsIt(t *testing.T) {
 	}
 	if got := m.says("resolve_conflict", obj{"id": id[1], "strategy": "keep_b", "winner_rid": "#2"}); !strings.Contains(got, "winner_rid: #2") {
 		t.Errorf("resolve: %s", got)
+	}
+}
+
+// TestARowSaysWhatMayOutdateIt: a memory is marked where the answer has a newer one about the same, once.
+func TestARowSaysWhatMayOutdateIt(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	m := w.model("full")
+	w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{{"text": "The retries are turned on in staging only.", "created_at": "2026-01-01"},
+		{"text": "Retries turned on in production after two quiet weeks in staging.", "created_at": "2026-02-01"}}})
+	for tool, args := range map[string]obj{"recall": {"query": "where are retries turned on"}, "context": {"query": "where are retries turned on"}} {
+		if got := m.says(tool, args); strings.Count(got, "perhaps outdated by #2, which is newer]") != 1 || strings.Count(got, "outdated") != 1 {
+			t.Errorf("%s: %s", tool, got)
+		}
+	}
+	rows := w.ok("POST", "/v1/recall", obj{"query": "where are retries turned on", "explain": true})["results"].([]any)
+	for _, row := range rows {
+		if by := row.(obj)["perhaps_outdated_by"]; (by != nil) != strings.Contains(row.(obj)["text"].(string), "only") {
+			t.Errorf("%v is outdated by %v", row.(obj)["text"], by)
+		}
 	}
 }
 

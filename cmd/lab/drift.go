@@ -38,6 +38,8 @@ type driftReport struct {
 	Stale   float64 `json:"stale_in_first_five"` // the old text is among five
 
 	Unmarked float64 `json:"stale_unmarked_in_first_five"` // and nothing says that it is old
+	Marks    int     `json:"marks"`                        // in the first five rows of all answers
+	Misled   int     `json:"wrong_marks"`                  // of them, those that name another statement than what replaced the row
 	Wrong    int     `json:"wrongly_superseded"`           // statements that were superseded by another one than what replaced them
 
 	Thought driftThought `json:"after_think"`
@@ -113,7 +115,8 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 		add(&r.Bleve, len(theirs) > 0 && theirs[0] == is[i].ID)
 		add(&r.Before, current >= 0 && (old < 0 || current < old))
 		add(&r.Stale, old >= 0)
-		add(&r.Unmarked, old >= 0 && !marked[old])
+		add(&r.Unmarked, old >= 0 && marked[old] == "")
+		r.count(got, marked)
 	}
 	if r.Wrong, err = wronglySuperseded(ctx, cl, ids); err != nil {
 		return nil, err
@@ -137,7 +140,7 @@ func (r *driftReport) think(ctx context.Context, cl *client.Client, ids map[stri
 		if slices.Index(got, d.ID+" new") == 0 {
 			first++
 		}
-		if old := slices.Index(got, d.ID+" old"); old >= 0 && !marked[old] {
+		if old := slices.Index(got, d.ID+" old"); old >= 0 && marked[old] == "" {
 			unmarked++
 		}
 	}
@@ -187,16 +190,36 @@ func wronglySuperseded(ctx context.Context, cl *client.Client, ids map[string]st
 	return wrong, err
 }
 
-// asked returns the lines of the first five rows, and which of them are told to contradict another.
-func asked(ctx context.Context, cl *client.Client, ids map[string]string, conv, question string) (got []string, marked []bool, err error) {
+// count counts the marks of an answer.
+func (r *driftReport) count(got, marked []string) {
+	for i, by := range marked {
+		if by == "" {
+			continue
+		}
+		if r.Marks++; strings.TrimSuffix(got[i], " old") != strings.TrimSuffix(by, " new") {
+			r.Misled++
+		}
+	}
+}
+
+// asked returns the lines of the first five rows, and for each the line that it is told to contradict, or to be outdated
+// by; blank for none.
+func asked(ctx context.Context, cl *client.Client, ids map[string]string, conv, question string) (got, marked []string, err error) {
 	q := wire.NewRecall(question)
 	q.TopK, q.Namespace, q.SkipReinforce, q.MinScore = 5, &conv, true, new(float64)
 	found, _, err := cl.Recall(ctx, q)
 	for _, m := range found {
 		got = append(got, ids[m.RID])
-		marked = append(marked, slices.ContainsFunc(m.WhyRetrieved, func(why string) bool {
-			return strings.HasPrefix(why, "contradicts ") || strings.HasPrefix(why, "superseded by ")
-		}))
+		by := ""
+		for _, why := range m.WhyRetrieved {
+			for _, mark := range []string{"contradicts ", "superseded by ", "perhaps outdated by "} {
+				if rid, ok := strings.CutPrefix(why, mark); ok {
+					rid, _, _ = strings.Cut(rid, ",")
+					by = ids[rid]
+				}
+			}
+		}
+		marked = append(marked, by)
 	}
 	return got, marked, err
 }
@@ -208,7 +231,7 @@ func (r *driftReport) Print(a *cli.Streams) error {
 	}{
 		{"the old text is first for the new one, before that is stored", r.Near}, {"the current text is first", r.First}, {"  of stock Bleve", r.Bleve},
 		{"the current text comes before the old one", r.Before}, {"the old text is among five", r.Stale},
-		{fmt.Sprintf("  unmarked (%d statements are marked as superseded by another one)", r.Wrong), r.Unmarked},
+		{fmt.Sprintf("  unmarked (of %d marks %d name another one; %d are superseded by another one)", r.Marks, r.Misled, r.Wrong), r.Unmarked},
 		{fmt.Sprintf("after THINK, which finds %d contradictions: the current text is first", r.Thought.Conflicts), r.Thought.First},
 		{"  the old text is among five, unmarked", r.Thought.Unmarked},
 	} {

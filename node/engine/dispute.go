@@ -5,7 +5,6 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/node/prompt"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -18,7 +17,6 @@ const maxDisputed = 8
 // that contradict each other right before the older, with its score. Turns of a session keep their places: what was
 // said first is as much an answer. So does a memory of a lower class of trust than the older one.
 func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
-	newerFirst(hits)
 	at, some := map[string]int{}, false
 	err := s.state.Read(func(v *state.View) error {
 		if v.Stats(c.DB).OpenConflicts == 0 {
@@ -73,34 +71,6 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 		tell(i, h.Score)
 	}
 	return told, nil
-}
-
-// Which rows newerFirst takes for one statement.
-const (
-	nearlyAs = .9 // of a row's relevance: another row with so much answers the question as well as it does
-	within   = 5  // places behind it
-)
-
-// newerFirst puts the newer of two statements that say the same but for one stretch, and answer as well as each other,
-// before the older, with its score. It marks neither: they may be about different things, which the question then tells
-// apart by its words, so that one is more relevant.
-func newerFirst(hits []index.Hit) {
-	for i := range hits {
-		for j := i + 1; j < min(i+1+within, len(hits)); j++ {
-			if oneStatement(&hits[j], &hits[i]) {
-				newer := hits[j]
-				newer.Score = hits[i].Score
-				copy(hits[i+1:j+1], hits[i:j])
-				hits[i] = newer
-			}
-		}
-	}
-}
-
-func oneStatement(newer, older *index.Hit) bool {
-	m, o := newer.Memory, older.Memory
-	return m.Created > o.Created && m.Session == "" && o.Session == "" && m.Namespace == o.Namespace && m.Owner == o.Owner &&
-		newer.Parts.Relevance >= nearlyAs*older.Parts.Relevance && oplog.TrustBelow(m.Trust, o.Trust) == 0 && mind.SameFrame(m.Text, o.Text)
 }
 
 // age says how another memory's age compares with a row's.

@@ -44,6 +44,9 @@ func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest
 		if h.By.RID != "" {
 			rows[i].Marks = append(rows[i].Marks, prompt.SupersededBy(prompt.ID(uint64(h.By.Seq))))
 		}
+		if h.Later.RID != "" {
+			rows[i].Marks = append(rows[i].Marks, prompt.Outdated(prompt.ID(uint64(h.Later.Seq))))
+		}
 		for _, a := range h.Against {
 			rows[i].Marks = append(rows[i].Marks, prompt.Contradicts(prompt.ID(uint64(a.Seq)), a.Age))
 		}
@@ -84,6 +87,7 @@ func (s *Service) matching(ctx context.Context, c api.Caller, q *api.PromptReque
 		if found.Hits, err = s.disputed(c, found.Hits); err != nil {
 			return all, err
 		}
+		later(q.Text, found.Hits)
 		if found.Hits = append(all.Hits, found.Hits...); i > 0 {
 			found.Index = min(all.Index, found.Index)
 		}

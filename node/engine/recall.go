@@ -39,6 +39,7 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		if a, err = s.search(ctx, c, q); err == nil && !q.Lists() {
 			if a.Hits, err = s.succeeded(c, &q, a.Hits, asked.Superseded); err == nil {
 				a.Hits, err = s.disputed(c, a.Hits)
+				later(asked.Text, a.Hits)
 			}
 		}
 		if err == nil && !q.Lists() && slices.Equal(q.Types, []string{selfModel}) {
@@ -148,7 +149,7 @@ func resultOf(h index.Hit, explain bool) api.Result {
 	showResult(m, &r)
 	if explain {
 		p := h.Parts
-		r.Explained = &api.Explained{Shares: sharesOf(h), By: h.By.RID, Against: api.Each(h.Against, func(a index.Against) string { return a.RID }), Reranked: (*api.Reranked)(h.Rerank),
+		r.Explained = &api.Explained{Shares: sharesOf(h), By: h.By.RID, Later: h.Later.RID, Against: api.Each(h.Against, func(a index.Against) string { return a.RID }), Reranked: (*api.Reranked)(h.Rerank),
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Recency: p.Recency, Decay: p.Decay, Trust: p.Trust},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
 				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}

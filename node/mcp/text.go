@@ -267,9 +267,11 @@ func (w *writer) row(v map[string]json.RawMessage) prompt.Row {
 		if other, age, ok := contradicted(why); ok {
 			r.Marks = append(r.Marks, prompt.Contradicts(w.short(other), age))
 		}
-		if by, ok := strings.CutPrefix(textIn(why), "superseded by "); ok {
-			by, _, _ = strings.Cut(by, ",")
-			r.Marks = append(r.Marks, prompt.SupersededBy(w.short(by)))
+		for _, newer := range []func(id string) string{prompt.SupersededBy, prompt.Outdated} {
+			before, after, _ := strings.Cut(newer("\x00"), "\x00")
+			if by, ok := strings.CutPrefix(strings.TrimSuffix(textIn(why), after), before); ok {
+				r.Marks = append(r.Marks, newer(w.short(by)))
+			}
 		}
 		if class, ok := strings.CutPrefix(textIn(why), prompt.From("")); ok {
 			r.Marks = append(r.Marks, prompt.From(class))

@@ -28,6 +28,9 @@ func Contradicts(id, age string) string { return "contradicts " + id + ", which 
 // SupersededBy is the mark of a row that a newer memory replaces.
 func SupersededBy(id string) string { return "superseded by " + id + ", which is newer" }
 
+// Outdated is the mark of a row for which the answer has a newer one about the same.
+func Outdated(id string) string { return "perhaps outdated by " + id + ", which is newer" }
+
 // From is the mark of a row whose writer is trusted less than an agent: tool or web.
 func From(class string) string { return "trust: " + class }
 

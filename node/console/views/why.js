@@ -7,7 +7,7 @@ const reasons = { keyword_match: "same words", context_match: "next to a match",
 const deep = 1000; // results among which a memory is looked for
 
 /** reason says a reason of the index in words; blank for one that says nothing to people. */
-const reason = (w) => reasons[w] ?? w.replace(/^semantically similar.*/, "similar meaning").replace(/^important \(.*/, "important").replace(/^graph-connected via (.*)/, "related to $1").replace(/^superseded by .*/, "superseded by a newer memory");
+const reason = (w) => reasons[w] ?? w.replace(/^semantically similar.*/, "similar meaning").replace(/^important \(.*/, "important").replace(/^graph-connected via (.*)/, "related to $1").replace(/^superseded by .*/, "superseded by a newer memory").replace(/^perhaps outdated by .*/, "perhaps outdated: a newer memory is about the same");
 
 /** why lists a result's reasons, in words. */
 export const why = (m) => m.why_retrieved.map(reason).filter(Boolean);

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/node/prompt"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// What is compared in an answer.
+const (
+	mostCompared = 8  // rows: an agent reads the first ones
+	nearlyAs     = .7 // of a row's relevance: another row with so much answers the question about as well
+	within       = 5  // places behind it
+	mostKin      = 2  // other rows about the same: with more, they are a list of like things, none of which is news
+)
+
+// apart is the time within which what is stored is one account of things, such as the lines of a file: none is newer.
+const apart = oplog.Time(10 * time.Second / time.Microsecond)
+
+// later looks for statements that something newer in the answer is about. The newer one comes right before the older,
+// with its score, where it answers the question about as well. The older one is marked as perhaps outdated: the two may
+// be about different things, so nothing is stored and nothing left out. Turns of a session are not compared, nor what
+// is known to be superseded, or to contradict the newer one.
+func later(question string, hits []index.Hit) {
+	hits = hits[:min(len(hits), mostCompared)]
+	gists, asked := gistsOf(hits), mind.GistOf(question)
+	outdates := func(newer, older int) float64 {
+		m := hits[newer].Memory
+		if !mayReplace(m, hits[older].Memory) || slices.ContainsFunc(hits[older].Against, func(a index.Against) bool { return a.RID == m.RID }) {
+			return 0
+		}
+		return gists[older].Likeness(gists[newer], asked)
+	}
+	for i := range hits {
+		for j := i + 1; j < min(i+1+within, len(hits)); j++ {
+			if hits[j].Parts.Relevance >= nearlyAs*hits[i].Parts.Relevance && outdates(j, i) > 0 {
+				newer, gist := hits[j], gists[j]
+				newer.Score = hits[i].Score
+				copy(hits[i+1:j+1], hits[i:j])
+				copy(gists[i+1:j+1], gists[i:j])
+				hits[i], gists[i] = newer, gist
+			}
+		}
+	}
+	for i := range hits {
+		most := 0.0
+		for j := range hits {
+			if like := outdates(j, i); like > most {
+				m := hits[j].Memory
+				most, hits[i].Later = like, index.Against{RID: m.RID, Seq: m.Seq, Age: "newer"}
+			}
+		}
+		if h := &hits[i]; most > 0 {
+			h.Why = append(slices.Clip(h.Why), prompt.Outdated(h.Later.RID))
+		}
+	}
+}
+
+// gistsOf reads what rows are about; those that cannot be one statement and what replaced it are empty.
+func gistsOf(hits []index.Hit) []mind.Gist {
+	gists, kin := make([]mind.Gist, len(hits)), make([]int, len(hits))
+	for i, h := range hits {
+		if h.Memory.Session == "" && h.By.RID == "" {
+			gists[i] = mind.GistOf(h.Memory.Text)
+		}
+		for j := range i {
+			if gists[i].Likeness(gists[j], nil) > 0 {
+				kin[i], kin[j] = kin[i]+1, kin[j]+1
+			}
+		}
+	}
+	for i, n := range kin {
+		if n == 0 || n > mostKin {
+			gists[i] = nil
+		}
+	}
+	return gists
+}
+
+// mayReplace says whether a memory is newer than another of the same place, and its writer trusted as much.
+func mayReplace(m, older *oplog.Memory) bool {
+	return m.Created > older.Created+apart && m.Namespace == older.Namespace && m.Owner == older.Owner && oplog.TrustBelow(m.Trust, older.Trust) == 0
+}
