@@ -1,7 +1,6 @@
 package mind
 
 import (
-	"math"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -17,8 +16,7 @@ const (
 	gistBytes   = 512 // a longer text is more than one statement
 	gistLetters = 6   // of a word: its forms end differently
 	gistShort   = 4   // letters that a word has at least, if it has no digit
-	gistWords   = 2   // statements have so many words in common
-	gistShare   = .45 // and so much of the one with fewer
+	gistWords   = 2   // statements have so many words in common, and half of the one with fewer
 )
 
 // GistOf reads a statement; it is empty for what is longer than one.
@@ -116,7 +114,7 @@ func gistClass(r rune) uint8 {
 // same, and where a question names something of this statement that the other lacks.
 func (g Gist) Likeness(other, question Gist) float64 {
 	shorter, common, j := min(len(g), len(other)), 0, 0
-	least := max(gistWords, int(math.Ceil(gistShare*float64(shorter))))
+	least := max(gistWords, (shorter+1)/2)
 	for i, w := range g {
 		if common+min(len(g)-i, len(other)-j) < least { // too few are left
 			return 0
