@@ -22,6 +22,9 @@ func (n *Node) transfer(_ context.Context, m wire.Membership) (string, error) {
 		if to, ok = n.find(m.NodeID); !ok {
 			return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 		}
+		if to.Suffrage != hraft.Voter { // voters would elect it: see unlistedCandidate
+			return "", fmt.Errorf("%w: node %d has no vote: promote it first", ErrRefused, m.NodeID)
+		}
 	}
 	if err := n.transferTo(context.Background(), to); err != nil {
 		return "", fmt.Errorf("transfer: %w", err)

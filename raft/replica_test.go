@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/wire"
 )
 
 // TestRollingRestartsWithAReplica: a read replica stands between voters in the configuration, and each member
@@ -65,5 +67,23 @@ func TestAConfigurationReadIsNeverWritten(t *testing.T) {
 	n.successor()
 	if got := n.servers(); !slices.Equal(got, before) {
 		t.Errorf("the configuration was %v and is %v", before, got)
+	}
+}
+
+// TestAReplicaIsGivenNoLead: a hand-over to a member without a vote is refused, and the leader leads on.
+func TestAReplicaIsGivenNoLead(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 4, &cluster{roles: map[int]string{0: "read_replica"}})
+	c.wait("the replica to be a member", func() bool {
+		s, ok := c.leader().find(1)
+		return ok && s.Suffrage != hraft.Voter && c.nodes[0].HasState()
+	})
+	c.propose(0, 5)
+	_, err := c.leader().Change(t.Context(), wire.Membership{Action: "transfer", NodeID: 1})
+	if !errors.Is(err, ErrRefused) {
+		t.Errorf("a hand-over to a read replica: %v, want it refused", err)
+	}
+	if l := c.leader(); l.cfg.NodeID == 1 {
+		t.Error("the read replica leads")
 	}
 }
