@@ -171,6 +171,27 @@ func TestMemoriesExpireWhereNobodyWrites(t *testing.T) {
 	suite.Eventually(t, "the memory that was read by its id to be renewed", func() bool { return w.expiresOf(got) > late })
 }
 
+// TestExpiryIsToldToNarrowSubscribers: a subscriber that is bound to a namespace, or wants some memories alone, hears of
+// one of them that expires.
+func TestExpiryIsToldToNarrowSubscribers(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep = 20 * time.Millisecond })
+	w := c.web(0)
+	bound := w.with(w.newToken(obj{"label": "harbor", "scopes": []string{"read", "write"}, "namespaces": []string{"harbor"}}))
+	all := map[string]*listener{"bound": bound.listen("?type=forgotten"), "filter": w.listen(`?type=forgotten&filter={"kind":"ferry"}`)}
+	for _, l := range all {
+		if _, name, _ := l.next(); name != "subscribed" {
+			t.Fatalf("the first event is %s", name)
+		}
+	}
+	gone := w.ok("POST", "/v1/remember", obj{"text": "the ferry is late", "ttl": .2, "namespace": "harbor", "attributes": obj{"kind": "ferry"}})["rid"]
+	for who, l := range all {
+		if _, name, data := l.next(); name != "forgotten" || data["id"] != gone {
+			t.Errorf("%s: %s %v, want that %s was forgotten", who, name, data, gone)
+		}
+	}
+}
+
 // TestExpiryOnAFollowerWhoseLeaderDies: a memory lasts until its time on every node, and on none beyond it, while the
 // leader that would sweep it is gone.
 func TestExpiryOnAFollowerWhoseLeaderDies(t *testing.T) {

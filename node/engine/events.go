@@ -211,7 +211,7 @@ func (p *pusher) passes(v *state.View, n meant) bool {
 	if !p.narrow() {
 		return true
 	}
-	m, ok := v.Memory(p.c.DB, n.id)
+	m, ok := about(v, p.c.DB, n.id)
 	return ok && m.Passes(p.match) && (p.below == "" || m.Path == p.below || strings.HasPrefix(m.Path, p.below+"/"))
 }
 
@@ -224,7 +224,8 @@ func (p *pusher) sees(v *state.View, n meant) bool {
 	r := p.c.Reach("")
 	switch n.name {
 	case "stored", "corrected", "forgotten", "consolidated":
-		return v.Within(p.c.DB, r, []string{n.id})
+		m, ok := about(v, p.c.DB, n.id)
+		return ok && r.Has(m.Namespace)
 	case "claimed":
 		c, ok := v.Claim(p.c.DB, n.id)
 		return ok && r.Has(c.Namespace)
@@ -239,6 +240,12 @@ func (p *pusher) sees(v *state.View, n meant) bool {
 		return ok && v.Within(p.c.DB, r, x.Sources)
 	}
 	return false
+}
+
+// about finds the memory that an event is about, also one that has expired, which no other reader finds by its id.
+func about(v *state.View, db oplog.DB, rid string) (*oplog.Memory, bool) {
+	seq, _ := v.Seq(db, rid)
+	return v.MemoryAt(db, seq)
 }
 
 // tell adds what an entry means to the subscriber.
@@ -322,8 +329,7 @@ func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 // expires later, so whoever reads the log, and when, hears the same.
 func sweepEvents(v *state.View, db oplog.DB, op *oplog.Sweep, at oplog.Time) (out []meant) {
 	for _, rid := range op.RIDs {
-		seq, _ := v.Seq(db, rid)
-		if m, ok := v.MemoryAt(db, seq); ok && m.Status == oplog.Tombstoned && m.Expires != 0 && m.Expires <= at {
+		if m, ok := about(v, db, rid); ok && m.Status == oplog.Tombstoned && m.Expires != 0 && m.Expires <= at {
 			out = append(out, meant{"forgotten", rid})
 		}
 	}
