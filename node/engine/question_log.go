@@ -46,7 +46,7 @@ func foldText(text string) string { return strings.Join(strings.Fields(strings.T
 
 func (k *questionLog) note(db oplog.DB, namespace, text string, hits []index.Hit, at time.Time) {
 	folded := foldText(text)
-	if folded == "" || len(folded) > maxAskedText {
+	if folded == "" || max(len(text), len(folded)) > maxAskedText { // both are kept
 		return
 	}
 	top := 0.0
