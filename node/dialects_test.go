@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
@@ -74,6 +75,27 @@ func TestADeletedStoreKeepsNothing(t *testing.T) {
 	w.ok("DELETE", "/v1/memory_stores/"+store, nil)
 	if left := w.ok("GET", "/v1/stats?namespace="+store, nil); left["active_memories"] != 0.0 || left["tombstoned_memories"] != 3.0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestVersionsPassOverOthers: a store's list of versions passes over memories of its namespace that it does not show: one
+// that has expired, and one without a path.
+func TestVersionsPassOverOthers(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	store := w.ok("POST", "/v1/memory_stores", obj{"name": "notes"})["id"].(string)
+	without := w.ok("POST", "/v1/remember", obj{"text": "Ada likes tea", "namespace": store})["rid"]
+	w.ok("POST", "/v1/put", obj{"namespace": store, "key": "/short", "text": "Ada is away", "ttl": .001})
+	kept := w.ok("POST", "/v1/memory_stores/"+store+"/memories", obj{"path": "/a", "content": "Ada likes coffee"})["id"]
+	for _, cursor := range []string{"", fmt.Sprint(without, " 1"), fmt.Sprint(without, " 4294967295")} {
+		page := base64.RawURLEncoding.EncodeToString([]byte(cursor))
+		all := w.ok("GET", "/v1/memory_stores/"+store+"/memory_versions?page="+page, nil)["data"].([]any)
+		if len(all) != 1 || all[0].(obj)["memory_id"] != kept {
+			t.Errorf("versions from %q on: %v", cursor, all)
+		}
+	}
+	if status, _ := w.send("GET", "/v1/memory_stores/"+store+"/memory_versions?memory_id=mem_none", nil); status != http.StatusNotFound {
+		t.Errorf("versions of a memory that is not there: %d", status)
 	}
 }
 

@@ -197,24 +197,27 @@ func (x *exchange) listVersions() (any, error) {
 // eachMemory calls f with the memories of a store, deleted ones too, from a cursor on, or with the one that the query
 // names. f gets the number to begin at; it returns where to go on, and false when the page is full.
 func (x *exchange) eachMemory(s *store, cursor string, f func(m *api.Memory, from uint64) (uint64, bool, error)) (next string, err error) {
+	only := x.params.Get("memory_id")
 	rid, number, _ := strings.Cut(cursor, " ")
 	from, _ := strconv.ParseUint(number, 10, 32)
 	visit := func(rid string) (bool, error) {
+		begin := from
+		from = 0
 		m, err := x.memory(s, memoryPrefix+rid, true)
 		var e *oplog.Error
-		if errors.As(err, &e) && e.Kind == oplog.NotFound && cursor != "" {
-			return true, nil // it was purged between two pages
+		if errors.As(err, &e) && e.Kind == oplog.NotFound && (only == "" || cursor != "") {
+			return true, nil // it has no path, has expired, or was erased
 		}
 		if err != nil {
 			return false, err
 		}
-		at, more, err := f(m, from)
-		if from = 0; !more {
+		at, more, err := f(m, begin)
+		if !more {
 			next = fmt.Sprintf("%s %d", rid, at)
 		}
 		return more, err
 	}
-	if only := x.params.Get("memory_id"); only != "" {
+	if only != "" {
 		_, err := visit(strings.TrimPrefix(only, memoryPrefix))
 		return next, err
 	}
