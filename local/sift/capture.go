@@ -70,12 +70,13 @@ func capture(ctx context.Context, c *call) (any, error) {
 // perMebibyte is added to the time of a large write, which is searched for secrets and travels while it runs.
 const perMebibyte = 5 * time.Second
 
+// heard is what the request says. It runs in the request's turn: c.text would wait for another one.
 func (c *call) heard() (h heard, err error) {
 	var ok bool
-	if h.Session, ok = c.text("sessionId"); !ok || h.Session == "" {
+	if h.Session, ok = c.fields.Text("sessionId"); !ok || h.Session == "" {
 		return h, badRequest("capture: sessionId required")
 	}
-	if h.Tool, ok = c.text("tool"); !ok || h.Tool == "" {
+	if h.Tool, ok = c.fields.Text("tool"); !ok || h.Tool == "" {
 		return h, badRequest("capture: tool required")
 	}
 	raw, ok := c.fields["payload"]
@@ -93,7 +94,7 @@ func (c *call) heard() (h heard, err error) {
 	if err != nil || lasts && !(ttl > 0) {
 		return h, badRequest("capture: ttlMs must be a number > 0")
 	}
-	h.Source, _ = c.text("source")
+	h.Source, _ = c.fields.Text("source")
 	h.at = oplog.Time(math.Floor(ts)) * 1000
 	if lasts {
 		h.expires = h.at + oplog.Time(math.Ceil(min(ttl, maxTTL)))*1000
