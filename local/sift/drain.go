@@ -29,7 +29,7 @@ import (
 const (
 	maxClaims   = 64               // events of an answer
 	maxHeld     = 1024             // events of a workspace that are claimed, released or skipped at a time
-	claimBytes  = 8 << 20          // of the payloads of an answer
+	claimBytes  = 7 << 20          // of the payloads of an answer: quoted, they fit a frame
 	claimEvent  = 1 << 20          // payloads over this are left with the summary that they have
 	claimFor    = 10 * time.Minute // then the event is offered again
 	maxAttempts = 3
@@ -79,21 +79,24 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 	b := c.s.backlog(c.ns)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	events, again := []kit.Object{}, b.those(func(h *claim) bool { return !h.busy() })
-	if again = again[:min(len(again), n)]; len(again) > 0 {
-		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: again, Payloads: claimBytes})
+	again := b.those(func(h *claim) bool { return !h.busy() })
+	o := &offers{backlog: b, events: []kit.Object{}, n: n, room: claimBytes}
+	for some := range slices.Chunk(again[:min(len(again), n)], claimBytes/claimEvent) { // a page has the payloads of so many
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: some, Payloads: claimBytes})
 		if err != nil {
 			return nil, err
 		}
-		events = append(events, b.offer(page, n)...)
-		for _, id := range again { // it has a text by now, or is forgotten
+		if o.add(page); o.full {
+			break
+		}
+		for _, id := range some { // it has a text by now, or is forgotten
 			if !b.held[id].busy() {
 				delete(b.held, id)
 			}
 		}
 	}
 	for range maxAttempts { // a few pages: the rest waits for the next request
-		if len(events) == n || len(b.held) >= maxHeld {
+		if o.full || len(o.events) == n || len(b.held) >= maxHeld {
 			break
 		}
 		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, From: b.next, Payloads: claimBytes})
@@ -104,32 +107,40 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 		if last := len(page.Captures) - 1; end && last >= 0 {
 			page.Next = page.Captures[last].Seq + 1
 		}
-		events = append(events, b.offer(page, n-len(events))...)
+		o.add(page)
 		if b.next = max(b.next, page.Next); end {
 			break
 		}
 	}
-	return kit.Object{"events", events}, nil
+	return kit.Object{"events", o.events}, nil
 }
 
-// offer claims up to n events of a page. When there are more, the page's Next is the first of them.
-func (b *backlog) offer(page *api.CapturesPage, n int) (events []kit.Object) {
+// offers are the events of an answer, up to n of them, and as many as it has room for.
+type offers struct {
+	*backlog
+	events  []kit.Object
+	n, room int
+	full    bool // there are more
+}
+
+// add claims events of a page. When it has more than can be offered, the page's Next is the first of them.
+func (o *offers) add(page *api.CapturesPage) {
 	for _, x := range page.Captures {
-		o, _ := originOf(x.Memory)
+		from, _ := originOf(x.Memory)
 		text, err := unpacked(x.Event)
-		if o.Model != "" || err != nil || x.Event.Payload == nil || len(text) > claimEvent || b.held[x.Event.ID].busy() {
+		if from.Model != "" || err != nil || x.Event.Payload == nil || len(text) > claimEvent || o.held[x.Event.ID].busy() {
 			continue
 		}
-		if len(events) == n {
+		if o.full = len(o.events) == o.n || len(text) > o.room; o.full {
 			page.Next = x.Seq
-			return events
+			return
 		}
-		held := cmp.Or(b.held[x.Event.ID], &claim{at: x.Event.At})
-		held.until, b.held[x.Event.ID] = time.Now().Add(claimFor), held
-		events = append(events, kit.Object{"id", x.Event.ID, "ts", int64(x.Event.At) / 1000, "sessionId", x.Event.Session, "tool", x.Event.Tool,
+		held := cmp.Or(o.held[x.Event.ID], &claim{at: x.Event.At})
+		held.until, o.held[x.Event.ID] = time.Now().Add(claimFor), held
+		o.room -= len(text)
+		o.events = append(o.events, kit.Object{"id", x.Event.ID, "ts", int64(x.Event.At) / 1000, "sessionId", x.Event.Session, "tool", x.Event.Tool,
 			"inputHash", hex.EncodeToString(x.Event.Hash), "payloadJson", string(text), "tokensEst", x.Event.Tokens})
 	}
-	return events
 }
 
 // busy reports whether an event is not to be offered.

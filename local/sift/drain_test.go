@@ -1,0 +1,61 @@
+package sift
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// claimAll claims events until there are no more, and returns how many there were.
+func (d *daemon) claimAll() (ids []int) {
+	d.t.Helper()
+	for {
+		events := d.ask(`{"kind":"claim_for_summary","batch":64}`)["events"].([]any)
+		for _, e := range events {
+			ids = append(ids, int(e.(map[string]any)["id"].(float64)))
+		}
+		if len(events) == 0 {
+			return ids
+		}
+	}
+}
+
+// TestClaimsOfLargeEvents: events that do not fit one answer together, packed or not, come in the next ones, when they
+// are offered for the first time as well as when they were released.
+func TestClaimsOfLargeEvents(t *testing.T) {
+	suite.Full(t)
+	const n = 18
+	for name, words := range map[string]func(i int) string{
+		"alike": func(i int) string { return strings.Repeat(fmt.Sprintln("quay", i), 150_000) },
+		"random": func(i int) string {
+			var b strings.Builder
+			r := rand.New(rand.NewPCG(1, uint64(i)))
+			for b.Len() < 900_000 {
+				for range 8 {
+					b.WriteByte(' ' + byte(r.IntN(95)))
+				}
+				b.WriteByte('\n')
+			}
+			return b.String()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := start(t, nil)
+			for i := range n {
+				d.ask(fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"out":%q}}`, words(i)[:900_000]))
+			}
+			for _, when := range []string{"at first", "released"} {
+				ids := d.claimAll()
+				if len(ids) != n {
+					t.Errorf("%s, %d events are offered, want %d", when, len(ids), n)
+				}
+				for _, id := range ids {
+					d.ask(fmt.Sprintf(`{"kind":"release_summary","eventId":%d}`, id))
+				}
+			}
+		})
+	}
+}
