@@ -85,7 +85,8 @@ func TestVersionsPassOverOthers(t *testing.T) {
 	w := start(t, 1).web(0)
 	store := w.ok("POST", "/v1/memory_stores", obj{"name": "notes"})["id"].(string)
 	without := w.ok("POST", "/v1/remember", obj{"text": "Ada likes tea", "namespace": store})["rid"]
-	w.ok("POST", "/v1/put", obj{"namespace": store, "key": "/short", "text": "Ada is away", "ttl": .001})
+	short := w.ok("POST", "/v1/put", obj{"namespace": store, "key": "/short", "text": "Ada is away"})["rid"]
+	w.ok("POST", "/v1/correct", obj{"rid": short, "reason": "she is back", "new_expires_at": "2020-01-01"})
 	kept := w.ok("POST", "/v1/memory_stores/"+store+"/memories", obj{"path": "/a", "content": "Ada likes coffee"})["id"]
 	for _, cursor := range []string{"", fmt.Sprint(without, " 1"), fmt.Sprint(without, " 4294967295")} {
 		page := base64.RawURLEncoding.EncodeToString([]byte(cursor))
