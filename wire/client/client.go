@@ -248,7 +248,7 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 			err = refused.err
 		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < c.cfg.Patience: // nothing was written
 		case errors.As(err, &e) && !e.details().Unknown:
-			return err // the server answered
+			return unsure(err) // the server answered
 		case cn != nil && wire.IsPayload(err): // it answered in a way that is the same the next time
 			sent = sent || kind != read
 			return unsure(err)

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -152,5 +153,23 @@ func TestAFirstAddressThatIsSilentLeavesTimeForTheOthers(t *testing.T) {
 	defer c.Close()
 	if c.Addr() != alive.addr() {
 		t.Errorf("connected to %s, want %s", c.Addr(), alive.addr())
+	}
+}
+
+// TestARefusalAfterABreakDecidesNothing: the first of two nodes may have taken the write, whatever the second says.
+func TestARefusalAfterABreakDecidesNothing(t *testing.T) {
+	t.Parallel()
+	dies := serve(t, func(*session, wire.Frame) bool { return false })
+	full := serve(t, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "too many requests", Details: wire.JSON(`{"retry_after_ms":250}`)})
+		return true
+	})
+	_, err := dial(t, dies, full).Remember(t.Context(), wire.NewRemember("x"))
+	var e *client.Error
+	if !errors.Is(err, client.ErrUnknownOutcome) || !errors.As(err, &e) || e.RetryAfter() == 0 {
+		t.Errorf("a write: %v", err)
+	}
+	if _, err := dial(t, dies, full).Stats(t.Context()); errors.Is(err, client.ErrUnknownOutcome) || !errors.As(err, &e) {
+		t.Errorf("a read: %v", err)
 	}
 }

@@ -125,7 +125,7 @@ export class Client {
         wait = 0,
       } = await this.#attempt(at, asked, op.repeat === "once" ? left : this.#limit(left));
       if (!error) return this.#note(answer);
-      if (meaning === final) throw options.signal?.aborted ? given(error) : error;
+      if (meaning === final) throw given(error);
       sent ||= meaning === perhapsTaken && op.repeat !== "read";
       if (options.signal?.aborted || Date.now() >= end || (sent && op.repeat === "once")) throw given(error);
       if (leader && hops++ < 2) {

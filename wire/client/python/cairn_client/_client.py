@@ -181,11 +181,9 @@ class Client(Operations):
                 return self._note(self._attempt(at, asked, min(left, self.attempt_timeout) if many else left))
             except Failure as failure:
                 f = failure
-            if f.final and not asked.abort.event.is_set():
-                raise f.error
             sent = sent or f.taken and op["repeat"] != "read"  # an attempt of a write may have been taken
             given = UnknownOutcomeError(f.error, key) if sent else f.error
-            if asked.abort.event.is_set() or time.monotonic() >= end or sent and op["repeat"] == "once":
+            if f.final or asked.abort.event.is_set() or time.monotonic() >= end or sent and op["repeat"] == "once":
                 raise given
             if f.leader and hops < 2:
                 hops, cluster.at = hops + 1, f.leader

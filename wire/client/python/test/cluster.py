@@ -129,6 +129,9 @@ def limits():
                     assert e.idempotency_key == key
             with rejected(code="timeout"):
                 late.stats()
+        with Client([silent, *endpoints], token="wrong", attempt_timeout=0.3) as refused:
+            with rejected(code="unknown_outcome", status=401):  # the silent one may have it
+                refused.remember("x")
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "token")
         with open(name, "w") as f:

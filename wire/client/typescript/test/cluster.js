@@ -157,6 +157,8 @@ async function limits() {
     name: "UnknownOutcomeError",
     idempotencyKey: "again",
   });
+  const refused = new Client({ endpoints: [silent, ...endpoints], token: "wrong", attemptTimeout: 300 });
+  await assert.rejects(refused.remember({ text: "x" }), { name: "UnknownOutcomeError", status: 401 }); // the silent one may have it
   const gives = AbortSignal.timeout(200);
   await assert.rejects(new Client({ ...options, endpoints: silent }).stats({}, { signal: gives }), {
     name: "TimeoutError",
