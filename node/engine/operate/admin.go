@@ -25,10 +25,29 @@ type AdminConfig struct {
 
 // Admin administers databases with their quotas and policies, tokens and consents, and tells who did what. The door has
 // asked for the right of each operation; what a caller may give, see or end beyond that is decided here.
-type Admin struct{ cfg AdminConfig }
+type Admin struct {
+	cfg      AdminConfig
+	changing chan struct{} // full while alone
+}
 
 // NewAdmin returns the Admin of a node.
-func NewAdmin(cfg AdminConfig) *Admin { return &Admin{cfg: cfg} }
+func NewAdmin(cfg AdminConfig) *Admin { return &Admin{cfg: cfg, changing: make(chan struct{}, 1)} }
+
+// alone begins a change that is made of what is there: it sees what was acknowledged before, by other nodes too, and on
+// this node nothing comes between. Of two that are made at once on two nodes the later one stands whole.
+func (ad *Admin) alone(ctx context.Context) (done func(), err error) {
+	select {
+	case ad.changing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	done = func() { <-ad.changing }
+	if err := ad.cfg.Commit.Fresh(ctx, commit.Linearizable); err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
 
 // propose proposes an operation on the cluster: the entry belongs to no database.
 func (ad *Admin) propose(ctx context.Context, c api.Caller, op oplog.Op) (oplog.Index, oplog.Result, error) {

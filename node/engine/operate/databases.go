@@ -64,6 +64,11 @@ func (ad *Admin) bounded(c api.Caller, name string) (d oplog.Database, l oplog.L
 
 // SetQuota proposes one operation for the bounds on what a database holds, and one for those on its rate.
 func (ad *Admin) SetQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
+	done, err := ad.alone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	d, l, _, err := ad.bounded(c, q.Name)
 	if err != nil {
 		return nil, err
@@ -97,6 +102,11 @@ func policiesOf(set oplog.Settings) *api.Policies {
 
 // SetSettings changes those that the request names; the others stay as they were.
 func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
+	done, err := ad.alone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	set, err := state.Get(ad.cfg.State, func(v *state.View) oplog.Settings { return v.Settings(c.DB) })
 	if err != nil {
 		return nil, err

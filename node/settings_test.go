@@ -1,0 +1,38 @@
+package node_test
+
+import (
+	"sync"
+	"testing"
+)
+
+// TestSettingsOfTwoNodesAreKept: a change of some policies or bounds leaves those alone that another node, or another
+// request, has just changed.
+func TestSettingsOfTwoNodesAreKept(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	leader := c.leader()
+	at, other := c.web(leader), c.web((leader+1)%3)
+	other.token = at.token
+	for i := 1.0; i <= 4; i++ {
+		at.ok("POST", "/v1/admin/settings", obj{"promote_after": i})
+		if got := other.ok("POST", "/v1/admin/settings", obj{"working_ttl_secs": i}); got["promote_after"] != i || got["working_ttl_secs"] != i {
+			t.Fatalf("%v: %v", i, got)
+		}
+		at.ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000 + i})
+		if got := other.ok("POST", "/v1/admin/databases/default/quota", obj{"burst": 2000 + i}); got["max_rps"] != 1000+i || got["burst"] != 2000+i {
+			t.Fatalf("%v: %v", i, got)
+		}
+	}
+	var both sync.WaitGroup
+	for _, name := range []string{"working_ttl_secs", "episodic_ttl_secs", "promote_after"} {
+		both.Go(func() {
+			for i := range 10 {
+				at.send("POST", "/v1/admin/settings", obj{name: 100 + i})
+			}
+		})
+	}
+	both.Wait()
+	if got := at.ok("GET", "/v1/admin/settings", nil); got["working_ttl_secs"] != 109.0 || got["episodic_ttl_secs"] != 109.0 || got["promote_after"] != 109.0 {
+		t.Errorf("changed at once: %v", got)
+	}
+}
