@@ -46,7 +46,7 @@ func export(ctx context.Context, c *call) (any, error) {
 				omitted++
 				continue
 			}
-			rows, err := exported(x, text, sessions)
+			rows, err := exported(x, text, !sessions[x.Event.Session])
 			if err != nil {
 				return nil, err
 			}
@@ -59,6 +59,7 @@ func export(ctx context.Context, c *call) (any, error) {
 				break
 			}
 			lines.Write(rows)
+			sessions[x.Event.Session] = true
 			records += bytes.Count(rows, []byte{'\n'})
 		}
 	}
@@ -73,8 +74,8 @@ func export(ctx context.Context, c *call) (any, error) {
 	return append(a, "chunk", text, "cursor", next), nil
 }
 
-// exported are the lines of an event with its summary.
-func exported(x api.CapturedMemory, payload []byte, sessions map[string]bool) (lines []byte, err error) {
+// exported are the lines of an event with its summary, and before them that of its session, when it is the first.
+func exported(x api.CapturedMemory, payload []byte, first bool) (lines []byte, err error) {
 	add := func(table string, row kit.Object) {
 		b, fault := kit.JSON(kit.Object{"table", table, "row", row})
 		if fault != nil {
@@ -88,8 +89,7 @@ func exported(x api.CapturedMemory, payload []byte, sessions map[string]bool) (l
 		}
 		return int64(t) / 1000
 	}
-	if !sessions[e.Session] {
-		sessions[e.Session] = true
+	if first {
 		add("sessions", kit.Object{"id", e.Session, "started_at", ms(e.At), "cwd", e.Dir})
 	}
 	add("events", kit.Object{"id", e.ID, "ts", ms(e.At), "session_id", e.Session, "tool", e.Tool, "input_hash", hex.EncodeToString(e.Hash), "payload_json", string(payload),

@@ -5,7 +5,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -57,5 +60,25 @@ func TestClaimsOfLargeEvents(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestExportKeepsASession: an event that is left out of an export takes the row of its session with it for no other.
+func TestExportKeepsASession(t *testing.T) {
+	d := start(t, nil)
+	d.ask(`{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"out":"quay"}}`)
+	d.ask(`{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"out":"pier"}}`)
+	ns := d.serving[keyOf(d)].workspace.Namespace(d.cfg.NS)
+	page, err := api.Captures.Ask(t.Context(), d.cfg.Memory, &api.CapturesRequest{Workspace: ns, Payloads: 1 << 20})
+	if err != nil || len(page.Captures) != 2 {
+		t.Fatal(page, err)
+	}
+	long := strings.Repeat("\x01", oplog.MaxText) // six times as long in JSON
+	if _, _, err := d.store.apply(oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Correct{RID: page.Captures[0].RID, Text: &long, At: oplog.At(time.Now())}}}); err != nil {
+		t.Fatal(err)
+	}
+	got := d.ask(`{"kind":"export"}`)
+	if text := got["ndjson"].(string); got["omitted"] != 1.0 || !strings.HasPrefix(text, `{"table":"sessions"`) || strings.Count(text, "\n") != 2 {
+		t.Errorf("%.500v", got)
 	}
 }
