@@ -36,3 +36,25 @@ func TestSettingsOfTwoNodesAreKept(t *testing.T) {
 		t.Errorf("changed at once: %v", got)
 	}
 }
+
+// TestATokenThatWasJustMadeIsRevoked: on a node that has not heard of it, too.
+func TestATokenThatWasJustMadeIsRevoked(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	leader := c.leader()
+	at, other := c.web(leader), c.web((leader+1)%3)
+	other.token = at.token
+	for range 4 {
+		made := at.newToken(obj{})
+		if got := other.ok("POST", "/v1/admin/tokens/revoke", obj{"token": made}); got["revoked"] != true {
+			t.Errorf("revoked: %v", got)
+		}
+		made = at.newToken(obj{})
+		if got := other.ok("POST", "/v1/admin/tokens/limit", obj{"token": made, "max_rps": 100}); got["max_rps"] != 100.0 {
+			t.Errorf("limited: %v", got)
+		}
+	}
+	if got := other.ok("POST", "/v1/admin/tokens/revoke", obj{"token": "none"}); got["revoked"] != false {
+		t.Errorf("one that is not there: %v", got)
+	}
+}

@@ -79,7 +79,8 @@ func New(cfg Config) (s *Service, err error) {
 		Home: cfg.Home.Dir, Key: s.key(), Leftovers: cfg.Home.Leftovers, Certificates: cfg.Home.Certificates, Ports: cfg.Home.Ports,
 		OthersKeys: askOthers(s, api.Keys), OthersPast: askOthers(s, api.Past), IndexDamage: func() []damage.File { return s.index.Damaged().List() },
 		Models: func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() }, Check: func() (api.Check, bool) { return s.vectors.Check() }})
-	s.admin = operate.NewAdmin(operate.AdminConfig{State: cfg.State, Commit: cfg.Commit, Access: cfg.Access, NodeID: cfg.Member.NodeID, Wire: cfg.Member.Wire, HTTP: cfg.Member.HTTP, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.first})
+	s.admin = operate.NewAdmin(operate.AdminConfig{State: cfg.State, Commit: cfg.Commit, Access: cfg.Access, NodeID: cfg.Member.NodeID, Wire: cfg.Member.Wire, HTTP: cfg.Member.HTTP, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.first,
+		CatchUp: func(ctx context.Context) error { return cfg.Commit.Fresh(ctx, commit.Linearizable) }})
 	s.backups, err = operate.NewBackups(cfg.Logger, cfg.State, cfg.Keys, cfg.Home.Spool, cfg.Backup)
 	return s, err
 }

@@ -41,7 +41,7 @@ func administered(t *testing.T) *Admin {
 	if _, _, err := write(t.Context(), api.Caller{}, &oplog.Init{Cluster: "c"}); err != nil {
 		t.Fatal(err)
 	}
-	return NewAdmin(AdminConfig{State: st.State, Access: access.New(access.Config{State: st.State}), NodeID: 1, MaxDatabases: 1, Write: write})
+	return NewAdmin(AdminConfig{State: st.State, Access: access.New(access.Config{State: st.State}), NodeID: 1, MaxDatabases: 1, Write: write, CatchUp: func(context.Context) error { return nil }})
 }
 
 // TestAListShowsWhatATokenWrites: a token of a home, or of an older version, names no class of trust. The list shows the

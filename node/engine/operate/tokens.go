@@ -123,7 +123,7 @@ func (ad *Admin) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Da
 
 // RevokeToken ends a token; false when there was none to end.
 func (ad *Admin) RevokeToken(ctx context.Context, c api.Caller, q *api.RevokeTokenRequest) (*api.RevokedToken, error) {
-	t, err := ad.tokenNamed(c, q.Token)
+	t, err := ad.tokenNamed(ctx, c, q.Token)
 	if err != nil || t.Hash == "" {
 		return &api.RevokedToken{}, err
 	}
@@ -133,7 +133,7 @@ func (ad *Admin) RevokeToken(ctx context.Context, c api.Caller, q *api.RevokeTok
 
 // LimitToken bounds what a token may ask of each node; a request without bounds removes them.
 func (ad *Admin) LimitToken(ctx context.Context, c api.Caller, q *api.LimitTokenRequest) (*api.LimitedToken, error) {
-	t, err := ad.tokenNamed(c, q.Token)
+	t, err := ad.tokenNamed(ctx, c, q.Token)
 	if err != nil {
 		return nil, err
 	}
@@ -148,11 +148,22 @@ func (ad *Admin) LimitToken(ctx context.Context, c api.Caller, q *api.LimitToken
 const minPrefix = 8
 
 // tokenNamed finds a token that the caller may administer by its text, its hash, or a beginning of that which only one
-// has.
-func (ad *Admin) tokenNamed(c api.Caller, name string) (found oplog.Token, err error) {
+// has. One that is not there is looked for again behind all that was acknowledged: another node may have made it just
+// now.
+func (ad *Admin) tokenNamed(ctx context.Context, c api.Caller, name string) (found oplog.Token, err error) {
 	if name == "" {
 		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}
+	if found, err = ad.tokenHere(c, name); err != nil || found.Hash != "" {
+		return found, err
+	}
+	if err := ad.cfg.CatchUp(ctx); err != nil {
+		return found, err
+	}
+	return ad.tokenHere(c, name)
+}
+
+func (ad *Admin) tokenHere(c api.Caller, name string) (found oplog.Token, err error) {
 	err = ad.cfg.State.Read(func(v *state.View) error {
 		for _, hash := range []string{access.HashToken(name), name} {
 			if t, ok := v.Token(hash); ok && administers(c, t) {
