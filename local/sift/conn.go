@@ -33,22 +33,19 @@ func (l *listener) serve(c *net.UnixConn) {
 	case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
 		return // nothing was asked, or not in time
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		reply(c, nil, errors.New("incomplete frame"))
+		_ = reply(c, nil, errors.New("incomplete frame"))
 		return
 	default:
 		var large *serve.TooLarge
 		if errors.As(err, &large) {
-			reply(c, nil, err)
+			_ = reply(c, nil, err)
 			linger(c)
 		}
 		return
 	}
 	start := time.Now()
 	a := l.answer(req)
-	for _, part := range a.parts {
-		reply(c, part, nil)
-	}
-	reply(c, a.data, a.err)
+	send(c, a)
 	l.s.Log.Debug("request answered", "kind", a.kind, "bytes", len(req), "ok", a.err == nil, "took", time.Since(start))
 	linger(c)
 	if a.then != nil {
@@ -58,17 +55,28 @@ func (l *listener) serve(c *net.UnixConn) {
 
 // full answers a client for whom there is no room.
 func full(c net.Conn) {
-	reply(c, nil, errors.New("too many connections"))
+	_ = reply(c, nil, errors.New("too many connections"))
 	linger(c.(*net.UnixConn))
 }
 
-// reply sends one frame. A client that has gone is no error: its request has been done.
-func reply(c net.Conn, data any, err error) {
+// send sends the frames of an answer. Behind one that did not leave whole nothing may come.
+func send(c net.Conn, a *answer) {
+	for _, part := range a.parts {
+		if reply(c, part, nil) != nil {
+			return
+		}
+	}
+	_ = reply(c, a.data, a.err) // a client that has gone is no error: its request has been done
+}
+
+// reply sends one frame.
+func reply(c net.Conn, data any, err error) error {
 	c.SetWriteDeadline(time.Now().Add(writeTimeout))
 	var large *serve.TooLarge
-	if err := format.Write(c, body(data, err)); errors.As(err, &large) {
-		_ = format.Write(c, body(nil, err))
+	if err = format.Write(c, body(data, err)); errors.As(err, &large) {
+		err = format.Write(c, body(nil, err))
 	}
+	return err
 }
 
 // body is a frame's JSON: data, or the error in its place.

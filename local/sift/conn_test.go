@@ -297,3 +297,25 @@ func keyOf(d *daemon) string {
 	}
 	return ""
 }
+
+// slow is a client that takes the first bytes of a frame, and then nothing until its time is over.
+type slow struct {
+	net.Conn
+	writes int
+}
+
+func (s *slow) SetWriteDeadline(time.Time) error { return nil }
+
+func (s *slow) Write(b []byte) (int, error) {
+	s.writes++
+	return 5, os.ErrDeadlineExceeded
+}
+
+// TestNothingFollowsATornFrame: what came behind a part that was cut off would be read as the rest of it.
+func TestNothingFollowsATornFrame(t *testing.T) {
+	c := &slow{}
+	send(c, &answer{parts: []any{"one", "two"}, data: "end"})
+	if c.writes != 1 {
+		t.Errorf("%d frames", c.writes)
+	}
+}
