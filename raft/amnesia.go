@@ -66,6 +66,11 @@ func (n *Node) markAmnesiac() error { return n.markStateless(lostMark) }
 func (n *Node) markStateless(text string) error {
 	n.marking <- struct{}{}
 	defer func() { <-n.marking }()
+	return n.writeMark(text)
+}
+
+// writeMark is markStateless while the marking is this task's.
+func (n *Node) writeMark(text string) error {
 	n.amnesia.Store(true)
 	n.admitted.Store(nil)
 	if n.offline {

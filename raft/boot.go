@@ -143,14 +143,20 @@ func (n *Node) foundCluster(c hraft.Configuration) error {
 }
 
 // storeFounding stores the founding configuration. It removes the mark of a node without state first: a crash in
-// between leaves a node without configuration, which is marked again at its next start.
+// between leaves a node without configuration, which is marked again at its next start. A founder may ask again while
+// this is under way: the first one stores.
 func (n *Node) storeFounding(c hraft.Configuration) error {
+	n.marking <- struct{}{}
+	defer func() { <-n.marking }()
+	if n.hasConfiguration() {
+		return fmt.Errorf("%w: node %d has been founded meanwhile", ErrUnavailable, n.cfg.NodeID)
+	}
 	if err := n.removeMark(); err != nil {
 		return err
 	}
 	if err := n.await(context.Background(), n.raft.BootstrapCluster(c)); err != nil {
 		if n.stateless() {
-			err = errors.Join(err, n.markStateless(emptyMark))
+			err = errors.Join(err, n.writeMark(emptyMark))
 		}
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
@@ -135,6 +136,27 @@ func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	for i := range 3 {
 		c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
 		c.wait("all to vote", func() bool { s, ok := c.leader().find(uint32(i + 1)); return ok && s.Suffrage == hraft.Voter })
+	}
+}
+
+// TestAFounderAsksTwice: a founder that got no answer in time asks again while its first request is under way. The member
+// is founded once, and keeps its vote at its next start.
+func TestAFounderAsksTwice(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		c := &cluster{t: t, addrs: []string{rafttest.Addr(t), rafttest.Addr(t)}, nodes: make([]*Node, 2), sms: make([]*list, 2)}
+		c.open(0, "secret", c.addrs[1:]) // the other one is not there
+		n := c.nodes[0]
+		all := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: hraft.ServerAddress(c.addrs[0])}, {ID: "2", Address: hraft.ServerAddress(c.addrs[1])}}}
+		var asks sync.WaitGroup
+		for range 8 {
+			asks.Go(func() { _ = n.storeFounding(all) }) // one succeeds
+		}
+		asks.Wait()
+		if _, err := os.Stat(n.amnesiaFile()); !errors.Is(err, os.ErrNotExist) || !n.HasState() || len(n.servers()) != 2 {
+			t.Fatalf("it has state: %v, members %v; its mark: %v", n.HasState(), n.servers(), err)
+		}
+		n.Close()
 	}
 }
 
