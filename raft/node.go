@@ -283,8 +283,8 @@ func (n *Node) Close() error {
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
 	close(n.stopped)
+	n.transport.Wait() // first: what answers a peer may begin tasks
 	n.tasks.Wait()
-	n.transport.Wait()
 	return errors.Join(append(errs, n.closeStore())...)
 }
 
