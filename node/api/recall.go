@@ -96,7 +96,7 @@ type Explained struct {
 	Parts   Parts   `json:"parts" doc:"The parts of the relevance."`
 
 	By      string   `json:"superseded_by,omitempty" is:"rid" doc:"The newer memory that replaces it; absent when it is current."`
-	Later   string   `json:"perhaps_outdated_by,omitempty" is:"rid" doc:"A newer memory of this answer that says something about the same; absent when there is none."`
+	Later   string   `json:"perhaps_outdated_by,omitempty" is:"rid" doc:"A newer memory of this answer that says something about the same; absent when there is none, and in event streams."`
 	Writer  string   `json:"writer,omitempty" doc:"Who wrote it: the token's label or hash."`
 	Dialect string   `json:"dialect,omitempty" doc:"The protocol it came by."`
 	Agent   string   `json:"agent,omitempty" doc:"Its agent, as the client named it."`

@@ -2020,7 +2020,7 @@ export interface Result {
   /** The factors that the relevance was multiplied with. */ factors?: Factors;
   /** The parts of the relevance. */ parts?: Parts;
   /** The newer memory that replaces it; absent when it is current. */ superseded_by?: string;
-  /** A newer memory of this answer that says something about the same; absent when there is none. */ perhaps_outdated_by?: string;
+  /** A newer memory of this answer that says something about the same; absent when there is none, and in event streams. */ perhaps_outdated_by?: string;
   /** Who wrote it: the token's label or hash. */ writer?: string;
   /** The protocol it came by. */ dialect?: string;
   /** Its agent, as the client named it. */ agent?: string;

@@ -1443,7 +1443,7 @@ class Result(_Result, total=False):
     factors: Factors  # The factors that the relevance was multiplied with.
     parts: Parts  # The parts of the relevance.
     superseded_by: str  # The newer memory that replaces it; absent when it is current.
-    perhaps_outdated_by: str  # A newer memory of this answer that says something about the same; absent when there is none.
+    perhaps_outdated_by: str  # A newer memory of this answer that says something about the same; absent when there is none, and in event streams.
     writer: str  # Who wrote it: the token's label or hash.
     dialect: str  # The protocol it came by.
     agent: str  # Its agent, as the client named it.
