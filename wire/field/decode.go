@@ -200,6 +200,15 @@ func (f Field) text(params map[string][]string) string {
 	return all[0]
 }
 
+// beyond drops the error of a number that is too large for its type: strconv has returned the largest. A guard such as
+// if_revision must not be left out because of its size.
+func beyond(err error) error {
+	if errors.Is(err, strconv.ErrRange) {
+		return nil
+	}
+	return err
+}
+
 // setText puts a text into a field. A number that is too large for its type is the largest.
 func setText(to reflect.Value, s string) error {
 	switch to.Type() {
@@ -235,11 +244,11 @@ func setText(to reflect.Value, s string) error {
 			v = min(max(v, math.MinInt32), math.MaxInt32)
 		}
 		to.SetInt(v)
-		return err
+		return beyond(err)
 	case reflect.Uint, reflect.Uint32, reflect.Uint64:
 		v, err := strconv.ParseUint(s, 10, to.Type().Bits())
 		to.SetUint(v)
-		return err
+		return beyond(err)
 	case reflect.Slice:
 		for item := range strings.SplitSeq(s, ",") {
 			v := reflect.New(to.Type().Elem()).Elem()

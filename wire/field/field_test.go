@@ -2,6 +2,7 @@ package field
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -241,6 +242,31 @@ func TestObjectInAnObject(t *testing.T) {
 		}
 		if want == "" && (string(got.One.More) != `{"a":1}` || got.One.Size != 0.5 || got.One.At.Unix() != 1600000000 || string(got.Maybe.More) != `{"a":[2]}` || got.Maybe.Size != 1) {
 			t.Errorf("%s: got %+v, %+v", in, got.One, got.Maybe)
+		}
+	}
+}
+
+// TestNumbersBeyondTheirType: a number too large for its field is the largest there, in a body and in a URL. A guard
+// that was sent is never left out.
+func TestNumbersBeyondTheirType(t *testing.T) {
+	t.Parallel()
+	type request struct {
+		Guard *uint32 `json:"guard" is:"integer[0..]" doc:"A revision."`
+		From  uint64  `json:"from" default:"7" doc:"A position."`
+		Limit int     `json:"limit" is:"integer[0..]" default:"20" doc:"How many."`
+	}
+	of := Of(reflect.TypeFor[request]())
+	for _, v := range []string{"4294967296", "18446744073709551616", "99999999999999999999999"} {
+		var body map[string]json.RawMessage
+		if err := json.Unmarshal(fmt.Appendf(nil, `{"guard":%s,"from":%[1]s,"limit":%[1]s}`, v), &body); err != nil {
+			t.Fatal(err)
+		}
+		var sent, asked request
+		err := errors.Join(of.Decode(&sent, body, false), of.DecodeText(&asked, map[string][]string{"guard": {v}, "from": {v}, "limit": {v}}, false))
+		for _, got := range []request{sent, asked} {
+			if err != nil || got.Guard == nil || *got.Guard != math.MaxUint32 || got.From < 4294967296 || got.Limit != math.MaxInt32 {
+				t.Errorf("%s: got %+v, %v", v, got, err)
+			}
 		}
 	}
 }
