@@ -3,6 +3,7 @@ package filter
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -176,6 +177,9 @@ func (p *parser) member(m member, depth int) (*Filter, error) {
 		}
 		return f, nil
 	case "not":
+		if m.value[0] != '{' {
+			return nil, errors.New("not: want a filter")
+		}
 		part, err := p.object(m.value, depth+1)
 		return &Filter{Op: Not, Of: []*Filter{part}}, err
 	}
