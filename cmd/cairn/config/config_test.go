@@ -55,6 +55,10 @@ func TestConfigFile(t *testing.T) {
 		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil, func(c node.Config) bool { return len(c.Surfaces.CORSOrigins) == 1 && c.Limits.MaxRPS == 7 }},
 		{"the home decides on the master token", "", nil, func(c node.Config) bool { return c.Tokens.ByHome && c.Surfaces.ForwardWrites == nil }},
 		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil, func(c node.Config) bool { return c.Member.NodeID == 1 }},
+		{"numbers that mean something below 0", "[limits]\nmax_rps = -1\nmax_databases = -1\n[log]\nslow_ms = -1\n[index]\nidle_seconds = -1\nmax_open = -1\n[background]\nthink_interval_minutes = -1", nil,
+			func(c node.Config) bool {
+				return c.Limits.MaxRPS == -1 && c.Surfaces.Slow < 0 && c.Indexes.MaxOpen == -1 && c.Background.NoThink
+			}},
 		{"a master key in a file", "[encryption]\nkey_file = \"/keys/k\"", nil, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},
 		{"a master key as older files name it", "[encryption]\nkey_path = \"/keys/k\"", nil, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},
 		{"a master key's command in the environment", "[encryption]\nkey_file = \"/keys/k\"", map[string]string{"CAIRN_ENCRYPTION_KEY_COMMAND": "pass key"},
@@ -101,6 +105,13 @@ func TestConfigRefusals(t *testing.T) {
 		{"encryption by a key that is not known", "[encryption]\nkey_hex = \"00\"", "encryption.key_hex", nil},
 		{"TLS that would not happen", "[tls]\nclient_ca_path = \"x\"", "tls.client_ca_path", nil},
 		{"TLS between members that would not happen", "[tls.cluster]\ncert = \"x\"", "tls.cluster.cert", nil},
+		{"a port that does not exist", "[server]\nwire_port = 99999", "server.wire_port: want a number from 0 to 65535, got 99999", nil},
+		{"a time that is none", "[backup]\ninterval_minutes = -1", "backup.interval_minutes: want a number from 0 to 52560000, got -1", nil},
+		{"a time that overflows", "[limits]\ntoken_use_minutes = 1000000000000", "limits.token_use_minutes: want a number from 0 to 52560000", nil},
+		{"two numbers out of range", "[limits]\nmax_in_flight = -1\n[log]\nretain_hours = -5", "log.retain_hours: want a number from 0 to 876000, got -5", nil},
+		{"a number out of range in the environment", "", "local.string_port: want a number from 0 to 65535, got -7", map[string]string{"CAIRN_LOCAL_STRING_PORT": "-7"}},
+		{"a node without a number", "[cluster]\nnode_id = -1", "cluster.node_id: want a number from 0 to 4294967295", nil},
+		{"a text for a switch", "[server]\nlenient = \"no\"", "line 2: server.lenient: want true or false", nil},
 		{"a number that is none in the environment", "", "CAIRN_SERVER_WIRE_PORT", map[string]string{"CAIRN_SERVER_WIRE_PORT": "many"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -3,8 +3,9 @@ package config
 // File is the configuration of a cluster node, as TOML has it. Keys keep the spelling that existing files use.
 //
 // A field's tags say all that there is to say of its key: doc, its meaning; default, what holds where it is left out;
-// unit, of a number that counts something; secret, that its value is shown to no one; env, the variables that override
-// it, where these are not CAIRN_ with the section and the key. deploy/CONFIG.md and the environment are made from them.
+// unit, of a number that counts something; negative, that the number may be below 0; secret, that its value is shown to
+// no one; env, the variables that override it, where these are not CAIRN_ with the section and the key. deploy/CONFIG.md
+// and the environment are made from them.
 type File struct {
 	Server     server     `toml:"server"`
 	Cluster    cluster    `toml:"cluster"`
@@ -80,8 +81,8 @@ type limits struct {
 	MaxConnections      int `toml:"max_connections" default:"4096" unit:"connections" doc:"Most connections on the wire port, and as many on the gateway. Each port gets at most a quarter of the process's limit of open files."`
 	MaxConnectionsPerIP int `toml:"max_connections_per_ip" default:"100" unit:"connections" doc:"Most connections on each port from one IPv4 address or one IPv6 /64 network; loopback is exempt."`
 	MaxInFlight         int `toml:"max_in_flight" default:"1024" unit:"requests" doc:"Most requests in progress at once on the wire port, and as many on the HTTP port."`
-	MaxRPS              int `toml:"max_rps" default:"10000" unit:"operations a second" doc:"Operations a second of one token over HTTP, unless cairn token limit sets another limit; a batch counts as many as it has memories; negative: no limit."`
-	MaxDatabases        int `toml:"max_databases" default:"100" unit:"databases" doc:"Most databases that the tokens of one database may create; tokens with scope admin have no limit; negative: no limit."`
+	MaxRPS              int `toml:"max_rps" default:"10000" negative:"true" unit:"operations a second" doc:"Operations a second of one token over HTTP, unless cairn token limit sets another limit; a batch counts as many as it has memories; negative: no limit."`
+	MaxDatabases        int `toml:"max_databases" default:"100" negative:"true" unit:"databases" doc:"Most databases that the tokens of one database may create; tokens with scope admin have no limit; negative: no limit."`
 	FailedLogins        int `toml:"failed_logins" default:"100" unit:"logins" doc:"Attempts with wrong tokens that one address may make at once, and one a second after that; valid tokens are always accepted."`
 	TokenUseMinutes     int `toml:"token_use_minutes" default:"5" unit:"minutes" doc:"How often a node reports to the others when tokens were last used."`
 }
@@ -89,7 +90,7 @@ type limits struct {
 type retention struct {
 	RetainOperations int `toml:"retain_operations" default:"1000000" unit:"operations" doc:"Applied operations kept for readers of the log and for backups of log ranges."`
 	RetainHours      int `toml:"retain_hours" default:"168" unit:"hours" doc:"How long they are kept at most."`
-	SlowMS           int `toml:"slow_ms" default:"1000" unit:"milliseconds" doc:"Operations that take at least this long are logged, without their content; negative: none are."`
+	SlowMS           int `toml:"slow_ms" default:"1000" negative:"true" unit:"milliseconds" doc:"Operations that take at least this long are logged, without their content; negative: none are."`
 }
 
 type tlsSection struct {
@@ -130,16 +131,16 @@ type reranking struct {
 
 // background configures the leader's background tasks.
 type background struct {
-	ThinkMinutes         *int `toml:"think_interval_minutes" default:"30" unit:"minutes" doc:"How often cognition looks through every database for conflicts, triggers and tiers; 0: never."`
-	ConsolidationMinutes *int `toml:"consolidation_interval_minutes" unit:"minutes" doc:"The older name of think_interval_minutes."`
+	ThinkMinutes         *int `toml:"think_interval_minutes" default:"30" negative:"true" unit:"minutes" doc:"How often cognition looks through every database for conflicts, triggers and tiers; 0: never."`
+	ConsolidationMinutes *int `toml:"consolidation_interval_minutes" negative:"true" unit:"minutes" doc:"The older name of think_interval_minutes."`
 	Consolidate          bool `toml:"consolidate" default:"false" doc:"Whether cognition merges duplicates, also in databases whose policies do not enable it."`
 	SessionHours         int  `toml:"session_hours" default:"24" unit:"hours" doc:"A session that no client ended is abandoned after this many hours."`
-	DecaySweepMinutes    *int `toml:"decay_sweep_interval_minutes" unit:"minutes" doc:"Accepted in older files, without effect: cognition reports fading memories."`
+	DecaySweepMinutes    *int `toml:"decay_sweep_interval_minutes" negative:"true" unit:"minutes" doc:"Accepted in older files, without effect: cognition reports fading memories."`
 }
 
 type indexes struct {
-	IdleSeconds int `toml:"idle_seconds" default:"300" unit:"seconds" doc:"The index of a database that was not queried for this long is closed, and the next query opens it; negative: never."`
-	MaxOpen     int `toml:"max_open" default:"128" unit:"databases" doc:"About how many databases have their index open at once; beyond that, the least recently queried one is closed; negative: no limit."`
+	IdleSeconds int `toml:"idle_seconds" default:"300" negative:"true" unit:"seconds" doc:"The index of a database that was not queried for this long is closed, and the next query opens it; negative: never."`
+	MaxOpen     int `toml:"max_open" default:"128" negative:"true" unit:"databases" doc:"About how many databases have their index open at once; beyond that, the least recently queried one is closed; negative: no limit."`
 }
 
 type encryption struct {

@@ -1,10 +1,13 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A key is one key of the file, with what the tags of its field say.
@@ -58,6 +61,66 @@ func (k key) kind() string {
 		return "string"
 	}
 	return "number"
+}
+
+// bounds returns the smallest and the largest value of a number. A negative one needs the tag negative, which says what
+// it means there, a port has 16 bits, and times have a century: longer ones overflow.
+func (k key) bounds() (least, most int64) {
+	most = math.MaxInt64
+	if k.field.Type.Kind() == reflect.Uint32 {
+		most = math.MaxUint32
+	}
+	if strings.HasSuffix(k.name, "_port") {
+		most = math.MaxUint16
+	}
+	if unit, ok := units[k.field.Tag.Get("unit")]; ok {
+		most = int64(century / unit)
+	}
+	if k.field.Tag.Get("negative") != "" {
+		least = -most
+	}
+	return least, most
+}
+
+const century = 100 * 365 * 24 * time.Hour
+
+var units = map[string]time.Duration{"milliseconds": time.Millisecond, "seconds": time.Second, "minutes": time.Minute, "hours": time.Hour}
+
+// check says that the key's number is out of its bounds in f; nil for every other key.
+func (k key) check(f *File) error {
+	if k.index == nil || k.kind() != "number" {
+		return nil
+	}
+	v := reflect.Indirect(reflect.ValueOf(f).Elem().FieldByIndex(k.index))
+	if !v.IsValid() || !v.CanInt() { // an unsigned one is checked when it is read
+		return nil
+	}
+	if least, most := k.bounds(); v.Int() < least || v.Int() > most {
+		return fmt.Errorf("%s.%s: want %s, got %d", k.section, k.name, k.wants(), v.Int())
+	}
+	return nil
+}
+
+// wants describes the values that the key accepts.
+func (k key) wants() string {
+	switch kind := k.kind(); kind {
+	case "number":
+		least, most := k.bounds()
+		return fmt.Sprintf("a number from %d to %d", least, most)
+	case "boolean":
+		return "true or false"
+	default:
+		return "a " + kind
+	}
+}
+
+// checkNumbers names each number that is out of its bounds.
+func (f *File) checkNumbers() error {
+	var errs []error
+	for _, k := range keys {
+		errs = append(errs, k.check(f))
+	}
+	return errors.Join(errs...)
 }
 
 // variables are the names of the environment that override the key, the first that is set winning.

@@ -61,6 +61,9 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 		return Setup{}, err
 	}
 	flags(&f)
+	if err := f.checkNumbers(); err != nil {
+		return Setup{}, fmt.Errorf("%s: %w", path, err)
+	}
 	c, err := f.Node()
 	if err == nil {
 		err = c.Validate()
@@ -86,12 +89,22 @@ func Parse(raw []byte) (f File, unknown []string, err error) {
 	var wrong *toml.DecodeError
 	if errors.As(err, &wrong) {
 		line, _ := wrong.Position()
-		if key := strings.Join(wrong.Key(), "."); key != "" {
-			err = fmt.Errorf("%s: %w", key, err)
+		if name := strings.Join(wrong.Key(), "."); name != "" {
+			err = fmt.Errorf("%s: %w", name, mistyped(name, err))
 		}
 		err = fmt.Errorf("line %d: %w", line, err)
 	}
 	return f, nil, err
+}
+
+// mistyped says what a key wants whose value could not be decoded; the library names types of Go.
+func mistyped(name string, err error) error {
+	for _, k := range keys {
+		if k.section+"."+k.name == name && (strings.Contains(err.Error(), "cannot decode") || strings.Contains(err.Error(), "cannot be stored")) {
+			return errors.New("want " + k.wants())
+		}
+	}
+	return err
 }
 
 // Setup is all that a running node is made from.
