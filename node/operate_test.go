@@ -328,6 +328,8 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	w.ok("DELETE", "/v1/databases/work", nil)
 	w.ok("POST", "/v1/cluster/transfer", obj{"node_id": (leader+1)%3 + 1})
 	c.agree()
+	w.ok("POST", "/v1/cluster/transfer", obj{})
+	c.agree()
 	var want string
 	for i := range c.nodes {
 		var lines []string
@@ -343,7 +345,7 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 		}
 	}
 	by, made := access.HashToken(token)[:12]+"/deploys", access.HashToken(token)[:12]
-	expect := []string{
+	expect := []string{by + " transfer any node ",
 		by + fmt.Sprintf(" transfer node %d ", (leader+1)%3+1), by + " drop_database work ", by + " set_limit work max_rps 70, burst 0, max_batch_size 0",
 		by + " set_quota work max_memories 7", by + " create_database work ", "master/ create_token " + made + ` database default, label "deploys", scopes read, write, admin, trust operator`}
 	if want != strings.Join(expect, "\n") {

@@ -85,3 +85,27 @@ func TestOneElectionTimeout(t *testing.T) {
 		}
 	}
 }
+
+// TestInitRefusesWhatServeDoes: nothing is written that a node would not start with.
+func TestInitRefusesWhatServeDoes(t *testing.T) {
+	dir := t.TempDir()
+	one := []string{"--node-id", "1", "-o", filepath.Join(dir, "one.toml"), "--insecure-peers"}
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{append(one, "--wire-port", "99999"), "server.wire_port: want a number from 0 to 65535, got 99999"},
+		{append(one, "--peers", "a"), "peer 1: address a: missing port"},
+		{[]string{"--nodes", "3", "--dir", filepath.Join(dir, "three"), "--port-base", "65520"}, "want a number from 0 to 65535"},
+		{[]string{"--nodes", "-1", "--dir", filepath.Join(dir, "none")}, "a number above 0"},
+	} {
+		var out, errw bytes.Buffer
+		code := run(t.Context(), append([]string{"cluster", "init"}, tc.args...), nil, &out, &errw)
+		if code != cli.ExitUsage || !strings.Contains(errw.String(), tc.want) {
+			t.Errorf("%v: exit %d, %s", tc.args, code, &errw)
+		}
+	}
+	if all, err := filepath.Glob(dir + "/*"); err != nil || len(all) > 0 {
+		t.Errorf("left %v (%v)", all, err)
+	}
+}

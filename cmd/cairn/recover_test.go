@@ -62,6 +62,9 @@ func TestRecoverFromALostMajority(t *testing.T) {
 	if out, code := cairntest.Run(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != 0 || !strings.Contains(out, "only member") {
 		t.Fatalf("recover: exit %d, %s", code, out)
 	}
+	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != cli.ExitUsage {
+		t.Errorf("giving up members that there are no more: exit %d", code)
+	}
 	if out, code := cairntest.Run(t, "doctor", "--config", config, "--deep"); code != 0 || !strings.Contains(out, "computed again") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}

@@ -57,6 +57,7 @@ func TestExitCodes(t *testing.T) {
 		{"db drop x", cli.ExitUsage, "--yes"},
 		{"cluster init", cli.ExitUsage, "--node-id"},
 		{"cluster remove", cli.ExitUsage, "--node-id"},
+		{"cluster join --node-id 7 --peer-addr localhost", cli.ExitUsage, `the host:port of the node's peer port, not "localhost"`},
 		{"cluster transfer 1", cli.ExitUsage, "name the node with --node-id"},
 		{"token list mine", cli.ExitUsage, `accepts only flags, not "mine"`},
 		{"export one two", cli.ExitUsage, "accepts [DATABASE], not"},

@@ -32,8 +32,11 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	defer cancel()
 	err := s.commit.WaitOpen(ctx)
 	if err == nil {
-		by := access.Asker{Asker: m.Asker, Node: from}
-		err = s.Note(ctx, by.Audit(m.Action, fmt.Sprintf("node %d", m.NodeID), strings.TrimSpace(m.Addr+" "+m.Role)))
+		by, on := access.Asker{Asker: m.Asker, Node: from}, fmt.Sprintf("node %d", m.NodeID)
+		if m.NodeID == 0 { // a transfer to whichever voter is nearest to the leader
+			on = "any node"
+		}
+		err = s.Note(ctx, by.Audit(m.Action, on, strings.TrimSpace(m.Addr+" "+m.Role)))
 	}
 	if err != nil {
 		s.log.Warn("not in the audit", "change", m.Action, "peer", m.NodeID, "err", err)

@@ -41,6 +41,9 @@ func Command(s *cli.Streams) *cobra.Command {
 			if needsID && id == 0 {
 				return cli.Usagef("cluster %s needs --node-id", verb)
 			}
+			if _, _, err := net.SplitHostPort(addr); verb == "join" && err != nil {
+				return cli.Usagef("cluster join needs --peer-addr, the host:port of the node's peer port, not %q", addr)
+			}
 			var out map[string]string
 			if err := t.Get(c.Context(), "POST", "/v1/cluster/"+verb, map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}, &out); err != nil {
 				return err
@@ -108,13 +111,22 @@ func clusterSecret(s *cli.Streams) *cobra.Command {
 		}}
 }
 
+// readSecret takes the secret from --secret-file, if it is given.
+func (f *initFlags) readSecret() error {
+	if f.secretFile == "" {
+		return nil
+	}
+	b, err := private.ReadNamed(f.secretFile)
+	f.Secret = strings.TrimSpace(string(b))
+	return err
+}
+
 func initCluster(s *cli.Streams, f initFlags) error {
-	if f.secretFile != "" {
-		b, err := private.ReadNamed(f.secretFile)
-		if err != nil {
-			return err
-		}
-		f.Secret = strings.TrimSpace(string(b))
+	if err := f.readSecret(); err != nil {
+		return err
+	}
+	if f.nodes < 0 || f.NodeID < 0 {
+		return cli.Usagef("--nodes and --node-id want a number above 0")
 	}
 	made := f.Secret == ""
 	f.Secret = cmp.Or(f.Secret, home.NewSecret())

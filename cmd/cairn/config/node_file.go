@@ -48,6 +48,9 @@ func NodeHere(data string, id, of, base int, secret string) NodeFile {
 // WriteHere writes the configurations of so many nodes that share this machine: nodeN.toml in a directory, with a home
 // below it, as edit leaves it.
 func WriteHere(dir string, of, base int, secret string, edit func(*NodeFile) error) (paths []string, err error) {
+	if _, err := NodeHere(dir, of, of, base, secret).render(); err != nil { // its ports are the highest
+		return nil, err
+	}
 	for id := 1; id <= of; id++ {
 		home := filepath.Join(dir, fmt.Sprintf("node%d", id))
 		n := NodeHere(home, id, of, base, secret)
@@ -67,10 +70,33 @@ var nodeTemplate string
 
 var configTemplate = template.Must(template.New("config").Parse(nodeTemplate))
 
-// Write never overwrites: a lost secret cannot be had back.
-func Write(path string, n NodeFile) error {
+// render returns the file's text; values that a node would not start with are an error.
+func (n NodeFile) render() ([]byte, error) {
 	var b bytes.Buffer
 	if err := configTemplate.Execute(&b, n); err != nil {
+		return nil, err
+	}
+	f, _, err := Parse(b.Bytes())
+	if err == nil {
+		err = f.checkNumbers()
+	}
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	c, err := f.Node()
+	if err == nil {
+		err = c.Validate()
+	}
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	return b.Bytes(), nil
+}
+
+// Write never overwrites: a lost secret cannot be had back.
+func Write(path string, n NodeFile) error {
+	text, err := n.render()
+	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -80,7 +106,7 @@ func Write(path string, n NodeFile) error {
 	if err != nil {
 		return cli.Hint(err, "it is not overwritten: move it away first")
 	}
-	if _, err := f.Write(b.Bytes()); err != nil {
+	if _, err := f.Write(text); err != nil {
 		f.Close()
 		return err
 	}

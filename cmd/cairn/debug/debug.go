@@ -79,8 +79,7 @@ func bundle(ctx context.Context, a *cli.Streams, t *cli.Target, path, out string
 			return err
 		}
 	}
-	fmt.Fprintln(a.Out, out)
-	return nil
+	return a.Tell(t.JSON, map[string]string{"file": out}, "%s", out)
 }
 
 // maxPart bounds a part of a bundle.

@@ -76,10 +76,16 @@ func recoverCluster(s *cli.Streams, path string, giveUp []uint) error {
 			}
 		}
 	}
-	fmt.Fprintf(s.Err, "node %d: state at index %d, hash %s; members %s and this one; %d of %d voters answer\n",
-		self, at.Index, at.Sum, strings.Join(others, ", "), answer, voters)
+	who := "it is the only member"
+	if len(others) > 0 {
+		who = fmt.Sprintf("members %s and this one; %d of %d voters answer", strings.Join(others, ", "), answer, voters)
+	}
+	fmt.Fprintf(s.Err, "node %d: state at index %d, hash %s; %s\n", self, at.Index, at.Sum, who)
 	if quorum := voters/2 + 1; voters > 1 && answer >= quorum {
 		return cli.Hint(fmt.Errorf("%d of %d voters answer: the majority is not lost", answer, voters), "start this node; `cairn cluster remove` removes a node that is gone")
+	}
+	if len(others) == 0 && len(giveUp) > 0 {
+		return cli.Usagef("nothing was changed: there is no other member to give up; run it without --give-up")
 	}
 	if !named || len(giveUp) != len(others) {
 		return cli.Usage(cli.Hint(errors.New("nothing was changed"),
