@@ -67,6 +67,9 @@ func TestConsoleIsReadable(t *testing.T) {
 	t.Parallel()
 	p, axe := onePage(t), newAxe(t)
 	livedIn(t, p.node, p.token)
+	long := strings.Repeat("n", 500) // names without a blank to break at
+	p.ask("POST", "/v1/remember", map[string]any{"text": long, "namespace": long, "memory_type": long, "domain": long, "source": long})
+	p.ask("POST", "/v1/admin/tokens", map[string]any{"label": long})
 	rid := p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"].(string)
 	p.ask("POST", "/v1/correct", map[string]any{"rid": rid, "new_text": "The staging database is called kestrel", "reason": "renamed"})
 	for _, view := range []struct{ name, path, ready string }{

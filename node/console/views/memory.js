@@ -39,7 +39,7 @@ export function editing(m, draw, gone, changed) {
     await changed();
   };
   const forget = async () => {
-    if (!(await confirmed("Forget this memory for good?", "Forget"))) return;
+    if (!(await confirmed("Forget this memory? Recall and lists leave it out from then on; it can still be read by its id.", "Forget"))) return;
     await post("/v1/forget", { rid: m.rid, reason: reason.value || undefined });
     toast("Forgotten");
     await gone();
