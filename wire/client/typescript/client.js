@@ -13,6 +13,17 @@ const notTaken = Symbol(),
   perhapsTaken = Symbol(),
   final = Symbol();
 
+const known = new Set([
+  "endpoints",
+  "token",
+  "tokenFile",
+  "database",
+  "timeout",
+  "attemptTimeout",
+  "ownWrites",
+  "fetch",
+]);
+
 // Codes of a connection that was never made, so that nothing was sent over it.
 const unconnected = new Set([
   "ECONNREFUSED",
@@ -39,6 +50,8 @@ export class Client {
   index = "";
 
   constructor(options = {}) {
+    const unknown = Object.keys(options).find((name) => !known.has(name));
+    if (unknown !== undefined) throw new TypeError(`unknown option '${unknown}': want some of ${[...known].join(", ")}`);
     const list = [options.endpoints ?? "http://127.0.0.1:7438"].flat();
     if (list.length === 0) throw new TypeError("endpoints: name at least one node");
     this.#endpoints = list.map((e) => new URL(e.includes("://") ? e : `http://${e}`).href.replace(/\/+$/, ""));
@@ -98,6 +111,7 @@ export class Client {
   async #send(name, request, options, read) {
     const op = operations[name];
     if (!op) throw new TypeError(`no operation ${name}`);
+    if (typeof request !== "object") throw new TypeError(`${name} wants an object, not a ${typeof request}`);
     const fields = { ...request };
     const key = op.key && (fields[op.key] ??= newKey()); // one key for all attempts
     if (op.fresh && this.#options.ownWrites && this.index && !fields.min_index && !fields.consistency)

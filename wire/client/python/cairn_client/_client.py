@@ -105,7 +105,7 @@ class Client(Operations):
             raise ValueError("endpoints: name at least one node")
         self._cluster = _Cluster([(e if "://" in e else "http://" + e).rstrip("/") for e in names])
         self._pool = Pool(ssl_context)
-        self._token = token or (None if token_file else os.environ.get("CAIRN_TOKEN"))
+        self._token = (token or (None if token_file else os.environ.get("CAIRN_TOKEN")) or "").strip() or None
         self._token_file = token_file or (None if self._token else os.environ.get("CAIRN_TOKEN_FILE"))
         self.database, self.timeout = database, timeout
         self.attempt_timeout, self.own_writes = attempt_timeout, own_writes

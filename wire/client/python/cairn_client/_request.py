@@ -22,7 +22,7 @@ def date(value: Any) -> str:
 
 
 def dumps(value: Any) -> str:
-    return json.dumps(value, default=date, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, default=date, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _text(value: Any) -> str:

@@ -142,6 +142,12 @@ def limits():
         with open(name, "w") as f:
             f.write(token + "\n")  # it was renewed
         assert client.me()["database"] == "python"
+    assert Client(endpoints, token=token + "\n").me()["database"]  # as a file has it
+    try:
+        cairn.remember("x", importance=float("nan"))
+        raise AssertionError("no number was sent as JSON")
+    except ValueError:
+        pass
 
 
 def awaited():

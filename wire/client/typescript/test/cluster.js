@@ -46,6 +46,8 @@ async function memories() {
     code: "revision_conflict",
   });
   await rejects(cairn.remember({ text: "x", importance: 2 }), { status: 400 });
+  await assert.rejects(async () => cairn.remember("a text alone"), TypeError);
+  assert.throws(() => new Client({ endpoint: endpoints }), /unknown option 'endpoint'/);
   await rejects(cairn.memory({ rid: "0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12" }), {
     status: 404,
     code: "memory_not_found",
