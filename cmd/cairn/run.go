@@ -28,7 +28,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	out, errw = cli.Shown(out), cli.Shown(errw)
 	c := root(&cli.Streams{In: in, Out: out, Err: errw})
 	c.SetArgs(args)
-	return cli.Exit(c.ExecuteContext(ctx), errw)
+	err := c.ExecuteContext(ctx)
+	if err == nil {
+		err = cli.Lost(out)
+	}
+	return cli.Exit(err, errw)
 }
 
 // root makes all commands, which print to s.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -113,6 +114,21 @@ func TestOutputKeys(t *testing.T) {
 	} {
 		if got, err := json.Marshal(tc.v); err != nil || string(got) != tc.want {
 			t.Errorf("%s: %s (%v), want %s", tc.name, got, err, tc.want)
+		}
+	}
+}
+
+// full takes nothing, as a disk without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestLostOutputIsAFailure: a verb whose output was not written did not succeed, also where nothing looks at the error.
+func TestLostOutputIsAFailure(t *testing.T) {
+	for _, verb := range []string{"help", "version", "completion bash"} {
+		var errw bytes.Buffer
+		if code := run(t.Context(), strings.Fields(verb), strings.NewReader(""), full{}, &errw); code != cli.ExitFailed || strings.Count(errw.String(), "no space left") != 1 {
+			t.Errorf("%s: exit %d, %s", verb, code, &errw)
 		}
 	}
 }

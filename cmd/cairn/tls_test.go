@@ -323,6 +323,13 @@ func TestClusterInitMakesCertificates(t *testing.T) {
 	if _, code := cairntest.Run(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "2", "--host", "db2.example"); code != 0 {
 		t.Fatal("cert")
 	}
+	elsewhere := filepath.Join(dir, "tsl")
+	if _, code := cairntest.Run(t, "cluster", "cert", "--dir", elsewhere, "--node-id", "2"); code != cli.ExitFailed {
+		t.Errorf("a certificate of no authority: exit %d", code)
+	}
+	if _, err := os.Stat(elsewhere); err == nil {
+		t.Error("an authority that nobody trusts was made")
+	}
 	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls", "node2.crt"), filepath.Join(dir, "tls", "node2.key"))
 	if err != nil || cert.Leaf.VerifyHostname("db2.example") != nil || cert.Leaf.VerifyHostname("node-2.cairn") != nil {
 		t.Errorf("the new certificate: %v %v", cert.Leaf, err)

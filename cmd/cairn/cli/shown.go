@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"unicode"
@@ -16,6 +17,15 @@ func Shown(w io.Writer) io.Writer { return &shown{w: w} }
 type shown struct {
 	w    io.Writer
 	part []byte // of a character whose rest comes with the next write
+	lost error  // of the first write that failed
+}
+
+// Lost returns the error of the first write through Shown that failed: a verb whose output nobody got has failed.
+func Lost(w io.Writer) error {
+	if s, ok := w.(*shown); ok {
+		return s.lost
+	}
+	return nil
 }
 
 // Raw returns the writer below Shown, for a protocol, or for drawing. Texts that others wrote go to it through Show
@@ -42,6 +52,7 @@ func (s *shown) Write(b []byte) (int, error) {
 	_, err := io.WriteString(s.w, Show(string(text[:whole])))
 	s.part = append([]byte(nil), text[whole:]...)
 	if err != nil {
+		s.lost = cmp.Or(s.lost, err)
 		return 0, err
 	}
 	return len(b), nil

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -62,11 +61,15 @@ func printKeys(w io.Writer, all api.KeysAnswer, now time.Time) error {
 		}
 	}
 	own := func(row []any) []any { return row }
-	err := cli.Rows(w, homes, "NODE|HOME|DATA KEY|AGE|MASTER KEY|STATE", own)
+	if err := cli.Rows(w, homes, "NODE|HOME|DATA KEY|AGE|MASTER KEY|STATE", own); err != nil {
+		return err
+	}
 	if len(certs) > 0 {
 		fmt.Fprintln(w)
-		err = errors.Join(err, cli.Rows(w, certs, "NODE|SHOWN TO|SUBJECT|NAMES|ENDS|LEFT|STATE", own))
+		if err := cli.Rows(w, certs, "NODE|SHOWN TO|SUBJECT|NAMES|ENDS|LEFT|STATE", own); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintln(w)
-	return errors.Join(err, cli.Rows(w, ports, "NODE|PORT|ADDRESS|SECURED", own))
+	return cli.Rows(w, ports, "NODE|PORT|ADDRESS|SECURED", own)
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -108,7 +107,10 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 			fmt.Fprintf(w, "node %d  %s\n        %s\n", p.NodeID, d.Says, d.Heals)
 		}
 	}
-	return errors.Join(printMembers(w, s), printStores(w, s))
+	if err := printMembers(w, s); err != nil {
+		return err
+	}
+	return printStores(w, s)
 }
 
 func leaderName(id *uint32) string {
