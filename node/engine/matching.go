@@ -37,6 +37,9 @@ const maxValues = 1000
 
 // values lists the values of an attribute from the index, which the door has waited for.
 func (s *Service) values(_ context.Context, c api.Caller, q *api.ValuesRequest) (*api.ValuePage, error) {
+	if !filter.Nameable(q.Attribute) {
+		return nil, oplog.Errorf(oplog.Invalid, "attribute: %q is not the name of an attribute: want 1 to %d bytes, not and, or, not, and no @ in front", q.Attribute, filter.MaxName)
+	}
 	f := index.Filter{Namespace: strings.TrimSpace(q.Namespace), Spaces: c.Spaces}
 	var err error
 	if f.Match, err = parseFilter(q.Filter); err != nil {
