@@ -91,6 +91,9 @@ func TestAConditionInOneWord(t *testing.T) {
 	if err := gateway.Get(t.Context(), "POST", "/v1/remember", map[string]any{"text": "lost over HTTP"}, nil); err == nil || !strings.Contains(err.Error(), "read-only: no leader elected: no quorum") {
 		t.Errorf("a write over HTTP: %v", err)
 	}
+	if err := gateway.Get(t.Context(), "POST", "/v1/cluster/remove", map[string]any{"node_id": a.Line.NodeID}, nil); err == nil || !strings.Contains(err.Error(), "no leader elected: no quorum") {
+		t.Errorf("a change of members: %v", err)
+	}
 	out, code := cairntest.Run(t, append([]string{"doctor", "--config", p.Args[3]}, at...)...)
 	if code != cli.ExitFailed || !strings.Contains(out, "no quorum") || strings.Contains(out, "cluster remove") || strings.Contains(out, "clocks agree") {
 		t.Errorf("doctor without a quorum: exit %d, %s", code, out)

@@ -3,6 +3,7 @@ package operate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,10 +102,14 @@ func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMem
 		q.Verb, q.NodeID = "remove", cl.cfg.Member.NodeID
 	}
 	msg, err := cl.raft.Change(ctx, wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
-	if err != nil {
-		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
+	if err == nil {
+		return msg, nil
 	}
-	return msg, nil
+	text := strings.TrimSpace(fmt.Sprint(err))
+	if why := cl.NoQuorum(); why != "" && errors.Is(err, raft.ErrNoLeader) {
+		text += ": " + why + ": members change when a majority of the voters answers; for one that is gone for good, stop this node and read `cairn cluster recover --help`"
+	}
+	return "", &oplog.Error{Kind: oplog.Conflict, Text: text, Err: err}
 }
 
 // Place says where this node stands in its cluster, for the dialects of its host.
