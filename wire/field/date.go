@@ -13,8 +13,11 @@ const WantDate = "a date: RFC 3339 (2026-01-31 or 2026-01-31T12:00:00Z) or Unix 
 
 var errDate = errors.New("want " + WantDate)
 
-// maxSeconds is beyond the year 5000: a larger number is milliseconds, or no time at all.
-const maxSeconds = 1e11
+// The years 0 to 9999 in Unix seconds: all that RFC 3339 can write. A larger number is milliseconds, or no time at all.
+const (
+	firstSecond = -62_167_219_200
+	lastSecond  = 253_402_300_800 // the end of the last one: no float is between its last microseconds and this
+)
 
 // ParseDate reads a date as people, command lines and URLs write it.
 func ParseDate(s string) (time.Time, error) {
@@ -59,7 +62,8 @@ func ParseSpan(s string) (d time.Duration, ok bool) {
 // parseCalendar reads a date that is no number.
 func parseCalendar(s string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(layout, strings.TrimSpace(s)); err == nil {
+		t, err := time.Parse(layout, strings.TrimSpace(s))
+		if err == nil && t.Unix() >= firstSecond && t.Unix() < lastSecond { // its zone may lead out
 			return fromEpoch(t), nil
 		}
 	}
@@ -68,17 +72,21 @@ func parseCalendar(s string) (time.Time, error) {
 
 // Unix is the time at so many seconds.
 func Unix(seconds float64) (time.Time, error) {
-	if math.IsNaN(seconds) || math.Abs(seconds) > maxSeconds {
+	if !(seconds >= firstSecond && seconds <= lastSecond) { // NaN is in no range
 		return time.Time{}, errDate
 	}
-	return fromEpoch(time.UnixMicro(int64(math.Round(seconds * 1e6)))), nil
+	return timeAt(seconds), nil
+}
+
+func timeAt(seconds float64) time.Time {
+	return fromEpoch(time.UnixMicro(min(int64(math.Round(seconds*1e6)), lastSecond*1e6-1)))
 }
 
 // UnixOrNone is the time at so many seconds in a message of the binary protocol, where 0 and numbers that are no time
 // mean none.
 func UnixOrNone(seconds float64) (t time.Time) {
-	if seconds != 0 {
-		t, _ = Unix(seconds)
+	if seconds != 0 && math.Abs(seconds) <= lastSecond {
+		t = timeAt(seconds)
 	}
 	return t
 }

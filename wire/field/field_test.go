@@ -146,6 +146,20 @@ func TestDate(t *testing.T) {
 			t.Errorf("%g: %v", v, got)
 		}
 	}
+	for _, s := range []string{"-62167219201", "253402300801", "0000-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"} {
+		if got, err := ParseDate(s); err == nil {
+			t.Errorf("%q: %v, which is outside of the years 0 to 9999", s, got)
+		}
+	}
+	for _, s := range []string{"0000-01-01", "5200-01-01", "9999-12-31", "9999-12-31T23:59:59.999999Z"} {
+		written, err := ParseDate(s)
+		if err != nil {
+			t.Errorf("%q: %v", s, err)
+		}
+		if read, err := Unix(Seconds(written)); err != nil || read.Sub(written).Abs() > time.Millisecond || read.Year() > 9999 { // as answers and exports have it
+			t.Errorf("%q: read back as %v, %v", s, read, err)
+		}
+	}
 	if got, err := ParseDate("1970-01-01"); err != nil || got.UnixMicro() != 1 {
 		t.Errorf("the epoch: %v %v", got, err)
 	}
