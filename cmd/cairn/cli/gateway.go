@@ -106,7 +106,8 @@ func (b *brokenOff) Unwrap() error { return b.error }
 
 // exchange sends a request with the token and makes an error of a refusal.
 func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
-	if token, err := t.Token(); err == nil {
+	token, noToken := t.Token() // health and metrics need none
+	if noToken == nil {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	hc, err := t.HTTPClient()
@@ -136,7 +137,10 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 			return nil, Hint(e, "if the port uses TLS, begin the URL with https://, and "+trustAdvice)
 		}
 	}
-	if e.Status == http.StatusUnauthorized {
+	switch {
+	case e.Status == http.StatusUnauthorized && noToken != nil:
+		return nil, noToken
+	case e.Status == http.StatusUnauthorized:
 		return nil, Hint(e, tokenAdvice)
 	}
 	return nil, e

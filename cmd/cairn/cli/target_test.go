@@ -81,3 +81,15 @@ func TestANodeThatDiesIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestATokenThatCannotBeReadIsNamed: a node that wants a token says no more than that; the file's name says which.
+func TestATokenThatCannotBeReadIsNamed(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":"missing Bearer token","code":"unauthenticated"}`, http.StatusUnauthorized)
+	}))
+	t.Cleanup(srv.Close)
+	tg := Target{TokenFile: filepath.Join(t.TempDir(), "tokne"), Timeout: time.Minute}
+	if _, err := tg.Once(t.Context(), "GET", srv.URL+"/v1/stats", nil, nil); err == nil || !strings.Contains(err.Error(), "tokne") {
+		t.Errorf("%v", err)
+	}
+}
