@@ -106,7 +106,7 @@ func showDoomed(s *cli.Streams, a api.Erasing) error {
 }
 
 func tellErased(s *cli.Streams, a api.Erasing) error {
-	fmt.Fprintf(s.Out, "erased %d memories at record %s; their bytes may still be in:\n", len(a.Memories), a.Index)
+	fmt.Fprintf(s.Out, "erased %d memories, %d relations and %d claims at record %s; their bytes may still be in:\n", len(a.Memories), a.Relations, a.Claims, a.Index)
 	for _, held := range a.Held {
 		fmt.Fprintln(s.Out, " ", held)
 	}
