@@ -61,6 +61,20 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	}
 }
 
+// TestInitNamesHomesWhole: a node of a cluster on one machine has its home wherever it is started.
+func TestInitNamesHomesWhole(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	var out, errw bytes.Buffer
+	if code := run(t.Context(), []string{"cluster", "init", "--nodes", "1", "--dir", "here"}, nil, &out, &errw); code != cli.ExitOK {
+		t.Fatalf("exit %d: %s", code, &errw)
+	}
+	up, err := config.Load(filepath.Join("here", "node1.toml"), true, func(*config.File) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
+	if err != nil || !filepath.IsAbs(up.Node.Home) || filepath.Base(up.Node.Home) != "node1" || !filepath.IsAbs(up.Local.Home) {
+		t.Errorf("home %s, its surfaces in %s, %v", up.Node.Home, up.Local.Home, err)
+	}
+}
+
 // TestOneElectionTimeout: a node that was configured by cluster init, or as deploy/ has it, has the timing of a node that
 // was told none, so that the promise of a new leader within 2 s is one.
 func TestOneElectionTimeout(t *testing.T) {

@@ -53,7 +53,11 @@ func WriteHere(dir string, of, base int, secret string, edit func(*NodeFile) err
 	}
 	for id := 1; id <= of; id++ {
 		home := filepath.Join(dir, fmt.Sprintf("node%d", id))
-		n := NodeHere(home, id, of, base, secret)
+		data, err := filepath.Abs(home) // a node that is started elsewhere must not begin an empty home there
+		if err != nil {
+			return paths, err
+		}
+		n := NodeHere(data, id, of, base, secret)
 		if err := edit(&n); err != nil {
 			return paths, err
 		}
