@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/index/embed"
@@ -117,7 +119,7 @@ type Surfaces struct {
 	// gateway answers 307 with the leader's address
 	ForwardWrites *bool
 	Lenient       bool          // requests are taken as the oldest clients send them: see fields
-	CORSOrigins   []string      // origins whose pages may ask the gateway; none
+	CORSOrigins   []string      // origins whose pages may ask the gateway, * for all; none
 	Slow          time.Duration // 1s: an operation that takes as long is logged; negative for none
 }
 
@@ -206,7 +208,19 @@ func (c Config) Validate() error {
 		home = errors.New("home: name a data directory")
 	}
 	return errors.Join(home, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.Validate("tls", false),
-		c.TLS.Peers.Validate("tls.cluster", true), c.OAuth.Validate(), c.reachable(), c.securePeers())
+		c.TLS.Peers.Validate("tls.cluster", true), c.OAuth.Validate(), c.Surfaces.validate(), c.reachable(), c.securePeers())
+}
+
+// validate refuses origins that no browser sends.
+func (s Surfaces) validate() error {
+	var errs []error
+	for _, o := range s.CORSOrigins {
+		u, err := url.Parse(o)
+		if o != "*" && (err != nil || u.Host == "" || o != strings.ToLower(u.Scheme+"://"+u.Host)) {
+			errs = append(errs, fmt.Errorf("server.cors_origins: %q: want scheme://host or scheme://host:port in lower case, as in https://app.example, or * for all", o))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (a Addresses) validate() error {

@@ -308,6 +308,9 @@ func TestGatewayLimits(t *testing.T) {
 	if r := ask("OPTIONS", "/v1/recall", pre); r.StatusCode != http.StatusNoContent || r.Header.Get("Access-Control-Allow-Origin") != "https://app.example" {
 		t.Errorf("preflight: %d %v", r.StatusCode, r.Header)
 	}
+	if r := ask("OPTIONS", "/v1/remember", pre); !strings.Contains(r.Header.Get("Access-Control-Allow-Headers"), "Idempotency-Key") {
+		t.Errorf("a page may not send an idempotency key: %v", r.Header)
+	}
 	pre["Origin"] = "https://evil.example"
 	if r := ask("OPTIONS", "/v1/recall", pre); r.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("a foreign origin is allowed: %v", r.Header)

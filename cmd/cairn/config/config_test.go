@@ -105,6 +105,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"encryption by a key that is not known", "[encryption]\nkey_hex = \"00\"", "encryption.key_hex", nil},
 		{"TLS that would not happen", "[tls]\nclient_ca_path = \"x\"", "tls.client_ca_path", nil},
 		{"TLS between members that would not happen", "[tls.cluster]\ncert = \"x\"", "tls.cluster.cert", nil},
+		{"an origin that no browser sends", "[server]\ncors_origins = [\"*\", \"https://a.example/\"]", `cors_origins: "https://a.example/": want scheme://host`, nil},
 		{"a port that does not exist", "[server]\nwire_port = 99999", "server.wire_port: want a number from 0 to 65535, got 99999", nil},
 		{"a time that is none", "[backup]\ninterval_minutes = -1", "backup.interval_minutes: want a number from 0 to 52560000, got -1", nil},
 		{"a time that overflows", "[limits]\ntoken_use_minutes = 1000000000000", "limits.token_use_minutes: want a number from 0 to 52560000", nil},
