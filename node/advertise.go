@@ -61,7 +61,12 @@ func (c Config) hosts() (names []string) {
 func (c Config) reachable() error {
 	var errs []error
 	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Addresses.Advertise}, {"advertise_wire", c.Addresses.AdvertiseWire}, {"advertise_http", c.Addresses.AdvertiseHTTP}} {
-		if a.addr != "" && unspecified(a.addr) {
+		if a.addr == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(a.addr); err != nil {
+			errs = append(errs, fmt.Errorf("cluster.%s: want host:port, got %q", a.key, a.addr))
+		} else if unspecified(a.addr) {
 			errs = append(errs, fmt.Errorf("cluster.%s: %s is a wildcard: set the address that peers dial", a.key, a.addr))
 		}
 	}

@@ -105,8 +105,13 @@ func (k key) check(f *File) error {
 func (k key) wants() string {
 	switch kind := k.kind(); kind {
 	case "number":
-		least, most := k.bounds()
-		return fmt.Sprintf("a number from %d to %d", least, most)
+		switch least, most := k.bounds(); {
+		case most < math.MaxInt64:
+			return fmt.Sprintf("a number from %d to %d", least, most)
+		case least == 0:
+			return "a whole number of at least 0"
+		}
+		return "a whole number"
 	case "boolean":
 		return "true or false"
 	default:

@@ -61,7 +61,7 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 		return Setup{}, err
 	}
 	flags(&f)
-	if err := f.checkNumbers(); err != nil {
+	if err := errors.Join(f.checkNumbers(), f.Local.check()); err != nil {
 		return Setup{}, fmt.Errorf("%s: %w", path, err)
 	}
 	c, err := f.Node()

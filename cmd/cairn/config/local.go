@@ -1,5 +1,11 @@
 package config
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Local is the [local] section: the surfaces for clients on this host.
 type Local struct {
 	Home          string   `toml:"home" default:"HOME/run" doc:"Directory of their sockets and files."`
@@ -10,6 +16,19 @@ type Local struct {
 	Sift
 	Covenant
 	String
+}
+
+// Surfaces are the names that disable knows.
+var Surfaces = []string{"process", "debug", "string", "sift", "covenant"}
+
+// check refuses the name of a surface that there is none of: the one that was meant would be open.
+func (l Local) check() error {
+	for _, name := range l.Disable {
+		if !slices.Contains(Surfaces, name) {
+			return fmt.Errorf("local.disable: no surface is called %q: want some of %s", name, strings.Join(Surfaces, ", "))
+		}
+	}
+	return nil
 }
 
 // Where the surfaces' ports are, from the base.
