@@ -263,6 +263,9 @@ func (p *parser) test(name, op string, raw json.RawMessage) (*Filter, error) {
 	return f, nil
 }
 
+// The years 0 to 9999 in Unix seconds. Larger numbers are milliseconds or no time at all, and overflow.
+const firstSecond, lastSecond = -62_167_219_200, 253_402_300_800
+
 // value adds a value to what a test wants, and refuses one that it cannot mean.
 func (p *parser) value(f *Filter, raw json.RawMessage) error {
 	v, err := readValue(raw)
@@ -273,7 +276,7 @@ func (p *parser) value(f *Filter, raw json.RawMessage) error {
 		return fmt.Errorf("more than %d values", MaxValues)
 	}
 	of := fields[f.Name]
-	if of == "time" && v.kind == number {
+	if of == "time" && v.kind == number && v.number >= firstSecond && v.number <= lastSecond {
 		v = Time(int64(v.number * 1e6))
 	}
 	ordered := len(f.test) > 1 && (f.test[0] == 'g' || f.test[0] == 'l')

@@ -143,6 +143,7 @@ func TestRefusedFilters(t *testing.T) {
 		{`{"a":1e999}`, "not finite"},
 		{`{"@status":"x"}`, `"@status" is not a field to filter by: want one of @agent`},
 		{`{"@created_at":"yesterday"}`, "want a date"},
+		{`{"@created_at":{"lt":9999999999999}}`, "want a date"},
 		{`{"@created_at":{"prefix":"2026"}}`, "values are strings"},
 		{`{"@importance":"high"}`, "want a number"},
 		{`{"@domain":3}`, "want a string"},
