@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -125,9 +127,10 @@ const codeAway = -32003
 // that the node is away.
 func passed[T any](answer T, err error) (T, error) {
 	var away *net.OpError
+	var failed *url.Error // such as the end of a connection that the node had kept
 	var refused *jsonrpc.Error
 	switch {
-	case errors.As(err, &away):
+	case errors.As(err, &away), errors.As(err, &failed), errors.Is(err, io.ErrUnexpectedEOF):
 		err = &jsonrpc.Error{Code: codeAway, Message: "the memory is unreachable: its node does not answer"}
 	case errors.As(err, &refused):
 		err = refused
