@@ -3,9 +3,9 @@ package config
 // File is the configuration of a cluster node, as TOML has it. Keys keep the spelling that existing files use.
 //
 // A field's tags say all that there is to say of its key: doc, its meaning; default, what holds where it is left out;
-// unit, of a number that counts something; negative, that the number may be below 0; secret, that its value is shown to
-// no one; env, the variables that override it, where these are not CAIRN_ with the section and the key. deploy/CONFIG.md
-// and the environment are made from them.
+// unit, of a number that counts something; negative, that the number may be below 0; secret, that its value is shown
+// to no one; env, the variables that override it, where these are not CAIRN_ with the section and the key.
+// deploy/CONFIG.md and the environment are made from them.
 type File struct {
 	Server     server     `toml:"server"`
 	Cluster    cluster    `toml:"cluster"`
