@@ -129,7 +129,7 @@ func (r *factsReport) sum(answers [][]factRow, evidence int) {
 			r.Found += 1 / float64(len(answers))
 		}
 	}
-	for _, least := range []float64{0, .003, .02, .1} {
+	for _, least := range []float64{0, .002, .02, .1} {
 		kept, relevant := 0, 0
 		for _, rows := range answers {
 			for _, row := range rows {

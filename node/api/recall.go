@@ -35,7 +35,7 @@ type Question struct {
 	Without      []string     `json:"without" tool:"-" doc:"Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank."`
 	Diverse      bool         `json:"diverse" tool:"-" doc:"Leave out memories that nearly repeat a better one."`
 	Filter       field.Map    `json:"filter" doc:"Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not." example:"{\"project\":\"atlas\",\"priority\":{\"gte\":2}}"`
-	MinScore     float64      `json:"min_score" is:"number[0..]" default:"0.003" doc:"Leave out memories less likely than this to answer the question. 0 returns every match."`
+	MinScore     float64      `json:"min_score" is:"number[0..]" default:"0.002" doc:"Leave out memories less likely than this to answer the question. 0 returns every match."`
 
 	Types []string `json:"-"` // more kinds than one
 	Rows

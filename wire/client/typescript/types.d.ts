@@ -352,7 +352,7 @@ export interface CompareRequest {
   /** Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank. */ without?: string[];
   /** Leave out memories that nearly repeat a better one. */ diverse?: boolean;
   /** Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not. */ filter?: { [name: string]: unknown };
-  /** Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003. */ min_score?: number;
+  /** Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.002. */ min_score?: number;
   /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;
   /** linearizable: the answer includes everything acknowledged before the request. */ consistency?: "stale" | "linearizable";
 }
@@ -1743,7 +1743,7 @@ export interface RecallAsOfRequest {
   /** Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank. */ without?: string[];
   /** Leave out memories that nearly repeat a better one. */ diverse?: boolean;
   /** Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not. */ filter?: { [name: string]: unknown };
-  /** Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003. */ min_score?: number;
+  /** Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.002. */ min_score?: number;
   /** Return the parts of each score. */ explain?: boolean;
   /** The date to answer for. */ as_of: string | number | Date;
   /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;
@@ -1767,7 +1767,7 @@ export interface RecallRequest {
   /** Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank. */ without?: string[];
   /** Leave out memories that nearly repeat a better one. */ diverse?: boolean;
   /** Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not. */ filter?: { [name: string]: unknown };
-  /** Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003. */ min_score?: number;
+  /** Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.002. */ min_score?: number;
   /** Return the parts of each score. */ explain?: boolean;
   /** Recall the memories as they were at this date. */ as_of?: string | number | Date;
   /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;

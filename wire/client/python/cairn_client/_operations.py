@@ -192,7 +192,7 @@ class Operations:
         :param without: Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank.
         :param diverse: Leave out memories that nearly repeat a better one.
         :param filter: Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not.
-        :param min_score: Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003.
+        :param min_score: Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.002.
         :param explain: Return the parts of each score.
         :param as_of: Recall the memories as they were at this date.
         :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
@@ -220,7 +220,7 @@ class Operations:
         :param without: Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank.
         :param diverse: Leave out memories that nearly repeat a better one.
         :param filter: Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not.
-        :param min_score: Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003.
+        :param min_score: Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.002.
         :param explain: Return the parts of each score.
         :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
         :param consistency: linearizable: the answer includes everything acknowledged before the request.
@@ -1356,7 +1356,7 @@ class Operations:
         :param without: Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank.
         :param diverse: Leave out memories that nearly repeat a better one.
         :param filter: Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not.
-        :param min_score: Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003.
+        :param min_score: Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.002.
         :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
         :param consistency: linearizable: the answer includes everything acknowledged before the request.
         """
