@@ -55,7 +55,7 @@ func (c *cluster) empty(i int) {
 			c.hurt[i] = max(c.hurt[i], n.Service().RaftStatus().LastIndex)
 		}
 	}
-	c.disks[i].full = [2]time.Time{}
+	c.disks[i].full, c.disks[i].copied = [2]time.Time{}, "" // an older copy has another key: its member would be refused
 	c.disks[i].lives++
 	c.disks[i].home = fmt.Sprintf("%s.%d", c.disks[i].home, c.disks[i].lives)
 }
@@ -73,12 +73,14 @@ func (c *cluster) wipe(i int) {
 // rollBack copies the home of a node; the next time the node goes on from that copy, or from its own state and the log
 // of the copy.
 func (c *cluster) rollBack(i int, rng *rand.Rand) {
-	old := c.disks[i].copied
+	old, home := c.disks[i].copied, c.disks[i].home
 	if !c.runs(i) || old != "" && !c.mayEmpty(i) {
 		return
 	}
+	if _, err := os.Stat(filepath.Join(home, "raft")); err != nil { // it has no log yet
+		return
+	}
 	c.kill(i)
-	home := c.disks[i].home
 	if old == "" {
 		c.disks[i].lives++
 		c.disks[i].copied = fmt.Sprintf("%s.%d", home, c.disks[i].lives)
@@ -86,7 +88,6 @@ func (c *cluster) rollBack(i int, rng *rand.Rand) {
 		c.open(i)
 		return
 	}
-	c.disks[i].copied = ""
 	c.empty(i)
 	now := c.disks[i].home
 	if rng.IntN(2) == 0 {
