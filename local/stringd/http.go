@@ -118,7 +118,7 @@ func (s *Server) run(serve route, w http.ResponseWriter, r *http.Request) (err e
 		if p := recover(); p == http.ErrAbortHandler {
 			panic(p) // closes the connection without a byte
 		} else if p != nil {
-			s.Log.Error("handler panicked", "path", r.URL.Path, "err", p)
+			s.Log.Error("handler panicked", "route", r.Pattern, "err", p)
 			err = fmt.Errorf("%v", p)
 		}
 	}()
@@ -128,7 +128,7 @@ func (s *Server) run(serve route, w http.ResponseWriter, r *http.Request) (err e
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var no *refusal
 	if !errors.As(err, &no) {
-		s.Log.Warn("request failed", "path", r.URL.Path, "err", err)
+		s.Log.Warn("request failed", "route", r.Pattern, "err", err) // not the path: a webhook's has a secret in it
 		no = refuse(http.StatusInternalServerError, "%v", err)
 	}
 	reply(w, no.status, no.body)

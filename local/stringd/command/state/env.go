@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command/lang"
@@ -35,28 +35,23 @@ func (s *Session) scopes() []envScope {
 	return out
 }
 
-func (e envScope) read() (all map[string]json.RawMessage, env map[string]string, err error) {
-	all, env = map[string]json.RawMessage{}, map[string]string{}
+// read gives the file's content, and of that the variables, which may be of other kinds than texts.
+func (e envScope) read() (all, env map[string]json.RawMessage, err error) {
 	b, err := os.ReadFile(e.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, env, nil
+	if err == nil && json.Unmarshal(b, &all) != nil {
+		err = lang.Failf(lang.LoadError, "%s is not a JSON object", filepath.Base(e.path))
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	if err := json.Unmarshal(b, &all); err != nil {
-		return nil, nil, lang.Failf(lang.LoadError, "%s is not a JSON object", filepath.Base(e.path))
+	if all == nil {
+		all = map[string]json.RawMessage{}
 	}
-	of := all
-	if e.nested {
-		of = map[string]json.RawMessage{}
-		_ = json.Unmarshal(all["env"], &of) // another shape holds no variables
+	if !e.nested {
+		return all, all, nil
 	}
-	for k, raw := range of {
-		var v string
-		if json.Unmarshal(raw, &v) == nil {
-			env[k] = v
-		}
+	if json.Unmarshal(all["env"], &env) != nil || env == nil { // another shape holds no variables
+		env = map[string]json.RawMessage{}
 	}
 	return all, env, nil
 }
@@ -70,7 +65,12 @@ func (s *Session) Env() (map[string]string, error) {
 			if err != nil {
 				return err
 			}
-			maps.Copy(out, env)
+			for k, raw := range env {
+				var v string
+				if json.Unmarshal(raw, &v) == nil {
+					out[k] = v
+				}
+			}
 		}
 		return nil
 	})
@@ -87,22 +87,25 @@ func (s *Session) SetEnv(name, value string) (label string, err error) {
 	return e.label, s.Files(func() error { return e.set(name, value) })
 }
 
+// setting is held while a file of variables is read and written again: an agent's topics share them.
+var setting sync.Mutex
+
 func (e envScope) set(name, value string) error {
-	whole, env, err := e.read()
+	setting.Lock()
+	defer setting.Unlock()
+	all, env, err := e.read()
 	if err != nil {
 		return err
 	}
-	env[name] = value
-	var content any = env
+	if env[name], err = json.Marshal(value); err != nil {
+		return err
+	}
 	if e.nested {
-		raw, err := json.Marshal(env)
-		if err != nil {
+		if all["env"], err = json.Marshal(env); err != nil {
 			return err
 		}
-		whole["env"] = raw
-		content = whole
 	}
-	b, err := json.MarshalIndent(content, "", "  ")
+	b, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return err
 	}
