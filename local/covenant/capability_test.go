@@ -226,6 +226,7 @@ func TestScopes(t *testing.T) {
 		{"chain.receipts", `{"version":1,"limit":5}`, `{"kind":"recent_receipts","limit":5}`, `{"kind":"recent_receipts"}`, "receipt read rejected by capability scope"},
 		{"tool.call.echo", `{"version":1,"tool":"echo"}`, `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`, "", ""},
 		{"tool.call.echo", `{"version":1,"tool":"clock"}`, "", `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`, "tool echo rejected by capability scope"},
+		{"tool.call.echo", `{"version":1,"arguments":[{"text":"x"}]}`, "", `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`, "tool echo rejected by capability scope"},
 		{"tool.call.echo", `{"version":1,"arguments":{"allow":{"text":"yes"}}}`, `{"kind":"call_tool","name":"echo","arguments":{ "text" : "yes" }}`, `{"kind":"call_tool","name":"echo","arguments":{"text":"no"}}`, "tool echo rejected by capability scope"},
 	} {
 		t.Run(s.action+s.scope, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/local/covenant/home"
@@ -152,7 +153,11 @@ func sendTask(f *serve.Fields) Action {
 			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.Peer.Display, "claimed_sender_display", t.Sender.Display},
 				fmt.Sprintf("a2a send rejected: task.sender %q does not match authenticated peer %q", t.Sender.Display, s.Peer.Display))
 		}
-		if err := s.gate(ctx, dealing("send", t.Recipient, t.ID, "a2a-send:"+t.Recipient.Display)); err != nil {
+		to, err := s.addressed(ctx, t.Recipient)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.gate(ctx, dealing("send", to, t.ID, "a2a-send:"+t.Recipient.Display)); err != nil {
 			return nil, err
 		}
 		if err := s.recipientAccepts(ctx, t); err != nil {
@@ -162,7 +167,7 @@ func sendTask(f *serve.Fields) Action {
 			return nil, err
 		}
 		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: kit.Must(t.Sender), Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.work, Body: kit.Must(t)}
-		err := s.Mailbox.Send(home.Now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
+		err = s.Mailbox.Send(home.Now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
 		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.boxError(err, t.ID)
 	}
 }
@@ -178,9 +183,20 @@ func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 	return kit.JSON(r)
 }
 
+// addressed is the agent that a task names, by its key alone where the name is another's: a capability to send to a name
+// is one to send to the agent that is enrolled under it.
+func (s *Session) addressed(ctx context.Context, to home.AgentID) (home.AgentID, error) {
+	a, err := home.Read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: to.Display})
+	if err == nil && (a.Identity == nil || a.Identity.Key != to.Pubkey) {
+		to.Display = to.Pubkey
+	}
+	return to, err
+}
+
 // dealing is the gate of sending to an agent, or answering one.
 func dealing(what string, with home.AgentID, id, label string) gate {
-	return gate{label: label, actions: []string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey},
+	actions := slices.Compact([]string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey})
+	return gate{label: label, actions: actions,
 		missing: fmt.Sprintf(`a2a %s to %s requires capability "a2a.%s.%s".`, what, with.Display, what, with.Display),
 		allows:  func(sc scope) bool { return sc.task(with.Pubkey, id) },
 		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}

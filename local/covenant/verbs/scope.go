@@ -75,9 +75,10 @@ func (s scope) tool(name string, arguments json.RawMessage) bool {
 	if rule == nil {
 		return true
 	}
-	allow, ok := serve.Parse(rule).Members["allow"]
+	f := serve.Parse(rule)
+	allow, ok := f.Members["allow"]
 	if !ok {
-		return true
+		return f.Err == nil
 	}
 	want, err1 := canon.JSON(allow)
 	got, err2 := canon.JSON(arguments)
