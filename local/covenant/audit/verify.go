@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/cairndb/cairn/local/covenant/journal"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // A Report says whether the event file and its hash chain still match.
@@ -129,12 +130,12 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	}
 	cutoff := max(before, l.cutoff)
 	err = errors.Join(fresh.events.Flush(), fresh.chain.Flush(), fresh.events.Sync(), fresh.chain.Sync(),
-		os.WriteFile(l.path(cutoffFile+".new"), []byte(strconv.FormatUint(cutoff, 10)+"\n"), 0o600))
+		syncwriter.Replace(l.path(cutoffFile), []byte(strconv.FormatUint(cutoff, 10)+"\n"), 0o600)) // syncs the names of the new files too
 	if err != nil {
 		return 0, errors.Join(err, fresh.discard())
 	}
-	if err = os.Rename(l.path(cutoffFile+".new"), l.path(cutoffFile)); err == nil {
-		err = fresh.chain.Rename(l.path(chainFile))
+	if err = fresh.chain.Rename(l.path(chainFile)); err == nil {
+		err = syncwriter.Dir(l.dir) // the events never go first
 	}
 	if err == nil {
 		err = fresh.events.Rename(l.path(eventsFile))
@@ -144,7 +145,7 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	}
 	_ = l.close() // nothing leads to these files any more
 	l.pair, l.rows, l.tail, l.cutoff, l.agree = fresh.pair, fresh.rows, fresh.tail, cutoff, true
-	return purged, nil
+	return purged, syncwriter.Dir(l.dir) // or the old events could be there again after a crash
 }
 
 func (p pair) discard() error { return errors.Join(p.events.Discard(), p.chain.Discard()) }

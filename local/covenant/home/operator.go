@@ -100,9 +100,11 @@ func (h *Home) proposeOperator() error {
 	return err
 }
 
-// auditBootstrap gives the first capabilities their rows, if this node granted them and has not yet said so.
+// auditBootstrap gives the first capabilities their rows, if this node granted them and has not yet said so. Nothing is
+// recorded before them: a crash has left the first of them, or none.
 func (h *Home) auditBootstrap() error {
-	if h.Audit.Rows() > 0 || h.Audit.Cutoff() > 0 {
+	said := h.Audit.Rows()
+	if said >= uint64(len(bootstrap)) || h.Audit.Cutoff() > 0 {
 		return nil
 	}
 	a, err := Read(h.Ctx, h, "permissions", api.Grants, &api.GrantsRequest{Subject: h.Operator.Pubkey, First: true, Limit: math.MaxUint64})
@@ -110,10 +112,13 @@ func (h *Home) auditBootstrap() error {
 		return err
 	}
 	for _, g := range slices.Backward(a.Grants) {
-		if g.Node == h.Config.Node {
-			if err := h.recordGrant(h.Operator, g.Action, g.Signature); err != nil {
-				return err
-			}
+		if g.Node != h.Config.Node {
+			continue
+		}
+		if said > 0 {
+			said--
+		} else if err := h.recordGrant(h.Operator, g.Action, g.Signature); err != nil {
+			return err
 		}
 	}
 	return nil
