@@ -76,8 +76,14 @@ var ErrNoBackup = errors.New("no backup for that point")
 // ErrGap says that a file is missing from a directory: one that is there goes on from it.
 var ErrGap = errors.New("a backup is missing")
 
+// leadsOver says whether a range begins before a state and ends behind it, or there: the state leads to the rest of it.
+func (f File) leadsOver(o File) bool {
+	return o.Whole() && f.Since < o.Index && o.Index <= f.Index
+}
+
 // Gap names the first file, in the order in which they begin, that no other leads to; nil when all follow on one
-// another. What is before it can be restored, to an index that is asked for.
+// another. What is before it can be restored, to an index that is asked for. The first ranges of all may lead over the
+// first state: what they began from was pruned.
 func Gap(files []File) error {
 	begins := func(f File) oplog.Index {
 		if f.Whole() {
@@ -91,7 +97,7 @@ func Gap(files []File) error {
 	})
 	reached := oplog.Index(0)
 	for _, f := range files {
-		if !f.Whole() && f.Since > reached {
+		if !f.Whole() && f.Since > reached && !(reached == 0 && slices.ContainsFunc(files, f.leadsOver)) {
 			return fmt.Errorf("%w: %s continues after index %d, and the file before it ends at %d", ErrGap, filepath.Base(f.Path), f.Since, reached)
 		}
 		reached = max(reached, f.Index)
@@ -163,7 +169,7 @@ func Prune(dir string, keep int) (removed []File, err error) {
 		return nil, nil
 	}
 	oldest := states[len(states)-keep]
-	for _, f := range files {
+	for _, f := range slices.Backward(files) { // the newest first: what is left when this is cut short leads on
 		if f.Whole() && f.Index >= oldest || !f.Whole() && f.Index > oldest {
 			continue
 		}

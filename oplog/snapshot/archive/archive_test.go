@@ -317,3 +317,58 @@ func TestATrimmedLogSaysSo(t *testing.T) {
 		t.Errorf("got %v, want %v", err, state.ErrTrimmed)
 	}
 }
+
+// TestARangeAroundAStateIsNoGap: a range may begin before a whole state and end behind it, as when the node that made the
+// state was behind the one that made the range. The state leads to the rest of it, after the states before it are pruned
+// too.
+func TestARangeAroundAStateIsNoGap(t *testing.T) {
+	w, dir := newWorld(t, state.Options{}), t.TempDir()
+	w.remember(2)
+	first := w.at
+	w.put(dir, 0)
+	w.remember(2)
+	w.put(dir, 0) // of a node that was behind when it was asked
+	w.remember(2)
+	w.put(dir, first)
+	for _, keep := range []int{2, 1} {
+		if _, err := Prune(dir, keep); err != nil {
+			t.Fatal(err)
+		}
+		if rep, err := Verify(t.Context(), dir, "", nil); err != nil || rep.End != w.st.Point() {
+			t.Errorf("%d states kept: verified %+v, %v", keep, rep, err)
+		}
+		if at, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s"), Target{}, nil); err != nil || at != w.st.Point() {
+			t.Errorf("%d states kept: restored to %+v, %v", keep, at, err)
+		}
+	}
+}
+
+// TestAPruneThatIsCutShort leaves nothing that nothing leads to.
+func TestAPruneThatIsCutShort(t *testing.T) {
+	w, dir := newWorld(t, state.Options{}), t.TempDir()
+	w.remember(2)
+	first := w.at
+	w.put(dir, 0)
+	w.remember(2)
+	w.put(dir, first)
+	last := filepath.Join(dir, Name(first, w.at))
+	w.remember(2)
+	w.put(dir, 0)
+	good := bytesOf(t, last)
+	if err := errors.Join(os.Remove(last), os.MkdirAll(filepath.Join(last, "x"), 0o700)); err != nil { // it cannot be removed
+		t.Fatal(err)
+	}
+	if removed, err := Prune(dir, 1); err == nil {
+		t.Fatalf("removed %v", removed)
+	}
+	if err := os.RemoveAll(last); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, last, good)
+	if rep, err := Verify(t.Context(), dir, "", nil); err != nil || rep.End != w.st.Point() {
+		t.Errorf("verified %+v, %v", rep, err)
+	}
+	if removed, err := Prune(dir, 1); err != nil || len(removed) != 2 {
+		t.Errorf("the next one removes %v, %v", removed, err)
+	}
+}
