@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 )
@@ -56,5 +57,28 @@ func TestATokenThatWasJustMadeIsRevoked(t *testing.T) {
 	}
 	if got := other.ok("POST", "/v1/admin/tokens/revoke", obj{"token": "none"}); got["revoked"] != false {
 		t.Errorf("one that is not there: %v", got)
+	}
+}
+
+// TestADatabaseThatWasJustMadeIsFound: on a node that has not heard of it, by who makes a token for it, and by a read
+// that waits for an index.
+func TestADatabaseThatWasJustMadeIsFound(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	leader := c.leader()
+	at, other := c.web(leader), c.web((leader+1)%3)
+	other.token = at.token
+	for i := range 8 {
+		name := fmt.Sprint("made-", i)
+		at.ok("POST", "/v1/databases", obj{"name": name})
+		if got := other.ok("POST", "/v1/admin/tokens", obj{"database": name}); got["database"] != name {
+			t.Errorf("a token: %v", got)
+		}
+		name += "-too"
+		at.ok("POST", "/v1/databases", obj{"name": name})
+		done := at.ok("POST", "/v1/remember?database="+name, obj{"text": "the sky is blue"})
+		if got := other.ok("GET", fmt.Sprintf("/v1/stats?database=%s&min_index=%v", name, done["log_index"]), nil); got["active_memories"] != 1.0 {
+			t.Errorf("a read: %v", got)
+		}
 	}
 }

@@ -5,7 +5,7 @@
 // It reads the state and writes nothing but through the log; it knows no protocol and does not know who leads. Surfaces
 // ask it for callers (Login, Local, Select) and count connections with it, the door counts operations with it, and the
 // commit path has it take up limits that changed and write the audit. Every method may be called from any goroutine;
-// none waits for the network.
+// none but Find waits for the network.
 package access
 
 import (

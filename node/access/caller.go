@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -182,6 +183,24 @@ func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 		return use(&c, v, database)
 	})
 	return c, err
+}
+
+// findWait bounds how long Find waits.
+const findWait = 2 * time.Second
+
+// Find is Select for a client. A database that is not there is looked for again behind all that was acknowledged: another
+// node may have made it just now.
+func (a *Control) Find(ctx context.Context, door api.Door, c api.Caller, database string) (api.Caller, error) {
+	found, err := a.Select(c, database)
+	if !c.May(api.Admin) || !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+		return found, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, findWait)
+	defer cancel()
+	if _, late := api.Await.Do(ctx, door, Node(), &api.AwaitRequest{Fresh: api.Fresh{Consistency: "linearizable"}}); late != nil {
+		return found, err // nobody can say more now
+	}
+	return a.Select(c, database)
 }
 
 // Databases are the callers of the databases that a request means: the one it names, or all that the caller may know.

@@ -296,7 +296,7 @@ func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 	}
 	q.c.Usual = max(0, g.cfg.MaxRPS)
 	q.c.Forward, q.c.Surface, q.c.Hold = g.forwards(q.r), "http", large.NewHold(g.cfg.Budget, q.c.Principal())
-	if q.c, err = g.cfg.Access.Select(q.c, q.param("database")); err != nil {
+	if q.c, err = g.cfg.Access.Find(q.r.Context(), g.cfg.Door, q.c, q.param("database")); err != nil {
 		return done, err
 	}
 	return q.bind(op.Stream), nil

@@ -53,12 +53,12 @@ func (ss *session) setCaller(c api.Caller) {
 }
 
 // selectDB goes to another database.
-func (ss *session) selectDB(_ context.Context, _ api.Caller, f wire.Frame) error {
+func (ss *session) selectDB(ctx context.Context, _ api.Caller, f wire.Frame) error {
 	var m wire.Name
 	if err := ss.unpack(f, &m); err != nil {
 		return err
 	}
-	c, err := ss.w.cfg.Access.Select(ss.currentCaller(), m.Name)
+	c, err := ss.w.cfg.Access.Find(ctx, ss.w.cfg.Door, ss.currentCaller(), m.Name)
 	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 		return &codedError{wire.CodeDBNotFound, err}
 	}

@@ -3,6 +3,7 @@ package operate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,12 @@ func (ad *Admin) Me(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAns
 // CreateToken makes a client token for a database. Its text is returned once and kept nowhere.
 func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTokenRequest) (*api.CreatedToken, error) {
 	d, err := ad.databaseOf(c, q)
+	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) { // another node may have made it just now
+		if err := ad.cfg.CatchUp(ctx); err != nil {
+			return nil, err
+		}
+		d, err = ad.databaseOf(c, q)
+	}
 	if err != nil {
 		return nil, err
 	}
