@@ -25,7 +25,7 @@ type markdown struct {
 	key      string
 	changed  time.Time
 	n        int
-	taken    map[string]int // of the keys, how often each was given
+	taken    map[string]int // keys, each with the number that was given behind it last
 }
 
 // A section is a text and the headings that it stands below, the outermost first.
@@ -85,7 +85,7 @@ func sectionsOf(text string) (all []section) {
 		}
 		levels = append(levels, level)
 		outer := append([]string{}, now.headings[:min(len(levels)-1, len(now.headings))]...)
-		now = section{headings: append(outer, strings.TrimSpace(strings.Trim(trimmed, "#")))}
+		now = section{headings: append(outer, headingText(trimmed))}
 	}
 	return append(all, now)
 }
@@ -97,6 +97,15 @@ func headingLevel(line string) int {
 		return 0
 	}
 	return n
+}
+
+// headingText is a heading without the # around it: those at its end belong to it unless a blank parts them from it.
+func headingText(line string) string {
+	text := strings.TrimSpace(strings.TrimLeft(line, "#"))
+	if open := strings.TrimRight(text, "#"); open == "" || strings.HasSuffix(open, " ") || strings.HasSuffix(open, "\t") {
+		return strings.TrimSpace(open)
+	}
+	return text
 }
 
 func (m *markdown) row() int { return m.n }
@@ -114,9 +123,7 @@ func (m *markdown) next() (importRow, error) {
 		if m.n > 1 {
 			key += "#" + slug(s.headings[len(s.headings)-1])
 		}
-		if m.taken[key]++; m.taken[key] > 1 {
-			key = fmt.Sprintf("%s-%d", key, m.taken[key])
-		}
+		key = m.free(key)
 		if at := field.FirstNotUTF8(heading + body); at >= 0 {
 			return nil, fmt.Errorf("the section is not UTF-8 at its byte %d; convert the file first", at)
 		}
@@ -133,6 +140,16 @@ func (m *markdown) next() (importRow, error) {
 		return row, nil
 	}
 	return nil, io.EOF
+}
+
+// free is a key, or where another section has it the key with the next number that none has.
+func (m *markdown) free(key string) string {
+	own := key
+	for ; m.taken[own] > 0; m.taken[key]++ {
+		own = fmt.Sprintf("%s-%d", key, m.taken[key]+1)
+	}
+	m.taken[own]++
+	return own
 }
 
 // slug is a heading as the end of a key: its letters and digits in lower case, with a - between its words.

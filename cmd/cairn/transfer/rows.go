@@ -45,15 +45,11 @@ func (r *rows) next() (row importRow, err error) {
 		if err != nil {
 			return row, err
 		}
-		var many struct {
-			Results   []json.RawMessage `json:"results"`
-			Relations []json.RawMessage `json:"relations"`
-		}
 		var one entity
 		switch raw[0] {
 		case '{':
-			if json.Unmarshal(raw, &many) == nil && (many.Results != nil || many.Relations != nil) {
-				r.pending = append(append(r.pending, many.Results...), many.Relations...)
+			if list, ok := listOf(raw); ok {
+				r.pending = append(r.pending, list...)
 				continue
 			}
 			if json.Unmarshal(raw, &one) == nil && one.Line == "entity" && one.Name != "" {
@@ -70,6 +66,22 @@ func (r *rows) next() (row importRow, err error) {
 		}
 		return row, fmt.Errorf("want an object or a text, got %.20s", raw)
 	}
+}
+
+// texts are the fields that others keep a text in.
+var texts = []string{"text", "memory", "content", "page_content"}
+
+// listOf gives the rows of an object that is no row but holds some.
+func listOf(raw json.RawMessage) (rows []json.RawMessage, ok bool) {
+	var many struct {
+		Results   []json.RawMessage `json:"results"`
+		Relations []json.RawMessage `json:"relations"`
+	}
+	var row importRow
+	if json.Unmarshal(raw, &many) != nil || many.Results == nil && many.Relations == nil || json.Unmarshal(raw, &row) != nil {
+		return nil, false
+	}
+	return append(many.Results, many.Relations...), row.text(texts...) == ""
 }
 
 // raw is the next value that is no array.
@@ -248,7 +260,7 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 		return row, nil
 	}
 	memory := importRow{}
-	if memory.say("text", row.text("text", "memory", "content", "page_content")); memory["text"] == nil {
+	if memory.say("text", row.text(texts...)); memory["text"] == nil {
 		return nil, errors.New("no text: want a field text, memory, content or page_content")
 	}
 	memory.say("namespace", row.text("user_id", "agent_id"))
