@@ -45,11 +45,19 @@ func NoteLost(cfg Config, lost raft.Lost) error {
 	return syncwriter.Replace(filepath.Join(cfg.Dir, lostFile), syncwriter.Summed(append(b, '\n')), 0o600)
 }
 
-// keepLost puts the note beside the log, which was moved aside.
+// keepLost puts the note beside the log, which was moved aside: just now, or by a start that ended before it moved the
+// note.
 func keepLost(cfg Config, log string) error {
 	from := filepath.Join(cfg.Dir, lostFile)
-	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) || log == "" {
+	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if log == "" || !exists(filepath.Join(log, "log")) {
+		logs, _ := filepath.Glob(filepath.Join(cfg.Dir, "raft.corrupt-*", "log")) // the pattern is good; the newest is the last
+		if len(logs) == 0 {
+			return nil
+		}
+		log = filepath.Dir(logs[len(logs)-1])
 	}
 	return errors.Join(os.Rename(from, filepath.Join(log, lostFile)), syncwriter.Dir(log))
 }
