@@ -19,7 +19,7 @@ import (
 func (f *File) protections(unknown []string) error {
 	var errs []error
 	for _, key := range unknown {
-		if section, _, _ := strings.Cut(key, "."); section == "tls" || section == "encryption" {
+		if section, _, _ := strings.Cut(strings.ToLower(key), "."); section == "tls" || section == "encryption" {
 			errs = append(errs, fmt.Errorf("[%s] has no key %s, and a misspelled key here would leave a port or the disk unprotected", section, key))
 		}
 	}
