@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/cairndb/cairn/wire"
@@ -95,14 +96,51 @@ func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.Reca
 	return results, end, err
 }
 
-// RecallEach hands over each result as it arrives. It is not asked again when the connection breaks.
+// RecallEach hands over each result as it arrives. It is not asked again when the connection breaks. each may ask the same
+// client: results that arrive meanwhile wait here, and keep back no other answer of their connection.
 func (c *Client) RecallEach(ctx context.Context, q wire.Recall, each func(wire.RecallResult) error) (end wire.RecallEnd, err error) {
 	c.own(&q)
 	cn, err := c.connection(ctx)
 	if err != nil {
 		return end, err
 	}
-	return recall(patiently(ctx), cn, q, each)
+	ctx, stop := context.WithCancel(patiently(ctx))
+	defer stop()
+	var mu sync.Mutex
+	var waiting []wire.RecallResult
+	arrived, over := make(chan struct{}, 1), make(chan struct{})
+	go func() { // ends with the answer, or with ctx
+		defer close(over)
+		end, err = recall(ctx, cn, q, func(r wire.RecallResult) error {
+			mu.Lock()
+			defer mu.Unlock()
+			waiting = append(waiting, r)
+			select {
+			case arrived <- struct{}{}:
+			default:
+			}
+			return nil
+		})
+	}()
+	for ended := false; !ended; {
+		select {
+		case <-arrived:
+		case <-over:
+			ended = true
+		}
+		mu.Lock()
+		results := waiting
+		waiting = nil
+		mu.Unlock()
+		for _, r := range results {
+			if failed := each(r); failed != nil {
+				stop()
+				<-over
+				return end, failed
+			}
+		}
+	}
+	return end, err
 }
 
 func recall(ctx context.Context, cn *conn, q wire.Recall, each func(wire.RecallResult) error) (end wire.RecallEnd, err error) {
