@@ -233,8 +233,11 @@ func (r *record) send(ctx context.Context, wait time.Duration) error {
 	return r.spool().drain(func(c capture) error {
 		err := r.store(ctx, c, time.Until(end))
 		var no *sift.Refusal
-		if errors.As(err, &no) && strings.HasPrefix(no.Text, "capture: ") { // as it is, it will never be stored
+		switch {
+		case errors.As(err, &no) && strings.HasPrefix(no.Text, "capture: "): // as it is, it will never be stored
 			return nil
+		case errors.As(err, &no) && strings.HasPrefix(no.Text, "open: "): // its directory is gone, and may come back
+			return errLater
 		}
 		return err
 	})

@@ -363,3 +363,26 @@ func BenchmarkHookWithoutANode(b *testing.B) {
 		}
 	})
 }
+
+// TestACaptureOfAGoneDirectoryKeepsNoOther: it waits on, in case the directory comes back; what came later is sent.
+func TestACaptureOfAGoneDirectoryKeepsNoOther(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	cairntest.StartDevIn(t, u.node)
+	u.must("", "connect", "claude", "--home", u.node, "--yes")
+	s := spool(filepath.Join(u.home, ".config", "cairn", "connect", "claude.spool"))
+	gone := filepath.Join(u.home, "gone")
+	for _, dir := range []string{gone, u.project} {
+		if err := s.add(capture{Session: "s", Tool: "Bash", Source: "claude", Dir: dir, At: 1, Payload: map[string]any{"tool_input": map[string]any{"command": "make in " + dir}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	suite.Eventually(t, "one capture that waits", func() bool { u.hook("SessionEnd", ""); return s.count() == 1 })
+	if waits := fmt.Sprint(tree(t, string(s))); !strings.Contains(waits, gone) {
+		t.Errorf("there waits %s", waits)
+	}
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	suite.Eventually(t, "an empty spool", func() bool { u.hook("SessionEnd", ""); return s.count() == 0 })
+}

@@ -91,7 +91,11 @@ func (s spool) drop(name string) error {
 	return nil
 }
 
-// drain sends what waits until there is nothing left, or send returns an error. A file that holds no capture goes.
+// errLater is the error of a capture that cannot be stored now, while others may be.
+var errLater = errors.New("it waits on")
+
+// drain sends what waits until there is nothing left, or send returns an error. A file that holds no capture goes, and one
+// that is for later stays.
 func (s spool) drain(send func(capture) error) error {
 	all, err := s.names()
 	if err != nil {
@@ -107,7 +111,9 @@ func (s spool) drain(send func(capture) error) error {
 		}
 		var c capture
 		if json.Unmarshal(b, &c) == nil {
-			if err := send(c); err != nil {
+			if err := send(c); errors.Is(err, errLater) {
+				continue
+			} else if err != nil {
 				return err
 			}
 		}
