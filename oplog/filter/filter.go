@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -277,7 +278,7 @@ func (p *parser) value(f *Filter, raw json.RawMessage) error {
 	}
 	of := fields[f.Name]
 	if of == "time" && v.kind == number && v.number >= firstSecond && v.number <= lastSecond {
-		v = Time(int64(v.number * 1e6))
+		v = Time(int64(math.Round(v.number * 1e6)))
 	}
 	ordered := len(f.test) > 1 && (f.test[0] == 'g' || f.test[0] == 'l')
 	switch {

@@ -374,3 +374,43 @@ func TestFiltersMeanWhatTheySay(t *testing.T) {
 		}
 	})
 }
+
+// TestTimesTooFar: a number that no time has is refused, such as one in microseconds, and not taken for another time.
+func TestTimesTooFar(t *testing.T) {
+	t.Parallel()
+	now := filter.Time(1_700_000_000_000_000)
+	for raw, want := range map[string]string{`{"@created_at":{"lt":1.7e12}}`: "passes", `{"@created_at":{"gte":-9e12}}`: "passes", `{"@created_at":{"gt":9e12}}`: "fails",
+		`{"@created_at":{"gte":1.7e15}}`: "refused", `{"@updated_at":{"lt":1.7e15}}`: "refused", `{"@created_at":-9.3e12}`: "refused"} {
+		got := "refused"
+		if f, err := filter.Parse([]byte(raw)); err == nil {
+			if got = "fails"; f.Match(func(string) filter.Value { return now }) {
+				got = "passes"
+			}
+		} else if !strings.Contains(err.Error(), "want a date") {
+			t.Errorf("%s: %v", raw, err)
+		}
+		if got != want {
+			t.Errorf("%s %s, want it %s", raw, got, want)
+		}
+	}
+}
+
+// TestTimesAsTheyAreAnswered: the seconds that an answer has for a time mean that time in a filter.
+func TestTimesAsTheyAreAnswered(t *testing.T) {
+	t.Parallel()
+	for at := int64(1_700_000_000_000_000); at < 1_700_000_000_001_000; at++ {
+		seconds, err := json.Marshal(float64(at) / 1e6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, op := range []string{"eq", "lte", "gte"} {
+			f, err := filter.Parse(fmt.Appendf(nil, `{"@created_at":{%q:%s}}`, op, seconds))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !f.Match(func(string) filter.Value { return filter.Time(at) }) {
+				t.Fatalf("%d is not %s %s", at, op, seconds)
+			}
+		}
+	}
+}
