@@ -79,12 +79,12 @@ func (s *State) swap(next string) error {
 	if err := os.Rename(next, dir); err != nil {
 		return err
 	}
-	if err := syncwriter.Dir(s.dir); err != nil {
-		return err
+	g, m, err := (*generation)(nil), mark{}, syncwriter.Dir(s.dir)
+	if err == nil {
+		g, m, err = s.open(dir, false)
 	}
-	g, m, err := s.open(dir, false)
-	if err != nil {
-		return err
+	if err != nil { // the next start would begin with it, and the next restore find its place taken
+		return errors.Join(err, os.RemoveAll(dir), syncwriter.Dir(s.dir))
 	}
 	g.number = was.number + 1
 	s.mu.Lock()
