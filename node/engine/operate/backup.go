@@ -103,7 +103,11 @@ func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
 	if since == now {
 		return "", at, nil
 	}
-	if ranges >= p.Every || since > now { // a state that is behind the backups belongs to another history
+	if since > now { // a new one would sort before them: pruned first, and never the one restored
+		return "", at, fmt.Errorf("the backups in %s reach index %d and this node is at %d: either it still catches "+
+			"up, or they are of another history and new ones need a folder of their own", p.Dir, since, now)
+	}
+	if ranges >= p.Every {
 		since = 0
 	}
 	path, at, err = b.since(p.Dir, since)

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
 func kindOf(err error) oplog.Kind {
@@ -88,5 +89,49 @@ func TestBackupsWaitToBeDownloaded(t *testing.T) {
 	}
 	if open(); waits() != 0 {
 		t.Errorf("%d wait after a restart", waits())
+	}
+}
+
+// TestBackupsOfAnotherHistory: into a directory whose backups reach farther than the node, as those of the cluster that
+// it was restored from, none is made. It would be the first to be pruned, and a restore would bring the other back.
+func TestBackupsOfAnotherHistory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	backups := func(records int) *Backups {
+		t.Helper()
+		st, err := statetest.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true}, statetest.NewLog())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { st.Close() })
+		for i := range records {
+			e := oplog.Entry{Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: oplog.Time(i + 1)}}}
+			body, err := e.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := st.Apply([]oplog.Record{{Index: oplog.Index(i + 1), Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(i+1), 0, 1), body)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := NewBackups(slog.New(slog.DiscardHandler), st.State, nil, filepath.Join(t.TempDir(), "spool"), BackupPlan{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	plan := BackupPlan{Dir: dir, Every: 24, Keep: 1}
+	if _, at, err := backups(9).To(plan); err != nil || at.Index != 9 {
+		t.Fatalf("at %d, %v", at.Index, err)
+	}
+	path, _, err := backups(5).To(plan)
+	if _, gone := os.Stat(path); path != "" && gone != nil {
+		t.Errorf("made and removed: %s", path)
+	}
+	if path != "" || err == nil {
+		t.Errorf("made %q, %v", path, err)
+	}
+	if path, at, err := backups(12).To(plan); err != nil || path == "" || at.Index != 12 {
+		t.Errorf("of a node that is farther: %q at %d, %v", path, at.Index, err)
 	}
 }
