@@ -88,17 +88,14 @@ type occurrence struct {
 
 // occurrences are in order; where names overlap the longest stands.
 func occurrences(text string, names []Entity) (out []occurrence) {
-	low := strings.ToLower(text)
-	if len(low) != len(text) {
-		low = text // some letters change their length: then names are found as they are written
+	low, fold := strings.ToLower(text), strings.ToLower
+	if len(low) != len(text) { // some letters change their length: then names are found as they are written
+		low, fold = text, func(name string) string { return name }
 	}
 	for _, e := range names {
-		name := e.Name
+		name := fold(e.Name)
 		if e.Type != "" && !claimants[e.Type] || possessed[strings.ToLower(name)] != "" {
 			continue // a title is no name
-		}
-		if len(low) == len(text) {
-			name = strings.ToLower(name)
 		}
 		for from, n := 0, 0; n < maxOccurrences; n++ {
 			i := strings.Index(low[from:], name)

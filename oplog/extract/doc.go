@@ -22,7 +22,7 @@
 package extract
 
 // Version numbers what this package finds.
-const Version = 3
+const Version = 4
 
 // Bounds, so that no text costs more than a little.
 const (
