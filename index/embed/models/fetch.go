@@ -147,9 +147,11 @@ func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) er
 			return wrong(path, err)
 		case errors.As(err, &refused) && !refused.passes():
 			return err
-		case err == nil || length(path) > had:
+		case length(path) > had:
 			failed, reached = 0, true
 			continue
+		case err == nil:
+			err = fmt.Errorf("%s: %w", at, io.ErrUnexpectedEOF)
 		case !reached && errors.As(err, &dial) && dial.Op == "dial": // no network is no reason to wait
 			return err
 		}

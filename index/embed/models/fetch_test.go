@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/index/embed/bert/berttest"
@@ -194,6 +196,25 @@ func TestFetchRefusesAnotherFile(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestFetchOfNothing: answers without a byte are failed attempts, with a wait between them.
+func TestFetchOfNothing(t *testing.T) {
+	t.Parallel()
+	m, from := small(t)
+	h := newHub(t, from)
+	h.serve = func(w http.ResponseWriter, _ *http.Request, _ []byte) bool {
+		w.(http.Flusher).Flush() // without a length
+		return true
+	}
+	f := &models.Fetcher{Mirror: h.URL + "/at", Folder: t.TempDir()}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, _, err := f.Fetch(ctx, m)
+	h.Close()
+	if !errors.Is(err, context.DeadlineExceeded) || len(h.ranges) > 2 {
+		t.Errorf("asked %d times: %v", len(h.ranges), err)
 	}
 }
 
