@@ -1,7 +1,6 @@
 package home
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
@@ -36,9 +35,9 @@ func Skipped(home string) (map[oplog.Index]oplog.Digest, error) {
 		return nil, err
 	}
 	skip := map[oplog.Index]oplog.Digest{}
-	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
+	for line := range bytes.Lines(raw) {
 		var l skipLine
-		err := json.Unmarshal(lines.Bytes(), &l)
+		err := json.Unmarshal(line, &l)
 		digest, herr := hex.DecodeString(l.Digest)
 		if err = errors.Join(err, herr); err != nil || len(digest) != len(oplog.Digest{}) || l.Index == 0 {
 			return nil, fmt.Errorf("%s: a line that names no record: write it with `cairn recover --skip-record`", path)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,6 +76,13 @@ func TestOnlyWhatStopsANodeIsSkipped(t *testing.T) {
 	if skip, err := Skipped(cfg.Dir); err != nil || len(skip) != 0 {
 		t.Errorf("looking skips %v, %v", skip, err)
 	}
+	long := u
+	long.Index, long.Fault = bad+1, errors.New(strings.Repeat("a fault that says much ", 4<<10))
+	must(t, SkipRecord(cfg, long))
+	if skip, err := Skipped(cfg.Dir); err != nil || len(skip) != 1 || skip[long.Index] != u.Digest {
+		t.Errorf("with a long reason: %d, %v", len(skip), err)
+	}
+	must(t, os.Remove(filepath.Join(cfg.Dir, skipFile)))
 	must(t, SkipRecord(cfg, u))
 	if skip, err := Skipped(cfg.Dir); err != nil || len(skip) != 1 || skip[bad] != u.Digest {
 		t.Errorf("skipped: %v, %v", skip, err)
