@@ -120,7 +120,7 @@ func (x *Index) captureCheckpoint() func() {
 	x.mu.RLock()
 	far := x.captureParked(&head)
 	for id, d := range x.dbs {
-		if d.memory {
+		if d.memory || x.opening[id] != nil { // a question's, that lacks what was left to it: the next start reads the state
 			continue
 		}
 		last, ok := k.last[id]

@@ -31,8 +31,7 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 		if i >= fit {
 			continue
 		}
-		// The state may be ahead of the index: a memory forgotten there is not shown.
-		if m, ok := in.view.MemoryAt(in.db, seq(i)); ok && m.Status != oplog.Tombstoned {
+		if m, ok := in.view.MemoryAt(in.db, seq(i)); ok && in.shows(m) {
 			hits[i].Memory = m
 			size += m.Weight()
 		}
@@ -44,4 +43,12 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 		}
 	}
 	return slices.DeleteFunc(hits[:fit], func(h Hit) bool { return h.Memory == nil }), len(hits) - fit
+}
+
+// shows says whether a memory may be in the answer as the state has it. The state may be ahead of the index: what was
+// forgotten there, or moved to where the question does not look or may not, is not shown.
+func (in *question) shows(m *oplog.Memory) bool {
+	f := facetOf(m)
+	return m.Status != oplog.Tombstoned && m.Indexed() && in.q.wants(&f) &&
+		(in.q.Admit == nil || in.q.Admit(Facts{m.Namespace, m.Owner, m.Tier, m.Created}))
 }

@@ -85,7 +85,8 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, dirs []string
 		}
 	}
 	dir := filepath.Join(x.cfg.Dir, dirName(info.ID, gen))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	// an opening of this generation that failed may have left words: their rows are not those that come now
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.RemoveAll(filepath.Join(dir, "text"))); err != nil {
 		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
 	raw, err := json.Marshal(self)

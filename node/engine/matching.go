@@ -97,7 +97,8 @@ func (s *Service) forgetPassing(ctx context.Context, c api.Caller, q *api.Forget
 		return nil, err
 	}
 	now := time.Now()
-	hits, _, err := s.index.Search(ctx, c.DB, index.Query{K: q.Limit, Bare: true, Now: now, Filter: index.Filter{Namespace: strings.TrimSpace(q.Namespace), Spaces: c.Spaces, Match: match}})
+	f := index.Filter{Namespace: strings.TrimSpace(q.Namespace), Spaces: c.Spaces, Match: match}
+	hits, _, err := s.index.Search(ctx, c.DB, index.Query{K: q.Limit, Bare: true, Now: now, Filter: f})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (s *Service) forgetPassing(ctx context.Context, c api.Caller, q *api.Forget
 	var ops []oplog.Op
 	if err := s.state.Read(func(v *state.View) error {
 		for _, h := range hits {
-			if m, ok := v.MemoryAt(c.DB, h.Memory.Seq); ok && m.Status == oplog.Active && m.Passes(match) {
+			if m, ok := v.MemoryAt(c.DB, h.Memory.Seq); ok && passes(&f, m) {
 				ops = append(ops, &oplog.Expect{RID: m.RID, Revision: m.Revision}, &oplog.Forget{RID: m.RID, At: oplog.At(now), Reason: q.Reason})
 				a.RIDs = append(a.RIDs, m.RID)
 			}

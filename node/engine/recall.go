@@ -57,7 +57,8 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		r.Filtered = append(r.Filtered, api.Filtered{Filter: l.Filter, Left: l.Rows})
 	}
 	if q.Bare {
-		r.Pages = s.pages(ctx, c, a.Hits, explain)
+		q.Spaces = c.Spaces
+		r.Pages = s.pages(ctx, c, &q.Filter, a.Hits, explain)
 		return r, nil
 	}
 	r.Results = api.Each(a.Hits, func(h index.Hit) api.Result {
@@ -190,8 +191,9 @@ const (
 )
 
 // pages reads an answer's memories while it is sent, best first: a large answer is never held as a whole, and a client
-// that reads slowly holds no view of the state open. What was forgotten since the ranking is left out.
-func (s *Service) pages(ctx context.Context, c api.Caller, hits []index.Hit, explain bool) func(yield func([]api.Result, error) bool) {
+// that reads slowly holds no view of the state open. What was forgotten since the ranking, or moved to where the
+// question does not look, is left out.
+func (s *Service) pages(ctx context.Context, c api.Caller, f *index.Filter, hits []index.Hit, explain bool) func(yield func([]api.Result, error) bool) {
 	return func(yield func([]api.Result, error) bool) {
 		for len(hits) > 0 {
 			var rows []api.Result
@@ -205,7 +207,7 @@ func (s *Service) pages(ctx context.Context, c api.Caller, hits []index.Hit, exp
 					if bytes += m.Weight(); !c.Hold.FitsFirst(bytes) {
 						return errManyAnswers
 					}
-					if h.Memory = m; m.Status != oplog.Tombstoned {
+					if h.Memory = m; m.Status != oplog.Tombstoned && f.Reach().Has(m.Namespace) {
 						row := resultOf(h, explain)
 						if explain {
 							row.Origins = origins(v, c, m)

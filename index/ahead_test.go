@@ -1,0 +1,35 @@
+package index_test
+
+import (
+	"testing"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// TestAMovedMemoryIsNotShown: the state has moved a memory to another namespace and the index does not know it yet. A
+// question that is bound to the first one, by its filter or by its asker's rights, does not show what is in the second.
+func TestAMovedMemoryIsNotShown(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	l.add(1, remember("a", "the violin is in the attic"))
+	l.add(1, remember("b", "the violin is sold"))
+	r.apply(l.records, 10)
+	to, text := "private", "the violin is worth a fortune"
+	l.add(1, &oplog.Correct{RID: "b", Text: &text, Place: oplog.Place{Namespace: &to}, Reason: "moved", At: oplog.At(now)})
+	out, err := r.state.Apply(l.records[len(l.records)-1:])
+	must(t, err)
+	look := func() {
+		for name, f := range map[string]index.Filter{"filter": {Namespace: "default"}, "rights": {Spaces: oplog.Spaces{"default"}}, "private": {Private: "priv"},
+			"admit": {Admit: func(f index.Facts) bool { return f.Namespace == "default" }}} {
+			for _, text := range []string{"violin", ""} {
+				if hits := r.ask(index.Query{Text: text, K: 10, Filter: f}); len(hits) != 1 || hits[0].Memory.RID != "a" {
+					t.Errorf("%s, %q: %d memories, the first %q of %s", name, text, len(hits), hits[0].Memory.Text, hits[0].Memory.Namespace)
+				}
+			}
+		}
+	}
+	look()
+	must(t, r.index.Follow(t.Context(), out))
+	look()
+}
