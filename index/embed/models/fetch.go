@@ -150,8 +150,8 @@ func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) er
 		case length(path) > had:
 			failed, reached = 0, true
 			continue
-		case err == nil:
-			err = fmt.Errorf("%s: %w", at, io.ErrUnexpectedEOF)
+		case err == nil: // an answer that says itself where it ends, too early, may be the same again
+			reached, err = true, fmt.Errorf("%s: %w", at, io.ErrUnexpectedEOF)
 		case !reached && errors.As(err, &dial) && dial.Op == "dial": // no network is no reason to wait
 			return err
 		}

@@ -218,6 +218,25 @@ func TestFetchOfNothing(t *testing.T) {
 	}
 }
 
+// TestFetchPausesAfterAnotherPage: what answers in the hub's place sends a short page of unknown length, again and again.
+func TestFetchPausesAfterAnotherPage(t *testing.T) {
+	t.Parallel()
+	m, from := small(t)
+	h := newHub(t, from)
+	h.serve = func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
+		_, _ = w.Write([]byte("<html>log"))
+		w.(http.Flusher).Flush() // so the answer has no length
+		_, _ = w.Write([]byte(" in</html>"))
+		return true
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+	defer cancel()
+	f := &models.Fetcher{Mirror: h.URL + "/at", Folder: t.TempDir()}
+	if _, _, err := f.Fetch(ctx, m); err == nil || len(h.ranges) != 2 {
+		t.Errorf("%d requests at once, want 2: %v", len(h.ranges), err)
+	}
+}
+
 // TestFetchByHand: files that were brought into the folder of what is not whole are checked and need no network.
 func TestFetchByHand(t *testing.T) {
 	t.Parallel()
