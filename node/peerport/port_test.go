@@ -3,6 +3,8 @@ package peerport
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -204,5 +206,37 @@ func TestRefusalsToPeers(t *testing.T) {
 	ask(t, p, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &status)
 	if status.SelfID != 1 {
 		t.Errorf("status: %+v", status)
+	}
+}
+
+// TestAPageOfVectorsFitsIntoAFrame: memories with long vectors are pulled, however many a peer asks for.
+func TestAPageOfVectorsFitsIntoAFrame(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	rng, at := rand.New(rand.NewPCG(1, 2)), oplog.At(time.Unix(1_700_000_000, 0))
+	const rounds, each = 6, 100
+	for i := range rounds {
+		var ops []oplog.Op
+		for j := range each {
+			v := make([]float32, oplog.MaxDim)
+			for k := range v {
+				v[k] = float32(rng.NormFloat64())
+			}
+			ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%d-%d", i, j), Text: "a heron", Type: "semantic", HalfLife: 3600, Namespace: "default",
+				Created: at, Updated: at}, Vector: oplog.MakeVector(v)})
+		}
+		e.apply(oplog.DefaultDB, ops...)
+	}
+	p, q, n := e.port(), &wire.OplogPull{Database: "default", Limit: wire.MaxOps}, 0
+	for more := true; more; {
+		var page wire.OplogPullResult
+		ask(t, p, wire.OpOplogPull, q, wire.OpOplogPullResult, &page)
+		n, more = n+len(page.Ops), page.HasMore
+		if last := page.Ops[len(page.Ops)-1]; more {
+			q.SinceHLC, q.SinceOpID = last.HLC, &last.OpID
+		}
+	}
+	if n != rounds*each {
+		t.Errorf("%d operations, want %d", n, rounds*each)
 	}
 }

@@ -68,7 +68,7 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 					r.HasMore = true
 					return false
 				}
-				size += len(e.Payload) + 256
+				size += len(e.Payload) + len(e.Embedding) + 256
 				r.Ops = append(r.Ops, e)
 			}
 			return true
