@@ -91,7 +91,8 @@ type Client struct {
 	target string   // where to dial next: a leader's address, or empty for the first that answers
 	next   int      // the address to begin with
 	closed bool
-	index  field.Token // of the latest write
+	index  field.Token        // of the latest write
+	open   map[*conn]struct{} // all that have not ended: that of calls, those it has left, and those of subscriptions
 
 	silentAddr  string    // an address that did not answer
 	silentUntil time.Time // until then it is tried last, even when a node names it as the leader
@@ -106,21 +107,20 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	cfg.Patience = cmp.Or(cfg.Patience, 3*time.Second)
 	cfg.waits.pong = cmp.Or(cfg.waits.pong, 4500*time.Millisecond)
 	cfg.waits.late = cmp.Or(cfg.waits.late, time.Second)
-	c := &Client{cfg: cfg}
+	c := &Client{cfg: cfg, open: map[*conn]struct{}{}}
 	if _, err := c.connection(ctx); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// Close ends the connection; calls under way end with ErrClosed.
+// Close ends all connections; calls and subscriptions under way end with ErrClosed.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closed = true
-	if c.conn != nil {
-		c.conn.end(ErrClosed)
-		c.conn = nil
+	c.closed, c.conn = true, nil
+	for cn := range c.open {
+		cn.end(ErrClosed)
 	}
 	if c.dials != nil {
 		c.dials.cancel()

@@ -131,6 +131,10 @@ func (c *Client) dial(ctx context.Context, addr string, of int, end time.Time) (
 		return nil, err
 	}
 	cn := newConn(nc, addr, len(c.cfg.Addrs) > 1, c.cfg.waits.pong)
+	if !c.holds(cn) {
+		cn.end(ErrClosed)
+		return nil, ErrClosed
+	}
 	var ok wire.AuthOK
 	if err := cn.ask(ctx, wire.OpAuth, &wire.Auth{Token: c.cfg.Token}, wire.OpAuthOK, &ok); err != nil {
 		cn.end(err)
@@ -143,4 +147,21 @@ func (c *Client) dial(ctx context.Context, addr string, of int, end time.Time) (
 		}
 	}
 	return cn, nil
+}
+
+// holds has Close end a connection; false when the client is closed already.
+func (c *Client) holds(cn *conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.open[cn] = struct{}{}
+	go func() { // ends with the connection
+		<-cn.done
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.open, cn)
+	}()
+	return true
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -115,5 +116,27 @@ func TestWatchWaitsWhereItIsTold(t *testing.T) {
 	err := dial(t, p).Watch(t.Context(), wire.Subscribe{Cursor: 4}, func(wire.Event) error { return errEnough })
 	if !errors.Is(err, errEnough) || len(cursors()) != 2 {
 		t.Errorf("%v after %v", err, cursors())
+	}
+}
+
+// TestCloseEndsAWatch: it has a connection of its own.
+func TestCloseEndsAWatch(t *testing.T) {
+	t.Parallel()
+	p, _ := subscriptions(t, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpEvent, stored(5, 0))
+		return true
+	})
+	c, ended := dial(t, p), make(chan error, 1)
+	first := make(chan struct{})
+	go func() {
+		ended <- c.Watch(suite.Context(t), wire.Subscribe{Cursor: 4}, func(wire.Event) error {
+			close(first)
+			return nil
+		})
+	}()
+	suite.Receive(t, "an event", first)
+	c.Close()
+	if err := suite.Receive(t, "the watch to end", ended); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("it ends with %v", err)
 	}
 }
