@@ -39,6 +39,10 @@ func TestExpiredMemoriesAreNotFound(t *testing.T) {
 				t.Errorf("%s: the question by %s finds %d, want %d", when, name, got, want)
 			}
 		}
+		q := index.Query{Text: "harbor", K: 50, Explain: true, Now: now, Filter: index.Filter{Namespace: "default"}}
+		if _, info, err := r.index.Search(t.Context(), 1, q); err != nil || info.Left[0].Rows != want {
+			t.Errorf("%s: a filter leaves %v, want %d: %v", when, info.Left, want, err)
+		}
 	}
 	r.apply(l.records, 7)
 	count("before", 20)
