@@ -58,3 +58,62 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 		return n.wires.Open() == 0
 	})
 }
+
+// TestAConnectionHasSoManySubscriptions: each costs the node a goroutine and a queue, and a connection can name any
+// number of streams.
+func TestAConnectionHasSoManySubscriptions(t *testing.T) {
+	t.Parallel()
+	const token, most = "ydb_subscribes_0123456789abcdefgh", 256
+	n, err := Open(t.Context(), Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token},
+		Raft: Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	if err := n.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	nc, err := net.Dial("tcp", n.Addrs().Wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	r := wire.NewReader(nc, wire.MaxLength)
+	ask := func(op wire.Op, stream uint32, m wire.Message) wire.Op {
+		t.Helper()
+		frame, err := wire.AppendPack(nil, op, stream, m, false)
+		if err == nil {
+			_, err = nc.Write(frame)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			f, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Stream == stream {
+				return f.Op
+			}
+		}
+	}
+	ask(wire.OpAuth, 1, &wire.Auth{Token: token})
+	for i := range uint32(most) {
+		if op := ask(wire.OpSubscribe, i+1, &wire.Subscribe{}); op != wire.OpEvent {
+			t.Fatalf("the %d. subscription is answered %s", i+1, op)
+		}
+	}
+	if op := ask(wire.OpSubscribe, most+1, &wire.Subscribe{}); op != wire.OpError {
+		t.Errorf("one more is answered %s", op)
+	}
+	if op := ask(wire.OpSubscribe, most, &wire.Subscribe{}); op != wire.OpEvent {
+		t.Errorf("another one on a stream of before is answered %s", op)
+	}
+	if op := ask(wire.OpUnsubscribe, 1, &wire.Subscribe{}); op != wire.OpEvent {
+		t.Errorf("the end of one is answered %s", op)
+	}
+	if op := ask(wire.OpSubscribe, most+1, &wire.Subscribe{}); op != wire.OpEvent {
+		t.Errorf("one in its place is answered %s", op)
+	}
+}

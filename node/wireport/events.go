@@ -17,6 +17,9 @@ func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) er
 	if err := ss.unpack(f, &m); err != nil {
 		return err
 	}
+	if ss.followsMost(f.Stream) {
+		return ss.fail(f, overloaded)
+	}
 	sub, err := api.Events.Do(ctx, ss.w.cfg.Door, c, &api.EventsRequest{From: m.Cursor, Types: m.Events, Filter: field.Map(m.Filter), Prefix: m.Prefix})
 	if err != nil {
 		return err
@@ -50,6 +53,14 @@ func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) er
 		}
 	})
 	return nil
+}
+
+// followsMost says whether a connection has as many subscriptions as it may, and none on this stream.
+func (ss *session) followsMost(stream uint32) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	_, known := ss.subs[stream]
+	return !known && len(ss.subs) >= subsPerConn
 }
 
 // subscribed is a subscription of this connection.

@@ -19,6 +19,7 @@ import (
 const (
 	streamsPerConn = 256         // requests under way on one connection
 	streamQueue    = 64          // requests waiting behind another of their stream
+	subsPerConn    = 256         // subscriptions; a token that has as many wants another connection
 	largeTimeout   = time.Minute // in which a large frame has to come, each piece of it in pieceTimeout
 	pieceTimeout   = 10 * time.Second
 
