@@ -33,3 +33,17 @@ func TestAMovedMemoryIsNotShown(t *testing.T) {
 	must(t, r.index.Follow(t.Context(), out))
 	look()
 }
+
+// TestANameIsFoundHoweverItIsWritten: a question names an entity with letters whose marks are characters of their own.
+func TestANameIsFoundHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	l.add(1, remember("a", "the lighthouse is open on Sundays"))
+	l.add(1, &oplog.Relate{ID: "e", Src: "Ren\u00e9e", Dst: "lighthouse", Type: "keeps", Weight: 1, At: oplog.At(now)})
+	r.apply(l.records, 10)
+	for _, name := range []string{"Ren\u00e9e", "Rene\u0301e"} {
+		if hits := r.ask(index.Query{Text: "where is " + name, K: 10, Expand: true}); len(hits) != 1 {
+			t.Errorf("%q: %d memories, want 1", name, len(hits))
+		}
+	}
+}

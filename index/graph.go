@@ -7,6 +7,8 @@ import (
 	"sync"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog"
@@ -36,11 +38,11 @@ func newNames() names {
 	return names{entities: map[string][]string{}, aliases: map[string]map[string]string{}}
 }
 
-// fold is a name's words in lower case.
+// fold is a name's words in lower case, and in one of the ways to write letters with marks.
 func fold(name string) string { return strings.Join(foldWords(name), " ") }
 
 func foldWords(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	return strings.FieldsFunc(norm.NFC.String(strings.ToLower(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }
 
 func (n *names) entity(name string) {
