@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"maps"
 	"time"
 
 	"github.com/cairndb/cairn/wire"
@@ -40,9 +41,9 @@ var errStopped = errors.New("the loop has ended")
 // Watch goes on with the events that it still holds, and List has the rest. A refusal, such as that of a token, ends
 // the watch, but one that says when to come again does not.
 func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
-	last, count := m.Cursor, 0 // the record that events came from last, and how many
+	last, told := m.Cursor, map[string]int{} // the record that events came from last, and these
 	for pause := firstPause; ; {
-		again := count // of them come again
+		again := maps.Clone(told) // they come again, but for those that pass the filter no more
 		err := c.Subscribe(ctx, m, func(e wire.Event) error {
 			pause = firstPause
 			var at struct {
@@ -61,14 +62,16 @@ func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Eve
 				}
 				m.Cursor = at.Index // whenever the connection breaks from here on
 				return deliver(e, each)
-			case at.Index == last && again > 0:
-				again--
-				return nil
-			case at.Index == last:
-				count++
-			default:
-				last, count, m.Cursor = at.Index, 1, at.Index-1 // the record may hold more
 			}
+			event := e.EventType + string(e.Data)
+			if at.Index != last {
+				last, m.Cursor = at.Index, at.Index-1 // the record may hold more
+				clear(told)
+			} else if again[event] > 0 {
+				again[event]--
+				return nil
+			}
+			told[event]++
 			return deliver(e, each)
 		})
 		var own callerError

@@ -140,3 +140,30 @@ func TestCloseEndsAWatch(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 }
+
+// TestWatchMissesNoEventOfARecord: of a record of which some events came, one does not come again: its memory passes the
+// filter no more.
+func TestWatchMissesNoEventOfARecord(t *testing.T) {
+	t.Parallel()
+	p, _ := subscriptions(t, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpEvent, stored(5, 0))
+		s.send(f, wire.OpEvent, stored(5, 1))
+		return false
+	}, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpEvent, stored(5, 1))
+		s.send(f, wire.OpEvent, stored(5, 2))
+		s.send(f, wire.OpEvent, stored(6, 0))
+		return true
+	})
+	var got []string
+	err := dial(t, p).Watch(suite.Context(t), wire.Subscribe{Cursor: 4}, func(e wire.Event) error {
+		if got = append(got, string(e.Data)); strings.Contains(got[len(got)-1], `"index":6`) {
+			return errEnough
+		}
+		return nil
+	})
+	want := []string{`{"index":5,"number":0}`, `{"index":5,"number":1}`, `{"index":5,"number":2}`, `{"index":6,"number":0}`}
+	if !errors.Is(err, errEnough) || !slices.Equal(got, want) {
+		t.Errorf("%v: got %v, want %v", err, got, want)
+	}
+}

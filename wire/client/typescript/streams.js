@@ -142,11 +142,11 @@ export class Feed {
   }
 
   async *[Symbol.asyncIterator]() {
-    // A record of the log may have several events, and only the last of them carries an id. seen counts those of the
-    // record that a connection has begun with; after a break they come again.
-    let seen = 0;
+    // A record of the log may have several events, and only the last of them carries an id. seen has those of the
+    // record that a connection has begun with; after a break they come again, but for those that pass the filter no more.
+    let seen = [];
     for (let pause = 50; ; pause = Math.min(2 * pause, 1000)) {
-      let again = seen,
+      let again = [...seen],
         response;
       try {
         response = await this.#open({ ...this.#request, from: this.cursor || undefined }, { signal: this.#signal });
@@ -159,11 +159,13 @@ export class Feed {
           if (name === "leader" || name === "lagged" || name === "subscribed") {
             if (name === "subscribed" && this.cursor) continue;
             if (name === "subscribed") this.cursor = String(data.index);
-          } else if (again > 0) {
-            again--;
-            continue;
           } else {
-            [this.cursor, seen] = id ? [id, 0] : [this.cursor, seen + 1];
+            const event = name + JSON.stringify(data),
+              at = again.indexOf(event);
+            if (at >= 0) again.splice(at, 1);
+            else seen.push(event);
+            if (id) [this.cursor, seen] = [id, []];
+            if (at >= 0) continue;
           }
           yield { type: name, ...data, cursor: this.cursor };
         }

@@ -136,11 +136,13 @@ class Feed:
             pass  # a thread is in it, which ends it
 
     def _follow(self) -> Generator[Event, None, None]:
-        # A record of the log may have several events, and only the last of them carries an id. seen counts those of the
-        # record that a connection has begun with; after a break they come again.
-        seen, pause = 0, 0.05
+        # A record of the log may have several events, and only the last of them carries an id. seen has those of the
+        # record that a connection has begun with; after a break they come again, but for those that pass the filter no
+        # more.
+        seen: List[Tuple[str, Any]] = []
+        pause = 0.05
         while not self._abort.event.is_set():
-            again = seen
+            again = list(seen)
             try:
                 response = self._open({**self._fields, "from": self.cursor or None}, self._abort)
             except CairnError as e:
@@ -157,11 +159,13 @@ class Feed:
                                 continue
                             if name == "subscribed":
                                 self.cursor = str(data["index"])
-                        elif again > 0:
-                            again -= 1
-                            continue
                         else:
-                            self.cursor, seen = (id_, 0) if id_ else (self.cursor, seen + 1)
+                            told = (name, data) in again
+                            (again.remove if told else seen.append)((name, data))
+                            if id_:
+                                self.cursor, seen = id_, []
+                            if told:
+                                continue
                         yield {"type": name, **data, "cursor": self.cursor}
                 except (OSError, http.client.HTTPException, ValueError):
                     pass  # the connection broke: another one goes on
