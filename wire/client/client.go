@@ -237,7 +237,7 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 		var refused *readonly
 		var e *Error
 		switch {
-		case errors.As(err, &refused):
+		case cn != nil && errors.As(err, &refused):
 			c.moveOn(cn, refused.leader)
 			if refused.lost && time.Since(begun) >= c.cfg.Patience { // each address was tried meanwhile
 				return unsure(refused.err)
