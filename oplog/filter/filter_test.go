@@ -375,11 +375,12 @@ func TestFiltersMeanWhatTheySay(t *testing.T) {
 	})
 }
 
-// TestTimesTooFar: a number that no time has is refused, such as one in microseconds, and not taken for another time.
+// TestTimesTooFar: a number that no time has is refused, such as one in milliseconds, and not taken for another time.
 func TestTimesTooFar(t *testing.T) {
 	t.Parallel()
 	now := filter.Time(1_700_000_000_000_000)
-	for raw, want := range map[string]string{`{"@created_at":{"lt":1.7e12}}`: "passes", `{"@created_at":{"gte":-9e12}}`: "passes", `{"@created_at":{"gt":9e12}}`: "fails",
+	for raw, want := range map[string]string{`{"@created_at":{"lt":1.8e9}}`: "passes", `{"@created_at":{"gte":-6e10}}`: "passes", `{"@created_at":{"gt":2.5e11}}`: "fails",
+		`{"@created_at":{"gt":1.7e12}}`: "refused", `{"@created_at":{"gte":-9e12}}`: "refused",
 		`{"@created_at":{"gte":1.7e15}}`: "refused", `{"@updated_at":{"lt":1.7e15}}`: "refused", `{"@created_at":-9.3e12}`: "refused"} {
 		got := "refused"
 		if f, err := filter.Parse([]byte(raw)); err == nil {
