@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,14 +33,18 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	sameState(t, nodes)
 	at := leaderOf(t, nodes)
 	old, others := nodes[at], []*cairntest.Node{nodes[(at+1)%3], nodes[(at+2)%3]}
-	for _, p := range others {
-		if err := p.Stop(); err != nil {
-			t.Fatal(err)
+	end := func() uint64 { s, _ := statusOf(t, old); return uint64(s.SumIndex) }
+	for copied := uint64(0); copied != end(); { // a record that comes in between is known to the second home, and not to the first
+		copied = end()
+		for _, p := range others {
+			if err := p.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.RemoveAll(p.Line.Home+".copy"), rafttest.CopyHome(p.Line.Home+".copy", p.Line.Home)); err != nil {
+				t.Fatal(err)
+			}
+			p.Launch()()
 		}
-		if err := rafttest.CopyHome(p.Line.Home+".copy", p.Line.Home); err != nil {
-			t.Fatal(err)
-		}
-		p.Launch()()
 	}
 	put([]*cairntest.Node{old}, "since the copies")
 	sameState(t, nodes)
