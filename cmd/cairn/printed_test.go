@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -113,7 +114,9 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 	t.Setenv("CAIRN_CONTEXTS", filepath.Join(dir, "contexts.json"))
 	cairntest.StartDevIn(t, home)
 	named := someNames(t, home)
-	for line, where := range printedCommands(t, repository) {
+	printed := printedCommands(t, repository)
+	for _, line := range slices.Sorted(maps.Keys(printed)) { // in one order: some commands change what others name
+		where := printed[line]
 		for _, line := range alternatives(line) {
 			argv, err := shell.Words(line)
 			if err != nil {
