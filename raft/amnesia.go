@@ -244,8 +244,8 @@ func (n *Node) askAdmission(leader hraft.Server) {
 
 // caughtAdmission reports whether this member knows the change that took its vote away as committed.
 func (n *Node) caughtAdmission() bool {
-	a := n.admitted.Load()
-	return n.raft.CommitIndex() >= a.index && n.Term() >= a.term
+	a := n.admitted.Load() // nil when the mark has just been set
+	return a != nil && n.raft.CommitIndex() >= a.index && n.Term() >= a.term
 }
 
 // demoteForRejoin is the leader's side of rejoin. The others must be enough without the vote that goes, or the
