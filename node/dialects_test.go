@@ -78,8 +78,8 @@ func TestADeletedStoreKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestVersionsPassOverOthers: a store's list of versions passes over memories of its namespace that it does not show: one
-// that has expired, and one without a path.
+// TestVersionsPassOverOthers: a store's list of versions passes over memories of its namespace that it does not show:
+// one that has expired, and one without a path.
 func TestVersionsPassOverOthers(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

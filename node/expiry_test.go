@@ -171,8 +171,8 @@ func TestMemoriesExpireWhereNobodyWrites(t *testing.T) {
 	suite.Eventually(t, "the memory that was read by its id to be renewed", func() bool { return w.expiresOf(got) > late })
 }
 
-// TestExpiryIsToldToNarrowSubscribers: a subscriber that is bound to a namespace, or wants some memories alone, hears of
-// one of them that expires.
+// TestExpiryIsToldToNarrowSubscribers: a subscriber that is bound to a namespace, or wants some memories alone, hears
+// of one of them that expires.
 func TestExpiryIsToldToNarrowSubscribers(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep = 20 * time.Millisecond })

@@ -139,8 +139,8 @@ func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	}
 }
 
-// TestAFounderAsksTwice: a founder that got no answer in time asks again while its first request is under way. The member
-// is founded once, and keeps its vote at its next start.
+// TestAFounderAsksTwice: a founder that got no answer in time asks again while its first request is under way. The
+// member is founded once, and keeps its vote at its next start.
 func TestAFounderAsksTwice(t *testing.T) {
 	t.Parallel()
 	for range 5 {

@@ -217,7 +217,8 @@ func TestOnlyALeaderTakesAKey(t *testing.T) {
 	}
 }
 
-// TestAMemberThatWasAwayTakesANewKey: a member was away while another got a new key, and that one leads. It is followed.
+// TestAMemberThatWasAwayTakesANewKey: a member was away while another got a new key, and that one leads. It is
+// followed.
 func TestAMemberThatWasAwayTakesANewKey(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

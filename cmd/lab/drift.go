@@ -202,8 +202,8 @@ func (r *driftReport) count(got, marked []string) {
 	}
 }
 
-// asked returns the lines of the first five rows, and for each the line that it is told to contradict, or to be outdated
-// by; blank for none.
+// asked returns the lines of the first five rows, and for each the line that it is told to contradict, or to be
+// outdated by; blank for none.
 func asked(ctx context.Context, cl *client.Client, ids map[string]string, conv, question string) (got, marked []string, err error) {
 	q := wire.NewRecall(question)
 	q.TopK, q.Namespace, q.SkipReinforce, q.MinScore = 5, &conv, true, new(float64)

@@ -9,7 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestATaskGoesWhereItsNameSays: a capability to send to one agent is none to send to another that a task gives its name.
+// TestATaskGoesWhereItsNameSays: a capability to send to one agent is none to send to another that a task gives its
+// name.
 func TestATaskGoesWhereItsNameSays(t *testing.T) {
 	t.Parallel()
 	d := start(t)

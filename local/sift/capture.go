@@ -70,7 +70,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 // perMebibyte is added to the time of a large write, which is searched for secrets and travels while it runs.
 const perMebibyte = 5 * time.Second
 
-// heard is what the request says. It runs in the request's turn: c.text would wait for another one.
+// heard reads the request. It runs in the request's turn, and c.text would wait for another one.
 func (c *call) heard() (h heard, err error) {
 	var ok bool
 	if h.Session, ok = c.fields.Text("sessionId"); !ok || h.Session == "" {

@@ -188,8 +188,8 @@ func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 // findWait bounds how long Find waits.
 const findWait = 2 * time.Second
 
-// Find is Select for a client. A database that is not there is looked for again behind all that was acknowledged: another
-// node may have made it just now.
+// Find is Select for a client. A database that is not there is looked for again behind all that was acknowledged:
+// another node may have made it just now.
 func (a *Control) Find(ctx context.Context, door api.Door, c api.Caller, database string) (api.Caller, error) {
 	found, err := a.Select(c, database)
 	if !c.May(api.Admin) || !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
@@ -198,7 +198,7 @@ func (a *Control) Find(ctx context.Context, door api.Door, c api.Caller, databas
 	ctx, cancel := context.WithTimeout(ctx, findWait)
 	defer cancel()
 	if _, late := api.Await.Do(ctx, door, Node(), &api.AwaitRequest{Fresh: api.Fresh{Consistency: "linearizable"}}); late != nil {
-		return found, err // nobody can say more now
+		return found, err // without a leader, what this node has is all that is known
 	}
 	return a.Select(c, database)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// TestLostRecordsAreNamedAfterACrash: a node that dies between the moves of its log and of the note about what the cluster
-// lacks of it names the records all the same.
+// TestLostRecordsAreNamedAfterACrash: a node that dies between the moves of its log and of the note about what the
+// cluster lacks of it names the records all the same.
 func TestLostRecordsAreNamedAfterACrash(t *testing.T) {
 	t.Parallel()
 	cfg := alone(t)

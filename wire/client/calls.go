@@ -96,8 +96,8 @@ func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.Reca
 	return results, end, err
 }
 
-// RecallEach hands over each result as it arrives. It is not asked again when the connection breaks. each may ask the same
-// client: results that arrive meanwhile wait here, and keep back no other answer of their connection.
+// RecallEach hands over each result as it arrives. It is not asked again when the connection breaks. each may ask the
+// same client: results that arrive meanwhile wait here, and keep back no other answer of their connection.
 func (c *Client) RecallEach(ctx context.Context, q wire.Recall, each func(wire.RecallResult) error) (end wire.RecallEnd, err error) {
 	c.own(&q)
 	cn, err := c.connection(ctx)

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/wire/sse"
 )
 
-// TestFeedsMissNoEventOfARecord: a connection breaks between the events of a record, and one of those that came does not
-// come again: its memory passes the filter no more.
+// TestFeedsMissNoEventOfARecord: a connection breaks between the events of a record, and one of those that came does
+// not come again: its memory passes the filter no more.
 func TestFeedsMissNoEventOfARecord(t *testing.T) {
 	t.Parallel()
 	type event struct{ index, number, id string }

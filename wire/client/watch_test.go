@@ -141,8 +141,8 @@ func TestCloseEndsAWatch(t *testing.T) {
 	}
 }
 
-// TestWatchMissesNoEventOfARecord: of a record of which some events came, one does not come again: its memory passes the
-// filter no more.
+// TestWatchMissesNoEventOfARecord: of a record of which some events came, one does not come again: its memory passes
+// the filter no more.
 func TestWatchMissesNoEventOfARecord(t *testing.T) {
 	t.Parallel()
 	p, _ := subscriptions(t, func(s *session, f wire.Frame) bool {

@@ -94,8 +94,8 @@ func (s spool) drop(name string) error {
 // errLater is the error of a capture that cannot be stored now, while others may be.
 var errLater = errors.New("it waits on")
 
-// drain sends what waits until there is nothing left, or send returns an error. A file that holds no capture goes, and one
-// that is for later stays.
+// drain sends what waits until there is nothing left, or send returns an error. A file that holds no capture goes, and
+// one that is for later stays.
 func (s spool) drain(send func(capture) error) error {
 	all, err := s.names()
 	if err != nil {

@@ -20,7 +20,7 @@ type shown struct {
 	lost error  // of the first write that failed
 }
 
-// Lost returns the error of the first write through Shown that failed: a verb whose output nobody got has failed.
+// Lost returns the error of the first failed write through Shown. A verb has failed when nobody got its output.
 func Lost(w io.Writer) error {
 	if s, ok := w.(*shown); ok {
 		return s.lost

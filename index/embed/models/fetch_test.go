@@ -218,7 +218,8 @@ func TestFetchOfNothing(t *testing.T) {
 	}
 }
 
-// TestFetchPausesAfterAnotherPage: what answers in the hub's place sends a short page of unknown length, again and again.
+// TestFetchPausesAfterAnotherPage: what answers in the hub's place sends a short page of unknown length, again and
+// again.
 func TestFetchPausesAfterAnotherPage(t *testing.T) {
 	t.Parallel()
 	m, from := small(t)

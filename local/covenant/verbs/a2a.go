@@ -183,8 +183,8 @@ func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 	return kit.JSON(r)
 }
 
-// addressed is the agent that a task names, by its key alone where the name is another's: a capability to send to a name
-// is one to send to the agent that is enrolled under it.
+// addressed is the agent that a task names, by its key alone where the name is another's: a capability to send to a
+// name is one to send to the agent that is enrolled under it.
 func (s *Session) addressed(ctx context.Context, to home.AgentID) (home.AgentID, error) {
 	a, err := home.Read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: to.Display})
 	if err == nil && (a.Identity == nil || a.Identity.Key != to.Pubkey) {

@@ -318,9 +318,9 @@ func TestATrimmedLogSaysSo(t *testing.T) {
 	}
 }
 
-// TestARangeAroundAStateIsNoGap: a range may begin before a whole state and end behind it, as when the node that made the
-// state was behind the one that made the range. The state leads to the rest of it, after the states before it are pruned
-// too.
+// TestARangeAroundAStateIsNoGap: a range may begin before a whole state and end behind it, as when the node that made
+// the state was behind the one that made the range. The state leads to the rest of it, after the states before it are
+// pruned too.
 func TestARangeAroundAStateIsNoGap(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	w.remember(2)
