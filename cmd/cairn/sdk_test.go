@@ -44,7 +44,6 @@ func TestSDKsSurviveTheLeader(t *testing.T) {
 			if dead == nil || len(acked) == 0 {
 				t.Fatalf("the leader was killed: %t; %d writes were acknowledged", dead != nil, len(acked))
 			}
-			dead.Launch()()
 			sameState(t, nodes)
 			for _, p := range nodes {
 				checkExport(t, p, token, acked)
@@ -53,7 +52,8 @@ func TestSDKsSurviveTheLeader(t *testing.T) {
 	}
 }
 
-// runSDK runs a script, kills the leader when the script asks for it, and returns what was acknowledged.
+// runSDK runs a script, kills the leader when the script asks for it, starts it again when the script has ended, and
+// returns what was acknowledged.
 func runSDK(t *testing.T, c *exec.Cmd, nodes []*cairntest.Node) (acked map[string]string, dead *cairntest.Node) {
 	t.Helper()
 	var said strings.Builder
@@ -75,7 +75,11 @@ func runSDK(t *testing.T, c *exec.Cmd, nodes []*cairntest.Node) (acked map[strin
 			t.Errorf("it printed %q: %v", lines.Text(), err)
 		}
 	}
-	if err := c.Wait(); err != nil {
+	err = c.Wait()
+	if dead != nil {
+		dead.Launch()()
+	}
+	if err != nil {
 		t.Fatalf("%v: %v\n%s", c.Args, err, &said)
 	}
 	return acked, dead
@@ -141,7 +145,6 @@ func TestSDKAdapters(t *testing.T) {
 			if dead == nil {
 				t.Fatal("it did not have the leader killed")
 			}
-			dead.Launch()()
 			sameState(t, nodes)
 		})
 	}

@@ -30,7 +30,7 @@ def add(cairn: Client, fact: str) -> int:
             cairn.put(KEY, text, namespace=NAMESPACE, reason=fact, **condition)
             return lost
         except CairnError as e:
-            if e.code != "precondition_failed":
+            if (e.body or {}).get("code") != "precondition_failed":  # it may stand behind an attempt that was lost
                 raise
     raise RuntimeError("other agents write this key all the time")
 

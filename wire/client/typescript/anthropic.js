@@ -1,5 +1,5 @@
 import { CairnError } from "./errors.js";
-import { Keys } from "./keys.js";
+import { Keys, overtaken } from "./keys.js";
 
 const root = "/memories";
 const folderSize = "4K"; // as local file systems say
@@ -38,7 +38,7 @@ const numbered = (lines, from) => lines.map((line, i) => `${String(from + i).pad
 /** refused says which path a key that is taken stands for. */
 function refused(e, path) {
   if (!(e instanceof CairnError)) return e;
-  if (e.code === "precondition_failed") return new Error(`File ${path} already exists`);
+  if (overtaken(e)) return new Error(`File ${path} already exists`);
   if (e.code === "key_taken") return new Error(`The path ${path} is above or below a file: ${e.body.key ?? ""}`);
   return e;
 }

@@ -98,11 +98,14 @@ export class CairnError extends Error {
   readonly endpoint: string;
   /** Milliseconds that the node asks to wait; 0 for none. */
   readonly retryAfter: number;
-  /** The whole body of the refusal, such as what a key holds after precondition_failed; null for none. */
+  /** The whole body of the last refusal, such as what a key holds after precondition_failed; null for none. */
   readonly body: any;
 }
 
-/** A write that may or may not have happened. */
+/**
+ * A write that may or may not have happened. body.code is precondition_failed if the last attempt met something else
+ * than the request expects: read and decide again.
+ */
 export class UnknownOutcomeError extends CairnError {
   /** The key to repeat the call with, which stores nothing twice; undefined when the operation takes none. */
   readonly idempotencyKey?: string;

@@ -5,6 +5,14 @@ const pageRows = 1000,
   pageMemories = 500; // the most that one answer lists
 const tries = 50; // of a change that others' changes overtake
 
+/**
+ * overtaken says that a write on a condition met something else. An attempt before it may have been lost on the way: it
+ * was not carried out, as the node would have known the write again by its idempotency key.
+ */
+export function overtaken(e) {
+  return e instanceof CairnError && e.body?.code === "precondition_failed";
+}
+
 /** Keys reads and writes the keys of one namespace. Its reads see what its client wrote. */
 export class Keys {
   #client;
@@ -54,7 +62,7 @@ export class Keys {
       try {
         return await attempt();
       } catch (e) {
-        if (!(e instanceof CairnError) || e.code !== "precondition_failed" || --left === 0) throw e;
+        if (!overtaken(e) || --left === 0) throw e;
         await sleep(pause * Math.random());
       }
     }

@@ -12,6 +12,15 @@ TRIES = 50  # of a change that others' changes overtake
 ROWS, MEMORIES = 1000, 500  # the most that one answer lists
 
 
+def overtaken(e: CairnError) -> bool:
+    """Say whether a write on a condition met something else.
+
+    An attempt before it may have been lost on the way: it was not carried out, as the node would have known the write
+    again by its idempotency key.
+    """
+    return isinstance(e.body, dict) and e.body.get("code") == "precondition_failed"
+
+
 class Keys:
     """Reads and writes the keys of one namespace. Its reads see what its client wrote."""
 
@@ -57,7 +66,7 @@ class Keys:
             try:
                 return attempt()
             except CairnError as e:
-                if e.code != "precondition_failed" or left == 0:
+                if not overtaken(e) or left == 0:
                     raise
             time.sleep(pause * random.random())
             pause = min(2 * pause, 0.5)

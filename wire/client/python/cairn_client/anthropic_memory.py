@@ -16,7 +16,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 from ._client import Client
 from ._errors import CairnError
-from ._keys import Keys
+from ._keys import Keys, overtaken
 
 ROOT = "/memories"
 FOLDER_SIZE = "4K"  # as local file systems say
@@ -63,7 +63,7 @@ def _numbered(lines: List[str], start: int) -> str:
 
 def _refused(e: CairnError, path: str) -> Exception:
     """Say which path a key that is taken stands for."""
-    if e.code == "precondition_failed":
+    if overtaken(e):
         return ToolError(f"File {path} already exists")
     if e.code == "key_taken":
         return ToolError(f"The path {path} is above or below a file: {(e.body or {}).get('key', '')}")

@@ -15,6 +15,7 @@ import time
 from datetime import datetime, timezone
 
 from cairn_client import AsyncClient, CairnError, Client, UnknownOutcomeError, new_key
+from cairn_client._keys import Keys
 
 endpoints, token = sys.argv[1:], os.environ["CAIRN_TOKEN"]
 admin = Client(endpoints)
@@ -132,6 +133,11 @@ def limits():
         with Client([silent, *endpoints], token="wrong", attempt_timeout=0.3) as refused:
             with rejected(code="unknown_outcome", status=401):  # the silent one may have it
                 refused.remember("x")
+        cairn.put("/limits/taken", "another's")
+        with Client([silent, *endpoints], attempt_timeout=0.3, database="python") as late:
+            conditions = [{}, {"if_absent": True}]
+            Keys(late, "default").decide(lambda: late.put("/limits/taken", "mine", **conditions.pop()))
+            assert not conditions  # the silent one may have the first, and it is decided again
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "token")
         with open(name, "w") as f:

@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CairnError, Client, newKey, UnknownOutcomeError } from "../index.js";
+import { Keys } from "../keys.js";
 
 const endpoints = process.argv.slice(2),
   token = process.env.CAIRN_TOKEN;
@@ -161,6 +162,13 @@ async function limits() {
   });
   const refused = new Client({ endpoints: [silent, ...endpoints], token: "wrong", attemptTimeout: 300 });
   await assert.rejects(refused.remember({ text: "x" }), { name: "UnknownOutcomeError", status: 401 }); // the silent one may have it
+  await cairn.put({ key: "/limits/taken", text: "another's" });
+  let tries = 0;
+  const overtakes = new Client({ ...options, endpoints: [silent, ...endpoints], attemptTimeout: 300 });
+  await new Keys(overtakes, "default").decide(async () => {
+    await overtakes.put({ key: "/limits/taken", text: "mine", ...(tries++ ? {} : { if_absent: true }) });
+  });
+  assert.equal(tries, 2); // the silent one may have the first, and it is decided again
   const gives = AbortSignal.timeout(200);
   await assert.rejects(new Client({ ...options, endpoints: silent }).stats({}, { signal: gives }), {
     name: "TimeoutError",
