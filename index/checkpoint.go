@@ -168,9 +168,6 @@ func (x *Index) captureCheckpoint() func() {
 func (d *database) cut(at oplog.Index, unit int, whole bool) (w pieceWriter, files []pieceFile) {
 	stay, next := d.nextPiece(at, unit, whole)
 	w = pieceWriter{piece: next, cols: d.cols.view(), seq: d.seq, top: oplog.Seq(d.bySeq.top.Load()), facets: d.facets, sessions: d.sessions, vectors: d.vectors.Load()}
-	for _, id := range next.sessions {
-		w.places = append(w.places, uint32(len(*d.sessions[id].rows.Load())))
-	}
 	for _, p := range stay {
 		files = append(files, p.pieceFile)
 	}

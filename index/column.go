@@ -17,7 +17,6 @@ type column struct {
 	updated  int64                   // when the memory was changed last, as it was stored
 	seq      oplog.Seq
 	revision uint32
-	place    int32 // in its session's rows
 }
 
 // mutable are the numbers of a memory that change while its text stays.

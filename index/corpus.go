@@ -2,13 +2,17 @@ package index
 
 import (
 	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/oplog"
 )
 
 // Row implements rank.Corpus.
 func (in *question) Row(row uint32) *rank.Row { return &in.cols.at(row).Row }
 
-// Place implements rank.Corpus.
-func (in *question) Place(row uint32) int { return int(in.cols.at(row).place) }
+// Number implements rank.Corpus.
+func (in *question) Number(row uint32) uint64 { return uint64(in.cols.at(row).seq) }
+
+// RowOf implements rank.Corpus.
+func (in *question) RowOf(number uint64) (row uint32, ok bool) { return in.d.rowOf(oplog.Seq(number)) }
 
 // Worth implements rank.Corpus.
 func (in *question) Worth(row uint32) (accessed int64, halfLife, importance float64) {
@@ -20,7 +24,7 @@ func (in *question) Worth(row uint32) (accessed int64, halfLife, importance floa
 }
 
 // Session implements rank.Corpus.
-func (in *question) Session(session uint32) []uint32 { return *in.sessions[session].rows.Load() }
+func (in *question) Session(session uint32) []uint64 { return *in.sessions[session].line.Load() }
 
 // Sessions implements rank.Corpus.
 func (in *question) Sessions() (int, float64) {

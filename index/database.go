@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -124,11 +123,9 @@ func (d *database) put(ctx context.Context, changes []change) error {
 		case w.gone():
 			if known {
 				del = append(del, d.markDead(old))
-				d.bySeq.set(m.Seq, 0)
-			} else if uint64(m.Seq) > d.bySeq.top.Load() { // never seen before
-				d.reservePlace(m)
-				d.bySeq.set(m.Seq, 0)
+				d.leaveSession(d.at(old).Session)
 			}
+			d.bySeq.set(m.Seq, 0)
 			continue
 		case known && d.at(old).revision == m.Revision:
 			d.touch(old)
@@ -153,6 +150,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 	if d.facets.having.sweep(d.cols.view()) {
 		d.pieces = nil
 	}
+	d.settle()
 	d.letGo()
 	d.mu.Unlock()
 	if len(add)+len(del) == 0 {
@@ -178,7 +176,7 @@ func (d *database) at(row uint32) *column {
 	return s.at(row)
 }
 
-// add makes a row. A corrected text takes its predecessor's place in the session.
+// add makes a row, in the place of an old one if its memory was corrected.
 func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	if row = w.row; !w.found {
 		row = d.cols.next()
@@ -191,9 +189,11 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	for _, a := range w.attributes {
 		d.touchValue(a.Name, d.facets.having.enter(a, row))
 	}
-	if w.m.Session != "" {
-		d.join(col, w.m, row, old, corrected)
+	was := uint32(0)
+	if corrected {
+		was = d.at(old).Session
 	}
+	d.join(col, w.m, was)
 	if w.unit != nil {
 		d.vectors.Load().Put(row, w.code)
 	}
@@ -239,37 +239,19 @@ func (d *database) intern(s string) string {
 	return s
 }
 
-func (d *database) join(col *column, m *oplog.Memory, row, old uint32, corrected bool) {
-	s, id := d.session(m.Namespace, m.Session)
-	rows := *s.rows.Load()
-	if corrected && d.at(old).Session == id {
-		rows = slices.Clone(rows)
-		col.place = d.at(old).place
-		rows[col.place] = row
-	} else {
-		col.place = int32(len(rows))
-		rows = append(rows, row)
+// join puts a row's memory into its session, and takes it out of the one that it was in before.
+func (d *database) join(col *column, m *oplog.Memory, was uint32) {
+	if m.Session != "" {
+		_, col.Session = d.session(m.Namespace, m.Session)
+		d.count(col, uint64(col.Length))
 	}
-	s.rows.Store(&rows)
-	d.touchSession(id)
-	col.Session = id
-	d.count(col, uint64(col.Length))
-}
-
-// noRow takes the place of a forgotten memory in its session.
-const noRow = ^uint32(0)
-
-// reservePlace keeps the place of a memory that was forgotten before this node saw it, so that its neighbours are as
-// far apart as on a node that did: answers must not depend on when a replica joined.
-func (d *database) reservePlace(m *oplog.Memory) {
-	if m.Session == "" {
+	if col.Session == was {
 		return
 	}
-	d.namespace(m.Namespace)
-	s, id := d.session(m.Namespace, m.Session)
-	rows := append(*s.rows.Load(), noRow)
-	s.rows.Store(&rows)
-	d.touchSession(id)
+	d.leaveSession(was)
+	if col.Session != 0 {
+		d.enterSession(col.Session, m.Seq)
+	}
 }
 
 // markDead records the change that ended a row, and takes it out of vectors and counters.

@@ -47,13 +47,13 @@ func remember(rid, text string) *oplog.Remember {
 var vocabulary = strings.Fields(`garden river violin harbor winter letter bridge candle market engine painter doctor island
 	forest window recipe journey teacher library orchard glacier lantern village thunder silver copper meadow castle`)
 
-// endings end texts, so that rows hold times and mean days, or refer to what was said before.
-var endings = []string{"", " yesterday", " with them", " last Friday", "", " two weeks ago", ""}
+// endings end texts, so that rows hold times and mean days, refer to what was said before, or name somebody.
+var endings = []string{"", " yesterday", " with them", " last Friday", "", " two weeks ago", "", " for Maria Lopez", " as Ines Weber wished"}
 
 const dim = 24
 
-// history is a log of everything that moves rows: sessions, vectors, corrections, forgetting, expiry, reinforcement,
-// relations.
+// history is a log of everything that moves rows: sessions, vectors, corrections, moves, forgetting, expiry,
+// reinforcement, relations.
 func history(t testing.TB, n int) *log {
 	l := newLog(t)
 	next := story(l, 1, n)
@@ -95,6 +95,12 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 				}
 				if i%2 == 0 {
 					op.Attributes = attributes(i)
+				}
+				if i%3 == 0 {
+					op.Namespace = new([]string{"default", "alpha", "beta"}[i/3%3])
+				}
+				if i%5 < 2 {
+					op.Searchable = new(i%5 == 0)
 				}
 				l.add(db, op)
 				return
@@ -207,7 +213,9 @@ func questions() (qs []index.Query) {
 		case i%5 == 3:
 			q.Text += now.AddDate(0, 0, -i/10).Format(" on 2 January 2006")
 		}
-		q.Expand = i%4 == 0
+		if q.Expand = i%4 == 0; i%12 == 8 {
+			q.Text += []string{" Maria Lopez", " of Ines Weber", " Weber"}[i/12%3]
+		}
 		switch i % 8 {
 		case 1:
 			q.Namespace = "alpha"

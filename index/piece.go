@@ -19,7 +19,6 @@ import (
 //	what divides these vectors: SHA-256; 0 where nothing does
 //	live rows, by number: the fields of record (piece_read.go); and a row 2^32-1 at the end
 //	rows that died, by number; and a row 2^32-1 at the end
-//	sessions: count u32, then number u32, places u32 each
 //	values of attributes: count u32, then name, value (strings, the value is JSON), its rows: count u32, a number u32 each
 //
 // A string is its length u32 and its bytes. Facets, speakers and sessions are numbered in the order in which a file
@@ -40,9 +39,8 @@ type pieceFile struct {
 
 // marks name what a piece has beside the rows that are new.
 type marks struct {
-	rows     []uint32 // of before: they changed, or died
-	sessions []uint32 // by number: they have other places
-	values   []valueOf
+	rows   []uint32 // of before: they changed, or died
+	values []valueOf
 }
 
 // A valueOf is a value of an attribute with its name.
@@ -58,14 +56,6 @@ type capturing struct{ marked, taken uint64 }
 func (d *database) touch(row uint32) {
 	if !d.memory {
 		d.marks.rows = append(d.marks.rows, row)
-	}
-}
-
-// touchSession marks a session that got a place.
-func (d *database) touchSession(id uint32) {
-	if s := d.sessions[id]; !d.memory && s.marked != d.capturing {
-		s.marked = d.capturing
-		d.marks.sessions = append(d.marks.sessions, id)
 	}
 }
 
@@ -155,12 +145,6 @@ func (d *database) take(p *piece, m marks) {
 	}
 	n, _ := slices.BinarySearch(rows, p.From)
 	p.rows = rows[:n]
-	for _, id := range m.sessions {
-		if s := d.sessions[id]; s.taken != d.capturing {
-			s.taken = d.capturing
-			p.sessions = append(p.sessions, id)
-		}
-	}
 	for _, v := range m.values {
 		if v.taken != d.capturing {
 			v.taken = d.capturing
@@ -181,9 +165,6 @@ func (d *database) unusedName(at oplog.Index) (name string) {
 
 // everything marks what the only piece has.
 func (d *database) everything() (m marks) {
-	for id := range d.sessions[1:] {
-		m.sessions = append(m.sessions, uint32(id+1))
-	}
 	for name, of := range d.facets.having.named {
 		for _, v := range *of.values.Load() {
 			m.values = append(m.values, valueOf{name, v})

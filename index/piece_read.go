@@ -76,7 +76,6 @@ func (r *checkpointLoader) read(e *sectionReader, p *piece) error {
 		r.gone(row)
 	}
 	slices.Sort(p.rows)
-	r.places(e)
 	r.attributes(e, n)
 	d.bySeq.top.Store(max(top, d.bySeq.top.Load()))
 	return e.err
@@ -105,7 +104,7 @@ func (r *checkpointLoader) vectors() error {
 // record reads a live row: a new one, or one of before with what has changed.
 func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 	c, known := r.shelf.at(row), r.shelf.died(row).Load() == 0
-	c.seq, c.revision, c.place = oplog.Seq(e.u64()), e.u32(), int32(e.u32())
+	c.seq, c.revision = oplog.Seq(e.u64()), e.u32()
 	face := e.u32()
 	if int(face) == len(r.facets) {
 		var f facet
@@ -137,7 +136,7 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 	switch {
 	case e.err != nil:
 		return e.err
-	case int(face) >= len(r.facets) || int(speaker) >= len(r.speakers) || int(session) >= len(r.d.sessions) || flags&rowVector != 0 && raw == nil || c.place < 0 || c.place > maxPlaces:
+	case int(face) >= len(r.facets) || int(speaker) >= len(r.speakers) || int(session) >= len(r.d.sessions) || flags&rowVector != 0 && raw == nil:
 		return fmt.Errorf("%w: row %d refers to what the file lacks", errSections, row)
 	}
 	c.Speaker = r.speakers[speaker]
@@ -145,7 +144,7 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 		r.d.leave(&r.shelf, row)
 	} else if session != 0 {
 		r.d.count(c, uint64(c.Length))
-		r.d.sessions[session].put(c.place, row)
+		r.d.enterSession(session, c.seq)
 	}
 	r.d.enter(&r.shelf, row, r.facets[face])
 	r.shelf.died(row).Store(0)
@@ -177,15 +176,6 @@ func (r *checkpointLoader) session(e *sectionReader) uint32 {
 	return r.sessions[n]
 }
 
-// put gives a row its place in the session. Nobody reads the session yet.
-func (s *session) put(place int32, row uint32) {
-	rows := s.rows.Load()
-	for len(*rows) <= int(place) {
-		*rows = append(*rows, noRow)
-	}
-	(*rows)[place] = row
-}
-
 // gone takes a row out that died.
 func (r *checkpointLoader) gone(row uint32) {
 	r.p.rows = append(r.p.rows, row)
@@ -196,38 +186,15 @@ func (r *checkpointLoader) gone(row uint32) {
 	r.d.leave(&r.shelf, row)
 	r.d.facets.having.leave()
 	r.shelf.died(row).Store(1)
-	if s := r.d.sessions[c.Session]; c.Session != 0 {
+	if c.Session != 0 {
 		r.d.count(c, -uint64(c.Length))
-		if rows := *s.rows.Load(); rows[c.place] == row {
-			rows[c.place] = noRow
-		}
+		r.d.leaveSession(c.Session)
 	}
 	if r.withVectors && r.store != nil {
 		r.store.Delete(row)
 	}
 	if r.d.bySeq.get(c.seq) == row+1 {
 		r.d.bySeq.set(c.seq, 0)
-	}
-}
-
-// maxPlaces is the most places that a session of a file is believed to have.
-const maxPlaces = 1 << 28
-
-// places reads how many places sessions have: those at the end may be of memories that were forgotten.
-func (r *checkpointLoader) places(e *sectionReader) {
-	for range e.u32() {
-		id, n := r.session(e), e.u32()
-		if e.err == nil && (int(id) >= len(r.d.sessions) || id == 0 || n > maxPlaces) {
-			e.err = fmt.Errorf("%w: a session of %d places", errSections, n)
-		}
-		if e.err != nil {
-			return
-		}
-		s := r.d.sessions[id]
-		if rows := s.rows.Load(); len(*rows) < int(n) {
-			s.put(int32(n)-1, noRow)
-		}
-		r.p.marks.sessions = append(r.p.marks.sessions, id)
 	}
 }
 

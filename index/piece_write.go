@@ -18,7 +18,6 @@ type pieceWriter struct {
 	top      oplog.Seq
 	facets   *facets
 	sessions []*session // by number
-	places   []uint32   // of the sessions that are marked
 	vectors  *vector.Store
 
 	facetRefs, sessionRefs map[uint32]uint32
@@ -69,12 +68,6 @@ func (p *pieceWriter) write(out *sectionWriter) {
 		}
 	}
 	out.u32(noMore)
-	out.u32(uint32(len(p.marks.sessions)))
-	for i, id := range p.marks.sessions {
-		p.session(out, id)
-		out.u32(p.places[i])
-		out.cut(false)
-	}
 	p.attributes(out)
 }
 
@@ -85,7 +78,6 @@ func (p *pieceWriter) record(out *sectionWriter, row uint32, in uint16) {
 	out.u32(row)
 	out.u64(uint64(c.seq))
 	out.u32(c.revision)
-	out.u32(uint32(c.place))
 	facet := p.cols.facet(row).Load()
 	if refer(out, p.facetRefs, facet) {
 		f := p.facets.at(facet)

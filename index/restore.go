@@ -28,7 +28,7 @@ type identity struct {
 }
 
 // indexFormat is raised when the meaning of stored rows changes.
-const indexFormat = 4
+const indexFormat = 5
 
 const identityFile = "identity.json"
 
@@ -121,6 +121,9 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles, withVecto
 	case err != nil:
 		x.cfg.Logger.Warn("index unreadable, rebuilt", "path", dir, "err", fmt.Errorf("%s: %w", identityFile, err))
 		return nil, false
+	case b.Format != indexFormat:
+		x.cfg.Logger.Info("another version wrote the index, it is built again", "path", dir)
+		return nil, false
 	case b != self:
 		x.cfg.Logger.Info("index directory belongs to another database, removed", "path", dir)
 		return nil, false
@@ -183,6 +186,7 @@ func (x *Index) loadCheckpoint(r *checkpointLoader, dir string, files databaseFi
 		}
 		r.d.pieces = append(r.d.pieces, p)
 	}
+	r.d.settle()
 	return nil
 }
 
@@ -217,7 +221,9 @@ func (x *Index) loadHead(ctx context.Context, v *state.View) (head checkpoint) {
 // follows returns why the state's log does not continue from the checkpoint; nil when it does.
 func (c *checkpoint) follows(v *state.View) error {
 	switch {
-	case c.Format != indexFormat || c.Cluster != v.Cluster():
+	case c.Format != indexFormat:
+		return errors.New("another version wrote it")
+	case c.Cluster != v.Cluster():
 		return errors.New("it belongs to another cluster")
 	case c.At > v.Index():
 		return fmt.Errorf("it is at index %d, the state at %d", c.At, v.Index())

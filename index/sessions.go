@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/cairndb/cairn/oplog"
@@ -9,17 +10,17 @@ import (
 // A sessionName identifies a conversation within a database.
 type sessionName struct{ namespace, session string }
 
-// A session is the rows of one conversation in the order they were stored.
+// A session is one conversation: its memories that have rows, by their sequence numbers. What it has follows from the
+// state alone, whenever an index saw the memories come, move or go.
 type session struct {
 	sessionName
-	rows   atomic.Pointer[[]uint32] // replaced, or grown beyond what a reader sees
+	line   atomic.Pointer[[]uint64] // ascending; replaced, or grown beyond what a reader sees
 	tokens atomic.Uint64
-	capturing
 }
 
 // sums are the counters of a namespace, or of the whole database.
 type sums struct {
-	sessions, tokens uint64   // of rows that belong to a session
+	sessions, tokens uint64   // sessions that have rows, and the length of these
 	facets           []uint32 // of a namespace, by number
 }
 
@@ -29,10 +30,13 @@ type conversations struct {
 	sessionIDs map[sessionName]uint32
 	namespaces map[string]*sums // by name
 	total      sums             // of all namespaces
+
+	// unsettled are the sessions that memories left, or came to behind later ones: these. settle takes them.
+	unsettled map[uint32][]uint64
 }
 
 func newConversations() conversations {
-	return conversations{sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{}, namespaces: map[string]*sums{}}
+	return conversations{sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{}, namespaces: map[string]*sums{}, unsettled: map[uint32][]uint64{}}
 }
 
 // namespace returns a namespace's counters and makes them for its first row.
@@ -53,12 +57,53 @@ func (k *conversations) session(namespace, name string) (*session, uint32) {
 		id = uint32(len(k.sessions))
 		k.sessionIDs[key] = id
 		s := &session{sessionName: key}
-		s.rows.Store(new([]uint32))
+		s.line.Store(new([]uint64))
 		k.sessions = append(k.sessions, s)
-		k.namespaces[namespace].sessions++
-		k.total.sessions++
 	}
 	return k.sessions[id], id
+}
+
+// setLine replaces the memories of a session, which counts while it has any.
+func (k *conversations) setLine(s *session, line []uint64) {
+	ns := k.namespaces[s.namespace]
+	switch had := len(*s.line.Load()) > 0; {
+	case had && len(line) == 0:
+		ns.sessions, k.total.sessions = ns.sessions-1, k.total.sessions-1
+	case !had && len(line) > 0:
+		ns.sessions, k.total.sessions = ns.sessions+1, k.total.sessions+1
+	}
+	s.line.Store(&line)
+}
+
+// enterSession adds a memory to a session that it was not in.
+func (k *conversations) enterSession(id uint32, seq oplog.Seq) {
+	s := k.sessions[id]
+	if line := *s.line.Load(); len(line) == 0 || line[len(line)-1] < uint64(seq) {
+		k.setLine(s, append(line, uint64(seq)))
+		return
+	}
+	k.unsettled[id] = append(k.unsettled[id], uint64(seq))
+}
+
+// leaveSession has the memories of a session looked through for those that are there no more.
+func (k *conversations) leaveSession(id uint32) {
+	if _, due := k.unsettled[id]; id != 0 && !due {
+		k.unsettled[id] = nil
+	}
+}
+
+// settle puts the memories that came to a session behind later ones in their places, and takes those out that left.
+func (d *database) settle() {
+	for id, came := range d.unsettled {
+		s := d.sessions[id]
+		line := slices.Concat(*s.line.Load(), came)
+		slices.Sort(line)
+		d.setLine(s, slices.DeleteFunc(slices.Compact(line), func(seq uint64) bool {
+			row, ok := d.rowOf(oplog.Seq(seq))
+			return !ok || d.at(row).Session != id
+		}))
+	}
+	clear(d.unsettled)
 }
 
 // count adds tokens of a row to the counters of its conversation, its namespace and the database; minus a length

@@ -13,7 +13,7 @@ import (
 // A session's rows that matter lie in runs of spots, a spot a place: to both sides of a candidate twice as many as
 // Reach. Those within Reach of a match become clues; the neighbours of every clue are the spots beside its own.
 type around struct {
-	turns []turn // by session and place
+	turns []turn // by session and number
 	talks []talk
 	spots []spot
 }
@@ -21,8 +21,9 @@ type around struct {
 // A turn is a candidate that belongs to a session.
 type turn struct {
 	session uint32
-	place   int
-	clue    int
+	clue    int32
+	number  uint64 // of its memory
+	place   int    // in the session
 }
 
 // A talk is a session: its candidates are turns[from:to].
@@ -35,6 +36,7 @@ type talk struct {
 // lies, or one that the question's filters refuse.
 type spot struct {
 	clue   int32
+	row    uint32
 	length uint32
 	tie    float64 // to the row before it: how far the two are turns of one exchange, 0 to 1
 }
@@ -50,7 +52,7 @@ func (r *Ranker) addNeighbours() {
 		if a.session != b.session {
 			return cmp.Compare(a.session, b.session)
 		}
-		return cmp.Compare(a.place, b.place)
+		return cmp.Compare(a.number, b.number)
 	})
 	r.talks, r.spots = r.talks[:0], r.spots[:0]
 	for from := 0; from < len(r.turns); {
@@ -72,6 +74,9 @@ func (r *Ranker) addNeighbours() {
 // layOutSession splits a session's candidates into runs and lays out each.
 func (r *Ranker) layOutSession(turns []turn, talk int) {
 	line := r.corpus.Session(turns[0].session)
+	for i := range turns {
+		turns[i].place, _ = slices.BinarySearch(line, turns[i].number)
+	}
 	for from := 0; from < len(turns); {
 		to := from + 1
 		for to < len(turns) && turns[to].place-turns[to-1].place <= 4*r.set.Reach {
@@ -83,7 +88,7 @@ func (r *Ranker) layOutSession(turns []turn, talk int) {
 }
 
 // layOutRun lays out the spots of candidates that are near each other.
-func (r *Ranker) layOutRun(turns []turn, line []uint32, talk int) {
+func (r *Ranker) layOutRun(turns []turn, line []uint64, talk int) {
 	first, last := turns[0].place-2*r.set.Reach, turns[len(turns)-1].place+2*r.set.Reach
 	from := len(r.spots)
 	r.spots = slices.Grow(r.spots, last-first+1)[:from+last-first+1]
@@ -92,9 +97,9 @@ func (r *Ranker) layOutRun(turns []turn, line []uint32, talk int) {
 	voices := voices{}
 	for i := range spots {
 		spots[i] = spot{clue: emptySpot, tie: 1}
-		if at := first + i; at >= 0 && at < len(line) && r.corpus.Keep(line[at]) {
-			row := r.corpus.Row(line[at])
-			spots[i] = spot{otherRow, row.Length, tie(before, row)}
+		if n, ok := r.rowAt(line, first+i); ok && r.corpus.Keep(n) {
+			row := r.corpus.Row(n)
+			spots[i] = spot{otherRow, n, row.Length, tie(before, row)}
 			before = row
 			voices.hear(row.Speaker)
 		}
@@ -107,8 +112,8 @@ func (r *Ranker) layOutRun(turns []turn, line []uint32, talk int) {
 	for _, t := range turns {
 		c, at := &r.clues[t.clue], t.place-first
 		c.spot = int32(from + at)
-		if t.place < len(line) && line[t.place] == c.row { // or it was replaced meanwhile
-			spots[at].clue = int32(t.clue)
+		if s := &spots[at]; s.clue == otherRow && s.row == c.row { // or it was replaced meanwhile
+			spots[at].clue = t.clue
 		}
 	}
 	for _, t := range turns {
@@ -118,12 +123,20 @@ func (r *Ranker) layOutRun(turns []turn, line []uint32, talk int) {
 		for at := t.place - first - r.set.Reach; at <= t.place-first+r.set.Reach; at++ {
 			if spots[at].clue == otherRow {
 				spots[at].clue = int32(len(r.clues))
-				c := r.add(line[first+at], -1)
+				c := r.add(spots[at].row, -1)
 				c.talk, c.spot = int32(talk), int32(from+at)
 				r.match(c)
 			}
 		}
 	}
+}
+
+// rowAt is the row at a place of a session, if there is one.
+func (r *Ranker) rowAt(line []uint64, place int) (row uint32, ok bool) {
+	if place < 0 || place >= len(line) {
+		return 0, false
+	}
+	return r.corpus.RowOf(line[place])
 }
 
 // How long after a row the next one still belongs to its exchange: surely, and not at all.

@@ -124,7 +124,7 @@ func (r *Ranker) match(c *clue) {
 		return
 	}
 	if c.Session != 0 {
-		r.turns = append(r.turns, turn{c.Session, r.corpus.Place(c.row), int(c.cand)})
+		r.turns = append(r.turns, turn{session: c.Session, number: r.corpus.Number(c.row), clue: c.cand})
 	}
 	var covered float64
 	norm := r.norm(c.length)

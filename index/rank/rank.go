@@ -73,10 +73,12 @@ type Corpus interface {
 	Row(row uint32) *Row
 	// Worth returns the current Accessed, HalfLife and Importance.
 	Worth(row uint32) (accessed int64, halfLife, importance float64)
-	// Session is the rows of a session by place, Place where a row stands in its own; Keep says which of them the
-	// question's filters admit. Only those are asked for by Row.
-	Session(session uint32) []uint32
-	Place(row uint32) int
+	// Session is the memories of a session by number, which is the order in which they were stored. Number is a row's
+	// own, and RowOf the row of a memory now. Keep says which rows the question's filters admit; Row is asked for these
+	// alone.
+	Session(session uint32) []uint64
+	Number(row uint32) uint64
+	RowOf(number uint64) (row uint32, ok bool)
 	Keep(row uint32) bool
 	// Sessions counts the sessions of the question's namespace, and their mean length in tokens.
 	Sessions() (n int, mean float64)

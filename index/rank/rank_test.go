@@ -17,16 +17,18 @@ type shelf []Row
 
 func (s shelf) Row(i uint32) *Row { return &s[i] }
 
-func (s shelf) Place(i uint32) int { return slices.Index(s.Session(s[i].Session), i) }
+func (s shelf) Number(i uint32) uint64 { return uint64(i) }
+
+func (s shelf) RowOf(number uint64) (uint32, bool) { return uint32(number), true }
 
 func (s shelf) Worth(i uint32) (int64, float64, float64) {
 	return s[i].Accessed, s[i].HalfLife, s[i].Importance
 }
 
-func (s shelf) Session(id uint32) (rows []uint32) {
+func (s shelf) Session(id uint32) (rows []uint64) {
 	for i := range s {
 		if s[i].Session == id {
-			rows = append(rows, uint32(i))
+			rows = append(rows, uint64(i))
 		}
 	}
 	return rows
@@ -378,9 +380,9 @@ func BenchmarkRank(b *testing.B) {
 		r.Session = uint32(i/20) + 1
 		r.Speaker = []string{"Ada", "Bob"}[i&1]
 	})
-	c := counted{s, map[uint32][]uint32{}}
+	c := counted{s, map[uint32][]uint64{}}
 	for i := range s {
-		c.lines[s[i].Session] = append(c.lines[s[i].Session], uint32(i))
+		c.lines[s[i].Session] = append(c.lines[s[i].Session], uint64(i))
 	}
 	var cands []Candidate
 	for i := range 1000 {
@@ -397,10 +399,9 @@ func BenchmarkRank(b *testing.B) {
 // counted answers for sessions of one length at once, as an index does.
 type counted struct {
 	shelf
-	lines map[uint32][]uint32
+	lines map[uint32][]uint64
 }
 
-func (c counted) Place(i uint32) int           { return int(i % 20) }
-func (c counted) Session(id uint32) []uint32   { return c.lines[id] }
+func (c counted) Session(id uint32) []uint64   { return c.lines[id] }
 func (c counted) Sessions() (int, float64)     { return len(c.shelf) / 20, 200 }
 func (c counted) SessionLength(uint32) float64 { return 200 }
