@@ -52,8 +52,8 @@ var endings = []string{"", " yesterday", " with them", " last Friday", "", " two
 
 const dim = 24
 
-// history is a log of everything that moves rows: sessions, vectors, corrections, moves, forgetting, expiry,
-// reinforcement, relations.
+// history is a log of everything that moves rows: sessions, vectors, corrections, moves, splits, forgetting, expiry,
+// reinforcement, relations, aliases.
 func history(t testing.TB, n int) *log {
 	l := newLog(t)
 	next := story(l, 1, n)
@@ -81,6 +81,7 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 		return oplog.MakeVector(v)
 	}
 	var rids, expire []string
+	revisions, held := map[string]uint32{}, map[string]bool{}
 	i := -1
 	return func() {
 		i++
@@ -102,7 +103,10 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 				if i%5 < 2 {
 					op.Searchable = new(i%5 == 0)
 				}
+				op.Release = held[op.RID] && i%2 == 0
 				l.add(db, op)
+				revisions[op.RID]++
+				held[op.RID] = held[op.RID] && !op.Release
 				return
 			}
 		case 1:
@@ -110,6 +114,19 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 				k := rng.IntN(len(rids))
 				l.add(db, &oplog.Forget{RID: rids[k], At: at})
 				rids = slices.Delete(rids, k, k+1)
+				return
+			}
+		case 5:
+			if k := rng.IntN(len(rids) + 1); i%3 == 0 && k < len(rids) && !held[rids[k]] {
+				from, one, two := oplog.Grounds{RID: rids[k], Revision: revisions[rids[k]]}, remember(fmt.Sprint("one", i), words(8)), remember(fmt.Sprint("two", i), words(8))
+				one.Session = []string{"", "default/3"}[i%2]
+				l.add(db, &oplog.Recast{Sources: []oplog.Grounds{from}, Into: []oplog.Remember{*one, *two}, At: at})
+				rids = slices.Delete(rids, k, k+1)
+				if from.Revision++; i%2 == 0 {
+					l.add(db, &oplog.TakeBack{Made: []oplog.Grounds{{RID: one.RID}, {RID: two.RID}}, Sources: []oplog.Grounds{from}, At: at})
+				} else {
+					rids = append(rids, one.RID, two.RID)
+				}
 				return
 			}
 		case 2:
@@ -125,6 +142,10 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 				return
 			}
 		case 3:
+			if i%5 == 0 {
+				l.add(db, &oplog.Alias{Namespace: "default", Alias: []string{"Mia", "Wise Ines"}[i/5%2], Canonical: []string{"Maria Lopez", "Ines Weber"}[i/5%2], Source: "explicit", At: at})
+				return
+			}
 			a, b := vocabulary[rng.IntN(len(vocabulary))], vocabulary[rng.IntN(len(vocabulary))]
 			l.add(db, &oplog.Relate{ID: fmt.Sprint("e", i), Src: a, Dst: b, Type: "near", Weight: .5, At: at})
 			return
@@ -142,6 +163,7 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 			m.Vector = vec()
 		}
 		m.Unsearchable, m.Held = i%17 == 5, i%19 == 7
+		held[m.RID] = m.Held
 		m.Stamp = oplog.Stamp{Writer: []string{"", "ada"}[i%2], Dialect: "http", Agent: []string{"", "planner"}[i%3%2],
 			Trust: append(oplog.TrustClasses, "")[i%5]}
 		if i%7 == 3 {
@@ -214,7 +236,7 @@ func questions() (qs []index.Query) {
 			q.Text += now.AddDate(0, 0, -i/10).Format(" on 2 January 2006")
 		}
 		if q.Expand = i%4 == 0; i%12 == 8 {
-			q.Text += []string{" Maria Lopez", " of Ines Weber", " Weber"}[i/12%3]
+			q.Text += []string{" Maria Lopez", " of Ines Weber", " Weber", " Mia"}[i/12%4]
 		}
 		switch i % 8 {
 		case 1:
