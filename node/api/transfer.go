@@ -27,17 +27,19 @@ var (
 )
 
 type MakeBackupRequest struct {
-	Since oplog.Index `json:"since" doc:"Only the log after this index; 0 for the whole state."`
+	Since   oplog.Index `json:"since" doc:"Only the log after this index; 0 for the whole state."`
+	LogTime string      `json:"log_time" doc:"log_time of the backup that ended there. If the log had another time there, the backup is of another history: 409 conflict."`
 }
 
 // A Backup waits to be downloaded.
 type Backup struct {
-	ID     string      `json:"id" doc:"The backup's id, for the download."`
-	Since  oplog.Index `json:"since" doc:"The index after which it begins; 0: it is the whole state."`
-	Index  oplog.Index `json:"index" doc:"The index at which it ends."`
-	Hash   string      `json:"state_hash" doc:"Hash of its state at that index."`
-	Size   int64       `json:"size" doc:"Size in bytes."`
-	SHA256 string      `json:"sha256" doc:"The SHA-256 of these bytes, in hex."`
+	ID      string      `json:"id" doc:"The backup's id, for the download."`
+	Since   oplog.Index `json:"since" doc:"The index after which it begins; 0: it is the whole state."`
+	Index   oplog.Index `json:"index" doc:"The index at which it ends."`
+	LogTime string      `json:"log_time" doc:"The log's time at that index, for the backup that continues this one."`
+	Hash    string      `json:"state_hash" doc:"Hash of its state at that index."`
+	Size    int64       `json:"size" doc:"Size in bytes."`
+	SHA256  string      `json:"sha256" doc:"The SHA-256 of these bytes, in hex."`
 }
 
 type FetchBackupRequest struct {

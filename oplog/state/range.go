@@ -11,8 +11,11 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// ErrTrimmed says that the log does not reach back as far as was asked: a snapshot is needed instead.
-var ErrTrimmed = &oplog.Error{Kind: oplog.Conflict, Text: "the log no longer holds records that old"}
+// What is asked to continue a backup by a range and cannot: a snapshot is needed instead.
+var (
+	ErrTrimmed = &oplog.Error{Kind: oplog.Conflict, Text: "the log no longer holds records that old"}
+	ErrHistory = &oplog.Error{Kind: oplog.Conflict, Text: "the backup that is to be continued is of another history of the log"}
+)
 
 // Point is the state's.
 func (s *State) Point() Point { return s.mark().Point }

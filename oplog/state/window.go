@@ -124,6 +124,15 @@ func (v *View) Trimmed() (h oplog.HLC, ok bool) {
 	return h, h != oplog.HLC{}
 }
 
+// TimeAt is the time of the newest entry at or before an index from which the window leads on. Two histories of a log
+// differ in it.
+func (v *View) TimeAt(index oplog.Index) oplog.HLC {
+	if k, val := first(v.scanBelow(tLog, 0, nil, be64(uint64(index)+1))); k != nil {
+		return decode[extent](val).last()
+	}
+	return v.mark().Trimmed
+}
+
 // Retained says which part of the log can be read: its first record's index, the last one's, and the time of the
 // first. ok is false when there is none.
 func (v *View) Retained() (begins, last oplog.Index, since oplog.HLC, ok bool) {

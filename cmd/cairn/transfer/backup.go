@@ -31,12 +31,12 @@ func Backup(s *cli.Streams) *cobra.Command {
 		Use: "backup --to DIR", Short: "Back up a running cluster: all databases, consistent at one index", Args: cobra.NoArgs,
 		Long: `Back up a running cluster into a directory: all databases, consistent at one index of the log. Writes go on meanwhile.
 
-The first backup in a directory is the whole state; each later one is the log since the one before, or the whole state
-again with --full or when the log no longer holds what followed. After a purge, the next one has all rows of the purged
-database in place of its log; purged text is in no backup made after the purge. When a download is interrupted, run the
-command again: it resumes. Files have checksums and get their names when they are complete. "cairn backup verify"
-restores them into a scratch state and compares hashes; "cairn restore" restores them, up to any index or time they
-hold. Needs a token with scope admin.
+The first backup in a directory is the whole state; each later one is the log since the one before. It is the whole state
+again with --full, and when the log no longer holds what followed, or is another one than before, as that of a cluster
+that was restored. After a purge, the next one has all rows of the purged database in place of its log; purged text is in
+no backup made after the purge. When a download is interrupted, run the command again: it resumes. Files have checksums
+and get their names when they are complete. "cairn backup verify" restores them into a scratch state and compares hashes;
+"cairn restore" restores them, up to any index or time they hold. Needs a token with scope admin.
 
 The files hold all memories: protect them like the data. A node whose home is encrypted encrypts them under its master key;
 other nodes write them in plain.`,
@@ -123,6 +123,9 @@ func (b *backupRun) run(ctx context.Context) (done BackupDone, err error) {
 		return done, err
 	}
 	b.forget(ctx, o)
+	if err := (archive.End{Index: o.Index, Time: o.LogTime}).Note(b.dir); err != nil {
+		return done, err
+	}
 	_, err = archive.Prune(b.dir, b.keep)
 	return done, err
 }
@@ -134,10 +137,14 @@ func (b *backupRun) make(ctx context.Context, since oplog.Index) (o offered, err
 		return o, err
 	}
 	os.Remove(filepath.Join(b.dir, partFile)) // of another backup
-	err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{Since: since}, &o)
+	err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{Since: since, LogTime: archive.TimeAt(b.dir, since)}, &o)
 	var refused *cli.HTTPError
 	if errors.As(err, &refused) && refused.Status == http.StatusConflict && since != 0 {
 		err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{}, &o)
+	}
+	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && since != 0 {
+		return o, cli.Hint(err, fmt.Sprintf("the backups in %s reach index %d: unless the node still catches up, they are of another history, and "+
+			"new ones need a directory of their own", b.dir, since))
 	}
 	if err != nil {
 		return o, err

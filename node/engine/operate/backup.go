@@ -100,7 +100,8 @@ func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
 		since, ranges = chain[len(chain)-1].Index, len(chain)-1
 	}
 	now, _ := b.state.Applied()
-	if since == now {
+	err = b.continues(since, archive.TimeAt(p.Dir, since))
+	if since == now && err == nil {
 		return "", at, nil
 	}
 	if since > now { // a new one would sort before them: pruned first, and never the one restored
@@ -108,6 +109,10 @@ func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
 			"up, or they are of another history and new ones need a folder of their own", p.Dir, since, now)
 	}
 	if ranges >= p.Every {
+		since = 0
+	}
+	if errors.Is(err, state.ErrHistory) {
+		b.log.Warn("the backups there are of another history of the log: a whole state begins another chain", "dir", p.Dir, "index", since)
 		since = 0
 	}
 	path, at, err = b.since(p.Dir, since)
@@ -123,19 +128,28 @@ func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
 
 // since writes one backup into a directory. Its name says where it ends.
 func (b *Backups) since(dir string, since oplog.Index) (path string, at state.Point, err error) {
-	err = b.atPoint(since, func(end state.Point, write func(io.Writer) error) (err error) {
-		at = end
-		path, err = archive.Add(dir, since, at.Index, write)
-		return err
+	err = b.atPoint(since, func(end point, write func(io.Writer) error) (err error) {
+		at = end.Point
+		if path, err = archive.Add(dir, since, at.Index, write); err != nil {
+			return err
+		}
+		return archive.End{Index: at.Index, Time: end.time}.Note(dir)
 	})
 	return path, at, err
 }
 
+// A point is where a backup ends, and the log's time there.
+type point struct {
+	state.Point
+	time string
+}
+
 // atPoint pins the state at one index and calls use with that point and with a function that writes the backup: the
 // whole state, or the log behind an index. Writes go on meanwhile.
-func (b *Backups) atPoint(since oplog.Index, use func(end state.Point, write func(io.Writer) error) error) error {
+func (b *Backups) atPoint(since oplog.Index, use func(end point, write func(io.Writer) error) error) error {
 	return b.state.Read(func(v *state.View) error {
-		return use(v.Point(), func(w io.Writer) error {
+		end := v.Point()
+		return use(point{end, v.TimeAt(end.Index).String()}, func(w io.Writer) error {
 			return b.sealed(w, func(w io.Writer) error {
 				if since > 0 {
 					return v.WriteRange(w, since)
@@ -143,6 +157,19 @@ func (b *Backups) atPoint(since oplog.Index, use func(end state.Point, write fun
 				return v.WriteSnapshot(w)
 			})
 		})
+	})
+}
+
+// continues returns an error if the log's time at an index is known to have been another.
+func (b *Backups) continues(since oplog.Index, was string) error {
+	if was == "" {
+		return nil
+	}
+	return b.state.Read(func(v *state.View) error {
+		if v.Point().Index >= since && v.TimeAt(since).String() != was {
+			return state.ErrHistory
+		}
+		return nil
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/state/statetest"
 )
@@ -93,10 +94,12 @@ func TestBackupsWaitToBeDownloaded(t *testing.T) {
 }
 
 // TestBackupsOfAnotherHistory: into a directory whose backups reach farther than the node, as those of the cluster that
-// it was restored from, none is made. It would be the first to be pruned, and a restore would bring the other back.
+// it was restored from, none is made. It would be the first to be pruned, and a restore would bring the other back. One
+// that reaches less far is ended by a whole state.
 func TestBackupsOfAnotherHistory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	history := uint64(0) // by its clock
 	backups := func(records int) *Backups {
 		t.Helper()
 		st, err := statetest.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true}, statetest.NewLog())
@@ -110,7 +113,7 @@ func TestBackupsOfAnotherHistory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := st.Apply([]oplog.Record{{Index: oplog.Index(i + 1), Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(i+1), 0, 1), body)}}); err != nil {
+			if _, err := st.Apply([]oplog.Record{{Index: oplog.Index(i + 1), Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(history+uint64(i+1), 0, 1), body)}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -133,5 +136,31 @@ func TestBackupsOfAnotherHistory(t *testing.T) {
 	}
 	if path, at, err := backups(12).To(plan); err != nil || path == "" || at.Index != 12 {
 		t.Errorf("of a node that is farther: %q at %d, %v", path, at.Index, err)
+	}
+	if files, err := archive.List(dir); err != nil || len(files) != 2 || files[1].Since != 9 {
+		t.Errorf("a range was to lead on: %+v, %v", files, err)
+	}
+	history, plan.Keep = 1000, 9
+	for _, records := range []int{12, 15} { // as far as the other one, and farther
+		b := backups(records)
+		if _, err := b.Make(t.Context(), api.Caller{}, &api.MakeBackupRequest{Since: 12, LogTime: oplog.MakeHLC(12, 0, 1).String()}); kindOf(err) != oplog.Conflict {
+			t.Errorf("it leads on from another history: %v", err)
+		}
+		before, err := os.ReadFile(filepath.Join(dir, "end"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := b.To(plan); err != nil {
+			t.Error(err)
+		}
+		if rep, err := archive.Verify(t.Context(), dir, "", nil); err != nil || len(rep.Files) != 1 || rep.End != b.state.Point() {
+			t.Errorf("verified %+v, %v", rep, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "end"), before, 0o600); err != nil { // as it was before that one
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, archive.Name(0, oplog.Index(records)))); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 const (
@@ -46,6 +45,9 @@ func (b *Backups) Expire() {
 
 // Make writes a backup to a file of the node's own and says what it is.
 func (b *Backups) Make(_ context.Context, _ api.Caller, q *api.MakeBackupRequest) (*api.Backup, error) {
+	if err := b.continues(q.Since, q.LogTime); err != nil {
+		return nil, err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := os.MkdirAll(b.spool, 0o700); err != nil {
@@ -61,8 +63,8 @@ func (b *Backups) Make(_ context.Context, _ api.Caller, q *api.MakeBackupRequest
 		return nil, err
 	}
 	h := sha256.New()
-	err = b.atPoint(q.Since, func(end state.Point, write func(io.Writer) error) error {
-		made.Index, made.Hash = end.Index, end.Sum.String()
+	err = b.atPoint(q.Since, func(end point, write func(io.Writer) error) error {
+		made.Index, made.Hash, made.LogTime = end.Index, end.Sum.String(), end.time
 		return write(io.MultiWriter(f, h))
 	})
 	var serr error

@@ -4,13 +4,16 @@
 //	state-00000000000000001234.cairn                       a snapshot, taken when 1234 was applied
 //	log-00000000000000001234-00000000000000001300.cairn    the records 1235 to 1300
 //
-// Both are checksummed streams that package snapshot describes. A chain is a state and the ranges behind it without a
+//	end                                                    where the last one ends, and the log's time there
+//
+// The first two are checksummed streams that package snapshot describes. A chain is a state and the ranges behind it without a
 // gap; a point in time is reached by restoring the state and applying the ranges up to it. A file appears under its
 // name only when it is whole. Nothing here knows where the streams come from.
 package archive
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -200,6 +203,34 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 		return "", err
 	}
 	return path, nil
+}
+
+// An End says where the last backup of a directory ends, and what the log's time was there. A log with another time at
+// that index has another history: its range does not lead on.
+type End struct {
+	Index oplog.Index `json:"index"`
+	Time  string      `json:"log_time"`
+}
+
+const endFile = "end"
+
+// TimeAt is the time of the log in which the backup was made that ends at an index, blank where that is not known.
+func TimeAt(dir string, index oplog.Index) string {
+	var end End
+	raw, err := os.ReadFile(filepath.Join(dir, endFile))
+	if err != nil || json.Unmarshal(raw, &end) != nil || end.Index != index {
+		return ""
+	}
+	return end.Time
+}
+
+// Note says where the backup ends that was written last.
+func (e End) Note(dir string) error {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return syncwriter.Replace(filepath.Join(dir, endFile), raw, 0o600)
 }
 
 // Publish gives a finished file its name.

@@ -83,6 +83,7 @@ export interface Backup {
   /** The backup's id, for the download. */ id: string;
   /** The index after which it begins; 0: it is the whole state. */ since: number;
   /** The index at which it ends. */ index: number;
+  /** The log's time at that index, for the backup that continues this one. */ log_time: string;
   /** Hash of its state at that index. */ state_hash: string;
   /** Size in bytes. */ size: number;
   /** The SHA-256 of these bytes, in hex. */ sha256: string;
@@ -1159,6 +1160,7 @@ export interface MaintenanceStatusRequest {
 
 export interface MakeBackupRequest {
   /** Only the log after this index; 0 for the whole state. */ since?: number;
+  /** log_time of the backup that ended there. If the log had another time there, the backup is of another history: 409 conflict. */ log_time?: string;
 }
 
 export interface MeAnswer {

@@ -1250,10 +1250,11 @@ class Operations:
         """
         return self._call("tokens_limit", locals())
 
-    def backup(self, *, since: Optional[int] = None) -> Backup:
+    def backup(self, *, since: Optional[int] = None, log_time: Optional[str] = None) -> Backup:
         """Make a backup of all databases as this node has them: the whole state, or, with since, the log after an index.
 
         :param since: Only the log after this index; 0 for the whole state.
+        :param log_time: log_time of the backup that ended there. If the log had another time there, the backup is of another history: 409 conflict.
         """
         return self._call("backup", locals())
 
@@ -1783,7 +1784,7 @@ class AsyncOperations:
         """Limit a token's requests on each node; 0 or omitted for no limit."""
         return await self._call("tokens_limit", locals())
 
-    async def backup(self, *, since: Optional[int] = None) -> Backup:
+    async def backup(self, *, since: Optional[int] = None, log_time: Optional[str] = None) -> Backup:
         """Make a backup of all databases as this node has them: the whole state, or, with since, the log after an index."""
         return await self._call("backup", locals())
 

@@ -76,6 +76,7 @@ class Backup(TypedDict):
     id: str  # The backup's id, for the download.
     since: int  # The index after which it begins; 0: it is the whole state.
     index: int  # The index at which it ends.
+    log_time: str  # The log's time at that index, for the backup that continues this one.
     state_hash: str  # Hash of its state at that index.
     size: int  # Size in bytes.
     sha256: str  # The SHA-256 of these bytes, in hex.
