@@ -31,7 +31,7 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 	}
 	op := func() oplog.Op {
 		at++
-		switch rapid.IntRange(0, 34).Draw(t, "kind") {
+		switch rapid.IntRange(0, 41).Draw(t, "kind") {
 		case 0, 1, 2, 3:
 			return &oplog.Remember{Content: oplog.Content{RID: id("m"), Text: id("text"), Namespace: id("ns"),
 				Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"), Created: at, Expires: expires(t),
@@ -85,6 +85,8 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 			return recastOp(t, id, at)
 		case 34:
 			return &oplog.Correct{RID: id("m"), Place: oplog.Place{Namespace: new(id("ns"))}, At: at}
+		case 35, 36, 37, 38, 39, 40, 41:
+			return otherOp(t, id, at)
 		case 13:
 			return &oplog.Abandon{Before: at - 50, Max: 2, At: at}
 		default:
@@ -95,7 +97,7 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 		var entries []oplog.Entry
 		for range rapid.IntRange(1, 3).Draw(t, "coalesced") {
 			if rapid.IntRange(0, 7).Draw(t, "control") == 0 {
-				entries = append(entries, oplog.Entry{Node: 1, Ops: []oplog.Op{rapid.SampledFrom([]oplog.Op{&oplog.CreateDB{Name: "other", At: at}, &oplog.DropDB{Name: "other", At: at}, &oplog.Erase{At: at}}).Draw(t, "of databases")}})
+				entries = append(entries, oplog.Entry{Node: 1, Ops: []oplog.Op{controlOp(t, at)}})
 				continue
 			}
 			if rapid.IntRange(0, 15).Draw(t, "purge") == 0 {
@@ -271,7 +273,7 @@ func same(t *rapid.T, a, b *State) {
 			if got := v.Recount(); got != v.Sum() {
 				return fmt.Errorf("sum %s, counted %s", v.Sum(), got)
 			}
-			var count [3]uint64
+			var count [4]uint64
 			var edges, claims, expiring, superseded uint64
 			v.ClaimsBehind(1, "", func(oplog.StoredClaim) bool { claims++; return true })
 			v.Memories(1, 0, func(m *oplog.Memory) bool {
@@ -285,7 +287,7 @@ func same(t *rapid.T, a, b *State) {
 			for range v.scan(tExpiry, 1, nil) {
 				expiring++
 			}
-			if st := v.Stats(1); st.Active != count[oplog.Active] || st.Consolidated != count[oplog.Consolidated] || st.Tombstoned != count[oplog.Tombstoned] || st.Edges != edges || st.Claims != claims || st.Expiring != expiring || st.Superseded != superseded {
+			if st := v.Stats(1); st.Active != count[oplog.Active] || st.Consolidated != count[oplog.Consolidated] || st.Tombstoned != count[oplog.Tombstoned] || st.Quarantined != count[oplog.Quarantined] || st.Edges != edges || st.Claims != claims || st.Expiring != expiring || st.Superseded != superseded {
 				return fmt.Errorf("counters %+v, counted %v, %d edges, %d claims and %d that expire", st, count, edges, claims, expiring)
 			}
 			return countMind(v)
