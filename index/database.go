@@ -123,7 +123,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 		case w.gone():
 			if known {
 				del = append(del, d.markDead(old))
-				d.leaveSession(d.at(old).Session)
+				d.leaveSession(d.at(old).Session, m.Seq)
 			}
 			d.bySeq.set(m.Seq, 0)
 			continue
@@ -248,7 +248,7 @@ func (d *database) join(col *column, m *oplog.Memory, was uint32) {
 	if col.Session == was {
 		return
 	}
-	d.leaveSession(was)
+	d.leaveSession(was, m.Seq)
 	if col.Session != 0 {
 		d.enterSession(col.Session, m.Seq)
 	}

@@ -188,7 +188,7 @@ func (r *checkpointLoader) gone(row uint32) {
 	r.shelf.died(row).Store(1)
 	if c.Session != 0 {
 		r.d.count(c, -uint64(c.Length))
-		r.d.leaveSession(c.Session)
+		r.d.leaveSession(c.Session, c.seq)
 	}
 	if r.withVectors && r.store != nil {
 		r.store.Delete(row)

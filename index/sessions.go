@@ -31,12 +31,14 @@ type conversations struct {
 	namespaces map[string]*sums // by name
 	total      sums             // of all namespaces
 
-	// unsettled are the sessions that memories left, or came to behind later ones: these. settle takes them.
-	unsettled map[uint32][]uint64
+	unsettled map[uint32]*unsettled // by session
 }
 
+// unsettled are the memories that came to a session behind later ones, and those that left it, until settle.
+type unsettled struct{ came, left []uint64 }
+
 func newConversations() conversations {
-	return conversations{sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{}, namespaces: map[string]*sums{}, unsettled: map[uint32][]uint64{}}
+	return conversations{sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{}, namespaces: map[string]*sums{}, unsettled: map[uint32]*unsettled{}}
 }
 
 // namespace returns a namespace's counters and makes them for its first row.
@@ -82,28 +84,61 @@ func (k *conversations) enterSession(id uint32, seq oplog.Seq) {
 		k.setLine(s, append(line, uint64(seq)))
 		return
 	}
-	k.unsettled[id] = append(k.unsettled[id], uint64(seq))
+	u := k.unsettledOf(id)
+	u.came = append(u.came, uint64(seq))
 }
 
-// leaveSession has the memories of a session looked through for those that are there no more.
-func (k *conversations) leaveSession(id uint32) {
-	if _, due := k.unsettled[id]; id != 0 && !due {
-		k.unsettled[id] = nil
+// leaveSession notes that a memory's row is in a session no more; another row of the memory may be.
+func (k *conversations) leaveSession(id uint32, seq oplog.Seq) {
+	if id != 0 {
+		u := k.unsettledOf(id)
+		u.left = append(u.left, uint64(seq))
 	}
+}
+
+func (k *conversations) unsettledOf(id uint32) *unsettled {
+	u := k.unsettled[id]
+	if u == nil {
+		u = &unsettled{}
+		k.unsettled[id] = u
+	}
+	return u
 }
 
 // settle puts the memories that came to a session behind later ones in their places, and takes those out that left.
 func (d *database) settle() {
-	for id, came := range d.unsettled {
-		s := d.sessions[id]
-		line := slices.Concat(*s.line.Load(), came)
-		slices.Sort(line)
-		d.setLine(s, slices.DeleteFunc(slices.Compact(line), func(seq uint64) bool {
+	for id, u := range d.unsettled {
+		in := func(seq uint64) bool {
 			row, ok := d.rowOf(oplog.Seq(seq))
-			return !ok || d.at(row).Session != id
-		}))
+			return ok && d.at(row).Session == id
+		}
+		s := d.sessions[id]
+		d.setLine(s, moved(*s.line.Load(), slices.DeleteFunc(u.came, func(seq uint64) bool { return !in(seq) }), slices.DeleteFunc(u.left, in)))
 	}
 	clear(d.unsettled)
+}
+
+// moved is an ascending list with what came and without what left.
+func moved(line, came, left []uint64) []uint64 {
+	slices.Sort(came)
+	slices.Sort(left)
+	came, left = slices.Compact(came), slices.Compact(left)
+	out := make([]uint64, 0, len(line)+len(came))
+	for _, n := range line {
+		for len(came) > 0 && came[0] <= n {
+			if came[0] < n {
+				out = append(out, came[0])
+			}
+			came = came[1:]
+		}
+		for len(left) > 0 && left[0] < n {
+			left = left[1:]
+		}
+		if len(left) == 0 || left[0] != n {
+			out = append(out, n)
+		}
+	}
+	return append(out, came...)
 }
 
 // count adds tokens of a row to the counters of its conversation, its namespace and the database; minus a length
