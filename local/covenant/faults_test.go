@@ -59,3 +59,80 @@ func TestBootstrapRowsAfterACrash(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEnrolmentThatWasCutOffIsRepeated: a node that died, or failed, before it wrote the token of an enrolment takes
+// the name again, and grants what is named then and nothing else.
+func TestAnEnrolmentThatWasCutOffIsRepeated(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	_, key := d.enroll("ann@local", "memory.read", "memory.write")
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(d.cfg.Home, "peers", "registry.jsonl")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(raw, []byte("\n"))
+	if err := os.WriteFile(path, bytes.Join(lines[:len(lines)-2], nil), 0o600); err != nil { // the token's line
+		t.Fatal(err)
+	}
+	d.serve()
+	ann, again := d.enroll("ann@local", "memory.read", "chain.receipts")
+	if again != key {
+		t.Errorf("the key was %s and is %s", key, again)
+	}
+	held := map[any]bool{}
+	for _, c := range capabilities(ann, 10) {
+		held[action(c)] = true
+	}
+	if len(held) != 2 || !held["memory.read"] || !held["chain.receipts"] {
+		t.Errorf("it holds %v", held)
+	}
+	op := d.operator()
+	op.refused("peers: ann@local is enrolled already", `{"kind":"enroll_peer","display":"ann@local","actions":[]}`)
+
+	op.refused("permissions: invalid action", `{"kind":"enroll_peer","display":"bob@local","actions":["memory.read",""]}`)
+	bob := op.want("peer_enrolled", `{"kind":"enroll_peer","display":"bob@local","actions":["memory.read"]}`) // its answer is lost
+	op.want("peer_revoked", `{"kind":"revoke_peer","token_prefix":"`+bob["token_b58"].(string)+`"}`)
+	if c, same := d.enroll("bob@local"); same != bob["pubkey_b58"] || len(capabilities(c, 10)) != 0 {
+		t.Errorf("after a revocation: key %v, was %v; it holds %v", same, bob["pubkey_b58"], capabilities(c, 10))
+	}
+	if bad := op.want("verify_report", `{"kind":"verify"}`); bad["orphans_total"] != 0.0 {
+		t.Errorf("%v", bad)
+	}
+}
+
+// TestOneOfManyEnrolmentsWins: of those of one name at once.
+func TestOneOfManyEnrolmentsWins(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	won := make(chan bool)
+	for range 8 {
+		c := d.operator()
+		go func() { won <- c.call(`{"kind":"enroll_peer","display":"ann@local","actions":["memory.read"]}`)["kind"] == "peer_enrolled" }()
+	}
+	n := 0
+	for range 8 {
+		if <-won {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d of 8 enrolments were answered", n)
+	}
+}
+
+// TestANameOfAnotherNode: a name that another node has enrolled is taken, whatever tokens this one has.
+func TestANameOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	d.enroll("ann@local")
+	other := *d
+	other.cfg.Home = filepath.Join(d.cfg.Home, "2")
+	other.cfg.Secret, other.cfg.HTTP = "", ""
+	other.serve()
+	t.Cleanup(func() { other.Close() })
+	other.operator().refused("peers: ann@local is enrolled already", `{"kind":"enroll_peer","display":"ann@local","actions":[]}`)
+}

@@ -78,19 +78,37 @@ func Signed(g oplog.StoredGrant) bool {
 
 const maxAction = 512
 
+var errNoSigner = errors.New("permissions: this node does not hold the operator key")
+
+func checkAction(name string) error {
+	if name == "" || len(name) > maxAction {
+		return errors.New("permissions: invalid action")
+	}
+	return nil
+}
+
+// Grantable returns why this node cannot grant an action, whoever it is for.
+func (h *Home) Grantable(name string) error {
+	err := checkAction(name)
+	if err == nil && h.signer == nil {
+		err = errNoSigner
+	}
+	return err
+}
+
 // GrantTo gives a subject a capability; without a scope it is not narrowed.
 func (h *Home) GrantTo(ctx context.Context, subject AgentID, name string, scope json.RawMessage, expires *uint64) (string, error) {
-	if name == "" || len(name) > maxAction {
-		return "", errors.New("permissions: invalid action")
-	}
 	if scope == nil {
 		scope = json.RawMessage("{}")
+	}
+	if err := checkAction(name); err != nil {
+		return "", err
 	}
 	if err := checkScope(name, scope); err != nil {
 		return "", err
 	}
 	if h.signer == nil {
-		return "", errors.New("permissions: this node does not hold the operator key")
+		return "", errNoSigner
 	}
 	scope, err := canon.JSON(scope)
 	if err != nil {

@@ -32,6 +32,16 @@ func loadKey(path string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
+// PeerKey is the public key that this node gives the peer of a name. It is made of the node's own key, so that a node
+// knows the identities that it has begun to enrol. It only names the peer: nothing is ever signed with it.
+func (h *Home) PeerKey(display string) (string, error) {
+	seed, err := hkdf.Key(sha256.New, h.local.Seed(), nil, "cairn covenant peer "+display, ed25519.SeedSize)
+	if err != nil {
+		return "", err
+	}
+	return keyText(ed25519.NewKeyFromSeed(seed)), nil
+}
+
 // seal makes the operator's key travel in the replicated log, readable only by those who have the cluster's secret.
 func seal(secret string, key ed25519.PrivateKey) ([]byte, error) {
 	box, err := sealer(secret)

@@ -36,6 +36,8 @@ type registry struct {
 	mu   sync.Mutex // of all below; held while the file is written, so that rows and file agree
 	file *journal.Journal[Registration]
 	rows []Registration // by registration; a revoked one has both times
+
+	claimed map[string]bool // keys of peers that are being enrolled
 }
 
 func hashToken(token []byte) string {
@@ -44,7 +46,7 @@ func hashToken(token []byte) string {
 }
 
 func openRegistry(path string, keys *atrest.Ring) (r *registry, err error) {
-	r = &registry{}
+	r = &registry{claimed: map[string]bool{}}
 	r.file, err = journal.Replay(path, RegistryPlace, keys, func(row Registration) error {
 		r.enter(row)
 		return nil
@@ -103,6 +105,22 @@ func (r *registry) Issue(agent *AgentID, now uint64) (string, error) {
 	token := make([]byte, 32)
 	rand.Read(token) // never fails
 	return b58.Encode(token), r.register(token, agent, now)
+}
+
+// Claim takes the key of a peer for an enrolment, until done is called. It is not free while another enrolment has it,
+// or while the peer has a token.
+func (r *registry) Claim(key string) (done func(), free bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.claimed[key] || slices.ContainsFunc(r.rows, func(row Registration) bool { return row.Revoked == 0 && row.Agent != nil && row.Agent.Pubkey == key }) {
+		return nil, false
+	}
+	r.claimed[key] = true
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.claimed, key)
+	}, true
 }
 
 func (r *registry) register(token []byte, agent *AgentID, now uint64) error {

@@ -2,15 +2,13 @@ package verbs
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
@@ -41,23 +39,40 @@ func enrollPeer(f *serve.Fields) Action {
 	})
 }
 
+// enroll keeps the identity, grants the actions, and writes the token last. An enrolment that was cut off on the way,
+// or whose token is revoked, may be repeated on its node: it has the same key then, and what was granted before ends.
 func (s *Session) enroll(ctx context.Context, display string, actions []string) (any, error) {
+	for _, name := range actions {
+		if err := s.Grantable(name); err != nil {
+			return nil, err
+		}
+	}
+	key, err := s.PeerKey(display)
+	if err != nil {
+		return nil, err
+	}
+	peer := home.AgentID{Display: display, Pubkey: key}
+	taken := fmt.Errorf("peers: %s is enrolled already", display)
+	done, free := s.Peers.Claim(key)
+	if !free {
+		return nil, taken
+	}
+	defer done()
 	same, err := home.Read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: display})
+	switch {
+	case err != nil:
+		return nil, err
+	case same.Identity != nil && same.Identity.Key != key:
+		return nil, taken
+	case same.Identity != nil:
+		err = s.withdraw(ctx, peer)
+	default:
+		identity := &oplog.Identity{Key: key, Display: display, At: oplog.At(time.Now())}
+		_, err = home.Write(ctx, s.Home, api.KeepIdentity, &api.KeepIdentityRequest{Identity: identity})
+		err = home.StoreError("peers", err)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if same.Identity != nil {
-		return nil, fmt.Errorf("peers: %s is enrolled already", display)
-	}
-	// The peer's key only names it: nothing here is ever signed with it, so its private half is not kept.
-	public, _, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	peer := home.AgentID{Display: display, Pubkey: b58.Encode(public)}
-	identity := &oplog.Identity{Key: peer.Pubkey, Display: display, At: oplog.At(time.Now())}
-	if _, err := home.Write(ctx, s.Home, api.KeepIdentity, &api.KeepIdentityRequest{Identity: identity}); err != nil {
-		return nil, home.StoreError("peers", err)
 	}
 	for _, name := range actions {
 		if _, err := s.GrantTo(ctx, peer, name, nil, nil); err != nil {
@@ -67,6 +82,24 @@ func (s *Session) enroll(ctx context.Context, display string, actions []string) 
 	token, err := s.Peers.Issue(&peer, home.Now())
 	return kit.Object{"kind", "peer_enrolled", "token_b58", token, "pubkey_b58", peer.Pubkey, "display", display, "granted", api.OrEmpty(actions)},
 		s.registryError(err)
+}
+
+// withdraw revokes what a peer holds.
+func (s *Session) withdraw(ctx context.Context, peer home.AgentID) error {
+	a, err := home.Read(ctx, s.Home, "permissions", api.Grants, &api.GrantsRequest{Subject: peer.Pubkey, Limit: math.MaxUint64})
+	if err != nil {
+		return err
+	}
+	for _, g := range a.Grants {
+		done, err := home.Write(ctx, s.Home, api.Revoke, &oplog.Revoke{Signature: g.Signature, Subject: peer.Pubkey, At: oplog.At(time.Now())})
+		if err != nil {
+			return home.StoreError("permissions", err)
+		}
+		if err := s.record(kit.Object{"type", "capability_revoked", "subject_display", peer.Display, "action", g.Action, "signature_b58", g.Signature, "removed", done.Changed}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // summary is a registration as it is shown: of the token only its beginning.
