@@ -82,3 +82,35 @@ func TestADatabaseThatWasJustMadeIsFound(t *testing.T) {
 		}
 	}
 }
+
+// TestATokenThatWasJustMadeIsLetIn: by a node that has not heard of it, and of its database, over HTTP and over the wire
+// protocol; so is a dialect of its host. A made-up one is refused as ever.
+func TestATokenThatWasJustMadeIsLetIn(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	leader := c.leader()
+	at, behind := c.web(leader), (leader+1)%3
+	other := c.web(behind)
+	for i := range 8 {
+		name := fmt.Sprint("made-", i)
+		at.ok("POST", "/v1/databases", obj{"name": name})
+		if _, err := c.nodes[behind].Access().Local(name); err != nil {
+			t.Errorf("a dialect: %v", err)
+		}
+		name += "-too"
+		at.ok("POST", "/v1/databases", obj{"name": name})
+		made := at.ok("POST", "/v1/admin/tokens", obj{"database": name})["token"].(string)
+		if i%2 == 0 {
+			other.token = made
+			other.ok("GET", "/v1/stats", nil)
+			continue
+		}
+		if _, err := c.nodes[behind].Access().Login(t.Context(), "192.0.2.1:1", made); err != nil {
+			t.Errorf("a client: %v", err)
+		}
+	}
+	other.token = "made up"
+	if status, _ := other.send("GET", "/v1/stats", nil); status != 401 {
+		t.Errorf("a made-up token: %d", status)
+	}
+}

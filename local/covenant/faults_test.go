@@ -111,7 +111,9 @@ func TestOneOfManyEnrolmentsWins(t *testing.T) {
 	won := make(chan bool)
 	for range 8 {
 		c := d.operator()
-		go func() { won <- c.call(`{"kind":"enroll_peer","display":"ann@local","actions":["memory.read"]}`)["kind"] == "peer_enrolled" }()
+		go func() {
+			won <- c.call(`{"kind":"enroll_peer","display":"ann@local","actions":["memory.read"]}`)["kind"] == "peer_enrolled"
+		}()
 	}
 	n := 0
 	for range 8 {

@@ -4,11 +4,12 @@
 //
 // It reads the state and writes nothing but through the log; it knows no protocol and does not know who leads. Surfaces
 // ask it for callers (Login, Local, Select) and count connections with it, the door counts operations with it, and the
-// commit path has it take up limits that changed and write the audit. Every method may be called from any goroutine;
-// none but Find waits for the network.
+// commit path has it take up limits that changed and write the audit. Every method may be called from any goroutine.
+// Local and those that take a context may wait for the network, for a bounded time (catchUp).
 package access
 
 import (
+	"context"
 	"crypto/sha256"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,8 @@ type Config struct {
 	Secrets      []string    // the cluster's: each is an admin token; none where the cluster secret is no client token
 	Whole        func() bool // says whether the state has all that this node had before its start; nil: it has
 	FailedLogins int         // 1: how many wrong tokens an address may show at once; one a second after that
+	// Latest returns when the state holds all that the cluster had acknowledged before; nil: it always does
+	Latest func(context.Context) error
 }
 
 // Control is the access control of one node.
@@ -35,6 +38,7 @@ type Control struct {
 	rates   *rates
 	logins  *logins
 	usage   usage
+	latest  catchUp
 
 	mu    sync.Mutex
 	ended chan struct{} // closed when tokens may have ended, and replaced then
@@ -43,7 +47,7 @@ type Control struct {
 
 // New makes the access control of a node from its state.
 func New(c Config) *Control {
-	a := &Control{state: c.State, whole: c.Whole, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, ended: make(chan struct{}), open: map[*lasting]struct{}{}}
+	a := &Control{state: c.State, whole: c.Whole, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, turn: make(chan struct{}, 1)}, ended: make(chan struct{}), open: map[*lasting]struct{}{}}
 	for _, s := range c.Secrets {
 		if s != "" { // which would let in a client that shows nothing
 			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))

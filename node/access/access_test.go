@@ -172,7 +172,7 @@ func TestWrongTokensOfAnAddress(t *testing.T) {
 		a := New(Config{State: st, Secrets: []string{secret}, FailedLogins: 3})
 		login := func(from, token, want string) {
 			t.Helper()
-			_, err := a.Login(from+":4711", token)
+			_, err := a.Login(t.Context(), from+":4711", token)
 			got := "in"
 			var slow *Limited
 			if errors.As(err, &slow) {
@@ -200,7 +200,7 @@ func TestWrongTokensOfAnAddress(t *testing.T) {
 		login("192.0.2.1", secret, "in")
 		time.Sleep(secretKnown)
 		for range 4 {
-			_, _ = a.Login("192.0.2.7:1", "wrong")
+			_, _ = a.Login(t.Context(), "192.0.2.7:1", "wrong")
 		}
 		login("192.0.2.7", secret, "wait")
 		if got := a.FailedLogins(); got != 15 {

@@ -48,27 +48,27 @@ func (a *Control) read(f func(*state.View) error) error {
 	return err
 }
 
-// Authenticate turns a token's text into a caller.
-func (a *Control) Authenticate(token string) (api.Caller, error) { return a.authenticate(token, true) }
-
-// authenticate compares a token with the cluster secret only if it is told to.
-func (a *Control) authenticate(token string, secret bool) (api.Caller, error) {
-	if secret && a.isSecret(token) {
-		return api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster, Policy: operators}, nil
+// Authenticate turns a token's text into a caller, as far as this node knows.
+func (a *Control) Authenticate(token string) (api.Caller, error) {
+	if a.isSecret(token) {
+		return master, nil
 	}
-	c, err := a.holder(HashToken(token))
+	c, _, err := a.holder(HashToken(token))
 	if err == nil {
 		a.Used(c.Token)
 	}
 	return c, err
 }
 
-// holder is the caller that a token's hash makes.
-func (a *Control) holder(hash string) (api.Caller, error) {
-	c := api.Caller{Token: hash}
-	err := a.read(func(v *state.View) error {
+// master is the caller that shows the cluster secret.
+var master = api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster, Policy: operators}
+
+// holder is the caller that a token's hash makes. known says whether the state has the token, be it valid or not.
+func (a *Control) holder(hash string) (c api.Caller, known bool, err error) {
+	c = api.Caller{Token: hash}
+	err = a.read(func(v *state.View) error {
 		t, ok := v.Token(hash)
-		if !ok || !valid(t) {
+		if known = ok; !ok || !valid(t) {
 			return ErrToken
 		}
 		d, ok := v.Database(t.DB)
@@ -82,12 +82,12 @@ func (a *Control) holder(hash string) (api.Caller, error) {
 		return nil
 	})
 	if err != nil {
-		return api.Caller{}, err
+		return api.Caller{}, known, err
 	}
 	if len(c.Scopes) == 0 {
 		c.Scopes = []api.Scope{api.Read, api.Write}
 	}
-	return c, nil
+	return c, true, nil
 }
 
 // PolicyOf returns the policy of a token. One that was made without a class of trust writes as an operator where its
@@ -103,10 +103,10 @@ func PolicyOf(t oplog.Token) oplog.Policy {
 // Asked is the caller in whose name another member asks this one, in a database. What a token may is read here, and not
 // told by the member: one that was revoked asks nothing. A caller without a token has the rights that this node would
 // give it.
-func (a *Control) Asked(token, by, database string) (c api.Caller, err error) {
+func (a *Control) Asked(ctx context.Context, token, by, database string) (c api.Caller, err error) {
 	switch {
 	case token != "":
-		c, err = a.holder(token)
+		c, err = a.seek(ctx, token)
 	case by == api.ByLocal:
 		c.Scopes = Local
 	case by == api.ByMaster || by == api.ByNode:
@@ -163,10 +163,15 @@ func did(o oplog.Outcome, kinds ...oplog.OpKind) bool {
 	return o.Err == nil && slices.ContainsFunc(o.Entry.Ops, func(op oplog.Op) bool { return slices.Contains(kinds, op.Kind()) })
 }
 
-// Local is the caller of a surface whose clients are this host's own user.
+// Local is the caller of a surface whose clients are this host's own user. A database that is not there is looked for
+// again as Find does.
 func (a *Control) Local(database string) (api.Caller, error) {
 	c := api.Caller{Scopes: Local, Forward: true, By: api.ByLocal}
-	err := a.read(func(v *state.View) error { return use(&c, v, database) })
+	look := func(v *state.View) error { return use(&c, v, database) }
+	err := a.read(look)
+	if a.behind() && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) && a.latest.wait(context.Background()) == nil { // two rounds at most
+		err = a.read(look)
+	}
 	return c, err
 }
 
@@ -185,19 +190,11 @@ func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 	return c, err
 }
 
-// findWait bounds how long Find waits.
-const findWait = 2 * time.Second
-
 // Find is Select for a client. A database that is not there is looked for again behind all that was acknowledged:
 // another node may have made it just now.
-func (a *Control) Find(ctx context.Context, door api.Door, c api.Caller, database string) (api.Caller, error) {
+func (a *Control) Find(ctx context.Context, c api.Caller, database string) (api.Caller, error) {
 	found, err := a.Select(c, database)
-	if !c.May(api.Admin) || !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
-		return found, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, findWait)
-	defer cancel()
-	if _, late := api.Await.Do(ctx, door, Node(), &api.AwaitRequest{Fresh: api.Fresh{Consistency: "linearizable"}}); late != nil {
+	if !c.May(api.Admin) || !a.behind() || !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) || a.latest.wait(ctx) != nil {
 		return found, err // without a leader, what this node has is all that is known
 	}
 	return a.Select(c, database)

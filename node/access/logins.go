@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -37,25 +38,30 @@ func newLogins(burst int) *logins {
 }
 
 // Login is Authenticate for a client that comes over the network, from an address with a port. Wrong tokens are counted
-// by address; one that has shown too many is refused with the time to wait (Limited).
-func (a *Control) Login(from, token string) (api.Caller, error) {
+// by address; one that has shown too many is refused with the time to wait (Limited). A token that is not known is
+// looked for again (seek), unless its address has shown too many.
+func (a *Control) Login(ctx context.Context, from, token string) (api.Caller, error) {
 	source, _ := sourceOf(from)
 	now, l := time.Now(), a.logins
-	c, err := a.authenticate(token, l.failed.wait(source, l.limit, now) == 0 || l.knows(source, now))
-	if err == nil && c.By == api.ByMaster {
+	if (l.failed.wait(source, l.limit, now) == 0 || l.knows(source, now)) && a.isSecret(token) {
 		l.remember(source, now)
+		return master, nil
 	}
-	return c, a.counted(source, err)
+	return a.LoginHash(ctx, from, HashToken(token))
 }
 
 // LoginHash is Login for a client that has shown a surface something that stands for a token: it lets in the holder of
 // the token with this hash. A blank hash is of no token, for what the surface could not read.
-func (a *Control) LoginHash(from, hash string) (api.Caller, error) {
-	c, err := a.holder(hash)
+func (a *Control) LoginHash(ctx context.Context, from, hash string) (c api.Caller, err error) {
+	source, _ := sourceOf(from)
+	if hash == "" || a.logins.failed.wait(source, a.logins.limit, time.Now()) > 0 { // no question to the leader for it
+		c, _, err = a.holder(hash)
+	} else {
+		c, err = a.seek(ctx, hash)
+	}
 	if err == nil {
 		a.Used(hash)
 	}
-	source, _ := sourceOf(from)
 	return c, a.counted(source, err)
 }
 
@@ -71,12 +77,12 @@ func (a *Control) Attempt(from string) error {
 
 // counted counts a wrong token at its address.
 func (a *Control) counted(source string, err error) error {
-	l, starting := a.logins, errors.Is(err, ErrStarting)
-	if !starting && !errors.Is(err, ErrToken) {
+	l, unsure := a.logins, errors.Is(err, ErrStarting) || errors.Is(err, ErrBehind)
+	if !unsure && !errors.Is(err, ErrToken) {
 		return err
 	}
 	l.wrong.Add(1)
-	if wait := l.failed.take(source, l.limit, 1, time.Now()); wait > 0 && !starting {
+	if wait := l.failed.take(source, l.limit, 1, time.Now()); wait > 0 && !unsure {
 		return &Limited{wait, "too many failed logins from this address"}
 	}
 	return err

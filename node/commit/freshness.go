@@ -43,18 +43,31 @@ func (l *Log) Fresh(ctx context.Context, f Freshness) error {
 	defer cancel()
 	at := f.Index
 	if f.Linearizable {
-		var i uint64
-		err := l.WaitOpen(ctx)
-		if err == nil {
-			i, err = l.raft.ReadIndex(ctx)
-		}
-		if err != nil {
+		var err error
+		if at, err = l.acknowledged(ctx); err != nil {
 			return &oplog.Error{Kind: oplog.Unavailable, Text: "no leader confirmed its leadership; retry, or ask without consistency linearizable", Err: err}
 		}
-		at = oplog.Index(i)
 	}
 	if err := l.WaitIndexed(ctx, at); err != nil {
 		return oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", l.Indexed(), at)
 	}
 	return nil
+}
+
+// acknowledged asks the leader for an index: what was acknowledged before the call is in the log up to there.
+func (l *Log) acknowledged(ctx context.Context) (oplog.Index, error) {
+	if err := l.WaitOpen(ctx); err != nil {
+		return 0, err
+	}
+	i, err := l.raft.ReadIndex(ctx)
+	return oplog.Index(i), err
+}
+
+// Latest waits until the state holds all that was acknowledged before the call, whether or not it is indexed.
+func (l *Log) Latest(ctx context.Context) error {
+	at, err := l.acknowledged(ctx)
+	if err != nil {
+		return err
+	}
+	return l.WaitApplied(ctx, at)
 }

@@ -129,7 +129,7 @@ func (s *Service) askedFor(ctx context.Context, m wire.Forward) (any, error) {
 	if !known {
 		return nil, oplog.Errorf(oplog.Denied, "members ask each other for no operation %q", m.Operation)
 	}
-	c, err := s.access.Asked(m.Token, m.By, m.Database)
+	c, err := s.access.Asked(ctx, m.Token, m.By, m.Database)
 	if err != nil {
 		return nil, err
 	}

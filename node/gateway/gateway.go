@@ -296,7 +296,7 @@ func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 	}
 	q.c.Usual = max(0, g.cfg.MaxRPS)
 	q.c.Forward, q.c.Surface, q.c.Hold = g.forwards(q.r), "http", large.NewHold(g.cfg.Budget, q.c.Principal())
-	if q.c, err = g.cfg.Access.Find(q.r.Context(), g.cfg.Door, q.c, q.param("database")); err != nil {
+	if q.c, err = g.cfg.Access.Find(q.r.Context(), q.c, q.param("database")); err != nil {
 		return done, err
 	}
 	return q.bind(op.Stream), nil
@@ -310,7 +310,7 @@ func (g *Gateway) authenticate(q *request) (api.Caller, error) {
 	if q.mcp && g.cfg.OAuth != nil && g.cfg.OAuth.Issued(token) {
 		return g.cfg.OAuth.Login(q.r.Context(), q.r.RemoteAddr, token)
 	}
-	return g.cfg.Access.Login(q.r.RemoteAddr, token)
+	return g.cfg.Access.Login(q.r.Context(), q.r.RemoteAddr, token)
 }
 
 // serveMetrics shows the node's own lines to all, and those of databases to callers that may use them.

@@ -166,7 +166,7 @@ func (s *Server) holder(ctx context.Context, from string, t ticket) (api.Caller,
 			return api.Caller{}, err
 		}
 	}
-	return s.cfg.Access.LoginHash(from, t.Consent)
+	return s.cfg.Access.LoginHash(ctx, from, t.Consent)
 }
 
 // onLoopback says whether a URL is plain HTTP to this machine itself.

@@ -12,7 +12,7 @@ import (
 )
 
 // auth reads the first frame.
-func (ss *session) auth(f wire.Frame) bool {
+func (ss *session) auth(ctx context.Context, f wire.Frame) bool {
 	if !f.Op.Known() {
 		_ = ss.fail(f, &wire.Error{Code: wire.CodeInvalidPayload, Message: fmt.Sprintf("unknown opcode: 0x%02X", uint8(f.Op))})
 		return false
@@ -26,9 +26,9 @@ func (ss *session) auth(f wire.Frame) bool {
 		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: "invalid AUTH payload"})
 		return false
 	}
-	c, err := ss.w.cfg.Access.Login(ss.nc.RemoteAddr().String(), m.Token)
+	c, err := ss.w.cfg.Access.Login(ctx, ss.nc.RemoteAddr().String(), m.Token)
 	if err != nil {
-		no := &wire.AuthFail{Reason: access.ErrToken.Text, Retry: errors.Is(err, access.ErrStarting)}
+		no := &wire.AuthFail{Reason: access.ErrToken.Text, Retry: errors.Is(err, access.ErrStarting) || errors.Is(err, access.ErrBehind)}
 		var slow *access.Limited
 		if errors.As(err, &slow) || no.Retry {
 			no.Reason = err.Error()
@@ -58,7 +58,7 @@ func (ss *session) selectDB(ctx context.Context, _ api.Caller, f wire.Frame) err
 	if err := ss.unpack(f, &m); err != nil {
 		return err
 	}
-	c, err := ss.w.cfg.Access.Find(ctx, ss.w.cfg.Door, ss.currentCaller(), m.Name)
+	c, err := ss.w.cfg.Access.Find(ctx, ss.currentCaller(), m.Name)
 	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 		return &codedError{wire.CodeDBNotFound, err}
 	}

@@ -98,7 +98,7 @@ func (ss *session) run() {
 		ss.refuse(err)
 		return
 	}
-	if !ss.auth(f) {
+	if !ss.auth(ss.ctx, f) {
 		return
 	}
 	ss.r = wire.NewReader(bufio.NewReaderSize(ss.in, sessionBuffer), wire.MaxLength)
