@@ -21,8 +21,8 @@
 // # Duplicates
 //
 // Two memories say the same when the words that carry meaning are the same but for a few that one of them adds, with
-// the same numbers, the same names in the same order, and the same denials (duplicates.go). Nothing else is merged, and
-// nothing with a memory of another class of trust.
+// the same numbers, the same names in the same order, and the same denials (duplicates.go). Nothing else is merged, in
+// particular no text that is too long to be read whole, and nothing with a memory of another class of trust.
 //
 // # The rest
 //

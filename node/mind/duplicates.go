@@ -22,9 +22,11 @@ type meaning struct {
 	names   []string // capitalised stems inside sentences, where capitals mean something
 	order   []string // all of the words, as they come
 	denied  bool
+	partly  bool // the text may be longer than what is read of it
 }
 
 func meaningOf(text string) (m meaning) {
+	m.partly = len(text) >= MaxRead
 	for _, s := range sentences(text) {
 		for i, w := range s {
 			switch {
@@ -60,7 +62,7 @@ func same(a, b *meaning) bool {
 	if d := len(a.words) - len(b.words); d > maxMore || d < -maxMore {
 		return false
 	}
-	if len(a.words) < minWords || len(b.words) < minWords || a.denied != b.denied || !slices.Equal(a.numbers, b.numbers) {
+	if a.partly || b.partly || len(a.words) < minWords || len(b.words) < minWords || a.denied != b.denied || !slices.Equal(a.numbers, b.numbers) {
 		return false
 	}
 	if len(a.words) < len(b.words) {

@@ -47,7 +47,7 @@ type Statement struct {
 
 // Read reads a text.
 func Read(text string) *Statement {
-	text = text[:min(len(text), maxRead)]
+	text = text[:min(len(text), MaxRead)]
 	said := sentences(text)
 	return &Statement{text, factsOf(said), statementOf(said), cueOf(text)}
 }
@@ -127,7 +127,12 @@ func (a *Statement) Replaces(older string, relations Relations) (r Replacement, 
 		return r, false // two things about one subject
 	}
 	r.Kind = "minor"
-	if r.Was, r.Is, ok = byFrame(a.compared(), b.compared()); ok {
+	a.compared()
+	b.compared()
+	if max(len(a.text), len(older)) < MaxRead { // else what is not read may differ too
+		r.Was, r.Is, ok = byFrame(&a.statement, &b)
+	}
+	if ok {
 		r.How = Reworded
 		return r, true
 	}

@@ -3,6 +3,7 @@ package mind_test
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/node/mind"
@@ -107,5 +108,19 @@ func TestReplacesFindsPlantedTruth(t *testing.T) {
 	}
 	if right < 28 || wrong > 2 {
 		t.Errorf("%d of %d found, %d wrong", right, len(c.Conflicts), wrong)
+	}
+}
+
+// TestLongTextsAreNotReworded: of two texts that are too long to be read whole it is not known that they differ in one
+// stretch alone.
+func TestLongTextsAreNotReworded(t *testing.T) {
+	t.Parallel()
+	const older, newer, more = "Rudolph keeps the key of the stock room", "Leopold keeps the key of the stock room", " and every team can borrow it for a week"
+	short, long := strings.Repeat(more, 3), strings.Repeat(more, 1+mind.MaxRead/len(more))
+	if r, ok := mind.Read(newer+short).Replaces(older+short, mind.Relations{}); !ok || r.How != mind.Reworded {
+		t.Fatalf("short: %+v, %v", r, ok)
+	}
+	if r, ok := mind.Read(newer+long+" in Hamburg.").Replaces(older+long+" in Bremen.", mind.Relations{}); ok {
+		t.Errorf("%+v", r)
 	}
 }

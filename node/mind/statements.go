@@ -106,6 +106,7 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 		}
 	}
 	for i, a := range cs {
+		var end *float64 // the begin of the first claim that follows
 		for _, b := range cs[i+1:] {
 			da, db := s.canonical(a.Namespace, a.Dst), s.canonical(b.Namespace, b.Dst)
 			switch {
@@ -116,14 +117,17 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 			case together(a, b) == overlaps:
 				add(a, b, oplog.High, "contradict via overlapping validity")
 			case together(a, b) == apart:
-				if b.ValidFrom != nil && a.ValidTo == nil {
-					bounds = append(bounds, oplog.ClaimBound{ID: a.ID, To: *b.ValidFrom})
+				if a.ValidTo == nil && *a.ValidFrom < *b.ValidFrom && (end == nil || *b.ValidFrom < *end) { // what was before bounds nothing
+					end = b.ValidFrom
 				}
 			case singleHigh[a.Type]:
 				add(a, b, oplog.High, "contradict via "+a.Type)
 			default:
 				add(a, b, oplog.Medium, "may contradict")
 			}
+		}
+		if end != nil {
+			bounds = append(bounds, oplog.ClaimBound{ID: a.ID, To: *end})
 		}
 	}
 	return found, bounds

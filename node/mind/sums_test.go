@@ -163,13 +163,19 @@ func TestStatements(t *testing.T) {
 		"overlap":    {[]oplog.StoredClaim{claim("c1", "Ann", at(1), at(9), 1), claim("c2", "Bob", at(5), nil, 1)}, 1, 0, oplog.High},
 		"succession": {[]oplog.StoredClaim{claim("c1", "Ann", at(1), nil, 1), claim("c2", "Bob", at(5), nil, 1)}, 0, 1, 0},
 		"apart":      {[]oplog.StoredClaim{claim("c1", "Ann", at(1), at(4), 1), claim("c2", "Bob", at(5), nil, 1)}, 0, 0, 0},
-		"unknown":    {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Bob", nil, nil, 1)}, 1, 0, oplog.Medium},
-		"polarity":   {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Ann", nil, nil, -1)}, 1, 0, oplog.High},
-		"the same":   {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Ann", nil, nil, 1)}, 0, 0, 0},
+		"told later": {[]oplog.StoredClaim{claim("c1", "Ann", at(5), nil, 1), claim("c2", "Bob", at(1), at(4), 1)}, 0, 0, 0},
+		"and at last": {[]oplog.StoredClaim{claim("c1", "Ann", at(5), nil, 1), claim("c2", "Bob", at(1), at(4), 1), claim("c3", "Cid", at(9), nil, 1),
+			claim("c4", "Dan", at(7), nil, 1)}, 1, 1, oplog.High},
+		"unknown":  {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Bob", nil, nil, 1)}, 1, 0, oplog.Medium},
+		"polarity": {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Ann", nil, nil, -1)}, 1, 0, oplog.High},
+		"the same": {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Ann", nil, nil, 1)}, 0, 0, 0},
 	} {
 		found, bounds := Statements(&Snapshot{Claims: c.claims})
 		if len(found) != c.found || len(bounds) != c.bounds || len(found) > 0 && found[0].Priority != c.priority {
 			t.Errorf("%s: %+v, %+v", name, found, bounds)
+		}
+		if name == "and at last" && (bounds[0].ID != "c1" || bounds[0].To != 7) {
+			t.Errorf("%s: %+v", name, bounds)
 		}
 	}
 	for _, c := range []struct {
@@ -234,5 +240,31 @@ func TestCategoryGrowth(t *testing.T) {
 	got := Growth(s)
 	if len(got) != 1 || got[0].Type != "gossip_expand_category" || got[0].Entity != "databases/surreal" || got[0].Urgency != .3 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestLongTextsAreReadWholeOrNotMerged: two texts that begin alike and are too long to be read whole say perhaps not the
+// same.
+func TestLongTextsAreReadWholeOrNotMerged(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("The release checklist begins with the backup of the database. ", 1+MaxRead/60)
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{long[:900] + " It ends on Friday.", long[:900] + " It ends on Friday.", true},
+		{long + " Then comes the migration of the payments.", long + " Then the mail server is replaced.", false},
+	} {
+		row := func(rid, text string) Row {
+			return Row{Seq: oplog.Seq(rid[1]), RID: rid, Text: text[:min(len(text), MaxRead)], Type: "episodic", Namespace: "default"}
+		}
+		s := &Snapshot{Rows: []Row{row("m1", c.a), row("m2", c.b)}}
+		clusters, err := Duplicates(t.Context(), s, []int{0, 1}, day, nil)
+		if err != nil || (len(clusters) == 1) != c.same {
+			t.Errorf("texts of %d and %d bytes: %v, %v", len(c.a), len(c.b), clusters, err)
+		}
+		if got := redundant(s); (len(got) == 1) != c.same {
+			t.Errorf("texts of %d and %d bytes: %+v", len(c.a), len(c.b), got)
+		}
 	}
 }

@@ -41,13 +41,13 @@ var uses = func() map[string]use {
 // is says whether a word has one of these uses.
 func (w *word) is(u use) bool { return w.use&u != 0 }
 
-// maxRead bounds how many bytes of a text are read for meaning.
-const maxRead = 2048
+// MaxRead bounds how many bytes of a text are read for meaning. A Row whose text has as many may have more.
+const MaxRead = 2048
 
 // sentences splits a text into sentences of words, few enough to be cheap.
 func sentences(s string) (out [][]word) {
-	if len(s) > maxRead {
-		s = s[:maxRead]
+	if len(s) > MaxRead {
+		s = s[:MaxRead]
 	}
 	all, from := make([]word, 0, len(s)/letters+1), 0
 	brk := false

@@ -39,7 +39,7 @@ const (
 	thinkEdges   = 100_000
 	thinkClaims  = 100_000
 	thinkSlice   = 100 // rows read at one view
-	thinkText    = 2048
+	thinkText    = mind.MaxRead
 )
 
 // gather reads the snapshot in slices. Writes go on between them, so every decision carries the revisions that it was
