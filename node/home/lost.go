@@ -107,7 +107,7 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 		}
 		o, err := commit.Send(ctx, to, e)
 		switch refusal := (*oplog.Error)(nil); {
-		case errors.As(err, &refusal) && refusal.Kind != oplog.UnknownOutcome:
+		case errors.As(err, &refusal) && final(refusal.Kind):
 			done.Refused[refusal.Text]++
 		case err != nil:
 			return done, err
@@ -121,6 +121,15 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 	}
 	dir := filepath.Join(cfg.Dir, lost.Log)
 	return done, errors.Join(os.Rename(filepath.Join(dir, lostFile), filepath.Join(dir, importedFile)), syncwriter.Dir(dir))
+}
+
+// final says whether a refusal stands, however often the leader is asked. Others say that it cannot be asked now.
+func final(k oplog.Kind) bool {
+	switch k {
+	case oplog.Invalid, oplog.NotFound, oplog.Denied, oplog.Conflict, oplog.TooLarge, oplog.OverQuota:
+		return true
+	}
+	return false
 }
 
 func numbersDatabases(op oplog.Op) bool {

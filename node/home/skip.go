@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -35,7 +35,7 @@ func Skipped(home string) (map[oplog.Index]oplog.Digest, error) {
 		return nil, err
 	}
 	skip := map[oplog.Index]oplog.Digest{}
-	for line := range bytes.Lines(raw) {
+	for line := range bytes.Lines(wholeLines(raw)) {
 		var l skipLine
 		err := json.Unmarshal(line, &l)
 		digest, herr := hex.DecodeString(l.Digest)
@@ -46,6 +46,9 @@ func Skipped(home string) (map[oplog.Index]oplog.Digest, error) {
 	}
 	return skip, nil
 }
+
+// wholeLines leaves out a line that was not written to its end.
+func wholeLines(raw []byte) []byte { return raw[:bytes.LastIndexByte(raw, '\n')+1] }
 
 // An Unapplied is a record that a node which does not run cannot apply.
 type Unapplied struct {
@@ -97,12 +100,11 @@ func SkipRecord(cfg Config, u Unapplied) error {
 	}
 	_, err = withFiles(cfg, func(raft.Config, commit.Offline) error { // the files are locked: the node does not run
 		path := filepath.Join(cfg.Dir, skipFile)
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		raw, err := readIfThere(path)
 		if err != nil {
 			return err
 		}
-		_, err = f.Write(append(line, '\n'))
-		return errors.Join(err, f.Sync(), f.Close())
+		return syncwriter.Replace(path, append(append(wholeLines(raw), line...), '\n'), 0o600)
 	})
 	return err
 }

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -96,5 +97,28 @@ func TestOnlyWhatStopsANodeIsSkipped(t *testing.T) {
 		if _, err := Skipped(dir); err == nil {
 			t.Errorf("%s: a line that names no record is passed over", line)
 		}
+	}
+}
+
+// TestASkipThatWasCutShort: a line that a full disk or a crash has cut short names no record, and keeps neither the node
+// from starting nor the operator from skipping the record again.
+func TestASkipThatWasCutShort(t *testing.T) {
+	t.Parallel()
+	cfg := fill(t, alone(t))
+	u := Unapplied{Index: 500, Digest: oplog.DigestOf([]byte("poison")), Fault: errors.New("a fault")}
+	must(t, SkipRecord(cfg, u))
+	path := filepath.Join(cfg.Dir, skipFile)
+	line, err := os.ReadFile(path)
+	must(t, err)
+	for cut := range len(line) {
+		must(t, os.WriteFile(path, append(bytes.Clone(line), line[:cut]...), 0o600))
+		if skip, err := Skipped(cfg.Dir); err != nil || len(skip) != 1 {
+			t.Fatalf("cut after %d bytes: %v, %v", cut, skip, err)
+		}
+	}
+	u.Index++
+	must(t, SkipRecord(cfg, u))
+	if skip, err := Skipped(cfg.Dir); err != nil || len(skip) != 2 || skip[501] != u.Digest {
+		t.Errorf("skipped again: %v, %v", skip, err)
 	}
 }
