@@ -89,12 +89,13 @@ func (p *part) metaspace(list []func([]string) []string) ([]func([]string) []str
 				w = mark + w
 			}
 			for split {
-				end := strings.Index(w[min(len(mark), len(w)):], mark)
+				_, first := utf8.DecodeRuneInString(w)
+				end := strings.Index(w[first:], mark)
 				if end < 0 {
 					break
 				}
-				out = append(out, w[:end+len(mark)])
-				w = w[end+len(mark):]
+				out = append(out, w[:first+end])
+				w = w[first+end:]
 			}
 			out = append(out, w)
 		}

@@ -144,9 +144,10 @@ func ParseVocab(vocab, config []byte) (*Tokenizer, error) {
 		}
 		c.Lowercase, c.StripAccents, c.Chinese = f.Lower, f.Strip, f.Chinese
 	}
-	ids := map[string]int{}
+	ids, n := map[string]int{}, 0
 	for line := range bytes.Lines(vocab) {
-		ids[strings.TrimRight(string(line), "\r\n")] = len(ids)
+		ids[strings.TrimRight(string(line), "\r\n")] = n // of lines that are the same the last counts
+		n++
 	}
 	t := &Tokenizer{}
 	w, err := newWordPiece(ids)

@@ -206,3 +206,27 @@ func BenchmarkEncode(b *testing.B) {
 		})
 	}
 }
+
+// TestVocabWithTheSameLineTwice: the number of a piece is that of its line, whatever lines are there twice.
+func TestVocabWithTheSameLineTwice(t *testing.T) {
+	tok, err := ParseVocab([]byte("[UNK]\n[CLS]\n[SEP]\nthe\n\n\nthe\ncat\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tok.Encode("the cat", 8); !slices.Equal(got, []int{6, 7}) || tok.Size != 8 {
+		t.Errorf("%v of %d", got, tok.Size)
+	}
+}
+
+// TestMetaspaceSplitsAtTheFirstMark: also behind a first word of a letter or two that has no mark before it.
+func TestMetaspaceSplitsAtTheFirstMark(t *testing.T) {
+	for text, want := range map[string][]string{"I am in": {"I", "▁am", "▁in"}, " a b": {"▁a", "▁b"}, "ab c": {"ab", "▁c"}, "  c": {"▁", "▁c"}, "": {""}, "é x": {"é", "▁x"}} {
+		split, err := (&part{Type: "Metaspace", Scheme: "never"}).splitters(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := split[0]([]string{text}); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
