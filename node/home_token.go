@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,15 +19,22 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// openTokens decides, before the home has a state, which tokens clients may use. A new home has its own admin token in
-// HOME/token, and only members use the cluster secret. A home with a state and without such a token is older: there the
-// secret is an admin token, and stays one.
-func (n *Node) openTokens() error {
-	path := filepath.Join(n.cfg.Home, "token")
+// openTokens decides which tokens clients may use, as soon as the state is open. A new home has its own admin token in
+// HOME/token, and only members use the cluster secret. A home with a state and without such a token, now or before, is
+// older: there the secret is an admin token, and stays one.
+func (n *Node) openTokens(older bool) error {
 	if n.cfg.Tokens.ByHome {
-		old := !there(path) && (there(filepath.Join(n.cfg.Home, home.StateDir)) || there(filepath.Join(n.cfg.Home, "raft")))
-		n.cfg.Tokens.NoMaster, n.cfg.Tokens.EnsureHome = !old, !old
-		if old {
+		if older {
+			had, err := state.Get(n.state, func(v *state.View) bool {
+				return slices.ContainsFunc(v.Tokens(), func(t oplog.Token) bool { return t.Label == n.homeLabel() })
+			})
+			if err != nil {
+				return err
+			}
+			older = !had // else the file was removed, or a restore has filled the home
+		}
+		n.cfg.Tokens.NoMaster, n.cfg.Tokens.EnsureHome = !older, !older
+		if older {
 			n.log.Warn("the cluster secret is an admin token, as in older versions: make tokens for clients, and set master_token = false in [server]")
 		}
 	}
@@ -36,11 +44,19 @@ func (n *Node) openTokens() error {
 	text, err := homeToken(n.cfg.Home)
 	if err == nil && text == "" {
 		text = access.NewToken()
-		err = syncwriter.Replace(path, []byte(text+"\n"), 0o600)
+		err = syncwriter.Replace(filepath.Join(n.cfg.Home, "token"), []byte(text+"\n"), 0o600)
 	}
 	n.homeToken = access.HashToken(text)
 	return err
 }
+
+// seemsOlder says whether a home has files of a node and no token.
+func seemsOlder(dir string) bool {
+	return !there(filepath.Join(dir, "token")) && (there(filepath.Join(dir, home.StateDir)) || there(filepath.Join(dir, "raft")))
+}
+
+// homeLabel is the label of the home's token.
+func (n *Node) homeLabel() string { return fmt.Sprintf("home of node %d", n.cfg.Member.NodeID) }
 
 // whole reports whether this node knows what it may be asked for: all that it had before it was started, and the token
 // of its home, which a client may read and show before the log has it.
@@ -87,7 +103,7 @@ func (n *Node) ensureHomeToken(ctx context.Context) error {
 	if err != nil || text == "" { // an operator removed it
 		return err
 	}
-	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: oplog.DefaultDB, Label: fmt.Sprintf("home of node %d", n.cfg.Member.NodeID),
+	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: oplog.DefaultDB, Label: n.homeLabel(),
 		Scopes: []string{string(api.Read), string(api.Write), string(api.Admin)}, At: oplog.At(time.Now())}
 	known, err := state.Get(n.state, func(v *state.View) bool { _, known := v.Token(op.Hash); return known })
 	if err != nil || known {

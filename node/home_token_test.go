@@ -12,8 +12,7 @@ import (
 )
 
 // TestTheClusterSecretIsNoToken: in new homes clients cannot show the cluster secret, and each home has an admin token
-// of its own, which all members know. A home with a state and without such a token is older: there the secret is a
-// token, and stays one.
+// of its own, which all members know.
 func TestTheClusterSecretIsNoToken(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -48,16 +47,50 @@ func TestTheClusterSecretIsNoToken(t *testing.T) {
 	if status, out := c.web(other).with(token(other)).send("GET", "/v1/stats", nil); status != http.StatusUnauthorized {
 		t.Errorf("a start gave a revoked token back: %d %v", status, out)
 	}
+}
 
-	c.stop(other)
-	if err := os.Remove(filepath.Join(c.cfgs[other].Home, "token")); err != nil {
+// TestAnOlderHomeKeepsItsToken: a home with a state, and without a token of its own now or before, is older. There the
+// secret is a token, and stays one.
+func TestAnOlderHomeKeepsItsToken(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 1, func(int, *node.Config) {})
+	c.stop(0)
+	c.cfgs[0].Tokens = node.Tokens{ByHome: true}
+	c.open(0)
+	c.ready(0)
+	c.web(0).ok("GET", "/v1/stats", nil)
+	if _, err := os.Stat(filepath.Join(c.cfgs[0].Home, "token")); err == nil {
+		t.Error("an old home got a token that nobody asked for")
+	}
+}
+
+// TestAHomeWhoseTokenIsGone: a new home whose file was removed, or that a restore has filled, is no older one: the
+// cluster secret is no token there, and the home gets another token.
+func TestAHomeWhoseTokenIsGone(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Tokens = node.Tokens{ByHome: true} })
+	path := filepath.Join(c.cfgs[0].Home, "token")
+	was, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	c.open(other)
-	c.ready(other)
-	c.web(other).ok("GET", "/v1/stats", nil)
-	if _, err := os.Stat(filepath.Join(c.cfgs[other].Home, "token")); err == nil {
-		t.Error("an old home got a token that nobody asked for")
+	c.stop(0)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	c.open(0)
+	c.ready(0)
+	if status, out := c.web(0).send("GET", "/v1/stats", nil); status != http.StatusUnauthorized {
+		t.Errorf("the cluster secret is let in: %d %v", status, out)
+	}
+	is, err := os.ReadFile(path)
+	if err != nil || string(is) == string(was) {
+		t.Fatalf("no other token: %v", err)
+	}
+	for _, raw := range [][]byte{was, is} { // what was removed is not revoked
+		if got := c.web(0).with(strings.TrimSpace(string(raw))).ok("GET", "/v1/admin/me", nil); got["master"] != false {
+			t.Errorf("%v", got)
+		}
 	}
 }
 

@@ -81,9 +81,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.disk, err = disk.Open(cfg.Home, cfg.Storage.MinFree, n.log); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
-	if err := n.openTokens(); err != nil {
-		return nil, err
-	}
+	older := seemsOlder(cfg.Home)
 	if n.cfg.Member.Secret, err = home.OpenSecret(cfg.Files()); err != nil {
 		return nil, err
 	}
@@ -101,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := n.openListeners(ctx); err != nil {
 		return nil, err
 	}
-	if err := n.openState(); err != nil {
+	if err := n.openState(older); err != nil {
 		return nil, err
 	}
 	if err := n.openIndexAndLog(ctx); err != nil {
@@ -151,8 +149,9 @@ func ignoreClosed(err error) error {
 }
 
 // openState opens the state, and puts the service around it. A state that cannot be read is moved aside, kept and
-// named; the node starts empty and the leader, or the newest snapshot, brings it up to date.
-func (n *Node) openState() (err error) {
+// named; the node starts empty and the leader, or the newest snapshot, brings it up to date. older is of a home that seems
+// to have had no token.
+func (n *Node) openState(older bool) (err error) {
 	path := filepath.Join(n.cfg.Home, home.StateDir)
 	if err := home.Usable(n.cfg.Home); err != nil {
 		return err
@@ -187,6 +186,9 @@ func (n *Node) openState() (err error) {
 			return err
 		}
 	})
+	if err := n.openTokens(older); err != nil {
+		return err
+	}
 	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.whole, FailedLogins: n.cfg.Limits.FailedLogins,
 		Latest: func(ctx context.Context) error { return n.commit.Latest(ctx) }})
 	n.commit = commit.New(commit.Options{
