@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // A node that starts writes a little before it serves: notes, a page of a file that grows, its addresses. On a disk
@@ -15,6 +16,7 @@ import (
 const (
 	reserveFile  = "reserve"
 	reserveBytes = 16 << 20
+	reserveAgain = time.Minute // between two attempts to make it, where one failed
 )
 
 func freeOn(dir string) (uint64, error) {
@@ -38,8 +40,11 @@ func useReserve(home string) (used bool, err error) {
 }
 
 // KeepReserve makes the reserve file when it is not there and the disk has more than twice its size beside what writes
-// need.
+// need. Where that failed, as with a quota, which no measurement shows, it waits before it tries again.
 func (s *Space) KeepReserve() {
+	if time.Now().UnixNano() < s.reserveAt.Load() {
+		return
+	}
 	path := filepath.Join(s.dirs[0], reserveFile)
 	free, err := freeOn(s.dirs[0])
 	if err != nil || free < s.min+2*reserveBytes {
@@ -59,6 +64,7 @@ func (s *Space) KeepReserve() {
 	if err != nil {
 		s.log.Warn("no disk space is reserved for the next start", "path", path, "err", err)
 		_ = os.Remove(path + ".new")
+		s.reserveAt.Store(time.Now().Add(reserveAgain).UnixNano())
 		return
 	}
 	s.reserve.Store(0)

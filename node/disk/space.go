@@ -31,7 +31,8 @@ type Space struct {
 	full  atomic.Bool
 	waits atomic.Pointer[error] // the error of a writer that waits in the background, whatever was measured
 
-	reserve atomic.Uint64 // free space that writes must leave as well, until the reserve file is made again
+	reserve   atomic.Uint64 // free space that writes must leave as well, until the reserve file is made again
+	reserveAt atomic.Int64  // Unix nanoseconds before which no attempt to make it follows
 }
 
 // Open measures the space below a home, and frees the reserve where a start would find none. With less than least bytes
