@@ -63,7 +63,7 @@ func (f *Fetcher) URL(m *Model, file File) (string, error) {
 func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool, err error) {
 	dir = f.Dir(m)
 	if Verify(dir, m) == nil {
-		return dir, false, nil
+		return dir, false, m.recipe.write(dir)
 	}
 	part := f.Part(m)
 	if err := os.MkdirAll(part, 0o700); err != nil {
@@ -74,10 +74,8 @@ func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool
 			return "", false, fmt.Errorf("%s: %w", file.Name, err)
 		}
 	}
-	if m.recipe != nil {
-		if err := m.recipe.write(part); err != nil {
-			return "", false, err
-		}
+	if err := errors.Join(m.recipe.write(part), syncwriter.Dir(part)); err != nil {
+		return "", false, err
 	}
 	if err := os.RemoveAll(dir); err != nil { // what stands there is not the model
 		return "", false, err

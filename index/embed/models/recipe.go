@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // A recipe says how a BERT model's numbers become one vector of a text. Some authors describe this in prose alone:
@@ -15,8 +17,12 @@ type recipe struct {
 	question, text string
 }
 
-// write puts the recipe's files beside the model's own.
+// write puts the recipe's files beside the model's own, on the disk when it returns. A file that is there stays, unless
+// it is no JSON. Without a recipe there are none.
 func (r *recipe) write(dir string) error {
+	if r == nil {
+		return nil
+	}
 	type module struct {
 		Path string `json:"path"`
 		Type string `json:"type"`
@@ -28,15 +34,18 @@ func (r *recipe) write(dir string) error {
 		"sentence_bert_config.json":         map[string]int{"max_seq_length": r.tokens},
 		"config_sentence_transformers.json": map[string]any{"prompts": map[string]string{"query": r.question, "document": r.text}},
 	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if raw, err := os.ReadFile(path); err == nil && json.Valid(raw) {
+			continue
+		}
 		raw, err := json.MarshalIndent(v, "", "  ")
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, append(raw, '\n'), 0o600); err != nil {
+		if err := syncwriter.Replace(path, append(raw, '\n'), 0o600); err != nil {
 			return err
 		}
 	}
