@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/cairndb/cairn/node/home"
@@ -13,8 +14,11 @@ import (
 // scrubRest is between two steps of a scrub: what it costs is a few hundredths of a processor.
 const scrubRest = 10 * time.Millisecond
 
-// healWait is between two looks at whether the others can heal this node.
-const healWait = time.Second
+// healWait is between two looks at whether the others can heal this node. Damage is logged again after toldAgain.
+const (
+	healWait  = time.Second
+	toldAgain = 10 * time.Minute
+)
 
 // scrub is the task that verifies all rows of the state: at the start, at intervals, and when a reader met a damaged
 // row. A member of a cluster that finds damage stops; its next start moves state and log aside, and the other members
@@ -24,6 +28,7 @@ const healWait = time.Second
 // reads of damaged rows fail. The next start of a node that is alone rebuilds the state from a checkpoint and its log. The
 // files of the index are verified as well, and rebuilt from the state where they are damaged.
 func (n *Node) scrub(ctx context.Context) error {
+	var told time.Time
 	for look := n.state.Scrub; ; {
 		start := time.Now()
 		err := look(ctx, scrubRest)
@@ -37,15 +42,20 @@ func (n *Node) scrub(ctx context.Context) error {
 			n.log.Error("a row of the state was read wrong, and is intact when it is read again: test the memory", "err", err)
 		case errors.Is(err, state.ErrState):
 			n.service.Cluster().Counted(false)
-			n.log.Error("the state on disk is damaged", "err", err)
+			level := slog.LevelDebug
+			if time.Since(told) >= toldAgain {
+				told, level = time.Now(), slog.LevelError
+			}
+			n.log.Log(ctx, level, "the state on disk is damaged", "err", err)
 			if n.healable(ctx) {
 				return errors.Join(fmt.Errorf("the state is damaged; the next start heals it: %w", err), home.LeaveWord(n.cfg.Files(), home.DamageFile, err))
 			}
-			n.selfHeal(err)
+			n.selfHeal(ctx, level, err)
 			wait, noticed = min(wait, max(healWait, time.Since(start))), nil
 		case err != nil:
 			n.log.Warn("the state could not be verified", "err", err)
 		default:
+			told = time.Time{}
 			n.service.Cluster().Counted(true)
 			n.log.Debug("the state is verified", "took", time.Since(start))
 			n.verifyIndex(ctx)
@@ -81,20 +91,20 @@ func (n *Node) watchIndex(ctx context.Context) error {
 
 // selfHeal has the next start of a node that is alone rebuild the state. Where the note cannot be written, perhaps
 // because the disk is full, the node goes on: the next scrub finds the damage again.
-func (n *Node) selfHeal(why error) {
+func (n *Node) selfHeal(ctx context.Context, level slog.Level, why error) {
 	sole, err := home.SoleNode(n.cfg.Files(), n.state)
 	if err != nil { // the damage is in the list of nodes: Raft knows its members without the state
 		sole = n.raft.Alone()
 	}
 	if !sole {
-		n.log.Error("the state is damaged, and too few members can replace it now; if they do not come back, restore a backup")
+		n.log.Log(ctx, level, "the state is damaged, and too few members can replace it now; if they do not come back, restore a backup")
 		return
 	}
 	if err := home.LeaveWord(n.cfg.Files(), home.RebuildFile, home.DamageAt(n.state, why)); err != nil {
-		n.log.Error("the next start is not told to rebuild the state", "err", err)
+		n.log.Log(ctx, level, "the next start is not told to rebuild the state", "err", err)
 		return
 	}
-	n.log.Error("restart this node: it rebuilds the state from the log")
+	n.log.Log(ctx, level, "restart this node: it rebuilds the state from the log")
 }
 
 // healable says whether a quorum of the other voters answers and has verified its state, so that the cluster goes on

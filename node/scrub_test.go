@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -241,4 +242,28 @@ func counted(t *testing.T, addr string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestDamageIsNotToldAllTheTime: a node that cannot be healed now looks again and again, and does not fill its disk with
+// that.
+func TestDamageIsNotToldAllTheTime(t *testing.T) {
+	t.Parallel()
+	log := &lines{}
+	c := startWith(t, 1, func(_ int, cfg *node.Config) {
+		cfg.Storage.ScrubEvery, cfg.Logger = 50*time.Millisecond, slog.New(slog.NewTextHandler(log, nil))
+	})
+	if _, err := c.dial(0).Remember(t.Context(), wire.NewRemember("lighthouse number one has a keeper")); err != nil {
+		t.Fatal(err)
+	}
+	c.stop(0) // the state is on the disk
+	c.open(0)
+	c.ready(0)
+	rafttest.FlipTables(t, filepath.Join(c.cfgs[0].Home, "state"))
+	suite.Eventually(t, "it leaves word", func() bool { return strings.Contains(log.String(), "restart this node") })
+	time.Sleep(time.Second) // for twenty more looks
+	for _, line := range []string{"the state on disk is damaged", "restart this node"} {
+		if n := strings.Count(log.String(), line); n != 1 {
+			t.Errorf("%q is logged %d times", line, n)
+		}
+	}
 }
