@@ -244,8 +244,8 @@ func counted(t *testing.T, addr string) (n int) {
 	return n
 }
 
-// TestDamageIsNotToldAllTheTime: a node that cannot be healed now looks again and again, and does not fill its disk with
-// that.
+// TestDamageIsNotToldAllTheTime: a node that cannot be healed now looks again and again, and does not fill its disk
+// with that.
 func TestDamageIsNotToldAllTheTime(t *testing.T) {
 	t.Parallel()
 	log := &lines{}

@@ -87,9 +87,9 @@
 // it again lifts the revocation: the signature is the same one. A new operator holds memory.read, memory.write,
 // memory.purge, audit.purge, capabilities.purge, peers.purge and chain.receipts; enrolled peers hold what they were
 // enrolled with, and may grant themselves a2a.recv.* alone. A node enrols a peer of its own again, under the same key
-// and with what is named then, when none of the peer's tokens is live. A scope that is not empty says version 1 and may narrow:
-// tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools); peer_pubkey_b58, task_id (a2a); limit
-// (receipts); before_ms (purges).
+// and with what is named then, when none of the peer's tokens is live. A scope that is not empty says version 1 and may
+// narrow: tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools); peer_pubkey_b58, task_id (a2a);
+// limit (receipts); before_ms (purges).
 //
 // # Memories
 //

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestAReserveThatCannotBeMade: where a quota, or anything else, keeps the file from being made, that is tried again and
-// logged once a minute, and not each time that the space is measured.
+// TestAReserveThatCannotBeMade: where a quota, or anything else, keeps the file from being made, that is tried again
+// and logged once a minute, and not each time that the space is measured.
 func TestAReserveThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

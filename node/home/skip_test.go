@@ -100,8 +100,8 @@ func TestOnlyWhatStopsANodeIsSkipped(t *testing.T) {
 	}
 }
 
-// TestASkipThatWasCutShort: a line that a full disk or a crash has cut short names no record, and keeps neither the node
-// from starting nor the operator from skipping the record again.
+// TestASkipThatWasCutShort: a line that a full disk or a crash has cut short names no record, and keeps neither the
+// node from starting nor the operator from skipping the record again.
 func TestASkipThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	cfg := fill(t, alone(t))

@@ -243,8 +243,8 @@ func TestCategoryGrowth(t *testing.T) {
 	}
 }
 
-// TestLongTextsAreReadWholeOrNotMerged: two texts that begin alike and are too long to be read whole say perhaps not the
-// same.
+// TestLongTextsAreReadWholeOrNotMerged: two texts that begin alike and are too long to be read whole say perhaps not
+// the same.
 func TestLongTextsAreReadWholeOrNotMerged(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("The release checklist begins with the backup of the database. ", 1+MaxRead/60)
