@@ -149,8 +149,8 @@ func ignoreClosed(err error) error {
 }
 
 // openState opens the state, and puts the service around it. A state that cannot be read is moved aside, kept and
-// named; the node starts empty and the leader, or the newest snapshot, brings it up to date. older says that the home has
-// no token, as homes of older versions.
+// named; the node starts empty and the leader, or the newest snapshot, brings it up to date. older says that the home
+// has no token, as homes of older versions.
 func (n *Node) openState(older bool) (err error) {
 	path := filepath.Join(n.cfg.Home, home.StateDir)
 	if err := home.Usable(n.cfg.Home); err != nil {

@@ -27,9 +27,13 @@ func partitionsFor(n, dim int) int {
 
 // Learn divides the vectors that there are by the centroids of a sample, and measures how far from a question the
 // nearest to it lie. It uses one processor for some seconds, and gives it up to others again and again; it returns
-// nil when ctx ends. It may run beside everything else.
+// nil when ctx ends, and for a store with too few rows. It may run beside everything else.
 func (s *Store) Learn(ctx context.Context) *Partition {
-	l := learner{s: s, ctx: ctx, parts: partitionsFor(s.Len(), s.dim)}
+	l := learner{s: s, ctx: ctx, rows: s.Len()} // rows come and go meanwhile
+	if l.rows == 0 {
+		return nil
+	}
+	l.parts = partitionsFor(l.rows, s.dim)
 	l.draw()
 	if len(l.sample.scale) < l.parts {
 		return nil
@@ -53,6 +57,7 @@ func (s *Store) Learn(ctx context.Context) *Partition {
 type learner struct {
 	s         *Store
 	ctx       context.Context
+	rows      int // when it began
 	parts     int
 	sample    forms
 	asked     []uint32 // the rows of questions
@@ -76,9 +81,9 @@ func (f *forms) at(s *Store, i int) []int8 { return f.int8s[i*s.padded : (i+1)*s
 // centroid it is learned with towards itself.
 func (l *learner) draw() {
 	s := l.s
-	want := min(s.Len(), max(learnLeast, learnEach*l.parts))
+	want := min(l.rows, max(learnLeast, learnEach*l.parts))
 	l.sample.int8s = make([]int8, 0, want*s.padded)
-	every, n := max(1, s.Len()/want), 0
+	every, n := max(1, l.rows/want), 0
 	ask := max(2, want/learnQuestions)
 	for at, b := range *s.blocks.Load() {
 		eachLive(b, func(slot int) {

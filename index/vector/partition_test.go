@@ -277,3 +277,21 @@ func BenchmarkPartitions(b *testing.B) {
 		}
 	}
 }
+
+// TestNothingIsLearnedOfNothing: a store may have lost its last rows since it was said to have many.
+func TestNothingIsLearnedOfNothing(t *testing.T) {
+	t.Parallel()
+	s := New(8)
+	if p := s.Learn(t.Context()); p != nil {
+		t.Errorf("of no row: %+v", p)
+	}
+	for row := range uint32(3) {
+		s.Put(row, s.Prepare(Unit([]float32{1, float32(row), 0, 0, 0, 0, 0, 0})))
+	}
+	for row := range uint32(3) {
+		s.Delete(row)
+	}
+	if p := s.Learn(t.Context()); p != nil {
+		t.Errorf("of rows that are gone: %+v", p)
+	}
+}
