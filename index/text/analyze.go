@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -244,115 +243,6 @@ func (a *analyzer) chunk(start int) int {
 	}
 	a.name(start, end, compound, quote)
 	return end
-}
-
-// languageSuffix recognises c++, c#, f# and their kind.
-func languageSuffix(word, rest string) string {
-	if len(word) > 2 {
-		return ""
-	}
-	for _, s := range [...]string{"++", "#"} {
-		if after, ok := strings.CutPrefix(rest, s); ok {
-			if r, _ := utf8.DecodeRuneInString(after); after == "" || classOf(r) != classWord {
-				return s
-			}
-		}
-	}
-	return ""
-}
-
-// name emits one chunk: a plain word, or a compound as its exact form and its parts.
-func (a *analyzer) name(start, end int, compound, quote bool) {
-	if quote {
-		var stop bool
-		if end, stop = contraction(a.text, start, end); stop {
-			a.stop(fold(a.text[start:end]), start, end)
-			return
-		}
-	}
-	a.split(start, end)
-	if len(a.parts) <= 1 {
-		a.word(start, end)
-		return
-	}
-	exact := len(a.tokens)
-	whole := fold(a.text[start:end])
-	a.push(whole, start, end, true)
-	if len(whole) > 2 && whole[0] == 'v' && isDigit(whole[1]) {
-		a.push(whole[1:], start+1, end, true) // v1.2.3 is asked for as 1.2.3 as well
-	}
-	if at := strings.IndexByte(whole, '-'); at >= 0 && len(a.parts) == 2 && (at == 1 || strings.ContainsAny(whole, "0123456789")) {
-		a.push(whole[:at]+whole[at+1:], start, end, true) // E-1234 as E1234, e-mail as email
-	}
-	before := a.counted
-	for _, p := range a.parts {
-		if p[1]-p[0] > 1 && a.counted < MaxTokens {
-			a.word(p[0], p[1])
-		}
-	}
-	if a.counted == before {
-		a.tokens[exact].Extra = false
-		a.counted++
-	}
-}
-
-// split cuts a chunk at its connectors and at the case boundaries of short pieces, into parts.
-func (a *analyzer) split(start, end int) {
-	a.parts = a.parts[:0]
-	from := start
-	for i := start; i < end; {
-		r, n := a.rune(i)
-		if classOf(r) == classConnector {
-			a.camel(from, i)
-			from = i + n
-		}
-		i += n
-	}
-	a.camel(from, end)
-}
-
-// camel appends the pieces of text[start:end] between case boundaries:
-// parse|HTTP|Request, HTTP2|Server.
-func (a *analyzer) camel(start, end int) {
-	if end-start > maxCamelBytes {
-		a.parts = append(a.parts, [2]int{start, end})
-		return
-	}
-	from := start
-	var prev rune
-	for i := start; i < end; {
-		r, n := a.rune(i)
-		if i > from && unicode.IsUpper(r) {
-			next := rune(0)
-			if i+n < end {
-				next, _ = a.rune(i + n)
-			}
-			if unicode.IsLower(prev) || (unicode.IsUpper(prev) || unicode.IsDigit(prev)) && unicode.IsLower(next) {
-				a.parts = append(a.parts, [2]int{from, i})
-				from = i
-			}
-		}
-		prev = r
-		i += n
-	}
-	a.parts = append(a.parts, [2]int{from, end})
-}
-
-// contraction takes 's off, and 'll, 're, 've, 'd, 'm; it reports don't and its kind as stop words.
-func contraction(text string, start, end int) (int, bool) {
-	s := text[start:end]
-	at := strings.LastIndexAny(s, "'’")
-	if at <= 0 {
-		return end, false
-	}
-	_, n := utf8.DecodeRuneInString(s[at:])
-	switch strings.ToLower(s[at+n:]) {
-	case "s", "ll", "re", "ve", "d", "m":
-		return start + at, false
-	case "t":
-		return end, s[at-1] == 'n' || s[at-1] == 'N'
-	}
-	return end, false
 }
 
 func (a *analyzer) word(start, end int) {
