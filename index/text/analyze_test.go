@@ -38,7 +38,7 @@ func TestAnalyze(t *testing.T) {
 		{"mail bob@example.com.", "mail +bob@example.com bob exampl com"},
 		{"https://host.io/a/path?x=12#frag", "https +host.io/a/path host io path x 12 frag"},
 		{"C++ and C# code", "c++ c# code"},
-		{"naïve CAFÉ ﬁne Straße Łódź", "naiv cafe fine strass lodz"},
+		{"naïve CAFÉ ﬁne Straße Łódź", "naiv cafe fine +fin strass lodz"},
 		{"cafe\u0301 soft\u00adware zero\u200bwidth", "cafe softwar zero width"},
 		{"ＦＵＬＬ ｗｉｄｔｈ", "full width"},
 		{"東京都", "+東 東京 +京 京都 +都"},

@@ -47,7 +47,7 @@ var longestMonth = func() (n int) {
 // any year, and in texts 2024-03 for the month. A date whose day and month may be the other way round is read both
 // ways.
 func (a *analyzer) dates() {
-	digits := func(t Token) bool { return isDigit(a.text[t.Start]) }
+	digits := func(t Token) bool { return isDigit(t.Term[0]) }
 	if !slices.ContainsFunc(a.tokens, digits) {
 		return
 	}
@@ -58,6 +58,10 @@ func (a *analyzer) dates() {
 		case t.Extra && n >= 8 && n <= 10 && isDigit(t.Term[0]):
 			for _, d := range numericDates(t.Term) {
 				a.addDate(d, t)
+			}
+		case t.Extra:
+			if date := dateIn(t.Term); date != "" {
+				a.addDate(numericDates(date)[0], t)
 			}
 		case !t.Extra && t.End-t.Start <= longestMonth:
 			if d, ok := a.namedDate(plain, i); ok {
@@ -88,15 +92,39 @@ func (a *analyzer) addDate(d date, t Token) {
 	}
 }
 
+// dateIn finds the first date like 2024-03-05 in a name that has more: 2024-03-05T10:00:00Z, log/2024-03-05.txt.
+func dateIn(name string) string {
+	const length = len("2024-03-05")
+	for i := 0; i+length <= len(name); i++ {
+		if date := name[i : i+length]; date[4] != '-' || date[7] != '-' || numberEnds(name[:i]) || numberBegins(name[i+length:]) {
+			continue
+		} else if len(numericDates(date)) > 0 {
+			return date
+		}
+	}
+	return ""
+}
+
+// numberEnds says whether what stands before a number belongs to it, numberBegins what stands behind.
+func numberEnds(s string) bool {
+	s = strings.TrimSuffix(s, "-")
+	return s != "" && isDigit(s[len(s)-1])
+}
+
+func numberBegins(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	return s != "" && isDigit(s[0])
+}
+
 // numericDates reads 2024-03-05, 05.03.2024 and 3/5/2024.
 func numericDates(s string) (out []date) {
-	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '-' || r == '.' || r == '/' })
+	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '-' || r == '.' || r == '/' || isHyphen(r) })
 	if len(parts) != 3 {
 		return nil
 	}
 	var n [3]int
 	for i, p := range parts {
-		if n[i] = number(p); n[i] == 0 {
+		if n[i] = number(fold(p)); n[i] == 0 {
 			return nil
 		}
 	}
@@ -127,7 +155,7 @@ func (a *analyzer) namedDate(tokens []Token, at int) (d date, ok bool) {
 		if i < 0 || by == 2 && d.year > 0 {
 			continue
 		}
-		switch n := number(a.text[tokens[i].Start:tokens[i].End]); {
+		switch n := number(fold(a.text[tokens[i].Start:tokens[i].End])); {
 		case isYear(n) && d.year == 0:
 			d.year = n
 		case n >= 1 && n <= 31 && d.day == 0 && by < 2:

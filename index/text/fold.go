@@ -17,7 +17,7 @@ const (
 	classBreak     class = iota // ends a word
 	classWord                   // letters, digits, marks
 	classConnector              // joins two words into a compound when it stands alone between them
-	classIgnored                // invisible inside a word: soft hyphen, joiners, variation selectors
+	classIgnored                // invisible inside a word: soft hyphen, joiners, variation selectors, skin tones
 	classSymbol                 // a term by itself: emoji, arrows, currency
 	classCJK                    // Han, kana, Hangul
 	classCluster                // scripts without spaces that stack marks: Thai, Lao, Khmer, Burmese
@@ -28,8 +28,8 @@ func classOf(r rune) class {
 		return asciiClasses[r]
 	}
 	switch {
-	case isVoicing(r), r == 'ー', unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
-		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+	case isVoicing(r), r == 'ー', r == 'ｰ', unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+		if unicode.IsLetter(r) || unicode.IsNumber(r) || isRadical(r) {
 			return classCJK
 		}
 	case unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
@@ -40,12 +40,12 @@ func classOf(r rune) class {
 	switch {
 	case r == '\u200b': // zero width space
 		return classBreak
-	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r >= 0x1F3FB && r <= 0x1F3FF:
-		return classIgnored // 1F3FB..1F3FF are skin tones
+	case isIgnored(r):
+		return classIgnored
+	case isQuote(r), isHyphen(r): // two of the quotes are letters to Unicode
+		return classConnector
 	case unicode.IsLetter(r), unicode.IsNumber(r), unicode.Is(unicode.M, r):
 		return classWord
-	case r == '’':
-		return classConnector
 	case unicode.In(r, unicode.So, unicode.Sm, unicode.Sc):
 		return classSymbol
 	}
@@ -70,22 +70,41 @@ func asciiClass(c byte) class {
 }
 
 func isDigit(c byte) bool    { return '0' <= c && c <= '9' }
-func isQuote(r rune) bool    { return r == '\'' || r == '’' }
 func isRegional(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
+
+// isIgnored reports what changes how the characters around it look, and not which they are: invisible characters, such
+// as U+034F that joins marks, and skin tones.
+func isIgnored(r rune) bool {
+	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r == 0x34F || r >= 0x1F3FB && r <= 0x1F3FF
+}
+
+// isQuote reports the characters that are written as an apostrophe, U+02BB and U+02BC among them.
+func isQuote(r rune) bool {
+	return r == '\'' || r == '’' || r == '‘' || r == 'ʻ' || r == 'ʼ' || r == '＇'
+}
+
+// isHyphen reports the hyphens that are not ASCII: U+2010, and U+2011 at which no line is broken.
+func isHyphen(r rune) bool { return r == '‐' || r == '‑' }
+
+// isRadical reports the radicals, which documents have in place of the characters that they look like.
+func isRadical(r rune) bool { return r >= 0x2E80 && r <= 0x2FD5 }
+
+// isJamoEnd reports the vowels and final consonants of decomposed Hangul, which belong to the character before them.
+func isJamoEnd(r rune) bool { return r >= 0x1160 && r <= 0x11FF || r >= 0xD7B0 && r <= 0xD7FB }
 
 // isVoicing reports the half-width kana sound marks, which belong to the character before them.
 func isVoicing(r rune) bool { return r == 0xFF9E || r == 0xFF9F }
 
 // letters holds the letters that compatibility decomposition leaves whole.
 var letters = strings.NewReplacer(
-	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ð", "d", "þ", "th", "ı", "i", "ŧ", "t", "ς", "σ", "’", "'",
-	"ى", "ي", "ة", "ه", "ـ", "", "ی", "ي", "ک", "ك",
+	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ð", "d", "þ", "th", "ı", "i", "ŧ", "t", "ς", "σ",
+	"’", "'", "‘", "'", "ʻ", "'", "ʼ", "'", "‐", "-", "ى", "ي", "ة", "ه", "ـ", "", "ی", "ي", "ک", "ك",
 )
 
 // fold brings a word to the form that is compared: compatibility forms resolved,
 // lower case, accents off where they are decoration (Latin, Greek, Cyrillic,
 // Arabic, Hebrew) and kept where they are vowels (the Indic scripts), invisible
-// characters gone, the Arabic article off.
+// characters gone, digits of every script as 0 to 9, the Arabic article off.
 func fold(s string) string {
 	ascii, lower := true, true
 	for i := 0; i < len(s); i++ {
@@ -102,23 +121,40 @@ func fold(s string) string {
 	b.Grow(len(s))
 	var base rune // what marks are on; its script is looked up when a mark comes
 	for _, r := range norm.NFKD.String(s) {
-		if unicode.Is(unicode.Mn, r) {
+		switch {
+		case isIgnored(r), unicode.Is(unicode.Me, r), unicode.IsSpace(r), r == utf8.RuneError: // Me: a frame around a character
+		case unicode.Is(unicode.Mn, r):
 			if !unicode.In(base, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew) {
 				b.WriteRune(r)
 			}
-			continue
+		default:
+			base = r
+			b.WriteRune(asciiDigit(unicode.ToLower(r)))
 		}
-		if classOf(r) == classIgnored || unicode.IsSpace(r) || r == utf8.RuneError {
-			continue
-		}
-		base = r
-		b.WriteRune(unicode.ToLower(r))
 	}
 	out := norm.NFC.String(letters.Replace(b.String()))
 	if rest, ok := strings.CutPrefix(out, "ال"); ok && utf8.RuneCountInString(rest) >= 3 {
 		return rest
 	}
 	return out
+}
+
+// asciiDigit returns the ASCII digit of the same value for a digit of any script, and other characters as they are.
+func asciiDigit(r rune) rune {
+	if r < utf8.RuneSelf || !unicode.IsDigit(r) {
+		return r
+	}
+	for _, t := range unicode.Nd.R16 { // each script's digits lie in order, ten by ten
+		if r <= rune(t.Hi) {
+			return '0' + (r-rune(t.Lo))%10
+		}
+	}
+	for _, t := range unicode.Nd.R32 {
+		if r <= rune(t.Hi) {
+			return '0' + (r-rune(t.Lo))%10
+		}
+	}
+	return r
 }
 
 // capTerm bounds a term: equal long terms stay equal, different ones differ.

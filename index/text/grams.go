@@ -15,7 +15,7 @@ func (a *analyzer) symbol(i int, r rune, n int) int {
 			end += m
 		}
 	}
-	a.push(norm.NFKC.String(a.text[i:end]), i, end, false)
+	a.push(strings.ToLower(norm.NFKC.String(a.text[i:end])), i, end, false)
 	return end
 }
 
@@ -61,7 +61,7 @@ func (a *analyzer) units(start, end int) []unit {
 		r, n := a.rune(i)
 		switch {
 		case classOf(r) == classIgnored:
-		case len(us) > 0 && (unicode.Is(unicode.M, r) || isVoicing(r)):
+		case len(us) > 0 && (unicode.Is(unicode.M, r) || isVoicing(r) || isJamoEnd(r)):
 			us[len(us)-1].end = i + n
 		default:
 			us = append(us, unit{start: i, end: i + n})
@@ -69,7 +69,19 @@ func (a *analyzer) units(start, end int) []unit {
 		i += n
 	}
 	for i := range us {
-		us[i].term = strings.ToLower(norm.NFKC.String(a.text[us[i].start:us[i].end]))
+		raw := a.text[us[i].start:us[i].end]
+		if strings.ContainsFunc(raw, isIgnored) {
+			raw = strings.Map(visible, raw)
+		}
+		us[i].term = strings.ToLower(norm.NFKC.String(raw))
 	}
 	return us
+}
+
+// visible drops the characters that are ignored, as strings.Map wants it.
+func visible(r rune) rune {
+	if isIgnored(r) {
+		return -1
+	}
+	return r
 }

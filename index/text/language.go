@@ -296,15 +296,21 @@ func onlyLetters(word string) bool {
 const maxStemBytes = 120
 
 func (a *analyzer) languageStem(of int, word string) string {
-	if len(word) > maxStemBytes {
+	if word = norm.NFKC.String(word); len(word) > maxStemBytes {
 		return fold(word)
 	}
-	stem := a.stem.of(of, strings.ToLower(norm.NFC.String(word)))
+	lower := strings.ToLower
+	if of == turkishWords {
+		lower = turkishLower // a capital I is that of ı
+	}
+	stem := a.stem.of(of, lower(word))
 	if of == vietnamese {
 		return stem
 	}
 	return fold(stem)
 }
+
+func turkishLower(word string) string { return strings.ToLowerSpecial(unicode.TurkishCase, word) }
 
 const (
 	partLetters  = 3  // of a part of a compound

@@ -82,11 +82,12 @@ func (a *analyzer) camel(start, end int) {
 	var prev rune
 	for i := start; i < end; {
 		r, n := a.rune(i)
+		if r >= utf8.RuneSelf && (unicode.Is(unicode.M, r) || isIgnored(r)) {
+			i += n // part of the letter before it
+			continue
+		}
 		if i > from && unicode.IsUpper(r) {
-			next := rune(0)
-			if i+n < end {
-				next, _ = a.rune(i + n)
-			}
+			next := a.letter(i+n, end)
 			if unicode.IsLower(prev) || (unicode.IsUpper(prev) || unicode.IsDigit(prev)) && unicode.IsLower(next) {
 				a.parts = append(a.parts, [2]int{from, i})
 				from = i
@@ -98,10 +99,22 @@ func (a *analyzer) camel(start, end int) {
 	a.parts = append(a.parts, [2]int{from, end})
 }
 
+// letter is the first character of text[at:end] that is no mark of the one before; 0 when there is none.
+func (a *analyzer) letter(at, end int) rune {
+	for at < end {
+		r, n := a.rune(at)
+		if r < utf8.RuneSelf || !unicode.Is(unicode.M, r) && !isIgnored(r) {
+			return r
+		}
+		at += n
+	}
+	return 0
+}
+
 // contraction takes 's off, and 'll, 're, 've, 'd, 'm; it reports don't and its kind as stop words.
 func contraction(text string, start, end int) (int, bool) {
 	s := text[start:end]
-	at := strings.LastIndexAny(s, "'’")
+	at := strings.LastIndexFunc(s, isQuote)
 	if at <= 0 {
 		return end, false
 	}
