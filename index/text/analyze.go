@@ -15,6 +15,8 @@ const (
 	MaxTokens = 32768
 	// MaxQueryTokens limits the distinct terms of a query that are looked at: the first ones in reading order.
 	MaxQueryTokens = 512
+	// maxPieces limits the parts of long words of one text that are indexed: a text in German has about five a word.
+	maxPieces = 8 * MaxTokens
 	// maxTermBytes is the longest term kept whole; a longer one becomes a prefix and a hash.
 	maxTermBytes = 96
 	// maxStops limits the stop words that are remembered in case nothing else remains.
@@ -87,6 +89,7 @@ type analyzer struct {
 	stops   []Token  // used when tokens stays empty
 	parts   [][2]int // of the chunk at hand
 	counted int
+	pieces  int // tokens so far that are parts of long words
 	stem    stemmer
 	seen    map[string]int // the terms of a document
 	terms   []termFreq     // and how often each
@@ -122,7 +125,7 @@ func (a *analyzer) rewrite() (before []Token) {
 
 // analyse reads a text. The tokens are the analyzer's, until it reads another.
 func (a *analyzer) analyse(text string) []Token {
-	a.text, a.counted, a.tokens, a.stops, a.tally = text, 0, a.tokens[:0], a.stops[:0], tally{}
+	a.text, a.counted, a.pieces, a.tokens, a.stops, a.tally = text, 0, 0, a.tokens[:0], a.stops[:0], tally{}
 	for i := 0; i < len(a.text) && a.counted < MaxTokens; {
 		switch r, n := a.rune(i); classOf(r) {
 		case classWord:

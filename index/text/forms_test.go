@@ -2,6 +2,7 @@ package text
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/text/unicode/norm"
@@ -75,5 +76,25 @@ func TestDatesInNames(t *testing.T) {
 		if has(text, "--03-05") {
 			t.Errorf("%q has a date: %s", text, terms(Analyze(text)))
 		}
+	}
+}
+
+// TestPartsAreBounded: a text of long words that may begin anywhere again has no more terms than others of its size.
+func TestPartsAreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("der die das und ist nicht ")
+	for i := 0; b.Len() < 1<<20; i++ {
+		for n := range 20 {
+			b.WriteByte("bdfgkmnpst"[(i>>n/2+i*n+n)%10])
+			b.WriteByte("aeiou"[(i>>n+i*n/3)%5])
+		}
+		b.WriteByte(' ')
+	}
+	tokens := Analyze(b.String())
+	if len(tokens) > 10*MaxTokens {
+		t.Errorf("got %d tokens", len(tokens))
+	}
+	if !finds("die Krankenversicherung und der Bahnhof", "krank versicherung") {
+		t.Error("a word is not found by its parts")
 	}
 }

@@ -324,7 +324,9 @@ func (a *analyzer) parted(of int, word string, t Token) {
 	if len(word) < wholeLetters || len(word) > longCompound || !ascii(word) {
 		return
 	}
-	for i := partLetters; i+partLetters <= len(word); i++ {
+	before := len(a.tokens)
+	defer func() { a.pieces += len(a.tokens) - before }()
+	for i := partLetters; i+partLetters <= len(word) && a.pieces < maxPieces; i++ {
 		left, right := word[:i], word[i:]
 		if !wordMayEnd(left) || !wordMayBegin(right) {
 			continue
