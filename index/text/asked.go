@@ -1,8 +1,11 @@
 package text
 
 import (
+	"cmp"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // An Asked is the time that a question asks about. It is zero where none is named.
@@ -106,7 +109,11 @@ func (q *asking) is(i int, words ...string) bool {
 func (q *asking) date(a *Asked) (m meant, found bool) {
 	for i := 0; i < len(q.words); i++ {
 		if i+2 < len(q.words) {
-			if d := numericDates(q.raw(i, i+2)); len(d) == 1 {
+			raw := q.raw(i, i+2)
+			if date := dateIn(raw); date != "" { // there may be a time of day behind it
+				raw = date
+			}
+			if d := numericDates(raw); len(d) == 1 {
 				a.Year, a.Month, a.Day, found = d[0].year, time.Month(d[0].month), d[0].day, true
 				m.first, m.last = i, i+2
 				i += 2
@@ -119,13 +126,13 @@ func (q *asking) date(a *Asked) (m meant, found bool) {
 				m.first = i
 			}
 			m.last, found = i, true
-		case w.kind == plainMonth && !(i == 0 && q.is(i, "may")):
+		case (w.kind == plainMonth || w.kind == monthName && q.yearBehind(i)) && !(i == 0 && q.is(i, "may")):
 			if a.Year == 0 || m.last != i-1 {
 				m.first = i
 			}
 			a.Month, a.Day, m.last, found = time.Month(w.n), 0, i, true
 			for _, j := range [...]int{i - 1, i + 1} {
-				if n := q.at(j); n.kind == numeral && n.n <= 31 && isDigit(q.text[q.places[j][0]]) {
+				if n := q.at(j); n.kind == numeral && n.n <= 31 && q.digits(j) {
 					a.Day, m.first, m.last = int(n.n), min(m.first, j), max(m.last, j)
 				}
 			}
@@ -134,12 +141,7 @@ func (q *asking) date(a *Asked) (m meant, found bool) {
 	if !found {
 		return m, false
 	}
-	year := a.Year
-	if year == 0 {
-		if year = q.today.Year(); a.Month > q.today.Month() || a.Month == q.today.Month() && a.Day > q.today.Day() {
-			year--
-		}
-	}
+	year := q.year(a)
 	month, day := max(a.Month, 1), max(a.Day, 1)
 	m.from = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	switch {
@@ -151,6 +153,39 @@ func (q *asking) date(a *Asked) (m meant, found bool) {
 		m.to = m.from.AddDate(1, 0, 0)
 	}
 	return m, true
+}
+
+// year is the year of a date. Without one it is the last that had the date; a day that the month never has is not meant.
+func (q *asking) year(a *Asked) (year int) {
+	lacks := func(year int) bool { return a.Day > time.Date(year, a.Month+1, 0, 0, 0, 0, 0, time.UTC).Day() }
+	const leap = 2000
+	if year = a.Year; lacks(cmp.Or(year, leap)) {
+		a.Day = 0
+	}
+	if year > 0 {
+		return year
+	}
+	if year = q.today.Year(); a.Month > q.today.Month() || a.Month == q.today.Month() && a.Day > q.today.Day() {
+		year--
+	}
+	for lacks(year) {
+		year--
+	}
+	return year
+}
+
+// yearBehind says whether a year follows a word: march 2024, mayo de 2024.
+func (q *asking) yearBehind(i int) bool {
+	if q.is(i+1, "de", "del") {
+		i++
+	}
+	return q.at(i+1).kind == yearName
+}
+
+// digits says whether a word is a number in digits.
+func (q *asking) digits(i int) bool {
+	r, _ := utf8.DecodeRuneInString(q.text[q.places[i][0]:])
+	return unicode.IsDigit(r)
 }
 
 // relative reads the first relative date.

@@ -147,7 +147,8 @@ func (a *analyzer) namedDate(tokens []Token, at int) (d date, ok bool) {
 	if !monthHeads.may(raw) {
 		return date{}, false
 	}
-	if d.month = months[fold(raw)]; d.month == 0 {
+	name := fold(raw)
+	if d.month = months[name]; d.month == 0 || marked[name] && ascii(raw) {
 		return date{}, false
 	}
 	for _, by := range [...]int{-1, 1, 2} {

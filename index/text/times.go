@@ -90,8 +90,15 @@ func wordsOf(text string) iter.Seq2[int, string] {
 }
 
 func timeWordOf(raw string) timeWord {
-	if isDigit(raw[0]) {
-		switch n := number(raw); {
+	word := raw
+	if !isDigit(raw[0]) {
+		if !timeHeads.may(raw) {
+			return timeWord{}
+		}
+		word = fold(raw)
+	}
+	if word != "" && isDigit(word[0]) {
+		switch n := number(word); {
 		case n >= 1900 && n < 2100:
 			return timeWord{yearName, int16(n)}
 		case n > 0 && n < 100:
@@ -99,11 +106,11 @@ func timeWordOf(raw string) timeWord {
 		}
 		return timeWord{}
 	}
-	if !timeHeads.may(raw) {
+	w := timeWords[word]
+	if w.kind != noTime && marked[word] && ascii(raw) {
 		return timeWord{}
 	}
-	w := timeWords[fold(raw)]
-	if w.kind == monthName {
+	if w.kind == monthName && !smallMonths[word] {
 		if r, _ := utf8.DecodeRuneInString(raw); unicode.IsUpper(r) {
 			w.kind = plainMonth
 		}
@@ -141,6 +148,9 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 		}
 		return today.AddDate(0, 0, days), true, way != 0
 	case dayUnit, longUnit:
+		if w.n == 'd' {
+			way = 0 // the last day is not yesterday
+		}
 		if n := beside(-1); way == 0 && n.kind == numeral && slices.Contains([]uint8{beside(1).kind, beside(-2).kind, beside(-3).kind}, agoWord) {
 			way = -int(n.n)
 		}
@@ -157,7 +167,11 @@ func addUnits(day time.Time, unit int16, n int) time.Time {
 	case 'm':
 		return day.AddDate(0, n, 1-day.Day())
 	case 'y':
-		return day.AddDate(n, 0, 0)
+		there := day.AddDate(n, 0, 0)
+		if there.Day() != day.Day() { // of 29 February, in a year that has none
+			there = there.AddDate(0, 0, -there.Day())
+		}
+		return there
 	}
 	return day.AddDate(0, 0, n)
 }

@@ -103,3 +103,95 @@ func TestAsksWhen(t *testing.T) {
 		}
 	}
 }
+
+// TestLeapDays: a text that was written on 29 February.
+func TestLeapDays(t *testing.T) {
+	written := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC).UnixMicro()
+	for text, want := range map[string]string{
+		"last year we moved":      "2023-02-28",
+		"we move next year":       "2025-02-28",
+		"that was two years ago":  "2022-02-28",
+		"that was four years ago": "2020-02-29",
+		"last month I quit":       "2024-01-01",
+	} {
+		if got := time.Unix(int64(TimesOf(text, written).Day)*86400, 0).UTC().Format(time.DateOnly); got != want {
+			t.Errorf("%q means %s, want %s", text, got, want)
+		}
+	}
+	last := TimesOf("last year we moved", written)
+	for question, want := range map[string]bool{"what happened in February 2023": true, "what happened in March 2023": false} {
+		if asked := AskedOf(question, written); asked.Holds(last.Day, last.Exact) != want {
+			t.Errorf("%q is answered by a year before: %v", question, !want)
+		}
+	}
+}
+
+// TestDaysThatAMonthLacks: a question names a day that is not in every year, or in none.
+func TestDaysThatAMonthLacks(t *testing.T) {
+	for _, c := range []struct {
+		asked, question, from, to string
+		day                       int
+	}{
+		{"2025-05-15", "what happened on February 29?", "2024-02-29", "2024-03-01", 29},
+		{"2024-05-15", "what happened on February 29?", "2024-02-29", "2024-03-01", 29},
+		{"2024-02-28", "what happened on February 29?", "2020-02-29", "2020-03-01", 29},
+		{"2025-05-15", "what happened on February 29, 2023?", "2023-02-01", "2023-03-01", 0},
+		{"2025-05-15", "what happened on April 31?", "2025-04-01", "2025-05-01", 0},
+		{"2025-05-15", "was war am 30.02.2024", "2024-02-01", "2024-03-01", 0},
+	} {
+		now, err := time.Parse(time.DateOnly, c.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := AskedOf(c.question, now.UnixMicro())
+		if from, to := time.UnixMicro(a.From).UTC().Format(time.DateOnly), time.UnixMicro(a.To).UTC().Format(time.DateOnly); from != c.from || to != c.to || a.Day != c.day {
+			t.Errorf("%q asked on %s: got %s to %s, day %d, want %+v", c.question, c.asked, from, to, a.Day, c)
+		}
+	}
+}
+
+// TestMomentsInQuestions: the day of a moment is asked for, and numbers in other digits are read.
+func TestMomentsInQuestions(t *testing.T) {
+	now := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
+	for question, want := range map[string]string{
+		"what happened at 2024-03-05T10:00:00Z": "2024-03-05 2024-03-06",
+		"what happened on 2024‑03‑05":           "2024-03-05 2024-03-06",
+		"ماذا حدث في ٢٠٢٣":                      "2023-01-01 2024-01-01",
+		"ماذا حدث في ٥ مارس ٢٠٢٤":               "2024-03-05 2024-03-06",
+	} {
+		got := AskedOf(question, now)
+		if span := time.UnixMicro(got.From).UTC().Format(time.DateOnly) + " " + time.UnixMicro(got.To).UTC().Format(time.DateOnly); span != want {
+			t.Errorf("%q: got %q, want %q", question, span, want)
+		}
+	}
+	if !TimesOf("انتقلنا في ٢٠١٩", now).Any {
+		t.Error("a year in Arabic digits is no time")
+	}
+}
+
+// TestWordsThatAreOthersWithoutMarks: önce, há, março, dün and gün are other words where they have no marks.
+func TestWordsThatAreOthersWithoutMarks(t *testing.T) {
+	written := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
+	for _, text := range []string{"take the pill once a day", "we meet once a week", "Luca ha tre anni", "Dun and Bradstreet called", "the last gun was sold", "she left on the last day", "the next day we left", "am letzten Tag"} {
+		if got := TimesOf(text, written); got.Day != 0 {
+			t.Errorf("%q means the day %s", text, time.Unix(int64(got.Day)*86400, 0).UTC().Format(time.DateOnly))
+		}
+	}
+	for _, question := range []string{"what did Marco say?", "when does the Mars rover land", "who works at the Mayo Clinic"} {
+		if got := AskedOf(question, written); got.Named() {
+			t.Errorf("%q asks for a time: %s", question, got.Why)
+		}
+	}
+	for question, want := range map[string]string{"o que foi dito em março?": "2024-03-01", "what was said in march 2023": "2023-03-01", "vad hände i mars 2024": "2024-03-01", "qué pasó en mayo 2023": "2023-05-01", "qué pasó en mayo de 2023": "2023-05-01"} {
+		if got := time.UnixMicro(AskedOf(question, written).From).UTC().Format(time.DateOnly); got != want {
+			t.Errorf("%q asks for %s, want %s", question, got, want)
+		}
+	}
+	for _, text := range []string{"Marco 5 wins", "marco 2024"} {
+		for _, token := range Analyze(text) {
+			if token.Term == "--03-05" || token.Term == "2024-03" {
+				t.Errorf("%q has a date: %s", text, terms(Analyze(text)))
+			}
+		}
+	}
+}

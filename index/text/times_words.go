@@ -117,6 +117,12 @@ var timeWords = func() map[string]timeWord {
 	return m
 }()
 
+// marked are words that are others where they have no marks: once, ha, Marco, Dun, gun.
+var marked = foldedSet("önce há março dün gün")
+
+// smallMonths are written without a capital; with one they are names.
+var smallMonths = foldedSet("mars mayo")
+
 // spacelessTimes are of scripts that write without spaces, with the days from today; those that mean no single day
 // come last.
 var spacelessTimes = []struct {
