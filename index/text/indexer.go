@@ -31,8 +31,8 @@ func (x *Index) index() {
 				break
 			}
 			if err := x.write(round, last); err != nil {
-				x.fail(err)
-				break
+				x.fail(err) // the snapshot stays: a newer one may have rows of the round, which the tail has as well
+				return
 			}
 		}
 		if err := x.refresh(); err != nil {
