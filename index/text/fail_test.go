@@ -2,6 +2,8 @@ package text
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -49,5 +51,25 @@ func TestAFailedRoundLeavesNoRowTwice(t *testing.T) {
 	var f Found
 	if err := x.Find(Query{Text: "needle hay"}, &f); err != nil || len(f.Rows) != 6 || f.Terms[0].DF != 6 {
 		t.Errorf("got %d rows, %+v, %v; want 6", len(f.Rows), f.Terms, err)
+	}
+}
+
+// TestTheMarkerIsWrittenAgain: the file that says that a state was stored is written later when it could not be at once.
+func TestTheMarkerIsWrittenAgain(t *testing.T) {
+	dir := t.TempDir()
+	x := openAt(t, dir)
+	path := filepath.Join(dir, marker)
+	if err := os.Mkdir(path, 0o700); err != nil { // no file can be written there
+		t.Fatal(err)
+	}
+	apply(t, x, 1, []Row{{Row: 1, Text: "one"}})
+	settle(t, x)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, x, 2, []Row{{Row: 2, Text: "two"}})
+	settle(t, x)
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		t.Errorf("got %v, %v after another change was stored", info, err)
 	}
 }

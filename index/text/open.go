@@ -210,8 +210,9 @@ func (x *Index) writeMarker() error {
 	if x.marked || x.cfg.Dir == "" {
 		return nil
 	}
-	x.marked = true
-	return os.WriteFile(filepath.Join(x.cfg.Dir, marker), []byte(strconv.Itoa(format)+"\n"), 0o600)
+	err := os.WriteFile(filepath.Join(x.cfg.Dir, marker), []byte(strconv.Itoa(format)+"\n"), 0o600)
+	x.marked = err == nil
+	return err
 }
 
 // moveAside renames a directory to the first free name beside it.
