@@ -98,7 +98,8 @@ func isVoicing(r rune) bool { return r == 0xFF9E || r == 0xFF9F }
 // letters holds the letters that compatibility decomposition leaves whole.
 var letters = strings.NewReplacer(
 	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ð", "d", "þ", "th", "ı", "i", "ŧ", "t", "ς", "σ",
-	"’", "'", "‘", "'", "ʻ", "'", "ʼ", "'", "‐", "-", "ى", "ي", "ة", "ه", "ـ", "", "ی", "ي", "ک", "ك",
+	"’", "'", "‘", "'", "ʻ", "'", "ʼ", "'", "‐", "-", "ى", "ي", "ة", "ه", "ـ", "", "ی", "ي", "ک", "ك", "ٱ", "ا",
+	"ൺ", "ണ്", "ൻ", "ന്", "ർ", "ര്", "ൽ", "ല്", "ൾ", "ള്", "ൿ", "ക്", "ৎ", "ত্", // as they are written with a joiner
 )
 
 // fold brings a word to the form that is compared: compatibility forms resolved,

@@ -43,6 +43,8 @@ func TestTextsInSeveralForms(t *testing.T) {
 		"dates in digits of other scripts":   {{"٥ مارس ٢٠٢٤", "5 مارس 2024"}, {"٢٠٢٤-٠٣-٠٥", "2024-03-05"}},
 		"what changes how a letter looks":    {{"1️⃣", "1"}, {"ᠮᠣ᠋ᠩ", "ᠮᠣᠩ"}, {"क\u034fष", "कष"}, {"က\u200dြ", "ကြ"}},
 		"a stretched letter with its vowel":  {{"بـِسم", "بسم"}, {"كـَتب", "كتب"}},
+		"letters with and without a joiner":  {{"അവൻ", "അവന്\u200d"}, {"উৎসব", "উত্\u200dসব"}},
+		"the alef of the Quran":              {{"ٱلكتاب", "الكتاب"}, {"ٱبن", "ابن"}},
 		"apostrophes":                        {{"компʼютер", "комп'ютер"}, {"Oʻzbekiston", "O'zbekiston"}, {"O‘zbekiston", "O’zbekiston"}, {"Adaʼs laptop", "Ada's laptop"}},
 		"hyphens":                            {{"E‑1234", "E-1234"}, {"e‐mail", "e-mail"}, {"2024‑03‑05", "2024-03-05"}, {"gpt‑5‑mini", "gpt-5-mini"}},
 		"Turkish capitals":                   {{"VE AMA İÇİN IŞIKLARIN NE", "ve ama için ışıkların ne"}, {"BU VE O İLE SINIFTA", "bu ve o ile sınıfta"}},

@@ -188,7 +188,7 @@ func (a *analyzer) readings() {
 			continue
 		}
 		stem := a.languageStem(of, raw)
-		if a.query && (of == vietnamese || of >= latinScripts) {
+		if a.query && stem != "" && (of == vietnamese || of >= latinScripts) {
 			t.Term = stem // every text that has the word has it so; one without marks as guesses says
 		}
 		if a.query && functionWords[t.Term]>>of&1 != 0 {

@@ -24,11 +24,7 @@ func TimesOf(text string, written int64) (t Times) {
 	words := buf[:0]
 	spaces := true
 	for _, raw := range wordsOf(text) {
-		if raw[0] >= utf8.RuneSelf {
-			r, _ := utf8.DecodeRuneInString(raw)
-			class := classOf(r)
-			spaces = spaces && class != classCJK && class != classCluster
-		}
+		spaces = spaces && !spaceless(raw)
 		w := timeWordOf(raw)
 		switch w.kind {
 		case vague, fromToday, weekday, longUnit, plainMonth, yearName:
@@ -52,12 +48,35 @@ func TimesOf(text string, written int64) (t Times) {
 			mean(day, exact)
 		}
 	}
-	for _, s := range spacelessTimes {
-		if !spaces && strings.Contains(text, s.word) {
-			mean(today.AddDate(0, 0, s.days), s.exact)
-		}
+	if days, exact, ok := spacelessDate(text); ok && !spaces {
+		mean(today.AddDate(0, 0, days), exact)
 	}
 	return t
+}
+
+// spaceless says whether a word has a character of a script that is written without spaces.
+func spaceless(word string) bool {
+	const first = '\u0e00' // of their characters
+	for _, r := range word {
+		if r >= first {
+			if class := classOf(r); class == classCJK || class == classCluster {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spacelessDate finds the first time of spacelessTimes in a text, and one of today only where there is no other.
+func spacelessDate(text string) (days int, exact, ok bool) {
+	first := len(text)
+	for _, s := range spacelessTimes {
+		at := strings.Index(text, s.word)
+		if at >= 0 && (!ok || s.days != 0 && (days == 0 || at < first)) {
+			first, days, exact, ok = at, s.days, s.exact, true
+		}
+	}
+	return days, exact, ok
 }
 
 // wordsOf are the stretches of letters, digits and marks of a text, and where they begin.

@@ -195,3 +195,23 @@ func TestWordsThatAreOthersWithoutMarks(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesWithoutSpaces: a text that was written on Wednesday, 15 May 2024, in a script without spaces.
+func TestTimesWithoutSpaces(t *testing.T) {
+	written := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
+	for text, want := range map[string]string{
+		"Alice昨天搬到了北京":         "2024-05-14", // a name before it
+		"一昨日、京都に行きました":         "2024-05-13",
+		"大前天下雨了":               "2024-05-12",
+		"เมื่อวานซืนเราไปตลาด": "2024-05-13",
+		"我们上上周见过面":             "2024-05-01",
+		"再来週また会いましょう":          "2024-05-29",
+		"明天去，昨天没去":             "2024-05-16", // the first one
+		"今天比昨天好":               "2024-05-14",
+		"今天很好":                 "2024-05-15",
+	} {
+		if got := time.Unix(int64(TimesOf(text, written).Day)*86400, 0).UTC().Format(time.DateOnly); got != want {
+			t.Errorf("%q means %s, want %s", text, got, want)
+		}
+	}
+}

@@ -123,13 +123,14 @@ var marked = foldedSet("önce há março dün gün")
 // smallMonths are written without a capital; with one they are names.
 var smallMonths = foldedSet("mars mayo")
 
-// spacelessTimes are of scripts that write without spaces, with the days from today; those that mean no single day
-// come last.
+// spacelessTimes are of scripts that write without spaces, with the days from today. A word that begins another comes
+// after it.
 var spacelessTimes = []struct {
 	word  string
 	days  int
 	exact bool
 }{
+	{"一昨日", -2, true}, {"大前天", -3, true}, {"เมื่อวานซืน", -2, true}, {"上上周", -14, false}, {"上上週", -14, false}, {"下下周", 14, false}, {"再来週", 14, false},
 	{"昨天", -1, true}, {"前天", -2, true}, {"今天", 0, true}, {"明天", 1, true}, {"昨日", -1, true}, {"今日", 0, true}, {"明日", 1, true},
 	{"เมื่อวาน", -1, true}, {"วันนี้", 0, true}, {"พรุ่งนี้", 1, true},
 	{"上周", -7, false}, {"上週", -7, false}, {"先週", -7, false}, {"下周", 7, false}, {"来週", 7, false}, {"สัปดาห์ที่แล้ว", -7, false},
