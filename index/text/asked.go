@@ -212,9 +212,9 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 	switch w.kind {
 	case fromToday:
 		m.first, m.last = i, i
-		days := int(w.n)
-		if days == -1 && q.is(i-1, "before") && q.is(i-2, "day") {
-			days, m.first = -2, i-2
+		days := fromTo(w, q.at(i-1), q.at(i-2))
+		if days != int(w.n) {
+			m.first = i - 2
 		}
 		m.from = q.today.AddDate(0, 0, days)
 		m.to = m.from.AddDate(0, 0, 1)
@@ -223,13 +223,19 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 		m.from, m.to = q.today.AddDate(0, 0, -1), q.today
 		return m, ok && way < 0
 	case weekday:
+		unit := q.at(i + 2)
+		ofUnit := isUnit(unit) && m.last == i+1 // Monday last week
 		switch {
+		case ofUnit && unit.n == 'w':
+			m.from, m.last = dayOf(unitOf(addUnits(q.today, 'w', way), 'w'), w), i+2
+		case ofUnit:
+			return m, false
 		case !ok && q.at(i-1).kind < sinceWord:
 			return m, false // one of any week
 		case !ok:
 			m.from = q.today.AddDate(0, 0, -((int(q.today.Weekday())-int(w.n))+7)%7)
 		case way == 0:
-			m.from = unitOf(q.today, 'w').AddDate(0, 0, (int(w.n)+6)%7)
+			m.from = dayOf(unitOf(q.today, 'w'), w)
 		case way < 0:
 			m.from = q.today.AddDate(0, 0, -((int(q.today.Weekday())-int(w.n)+6)%7 + 1))
 		default:

@@ -155,10 +155,14 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 	w := words[at]
 	switch w.kind {
 	case fromToday:
-		return today.AddDate(0, 0, int(w.n)), true, w.n != 0 // today is the day it was written
+		days := fromTo(w, beside(-1), beside(-2))
+		return today.AddDate(0, 0, days), true, days != 0 // today is the day it was written
 	case night:
 		return today.AddDate(0, 0, -1), true, beside(-1).kind == lastWord
 	case weekday:
+		if unit := beside(2); isUnit(unit) && isTurn(beside(1)) && !isTurn(beside(-1)) { // Monday last week
+			return dayOf(unitOf(addUnits(today, 'w', way), 'w'), w), true, unit.n == 'w'
+		}
 		days := (int(today.Weekday()) - int(w.n) + 6) % 7 // between the two
 		if way > 0 {
 			days = (int(w.n)-int(today.Weekday())+6)%7 + 1
@@ -177,6 +181,20 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 	}
 	return today, false, false
 }
+
+func isTurn(w timeWord) bool { return w.kind == lastWord || w.kind == nextWord }
+func isUnit(w timeWord) bool { return w.kind == dayUnit || w.kind == longUnit }
+
+// fromTo is the days from today of a word that says so, with the two before it: the day before yesterday.
+func fromTo(w, before, first timeWord) int {
+	if day := (timeWord{dayUnit, 'd'}); first == day && (w.n == -1 && before.kind == beforeWord || w.n == 1 && before.kind == afterWord) {
+		return 2 * int(w.n)
+	}
+	return int(w.n)
+}
+
+// dayOf is the day of the week that begins on a Monday.
+func dayOf(monday time.Time, w timeWord) time.Time { return monday.AddDate(0, 0, (int(w.n)+6)%7) }
 
 // addUnits adds days, weeks, months or years.
 func addUnits(day time.Time, unit int16, n int) time.Time {

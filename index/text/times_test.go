@@ -215,3 +215,30 @@ func TestTimesWithoutSpaces(t *testing.T) {
 		}
 	}
 }
+
+// TestDaysNamedByOthers: what was said and asked on Wednesday, 15 May 2024, of days that are named by another or by a week.
+func TestDaysNamedByOthers(t *testing.T) {
+	now := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
+	for said, want := range map[string]string{
+		"we met the day before yesterday":         "2024-05-13",
+		"we meet the day after tomorrow":          "2024-05-17",
+		"we met on Monday last week":              "2024-05-06",
+		"we meet on Friday next week":             "2024-05-24",
+		"wir trafen uns am Sonntag letzter Woche": "2024-05-12",
+		"el viernes pasado":                       "2024-05-10",
+	} {
+		times, asked := TimesOf(said, now), AskedOf(said, now)
+		if got := time.Unix(int64(times.Day)*86400, 0).UTC().Format(time.DateOnly); got != want || !times.Exact {
+			t.Errorf("%q means %s, exactly: %v; want %s", said, got, times.Exact, want)
+		}
+		if !asked.Holds(times.Day, true) || asked.To-asked.From != (24*time.Hour).Microseconds() {
+			t.Errorf("%q asks for %s to %s, want %s", said, time.UnixMicro(asked.From).UTC(), time.UnixMicro(asked.To).UTC(), want)
+		}
+	}
+	if got := TimesOf("it began on a Friday last year", now); got.Exact {
+		t.Errorf("a Friday last year is %+v", got)
+	}
+	if got := AskedOf("who came on the Friday last year", now); time.UnixMicro(got.From).UTC().Format(time.DateOnly) != "2023-01-01" {
+		t.Errorf("a Friday last year is asked for from %s", time.UnixMicro(got.From).UTC())
+	}
+}
