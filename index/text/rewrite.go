@@ -3,6 +3,7 @@ package text
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -23,7 +24,7 @@ func (x *Index) use() error {
 }
 
 // outdated are the ids of the outdated keys that files on disk are under, as Bleve names them.
-func (x *Index) outdatedKeys() (map[string]struct{}, error) {
+func (x *Index) outdatedKeys() (ids map[string]struct{}, err error) {
 	if x.store == nil {
 		return nil, nil
 	}
@@ -31,7 +32,14 @@ func (x *Index) outdatedKeys() (map[string]struct{}, error) {
 		return nil, err
 	}
 	defer x.users.Done()
-	ids, err := x.store.(*scorch.Scorch).FileWriterIDsInUse()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	if err := x.rootWanted(); err != nil {
+		return nil, x.tell(err)
+	}
+	err = x.guarded(func() (err error) {
+		ids, err = x.store.(*scorch.Scorch).FileWriterIDsInUse()
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("keys of the index: %w", err)
 	}
@@ -41,6 +49,21 @@ func (x *Index) outdatedKeys() (map[string]struct{}, error) {
 		}
 	}
 	return ids, nil
+}
+
+// dropKeys has Bleve write anew what is under some keys. The index may be closed before it begins.
+func (x *Index) dropKeys(ids map[string]struct{}) error {
+	return x.guarded(func() error { return x.store.(*scorch.Scorch).DropFileWriterIDs(ids) })
+}
+
+// guarded calls a function of Bleve that looks into the list of segments. When it panics, its locks are lost.
+func (x *Index) guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = x.lost(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	return f()
 }
 
 // How often Rewrite looks whether Bleve is done, and after how long it asks again.
@@ -64,7 +87,7 @@ func (x *Index) Rewrite(ctx context.Context) error {
 			asked = time.Now()
 			// Bleve's call does not return when there was nothing to merge after all, or when the index is closed: it
 			// is left to itself, and Bleve is asked instead what it has done.
-			go x.store.(*scorch.Scorch).DropFileWriterIDs(ids)
+			go x.dropKeys(ids)
 		}
 		select {
 		case <-ctx.Done():

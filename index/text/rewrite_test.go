@@ -1,10 +1,13 @@
 package text
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -77,5 +80,71 @@ func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 2 { // the keyring and the index: nothing was moved aside
 		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// TestRewriteOfADamagedList: a page of the list of segments of an open index is damaged, then the index is rewritten.
+// Neither the process ends, nor is the index kept from being closed.
+func TestRewriteOfADamagedList(t *testing.T) {
+	t.Parallel()
+	caught := 0
+	for from := 2; from < 8; from++ {
+		dir, keys := filepath.Join(t.TempDir(), "text"), newRing()
+		x, err := Open(Config{Dir: dir, Keys: keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint32(4) {
+			apply(t, x, uint64(i+1), []Row{{Row: i, Text: "some words"}})
+			settle(t, x)
+		}
+		suite.Eventually(t, "Bleve to have nothing to do", func() bool { return waits(x) })
+		f, err := os.OpenFile(filepath.Join(dir, rootFile), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := make([]byte, os.Getpagesize())
+		for i := range page {
+			page[i] = byte(i)
+		}
+		if _, err := f.WriteAt(page, int64(from*len(page))); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		done := make(chan error, 1)
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			defer cancel()
+			err := x.Rewrite(ctx)
+			if found := x.Verify(context.Background(), 0); errors.Is(err, ErrCorrupt) != errors.Is(found, ErrCorrupt) || err != nil && !errors.Is(err, ErrCorrupt) {
+				t.Errorf("page %d: Rewrite says %v, Verify %v", from, err, found)
+			}
+			if err != nil {
+				caught++
+			}
+			done <- x.Close()
+		}()
+		select {
+		case <-done:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("page %d: the index is not closed", from)
+		}
+	}
+	if caught == 0 {
+		t.Error("no damage was in a page that is read")
+	}
+}
+
+// TestAnIndexThatIsClosedMeanwhile: Bleve is asked to rewrite an index that was closed since it was looked at.
+func TestAnIndexThatIsClosedMeanwhile(t *testing.T) {
+	x, err := Open(Config{Dir: t.TempDir(), Keys: newRing()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.dropKeys(map[string]struct{}{"1": {}}); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want %v", err, ErrClosed)
 	}
 }

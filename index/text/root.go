@@ -101,12 +101,25 @@ func asyncError(err error, dir string) {
 		return // Bleve tries again
 	}
 	if x := openedAt(dir); x != nil {
-		x.fail(corrupt(&damage.Error{Path: filepath.Join(dir, rootFile), Err: fmt.Errorf("it, or a segment beside it: %w", err)}))
-		select {
-		case x.panicked <- struct{}{}:
-		default: // another was first
-		}
+		x.lost(err)
 	}
+}
+
+// lost gives up a store in which Bleve panicked, unless it was closed before. It returns why.
+func (x *Index) lost(err error) error {
+	select {
+	case x.panicked <- struct{}{}:
+	default: // another was first
+	}
+	x.mu.Lock()
+	closed := x.closed
+	x.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	err = corrupt(&damage.Error{Path: filepath.Join(x.cfg.Dir, rootFile), Err: fmt.Errorf("it, or a segment next to it: %w", err)})
+	x.fail(err)
+	return x.tell(err)
 }
 
 // closeStore closes Bleve. Where a goroutine of it panicked, before or meanwhile, it is left to itself: it may wait for
