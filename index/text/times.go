@@ -129,8 +129,12 @@ func timeWordOf(raw string) timeWord {
 	if w.kind != noTime && marked[word] && ascii(raw) {
 		return timeWord{}
 	}
-	if w.kind == monthName && !smallMonths[word] {
-		if r, _ := utf8.DecodeRuneInString(raw); unicode.IsUpper(r) {
+	if w.kind == monthName || w.kind == plainMonth {
+		switch r, _ := utf8.DecodeRuneInString(raw); {
+		case !unicode.IsUpper(r):
+		case smallMonths[word]:
+			w.kind = monthName
+		default:
 			w.kind = plainMonth
 		}
 	}

@@ -177,12 +177,12 @@ func TestWordsThatAreOthersWithoutMarks(t *testing.T) {
 			t.Errorf("%q means the day %s", text, time.Unix(int64(got.Day)*86400, 0).UTC().Format(time.DateOnly))
 		}
 	}
-	for _, question := range []string{"what did Marco say?", "when does the Mars rover land", "who works at the Mayo Clinic"} {
+	for _, question := range []string{"what did Marco say?", "when does the Mars rover land", "who works at the Mayo Clinic", "what did Julio say?", "did Avril call", "where does Mei live"} {
 		if got := AskedOf(question, written); got.Named() {
 			t.Errorf("%q asks for a time: %s", question, got.Why)
 		}
 	}
-	for question, want := range map[string]string{"o que foi dito em março?": "2024-03-01", "what was said in march 2023": "2023-03-01", "vad hände i mars 2024": "2024-03-01", "qué pasó en mayo 2023": "2023-05-01", "qué pasó en mayo de 2023": "2023-05-01"} {
+	for question, want := range map[string]string{"o que foi dito em março?": "2024-03-01", "what was said in march 2023": "2023-03-01", "vad hände i mars 2024": "2024-03-01", "qué pasó en mayo 2023": "2023-05-01", "qué pasó en julio": "2023-07-01", "que s'est-il passé en avril": "2024-04-01", "qué pasó en mayo de 2023": "2023-05-01"} {
 		if got := time.UnixMicro(AskedOf(question, written).From).UTC().Format(time.DateOnly); got != want {
 			t.Errorf("%q asks for %s, want %s", question, got, want)
 		}

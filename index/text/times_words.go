@@ -121,7 +121,7 @@ var timeWords = func() map[string]timeWord {
 var marked = foldedSet("önce há março dün gün")
 
 // smallMonths are written without a capital; with one they are names.
-var smallMonths = foldedSet("mars mayo")
+var smallMonths = foldedSet("mars mayo mei maj julio avril")
 
 // spacelessTimes are of scripts that write without spaces, with the days from today. A word that begins another comes
 // after it.
