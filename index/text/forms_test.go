@@ -48,6 +48,7 @@ func TestTextsInSeveralForms(t *testing.T) {
 		"apostrophes":                        {{"компʼютер", "комп'ютер"}, {"Oʻzbekiston", "O'zbekiston"}, {"O‘zbekiston", "O’zbekiston"}, {"Adaʼs laptop", "Ada's laptop"}},
 		"hyphens":                            {{"E‑1234", "E-1234"}, {"e‐mail", "e-mail"}, {"2024‑03‑05", "2024-03-05"}, {"gpt‑5‑mini", "gpt-5-mini"}},
 		"Turkish capitals":                   {{"VE AMA İÇİN IŞIKLARIN NE", "ve ama için ışıkların ne"}, {"BU VE O İLE SINIFTA", "bu ve o ile sınıfta"}},
+		"ß between capitals":                 {{"die GRÖßE und die STRAßENBAHN", "die Größe und die Straßenbahn"}},
 		"two letters in one":                 {{"wir ﬁnden das nicht", "wir finden das nicht"}, {"nell'uﬃcio della ﬁglia", "nell'ufficio della figlia"}},
 		"symbols that are letters":           {{"50 ㎐", "50 Hz"}},
 		"the ending of a number in capitals": {{"March 5TH, 2024", "March 5th, 2024"}},

@@ -82,8 +82,8 @@ func (a *analyzer) camel(start, end int) {
 	var prev rune
 	for i := start; i < end; {
 		r, n := a.rune(i)
-		if r >= utf8.RuneSelf && (unicode.Is(unicode.M, r) || isIgnored(r)) {
-			i += n // part of the letter before it
+		if caseless(r) {
+			i += n
 			continue
 		}
 		if i > from && unicode.IsUpper(r) {
@@ -99,11 +99,16 @@ func (a *analyzer) camel(start, end int) {
 	a.parts = append(a.parts, [2]int{from, end})
 }
 
-// letter is the first character of text[at:end] that is no mark of the one before; 0 when there is none.
+// caseless says whether a character has no part in case boundaries: marks, and ß, which stands between capitals as well.
+func caseless(r rune) bool {
+	return r >= utf8.RuneSelf && (unicode.Is(unicode.M, r) || isIgnored(r) || r == 'ß')
+}
+
+// letter is the first character of text[at:end] that has a part in case boundaries; 0 when there is none.
 func (a *analyzer) letter(at, end int) rune {
 	for at < end {
 		r, n := a.rune(at)
-		if r < utf8.RuneSelf || !unicode.Is(unicode.M, r) && !isIgnored(r) {
+		if !caseless(r) {
 			return r
 		}
 		at += n
