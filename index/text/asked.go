@@ -108,7 +108,7 @@ func (q *asking) is(i int, words ...string) bool {
 // date reads the last date that is named by its parts.
 func (q *asking) date(a *Asked) (m meant, found bool) {
 	for i := 0; i < len(q.words); i++ {
-		if i+2 < len(q.words) {
+		if i+2 < len(q.words) && q.digits(i) {
 			raw := q.raw(i, i+2)
 			if date := dateIn(raw); date != "" { // there may be a time of day behind it
 				raw = date
