@@ -77,6 +77,17 @@ func moment(t *testing.T, dir string) (files map[string][]byte) {
 	return files
 }
 
+// killed returns what puts the files back as a crash would leave them now.
+func (r *replica) killed(t *testing.T) (restore func()) {
+	t.Helper()
+	files := moment(t, r.dir())
+	return func() {
+		t.Helper()
+		must(t, os.RemoveAll(r.dir()))
+		writeTree(t, r.dir(), files)
+	}
+}
+
 func writeTree(t *testing.T, dir string, files map[string][]byte) {
 	t.Helper()
 	for name, raw := range files {

@@ -56,7 +56,7 @@ func holdsUpNoWrite(t *testing.T, first bool, left int) {
 	}
 	index.CloseUnused(r.index) // it would write a checkpoint
 	index.Checkpointed(r.index)
-	killed := r.keep("*")
+	killed := r.killed(t)
 	close(goOn)
 	suite.Receive(t, "its answers", asked) // of some point between
 	sameAnswers(t, "opened while it was written to", qs, r.answers(qs), want)

@@ -28,7 +28,7 @@ func TestPieces(t *testing.T) {
 		case 1:
 			r.reopen()
 		case 2: // the last checkpoint is what a crash would have left
-			restore := r.keep("*")
+			restore := r.killed(t)
 			r.index.Close()
 			restore()
 			r.openIndex()

@@ -60,7 +60,7 @@ func TestAStartOpensFew(t *testing.T) {
 	if n := index.OpenNow(r.index); n > 0 {
 		t.Errorf("entries had %d indexes opened", n)
 	}
-	killed := r.keep("*")
+	killed := r.killed(t)
 	r.reopen()
 	check("entries had passed closed ones by, and a restart", most)
 	r.index.Close()
