@@ -209,6 +209,14 @@ func beyond(err error) error {
 	return err
 }
 
+// digits returns the digits of a whole number in another form, such as 5.0, 1e2 or +3. Other texts stay as they are.
+func digits(s string) string {
+	if v, err := strconv.ParseFloat(s, 64); err == nil && v == math.Trunc(v) && strings.ContainsAny(s, ".eE+") {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return s
+}
+
 // setText puts a text into a field. A number that is too large for its type is the largest.
 func setText(to reflect.Value, s string) error {
 	switch to.Type() {
@@ -239,14 +247,14 @@ func setText(to reflect.Value, s string) error {
 		to.SetFloat(v)
 		return err
 	case reflect.Int, reflect.Int64:
-		v, err := strconv.ParseInt(s, 10, 64)
+		v, err := strconv.ParseInt(digits(s), 10, 64)
 		if math.Abs(float64(v)) > math.MaxInt32 && to.Kind() == reflect.Int {
 			v = min(max(v, math.MinInt32), math.MaxInt32)
 		}
 		to.SetInt(v)
 		return beyond(err)
 	case reflect.Uint, reflect.Uint32, reflect.Uint64:
-		v, err := strconv.ParseUint(s, 10, to.Type().Bits())
+		v, err := strconv.ParseUint(digits(s), 10, to.Type().Bits())
 		to.SetUint(v)
 		return beyond(err)
 	case reflect.Slice:

@@ -201,6 +201,12 @@ func (k Kind) Text(name, s string) error {
 		if json.Unmarshal([]byte(s), &object) != nil || object == nil {
 			return bad()
 		}
+	case k.Item != nil && (k.Item.Type == "number" || k.Item.Type == "integer"):
+		for item := range strings.SplitSeq(s, ",") {
+			if err := k.Item.Text(name, item); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

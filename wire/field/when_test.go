@@ -1,6 +1,7 @@
 package field
 
 import (
+	"reflect"
 	"testing"
 	"time"
 )
@@ -26,6 +27,36 @@ func TestParseWhen(t *testing.T) {
 	for _, text := range []string{"soon", "2 hours", "+1d ago", "-2h", "-3d", "999999w", "+-1h", ""} {
 		if at, err := ParseWhen(text, now); err == nil {
 			t.Errorf("%q was read as %v", text, at)
+		}
+	}
+}
+
+// TestNumbersOfAURL: a parameter may have a whole number in any form that JSON has, and none that is wrong is left out.
+func TestNumbersOfAURL(t *testing.T) {
+	t.Parallel()
+	type request struct {
+		Limit int       `json:"limit" default:"20" doc:"A limit."`
+		Guard *uint32   `json:"guard" doc:"A guard."`
+		Some  []uint32  `json:"some" doc:"Some numbers."`
+		Parts []float64 `json:"parts" doc:"Parts."`
+	}
+	three := uint32(3)
+	for _, c := range []struct {
+		name, said string
+		want       request
+	}{
+		{"limit", "5.0", request{Limit: 5}}, {"limit", "1e2", request{Limit: 100}}, {"limit", "-0.0", request{}}, {"limit", "7", request{Limit: 7}},
+		{"guard", "3.0", request{Limit: 20, Guard: &three}}, {"guard", "+3", request{Limit: 20, Guard: &three}},
+		{"some", "1,2.0", request{Limit: 20, Some: []uint32{1, 2}}}, {"parts", "0.5,1", request{Limit: 20, Parts: []float64{0.5, 1}}},
+	} {
+		var got request
+		if err := Of(reflect.TypeFor[request]()).DecodeText(&got, map[string][]string{c.name: {c.said}}, false); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s=%s: %+v, %v; want %+v", c.name, c.said, got, err, c.want)
+		}
+	}
+	for name, said := range map[string]string{"limit": "5.5", "guard": "-3", "some": "1,x", "parts": "1,NaN"} {
+		if err := Of(reflect.TypeFor[request]()).DecodeText(&request{}, map[string][]string{name: {said}}, false); err == nil {
+			t.Errorf("%s=%s was taken", name, said)
 		}
 	}
 }
