@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,7 @@ func (o *options) run(ctx context.Context, s *cli.Streams, t tool) error {
 	if err != nil {
 		return err
 	}
+	was := *r
 	var want []written
 	var at site
 	if !o.undo {
@@ -112,7 +114,7 @@ func (o *options) run(ctx context.Context, s *cli.Streams, t tool) error {
 	if o.undo {
 		return o.disconnect(ctx, s, t, r, p)
 	}
-	if err := o.connect(ctx, r, p); err != nil {
+	if err := o.connect(ctx, s, r, &was, p); err != nil {
 		return err
 	}
 	o.report(s, t, at, p)
@@ -170,7 +172,7 @@ func (o *options) site(ctx context.Context, t tool, r *record) (at site, err err
 	if err != nil {
 		return at, err
 	}
-	at.project, at.url, at.token, at.cairn = o.project, url+o.In("/mcp"), r.tokenFile(), "cairn"
+	at.project, at.url, at.cairn = o.project, url+o.In("/mcp"), "cairn"
 	if at.project == "" { // a project's files are for other machines too
 		if at.cairn, err = os.Executable(); err != nil {
 			return at, err
@@ -187,6 +189,12 @@ func (o *options) site(ctx context.Context, t tool, r *record) (at site, err err
 			return at, err
 		}
 	}
+	all, err := records(r.dir, r.Tool)
+	if err != nil {
+		return at, err
+	}
+	r.Own = r.Own || slices.ContainsFunc(all, func(other *record) bool { return other.Project != r.Project && !other.Own && !other.sameNode(r) })
+	at.token = r.tokenFile()
 	at.capture = r.Home != ""
 	at.process = o.byProcess || t.byProcess != "" && !o.IsSet("stdio") || r.CA != "" // a tool trusts the system's authorities alone
 	at.mcp = []string{"mcp", "--endpoints", url, "--token-file", at.token}
@@ -219,8 +227,9 @@ func otherEntries(base string, r *record) (all []written, err error) {
 }
 
 // connect makes the token, then the record, then the changes: a call that is cut off can be repeated or undone.
-func (o *options) connect(ctx context.Context, r *record, p *plan) error {
-	if err := o.makeToken(ctx, r); err != nil {
+// was is the record as it was.
+func (o *options) connect(ctx context.Context, s *cli.Streams, r, was *record, p *plan) error {
+	if err := o.makeToken(ctx, s, r, was); err != nil {
 		return err
 	}
 	old := r.Entries
@@ -236,13 +245,33 @@ func (o *options) connect(ctx context.Context, r *record, p *plan) error {
 	return err
 }
 
-// makeToken makes the tool's token, unless it has one.
-func (o *options) makeToken(ctx context.Context, r *record) error {
-	if _, err := private.Read(r.tokenFile()); err == nil {
-		return nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
+// makeToken makes the tool's token, unless it has one that is good for this node and database.
+func (o *options) makeToken(ctx context.Context, s *cli.Streams, r, was *record) error {
+	old, err := private.Read(r.tokenFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	moved := len(was.Entries) > 0 && !was.sameNode(r)
+	if err == nil && !moved && !rejected(ctx, r) {
+		return nil
+	}
+	if err := o.newToken(ctx, r); err != nil {
+		return err
+	}
+	if err == nil && moved {
+		revoke(ctx, s, &cli.Target{Home: was.Home, Timeout: o.Timeout, TLS: was.TLS, CA: was.CA, OfHome: true}, was, old)
+	}
+	return nil
+}
+
+// rejected asks the node whether it rejects the token that the tool has. A node that does not answer says nothing.
+func rejected(ctx context.Context, r *record) bool {
+	_, err := cli.Call(ctx, r.target(), api.Me, nil)
+	var no *cli.HTTPError
+	return errors.As(err, &no) && (no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden || no.Status == http.StatusNotFound)
+}
+
+func (o *options) newToken(ctx context.Context, r *record) error {
 	made, err := cli.Call(ctx, &o.Target, api.CreateToken, map[string]any{"database": cmp.Or(o.Database, "default"), "label": r.Tool, "scopes": []string{"read", "write"}})
 	if err != nil {
 		var no *cli.HTTPError
@@ -269,22 +298,39 @@ func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *rec
 	}
 	fmt.Fprintf(s.Err, "%s is disconnected\n", t.title)
 	left, err := records(r.dir, t.name)
-	if err != nil || len(left) > 0 {
+	if err != nil {
 		return err
+	}
+	var spool error
+	if len(left) == 0 {
+		spool = r.spool().remove()
+	}
+	if slices.ContainsFunc(left, func(other *record) bool { return other.tokenFile() == r.tokenFile() }) {
+		return spool
 	}
 	token, err := private.Read(r.tokenFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return r.spool().remove()
+		return spool
 	}
 	if err != nil {
-		return err
+		return errors.Join(err, spool)
 	}
 	owner := &cli.Target{Home: r.Home, TokenText: o.TokenText, TokenFile: o.TokenFile, Timeout: o.Timeout, TLS: r.TLS, CA: r.CA, OfHome: r.Home != ""}
 	if r.Home == "" {
 		owner.Endpoints = []string{r.Endpoint}
 	}
-	if _, err := cli.Call(ctx, owner, api.RevokeToken, api.RevokeTokenRequest{Token: string(token)}); err != nil {
-		fmt.Fprintf(s.Err, "to do: revoke its token when the node runs: cairn token list, then cairn token revoke HASH for the label %s (%v)\n", t.name, err)
+	revoke(ctx, s, owner, r, token)
+	return errors.Join(os.Remove(r.tokenFile()), spool)
+}
+
+// revoke has the node of a record revoke its token, or says what is left to do. A token of one node is not shown to
+// another: without a home, only the caller's own token can be used.
+func revoke(ctx context.Context, s *cli.Streams, owner *cli.Target, r *record, token []byte) {
+	err := errors.New("its node is not on this machine")
+	if owner.Home != "" || len(owner.Endpoints) > 0 {
+		_, err = cli.Call(ctx, owner, api.RevokeToken, api.RevokeTokenRequest{Token: string(token)})
 	}
-	return errors.Join(os.Remove(r.tokenFile()), r.spool().remove())
+	if err != nil {
+		fmt.Fprintf(s.Err, "to do: revoke its token at %s when the node runs: cairn token list, then cairn token revoke HASH for the label %s (%v)\n", r.Endpoint, r.Tool, err)
+	}
 }

@@ -227,16 +227,31 @@ func (r *record) store(ctx context.Context, c capture, wait time.Duration) error
 	return err
 }
 
-// send stores what waits in the spool, for as long as that takes at most.
+// send stores what waits in the spool, for as long as that takes at most. What another project captured waits for that
+// project's hooks: its node may be another one.
 func (r *record) send(ctx context.Context, wait time.Duration) error {
 	end := time.Now().Add(wait)
+	all, err := records(r.dir, r.Tool)
+	if err != nil {
+		return err
+	}
+	later := map[string]bool{} // by directory
 	return r.spool().drain(func(c capture) error {
+		wait, known := later[c.Dir]
+		if !known {
+			of := holding(all, c.Dir)
+			wait = of == nil || of.Project != r.Project
+		}
+		if later[c.Dir] = wait; wait {
+			return errLater
+		}
 		err := r.store(ctx, c, time.Until(end))
 		var no *sift.Refusal
 		switch {
 		case errors.As(err, &no) && strings.HasPrefix(no.Text, "capture: "): // as it is, it will never be stored
 			return nil
 		case errors.As(err, &no) && strings.HasPrefix(no.Text, "open: "): // its directory is gone, and may come back
+			later[c.Dir] = true
 			return errLater
 		}
 		return err

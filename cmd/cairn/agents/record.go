@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
@@ -43,6 +44,7 @@ type record struct {
 	TLS      bool      `json:"tls,omitempty"`
 	CA       string    `json:"ca,omitempty"`
 	Home     string    `json:"home,omitempty"` // of the node, if it is on this machine
+	Own      bool      `json:"own,omitempty"`  // it has its own token, because another project's is for another node or database
 	Entries  []written `json:"entries"`
 
 	dir string
@@ -76,8 +78,20 @@ func (r *record) path() string {
 	return filepath.Join(r.dir, name+".json")
 }
 
-func (r *record) tokenFile() string { return filepath.Join(r.dir, r.Tool+".token") }
-func (r *record) spool() spool      { return spool(filepath.Join(r.dir, r.Tool+".spool")) }
+// tokenFile is the file of the token. All projects that a tool has connected to one node and database share it.
+func (r *record) tokenFile() string {
+	if r.Own {
+		return strings.TrimSuffix(r.path(), ".json") + "-own.token"
+	}
+	return filepath.Join(r.dir, r.Tool+".token")
+}
+
+func (r *record) spool() spool { return spool(filepath.Join(r.dir, r.Tool+".spool")) }
+
+// sameNode reports whether a token of one record is good for the other.
+func (r *record) sameNode(o *record) bool {
+	return r.Database == o.Database && r.Home == o.Home && (r.Home != "" || r.Endpoint == o.Endpoint)
+}
 
 // readRecord returns the record of a tool, one without entries when the tool is not connected.
 func readRecord(dir, tool, project string) (*record, error) {
@@ -129,14 +143,38 @@ func recordFor(dir, tool, cwd string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	var best *record
-	for _, r := range all {
-		inside := r.Project == "" || cwd == r.Project || strings.HasPrefix(cwd, strings.TrimSuffix(r.Project, "/")+"/")
-		if inside && (best == nil || len(r.Project) > len(best.Project)) {
-			best = r
+	return holding(all, cwd), nil
+}
+
+// holding picks the record that holds in a directory. Agents name a directory with its links resolved, or in other
+// letter case where the file system ignores case.
+func holding(all []*record, cwd string) *record {
+	if real, err := filepath.EvalSymlinks(cwd); err == nil {
+		cwd = real
+	}
+	for at := cwd; ; at = filepath.Dir(at) {
+		for _, r := range all {
+			if r.Project != "" && sameDir(r.Project, at) {
+				return r
+			}
+		}
+		if at == filepath.Dir(at) {
+			break
 		}
 	}
-	return best, nil
+	if i := slices.IndexFunc(all, func(r *record) bool { return r.Project == "" }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+func sameDir(a, b string) bool {
+	if a == b {
+		return true
+	}
+	i, ierr := os.Stat(a)
+	j, jerr := os.Stat(b)
+	return ierr == nil && jerr == nil && os.SameFile(i, j)
 }
 
 // save writes the record, or removes it when the tool is not connected any more.

@@ -1,0 +1,164 @@
+package agents
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/local/serve"
+)
+
+// TestAProjectBehindALink: the record of a project holds in its directory whatever links lead there, and the innermost
+// project's record holds.
+func TestAProjectBehindALink(t *testing.T) {
+	t.Parallel()
+	base, real := filepath.Join(t.TempDir(), "connect"), t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	inner := filepath.Join(real, "services", "api")
+	if err := os.MkdirAll(filepath.Join(inner, "src"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, project := range []string{"", link, inner} {
+		r := &record{Tool: "claude", Project: project, dir: base, Entries: []written{{File: "/f", Format: "file"}}}
+		if err := r.save(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for cwd, want := range map[string]string{
+		real: link, link: link, filepath.Join(real, "services"): link, filepath.Join(link, "gone"): link,
+		inner: inner, filepath.Join(inner, "src"): inner, filepath.Join(link, "services", "api", "src"): inner,
+		real + "-other": "", "/": "",
+	} {
+		if r, err := recordFor(base, "claude", cwd); err != nil || r == nil || r.Project != want {
+			t.Errorf("in %s: %+v, %v; want the record of %q", cwd, r, err, want)
+		}
+	}
+}
+
+// controlSocket answers at a home's control socket that no directory can be opened. It counts the questions by path.
+func controlSocket(t *testing.T, home string) (asked func() map[string]int) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(home, "run", "siftcoder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("unix", filepath.Join(home, "run", "siftcoder", "control.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	var mu sync.Mutex
+	count := map[string]int{}
+	go func() {
+		frames := serve.Format{Max: 1 << 20}
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			var q struct {
+				Path string `json:"path"`
+			}
+			if b, err := frames.Read(c, nil); err == nil && json.Unmarshal(b, &q) == nil {
+				mu.Lock()
+				count[q.Path]++
+				mu.Unlock()
+				_ = frames.Write(c, []byte(`{"ok":false,"error":"open: path must be a directory of this host"}`)) // the client looks at it
+			}
+			c.Close()
+		}
+	}()
+	return func() map[string]int {
+		mu.Lock()
+		defer mu.Unlock()
+		return count
+	}
+}
+
+// TestACaptureWaitsForItsProject: the node of one project is not sent what another project captured, and is asked once
+// about a directory that is gone, however many captures are from there.
+func TestACaptureWaitsForItsProject(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	asked := controlSocket(t, u.node)
+	base, secret, gone := filepath.Join(u.home, "connect"), filepath.Join(u.home, "secret"), filepath.Join(u.project, "gone")
+	r := &record{Tool: "claude", Endpoint: "http://127.0.0.1:1", Home: u.node, dir: base, Entries: []written{{File: "/f", Format: "file"}}}
+	other := &record{Tool: "claude", Project: secret, Endpoint: "http://127.0.0.1:2", Home: filepath.Join(u.home, "other"), dir: base, Entries: r.Entries}
+	for _, r := range []*record{r, other} {
+		if err := r.save(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 20 {
+		for _, dir := range []string{secret, gone} {
+			if err := r.spool().add(capture{Session: "s", Tool: "Bash", Source: "claude", Dir: dir, At: int64(i), Payload: "p"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := r.send(t.Context(), time.Minute); err != nil || r.spool().count() != 40 {
+		t.Errorf("%v, %d wait", err, r.spool().count())
+	}
+	if got := fmt.Sprint(asked()); got != fmt.Sprint(map[string]int{gone: 1}) {
+		t.Errorf("the node was asked about %s", got)
+	}
+}
+
+// TestAnotherNodeAnotherToken: a tool that is connected to another node gets a token from it, and one whose token the
+// node rejects gets a new one. A project that is connected elsewhere has its own.
+func TestAnotherNodeAnotherToken(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	first := cairntest.StartDevIn(t, u.node)
+	second := filepath.Join(u.home, "second")
+	cairntest.StartDevIn(t, second)
+	token := filepath.Join(u.home, ".config", "cairn", "connect", "claude.token")
+	bearer := func() string {
+		t.Helper()
+		b, err := os.ReadFile(token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "Bearer " + string(b)
+	}
+	known := func(when string) {
+		t.Helper()
+		if said := u.hook("SessionStart", ""); strings.Contains(said, "unreachable") {
+			t.Errorf("%s: %s", when, said)
+		}
+	}
+	u.must("", "connect", "claude", "--home", u.node, "--yes")
+	old := bearer()
+	u.must("", "connect", "claude", "--home", second, "--yes")
+	known("at another node")
+	if code := statusOf(t, first, old); code != http.StatusUnauthorized {
+		t.Errorf("the node that was left answers the token with %d", code)
+	}
+	if err := os.WriteFile(token, []byte("of a node that is no more"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.must("", "connect", "claude", "--home", second, "--yes")
+	known("with a new token")
+	mine := bearer()
+	u.must("", "connect", "claude", "--home", u.node, "--project", ".", "--yes")
+	known("in a project at another node")
+	u.must("", "connect", "claude", "--home", u.node, "--project", ".", "--undo", "--yes")
+	if bearer() != mine {
+		t.Error("the project changed the user's token")
+	}
+	known("after the project")
+	u.must("", "connect", "claude", "--home", second, "--undo", "--yes")
+	if left := tree(t, filepath.Join(u.home, ".config")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
