@@ -23,6 +23,7 @@ type conn struct {
 	lanes    map[string]*lane
 	inFlight int
 	parked   int  // bytes of lines that wait in a lane
+	behind   int  // bytes of answers that wait for frames to be sent
 	finish   bool // the client has ended its side: the writer sends the last answers, then closes
 	ended    bool // nothing is sent any more
 	room     chan struct{}
@@ -277,6 +278,7 @@ func (c *conn) answered() {
 func (c *conn) answerAfter(p *proc, line []byte) {
 	c.mu.Lock()
 	c.after = append(c.after, lateAnswer{p, line})
+	c.behind += len(line)
 	c.answered()
 	c.mu.Unlock()
 	c.wake()
@@ -323,6 +325,7 @@ func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) 
 	}
 	p.subs[c] = struct{}{}
 	c.fresh[p] = true
+	c.behind += len(job.line)
 	if old := c.places[p]; old != nil && len(old.reattaches) > 0 {
 		old.reattaches = append(old.reattaches, job)
 	} else {
@@ -342,6 +345,7 @@ func (c *conn) forget(p *proc) {
 	if pl := c.places[p]; pl != nil {
 		for _, j := range pl.reattaches {
 			c.ready = append(c.ready, j.line...)
+			c.behind -= len(j.line)
 			c.answered()
 		}
 	}

@@ -67,7 +67,7 @@ func (t *inTurn) leave() {
 func (c *conn) throttle(waits func()) bool {
 	for {
 		c.mu.Lock()
-		ok := c.inFlight < maxInFlight && len(c.ready) < maxReady && c.parked < maxParked
+		ok := c.inFlight < maxInFlight && len(c.ready)+c.behind < maxReady && c.parked < maxParked
 		room := c.room
 		c.mu.Unlock()
 		if ok {

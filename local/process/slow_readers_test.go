@@ -8,7 +8,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/oplog/suite"
 )
@@ -150,4 +152,41 @@ func liveMiB() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc >> 20)
+}
+
+// TestAnswersBehindFramesAreBounded: answers that wait for frames which their client does not read are bounded, as
+// others are: the server stops reading its requests. When the client reads, it gets them all.
+func TestAnswersBehindFramesAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"process.killAndWait", "process.reattach"} {
+		socket, _ := listen(t)
+		lazy, other := connect(t, socket), connect(t, socket)
+		lazy.sh("p", "head -c 6000000 /dev/zero")
+		other.call("process.reattach", map[string]any{"id": "p"})
+		other.exit("p")
+		const lines = 40
+		var sent atomic.Int32
+		go func() {
+			for i := range lines {
+				id := fmt.Sprintf("%d %s", i, strings.Repeat("x", 900<<10))
+				if _, err := fmt.Fprintf(lazy.nc, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":{"id":"p","fromSeq":1},"auth":%q}`+"\n", id, method, token); err != nil {
+					t.Error(err)
+					return
+				}
+				sent.Add(1)
+			}
+		}()
+		if suite.Within(2*time.Second, func() bool { return sent.Load() == lines }) {
+			t.Errorf("%s: the server holds %d answers of a client that reads nothing", method, lines)
+		}
+		for answers := 0; answers < lines; {
+			b, err := lazy.lines.ReadBytes('\n')
+			if err != nil {
+				t.Fatalf("%s: after %d answers: %v", method, answers, err)
+			}
+			if bytes.HasPrefix(b, []byte(`{"jsonrpc"`)) && bytes.Contains(b[:min(len(b), 64)], []byte(" xxx")) {
+				answers++
+			}
+		}
+	}
 }

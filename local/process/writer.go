@@ -149,6 +149,7 @@ func (c *conn) passed(pl *place) (line []byte) {
 	if len(pl.reattaches) > 0 {
 		pl.at.next = min(pl.at.next, pl.reattaches[0].from)
 	}
+	c.behind -= len(done.line)
 	c.answered()
 	return done.line
 }
@@ -181,6 +182,8 @@ func (c *conn) late(buf []byte, more bool) (_ []byte, _, last bool) {
 			return false
 		}
 		buf = append(buf, l.line...)
+		c.behind -= len(l.line)
+		c.signalRoom()
 		return true
 	})
 	last = c.finish && len(c.ready) == 0 && len(c.after) == 0 && !more
