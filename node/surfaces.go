@@ -61,7 +61,7 @@ func (n *Node) newGateway() (*gateway.Gateway, error) {
 	}
 	m := engine.NewMetrics(s, n.wires)
 	g := gateway.New(gateway.Config{Door: s, Foreign: []gateway.Dialect{mem0.New(s), memorystores.New(s)}, OAuth: oauth, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
-		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: n.commit.WaitOpen,
+		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient, Log: n.log}), WaitOpen: n.commit.WaitOpen,
 		Leader: s.Cluster().KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(true),
 		Hosts: n.cfg.hosts(), MaxInFlight: n.cfg.Limits.MaxInFlight, MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
 	m.Gateway = g

@@ -90,7 +90,7 @@ func (s *Server) addGraph(srv *mcp.Server) {
 			g := &grapher{ctx, s.cfg.Door, caller(ctx)}
 			all, err := g.readGraph(&api.Nothing{})
 			if err != nil {
-				return nil, err
+				return nil, s.public(err)
 			}
 			return resource(req.Params.URI, all)
 		})

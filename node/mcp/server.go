@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"slices"
@@ -22,11 +23,12 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Config says which door a server asks. All of it but Lenient is required.
+// Config says which door a server asks. Door and Version are required.
 type Config struct {
 	Door    api.Door
-	Version string // of the node
-	Lenient bool   // arguments of another type count as absent
+	Version string       // of the node
+	Lenient bool         // arguments of another type count as absent
+	Log     *slog.Logger // discards
 }
 
 // A Server answers exchanges. Its methods may be called from any goroutine.
@@ -37,6 +39,7 @@ type Server struct {
 
 // New makes a server for each profile. They serve all exchanges, because making one takes milliseconds.
 func New(cfg Config) *Server {
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	s := &Server{cfg: cfg}
 	profiles := map[string]*mcp.Server{}
 	for _, name := range api.ToolProfiles {
@@ -143,7 +146,7 @@ func (s *Server) addKnown(srv *mcp.Server) {
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			newest, err := api.Around.Do(ctx, s.cfg.Door, caller(ctx), &api.AroundRequest{Limit: 20})
 			if err != nil {
-				return nil, err
+				return nil, s.public(err)
 			}
 			return resource(req.Params.URI, newest.Memories)
 		})
@@ -154,7 +157,7 @@ func (s *Server) addKnown(srv *mcp.Server) {
 				return nil, mcp.ResourceNotFoundError(req.Params.URI)
 			}
 			if err != nil {
-				return nil, err
+				return nil, s.public(err)
 			}
 			return resource(req.Params.URI, m)
 		})
@@ -165,7 +168,7 @@ func (s *Server) count(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method != "tools/call" {
 			if _, err := api.Message.Do(ctx, s.cfg.Door, caller(ctx), &api.Nothing{}); err != nil {
-				return nil, &jsonrpc.Error{Code: codeRateLimited, Message: err.Error()}
+				return nil, &jsonrpc.Error{Code: codeRateLimited, Message: s.public(err).Error()}
 			}
 		}
 		if err := s.await(ctx, req.GetParams()); err != nil {
@@ -207,7 +210,7 @@ func (s *Server) await(ctx context.Context, p mcp.Params) error {
 	ctx, cancel := context.WithTimeout(ctx, behindWait)
 	defer cancel()
 	if _, err := api.Await.Do(ctx, s.cfg.Door, caller(ctx), &api.AwaitRequest{Fresh: want}); err != nil {
-		return &jsonrpc.Error{Code: codeBehind, Message: err.Error()}
+		return &jsonrpc.Error{Code: codeBehind, Message: s.public(err).Error()}
 	}
 	return nil
 }
@@ -226,7 +229,7 @@ func (s *Server) promptKnown(ctx context.Context, r *mcp.GetPromptRequest) (*mcp
 	}
 	a, err := api.Prompt.Do(ctx, s.cfg.Door, caller(ctx), &api.PromptRequest{Text: topic, Budget: promptTokens, MinScore: api.PromptScore})
 	if err != nil {
-		return nil, err
+		return nil, s.public(err)
 	}
 	known := "What the memory knows about " + api.OneLine(topic) + ":\n" + cmp.Or(a.Text, "nothing\n")
 	return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: known}}}}, nil
@@ -249,7 +252,7 @@ func (s *Server) complete(ctx context.Context, c api.Caller, p *mcp.CompletePara
 	}
 	newest, err := api.Around.Do(ctx, s.cfg.Door, c, &api.AroundRequest{Limit: maxLook})
 	if err != nil {
-		return nil, err
+		return nil, s.public(err)
 	}
 	for _, m := range newest.Memories {
 		if strings.HasPrefix(m.RID, p.Argument.Value) && len(found.Completion.Values) < maxComplete {

@@ -40,12 +40,12 @@ func (s *Server) add(srv *mcp.Server, t tool) {
 		args := map[string]json.RawMessage{}
 		if len(req.Params.Arguments) > 0 {
 			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
-				return toolError(oplog.Errorf(oplog.Invalid, "arguments: want a JSON object")), nil
+				return toolError("arguments: want a JSON object"), nil
 			}
 		}
 		a, err := t.call(ctx, caller(ctx), args)
 		if err != nil {
-			return toolError(err), nil
+			return toolError(s.public(err).Error()), nil
 		}
 		result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.text}}}
 		if a.structured != nil {
@@ -56,13 +56,18 @@ func (s *Server) add(srv *mcp.Server, t tool) {
 }
 
 // toolError is a failure the model can read and act upon.
-func toolError(err error) *mcp.CallToolResult {
-	text := "internal error"
-	var e *oplog.Error
-	if errors.As(err, &e) {
-		text = e.Text
-	}
+func toolError(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// public returns an error as clients may read it, without its cause. An error of the node's own goes to the log.
+func (s *Server) public(err error) error {
+	e, known := api.Classify(err)
+	if !known {
+		s.cfg.Log.Error("request failed", "surface", "mcp", "err", err)
+		return errors.New("internal error")
+	}
+	return errors.New(e.Text)
 }
 
 // decode puts arguments into a request, refusing those that it does not take.
