@@ -25,8 +25,9 @@ var ErrNoSocket = errors.New("exists and is not a socket")
 // Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when its
 // mode is right: a socket that other users may open is never at the path, and a stale one is replaced without a gap.
 // alive says whether a server answers on the socket that is there: then Claim refuses. With a nil alive, Claim replaces
-// a live one too. It never replaces another kind of file.
+// a live one too. It never replaces another kind of file. Of several that claim a path at once, each gets it in turn.
 func Claim(path string, alive func(path string) bool) (*Socket, error) {
+	defer lock(filepath.Dir(path))()
 	if i, err := os.Lstat(path); err == nil {
 		if i.Mode().Type() != os.ModeSocket {
 			return nil, fmt.Errorf("%s %w", path, ErrNoSocket)
@@ -54,6 +55,25 @@ func Claim(path string, alive func(path string) bool) (*Socket, error) {
 		return nil, errors.Join(err, ln.Close())
 	}
 	return s, nil
+}
+
+// lockPatience bounds the time that a claim waits for others in the same directory, which may be asking a server that is
+// there.
+const lockPatience = 15 * time.Second
+
+// lock takes the sockets' turn in a directory, among all processes, and returns the function that ends it. The lock is
+// the system's and ends with the process. Where there is none, or it takes too long, the caller goes on without it.
+func lock(dir string) (unlock func()) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return func() {}
+	}
+	for end := time.Now().Add(lockPatience); ; time.Sleep(5 * time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) || time.Now().After(end) {
+			return func() { f.Close() }
+		}
+	}
 }
 
 // suffix ends the name under which a socket is made.
@@ -98,6 +118,7 @@ func (s *Socket) Ours() bool {
 
 // Close stops listening, and removes the socket unless another one has its path.
 func (s *Socket) Close() (err error) {
+	defer lock(filepath.Dir(s.path))()
 	if s.Ours() {
 		err = os.Remove(s.path)
 	}

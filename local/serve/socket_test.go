@@ -3,12 +3,15 @@ package serve
 import (
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // place is a path short enough for a socket.
@@ -119,4 +122,71 @@ func TestLongPaths(t *testing.T) {
 	if want := "listen unix /no/such/s: bind: no such file or directory"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
+}
+
+// TestClaimsAtOnce: of servers that claim one path at the same time each gets it, one after the other, and the last one
+// is reached there.
+func TestClaimsAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.sock")
+	for round := range 50 {
+		var all [4]*Socket
+		var group sync.WaitGroup
+		for i := range all {
+			group.Go(func() {
+				s, err := Claim(path, nil)
+				if err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+				all[i] = s
+			})
+		}
+		group.Wait()
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatalf("round %d: nobody listens: %v", round, err)
+		}
+		owners := 0
+		for _, s := range all {
+			if s == nil {
+				continue
+			}
+			if s.Ours() {
+				owners++
+				s.SetDeadline(time.Now().Add(time.Second))
+				if a, err := s.Accept(); err != nil {
+					t.Errorf("round %d: the owner is not reached: %v", round, err)
+				} else {
+					a.Close()
+				}
+			}
+			s.Close()
+		}
+		c.Close()
+		if owners != 1 {
+			t.Errorf("round %d: %d owners", round, owners)
+		}
+	}
+}
+
+// TestASuccessorKeepsItsSocket: a server that closes while another one takes its path over leaves the other's socket.
+func TestASuccessorKeepsItsSocket(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.sock")
+	old, err := Claim(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 2000 {
+		var group sync.WaitGroup
+		var next *Socket
+		group.Go(func() { old.Close() })
+		group.Go(func() { next, err = Claim(path, nil) })
+		group.Wait()
+		if err != nil || !next.Ours() {
+			t.Fatalf("round %d: %v, it has its path: %v", round, err, err == nil && next.Ours())
+		}
+		old = next
+	}
+	old.Close()
 }
