@@ -94,8 +94,8 @@ func unpack(archive, dest string) (files int, err error) {
 	return files, nil
 }
 
-// holdsHome says whether a directory is the home directory or above it, whatever links lead there. The directory itself
-// may be a link: it is the link that would be removed.
+// holdsHome says whether a directory is the home directory or above it, whatever links and mounts lead there and in
+// whatever case it is written. The directory itself may be a link: it is the link that would be removed.
 func holdsHome(dir string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -106,7 +106,24 @@ func holdsHome(dir string) bool {
 	}
 	parent, perr := filepath.EvalSymlinks(filepath.Dir(dir))
 	home, herr := filepath.EvalSymlinks(home)
-	return perr == nil && herr == nil && within(home, filepath.Join(parent, filepath.Base(dir)))
+	return perr == nil && herr == nil && (within(home, filepath.Join(parent, filepath.Base(dir))) || above(home, dir))
+}
+
+// above says whether a directory is the same file as path or one of the directories around it.
+func above(path, dir string) bool {
+	i, err := os.Lstat(dir)
+	if err != nil {
+		return false
+	}
+	for {
+		if at, err := os.Stat(path); err == nil && os.SameFile(i, at) {
+			return true
+		}
+		if path == filepath.Dir(path) {
+			return false
+		}
+		path = filepath.Dir(path)
+	}
 }
 
 // within says whether path is dir or below it.

@@ -228,3 +228,34 @@ func TestWhereArchivesGo(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestNoArchiveReplacesAHomeByAnotherName: a directory that is the home directory under a name that no link leads to, as
+// on a file system that ignores case or behind a mount, is left alone.
+func TestNoArchiveReplacesAHomeByAnotherName(t *testing.T) {
+	home, other := filepath.Join(t.TempDir(), "home", "me"), filepath.Join(t.TempDir(), "other")
+	for _, dir := range []string{home, other} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mount(t, filepath.Dir(home), other)
+	kept := filepath.Join(home, "kept")
+	if err := os.WriteFile(kept, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	_, archive, _ := scene(t)
+	if err := os.WriteFile(archive, tgz(t, tar.Header{Name: "a"}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dest := range []string{filepath.Join(other, "me"), other} {
+		if got := extract(t, p, archive, dest); !strings.Contains(got, "destDir must not be or contain the home directory") {
+			t.Errorf("%s: %s", dest, got)
+		}
+		if _, err := os.Stat(kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

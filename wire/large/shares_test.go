@@ -106,3 +106,32 @@ func (s *Shares) queued() int {
 	}
 	return n
 }
+
+// TestAShareOfOne: where there is one of a thing, such as a request that may be under way, somebody gets it.
+func TestAShareOfOne(t *testing.T) {
+	t.Parallel()
+	s := NewShares(1)
+	for _, who := range []string{"a", "b"} {
+		release, ok := s.Try(who, 1)
+		if !ok {
+			t.Fatalf("%s gets nothing", who)
+		}
+		if _, ok := s.Try("c", 1); ok {
+			t.Error("two have the only one")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		waits := make(chan bool, 1)
+		go func() {
+			done, ok := s.Acquire(ctx, "d", 1)
+			if ok {
+				done()
+			}
+			waits <- ok
+		}()
+		release()
+		if !<-waits {
+			t.Error("who waited got nothing")
+		}
+		cancel()
+	}
+}
