@@ -109,7 +109,22 @@ func (ss *session) unpack(in wire.Frame, m wire.Message) error {
 	if ss.w.cfg.Lenient {
 		read = wire.Unpack
 	}
-	return ss.w.cfg.Turns.Decode(ss.ctx, len(in.Payload), func() error { return read(in, m, wire.MaxPlainClient) })
+	return ss.w.cfg.Turns.Decode(ss.ctx, wire.PlainSize(in, wire.MaxPlainClient), func() error { return read(in, m, wire.MaxPlainClient) })
+}
+
+// unpacked takes from the byte budget what a request takes when it is decompressed, beyond the bytes of its frame. It
+// waits no longer than for a piece of a frame: what it waits for may be held by requests that wait as well.
+func (ss *session) unpacked(f wire.Frame) (release func(), ok bool) {
+	more := wire.PlainSize(f, wire.MaxPlainClient)
+	if len(f.Payload) >= large.From { // these are counted
+		more -= len(f.Payload)
+	}
+	if f.Flags&wire.FlagZstd == 0 || more < large.From {
+		return func() {}, true
+	}
+	ctx, cancel := context.WithTimeout(ss.ctx, pieceTimeout)
+	defer cancel()
+	return ss.w.cfg.Budget.Acquire(ctx, ss.currentCaller().Principal(), more)
 }
 
 // serve answers one frame. An error ends the connection.
@@ -130,6 +145,11 @@ func (ss *session) serve(f wire.Frame) error {
 	}
 	c, err := ss.admit(x)
 	if err == nil { // only now is the payload looked at
+		release, ok := ss.unpacked(f)
+		if !ok {
+			return ss.fail(f, overloaded)
+		}
+		defer release()
 		c.Hold = large.NewHold(ss.w.cfg.Budget, c.Principal())
 		defer c.Hold.Release()
 		err = x.answer(ss, ss.ctx, c, f)

@@ -8,6 +8,8 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -169,4 +172,41 @@ func (r refusing) Admit(c api.Caller, _ *api.Op) (api.Caller, error) {
 		return c, r.err
 	}
 	return c, nil
+}
+
+// TestCompressedRequestsTakeTheirShare: a request counts against the budget with the bytes that it has when it is
+// decompressed, however few of them are sent. All are answered.
+func TestCompressedRequestsTakeTheirShare(t *testing.T) {
+	t.Parallel()
+	const requests, size = 40, 8 << 20
+	var decoded atomic.Int32
+	goOn := make(chan struct{})
+	nc := dial(t, open(t, door(func(api.Caller, *api.Op, any) (any, error) {
+		decoded.Add(1)
+		<-goOn
+		return &api.CreatedDatabase{}, nil
+	})))
+	b, err := wire.AppendPack(nil, wire.OpAuth, 1, &wire.Auth{Token: secret}, false)
+	name := strings.Repeat("a", size)
+	for i := range requests {
+		if err == nil {
+			b, err = wire.AppendPack(b, wire.OpCreateDB, uint32(2+i), &wire.Name{Name: name}, false)
+		}
+	}
+	if err != nil || len(b) > 1<<20 {
+		t.Fatal(len(b), err)
+	}
+	if _, err := nc.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if suite.Within(3*time.Second, func() bool { return decoded.Load()*size > 96<<20 }) {
+		t.Errorf("%d requests of %d bytes are in memory", decoded.Load(), size)
+	}
+	close(goOn)
+	in := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)
+	for range requests + 1 {
+		if f, err := in.Next(); err != nil || f.Op != wire.OpAuthOK && f.Op != wire.OpDBOK {
+			t.Fatal(f, err)
+		}
+	}
 }
