@@ -199,3 +199,41 @@ func TestUsersOfMem0StayApart(t *testing.T) {
 		t.Errorf("merged: %v", merged)
 	}
 }
+
+// TestPagesMayAskEveryRoute: a page of a configured origin may send each route's method from a browser, with the headers
+// that the clients of the dialects send.
+func TestPagesMayAskEveryRoute(t *testing.T) {
+	t.Parallel()
+	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Surfaces.CORSOrigins = []string{"https://app.example"} }).web(0)
+	asked := map[string]string{} // a path by its method
+	for _, r := range slices.Concat(routesOf(dialects["mem0"]), routesOf(dialects["memorystores"])) {
+		asked[r.method] = r.path
+	}
+	for _, op := range api.Ops {
+		if op.HTTP != "" {
+			asked[op.Method()] = op.Path()
+		}
+	}
+	const headers = "authorization,content-type,mem0-user-id,x-api-key,x-stainless-lang,anthropic-version"
+	for method, path := range asked {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, w.base+strings.NewReplacer("{", "", "}", "").Replace(path), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Origin": {"https://app.example"}, "Access-Control-Request-Method": {method}, "Access-Control-Request-Headers": {headers}}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if may := strings.Split(resp.Header.Get("Access-Control-Allow-Methods"), ", "); !slices.Contains(may, method) {
+			t.Errorf("%s %s: pages may send %v", method, path, may)
+		}
+		may := strings.ToLower(strings.ReplaceAll(resp.Header.Get("Access-Control-Allow-Headers"), " ", ""))
+		for h := range strings.SplitSeq(headers, ",") {
+			if !slices.Contains(strings.Split(may, ","), h) {
+				t.Errorf("%s %s: pages may not send %s", method, path, h)
+			}
+		}
+	}
+}

@@ -90,8 +90,12 @@ func (g *Gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
-	h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, X-Request-Id, Idempotency-Key, X-Cairn-Forward, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Param-Namespace, Mcp-Param-Database")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+	may := "Authorization, Content-Type, Accept, Last-Event-ID, X-Request-Id, Idempotency-Key, X-Cairn-Forward, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Param-Namespace, Mcp-Param-Database"
+	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" { // clients of dialects have headers of their own
+		may += ", " + asked
+	}
+	h.Set("Access-Control-Allow-Headers", may)
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true

@@ -268,7 +268,7 @@ func (o *options) makeToken(ctx context.Context, s *cli.Streams, r, was *record)
 func rejected(ctx context.Context, r *record) bool {
 	_, err := cli.Call(ctx, r.target(), api.Me, nil)
 	var no *cli.HTTPError
-	return errors.As(err, &no) && (no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden || no.Status == http.StatusNotFound)
+	return errors.As(err, &no) && (no.Status == http.StatusUnauthorized || no.Status == http.StatusNotFound)
 }
 
 func (o *options) newToken(ctx context.Context, r *record) error {
