@@ -4,6 +4,7 @@ import { spawn } from "node:child_process"
 const hook = (event, input) =>
   new Promise((done) => {
     const p = spawn(CAIRN, ["hook", "opencode", event], { stdio: ["pipe", "pipe", "ignore"], timeout: 10000 })
+    p.stdout.setEncoding("utf8") // a character may come in two parts
     let out = ""
     p.stdout.on("data", (part) => (out += part))
     p.stdin.on("error", () => {})

@@ -1,0 +1,37 @@
+package agents
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOpenCodeReadsWholeCharacters: what a hook says arrives whole in OpenCode, wherever the pipe cuts it.
+func TestOpenCodeReadsWholeCharacters(t *testing.T) {
+	t.Parallel()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("skipped: no node in PATH")
+	}
+	dir := t.TempDir()
+	hook := filepath.Join(dir, "cairn")
+	for name, content := range map[string]string{
+		hook:                            "#!/bin/sh\ncat >/dev/null\nprintf '{\"additionalContext\":\"Zo\\303'\nsleep 0.3\nprintf '\\253 leads\"}\\n'\n",
+		filepath.Join(dir, "cairn.mjs"): strings.ReplaceAll(opencodePlugin, "CAIRN", text(hook)),
+		filepath.Join(dir, "run.mjs"): `import { Cairn } from "./cairn.mjs"
+const out = { system: [] }
+await (await Cairn({ directory: "." }))["experimental.chat.system.transform"]({ sessionID: "s" }, out)
+console.log(out.system.join("|"))
+`,
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), node, filepath.Join(dir, "run.mjs")).CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "Zoë leads" {
+		t.Errorf("%v: %q", err, out)
+	}
+}
