@@ -237,7 +237,7 @@ func holds(content, sum string) error {
 	if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
 		return oplog.Errorf(oplog.Invalid, "content_sha256: want 64 hex digits")
 	}
-	if sha256Of(content) != sum {
+	if !strings.EqualFold(sha256Of(content), sum) {
 		return &refusal{http.StatusConflict, "memory_precondition_failed_error", "the memory's content has another SHA-256: read it and decide again", nil}
 	}
 	return nil
