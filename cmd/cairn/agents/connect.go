@@ -292,6 +292,9 @@ func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *rec
 	if err := p.apply(); err != nil {
 		return err
 	}
+	if err := r.dropWaiting(); err != nil {
+		return err
+	}
 	r.Entries = nil
 	if err := r.save(); err != nil {
 		return err

@@ -258,6 +258,20 @@ func (r *record) send(ctx context.Context, wait time.Duration) error {
 	})
 }
 
+// dropWaiting takes out of the spool what waits for this record's node: no other node is to have it.
+func (r *record) dropWaiting() error {
+	all, err := records(r.dir, r.Tool)
+	if err != nil {
+		return err
+	}
+	return r.spool().drain(func(c capture) error {
+		if of := holding(all, c.Dir); of != nil && of.Project != r.Project {
+			return errLater
+		}
+		return nil
+	})
+}
+
 // known writes what is known about the project as text for the model. A node that does not answer is never nothing known.
 func (r *record) known(ctx context.Context, dir string) string {
 	ctx, cancel := context.WithTimeout(ctx, answerFor)

@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/serve"
 )
 
@@ -160,5 +162,31 @@ func TestAnotherNodeAnotherToken(t *testing.T) {
 	u.must("", "connect", "claude", "--home", second, "--undo", "--yes")
 	if left := tree(t, filepath.Join(u.home, ".config")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestADisconnectedProjectsCapturesGo: what waits for a project's node is not sent to the user's when the project is
+// disconnected; what waits for the user's node stays.
+func TestADisconnectedProjectsCapturesGo(t *testing.T) {
+	t.Parallel()
+	base, project, elsewhere := filepath.Join(t.TempDir(), "connect"), t.TempDir(), t.TempDir()
+	user := &record{Tool: "claude", dir: base, Home: t.TempDir(), Entries: []written{{File: "/f", Format: "file"}}}
+	r := &record{Tool: "claude", Project: project, Home: t.TempDir(), Own: true, dir: base, Entries: user.Entries}
+	for _, r := range []*record{user, r} {
+		if err := r.save(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{project, elsewhere, project} {
+		if err := r.spool().add(capture{Session: "s", Tool: "Bash", Dir: dir, Payload: "p"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tool, _ := findTool("claude")
+	if err := new(options).disconnect(t.Context(), &cli.Streams{Err: io.Discard}, tool, r, &plan{}); err != nil {
+		t.Fatal(err)
+	}
+	if waits := fmt.Sprint(tree(t, string(user.spool()))); user.spool().count() != 1 || !strings.Contains(waits, elsewhere) {
+		t.Errorf("there waits %s", waits)
 	}
 }
