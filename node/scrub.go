@@ -18,6 +18,8 @@ const scrubRest = 10 * time.Millisecond
 const (
 	healWait  = time.Second
 	toldAgain = 10 * time.Minute
+
+	unprovenWait = time.Minute // until damage is looked for again of which the second read failed
 )
 
 // scrub is the task that verifies all rows of the state: at the start, at intervals, and when a reader met a damaged
@@ -32,15 +34,15 @@ func (n *Node) scrub(ctx context.Context) error {
 	for look := n.state.Scrub; ; {
 		start := time.Now()
 		err := look(ctx, scrubRest)
+		found := verdict(err, n.state.Verify)
 		look = n.state.Scrub
 		wait, noticed := n.cfg.Storage.ScrubEvery, n.state.Damaged()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		// the disk has what was written: a memory or a cable erred
-		case errors.Is(err, state.ErrState) && !errors.Is(n.state.Verify(), state.ErrState):
+		case found == misread:
 			n.log.Error("a row of the state was read wrong, and is intact when it is read again: test the memory", "err", err)
-		case errors.Is(err, state.ErrState):
+		case found == damaged:
 			n.service.Cluster().Counted(false)
 			level := slog.LevelDebug
 			if time.Since(told) >= toldAgain {
@@ -52,8 +54,12 @@ func (n *Node) scrub(ctx context.Context) error {
 			}
 			n.selfHeal(ctx, level, err)
 			wait, noticed = min(wait, max(healWait, time.Since(start))), nil
-		case err != nil:
+		case found == unknown:
 			n.log.Warn("the state could not be verified", "err", err)
+			if errors.Is(err, state.ErrState) { // the second read failed: it is tried again soon
+				n.service.Cluster().Counted(false)
+				wait = min(wait, unprovenWait)
+			}
 		default:
 			told = time.Time{}
 			n.service.Cluster().Counted(true)
@@ -69,6 +75,34 @@ func (n *Node) scrub(ctx context.Context) error {
 			look = func(context.Context, time.Duration) error { return n.state.Verify() }
 		}
 	}
+}
+
+// A finding is what a scrub has found of the rows.
+type finding int
+
+const (
+	intact  finding = iota
+	misread         // the disk has what was written: a memory or a cable erred
+	damaged         // by two reads
+	unknown         // a read failed, so that nothing is proven
+)
+
+// verdict judges the error of a scrub. Damage is read a second time before it is believed; rows are intact only when
+// that read succeeds.
+func verdict(first error, again func() error) finding {
+	if first == nil {
+		return intact
+	}
+	if !errors.Is(first, state.ErrState) {
+		return unknown
+	}
+	switch second := again(); {
+	case second == nil:
+		return misread
+	case errors.Is(second, state.ErrState):
+		return damaged
+	}
+	return unknown
 }
 
 func (n *Node) verifyIndex(ctx context.Context) {
