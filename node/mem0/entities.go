@@ -11,6 +11,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
+// maxEntities bounds the list of a self-hosted server, which has no pages.
+const maxEntities = 10_000
+
 // entities lists users, agents, apps and runs: the values of the attributes that name them.
 func entities(as shape) func(*exchange) (any, error) {
 	return func(x *exchange) (any, error) {
@@ -18,10 +21,12 @@ func entities(as shape) func(*exchange) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		var all []object
-		totals, count := object{}, 0
+		first, last := p.skip(), p.skip()+p.size
+		if as == hosted {
+			first, last = 0, maxEntities
+		}
+		all, totals, count, seen := []object{}, object{}, 0, 0
 		for _, kind := range entityTypes {
-			full := func() bool { return as == platform && len(all) >= p.skip()+p.size }
 			for after, more := "", true; more; {
 				a, err := ask(x, api.Values, object{"attribute": kind + "_id", "namespace": oplog.Mem0Namespace, "limit": api.MaxHits, "after": after})
 				if err != nil {
@@ -30,21 +35,24 @@ func entities(as shape) func(*exchange) (any, error) {
 				if after == "" {
 					totals["total_"+kind+"s"], count = a.Total, count+a.Total
 				}
+				if as == hosted && count > maxEntities {
+					return nil, oplog.Errorf(oplog.TooLarge, "there are more than %d entities: GET /v1/entities/?page=1&page_size=%d pages through them", maxEntities, api.MaxHits)
+				}
 				for _, v := range a.Values {
-					if !full() {
+					if seen >= first && seen < last {
 						all = append(all, entity(kind, &v, x.c.Database))
 					}
+					seen++
 				}
-				if more = a.Next != nil && !full(); more {
+				if more = a.Next != nil && seen < last; more {
 					after = *a.Next
 				}
 			}
 		}
 		if as == hosted {
-			return orNone(all), nil
+			return all, nil
 		}
-		first := min(p.skip(), len(all))
-		o := x.pageOf(p, count, orNone(all[first:min(first+p.size, len(all))]))
+		o := x.pageOf(p, count, all)
 		for name, n := range totals {
 			o[name] = n
 		}
