@@ -71,28 +71,41 @@ type stored struct {
 
 // facts reads the facts below a folder, in the order in which they were stored.
 func (g *grapher) facts(folder string) (all []stored, err error) {
+	err = g.each(folder, func(f stored) error {
+		if all = append(all, f); len(all) > maxGraph {
+			return oplog.Errorf(oplog.TooLarge, "the graph has more than %d observations: open_nodes reads entities by their names, and recall, in another profile, finds observations", maxGraph)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b stored) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.rid, b.rid)) })
+	return all, nil
+}
+
+// each calls what for every fact below a folder, in the order of their keys.
+func (g *grapher) each(folder string, what func(stored) error) error {
 	q := &api.ListKeysRequest{Namespace: api.GraphNamespace, Prefix: folder, Limit: 1000, Full: true}
 	for {
 		page, err := api.ListKeys.Do(g.ctx, g.door, g.c, q)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, row := range page.Keys {
-			if row.Memory != nil {
-				f, isType := api.GraphFactOf(row.Path, row.Memory.Text)
-				all = append(all, stored{f, row.Path, isType, row.RID, row.Created})
+			if row.Memory == nil {
+				continue
+			}
+			f, isType := api.GraphFactOf(row.Path, row.Memory.Text)
+			if err := what(stored{f, row.Path, isType, row.RID, row.Created}); err != nil {
+				return err
 			}
 		}
-		if len(all) > maxGraph {
-			return nil, oplog.Errorf(oplog.TooLarge, "the graph has more than %d observations: open_nodes reads entities by their names, and recall, in another profile, finds observations", maxGraph)
-		}
 		if page.Next == nil {
-			break
+			return nil
 		}
 		q.After = *page.Next
 	}
-	slices.SortFunc(all, func(a, b stored) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.rid, b.rid)) })
-	return all, nil
 }
 
 // entities puts facts together.
@@ -237,30 +250,48 @@ func (g *grapher) addObservations(q *graphAdditions) (*graphAllAdded, error) {
 	return &done, err
 }
 
-// drop deletes the facts below an entity's folder that which holds for.
+// drop deletes the facts below an entity's folder that which holds for: all or none of up to maxGraph, and of more than
+// that as many at a time.
 func (g *grapher) drop(entity string, which func(stored) bool) error {
-	facts, err := g.facts(api.EntityFolder(entity))
+	var steps []api.BatchStep
+	err := g.each(api.EntityFolder(entity), func(f stored) (err error) {
+		if !which(f) {
+			return nil
+		}
+		if len(steps) == maxGraph {
+			err, steps = g.write(steps), nil
+		}
+		steps = append(steps, api.BatchStep{Op: "delete", Namespace: api.GraphNamespace, Path: f.key})
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	var steps []api.BatchStep
-	for _, f := range facts {
-		if which(f) {
-			steps = append(steps, api.BatchStep{Op: "delete", Namespace: api.GraphNamespace, Path: f.key})
-		}
 	}
 	return g.write(steps)
 }
 
-// unrelate deletes the relations of some entities that which holds for.
+// unrelate deletes the relations of some entities that which holds for. Of more than maxGraph it reads the rest once the
+// first are gone.
 func (g *grapher) unrelate(names []string, which func(graphRelation) bool) error {
-	edges, err := g.relations(names)
-	for _, e := range edges {
-		if err == nil && which(graphRelation{e.Src, e.Dst, e.Type}) {
-			_, err = api.Unrelate.Do(g.ctx, g.door, g.c, &api.UnrelateRequest{ID: e.ID})
+	for {
+		edges, err := g.relations(names)
+		if err != nil {
+			return err
+		}
+		gone := 0
+		for _, e := range edges {
+			if !which(graphRelation{e.Src, e.Dst, e.Type}) {
+				continue
+			}
+			if _, err := api.Unrelate.Do(g.ctx, g.door, g.c, &api.UnrelateRequest{ID: e.ID}); err != nil {
+				return err
+			}
+			gone++
+		}
+		if len(edges) < maxGraph || gone == 0 {
+			return nil
 		}
 	}
-	return err
 }
 
 func (g *grapher) deleteEntities(q *graphNames) (*graphDone, error) {
