@@ -59,11 +59,15 @@ func (f *Fetcher) URL(m *Model, file File) (string, error) {
 	return u.JoinPath(m.Repository, "resolve", m.Revision, file.Name).String(), nil
 }
 
-// Fetch brings a model, unless its folder is there and whole, and says which folder that is.
+// Fetch brings a model, unless its folder is there and whole, and says which folder that is. What else stands in the
+// model's place stays, and is an error.
 func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool, err error) {
 	dir = f.Dir(m)
 	if Verify(dir, m) == nil {
 		return dir, false, m.recipe.write(dir)
+	}
+	if err := vacant(dir, m); err != nil {
+		return "", false, err
 	}
 	part := f.Part(m)
 	if err := os.MkdirAll(part, 0o700); err != nil {
@@ -77,13 +81,25 @@ func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool
 	if err := errors.Join(m.recipe.write(part), syncwriter.Dir(part)); err != nil {
 		return "", false, err
 	}
-	if err := os.RemoveAll(dir); err != nil { // what stands there is not the model
+	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) { // an empty folder
 		return "", false, err
 	}
 	if err := os.Rename(part, dir); err != nil {
 		return "", false, err
 	}
 	return dir, true, syncwriter.Dir(f.Folder)
+}
+
+// vacant refuses a model's place where something stands that is not the model: it may be another one, of the user's own.
+func vacant(dir string, m *Model) error {
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(list) == 0 {
+		return nil
+	}
+	if err == nil {
+		err = Verify(dir, m)
+	}
+	return fmt.Errorf("%s is not this model (%w), and is not replaced: move it away or remove it, and run the command again", dir, err)
 }
 
 // Verify holds a folder to a model's lengths and checksums.

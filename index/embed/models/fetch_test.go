@@ -267,3 +267,29 @@ func TestKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestFetchKeepsAnotherFolder: a folder that stands in a model's place and is not that model is not replaced, and the
+// error names the way out. An empty one is.
+func TestFetchKeepsAnotherFolder(t *testing.T) {
+	t.Parallel()
+	m, from := small(t)
+	h := newHub(t, from)
+	f := &models.Fetcher{Mirror: h.URL + "/at", Folder: t.TempDir()}
+	own := filepath.Join(f.Dir(m), "config.json")
+	if err := errors.Join(os.Mkdir(f.Dir(m), 0o700), os.WriteFile(own, []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := f.Fetch(t.Context(), m)
+	if err == nil || !strings.Contains(err.Error(), f.Dir(m)) || !strings.Contains(err.Error(), "move it away") || len(h.ranges) > 0 {
+		t.Errorf("got %v after %d requests", err, len(h.ranges))
+	}
+	if raw, err := os.ReadFile(own); err != nil || string(raw) != "{}" {
+		t.Errorf("the folder has %q, %v", raw, err)
+	}
+	if err := os.Remove(own); err != nil {
+		t.Fatal(err)
+	}
+	if _, fetched, err := f.Fetch(t.Context(), m); err != nil || !fetched {
+		t.Error(fetched, err)
+	}
+}
