@@ -36,26 +36,30 @@ var timeNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
+// freeNames are the fields of answers that hold what clients made up, as the table of operations describes them: a name in
+// them is no name of ours.
+var freeNames = map[string]bool{"metadata": true, "attributes": true}
+
 // withTimes is JSON whose times are RFC 3339 in UTC: a gateway answers in Unix seconds, and repeats some of them as
 // X_iso, which is left out. The order of fields stays. What is no JSON stays as it is.
 func withTimes(raw []byte) []byte {
 	var out bytes.Buffer
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	if err := rewrite(d, &out, false); err != nil {
+	if err := rewrite(d, &out, false, false); err != nil {
 		return raw
 	}
 	return out.Bytes()
 }
 
-func rewrite(d *json.Decoder, out *bytes.Buffer, isTime bool) error {
+func rewrite(d *json.Decoder, out *bytes.Buffer, isTime, free bool) error {
 	t, err := d.Token()
 	if err != nil {
 		return err
 	}
 	switch t := t.(type) {
 	case json.Delim:
-		return rewriteAll(d, out, t)
+		return rewriteAll(d, out, t, free)
 	case json.Number:
 		if x, err := t.Float64(); isTime && err == nil {
 			return writeJSON(out, time.UnixMicro(int64(math.Round(x*1e6))).UTC().Format(time.RFC3339Nano))
@@ -64,24 +68,24 @@ func rewrite(d *json.Decoder, out *bytes.Buffer, isTime bool) error {
 	return writeJSON(out, t)
 }
 
-// rewriteAll goes on behind the beginning of an object or a list.
-func rewriteAll(d *json.Decoder, out *bytes.Buffer, begin json.Delim) error {
+// rewriteAll goes on behind the beginning of an object or a list; in a free one all names are a client's.
+func rewriteAll(d *json.Decoder, out *bytes.Buffer, begin json.Delim, free bool) error {
 	out.WriteRune(rune(begin))
 	for first := true; d.More(); {
-		isTime := false
+		isTime, within := false, free
 		if begin == '{' {
 			t, err := d.Token()
 			if err != nil {
 				return err
 			}
 			name := t.(string) // an object's names are strings
-			if plain, ok := strings.CutSuffix(name, "_iso"); ok && timeNames()[plain] {
+			if plain, ok := strings.CutSuffix(name, "_iso"); ok && !free && timeNames()[plain] {
 				if err := d.Decode(new(json.RawMessage)); err != nil {
 					return err
 				}
 				continue
 			}
-			isTime = timeNames()[name]
+			isTime, within = !free && timeNames()[name], free || freeNames[name]
 			if !first {
 				out.WriteByte(',')
 			}
@@ -93,7 +97,7 @@ func rewriteAll(d *json.Decoder, out *bytes.Buffer, begin json.Delim) error {
 			out.WriteByte(',')
 		}
 		first = false
-		if err := rewrite(d, out, isTime); err != nil {
+		if err := rewrite(d, out, isTime, within); err != nil {
 			return err
 		}
 	}
