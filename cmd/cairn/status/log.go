@@ -27,17 +27,14 @@ func Log(s *cli.Streams) *cobra.Command {
 		if limit < 1 {
 			return cli.Usagef("--limit: want a whole number of at least 1, got %d", limit)
 		}
-		next := from
-		for {
-			last, err := logPage(c.Context(), s, &t, next, limit, follow)
+		p := logPager{s: s, t: &t, from: from}
+		for most := limit; ; most = followLines {
+			err := p.page(c.Context(), most, follow)
 			if err != nil || !follow || c.Context().Err() != nil {
 				if c.Context().Err() != nil {
 					return nil
 				}
 				return err
-			}
-			if last != 0 {
-				next = last + 1
 			}
 		}
 	}}
@@ -49,27 +46,50 @@ func Log(s *cli.Streams) *cobra.Command {
 	return group
 }
 
-func logPage(ctx context.Context, s *cli.Streams, t *cli.Target, from uint64, limit int, wait bool) (last uint64, err error) {
-	ctx, cancel := t.Context(ctx)
+// followLines bounds the pages behind the first: all lines of one record and some more.
+const followLines = 10_000
+
+// A logPager prints the lines of the log, each once.
+type logPager struct {
+	s    *cli.Streams
+	t    *cli.Target
+	from uint64       // where the next page begins; 0: with the newest lines
+	last *api.LogLine // printed; nil for none
+}
+
+// page prints the next page. One that is full may end inside a record, whose lines the next page has again.
+func (p *logPager) page(ctx context.Context, limit int, wait bool) error {
+	ctx, cancel := p.t.Context(ctx)
 	defer cancel()
-	path := fmt.Sprintf("/v1/admin/log?from=%d&limit=%d", from, limit)
-	if wait && from > 0 {
-		path += fmt.Sprintf("&wait_ms=%d", min(t.Timeout/2, 5*time.Second).Milliseconds())
+	path := fmt.Sprintf("/v1/admin/log?from=%d&limit=%d", p.from, limit)
+	if wait && p.from > 0 {
+		path += fmt.Sprintf("&wait_ms=%d", min(p.t.Timeout/2, 5*time.Second).Milliseconds())
 	}
-	r, err := t.Request(ctx, "GET", path, nil)
+	r, err := p.t.Request(ctx, "GET", path, nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	lines, began := 0, p.last
 	err = entries(r, func(l api.LogLine) error {
-		last = uint64(l.Index)
-		if t.JSON {
-			return s.JSONLine(l)
+		lines++
+		if p.last != nil && (l.Index < p.last.Index || l.Index == p.last.Index && l.Number <= p.last.Number) {
+			return nil
 		}
-		_, err := fmt.Fprintf(s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
+		p.last = &l
+		if p.t.JSON {
+			return p.s.JSONLine(l)
+		}
+		_, err := fmt.Fprintf(p.s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
 			l.Node, cmp.Or(l.Database, "-"), does(l))
 		return err
 	})
-	return last, err
+	if p.last != nil {
+		p.from = uint64(p.last.Index)
+		if lines < limit || p.last == began {
+			p.from++
+		}
+	}
+	return err
 }
 
 // entries reads a page of the log to its end.
