@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -142,6 +143,8 @@ func cell(f field.Field, v any, shapes map[string]field.Object) string {
 			return v.String()
 		case strings.Contains(f.Doc, "Unix seconds"):
 			return time.UnixMicro(int64(math.Round(x * 1e6))).Local().Format("2006-01-02 15:04:05")
+		case f.Kind.Type == "number" && math.Abs(x) >= 1000: // three digits would cut it
+			return strconv.FormatFloat(x, 'f', -1, 64)
 		case f.Kind.Type == "number":
 			return fmt.Sprintf("%.3g", x)
 		}

@@ -37,10 +37,14 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) erro
 		r, err := t.Request(ctx, "GET", at, nil)
 		var refused *cli.HTTPError
 		if err == nil {
-			seen, failed := events(r, func(e event) error { return show(s, t.JSON, e) })
+			var unseen error
+			seen, failed := events(r, func(e event) error { unseen = show(s, t.JSON, e); return unseen })
 			last, err = cmp.Or(seen, last), failed
 			lost = time.Now()
 			r.Close()
+			if unseen != nil { // nobody gets what is shown: another connection helps nothing
+				return unseen
+			}
 		} else if last == "" || errors.As(err, &refused) && time.Since(lost) > refusedFor {
 			return err
 		}

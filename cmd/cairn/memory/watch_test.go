@@ -1,0 +1,59 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestAWatchWithoutAnOutputEnds: what it cannot write is no lost connection, after which it would connect for ever.
+func TestAWatchWithoutAnOutputEnds(t *testing.T) {
+	t.Parallel()
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "event: subscribed\ndata: {\"index\":40}\n\n")
+	}))
+	defer gateway.Close()
+	done := make(chan error, 1)
+	go func() {
+		done <- watch(t.Context(), &cli.Streams{Out: full{}, Err: io.Discard}, &cli.Target{Endpoints: []string{gateway.URL}, TokenText: "x", Timeout: time.Minute}, "/v1/events")
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("it says %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it goes on")
+	}
+}
+
+// TestLargeNumbersAreNotCut: a person reads all digits of a number that three would round.
+func TestLargeNumbersAreNotCut(t *testing.T) {
+	t.Parallel()
+	for _, v := range list {
+		if v.use != "get RID" {
+			continue
+		}
+		fields, shapes := v.described()
+		for number, want := range map[string]string{"604800": "604800", "1234567.5": "1234567.5", "0.123456": "0.123", "0": "0"} {
+			var one map[string]any
+			if err := decode([]byte(`{"half_life":`+number+`}`), &one); err != nil {
+				t.Fatal(err)
+			}
+			if got := cell(fields.Named("half_life"), one["half_life"], shapes); got != want {
+				t.Errorf("%s is shown as %s", number, got)
+			}
+		}
+	}
+}
