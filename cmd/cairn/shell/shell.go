@@ -45,16 +45,8 @@ func Command(s *cli.Streams, root func(*cli.Streams) *cobra.Command) *cobra.Comm
 Lines that are piped in are run until one fails, whose exit code is the shell's; # begins a comment.`,
 		Example: "  cairn shell\n  cairn shell --context prod < questions.txt",
 		RunE: func(c *cobra.Command, _ []string) error {
-			for flag, name := range map[string]string{"home": "CAIRN_HOME", "endpoints": "CAIRN_ENDPOINTS", "context": "CAIRN_CONTEXT", "token": "CAIRN_TOKEN",
-				"token-file": "CAIRN_TOKEN_FILE", "ca": "CAIRN_CA"} {
-				if f := c.Flags().Lookup(flag); f.Changed {
-					if err := os.Setenv(name, strings.Trim(f.Value.String(), "[]")); err != nil {
-						return err
-					}
-				}
-			}
-			if t.TLS {
-				if err := os.Setenv("CAIRN_TLS", "1"); err != nil {
+			for name, value := range environ(&t, c.Flags().Changed) {
+				if err := os.Setenv(name, value); err != nil {
 					return err
 				}
 			}
@@ -72,6 +64,28 @@ Lines that are piped in are run until one fails, whose exit code is the shell's;
 		}
 	}
 	return c
+}
+
+// environ is what the verbs of a shell find in their environment, so that they reach the node which its flags name: what
+// the environment itself said of another node, or another token, is blank.
+func environ(t *cli.Target, given func(flag string) bool) map[string]string {
+	env := map[string]string{}
+	for flag, v := range map[string][2]string{"home": {"CAIRN_HOME", t.Home}, "endpoints": {"CAIRN_ENDPOINTS", strings.Join(t.Endpoints, ",")}, "context": {"CAIRN_CONTEXT", t.Named},
+		"token": {"CAIRN_TOKEN", t.TokenText}, "token-file": {"CAIRN_TOKEN_FILE", t.TokenFile}, "ca": {"CAIRN_CA", t.CA}} {
+		if given(flag) {
+			env[v[0]] = v[1]
+		}
+	}
+	if t.TLS {
+		env["CAIRN_TLS"] = "1"
+	}
+	if given("home") && !given("endpoints") {
+		env["CAIRN_ENDPOINTS"] = ""
+	}
+	if given("token") && !given("token-file") {
+		env["CAIRN_TOKEN_FILE"] = ""
+	}
+	return env
 }
 
 // script runs the lines of its input until one fails.

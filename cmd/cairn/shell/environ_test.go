@@ -1,0 +1,30 @@
+package shell
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// TestAShellReachesTheNodeOfItsFlags: whatever the environment says, and by addresses of IPv6 too.
+func TestAShellReachesTheNodeOfItsFlags(t *testing.T) {
+	for _, c := range []struct {
+		of    cli.Target
+		given []string
+		want  map[string]string
+	}{
+		{cli.Target{Endpoints: []string{"[::1]:7437", "[::1]:7447"}}, []string{"endpoints"}, map[string]string{"CAIRN_ENDPOINTS": "[::1]:7437,[::1]:7447"}},
+		{cli.Target{Home: "[a]", Endpoints: []string{"other:7437"}}, []string{"home"}, map[string]string{"CAIRN_HOME": "[a]", "CAIRN_ENDPOINTS": ""}},
+		{cli.Target{TokenText: "secret", TokenFile: "other"}, []string{"token"}, map[string]string{"CAIRN_TOKEN": "secret", "CAIRN_TOKEN_FILE": ""}},
+		{cli.Target{Home: "cairn-data", TLS: true}, nil, map[string]string{"CAIRN_TLS": "1"}},
+	} {
+		is := map[string]bool{}
+		for _, flag := range c.given {
+			is[flag] = true
+		}
+		if got := environ(&c.of, func(flag string) bool { return is[flag] }); !maps.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.given, got, c.want)
+		}
+	}
+}
