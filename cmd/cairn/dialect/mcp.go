@@ -79,7 +79,7 @@ func serveMCP(ctx context.Context, t *cli.Target, tools string) error {
 	if err != nil {
 		return err
 	}
-	web = &http.Client{Transport: bearer{token, cmp.Or(web.Transport, http.DefaultTransport)}}
+	web.Transport = bearer{token, cmp.Or(web.Transport, http.DefaultTransport)} // and no redirect is followed, with the token
 	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: cli.BuildVersion()}, nil)
 	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: base + t.In("/mcp?tools="+tools), HTTPClient: web, DisableStandaloneSSE: true}, nil)
 	if err != nil {
