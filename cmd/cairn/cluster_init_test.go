@@ -123,3 +123,32 @@ func TestInitRefusesWhatServeDoes(t *testing.T) {
 		t.Errorf("left %v (%v)", all, err)
 	}
 }
+
+// TestCertificatesStayWhereNothingIsMade: a call that is refused, because the configuration is there or the certificate
+// would have ended, leaves the certificate that a node uses.
+func TestCertificatesStayWhereNothingIsMade(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, cert := filepath.Join(dir, "cairn.toml"), filepath.Join(dir, "tls", "node1.crt")
+	read := func() string {
+		raw, err := os.ReadFile(cert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	initialize := []string{"cluster", "init", "--node-id", "1", "--tls", "-o", file, "--advertise"}
+	if code, _, said := cairn(t, append(initialize, "db1.example:7440")...); code != cli.ExitOK {
+		t.Fatalf("exit %d: %s", code, said)
+	}
+	before := read()
+	if code, _, said := cairn(t, append(initialize, "db2.example:7440")...); code != cli.ExitFailed || !strings.Contains(said, "move it away") {
+		t.Errorf("a second init: exit %d, %s", code, said)
+	}
+	if code, _, said := cairn(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "1", "--days", "0"); code != cli.ExitUsage {
+		t.Errorf("a certificate of no day: exit %d, %s", code, said)
+	}
+	if read() != before {
+		t.Error("the certificate was replaced")
+	}
+}

@@ -115,6 +115,9 @@ the new one for its next connections. Clients check the --host names; members ch
 			if id == 0 {
 				return cli.Usage(errors.New("cluster cert needs --node-id"))
 			}
+			if days < 1 {
+				return cli.Usagef("--days %d: want at least 1", days)
+			}
 			if _, err := os.Stat(filepath.Join(dir, "ca.crt")); err != nil { // a new authority is one that no member trusts
 				return cli.Hint(err, "name the authority's directory with --dir; `cairn cluster init --tls` makes one")
 			}

@@ -145,10 +145,14 @@ func initCluster(s *cli.Streams, f initFlags) error {
 			return cli.Usagef("members on other machines need certificates: add --tls, or --insecure-peers if nobody else is on their network")
 		}
 		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
-		if err := certify(filepath.Dir(f.output), &f.NodeFile); err != nil {
-			return err
+		err := config.Absent(f.output)
+		if err == nil {
+			err = certify(filepath.Dir(f.output), &f.NodeFile)
 		}
-		if err := config.Write(f.output, f.NodeFile); err != nil {
+		if err == nil {
+			err = config.Write(f.output, f.NodeFile)
+		}
+		if err != nil {
 			return err
 		}
 		fmt.Fprintf(s.Out, "config written to %s\n", f.output)

@@ -58,6 +58,9 @@ func WriteHere(dir string, of, base int, secret string, edit func(*NodeFile) err
 			return paths, err
 		}
 		n := NodeHere(data, id, of, base, secret)
+		if err := Absent(home + ".toml"); err != nil {
+			return paths, err
+		}
 		if err := edit(&n); err != nil {
 			return paths, err
 		}
@@ -115,6 +118,14 @@ func Write(path string, n NodeFile) error {
 		return err
 	}
 	return f.Close()
+}
+
+// Absent refuses the path of a configuration that is there, before anything that belongs to it is replaced.
+func Absent(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return cli.Hint(&os.PathError{Op: "open", Path: path, Err: os.ErrExist}, "it is not overwritten: move it away first")
+	}
+	return nil
 }
 
 // Loopback is a port of this machine alone.
