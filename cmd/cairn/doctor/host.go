@@ -171,7 +171,13 @@ func LookAt(name string, files certs.Files, peer bool, id uint32) Finding {
 		}
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM(pem)
-		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+		between := x509.NewCertPool() // the authorities that the node sends with its certificate
+		for _, der := range pair.Certificate[1:] {
+			if c, err := x509.ParseCertificate(der); err == nil {
+				between.AddCert(c)
+			}
+		}
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
 			return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "ca_path and cert_path belong to different authorities"}
 		}
 	}
