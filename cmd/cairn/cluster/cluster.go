@@ -145,14 +145,7 @@ func initCluster(s *cli.Streams, f initFlags) error {
 			return cli.Usagef("members on other machines need certificates: add --tls, or --insecure-peers if nobody else is on their network")
 		}
 		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
-		err := config.Absent(f.output)
-		if err == nil {
-			err = certify(filepath.Dir(f.output), &f.NodeFile)
-		}
-		if err == nil {
-			err = config.Write(f.output, f.NodeFile)
-		}
-		if err != nil {
+		if err := writeOne(f.output, &f.NodeFile, certify); err != nil {
 			return err
 		}
 		fmt.Fprintf(s.Out, "config written to %s\n", f.output)
@@ -182,6 +175,17 @@ func initCluster(s *cli.Streams, f initFlags) error {
 	}
 	fmt.Fprintf(s.Out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)
 	return nil
+}
+
+// writeOne writes the configuration of a node, with its certificate. Where there is one, neither changes.
+func writeOne(path string, n *config.NodeFile, certify func(string, *config.NodeFile) error) error {
+	if err := config.Absent(path); err != nil {
+		return err
+	}
+	if err := certify(filepath.Dir(path), n); err != nil {
+		return err
+	}
+	return config.Write(path, *n)
 }
 
 // Certify gives a node its certificate, from the authority in tls/ below dir.
