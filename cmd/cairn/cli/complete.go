@@ -102,7 +102,11 @@ func asked(c *cobra.Command) (*Target, error) {
 	var err error
 	flags.Flags().VisitAll(func(f *pflag.Flag) {
 		if given := c.Flags().Lookup(f.Name); given != nil && given.Changed && err == nil {
-			err = flags.Flags().Set(f.Name, strings.Trim(given.Value.String(), "[]"))
+			text := given.Value.String()
+			if given.Value.Type() == "stringSlice" { // whose text is in brackets, as addresses of IPv6 are by themselves
+				text = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+			}
+			err = flags.Flags().Set(f.Name, text)
 		}
 	})
 	if err != nil {

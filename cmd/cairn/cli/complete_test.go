@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestCompletionReachesIPv6: the names are asked of the node that the flags name, by its address in brackets too.
+func TestCompletionReachesIPv6(t *testing.T) {
+	c := &cobra.Command{}
+	(&Target{}).Flags(c)
+	for flag, value := range map[string]string{"endpoints": "[::1]:7437,[::1]:7447", "home": "[a]"} {
+		if err := c.Flags().Set(flag, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := asked(c)
+	if err != nil || got.Home != "[a]" || !slices.Equal(got.Endpoints, []string{"[::1]:7437", "[::1]:7447"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
