@@ -69,7 +69,32 @@ func sourcesOf(args []string) (all []source, err error) {
 	if len(args) == 0 {
 		return []source{{}}, nil
 	}
-	return all, nil
+	return all, distinct(all)
+}
+
+// distinct refuses two files of Markdown that have the same keys: the second would take the place of the first.
+func distinct(all []source) error {
+	paths := map[string]string{}
+	for _, src := range all {
+		if !src.markdown() {
+			continue
+		}
+		path, err := filepath.Abs(src.path)
+		if err != nil {
+			return err
+		}
+		if other, taken := paths[src.key]; taken && other != path {
+			return cli.Usage(cli.Hint(fmt.Errorf("%s and %s have the same key, %s: the second would take the place of the first", other, path, src.key),
+				"import the folder that both are in, or each into a namespace of its own"))
+		}
+		paths[src.key] = path
+	}
+	return nil
+}
+
+// markdown says whether a file is Markdown by its name.
+func (src source) markdown() bool {
+	return slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(src.path)))
 }
 
 // filesBelow finds the files of a folder, in the order of their paths. Hidden ones, and links, are left out.
@@ -120,9 +145,8 @@ func (src source) reader(in io.Reader) (rowReader, error) {
 		}
 	}
 	first := bytes.TrimSpace(begin)
-	named := slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(src.path)))
 	switch {
-	case named, src.path != "" && len(first) > 0 && !strings.ContainsRune(`{["`, rune(first[0])):
+	case src.markdown(), src.path != "" && len(first) > 0 && !strings.ContainsRune(`{["`, rune(first[0])):
 		return newMarkdown(b, src)
 	case isTranscript(begin):
 		return newSession(b, src.path), nil

@@ -124,3 +124,24 @@ no JSON
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestFilesOfOneKeyAreRefused: two files of Markdown with the same key would take each other's place; one file twice, and
+// files of rows, do not.
+func TestFilesOfOneKeyAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"a/todo.md": "Buy tea.", "b/todo.md": "Call Ada.", "a/rows.jsonl": "", "b/rows.jsonl": ""})
+	for _, c := range []struct {
+		args    []string
+		refused bool
+	}{
+		{[]string{"a/todo.md", "b/todo.md"}, true},
+		{[]string{"a/todo.md", "a/../a/todo.md", "a/rows.jsonl", "b/rows.jsonl", "b"}, false},
+	} {
+		for i := range c.args {
+			c.args[i] = filepath.Join(dir, c.args[i])
+		}
+		if _, err := sourcesOf(c.args); (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "/todo.md") {
+			t.Errorf("%v: %v", c.args, err)
+		}
+	}
+}
