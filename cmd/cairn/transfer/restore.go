@@ -57,6 +57,12 @@ of the other databases (--database); the error names the nearest indexes that re
 			if r.from == "" {
 				return cli.Usage(errors.New("restore needs --from"))
 			}
+			if r.into != "" && r.database == "" {
+				return cli.Usage(errors.New("--into needs --database"))
+			}
+			if r.Config != "" && r.database != "" {
+				return cli.Usage(errors.New("--database restores into a live cluster: name it with --endpoints or --home, not with --config"))
+			}
 			if r.to, err = parsePoint(r.at); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -51,6 +52,9 @@ func (s *session) next() (importRow, error) {
 			return nil, io.EOF
 		}
 		s.n++
+		if errors.Is(err, kit.ErrLongLine) { // such as a picture; those behind it are read
+			return nil, err
+		}
 		if err != nil {
 			return nil, &unreadable{err}
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
 // readAll reads files as an import does, and gives a line for each row: where it is, its key or external id, its text.
@@ -142,6 +144,34 @@ func TestFilesOfOneKeyAreRefused(t *testing.T) {
 		}
 		if _, err := sourcesOf(c.args); (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "/todo.md") {
 			t.Errorf("%v: %v", c.args, err)
+		}
+	}
+}
+
+// TestALongLineEndsNoSession: what was said behind a line that is too long is read.
+func TestALongLineEndsNoSession(t *testing.T) {
+	t.Parallel()
+	said := func(id, text string) string {
+		return `{"type":"user","timestamp":"2026-11-26T10:00:00Z","sessionId":"s","uuid":"` + id + `","message":{"role":"user","content":"` + text + `"}}` + "\n"
+	}
+	dir := writeFiles(t, map[string]string{"a.jsonl": said("1", "one") + said("2", strings.Repeat("x", maxLine)) + said("3", "three")})
+	got := strings.Split(readAll(t, dir), "\n")
+	if len(got) != 3 || got[0] != `1: s:1 "one"` || !strings.HasPrefix(got[1], "2: ") || got[2] != `3: s:3 "three"` {
+		t.Errorf("%.200q", got)
+	}
+}
+
+// TestRestoreIgnoresNoFlag: a flag that has no effect on what is asked for is refused before anything is written.
+func TestRestoreIgnoresNoFlag(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, args := range [][]string{{"--into", "work", "--home", filepath.Join(dir, "home")}, {"--database", "work", "--config", filepath.Join(dir, "node.toml")}} {
+		c := Restore(&cli.Streams{Out: io.Discard, Err: io.Discard})
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs(append(args, "--from", dir))
+		var said strings.Builder
+		if code := cli.Exit(c.ExecuteContext(t.Context()), &said); code != cli.ExitUsage || !strings.Contains(said.String(), "--database") {
+			t.Errorf("%v: exit %d, %s", args, code, &said)
 		}
 	}
 }
