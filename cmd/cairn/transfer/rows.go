@@ -271,7 +271,9 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 	}
 	memory.say("key", row.text("key"))
 	more := importRow{}
-	_ = json.Unmarshal(row["metadata"], &more) // what is no object has no names to keep
+	if row.has("metadata") && json.Unmarshal(row["metadata"], &more) != nil { // no object: it keeps its name
+		more = importRow{"metadata": row["metadata"]}
+	}
 	for name, v := range row {
 		switch {
 		case name == "metadata" || name == "text" || string(v) == "null":

@@ -26,6 +26,8 @@ func TestRowsOfOthers(t *testing.T) {
 			`memory Ada: person server-memory 0 ; memory Ada: drinks tea server-memory 0 ; memory Ada: plays chess server-memory 0 ; edge Ada works_at ACME`},
 		{"documents", `[{"page_content":"a","metadata":{"page":3}},{"content":"b","url":"u"},"c"] {"text":"d","created_at":"2026-03-01"}`,
 			`memory a  0 {"page":3}; memory b  0 {"url":"u"}; memory c  0 ; memory d  "2026-03-01" `},
+		{"metadata that is no object", `{"id":"m1","memory":"a","user_id":"u","metadata":null} {"text":"b","metadata":null} {"text":"c","metadata":["x"],"url":"u"}`,
+			`memory a u 0 {"id":"m1","user_id":"u"}; memory b  0 ; memory c  0 {"metadata":["x"],"url":"u"}`},
 		{"no text", `{"text":"a"}{"url":"u"}`, `memory a  0 ; row 2: no text: want a field text, memory, content or page_content`},
 		{"times without a zone", `{"text":"a","created_at":"2026-03-01 12:30:00.25"} {"text":"b","created_at":"2026-03-01T12:30:00"}`,
 			`memory a  "2026-03-01T12:30:00.25Z" ; memory b  "2026-03-01T12:30:00Z" `},
