@@ -209,6 +209,32 @@ func TestRefusalsToPeers(t *testing.T) {
 	}
 }
 
+// TestPagesInAnyOrderOfIDs: what another product's node pushed as one entry has ids in no order. Pages that end within it
+// leave nothing out.
+func TestPagesInAnyOrderOfIDs(t *testing.T) {
+	t.Parallel()
+	p := newEngine(t).port()
+	var pushed []wire.OplogEntry
+	for _, id := range []string{"c", "a", "d", "b"} {
+		pushed = append(pushed, wire.OplogEntry{OpID: id, OpType: "unheard_of", Payload: wire.JSON(`[1]`)})
+	}
+	var ok wire.OplogPushOK
+	ask(t, p, wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: pushed}, wire.OpOplogPushOK, &ok)
+	q, got := &wire.OplogPull{Database: "default", Limit: 1}, ""
+	for range pushed {
+		var page wire.OplogPullResult
+		ask(t, p, wire.OpOplogPull, q, wire.OpOplogPullResult, &page)
+		for _, op := range page.Ops {
+			got += op.OpID
+			q.SinceHLC, q.SinceOpID = op.HLC, &op.OpID
+		}
+	}
+	var page wire.OplogPullResult
+	if ask(t, p, wire.OpOplogPull, q, wire.OpOplogPullResult, &page); got != "cadb" || len(page.Ops) != 0 {
+		t.Errorf("pulled %s and %d more, want cadb", got, len(page.Ops))
+	}
+}
+
 // TestAPageOfVectorsFitsIntoAFrame: memories with long vectors are pulled, however many a peer asks for.
 func TestAPageOfVectorsFitsIntoAFrame(t *testing.T) {
 	t.Parallel()

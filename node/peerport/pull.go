@@ -58,9 +58,10 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 			if o.Entry.DB != d.ID || o.HLC.Less(since) {
 				return true
 			}
+			last := stopped(o, since, m.SinceOpID)
 			for i, op := range o.Entry.Ops {
 				e, ok := pulled(o, i, op)
-				if !ok || (len(m.SinceHLC) != 0 && !behind(since, m.SinceOpID, o.HLC, e.OpID)) ||
+				if !ok || i <= last || (last < 0 && len(m.SinceHLC) != 0 && !behind(since, m.SinceOpID, o.HLC, e.OpID)) ||
 					(m.ExcludeActor != nil && e.OriginActor == *m.ExcludeActor) {
 					continue
 				}
@@ -86,6 +87,24 @@ func behind(since oplog.HLC, sinceID *string, h oplog.HLC, id string) bool {
 		return since.Less(h)
 	}
 	return sinceID != nil && *sinceID != "" && id > *sinceID
+}
+
+// stopped returns the place of the operation in an entry with which a peer's last page ended, -1 for none. What other
+// products' nodes pushed has ids in any order, so the order of ids does not say what follows it.
+func stopped(o oplog.Outcome, since oplog.HLC, sinceID *string) int {
+	if o.HLC != since || sinceID == nil {
+		return -1
+	}
+	for i := len(o.Entry.Ops) - 1; i >= 0; i-- {
+		id := opID(o.HLC, i)
+		if f, ok := o.Entry.Ops[i].(*oplog.Foreign); ok {
+			id = f.OpID
+		}
+		if id == *sinceID {
+			return i
+		}
+	}
+	return -1
 }
 
 var pullMemory = api.Carry[oplog.Content, api.PeerMemory]()
