@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -103,6 +104,26 @@ func TestActsAreDoneByTheDoor(t *testing.T) {
 		}
 		if done := []bool{text != "", len(entries) > 0, len(env) > 0, asked > 0}; slices.Contains(done, idle) {
 			t.Errorf("read, listed, set and asked: %v, with a door that is idle: %v", done, idle)
+		}
+	}
+}
+
+// TestFieldsInAQuery: a field's value in the query of a target arrives whole, whatever signs it has.
+func TestFieldsInAQuery(t *testing.T) {
+	t.Parallel()
+	const value = "R&D a+b=c #1/ü?"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		fmt.Fprintf(w, "%s|%s|%d", r.URL.Path, q.Get("q"), len(q))
+	}))
+	defer server.Close()
+	s := state.NewSession(&state.Settings{Timeout: time.Minute, Memory: api.At{Host: hostDoor{}}}, lang.Topic{Name: "main", Type: lang.Tab})
+	s.Agent = state.Agent{Home: t.TempDir()}
+	for _, method := range []string{"GET", "POST"} {
+		a := sfmd.Action{Method: method, Target: server.URL + "/{q}?q={q}&n=1", Fields: []sfmd.Field{{Name: "q", Type: "string"}}}
+		p := &performer{call: &call{Session: s, ctx: t.Context()}, action: a, values: map[string]string{"q": value}}
+		if res, err := p.http(); err != nil || res.text != "/"+value+"|"+value+"|2" {
+			t.Errorf("%s: %q, %v", method, res.text, err)
 		}
 	}
 }

@@ -26,7 +26,7 @@ const maxResponse = 10 << 20
 
 // http asks the action's host. Only this host may be asked where the door lets no other be.
 func (p *performer) http() (res response, err error) {
-	u, err := url.Parse(p.filled(p.action.Target, url.PathEscape))
+	u, err := url.Parse(p.uri())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return response{}, lang.Failf(lang.InvalidTarget, "Invalid URI: %s", p.action.Target)
 	}
@@ -50,6 +50,17 @@ func (p *performer) http() (res response, err error) {
 		return p.exchange(req, false)
 	}
 	return res, err
+}
+
+// uri is the action's target with the values of the fields that it names. In its query a value may have & and +, which
+// stand for themselves in a path alone.
+func (p *performer) uri() string {
+	path, query, asks := strings.Cut(p.action.Target, "?")
+	uri := p.filled(path, url.PathEscape)
+	if asks {
+		uri += "?" + p.filled(query, func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") })
+	}
+	return uri
 }
 
 // exchange sends a request and reads its answer. It follows redirects to other hosts if others is set.
