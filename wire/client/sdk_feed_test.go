@@ -52,3 +52,32 @@ print(",".join(told))`},
 		})
 	}
 }
+
+// TestAProxyNamesADate: a proxy that is asked again later may say so with a date.
+func TestAProxyNamesADate(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"typescript": {"node", "--input-type=module", "--eval", `import { Client } from "./index.js";
+console.log((await new Client({ endpoints: [process.argv[1]], token: "x" }).stats()).edges);`},
+		"python": {"python3", "-c", `import sys
+from cairn_client import Client
+print(Client(sys.argv[1], token="x").stats()["edges"])`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if asked.Add(1) == 1 {
+					w.Header().Set("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT")
+					http.Error(w, "come again later", http.StatusServiceUnavailable)
+					return
+				}
+				fmt.Fprint(w, `{"edges":7}`)
+			}))
+			t.Cleanup(proxy.Close)
+			if said := tool(t, name, append(args, proxy.URL)...); said != "7\n" {
+				t.Errorf("%q", said)
+			}
+		})
+	}
+}

@@ -268,7 +268,8 @@ class Client(Operations):
         if status == 503 and isinstance(body, dict) and "error" not in body:
             return body  # health: the node says that it cannot serve
         said = body if isinstance(body, dict) else {}
-        wait = max(float(response.getheader("Retry-After") or 0), said.get("retry_after_ms", 0) / 1000)
+        after = response.getheader("Retry-After") or ""  # a proxy may name a date
+        wait = max(float(after) if after.isdecimal() else 0.0, said.get("retry_after_ms", 0) / 1000)
         error = CairnError(said.get("error") or f"HTTP {status} from {at}", code=said.get("code", ""), status=status,
                            request_id=response.getheader("X-Request-Id") or "", endpoint=at, retry_after=wait,
                            body=body)
