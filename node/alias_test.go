@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -59,5 +60,26 @@ func TestANameStandsForItsCases(t *testing.T) {
 		if got := fmt.Sprintln(len(said), len(claims), len(edges), p["memories"], p["links"]); got != want {
 			t.Errorf("%s has memories, claims, relations and profile %s, want %s", name, got, want)
 		}
+	}
+}
+
+// TestANameIsNotItsOwnAlias: a name that is no alias cannot stand for itself. One that is an alias may, also when the
+// request is repeated: that ends the alias.
+func TestANameIsNotItsOwnAlias(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	const itself = `{"alias":"Ali","canonical_name":"Ali"}`
+	if got := w.raw("POST", "/v1/alias", itself); !strings.Contains(got, "invalid_request") || !strings.Contains(got, "'Ali' is no alias") {
+		t.Errorf("its own alias: %s", got)
+	}
+	w.ok("POST", "/v1/alias", obj{"alias": "Ali", "canonical_name": "Alice"})
+	for i, added := range []bool{true, false} {
+		if got := w.ok("POST", "/v1/alias", obj{"alias": "Ali", "canonical_name": "Ali"})["added"]; got != added {
+			t.Errorf("the end of an alias, attempt %d: added %v", i, got)
+		}
+	}
+	w.ok("POST", "/v1/relate", obj{"entity": "Alice", "relationship": "likes", "target": "Tea"})
+	if edges := w.ok("GET", "/v1/edges?entity=Ali", nil)["edges"].([]any); len(edges) != 0 {
+		t.Errorf("Ali has Alice's relations behind the end of the alias: %v", edges)
 	}
 }

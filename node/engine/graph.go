@@ -180,8 +180,26 @@ func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) 
 	if err := oplog.CheckNames(q.Alias, q.Canonical, ns, q.Source); err != nil {
 		return nil, err
 	}
+	if q.Alias == q.Canonical {
+		is, err := state.Get(s.state, func(v *state.View) bool { return isAlias(v, c.DB, ns, q.Alias) })
+		if err == nil && !is {
+			err = oplog.Errorf(oplog.Invalid, "'%s' is no alias and stands for itself: 'canonical_name' must be another name", q.Alias)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	w, err := s.write(ctx, c, &oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())})
 	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.First.Changed, Index: w.Index}, err
+}
+
+// isAlias says whether a name is stored as an alias that counts in a namespace. To stand for itself ends that.
+func isAlias(v *state.View, db oplog.DB, namespace, name string) (is bool) {
+	v.Aliases(db, func(in, alias string, _ oplog.StoredAlias) bool {
+		is = alias == name && (in == namespace || in == "default")
+		return !is
+	})
+	return is
 }
 
 // orDefault returns the namespace of a request, or default when it names none.
