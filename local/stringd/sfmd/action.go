@@ -35,6 +35,7 @@ var (
 
 // readActions reads the fences that are actions, and their templates.
 func (d *Document) readActions(fences []fence) {
+	known := map[string]bool{}
 	for _, f := range fences {
 		id, ok := strings.CutPrefix(f.info, "act.")
 		if !ok {
@@ -57,10 +58,11 @@ func (d *Document) readActions(fences []fence) {
 			d.warn("INVALID_ACTION_BLOCK: act.%s", id)
 			continue
 		}
-		if slices.ContainsFunc(d.Actions, func(o Action) bool { return o.ID == id }) {
+		if known[id] {
 			d.warn("INVALID_ACTION_BLOCK: act.%s is there twice", id)
 			continue
 		}
+		known[id] = true
 		d.Actions = append(d.Actions, a)
 	}
 }

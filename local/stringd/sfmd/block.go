@@ -56,9 +56,10 @@ func (d *Document) Find(id string) (start, end int, ok bool) {
 
 // BlockIDs are the ids that Find knows: marked regions, then headings' own ids.
 func (d *Document) BlockIDs() (ids []string) {
+	known := map[string]bool{"": true}
 	add := func(id string) {
-		if id != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
+		if !known[id] {
+			ids, known[id] = append(ids, id), true
 		}
 	}
 	for _, b := range d.Blocks {

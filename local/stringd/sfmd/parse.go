@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -143,15 +142,18 @@ func (l line) plain() bool { return l.fence == 0 && !l.front }
 
 func (d *Document) readBlocks() {
 	var open []int // of Blocks
+	known, opened := map[string]bool{}, map[string]int{}
 	for _, l := range d.lines {
 		t := strings.TrimSpace(l.text)
 		if !l.plain() || !strings.HasPrefix(t, "<!--") {
 			continue
 		}
 		if m := openMark.FindStringSubmatch(t); m != nil {
-			if slices.ContainsFunc(d.Blocks, func(b Block) bool { return b.ID == m[1] }) {
+			if known[m[1]] {
 				d.warn("DUPLICATE_BLOCK_ID: #%s", m[1])
 			}
+			known[m[1]] = true
+			opened[m[1]]++
 			open = append(open, len(d.Blocks))
 			d.Blocks = append(d.Blocks, Block{ID: m[1], Start: min(l.end+1, len(d.Source))})
 			continue
@@ -160,15 +162,16 @@ func (d *Document) readBlocks() {
 		if m == nil {
 			continue
 		}
-		at := -1
-		for k := len(open) - 1; k >= 0 && at < 0; k-- {
-			if d.Blocks[open[k]].ID == m[1] {
-				at = k
-			}
-		}
-		if at < 0 {
+		if opened[m[1]] == 0 {
 			d.warn("UNEXPECTED_BLOCK_CLOSE: /%s", m[1])
 			continue
+		}
+		at := len(open) - 1
+		for d.Blocks[open[at]].ID != m[1] {
+			at--
+		}
+		for _, k := range open[at:] {
+			opened[d.Blocks[k].ID]--
 		}
 		for _, k := range open[at+1:] {
 			d.warn("MISMATCHED_BLOCK: #%s is open at /%s", d.Blocks[k].ID, m[1])
@@ -195,18 +198,18 @@ func (d *Document) readLinks() {
 			d.refs[strings.ToLower(m[1])] = m[2]
 		}
 	}
-	taken := map[string]int{}
+	taken, there := map[string]int{}, map[[2]string]bool{}
 	for _, l := range d.lines {
 		if !l.plain() {
 			continue
 		}
 		outsideCode(l.text, func(s string) string {
 			for _, m := range shortcut.FindAllStringSubmatch(s, -1) {
-				d.addLink(taken, Link{m[1], strings.TrimSpace(m[2]), m[3]})
+				d.addLink(taken, there, Link{m[1], strings.TrimSpace(m[2]), m[3]})
 			}
 			for _, m := range shortRef.FindAllStringSubmatch(s, -1) {
 				if href, ok := d.refs["@"+strings.ToLower(m[2])]; ok {
-					d.addLink(taken, Link{m[2], m[1], href})
+					d.addLink(taken, there, Link{m[2], m[1], href})
 				}
 			}
 			return s
@@ -229,14 +232,15 @@ func (d *Document) readDirective(m []string) {
 }
 
 // addLink gives a repeated id the next free number; the same link again is the same shortcut.
-func (d *Document) addLink(taken map[string]int, l Link) {
-	if slices.ContainsFunc(d.Links, func(o Link) bool { return o.ID == l.ID && o.Href == l.Href }) {
+func (d *Document) addLink(taken map[string]int, there map[[2]string]bool, l Link) {
+	if there[[2]string{l.ID, l.Href}] {
 		return
 	}
 	taken[l.ID]++
 	if n := taken[l.ID]; n > 1 {
 		l.ID = fmt.Sprint(l.ID, n)
 	}
+	there[[2]string{l.ID, l.Href}] = true
 	l.Label = cmp.Or(l.Label, l.ID)
 	d.Links = append(d.Links, l)
 }

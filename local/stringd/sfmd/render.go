@@ -21,7 +21,7 @@ func (d *Document) Whole() int { return len(d.Source) + 1 }
 // Render shows the part of the document between two offsets, as an agent reads it. auto are shortcuts made for links
 // that were too long to show. include, when not nil, gives the text in place of an include directive.
 func (d *Document) Render(start, end int, include func(Directive) string) (text string, auto []Link) {
-	r := renderer{d: d, used: map[string]int{}}
+	r := renderer{d: d, used: map[string]int{}, short: map[Link]string{}}
 	for _, l := range d.Links {
 		r.used[l.ID]++
 	}
@@ -54,6 +54,7 @@ type renderer struct {
 	used map[string]int
 	auto []Link
 
+	short    map[Link]string // of a link that has no id yet
 	numbered int
 }
 
@@ -87,10 +88,9 @@ func rewrite(pattern *regexp.Regexp, s string, f func(m []string) string) string
 
 // shorten gives a link a shortcut: its label's slug, or a number.
 func (r *renderer) shorten(label, href string) string {
-	for _, l := range r.auto {
-		if l.Label == label && l.Href == href {
-			return l.ID
-		}
+	link := Link{Label: label, Href: href}
+	if id, ok := r.short[link]; ok {
+		return id
 	}
 	id := Slug(label)
 	if !simple.MatchString(label) || id == "" {
@@ -101,6 +101,7 @@ func (r *renderer) shorten(label, href string) string {
 	if n := r.used[id]; n > 1 {
 		id = fmt.Sprintf("%s-%d", id, n)
 	}
+	r.short[link] = id
 	r.auto = append(r.auto, Link{id, label, href})
 	return id
 }

@@ -1,9 +1,11 @@
 package sfmd
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestBlocks(t *testing.T) {
@@ -99,4 +101,26 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLongDocuments: the work of reading a document grows with its length, whatever it is full of.
+func TestLongDocuments(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	for name, line := range map[string]string{"blocks": "<!-- #b%06d -->\n", "links": "[@l%06d](x)\n", "actions": "```act.a%06d\nGET x\n```\n"} {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, line, i)
+		}
+		if name == "blocks" {
+			for i := range n {
+				fmt.Fprintf(&b, "<!-- /c%06d -->\n", i)
+			}
+		}
+		began := time.Now()
+		d := Parse(b.String())
+		if got := len(d.Blocks) + len(d.Links) + len(d.Actions); got != n || time.Since(began) > 5*time.Second {
+			t.Errorf("%s: %d read in %s, want %d", name, got, time.Since(began), n)
+		}
+	}
 }
