@@ -91,6 +91,9 @@ func (b *Backups) Next(ctx context.Context) {
 // To makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing was written
 // since the last one.
 func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
+	if err := archive.Sweep(p.Dir); err != nil {
+		b.log.Warn("what a process that was killed left among the backups cannot be removed", "dir", p.Dir, "err", err)
+	}
 	files, err := archive.List(p.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", at, err

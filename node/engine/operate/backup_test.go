@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,6 +91,43 @@ func TestBackupsWaitToBeDownloaded(t *testing.T) {
 	}
 	if open(); waits() != 0 {
 		t.Errorf("%d wait after a restart", waits())
+	}
+}
+
+// TestBackupsSweepTheirDirectory: what a process that was killed had begun to write or to verify is removed, once none
+// can be at it any more.
+func TestBackupsSweepTheirDirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	st, err := statetest.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true}, statetest.NewLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	for _, name := range []string{".writing-1", "cairn-verify-2/state", ".writing-3", "cairn-verify-4/state", "other/x"} {
+		err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), []byte("part"), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{".writing-1", "cairn-verify-2", "other"} {
+		if err := os.Chtimes(filepath.Join(dir, name), time.Time{}, time.Now().Add(-25*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := NewBackups(slog.New(slog.DiscardHandler), st.State, nil, filepath.Join(t.TempDir(), "spool"), BackupPlan{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.To(BackupPlan{Dir: dir}.withDefaults()); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := api.Each(entries, os.DirEntry.Name); !slices.Equal(left, []string{".writing-3", "cairn-verify-4", "other"}) {
+		t.Errorf("left: %v", left)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -184,13 +185,37 @@ func Prune(dir string, keep int) (removed []File, err error) {
 	return removed, nil
 }
 
+// What is not whole yet, and for how long it may be at work.
+const (
+	writing   = ".writing-*"
+	verifying = "cairn-verify-*"
+	longest   = 24 * time.Hour
+)
+
+// Sweep removes what processes that were killed had begun to write or to verify in a directory: each may be as large as
+// a whole state.
+func Sweep(dir string) (err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		w, _ := filepath.Match(writing, e.Name()) // the patterns are well formed
+		v, _ := filepath.Match(verifying, e.Name())
+		if is, ierr := e.Info(); ierr == nil && (w || v) && time.Since(is.ModTime()) > longest {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
 // Add writes a backup into a directory; it has its name when it is whole and on disk.
 func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	path = filepath.Join(dir, Name(since, index))
-	f, err := os.CreateTemp(dir, ".writing-*")
+	f, err := os.CreateTemp(dir, writing)
 	if err != nil {
 		return "", err
 	}

@@ -228,7 +228,7 @@ func Verify(ctx context.Context, dir, in string, keys *seal.Ring) (rep Report, e
 	if err != nil {
 		return rep, fmt.Errorf("%s: %w", dir, err)
 	}
-	scratch, err := os.MkdirTemp(in, "cairn-verify-*")
+	scratch, err := os.MkdirTemp(in, verifying)
 	if err != nil {
 		return rep, err
 	}
