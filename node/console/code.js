@@ -3,6 +3,9 @@
 /** languages are the ways to write a request down: {method, url, body, media}, where body is text and media says of what kind. */
 export const languages = { curl, TypeScript, Python, Go };
 
+/** query writes the values of a form as the query of a URL: each value of a list, and objects as JSON. */
+export const query = (values) => new URLSearchParams(Object.entries(values).flatMap(([name, v]) => [v].flat().map((one) => [name, typeof one === "object" ? JSON.stringify(one) : one]))).toString();
+
 const json = (r) => r.media === "application/json";
 const shell = (s) => `'${s.replaceAll("'", `'\\''`)}'`;
 const quoted = (s) => JSON.stringify(s); // a string of JavaScript, Python and Go alike

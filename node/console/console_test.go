@@ -2,6 +2,7 @@ package console
 
 import (
 	"io/fs"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,5 +35,19 @@ func TestConsoleFiles(t *testing.T) {
 	})
 	if err != nil || seen < 10 {
 		t.Errorf("%d files, %v", seen, err)
+	}
+}
+
+// TestQueries: what a form holds is in the query of a request as every client of the gateway writes it: objects as JSON,
+// and of a list each value.
+func TestQueries(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed")
+	}
+	out, err := exec.CommandContext(t.Context(), "node", "--input-type=module", "--eval", `import { query } from "./code.js";
+console.log(decodeURIComponent(query({ filter: { project: "atlas" }, names: ["a", "b,c"], limit: 5, full: true, min_index: "9007199254740993" })) + "|" + query({}))`).CombinedOutput()
+	if want := "filter={\"project\":\"atlas\"}&names=a&names=b,c&limit=5&full=true&min_index=9007199254740993|\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %s, want %s", err, out, want)
 	}
 }

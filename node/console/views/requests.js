@@ -1,5 +1,5 @@
 import { elsewhere, get, may, send } from "/console/api.js";
-import { languages } from "/console/code.js";
+import { languages, query } from "/console/code.js";
 import { attempt, button, confirmedByName, fill, h, pill, toast } from "/console/dom.js";
 import { fields } from "/console/form.js";
 import { tutorial } from "/console/views/tutorial.js";
@@ -41,8 +41,8 @@ function one(area, o, signal, values = {}) {
   parts.path.fill(values); parts.query.fill({ ...values, database: elsewhere() ?? undefined }); body.fill(values);
 
   const request = (of = (f) => f.values()) => {
-    const inPath = of(parts.path), query = new URLSearchParams(of(parts.query)).toString();
-    const path = o.path.replace(/\{(\w+)\}/g, (whole, name) => (inPath[name] === undefined ? whole : encodeURIComponent(inPath[name]))) + (query && `?${query}`);
+    const inPath = of(parts.path), asked = query(of(parts.query));
+    const path = o.path.replace(/\{(\w+)\}/g, (whole, name) => (inPath[name] === undefined ? whole : encodeURIComponent(inPath[name]))) + (asked && `?${asked}`);
     return { method: o.method, path, url: location.origin + path, media, body: isJSON ? JSON.stringify(of(body)) : media ? text.value : undefined, named: { ...inPath, ...of(parts.query), ...(isJSON ? of(body) : {}) }[o["x-confirm"]] };
   };
   const out = h("div", { "aria-live": "polite" }), code = h("pre", { class: "mono code", tabindex: 0, "aria-label": "Code" });
