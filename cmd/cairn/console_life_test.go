@@ -176,3 +176,20 @@ func TestConsoleRecalls(t *testing.T) {
 	}
 	p.step("by its address", chromedp.Reload(), is(`document.querySelector("input[name=q]")?.value.startsWith("which tent") && document.querySelectorAll(".score").length === 8`), see(`a.state[aria-label="Cluster: healthy"]`), click(`a.state`), see(`[data-node="1"]`))
 }
+
+// TestConsoleCorrectsWhatWasChanged: a correction of the importance leaves the text as it was, whatever ends its lines,
+// and says nothing but that it was done.
+func TestConsoleCorrectsWhatWasChanged(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	p := onePage(t)
+	const text = "The ferry leaves at nine.\r\nIt comes back at ten."
+	rid, _ := p.ask("POST", "/v1/remember", map[string]any{"text": text})["rid"].(string)
+	var said string
+	p.step("correct", chromedp.Navigate(p.base+"/#memory/"+rid), see(`article details summary`), click(`article details summary`), chromedp.SetValue(`article input[aria-label=Importance]`, "0.9", chromedp.ByQuery),
+		chromedp.SendKeys(`article input[aria-label=Reason]`, "it matters", chromedp.ByQuery), click(`article details button.primary`), see(`[data-event=corrected]`),
+		chromedp.Evaluate(`new Promise((said) => setTimeout(() => said(document.getElementById("toast").textContent)))`, &said, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	if m := p.ask("GET", "/v1/memory/"+rid, nil); m["text"] != text || m["importance"] != 0.9 || said != "Corrected" {
+		t.Errorf("%q of importance %v, and the page says %q", m["text"], m["importance"], said)
+	}
+}

@@ -29,11 +29,12 @@ export function facts(m) {
 }
 
 /** editing corrects a memory, after which it is drawn anew, or forgets it, after which it is gone. */
-export function editing(m, draw, gone, changed) {
+export function editing(m, draw, gone, changed = () => {}) {
   const edit = h("textarea", { "aria-label": "Text", value: m.text }), weight = h("input", { type: "number", min: 0, max: 1, step: 0.05, value: m.importance.toFixed(2), "aria-label": "Importance" }), reason = h("input", { placeholder: "why it changes", "aria-label": "Reason", class: "grow" });
+  const before = edit.value; // a field ends lines in its own way
   const correct = async () => {
     if (!reason.value.trim()) { reason.focus(); throw new Error("Say why it changes."); }
-    await post("/v1/correct", { rid: m.rid, new_text: edit.value === m.text ? undefined : edit.value, new_importance: weight.value === m.importance.toFixed(2) ? undefined : Number(weight.value), reason: reason.value });
+    await post("/v1/correct", { rid: m.rid, new_text: edit.value === before ? undefined : edit.value, new_importance: weight.value === m.importance.toFixed(2) ? undefined : Number(weight.value), reason: reason.value });
     toast("Corrected");
     await draw();
     await changed();
