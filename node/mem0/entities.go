@@ -60,8 +60,6 @@ func entities(as shape) func(*exchange) (any, error) {
 	}
 }
 
-func orNone(list []object) []object { return append([]object{}, list...) }
-
 func entity(kind string, v *api.AttributeValue, owner string) object {
 	var name string
 	if json.Unmarshal(v.Value, &name) != nil {
