@@ -200,8 +200,8 @@ func TestUsersOfMem0StayApart(t *testing.T) {
 	}
 }
 
-// TestPagesMayAskEveryRoute: a page of a configured origin may send each route's method from a browser, with the headers
-// that the clients of the dialects send.
+// TestPagesMayAskEveryRoute: a page of a configured origin may send each route's method from a browser, with the
+// headers that the clients of the dialects send.
 func TestPagesMayAskEveryRoute(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Surfaces.CORSOrigins = []string{"https://app.example"} }).web(0)

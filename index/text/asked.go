@@ -155,7 +155,8 @@ func (q *asking) date(a *Asked) (m meant, found bool) {
 	return m, true
 }
 
-// year is the year of a date. Without one it is the last that had the date; a day that the month never has is not meant.
+// year is the year of a date. Without one it is the last that had the date; a day that the month never has is not
+// meant.
 func (q *asking) year(a *Asked) (year int) {
 	lacks := func(year int) bool { return a.Day > time.Date(year, a.Month+1, 0, 0, 0, 0, 0, time.UTC).Day() }
 	const leap = 2000

@@ -54,7 +54,8 @@ func TestAFailedRoundLeavesNoRowTwice(t *testing.T) {
 	}
 }
 
-// TestTheMarkerIsWrittenAgain: the file that says that a state was stored is written later when it could not be at once.
+// TestTheMarkerIsWrittenAgain: the file that says that a state was stored is written later when it could not be at
+// once.
 func TestTheMarkerIsWrittenAgain(t *testing.T) {
 	dir := t.TempDir()
 	x := openAt(t, dir)

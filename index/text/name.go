@@ -99,7 +99,8 @@ func (a *analyzer) camel(start, end int) {
 	a.parts = append(a.parts, [2]int{from, end})
 }
 
-// caseless says whether a character has no part in case boundaries: marks, and ß, which stands between capitals as well.
+// caseless says whether a character has no part in case boundaries: marks, and ß, which stands between capitals as
+// well.
 func caseless(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.Is(unicode.M, r) || isIgnored(r) || r == 'ß')
 }

@@ -216,7 +216,8 @@ func TestTimesWithoutSpaces(t *testing.T) {
 	}
 }
 
-// TestDaysNamedByOthers: what was said and asked on Wednesday, 15 May 2024, of days that are named by another or by a week.
+// TestDaysNamedByOthers: what was said and asked on Wednesday, 15 May 2024, of days that are named by another or by a
+// week.
 func TestDaysNamedByOthers(t *testing.T) {
 	now := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
 	for said, want := range map[string]string{

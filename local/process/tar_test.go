@@ -229,8 +229,8 @@ func TestWhereArchivesGo(t *testing.T) {
 	}
 }
 
-// TestNoArchiveReplacesAHomeByAnotherName: a directory that is the home directory under a name that no link leads to, as
-// on a file system that ignores case or behind a mount, is left alone.
+// TestNoArchiveReplacesAHomeByAnotherName: a directory that is the home directory under a name that no link leads to,
+// as on a file system that ignores case or behind a mount, is left alone.
 func TestNoArchiveReplacesAHomeByAnotherName(t *testing.T) {
 	home, other := filepath.Join(t.TempDir(), "home", "me"), filepath.Join(t.TempDir(), "other")
 	for _, dir := range []string{home, other} {

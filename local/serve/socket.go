@@ -57,8 +57,8 @@ func Claim(path string, alive func(path string) bool) (*Socket, error) {
 	return s, nil
 }
 
-// lockPatience bounds the time that a claim waits for others in the same directory, which may be asking a server that is
-// there.
+// lockPatience bounds the time that a claim waits for others in the same directory, which may be asking a server that
+// is there.
 const lockPatience = 15 * time.Second
 
 // lock takes the sockets' turn in a directory, among all processes, and returns the function that ends it. The lock is

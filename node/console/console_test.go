@@ -38,8 +38,8 @@ func TestConsoleFiles(t *testing.T) {
 	}
 }
 
-// TestQueries: what a form holds is in the query of a request as every client of the gateway writes it: objects as JSON,
-// and of a list each value.
+// TestQueries: what a form holds is in the query of a request as every client of the gateway writes it: objects as
+// JSON, and of a list each value.
 func TestQueries(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {

@@ -270,8 +270,8 @@ func (g *grapher) drop(entity string, which func(stored) bool) error {
 	return g.write(steps)
 }
 
-// unrelate deletes the relations of some entities that which holds for. Of more than maxGraph it reads the rest once the
-// first are gone.
+// unrelate deletes the relations of some entities that which holds for. Of more than maxGraph it reads the rest once
+// the first are gone.
 func (g *grapher) unrelate(names []string, which func(graphRelation) bool) error {
 	for {
 		edges, err := g.relations(names)

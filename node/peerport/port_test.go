@@ -209,8 +209,8 @@ func TestRefusalsToPeers(t *testing.T) {
 	}
 }
 
-// TestPagesInAnyOrderOfIDs: what another product's node pushed as one entry has ids in no order. Pages that end within it
-// leave nothing out.
+// TestPagesInAnyOrderOfIDs: what another product's node pushed as one entry has ids in no order. Pages that end within
+// it leave nothing out.
 func TestPagesInAnyOrderOfIDs(t *testing.T) {
 	t.Parallel()
 	p := newEngine(t).port()

@@ -9,7 +9,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestNoRedirectTakesTheToken: where a gateway, or what stands in its place, sends `cairn mcp` elsewhere, the token stays.
+// TestNoRedirectTakesTheToken: where a gateway, or what stands in its place, sends `cairn mcp` elsewhere, the token
+// stays.
 func TestNoRedirectTakesTheToken(t *testing.T) {
 	t.Parallel()
 	var took atomic.Value

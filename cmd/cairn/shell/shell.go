@@ -66,8 +66,8 @@ Lines that are piped in are run until one fails, whose exit code is the shell's;
 	return c
 }
 
-// environ is what the verbs of a shell find in their environment, so that they reach the node which its flags name: what
-// the environment itself said of another node, or another token, is blank.
+// environ returns the environment in which a shell runs its verbs, so that they reach the node that its flags name. It
+// blanks what the environment itself says of another node or another token.
 func environ(t *cli.Target, given func(flag string) bool) map[string]string {
 	env := map[string]string{}
 	for flag, v := range map[string][2]string{"home": {"CAIRN_HOME", t.Home}, "endpoints": {"CAIRN_ENDPOINTS", strings.Join(t.Endpoints, ",")}, "context": {"CAIRN_CONTEXT", t.Named},

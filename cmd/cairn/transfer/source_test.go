@@ -127,8 +127,8 @@ no JSON
 	}
 }
 
-// TestFilesOfOneKeyAreRefused: two files of Markdown with the same key would take each other's place; one file twice, and
-// files of rows, do not.
+// TestFilesOfOneKeyAreRefused: two files of Markdown with the same key would take each other's place; one file twice,
+// and files of rows, do not.
 func TestFilesOfOneKeyAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{"a/todo.md": "Buy tea.", "b/todo.md": "Call Ada.", "a/rows.jsonl": "", "b/rows.jsonl": ""})

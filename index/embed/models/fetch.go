@@ -90,7 +90,8 @@ func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool
 	return dir, true, syncwriter.Dir(f.Folder)
 }
 
-// vacant refuses a model's place where something stands that is not the model: it may be another one, of the user's own.
+// vacant refuses a model's place where something stands that is not the model: it may be another one, of the user's
+// own.
 func vacant(dir string, m *Model) error {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(list) == 0 {

@@ -3,12 +3,11 @@
 //
 //	state-00000000000000001234.cairn                       a snapshot, taken when 1234 was applied
 //	log-00000000000000001234-00000000000000001300.cairn    the records 1235 to 1300
-//
 //	end                                                    where the last one ends, and the log's time there
 //
-// The first two are checksummed streams that package snapshot describes. A chain is a state and the ranges behind it without a
-// gap; a point in time is reached by restoring the state and applying the ranges up to it. A file appears under its
-// name only when it is whole. Nothing here knows where the streams come from.
+// The first two are checksummed streams that package snapshot describes. A chain is a state and the ranges behind it
+// without a gap; a point in time is reached by restoring the state and applying the ranges up to it. A file appears
+// under its name only when it is whole. Nothing here knows where the streams come from.
 package archive
 
 import (
