@@ -132,7 +132,7 @@ func TestLongTermsStayApart(t *testing.T) {
 }
 
 func FuzzAnalyze(f *testing.F) {
-	for _, s := range []string{"parseHTTPRequest v1.2", "\u093c", "क \u094d", "東京ｶﾞ", "\xff'’s", "e\u0301\u200d", "ภาษา 🇫🇷🇫", "x'", "ﷺ"} {
+	for _, s := range []string{"parseHTTPRequest v1.2", "\u093c", "क \u094d", "東京ｶﾞ", "\xff'’s", "e\u0301\u200d", "ภาษา 🇫🇷🇫", "x'", "ﷺ", "क" + strings.Repeat("a", 97)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -187,7 +187,7 @@ func (a *analyzer) readings() {
 			a.tokens = append(a.tokens, t)
 			continue
 		}
-		stem := a.languageStem(of, raw)
+		stem := capTerm(a.languageStem(of, raw))
 		if a.query && stem != "" && (of == vietnamese || of >= latinScripts) {
 			t.Term = stem // every text that has the word has it so; one without marks as guesses says
 		}
