@@ -51,3 +51,34 @@ func TestAPurgeIsNoConcernOfOthers(t *testing.T) {
 		t.Errorf("the purged database's first event is %s %v", name, data)
 	}
 }
+
+// TestAMemberThatIsAwayWhileTheLogIsPurged: the last record that it has is one of a memory that the others erased
+// meanwhile, from what they keep of the log, too. It is as right as they are, and takes the purge over.
+func TestAMemberThatIsAwayWhileTheLogIsPurged(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	l := c.leader()
+	away := (l + 1) % 3
+	w := c.web(l)
+	for i := range 3 {
+		w.ok("POST", "/v1/remember", obj{"text": fmt.Sprint("quixotelyn said ", i)})
+	}
+	c.agree()
+	c.stop(away)
+	purged := w.ok("POST", "/v1/admin/purge", obj{"before": time.Now().Add(time.Minute).UTC().Format(time.RFC3339)})["log_index"]
+	erased := func(i int) {
+		suite.Eventually(t, fmt.Sprintf("node %d to hold nothing of it", i+1), func() bool {
+			e, err := home.ReadErased(c.cfgs[i].Home)
+			return err == nil && e.Rewritten >= position(t, purged)
+		})
+	}
+	erased(l)
+	erased((l + 2) % 3)
+	c.open(away)
+	c.ready(away)
+	c.agree()
+	erased(away)
+	if aside := home.SetAsides(c.cfgs[away].Home); len(aside) > 0 {
+		t.Errorf("it gave up %v", aside)
+	}
+}

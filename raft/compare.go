@@ -14,6 +14,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/oplog/pause"
+	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -57,7 +58,9 @@ func (n *Node) evidence(index uint64) (m wire.CompareOK) {
 		return m
 	}
 	if l, err := n.appliedRecord(index); err == nil {
-		m.Term, m.Sum = l.Term, recordSum(l)
+		if m.Term = l.Term; !logstore.Erased(l) { // a member that was away has it as it was, and is as right
+			m.Sum = recordSum(l)
+		}
 	} else if index == applied {
 		m.Term = term
 	}

@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -127,22 +128,28 @@ func (s *Store) cutFrom(first uint64) error {
 	return s.rewrite(at, first-1, nil)
 }
 
+// erased marks a kept record as one that Erase has changed. Nothing else gives records extensions.
+var erased = []byte("erased")
+
+// Erased reports whether a record is no longer the one that was stored: what it said was erased.
+func Erased(l *hraft.Log) bool { return bytes.Equal(l.Extensions, erased) }
+
 // Erase rewrites the log's files so that no deleted record is left in them, and a kept one before an index has what
-// erased makes of it: nil leaves it as it is.
-func (s *Store) Erase(before uint64, erased func(index uint64, data []byte) ([]byte, error)) error {
+// change makes of it: nil leaves it as it is.
+func (s *Store) Erase(before uint64, change func(index uint64, data []byte) ([]byte, error)) error {
 	return s.rewriteEach(max(before, s.meta.Load().Kept, 1)-1, func(at int, logs []*hraft.Log) (changed bool, err error) {
 		changed = s.segs[at].first < s.meta.Load().Kept
 		for i, l := range logs {
 			if l.Index >= before || l.Index >= s.meta.Load().First || l.Type != hraft.LogCommand {
 				continue
 			}
-			data, err := erased(l.Index, l.Data)
+			data, err := change(l.Index, l.Data)
 			if err != nil {
 				return false, fmt.Errorf("record %d: %w", l.Index, err)
 			}
 			if data != nil {
 				of := *l
-				of.Data, logs[i], changed = data, &of, true
+				of.Data, of.Extensions, logs[i], changed = data, erased, &of, true
 			}
 		}
 		return changed, nil
