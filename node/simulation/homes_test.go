@@ -97,6 +97,7 @@ func (c *cluster) rollBack(i int, rng *rand.Rand) {
 		c.must(os.RemoveAll(filepath.Join(now, "raft")))
 		c.must(rafttest.CopyHome(filepath.Join(now, "raft"), filepath.Join(old, "raft")))
 	}
+	c.disks[i].change(func() { c.must(c.disks[i].opens()) }) // an operator syncs what is put back
 	c.open(i)
 }
 
