@@ -83,7 +83,8 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 			if looked++; looked > pastRows || ctx.Err() != nil {
 				return false
 			}
-			if was, ok := v.AsOf(db, m, then); ok && !seen[m.Seq] && was.Text != "" && selects(&q.Filter, was) {
+			// what was moved out of the caller's namespaces since is no longer the caller's
+			if was, ok := v.AsOf(db, m, then); ok && !seen[m.Seq] && was.Text != "" && selects(&q.Filter, was) && q.Spaces.Has(m.Namespace) {
 				hits = append(hits, index.Hit{Memory: was})
 			}
 			seen[m.Seq] = true

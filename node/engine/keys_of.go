@@ -135,7 +135,10 @@ func (s *Service) getKey(v *state.View, c api.Caller, q *api.GetKeyRequest) (*ap
 	}
 	m, ok := v.Keyed(c.DB, orDefault(q.Namespace), q.Path)
 	if past := !q.AsOf.IsZero(); past {
-		m, ok = v.KeyedAsOf(c.DB, orDefault(q.Namespace), q.Path, oplog.At(q.AsOf.Time))
+		if m, ok = v.KeyedAsOf(c.DB, orDefault(q.Namespace), q.Path, oplog.At(q.AsOf.Time)); ok {
+			now, there := v.Memory(c.DB, m.RID)
+			ok = there && c.Spaces.Has(now.Namespace) // else it was moved out of the caller's namespaces since
+		}
 	} else if ok && !c.Quiet {
 		s.reinforcer.read(c.DB, m, s.now())
 	}

@@ -73,7 +73,7 @@ func (s *Service) matching(ctx context.Context, c api.Caller, q *api.PromptReque
 	asked := api.Question{Text: q.Text, K: min(max(q.Budget/tokensALine, leastPromptRows), mostPromptRows), Expand: true, MinScore: q.MinScore, Quiet: q.Quiet, Filter: q.Filter}
 	for i, space := range spaces {
 		asked.Namespace = space
-		one, err := query(&asked)
+		one, err := query(c, &asked)
 		if err != nil {
 			return all, err
 		}

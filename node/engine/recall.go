@@ -27,7 +27,7 @@ func (s *Service) recallAsOf(ctx context.Context, c api.Caller, q *api.RecallAsO
 
 // found answers a question, as of now or as of a date.
 func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, then time.Time, explain bool) (*api.Recalled, error) {
-	q, err := query(asked)
+	q, err := query(c, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,6 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		r.Filtered = append(r.Filtered, api.Filtered{Filter: l.Filter, Left: l.Rows})
 	}
 	if q.Bare {
-		q.Spaces = c.Spaces
 		r.Pages = s.pages(ctx, c, &q.Filter, a.Hits, explain)
 		return r, nil
 	}
@@ -97,10 +96,10 @@ func (s *Service) addSelves(ctx context.Context, c api.Caller, q index.Query, a 
 // everything are the questions with which clients ask for a list.
 var everything = []string{"*", "everything"}
 
-// query is a question as the index takes it.
-func query(asked *api.Question) (index.Query, error) {
+// query is a caller's question as the index takes it.
+func query(c api.Caller, asked *api.Question) (index.Query, error) {
 	q := index.Query{Text: asked.Text, K: asked.K, Expand: asked.Expand, Vector: asked.Embedding, Quiet: asked.Quiet, Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore, Skip: asked.Skip,
-		Filter: index.Filter{Types: asked.Types, Namespace: strings.TrimSpace(asked.Namespace), Domain: asked.Domain, Source: asked.Source, Session: asked.Session,
+		Filter: index.Filter{Types: asked.Types, Namespace: strings.TrimSpace(asked.Namespace), Spaces: c.Spaces, Domain: asked.Domain, Source: asked.Source, Session: asked.Session,
 			Consolidated: asked.Consolidated, Since: atOrNone(asked.Window.From), Until: atOrNone(asked.Window.To)}}
 	if slices.Contains(everything, strings.ToLower(strings.TrimSpace(asked.Text))) && len(asked.Embedding) == 0 {
 		q.Text = ""

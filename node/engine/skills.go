@@ -132,7 +132,7 @@ func (s *Service) searchSkills(ctx context.Context, c api.Caller, q *api.SearchS
 	if err != nil {
 		return nil, err
 	}
-	asked, err := query(&api.Question{Text: q.Query, K: q.K, Namespace: skillNamespace, Filter: f, Expand: true})
+	asked, err := query(c, &api.Question{Text: q.Query, K: q.K, Namespace: skillNamespace, Filter: f, Expand: true})
 	if err != nil {
 		return nil, err
 	}

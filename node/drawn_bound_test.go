@@ -1,0 +1,107 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// elsewhere are the exported memories of all namespaces but one, by their ids, without what changes by itself.
+func (w *web) elsewhere(space string) map[string]string {
+	w.t.Helper()
+	rows := map[string]string{}
+	for line := range strings.Lines(w.raw("GET", "/v1/export", "")) {
+		var row obj
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			w.t.Fatal(err)
+		}
+		if rid, ok := row["rid"].(string); ok && row["namespace"] != space {
+			rows[rid] = fmt.Sprint(settled(row))
+		}
+	}
+	return rows
+}
+
+// A narrow client may see a part of what others store.
+type narrow struct {
+	*web
+	d      *drawn
+	space  string            // blank for another database
+	others map[string]string // what it may not see
+	done   map[string]bool
+}
+
+// ask asks, and looks through the answer for what is not the client's.
+func (n *narrow) ask(r request) (ok bool) {
+	status, out := n.d.ask(n.web, r)
+	if ok = status == http.StatusOK; ok {
+		n.done[r.op.Name] = true
+		n.look(r, "", out)
+	}
+	return ok
+}
+
+func (n *narrow) look(r request, key string, v any) {
+	switch x := v.(type) {
+	case obj:
+		for k, of := range x {
+			n.look(r, k, of)
+		}
+	case []any:
+		for _, of := range x {
+			n.look(r, key, of)
+		}
+	case string:
+		_, there := n.others[x]
+		if there = there || key == "namespace" && n.space != "" && x != n.space && x != ""; there && !strings.Contains(fmt.Sprint(r), x) {
+			n.t.Errorf("%v: %s is %s", r, key, x)
+		}
+	}
+}
+
+// TestDrawnRequestsStayInTheirNamespaces: whatever is asked with a token that is bound to a namespace, or with one of
+// another database, also with ids and words of others, the answer names no memory of those, and no request changes one.
+func TestDrawnRequestsStayInTheirNamespaces(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	d := newDrawn(*alikeSeed)
+	writes, reads := d.operations()
+	w := c.web(0)
+	for range suite.Count(200, 300, 900) {
+		op := writes[d.IntN(len(writes))]
+		if slices.Contains([]*api.Op{api.Purge.Op, api.ForgetMatching.Op, api.Erase.Op}, op) || d.IntN(2) == 0 {
+			op = []*api.Op{api.Remember.Op, api.RememberBatch.Op, api.Put.Op}[d.IntN(3)]
+		}
+		d.ask(w, d.request(op))
+		d.ask(w, d.request(reads[d.IntN(len(reads))]))
+	}
+	w.ok("POST", "/v1/databases", obj{"name": "other"})
+	for _, of := range []obj{
+		{"database": "default", "namespaces": []string{"work"}, "scopes": []string{"read", "write"}},
+		{"database": "other", "scopes": []string{"read", "write", "owner"}},
+	} {
+		space := ""
+		if of["namespaces"] != nil {
+			space = "work"
+		}
+		n := &narrow{w.with(w.newToken(of)), d, space, w.elsewhere(space), map[string]bool{}}
+		for range suite.Count(500, 800, 3000) {
+			n.ask(d.request(reads[d.IntN(len(reads))]))
+		}
+		for range suite.Count(100, 200, 1500) {
+			if r := d.request(writes[d.IntN(len(writes))]); n.ask(r) && !maps.Equal(w.elsewhere(space), n.others) {
+				t.Fatalf("%v changed memories of others", r)
+			}
+		}
+		if len(n.done) < len(reads)/2 {
+			t.Errorf("only %v were answered", slices.Sorted(maps.Keys(n.done)))
+		}
+	}
+}
