@@ -184,8 +184,13 @@ func (d *drawn) request(op *api.Op) request {
 	}
 	query := url.Values{}
 	for name, v := range d.object(op.InQuery(), shapes) {
-		if b, err := json.Marshal(v); err == nil {
-			query.Set(name, strings.Trim(string(b), `"`))
+		items, list := v.([]any)
+		if !list {
+			items = []any{v}
+		}
+		for _, item := range items {
+			b, _ := json.Marshal(item) // made of what JSON has
+			query.Add(name, strings.Trim(string(b), `"`))
 		}
 	}
 	if len(query) > 0 {
