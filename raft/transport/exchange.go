@@ -239,15 +239,15 @@ func (l *line) receive(c *multiplexed) {
 			return
 		}
 		l.mu.Lock()
-		answer, ok := c.waiting[f.Stream]
-		if c.unheard = time.Now(); len(c.waiting) == 0 || ok && len(c.waiting) == 1 {
+		if answer, ok := c.waiting[f.Stream]; ok { // otherwise its exchange has given up
+			answer <- f // under mu: a write that fails closes the channels of those that wait
+			delete(c.waiting, f.Stream)
+		}
+		if c.unheard = time.Now(); len(c.waiting) == 0 {
 			c.unheard = time.Time{}
 		}
 		l.mu.Unlock()
-		if ok { // otherwise its exchange has given up
-			answer <- f
-			l.forget(c, f.Stream)
-		}
+		l.forget(c, f.Stream) // a retired connection is closed behind its last answer
 	}
 }
 
