@@ -179,6 +179,13 @@ func TestAKeyedMemoryIsAMemory(t *testing.T) {
 		refused("precondition_failed", "POST", "/v1/batch", rename("/final/plan", "/x", obj{"if_revision": 0, "memory": obj{"text": "x"}}))
 		refused("invalid_request", "POST", "/v1/batch", rename("/final/plan", "/final/plan", obj{"memory": obj{"text": "x"}}))
 	})
+	t.Run("a batch answers with the hash of each text that it puts", func(t *testing.T) {
+		put("/hash/draft", "Yves plans")
+		got := w.ok("POST", "/v1/batch", obj{"steps": []obj{{"op": "rename", "key": "/hash/draft", "to": "/hash/plan", "memory": obj{"text": "Yves has planned"}}, {"op": "put", "key": "/hash/trip", "memory": obj{"text": "Yves travels"}}}})
+		if said, want := got["results"].([]any)[1].(obj)["sha256"], w.ok("GET", at("/hash/trip"), nil)["sha256"]; said != want {
+			t.Errorf("%v, and the memory has %v", said, want)
+		}
+	})
 	t.Run("an idempotency key answers as it did", func(t *testing.T) {
 		steps := obj{"idempotency_key": "batch-1", "steps": []obj{{"op": "get", "key": "/once"}, {"op": "put", "key": "/once", "memory": obj{"text": "Xenia runs"}, "if_absent": true}}}
 		first, again := w.ok("POST", "/v1/batch", steps), w.ok("POST", "/v1/batch", steps)

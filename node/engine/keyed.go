@@ -41,6 +41,7 @@ type settled struct {
 	Written
 	before []oplog.Result // by step: the memory that had the key
 	after  []oplog.Result // by step: the memory that it read or wrote
+	texts  []string       // by step: what the memory that it brought says
 }
 
 // settle does all steps, or none.
@@ -65,12 +66,15 @@ func (s *Service) settle(ctx context.Context, k *keyed, w write) (done settled, 
 	case err != nil:
 		return done, refusedKey(k.c, err)
 	}
-	done.before, done.after = make([]oplog.Result, len(k.steps)), make([]oplog.Result, len(k.steps))
-	next := 0
+	done.before, done.after, done.texts = make([]oplog.Result, len(k.steps)), make([]oplog.Result, len(k.steps)), make([]string, len(k.steps))
+	next, made := 0, k.made
 	for i, st := range k.steps {
 		if st.Op != store {
 			done.before[i] = done.Results[next]
 			next++
+		}
+		if st.Op == store || drafted(&st) {
+			done.texts[i], made = made[0].Text, made[1:]
 		}
 	}
 	for i, st := range k.steps {

@@ -71,12 +71,7 @@ func (k *keyed) result(i int, done *settled) api.BatchResult {
 		if !r.Found {
 			r.Revision = 0 // the result of a new memory has its sequence number
 		}
-		for j, n := 0, 0; j <= i; j++ {
-			if k.steps[j].Op == "put" {
-				r.SHA256 = sha256Of(k.made[n].Text)
-				n++
-			}
-		}
+		r.SHA256 = sha256Of(done.texts[i])
 	case st.Op == "rename":
 		r.Path = st.To
 	case st.Op == "delete":
