@@ -13,7 +13,7 @@ import (
 )
 
 // TestEveryReadWaitsForAnIndex asks every operation that reads the log for an index that is still to come, over HTTP
-// and over the wire: none answers with less.
+// and over the wire: none answers with less, whatever else the request says about how new the answer must be.
 func TestEveryReadWaitsForAnIndex(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -52,6 +52,11 @@ func TestEveryReadWaitsForAnIndex(t *testing.T) {
 			asked[op.Name] = true
 		})
 	}
+	all.Go(func() {
+		if status, out := w.send("GET", fmt.Sprintf("/v1/stats?consistency=linearizable&min_index=%d", later), nil); status != http.StatusPreconditionFailed || out["code"] != "replica_behind" {
+			t.Errorf("linearizable, and at an index: %d %v", status, out)
+		}
+	})
 	fresh := wire.Fresh{MinIndex: later}
 	for op, m := range map[wire.Op]wire.Message{wire.OpConflicts: &wire.Conflicts{Fresh: fresh}, wire.OpEdges: &wire.Entity{Entity: "a", Fresh: fresh}, wire.OpClaims: &wire.Claims{Entity: "a", Fresh: fresh},
 		wire.OpPersonality: &fresh, wire.OpStats: &fresh, wire.OpListDB: &fresh, wire.OpRecall: &wire.Recall{Query: "a", MinIndex: later},

@@ -25,10 +25,7 @@ func AtIndex(i oplog.Index) Freshness { return Freshness{Index: i} }
 
 // Wanted is the freshness that a request asks for.
 func Wanted(f api.Fresh) Freshness {
-	if f.Consistency == "linearizable" {
-		return Linearizable
-	}
-	return AtIndex(oplog.Index(f.MinIndex))
+	return Freshness{Linearizable: f.Consistency == "linearizable", Index: oplog.Index(f.MinIndex)}
 }
 
 // maxFreshWait bounds how long a read waits for freshness when its context does not.
@@ -43,8 +40,8 @@ func (l *Log) Fresh(ctx context.Context, f Freshness) error {
 	defer cancel()
 	at := f.Index
 	if f.Linearizable {
-		var err error
-		if at, err = l.acknowledged(ctx); err != nil {
+		acknowledged, err := l.acknowledged(ctx)
+		if at = max(at, acknowledged); err != nil {
 			return &oplog.Error{Kind: oplog.Unavailable, Text: "no leader confirmed its leadership; retry, or ask without consistency linearizable", Err: err}
 		}
 	}
