@@ -43,7 +43,10 @@ func (f GraphFact) Text() string { return f.Entity + ": " + f.Says }
 // GraphFactOf reads the fact of a key and its memory's text; isType says whether it is an entity's type.
 func GraphFactOf(key, text string) (f GraphFact, isType bool) {
 	segment, last, _ := strings.Cut(strings.TrimPrefix(key, GraphFolder+"/"), "/")
-	f.Entity, _ = url.PathUnescape(segment) // another client's key is a name as it is
+	var err error
+	if f.Entity, err = url.PathUnescape(segment); err != nil {
+		f.Entity = segment // another client's key is a name as it is
+	}
 	f.Says = strings.TrimPrefix(text, f.Entity+": ")
 	return f, last == graphType
 }

@@ -1,0 +1,20 @@
+package api
+
+import "testing"
+
+// TestAnotherClientsKeyNamesItsEntity: a folder of the graph that another client has named leads to an entity of that
+// name, also where the name is no escape of any.
+func TestAnotherClientsKeyNamesItsEntity(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"Ada", "100%", "a/b", "..", "50%zz", "Zoë"} {
+		f, _ := GraphFactOf(GraphFact{Entity: name, Says: "x"}.Key(), "")
+		if f.Entity != name {
+			t.Errorf("%q is read as %q", name, f.Entity)
+		}
+	}
+	for folder, name := range map[string]string{"100%": "100%", "50%zz": "50%zz", "a%20b": "a b"} {
+		if f, isType := GraphFactOf(GraphFolder+"/"+folder+"/"+graphType, name+": person"); f.Entity != name || f.Says != "person" || !isType {
+			t.Errorf("the folder %q: %+v", folder, f)
+		}
+	}
+}
