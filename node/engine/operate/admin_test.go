@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
@@ -96,5 +97,31 @@ func TestWhoAdministersATokenMayNameIt(t *testing.T) {
 		if got, err := ad.RevokeToken(t.Context(), x.by, &api.RevokeTokenRequest{Token: x.name}); err != nil || got.Revoked != x.ended {
 			t.Errorf("%s ends %s: %+v, %v, want %t", x.by.Scopes, x.name, got, err, x.ended)
 		}
+	}
+}
+
+// TestASnapshotOfTheControlPlaneListsValidTokens: neither those that were revoked, nor those that have expired.
+func TestASnapshotOfTheControlPlaneListsValidTokens(t *testing.T) {
+	t.Parallel()
+	ad := administered(t)
+	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster}
+	now := oplog.At(time.Now())
+	for i, expires := range []oplog.Time{0, now - 1, now + oplog.Time(time.Hour.Microseconds())} {
+		if _, _, err := ad.cfg.Write(t.Context(), admin, &oplog.CreateToken{Hash: strings.Repeat(fmt.Sprint(i), 64), DB: oplog.DefaultDB, At: oplog.Time(i + 1), Expires: expires}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := ad.cfg.Write(t.Context(), admin, &oplog.RevokeToken{Hash: strings.Repeat("0", 64), At: now}); err != nil {
+		t.Fatal(err)
+	}
+	err := ad.cfg.State.Read(func(v *state.View) error {
+		a, err := ad.ControlSnapshot(v, admin, nil)
+		if got := api.Each(a.Tokens, func(t api.KeptToken) string { return t.Hash[:1] }); !slices.Equal(got, []string{"2"}) {
+			t.Errorf("valid are said to be %q", got)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -223,7 +223,8 @@ func (ad *Admin) ControlSnapshot(v *state.View, c api.Caller, _ *api.ReadRequest
 	if !c.May(api.Admin) {
 		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "a token with the scope admin is needed")}
 	}
-	valid := slices.DeleteFunc(byAge(v.Tokens()), func(t oplog.Token) bool { return t.Revoked != 0 })
+	now := oplog.At(time.Now())
+	valid := slices.DeleteFunc(byAge(v.Tokens()), func(t oplog.Token) bool { return t.Revoked != 0 || t.Expires != 0 && t.Expires <= now })
 	return &api.Control{Databases: api.Each(v.Databases(), func(d oplog.Database) api.KeptDatabase {
 		return api.KeptDatabase{ID: d.ID, Name: d.Name, Path: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
 	}), Tokens: api.Each(valid, func(t oplog.Token) api.KeptToken {
