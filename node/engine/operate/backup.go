@@ -260,6 +260,10 @@ func (b *Backups) verify(ctx context.Context) {
 	case err != nil:
 		b.planned.Unverifiable.Add(1)
 		b.planned.Verified.Store(0)
+		// the next process verifies again, too
+		if gone := os.Remove(filepath.Join(dir, verifiedFile)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
 		b.log.Error("the backups do not restore", "dir", dir, "err", err)
 	default:
 		b.planned.Verified.Store(time.Now().Unix())

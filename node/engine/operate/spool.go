@@ -43,8 +43,9 @@ func (b *Backups) Expire() {
 	}
 }
 
-// Make writes a backup to a file of the node's own and says what it is.
-func (b *Backups) Make(_ context.Context, _ api.Caller, q *api.MakeBackupRequest) (*api.Backup, error) {
+// Make writes a backup to a file of the node's own and says what it is. One whose client has gone meanwhile is removed:
+// nobody knows its id.
+func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupRequest) (*api.Backup, error) {
 	if err := b.continues(q.Since, q.LogTime); err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (b *Backups) Make(_ context.Context, _ api.Caller, q *api.MakeBackupRequest
 	})
 	var serr error
 	made.Size, serr = f.Seek(0, io.SeekCurrent)
-	if err = errors.Join(err, serr, f.Close()); err != nil {
+	if err = errors.Join(err, serr, f.Close(), ctx.Err()); err != nil {
 		os.Remove(made.path)
 		return nil, err
 	}

@@ -1,0 +1,98 @@
+package operate
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/state/statetest"
+)
+
+// TestBackupsThatDoNotRestoreStayUnverified: once a verification has failed, a node that is started again does not say
+// when one succeeded before, and verifies again.
+func TestBackupsThatDoNotRestoreStayUnverified(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	st, err := statetest.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true}, statetest.NewLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	open := func() *Backups {
+		t.Helper()
+		b, err := NewBackups(slog.New(slog.DiscardHandler), st.State, nil, filepath.Join(t.TempDir(), "spool"), BackupPlan{Dir: dir, Every: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	at := oplog.Index(0)
+	next := func(b *Backups) {
+		t.Helper()
+		at++
+		body, err := (&oplog.Entry{Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: oplog.Time(at)}}}).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Apply([]oplog.Record{{Index: at, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(at), 0, 1), body)}}); err != nil {
+			t.Fatal(err)
+		}
+		b.Next(t.Context())
+	}
+	b := open()
+	next(b)
+	if b.Planned().Verified.Load() == 0 || open().Planned().Verified.Load() == 0 {
+		t.Fatal("the first backup is not verified")
+	}
+	whole := filepath.Join(dir, archive.Name(0, 1))
+	raw, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[len(raw)/2] ^= 1
+	if err := os.WriteFile(whole, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next(b)
+	if b.Planned().Unverifiable.Load() != 1 {
+		t.Fatal("a damaged backup restores")
+	}
+	if at := open().Planned().Verified.Load(); at != 0 {
+		t.Errorf("after a restart they are verified at %d", at)
+	}
+}
+
+// TestABackupWithoutAClientDoesNotWait: a client that gives up while its backup is made leaves none that nobody can
+// download or delete.
+func TestABackupWithoutAClientDoesNotWait(t *testing.T) {
+	t.Parallel()
+	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	spool := filepath.Join(t.TempDir(), "spool")
+	b, err := NewBackups(slog.New(slog.DiscardHandler), st, nil, spool, BackupPlan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for range maxSpooled {
+		if _, err := b.Make(gone, api.Caller{}, &api.MakeBackupRequest{}); err == nil {
+			t.Error("made for a client that has gone")
+		}
+	}
+	if _, err := b.Make(t.Context(), api.Caller{}, &api.MakeBackupRequest{}); err != nil {
+		t.Error(err)
+	}
+	if files, err := os.ReadDir(spool); err != nil || len(files) != 1 {
+		t.Errorf("%d wait, %v", len(files), err)
+	}
+}
