@@ -25,7 +25,7 @@ func (cl *Cluster) Report(ctx context.Context, _ api.Caller, _ *api.Nothing) (*a
 // Topology is the same for all nodes: the one that answers is a line like the others.
 func (cl *Cluster) Topology(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.TopologyAnswer, error) {
 	st := cl.Status(ctx)
-	voter := cl.cfg.Member.Role == raft.RoleVoter
+	voter := cl.votes()
 	nodes := append([]api.Peer{{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: RoleOf(voter), State: st.Role, Voter: voter, Reachable: true, Vitals: st.Vitals}}, st.Peers...)
 	slices.SortFunc(nodes, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	a := &api.TopologyAnswer{Cluster: st.Cluster, NodeID: st.NodeID, LeaderID: st.LeaderID, Term: st.CurrentTerm, QuorumSize: st.QuorumSize}
@@ -38,6 +38,11 @@ func (cl *Cluster) Topology(ctx context.Context, _ api.Caller, _ *api.Nothing) (
 		a.Nodes = append(a.Nodes, m)
 	}
 	return a, nil
+}
+
+// votes says whether this node has a vote: a replica that was promoted has one, whatever its configuration says.
+func (cl *Cluster) votes() bool {
+	return slices.ContainsFunc(cl.raft.Status().Members, func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID && m.Voter })
 }
 
 // RoleOf is a member's role as answers have it.
@@ -86,7 +91,7 @@ func (cl *Cluster) ChangeMembers(ctx context.Context, c api.Caller, q *api.Chang
 // takeLead asks the leader to hand over to this node.
 func (cl *Cluster) takeLead(ctx context.Context, c api.Caller) (*api.MembersChanged, error) {
 	rs := cl.raft.Status()
-	if len(rs.Members) <= 1 || cl.cfg.Member.Role != raft.RoleVoter {
+	if len(rs.Members) <= 1 || !cl.votes() {
 		return nil, oplog.Errorf(oplog.Invalid, "only a voter of a cluster can be promoted")
 	}
 	if cl.cfg.Commit.Leads() {

@@ -1,0 +1,46 @@
+package node_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft"
+)
+
+// TestAPromotedReplicaIsAVoterEverywhere: every node says of every member whether it votes, also the member itself; one
+// that was promoted takes the lead when it is asked to.
+func TestAPromotedReplicaIsAVoterEverywhere(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 2, func(i int, cfg *node.Config) {
+		if i == 1 {
+			cfg.Member.Role = raft.RoleReadReplica
+			return
+		}
+		cfg.Member.Peers = nil // the replica knows the voter
+	})
+	says := func(i int) (all string) {
+		for _, m := range c.web(i).ok("GET", "/v1/cluster/topology", nil)["nodes"].([]any) {
+			m := m.(obj)
+			all += fmt.Sprint(m["node_id"], " ", m["role"], " ", m["voter"], "; ")
+		}
+		return all
+	}
+	agreed := func(want string) {
+		t.Helper()
+		for i := range c.nodes {
+			suite.Eventually(t, fmt.Sprintf("node %d knows that %s", i+1, want), func() bool { return says(i) == want })
+		}
+	}
+	agreed("1 voter true; 2 readreplica false; ")
+	suite.Eventually(t, "the replica is promoted", func() bool {
+		return c.change(0, api.ChangeMembersRequest{Verb: "promote", NodeID: 2}) == nil && says(0) == "1 voter true; 2 voter true; "
+	})
+	agreed("1 voter true; 2 voter true; ")
+	if got := c.web(1).ok("POST", "/v1/cluster/promote", obj{}); got["status"] != "election_started" {
+		t.Errorf("the promoted replica takes the lead: %v", got)
+	}
+	suite.Eventually(t, "node 2 leads", func() bool { return c.nodes[1].Service().RaftStatus().State == "Leader" })
+}
