@@ -163,3 +163,27 @@ func TestAListOfTriggersIsAsShortAsAsked(t *testing.T) {
 		}))
 	}
 }
+
+// TestADeliveryPassesOverWhatIsMovedMeanwhile: triggers are delivered though another client acknowledges one of them
+// between the look at them and the entry.
+func TestADeliveryPassesOverWhatIsMovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	th, c := opened(t)
+	at := oplog.At(time.Now())
+	round := &oplog.Cognition{At: at, Last: true}
+	for _, id := range []string{"a", "b"} {
+		round.Triggers = append(round.Triggers, oplog.TriggerRow{ID: id, Type: "stale", Cooldown: id, Created: at, Expires: at + oplog.Time(time.Hour.Microseconds())})
+	}
+	write := th.cfg.Write
+	_, _, err := write(t.Context(), c, round)
+	must(t, err)
+	th.cfg.Write = func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+		th.cfg.Write = write
+		_, err := th.MoveTrigger(ctx, c, &api.MoveTriggerRequest{ID: "b", Verb: "acknowledge"})
+		must(t, err)
+		return write(ctx, c, ops...)
+	}
+	if list, err := th.DeliverTriggers(t.Context(), c, &api.DeliverTriggersRequest{}); err != nil || list.Count != 1 || list.Triggers[0].ID != "a" {
+		t.Errorf("delivered: %+v, %v", list, err)
+	}
+}

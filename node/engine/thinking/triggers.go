@@ -52,21 +52,35 @@ func PendingTriggers(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
 		func(t oplog.TriggerRow) bool { return v.Within(db, r, t.Sources) }))
 }
 
+// triggerTries bounds how often a change of several triggers is decided.
+const triggerTries = 5
+
+// movedMeanwhile says that one of several triggers was moved between the decision and the entry: it is decided again.
+func movedMeanwhile(err error) bool {
+	return errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) || errors.Is(err, oplog.ErrNoTrigger)
+}
+
+var errTriggersMove = oplog.Errorf(oplog.Unavailable, "triggers change all the time; retry")
+
 // DeliverTriggers hands over pending triggers and marks them as delivered, in one entry.
 func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
-	rows, err := state.Get(th.cfg.State, func(v *state.View) []api.Trigger {
-		return FindTriggers(v, c, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
-	})
-	if err != nil || len(rows) == 0 {
-		return &api.TriggerList{Triggers: rows}, err
+	for range triggerTries {
+		rows, err := state.Get(th.cfg.State, func(v *state.View) []api.Trigger {
+			return FindTriggers(v, c, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
+		})
+		if err != nil || len(rows) == 0 {
+			return &api.TriggerList{Triggers: rows}, err
+		}
+		var ops []oplog.Op
+		for i := range rows {
+			rows[i].Status = oplog.TriggerDelivered.String()
+			ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
+		}
+		if _, _, err = th.cfg.Write(ctx, c, ops...); !movedMeanwhile(err) {
+			return &api.TriggerList{Triggers: rows, Count: len(rows)}, err
+		}
 	}
-	var ops []oplog.Op
-	for i := range rows {
-		rows[i].Status = oplog.TriggerDelivered.String()
-		ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
-	}
-	_, _, err = th.cfg.Write(ctx, c, ops...)
-	return &api.TriggerList{Triggers: rows, Count: len(rows)}, err
+	return nil, errTriggersMove
 }
 
 // triggerVerbs lists the actions on a trigger.
@@ -82,12 +96,9 @@ func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTri
 	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: done.Changed, Index: field.Token(at)}, err
 }
 
-// pruneTries bounds how often a prune is decided.
-const pruneTries = 5
-
 // PruneTriggers expires pending triggers. It is decided again when one of them was moved meanwhile.
 func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.PruneTriggersRequest) (a *api.PrunedTriggers, err error) {
-	for range pruneTries {
+	for range triggerTries {
 		var ops []oplog.Op
 		if err := th.cfg.State.Read(func(v *state.View) error { a, ops = prunable(v, c.DB, q, oplog.At(th.cfg.Now())); return nil }); err != nil {
 			return nil, err
@@ -96,13 +107,13 @@ func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.Prune
 			return a, nil
 		}
 		at, _, err := th.cfg.Write(ctx, c, ops...)
-		if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) || errors.Is(err, oplog.ErrNoTrigger) {
+		if movedMeanwhile(err) {
 			continue
 		}
 		a.Index = field.Token(at)
 		return a, err
 	}
-	return nil, oplog.Errorf(oplog.Unavailable, "triggers change all the time; retry")
+	return nil, errTriggersMove
 }
 
 // prunable returns what expires the pending triggers that are over or too many.
