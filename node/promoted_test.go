@@ -1,13 +1,16 @@
 package node_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestAPromotedReplicaIsAVoterEverywhere: every node says of every member whether it votes, also the member itself; one
@@ -43,4 +46,17 @@ func TestAPromotedReplicaIsAVoterEverywhere(t *testing.T) {
 		t.Errorf("the promoted replica takes the lead: %v", got)
 	}
 	suite.Eventually(t, "node 2 leads", func() bool { return c.nodes[1].Service().RaftStatus().State == "Leader" })
+}
+
+// TestAChangeOfMembersWithoutAMajority: a change that the leader has begun, and that no majority has stored yet, is not
+// said to be refused: it may happen.
+func TestAChangeOfMembersWithoutAMajority(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 2, small)
+	l := c.leader()
+	c.stop(1 - l)
+	err := c.change(l, api.ChangeMembersRequest{Verb: "join", NodeID: 3, Addr: rafttest.Addr(t), Role: raft.RoleReadReplica, Force: true})
+	if !errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) {
+		t.Errorf("got %v", err)
+	}
 }

@@ -114,7 +114,11 @@ func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMem
 	if why := cl.NoQuorum(); why != "" && errors.Is(err, raft.ErrNoLeader) {
 		text += ": " + why + ": members change when a majority of the voters answers; for one that is gone for good, stop this node and read `cairn cluster recover --help`"
 	}
-	return "", &oplog.Error{Kind: oplog.Conflict, Text: text, Err: err}
+	kind := oplog.Conflict
+	if errors.Is(err, raft.ErrUnknownOutcome) {
+		kind = oplog.UnknownOutcome // the next leader may carry it out
+	}
+	return "", &oplog.Error{Kind: kind, Text: text, Err: err}
 }
 
 // Place says where this node stands in its cluster, for the dialects of its host.
