@@ -205,7 +205,7 @@ func (c *Inbound) greet(f wire.Frame) bool {
 	if !c.admit(shownBy(c.Peer.NodeID, c.Peer.Raft)) {
 		return false
 	}
-	c.t.refusals.changed(c.Peer.NodeID, "")
+	c.t.refusals.forget(c.Peer.NodeID)
 	ok := c.t.host.HelloOK(&c.Peer)
 	if c.Peer.Raft != nil {
 		h.sign(serverLabel, c.t.o.Identity, c.t.o.Advertise, ok.Raft)
@@ -223,8 +223,10 @@ func (c *Inbound) readHello(f wire.Frame, to *wire.ClusterHello) (wire.Code, err
 		return wire.CodeInvalidPayload, err
 	}
 	if checksummed(to.Raft) && !to.Checked() {
-		c.t.damaged(wire.ErrChecksum, to.NodeID, c.nc.RemoteAddr())
-		return wire.CodeInvalidPayload, errors.New(wire.ErrChecksum.Text)
+		c.t.damagedFrames.Add(1)
+		err := errors.New(wire.ErrChecksum.Text)
+		c.refused(to.NodeID, err, false)
+		return wire.CodeInvalidPayload, err
 	}
 	return 0, nil
 }
@@ -247,7 +249,7 @@ func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, prove
 	}
 	if second, err = c.r.Next(); err != nil {
 		if errors.Is(err, io.EOF) && h.dialer != 0 { // CheckSecret has no id
-			c.refused(h.dialer, errors.New("it left before it proved the cluster secret, as a node with another one does"))
+			c.refused(h.dialer, errors.New("it left before it proved the cluster secret, as a node with another one does"), false)
 		}
 		return f, h, false, wire.CodeInvalidPayload, err
 	}
@@ -263,9 +265,13 @@ func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, prove
 }
 
 // refused logs why a peer is refused, unless that was logged already since the peer was last admitted: it tries again
-// several times a second.
-func (c *Inbound) refused(peer uint32, why error) {
-	if c.t.refusals.changed(peer, why.Error()) {
+// several times a second. What one does that has not proved the secret is its own choice, and one reason.
+func (c *Inbound) refused(peer uint32, why error, proven bool) {
+	reason := errMismatch.Error()
+	if proven {
+		reason = why.Error()
+	}
+	if c.t.refusals.changed(peer, reason, proven) {
 		c.t.o.Log.Warn("peer refused", "peer", peer, "addr", c.nc.RemoteAddr(), "err", why)
 	}
 }
@@ -274,7 +280,7 @@ func (c *Inbound) refused(peer uint32, why error) {
 func (c *Inbound) checkHello(h *handshake, proven bool) (code wire.Code, err error) {
 	defer func() {
 		if err != nil {
-			c.refused(c.Peer.NodeID, err)
+			c.refused(c.Peer.NodeID, err, proven)
 		}
 	}()
 	if !proven {

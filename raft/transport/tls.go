@@ -56,7 +56,9 @@ func (s *server) handshake(raw net.Conn) net.Conn {
 	if err == nil {
 		return tc
 	}
-	s.t.o.Log.Warn("peer refused: no secure connection", "addr", raw.RemoteAddr(), "err", err)
+	if s.t.refusals.changed(0, "no secure connection", false) { // strangers are logged once; a member says why itself
+		s.t.o.Log.Warn("peer refused: no secure connection", "addr", raw.RemoteAddr(), "err", err)
+	}
 	var plain tls.RecordHeaderError
 	if errors.As(err, &plain) && plain.Conn != nil {
 		_ = raw.SetWriteDeadline(time.Now().Add(time.Second))

@@ -24,7 +24,8 @@ type Transport struct {
 	refusals      refusals
 }
 
-// refusals hold why each peer was refused last. Strangers may claim any id: when there are too many, all are forgotten.
+// refusals hold why each peer was refused last: one that tries again and again is logged once. Strangers may claim any
+// id: when there are too many, no more of them are logged.
 type refusals struct {
 	mu  sync.Mutex
 	why map[uint32]string
@@ -32,21 +33,25 @@ type refusals struct {
 
 const maxRefusals = 1000
 
-// changed notes why a peer is refused; blank for one that is admitted. It says whether that is new.
-func (r *refusals) changed(peer uint32, why string) bool {
+// changed notes why a peer is refused, and says whether that is new. known is a peer that has proved the secret.
+func (r *refusals) changed(peer uint32, why string, known bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.why[peer] == why {
+	if r.why[peer] == why || len(r.why) >= maxRefusals && !known {
 		return false
 	}
 	if r.why == nil || len(r.why) >= maxRefusals {
 		r.why = map[uint32]string{}
 	}
 	r.why[peer] = why
-	if why == "" {
-		delete(r.why, peer)
-	}
 	return true
+}
+
+// forget is told that a peer was admitted.
+func (r *refusals) forget(peer uint32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.why, peer)
 }
 
 // New makes the transport of a member; ln is its peer port, nil for none.
