@@ -51,8 +51,8 @@ func (ad *Admin) alone(ctx context.Context) (done func(), err error) {
 	return done, nil
 }
 
-// propose proposes an operation on the cluster: the entry belongs to no database.
-func (ad *Admin) propose(ctx context.Context, c api.Caller, op oplog.Op) (oplog.Index, oplog.Result, error) {
+// propose proposes operations on the cluster: the entry belongs to no database.
+func (ad *Admin) propose(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
 	c.DB = 0
-	return ad.cfg.Write(ctx, c, op)
+	return ad.cfg.Write(ctx, c, ops...)
 }

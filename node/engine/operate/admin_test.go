@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/state/statetest"
@@ -123,5 +124,34 @@ func TestASnapshotOfTheControlPlaneListsValidTokens(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAQuotaIsSetWholly: a request that bounds what a database holds and what it may ask is done or it is not, also
+// where the node is cut off from the log after its first entry.
+func TestAQuotaIsSetWholly(t *testing.T) {
+	t.Parallel()
+	ad := administered(t)
+	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster}
+	ad.cfg.Commit = commit.New(commit.Options{NodeID: 1, State: ad.cfg.State})
+	entries, write := 0, ad.cfg.Write
+	ad.cfg.Write = func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+		if entries++; entries > 1 {
+			return 0, oplog.Result{}, api.ErrNoLeader
+		}
+		return write(ctx, c, ops...)
+	}
+	_, err := ad.SetQuota(t.Context(), admin, &api.SetQuotaRequest{Name: "default", Memories: new(uint64(7)), PerSecond: new(uint32(9))})
+	var d oplog.Database
+	var l oplog.Limit
+	if rerr := ad.cfg.State.Read(func(v *state.View) error {
+		d, _ = v.Database(oplog.DefaultDB)
+		l = v.Limits().Databases[oplog.DefaultDB]
+		return nil
+	}); rerr != nil {
+		t.Fatal(rerr)
+	}
+	if done := d.MaxMemories == 7 && l.PerSecond == 9; done != (err == nil) || !done && d.MaxMemories != 0 {
+		t.Errorf("answered %v; the database holds %d and asks %d a second", err, d.MaxMemories, l.PerSecond)
 	}
 }

@@ -62,7 +62,7 @@ func (ad *Admin) bounded(c api.Caller, name string) (d oplog.Database, l oplog.L
 	return d, l, active, err
 }
 
-// SetQuota proposes one operation for the bounds on what a database holds, and one for those on its rate.
+// SetQuota proposes, in one entry, an operation for the bounds on what a database holds and one for those on its rate.
 func (ad *Admin) SetQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
 	done, err := ad.alone(ctx)
 	if err != nil {
@@ -77,15 +77,17 @@ func (ad *Admin) SetQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequ
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'max_memories', 'max_rps', 'burst' or 'max_batch_size'")
 	}
 	at := ad.cfg.Commit.Applied() // the answer where the bounds are set already
+	var ops []oplog.Op
 	if q.Memories != nil {
 		d.MaxMemories = *q.Memories
-		if at, _, err = ad.propose(ctx, c, &oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}); err != nil {
-			return nil, err
-		}
+		ops = append(ops, &oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories})
 	}
 	to := oplog.Limit{PerSecond: api.OrOld(q.PerSecond, l.PerSecond), Burst: api.OrOld(q.Burst, l.Burst), Batch: api.OrOld(q.Batch, l.Batch)}
 	if to != l {
-		at, _, err = ad.propose(ctx, c, &oplog.SetLimit{DB: d.ID, Limit: to})
+		ops = append(ops, &oplog.SetLimit{DB: d.ID, Limit: to})
+	}
+	if len(ops) > 0 {
+		at, _, err = ad.propose(ctx, c, ops...)
 	}
 	return &api.QuotaSet{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(to), Index: field.Token(at)}, err
 }

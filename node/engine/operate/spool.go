@@ -79,9 +79,8 @@ func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupReque
 	return &made.Backup, nil
 }
 
+// find is called with mu held.
 func (b *Backups) find(id string) (*spooled, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	has, ok := b.waiting[id]
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such backup; make a new one")
@@ -92,6 +91,8 @@ func (b *Backups) find(id string) (*spooled, error) {
 
 // Fetch opens a backup that waits.
 func (b *Backups) Fetch(_ context.Context, _ api.Caller, q *api.FetchBackupRequest) (*api.BackupFile, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	has, err := b.find(q.ID)
 	if err != nil {
 		return nil, err
@@ -105,12 +106,12 @@ func (b *Backups) Fetch(_ context.Context, _ api.Caller, q *api.FetchBackupReque
 
 // Drop removes a backup that waits.
 func (b *Backups) Drop(_ context.Context, _ api.Caller, q *api.DropBackupRequest) (*api.DroppedBackup, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	has, err := b.find(q.ID)
 	if err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	delete(b.waiting, has.ID)
 	return &api.DroppedBackup{ID: has.ID}, os.Remove(has.path)
 }

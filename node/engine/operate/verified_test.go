@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cairndb/cairn/node/api"
@@ -94,5 +96,40 @@ func TestABackupWithoutAClientDoesNotWait(t *testing.T) {
 	}
 	if files, err := os.ReadDir(spool); err != nil || len(files) != 1 {
 		t.Errorf("%d wait, %v", len(files), err)
+	}
+}
+
+// TestABackupIsDroppedOnce: of several requests at once that delete a backup, one does, and the others find it no more.
+func TestABackupIsDroppedOnce(t *testing.T) {
+	t.Parallel()
+	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	b, err := NewBackups(slog.New(slog.DiscardHandler), st, nil, filepath.Join(t.TempDir(), "spool"), BackupPlan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		made, err := b.Make(t.Context(), api.Caller{}, &api.MakeBackupRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var both sync.WaitGroup
+		var dropped atomic.Int64
+		for range 16 {
+			both.Go(func() {
+				_, err := b.Drop(t.Context(), api.Caller{}, &api.DropBackupRequest{ID: made.ID})
+				if err == nil {
+					dropped.Add(1)
+				} else if kindOf(err) != oplog.NotFound {
+					t.Errorf("dropped with another: %v", err)
+				}
+			})
+		}
+		if both.Wait(); dropped.Load() != 1 {
+			t.Fatalf("dropped %d times", dropped.Load())
+		}
 	}
 }
