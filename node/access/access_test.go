@@ -299,3 +299,32 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 		t.Errorf("what the cluster remembers is in the audit: %v", rows)
 	}
 }
+
+// TestWhatADatabaseRefusesCostsItsTokenNothing: an operation that the database's limit refuses is not counted against
+// the token either.
+func TestWhatADatabaseRefusesCostsItsTokenNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := newState(t)
+		text := token(t, st, time.Time{})
+		a := New(Config{State: st})
+		c, err := a.Authenticate(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Follow(apply(t, st, &oplog.SetLimit{Token: c.Token, Limit: oplog.Limit{PerSecond: 1, Burst: 9}}), false)
+		a.Follow(apply(t, st, &oplog.SetLimit{DB: c.DB, Limit: oplog.Limit{PerSecond: 1}}), false)
+		if _, err := a.Count(c, 1); err != nil {
+			t.Fatal(err)
+		}
+		for range 8 {
+			if _, err := a.Count(c, 1); err == nil {
+				t.Fatal("the database's limit is passed")
+			}
+		}
+		a.Follow(apply(t, st, &oplog.SetLimit{DB: c.DB}), false)
+		if _, err := a.Count(c, 8); err != nil {
+			t.Errorf("eight of nine are left: %v", err)
+		}
+	})
+}

@@ -47,6 +47,10 @@ type callerLimit struct {
 	oplog.Limit
 }
 
+func (l *callerLimit) limited(wait time.Duration) error {
+	return &Limited{wait, "too many requests for this " + l.what}
+}
+
 func (a *Control) limitsOf(c api.Caller) []callerLimit {
 	set := a.limits.Load()
 	t := set.Tokens[c.Token]
@@ -63,13 +67,18 @@ func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 	if c.Token == "" && c.By != api.ByMaster && c.By != api.ByLocal || n <= c.Counted {
 		return c, nil
 	}
-	now := time.Now()
-	for _, l := range a.limitsOf(c) {
+	now, limits := time.Now(), a.limitsOf(c)
+	for _, l := range limits { // what one refuses is taken from none
 		if l.PerSecond > 0 && n > burst(l.Limit) {
 			return c, oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d at once for this %s", n, burst(l.Limit), l.what)
 		}
-		if wait := a.rates.take(l.bucket, l.Limit, n-c.Counted, now); wait > 0 {
-			return c, &Limited{wait, "too many requests for this " + l.what}
+		if wait := a.rates.wait(l.bucket, l.Limit, n-c.Counted, now); wait > 0 {
+			return c, l.limited(wait)
+		}
+	}
+	for _, l := range limits {
+		if wait := a.rates.take(l.bucket, l.Limit, n-c.Counted, now); wait > 0 { // another request was faster
+			return c, l.limited(wait)
 		}
 	}
 	c.Counted = n
@@ -79,8 +88,8 @@ func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 // Ready refuses a caller that would have to wait for its next operation, and counts none.
 func (a *Control) Ready(c api.Caller) error {
 	for _, l := range a.limitsOf(c) {
-		if wait := a.rates.wait(l.bucket, l.Limit, time.Now()); wait > 0 {
-			return &Limited{wait, "too many requests for this " + l.what}
+		if wait := a.rates.wait(l.bucket, l.Limit, 1, time.Now()); wait > 0 {
+			return l.limited(wait)
 		}
 	}
 	return nil

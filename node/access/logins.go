@@ -43,7 +43,7 @@ func newLogins(burst int) *logins {
 func (a *Control) Login(ctx context.Context, from, token string) (api.Caller, error) {
 	source, _ := sourceOf(from)
 	now, l := time.Now(), a.logins
-	if (l.failed.wait(source, l.limit, now) == 0 || l.knows(source, now)) && a.isSecret(token) {
+	if (l.failed.wait(source, l.limit, 1, now) == 0 || l.knows(source, now)) && a.isSecret(token) {
 		l.remember(source, now)
 		return master, nil
 	}
@@ -54,7 +54,7 @@ func (a *Control) Login(ctx context.Context, from, token string) (api.Caller, er
 // the token with this hash. A blank hash is of no token, for what the surface could not read.
 func (a *Control) LoginHash(ctx context.Context, from, hash string) (c api.Caller, err error) {
 	source, _ := sourceOf(from)
-	if hash == "" || a.logins.failed.wait(source, a.logins.limit, time.Now()) > 0 { // no question to the leader for it
+	if hash == "" || a.logins.failed.wait(source, a.logins.limit, 1, time.Now()) > 0 { // no question to the leader for it
 		c, _, err = a.holder(hash)
 	} else {
 		c, err = a.seek(ctx, hash)

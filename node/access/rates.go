@@ -41,16 +41,19 @@ func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Durat
 	return due(b, n, now, false)
 }
 
-// wait returns the time until one operation may go on. It counts none.
-func (r *rates) wait(who string, l oplog.Limit, now time.Time) time.Duration {
+// wait returns the time until n operations may go on. It counts none.
+func (r *rates) wait(who string, l oplog.Limit, n int, now time.Time) time.Duration {
+	if l.PerSecond == 0 {
+		return 0
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.buckets[who]
-	if b == nil || l.PerSecond == 0 {
+	if b == nil {
 		return 0
 	}
 	bound(b, l, now)
-	return due(b, 1, now, true)
+	return due(b, n, now, true)
 }
 
 // bound gives a bucket the limit that holds now.
