@@ -292,6 +292,15 @@ func TestStrangersLearnThatANodeLives(t *testing.T) {
 	if got := stranger.ok("GET", "/v1/cluster", nil); !reflect.DeepEqual(got, obj{"alive": true, "ready": true}) {
 		t.Errorf("a stranger is told %v", got)
 	}
+	status := w.ok("GET", "/v1/cluster", nil)
+	for _, path := range []string{"/v1/health", "/v1/health/deep", "/v1/health/ready"} {
+		told := fmt.Sprint(stranger.ok("GET", path, nil))
+		for _, name := range []string{"cluster_id", "addr", "wire", "http", "state_hash"} {
+			if secret := fmt.Sprint(status[name]); strings.Contains(told, secret) {
+				t.Errorf("%s tells a stranger the %s: %s", path, name, told)
+			}
+		}
+	}
 	if status, out := w.with("ydb_"+strings.Repeat("0", 64)).send("GET", "/v1/cluster", nil); status != http.StatusUnauthorized {
 		t.Errorf("a wrong token: %d %v", status, out)
 	}
