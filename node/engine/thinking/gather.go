@@ -181,6 +181,7 @@ func (r *round) gatherSmall(v *state.View) {
 	})
 	r.snap.Patterns = state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(db, f) }, func(oplog.Pattern) bool { return true })
 	v.Judgements(db, func(j oplog.Judgement) bool {
+		j.Query = strings.Clone(j.Query[:min(len(j.Query), thinkText)])
 		r.snap.Judgements = append(r.snap.Judgements, j)
 		return true // the table is bounded
 	})

@@ -116,15 +116,9 @@ func TestADatabaseIsThoughtAbout(t *testing.T) {
 	}
 }
 
-// TestARoundHoldsTheBeginningsOfTexts: a round of thinking holds the beginning of each memory's text, and not the whole
-// of it.
-func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
-	suite.Full(t)
-	th, c := opened(t)
-	const rows, size = 24, 512 << 10
-	for i := range rows {
-		store(t, th, c, fmt.Sprint(i, " ", strings.Repeat("lorem ipsum ", size/12)))
-	}
+// heldBy is how many bytes a round holds that has read the database.
+func heldBy(t *testing.T, th *Thinker, c api.Caller) uint64 {
+	t.Helper()
 	held := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -137,8 +131,29 @@ func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
 	must(t, r.gather(t.Context()))
 	after := held()
 	runtime.KeepAlive(r)
-	if after > before+rows*size/2 {
-		t.Errorf("a round over %d texts of %d bytes holds %d bytes", rows, size, after-before)
+	return max(after, before) - before
+}
+
+// TestARoundHoldsTheBeginningsOfTexts: a round of thinking holds the beginning of each memory's text, and of each
+// question that feedback is about, and not the whole of it.
+func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
+	suite.Full(t)
+	const rows, size = 24, 512 << 10
+	th, c := opened(t)
+	for i := range rows {
+		store(t, th, c, fmt.Sprint(i, " ", strings.Repeat("lorem ipsum ", size/12)))
+	}
+	if n := heldBy(t, th, c); n > rows*size/2 {
+		t.Errorf("a round over %d texts of %d bytes holds %d bytes", rows, size, n)
+	}
+	const questions = 200
+	th, c = opened(t)
+	for range questions {
+		_, _, err := th.cfg.Write(t.Context(), c, &oplog.Feedback{Judgements: []oplog.Judgement{{Query: strings.Repeat("q", maxNote), RID: "r"}}})
+		must(t, err)
+	}
+	if n := heldBy(t, th, c); n > questions*maxNote/2 {
+		t.Errorf("a round over %d questions of %d bytes holds %d bytes", questions, maxNote, n)
 	}
 }
 
