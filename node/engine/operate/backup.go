@@ -45,7 +45,8 @@ type Backups struct {
 	planned Planned
 
 	spool   string     // the folder of what waits to be downloaded
-	mu      sync.Mutex // held while such a backup is written: one at a time, each is a copy of the whole state
+	making  sync.Mutex // one such backup is written at a time: each is a copy of the whole state
+	mu      sync.Mutex
 	waiting map[string]*spooled
 }
 

@@ -26,11 +26,9 @@ type spooled struct {
 	used time.Time
 }
 
-// Expire removes backups that no client has requested for a while. It does not wait for one that is being made.
+// Expire removes backups that no client has requested for a while.
 func (b *Backups) Expire() {
-	if !b.mu.TryLock() {
-		return
-	}
+	b.mu.Lock()
 	defer b.mu.Unlock()
 	for id, old := range b.waiting {
 		if time.Since(old.used) <= spoolExpiry {
@@ -49,12 +47,15 @@ func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupReque
 	if err := b.continues(q.Since, q.LogTime); err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.making.Lock()
+	defer b.making.Unlock()
 	if err := os.MkdirAll(b.spool, 0o700); err != nil {
 		return nil, err
 	}
-	if len(b.waiting) >= maxSpooled {
+	b.mu.Lock()
+	waiting := len(b.waiting)
+	b.mu.Unlock()
+	if waiting >= maxSpooled {
 		return nil, oplog.Errorf(oplog.Unavailable, "%d backups wait to be downloaded; download or delete one", maxSpooled)
 	}
 	made := &spooled{Backup: api.Backup{ID: oplog.NewID(), Since: q.Since}, used: time.Now()}
@@ -74,7 +75,9 @@ func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupReque
 		os.Remove(made.path)
 		return nil, err
 	}
-	made.SHA256 = hex.EncodeToString(h.Sum(nil))
+	made.SHA256, made.used = hex.EncodeToString(h.Sum(nil)), time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.waiting[made.ID] = made
 	return &made.Backup, nil
 }
