@@ -177,7 +177,7 @@ var shells = map[string]bool{"bash": true, "shell": true, "run_shell_command": t
 
 // capture makes of the moment what the memory keeps of it: nothing, for the memory's own tools.
 func (m moment) capture(t tool, e event) (c capture, ok bool) {
-	c = capture{Session: cmp.Or(m.session, "unknown"), Tool: m.tool, Source: t.name, Dir: m.dir, At: time.Now().UnixMilli()}
+	c = capture{Session: cmp.Or(m.session, "unknown"), Tool: m.tool, Source: t.name, Dir: m.dir, Subspace: os.Getenv("SIFTCODER_SUBSPACE"), At: time.Now().UnixMilli()}
 	switch {
 	case e.does == captureTurn && strings.TrimSpace(m.message) != "":
 		c.Tool, c.Payload = "Stop", map[string]any{"message": m.message}
@@ -193,9 +193,9 @@ func (m moment) capture(t tool, e event) (c capture, ok bool) {
 	return c, true
 }
 
-// workspace is the project that a directory is in.
-func workspace(ctx context.Context, dir string) (sift.Workspace, string, error) {
-	w, err := sift.Find(ctx, dir, os.Getenv("SIFTCODER_SUBSPACE"))
+// workspace is the project that a directory is in, or the part of it that the subspace names.
+func workspace(ctx context.Context, dir, subspace string) (sift.Workspace, string, error) {
+	w, err := sift.Find(ctx, dir, subspace)
 	return w, cmp.Or(os.Getenv("SIFTCODER_NS"), sift.DefaultNS), err
 }
 
@@ -206,14 +206,14 @@ func (r *record) store(ctx context.Context, c capture, wait time.Duration) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	w, ns, err := workspace(ctx, c.Dir)
+	w, ns, err := workspace(ctx, c.Dir, c.Subspace)
 	if err != nil {
 		return err
 	}
 	home := filepath.Join(r.Home, "run", "siftcoder")
 	socket := filepath.Join(home, ns, "run", w.Key+".sock")
 	if _, err := os.Stat(socket); err != nil {
-		data, err := sift.Call(ctx, sift.Control(home), map[string]any{"kind": "open", "path": c.Dir, "subspace": os.Getenv("SIFTCODER_SUBSPACE")})
+		data, err := sift.Call(ctx, sift.Control(home), map[string]any{"kind": "open", "path": c.Dir, "subspace": c.Subspace})
 		if err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func (r *record) known(ctx context.Context, dir string) string {
 	if err := r.reach(ctx); err != nil {
 		return unreachable
 	}
-	w, ns, err := workspace(ctx, dir)
+	w, ns, err := workspace(ctx, dir, os.Getenv("SIFTCODER_SUBSPACE"))
 	if err != nil {
 		return unreachable
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/serve"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestAProjectBehindALink: the record of a project holds in its directory whatever links lead there, and the innermost
@@ -188,5 +190,25 @@ func TestADisconnectedProjectsCapturesGo(t *testing.T) {
 	}
 	if waits := fmt.Sprint(tree(t, string(user.spool()))); user.spool().count() != 1 || !strings.Contains(waits, elsewhere) {
 		t.Errorf("there waits %s", waits)
+	}
+}
+
+// TestACaptureKeepsItsSubspace: what a hook captured in a subspace while the node was away is stored there, whichever
+// subspace the hook that sends it has.
+func TestACaptureKeepsItsSubspace(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	p := cairntest.StartDevIn(t, u.node)
+	u.must("", "connect", "claude", "--home", u.node, "--yes")
+	p.Kill()
+	in := *u
+	in.env = append(slices.Clone(u.env), "SIFTCODER_SUBSPACE=api")
+	in.hook("PostToolUse", used("make test", "three tests are red"))
+	p.Launch()()
+	s := spool(filepath.Join(u.home, ".config", "cairn", "connect", "claude.spool"))
+	suite.Eventually(t, "an empty spool", func() bool { u.hook("SessionEnd", ""); return s.count() == 0 })
+	in.shows("three tests are red")
+	if known := u.hook("SessionStart", ""); strings.Contains(known, "three tests") {
+		t.Errorf("another subspace is told %s", known)
 	}
 }

@@ -25,12 +25,13 @@ const (
 
 // A capture holds the output of a tool that a hook received, without secrets.
 type capture struct {
-	Session string `json:"session"`
-	Tool    string `json:"tool"`
-	Source  string `json:"source"`
-	Dir     string `json:"cwd"`
-	At      int64  `json:"ts"` // Unix milliseconds
-	Payload any    `json:"payload"`
+	Session  string `json:"session"`
+	Tool     string `json:"tool"`
+	Source   string `json:"source"`
+	Dir      string `json:"cwd"`
+	Subspace string `json:"subspace,omitempty"` // SIFTCODER_SUBSPACE of its hook, as the one that sends it may have another
+	At       int64  `json:"ts"`                 // Unix milliseconds
+	Payload  any    `json:"payload"`
 }
 
 // add keeps a capture.
