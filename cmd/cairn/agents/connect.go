@@ -103,6 +103,11 @@ func (o *options) run(ctx context.Context, s *cli.Streams, t tool) error {
 	if err := p.show(s); err != nil {
 		return err
 	}
+	if o.undo {
+		if err := r.tellWaiting(s); err != nil {
+			return err
+		}
+	}
 	if o.dry {
 		return nil
 	}
@@ -287,12 +292,21 @@ func (o *options) newToken(ctx context.Context, r *record) error {
 	return kit.WriteFile(r.tokenFile(), []byte(made.Token), 0o600)
 }
 
+// tellWaiting says how much is lost when the tool is disconnected.
+func (r *record) tellWaiting(s *cli.Streams) error {
+	n, err := r.waiting(false)
+	if n > 0 {
+		fmt.Fprintf(s.Err, "%d capture(s) wait for the node at %s and will be lost; a session that starts while it runs stores them\n", n, r.Endpoint)
+	}
+	return err
+}
+
 // disconnect takes out the changes, and the token when no other project has the tool connected.
 func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *record, p *plan) error {
 	if err := p.apply(); err != nil {
 		return err
 	}
-	if err := r.dropWaiting(); err != nil {
+	if _, err := r.waiting(true); err != nil {
 		return err
 	}
 	r.Entries = nil

@@ -258,18 +258,23 @@ func (r *record) send(ctx context.Context, wait time.Duration) error {
 	})
 }
 
-// dropWaiting takes out of the spool what waits for this record's node: no other node is to have it.
-func (r *record) dropWaiting() error {
+// waiting counts what waits in the spool for this record's node, and drops it if drop says so: no other node is to have
+// it.
+func (r *record) waiting(drop bool) (n int, err error) {
 	all, err := records(r.dir, r.Tool)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return r.spool().drain(func(c capture) error {
+	err = r.spool().drain(func(c capture) error {
 		if of := holding(all, c.Dir); of != nil && of.Project != r.Project {
+			return errLater
+		}
+		if n++; !drop {
 			return errLater
 		}
 		return nil
 	})
+	return n, err
 }
 
 // known writes what is known about the project as text for the model. A node that does not answer is never nothing known.

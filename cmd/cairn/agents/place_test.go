@@ -212,3 +212,26 @@ func TestACaptureKeepsItsSubspace(t *testing.T) {
 		t.Errorf("another subspace is told %s", known)
 	}
 }
+
+// TestUndoSaysWhatIsLost: before it asks, and with --dry-run, which drops nothing.
+func TestUndoSaysWhatIsLost(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	p := cairntest.StartDevIn(t, u.node)
+	u.must("", "connect", "claude", "--home", u.node, "--yes")
+	p.Kill()
+	u.hook("PostToolUse", used("make test", "red"))
+	u.hook("Stop", `,"last_assistant_message":"The time zone."`)
+	s := spool(filepath.Join(u.home, ".config", "cairn", "connect", "claude.spool"))
+	for _, how := range []string{"--dry-run", "--yes"} {
+		if n := s.count(); n != 2 {
+			t.Fatalf("before %s, %d wait", how, n)
+		}
+		if _, said, code := u.run("", "connect", "claude", "--undo", how); code != 0 || !strings.Contains(said, "2 capture(s) wait for the node at ") {
+			t.Errorf("%s: exit %d, %s", how, code, said)
+		}
+	}
+	if s.count() != 0 {
+		t.Error("they wait on")
+	}
+}
