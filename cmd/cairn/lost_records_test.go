@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
@@ -30,6 +31,10 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 		}
 	}
 	put(nodes, "before the copies")
+	var changed string // later, and forgotten without that
+	for changed = range acked {
+		break
+	}
 	sameState(t, nodes)
 	at := leaderOf(t, nodes)
 	old, others := nodes[at], []*cairntest.Node{nodes[(at+1)%3], nodes[(at+2)%3]}
@@ -47,6 +52,13 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 		}
 	}
 	put([]*cairntest.Node{old}, "since the copies")
+	cairn := func(to *cairntest.Node, args ...string) {
+		t.Helper()
+		if out, code := cairntest.Run(t, append(args, "--endpoints", to.Line.HTTP, "--token", token)...); code != 0 {
+			t.Fatalf("exit %d: %s", code, out)
+		}
+	}
+	cairn(old, "correct", changed, "--importance", "0.9", "--reason", "it matters")
 	sameState(t, nodes)
 	if leaderOf(t, nodes) != at {
 		t.Fatal("another node leads")
@@ -68,6 +80,8 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 		up()
 	}
 	put(others, "without them")
+	cairn(others[0], "forget", changed)
+	delete(acked, changed)
 	old.Launch()
 	old.Ends("a majority of the voters holds something else than this node")
 	if !strings.Contains(old.Log.String(), `level=ERROR msg="this node holds records that the cluster lacks, and keeps them"`) {
@@ -90,9 +104,12 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	if out, code := cairntest.Run(t, "recover", "--config", old.Args[3], "--lost"); code != 0 || !strings.Contains(out, log+"  records ") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	out, code := cairntest.Run(t, "recover", "--config", old.Args[3], "--import-lost", log)
-	if code != 0 || !strings.Contains(out, "entries imported, 0 were there already") {
-		t.Fatalf("exit %d: %s", code, out)
+	imports := cairntest.Command(t.Context(), "recover", "--config", old.Args[3], "--import-lost", log)
+	out, err := imports.CombinedOutput()
+	said := string(out)
+	if code := imports.ProcessState.ExitCode(); code != cli.ExitFailed || !strings.Contains(said, "entries imported, 0 were there already") ||
+		!strings.Contains(said, "1 entries were refused; their records stay in "+kept[0]) {
+		t.Fatalf("exit %d, %v: %s", code, err, said)
 	}
 	sameState(t, nodes)
 	for _, p := range nodes {

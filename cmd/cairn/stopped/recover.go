@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -145,7 +146,7 @@ The node that had them moved its log aside.
   cairn recover --config FILE --lost              says which records they are; changes nothing
   cairn recover --config FILE --import-lost LOG   imports what they write, under their idempotency keys; safe to run again
 
-Records that conflict with what the cluster has stored since are rejected. Changes of the cluster itself (databases, tokens, limits) are not imported.`
+Records that conflict with what the cluster has stored since are rejected: they stay in the log, and the command exits with 1. Changes of the cluster itself (databases, tokens, limits) are not imported.`
 
 // Recover is `cairn recover`.
 func Recover(s *cli.Streams) *cobra.Command {
@@ -228,11 +229,16 @@ func importLost(ctx context.Context, w io.Writer, of node.Config, log string) er
 		return config.KeyHint(err, "a leader must be reached at one of the members' peer addresses; run the command again")
 	}
 	fmt.Fprintf(w, "%d entries imported, %d were there already\n", done.Entries, done.Replayed)
+	refused := 0
 	for _, why := range slices.Sorted(maps.Keys(done.Refused)) {
+		refused += done.Refused[why]
 		fmt.Fprintf(w, "%d refused: %s\n", done.Refused[why], why)
 	}
 	for _, name := range slices.Sorted(maps.Keys(done.Left)) {
 		fmt.Fprintf(w, "%d not imported: %s\n", done.Left[name], name)
+	}
+	if refused > 0 {
+		return fmt.Errorf("%d entries were refused; their records stay in %s", refused, filepath.Join(of.Home, log))
 	}
 	return nil
 }
