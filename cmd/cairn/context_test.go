@@ -48,6 +48,14 @@ func TestContexts(t *testing.T) {
 	cairn(cli.ExitOK, "healthy", nil, "status")
 	cairn(cli.ExitFailed, "no node found", nil, "stats", "--home", dir)
 	cairn(cli.ExitFailed, "no node found", []string{"CAIRN_HOME=" + dir}, "stats")
+	empty := filepath.Join(t.TempDir(), "empty.token")
+	if err := os.WriteFile(empty, []byte("nobody\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cairn(cli.ExitOK, "", nil, "context", "add", "other", "--endpoints", "127.0.0.1:1", "--token-file", empty)
+	cairn(cli.ExitOK, "found by name", []string{"CAIRN_CONTEXT=other"}, "list", "--home", home)
+	cairn(cli.ExitFailed, "invalid or revoked token", []string{"CAIRN_CONTEXT=other"}, "list", "--home", home, "--context", "other")
+	cairn(cli.ExitOK, "", nil, "context", "remove", "other")
 	cairn(cli.ExitOK, "", nil, "context", "remove", "far")
 	cairn(cli.ExitOK, "", nil, "context", "add", "gone", "--endpoints", "127.0.0.1:1", "--token-file", token)
 	cairn(cli.ExitOK, "", nil, "context", "use", "gone")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,9 +15,11 @@ func TestShellRunsAScript(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
+	var env []string
 	shell := func(script string) (string, int) {
 		t.Helper()
 		c := cairntest.Command(t.Context(), "shell", "--home", home)
+		c.Env = append(c.Env, env...)
 		c.Stdin = strings.NewReader(script)
 		out, err := c.CombinedOutput()
 		if c.ProcessState == nil {
@@ -36,6 +40,15 @@ func TestShellRunsAScript(t *testing.T) {
 	if out, code := shell("\\d\n"); code != 2 || !strings.Contains(out, `\? lists the commands`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
+	contexts := filepath.Join(t.TempDir(), "contexts.json")
+	if err := os.WriteFile(contexts, []byte(`{"contexts":{"other":{"endpoints":["127.0.0.1:1"],"token_file":"/none"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env = []string{"CAIRN_CONTEXTS=" + contexts, "CAIRN_CONTEXT=other"}
+	if out, code := shell("stats\nrecall lamp\n"); code != 0 || !strings.Contains(out, "the lamp is lit") {
+		t.Errorf("in another context: exit %d: %s", code, out)
+	}
+	env = nil
 	if out, code := shell("shell\n"); code != 2 || !strings.Contains(out, "already a shell") {
 		t.Errorf("exit %d: %s", code, out)
 	}

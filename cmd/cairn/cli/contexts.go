@@ -107,15 +107,19 @@ func CompleteContext(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return c.Names(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// enter copies the context that --context or CAIRN_CONTEXT names, or the current one where neither flags nor
-// environment name a node, into the target. A flag that was given wins over its context.
+// enter copies the context that --context names into the target; that of CAIRN_CONTEXT where no flag names a node; or the
+// current one where the environment names none either. A flag that was given wins over its context.
 func (t *Target) enter(c *cobra.Command) error {
 	if t.Timeout <= 0 {
 		return Usagef("--timeout: want a time above 0, such as 15s, got %s", t.Timeout)
 	}
-	name := t.Named
 	given := c.Flags().Changed
-	if name == "" && (given("home") || given("endpoints") || cmp.Or(os.Getenv("CAIRN_HOME"), os.Getenv("CAIRN_ENDPOINTS")) != "") {
+	if !given("context") && (given("home") || given("endpoints")) {
+		t.Named = ""
+		return nil
+	}
+	name := t.Named
+	if name == "" && cmp.Or(os.Getenv("CAIRN_HOME"), os.Getenv("CAIRN_ENDPOINTS")) != "" {
 		return nil
 	}
 	all, err := OpenContexts()

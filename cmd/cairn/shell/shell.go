@@ -76,6 +76,12 @@ func environ(t *cli.Target, given func(flag string) bool) map[string]string {
 			env[v[0]] = v[1]
 		}
 	}
+	if given("home") || given("endpoints") {
+		env["CAIRN_CONTEXT"] = ""
+		if given("context") { // what else it says holds for the node of the flags
+			env["CAIRN_TOKEN_FILE"], env["CAIRN_CA"], env["CAIRN_TLS"] = t.TokenFile, t.CA, ""
+		}
+	}
 	if t.TLS {
 		env["CAIRN_TLS"] = "1"
 	}
