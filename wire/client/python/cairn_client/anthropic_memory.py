@@ -126,7 +126,9 @@ class CairnMemoryTool(BetaAbstractMemoryTool):
 
     def insert(self, command: Any) -> str:
         def change(text: str) -> Tuple[str, int]:
-            lines, at = text.splitlines(), command.insert_line
+            lines, at = text.split("\n"), command.insert_line  # as view numbers them: other characters end no line
+            if lines[-1] == "":
+                lines.pop()  # what the last line ends in begins no other
             if at < 0 or at > len(lines):
                 raise ToolError(f"Invalid `insert_line` parameter: {at}. It should be within the range [0, {len(lines)}].")
             lines.insert(at, command.insert_text.rstrip("\n"))

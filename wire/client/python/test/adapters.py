@@ -201,6 +201,11 @@ def langgraph():
     equal(store.list_namespaces(prefix=("*", "bob")), [bob])
     equal(store.list_namespaces(suffix=("v1",)), [docs])
     equal(store.list_namespaces(max_depth=1, offset=1), [("users",)])
+    for namespace in [("a:b",), ("a", "b")]:
+        store.put(namespace, "k", {"in": namespace[0]})
+    equal(store.list_namespaces(prefix=("a",)) + store.list_namespaces(prefix=("a:b",)), [("a", "b"), ("a:b",)])
+    for namespace in [("a:b",), ("a", "b")]:
+        store.delete(namespace, "k")
     results = store.batch([
         PutOp(ada, "prefs", {"theme": "first"}), PutOp(ada, "new", {"theme": "new"}),
         GetOp(ada, "new"),  # it is not there yet
@@ -253,6 +258,10 @@ def anthropic():
     equal(run("insert", path="/memories/a", insert_line=9, insert_text="x"),
           "error: Invalid `insert_line` parameter: 9. It should be within the range [0, 4].")
     equal(view("/memories/a"), content + "     1\t1\n     2\tbetween\n     3\t2\n     4\tthree\n     5\t")
+    equal(run("create", path="/memories/odd", file_text="1\u2028one\x0b\x85\r\n2"), "File created successfully at: /memories/odd")
+    equal(run("insert", path="/memories/odd", insert_line=1, insert_text="between"), "The file /memories/odd has been edited.")
+    equal(view("/memories/odd").partition("\n")[2], "     1\t1\u2028one\x0b\x85\r\n     2\tbetween\n     3\t2\n     4\t")
+    equal(run("delete", path="/memories/odd"), "Successfully deleted /memories/odd")
     equal(run("rename", old_path="/memories/a", new_path="/memories/d/a"), "Successfully renamed /memories/a to /memories/d/a")
     equal(run("rename", old_path="/memories/none", new_path="/memories/x"), "error: The path /memories/none does not exist")
     equal(run("rename", old_path="/memories/blank", new_path="/memories/d"), "error: The destination /memories/d already exists")
