@@ -150,12 +150,11 @@ export class CairnStore extends BaseStore {
       const labels = labelsOf(key);
       if (!matchConditions.every((c) => matches(c, labels))) continue;
       const short = labels.slice(0, maxDepth ?? labels.length);
-      found.set(short.join(":"), short);
+      found.set(folderOf(short), short);
     }
-    return [...found.keys()]
-      .sort((a, b) => a.localeCompare(b))
-      .slice(offset, offset + limit)
-      .map((name) => found.get(name));
+    return [...found.values()]
+      .sort((a, b) => a.join(":").localeCompare(b.join(":")))
+      .slice(offset, offset + limit);
   }
 }
 
