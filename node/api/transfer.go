@@ -144,7 +144,7 @@ type ImportRequest struct {
 type Imported struct {
 	Lines    int         `json:"lines" doc:"Number of lines read."`
 	Memories int         `json:"memories" doc:"Number of memories stored or corrected."`
-	Kept     int         `json:"kept,omitempty" doc:"Number of lines that changed nothing, because their memory is here already; absent when there are none."`
+	Kept     int         `json:"kept,omitempty" doc:"Number of lines that changed nothing, because their memory or relation is here already; absent when there are none."`
 	Refused  int         `json:"refused,omitempty" doc:"With skip_refused: number of lines that were rejected; absent when there are none."`
 	Reasons  []Rejected  `json:"reasons,omitempty" doc:"The first 100 of them, and why."`
 	Edges    int         `json:"edges" doc:"Number of relations stored."`

@@ -234,6 +234,9 @@ func (im *importer) flush() error {
 	if drafts, err = im.absent(drafts); err != nil {
 		return err
 	}
+	if edges, err = im.absentEdges(edges); err != nil {
+		return err
+	}
 	err = halved(im, drafts, func(d draftLine) int { return d.line }, func(part []draftLine) error { return im.storeDrafts(c, part) })
 	if err == nil {
 		err = halved(im, edges, func(e edgeLine) int { return e.line }, func(part []edgeLine) error { return im.storeEdges(c, part) })

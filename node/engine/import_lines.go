@@ -132,6 +132,23 @@ func (im *importer) absent(lines []draftLine) (list []draftLine, err error) {
 	})
 }
 
+// absentEdges does the same for relations: one with the weight that it has here changes nothing.
+func (im *importer) absentEdges(lines []edgeLine) (list []edgeLine, err error) {
+	if im.key != "" || im.keep {
+		return lines, nil
+	}
+	return list, im.s.state.Read(func(v *state.View) error {
+		for _, e := range lines {
+			if was, ok := v.Related(im.c.DB, e.Src, e.Type, e.Dst); ok && was.Weight == e.Weight {
+				im.done.Kept++
+			} else {
+				list = append(list, e)
+			}
+		}
+		return nil
+	})
+}
+
 // asNew says whether a line with the id of a memory would make that memory, unchanged.
 func asNew(m *oplog.Memory, d *api.Draft) bool {
 	return m.Status != oplog.Tombstoned && m.Text == d.Text && m.Namespace == cmp.Or(d.Namespace, "default") && (d.History == nil || m.Revision >= d.History.Revision)

@@ -38,6 +38,11 @@ func applyRelate(a *applying, op *oplog.Relate) oplog.Result {
 	return r
 }
 
+// Related finds the relation of one kind between two entities.
+func (v *View) Related(db oplog.DB, src, kind, dst string) (oplog.Edge, bool) {
+	return v.Edge(db, string(v.get(tTriple, db, joinKey(src, kind, dst))))
+}
+
 // relate makes or renews a relation; ok is false for a new one whose id is taken.
 func (a *applying) relate(op *oplog.Relate) (r oplog.Result, ok bool) {
 	triple := joinKey(op.Src, op.Type, op.Dst)

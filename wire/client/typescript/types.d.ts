@@ -999,7 +999,7 @@ export interface ImportRequest {
 export interface Imported {
   /** Number of lines read. */ lines: number;
   /** Number of memories stored or corrected. */ memories: number;
-  /** Number of lines that changed nothing, because their memory is here already; absent when there are none. */ kept?: number;
+  /** Number of lines that changed nothing, because their memory or relation is here already; absent when there are none. */ kept?: number;
   /** With skip_refused: number of lines that were rejected; absent when there are none. */ refused?: number;
   /** The first 100 of them, and why. */ reasons?: Rejected[];
   /** Number of relations stored. */ edges: number;

@@ -713,7 +713,7 @@ class _Imported(TypedDict):
 
 
 class Imported(_Imported, total=False):
-    kept: int  # Number of lines that changed nothing, because their memory is here already; absent when there are none.
+    kept: int  # Number of lines that changed nothing, because their memory or relation is here already; absent when there are none.
     refused: int  # With skip_refused: number of lines that were rejected; absent when there are none.
     reasons: List[Rejected]  # The first 100 of them, and why.
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
