@@ -159,6 +159,6 @@ func (s *Server) known(r *http.Request) (agent, error) {
 
 // Inbox implements state.Host. Every home has one, so that one lock guards its files.
 func (s *Server) Inbox(a state.Agent) *inbox.Inbox {
-	b, _ := s.inboxes.LoadOrStore([2]string{a.ID, a.Home}, inbox.New(a.ID, a.Home, s.cfg.Keys))
+	b, _ := s.inboxes.LoadOrStore([2]string{a.ID, a.Home}, inbox.New(a.ID, a.Home, s.cfg.Keys, s.Log))
 	return b.(*inbox.Inbox)
 }

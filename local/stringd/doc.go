@@ -25,7 +25,8 @@
 // Every answer to a request that the door lets in carries Access-Control-Allow-Origin: * and
 // Access-Control-Allow-Headers: Content-Type, X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for what
 // cannot be read, 401 for an agent or token that is not known, 403 for what the door refuses and for a shutdown that is
-// not allowed, 404 for a path or method, 413 over 10 MiB, 429 and 504 from the queue.
+// not allowed, 404 for a path or method, 413 over 10 MiB, 429 and 504 from the queue; 429 also for a webhook
+// whose agent has as many pending events as an inbox holds.
 //
 // An agent's documents lie in its home and in its allowed paths, and those in the roots of the daemon (Config.Roots,
 // and the directory of homes that were not chosen): /agents refuses others with 400. What lies in a closed directory

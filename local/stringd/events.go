@@ -40,6 +40,9 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusUnauthorized, "Unknown webhook token")
 	}
 	e, err := s.Inbox(a.Agent).Append(string(b), func(e inbox.Event) { s.streams.push(a.ID, e) })
+	if errors.Is(err, inbox.ErrFull) {
+		return refuse(http.StatusTooManyRequests, "Agent %s has %d pending events: it has to acknowledge or clear some", a.ID, inbox.Max)
+	}
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,9 @@
 //
 //	events/<id>.json  {"id","agentId","receivedAt","source":"local-webhook","text","status":"pending"|"ack","ackedAt"?}
 //
-// On a node that encrypts each file is sealed. An event is on disk, directory entry included, before Append returns.
-// Files that are not events are passed over. It tells no stream of an event: stringd does, which opens one Inbox for an
+// On a node that encrypts each file is sealed. An event is on disk, directory entry included, before Append returns. An
+// inbox is full with Max events: those that were dealt with make room, the oldest first, and pending ones never.
+// Files that are not events are passed over, and a file that should be one and cannot be read is logged once. It tells no stream of an event: stringd does, which opens one Inbox for an
 // agent and calls it from any goroutine.
 package inbox
 
@@ -14,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,11 +46,17 @@ const (
 	Acked   = "ack"
 )
 
+// Max is the number of events that one inbox holds.
+const Max = 10_000
+
 // Stamp is the form of times in files and answers.
 const Stamp = "2006-01-02T15:04:05.000Z"
 
 // ErrNotFound says that there is no such event.
 var ErrNotFound = errors.New("event not found")
+
+// ErrFull says that Max events are pending.
+var ErrFull = errors.New("inbox full")
 
 var eventID = regexp.MustCompile(`^evt_[a-z0-9]+_[A-Za-z0-9_-]+$`)
 
@@ -57,13 +65,18 @@ type Inbox struct {
 	agent string
 	dir   string
 	keys  *seal.Ring // what files are sealed with; nil: they are not
-	mu    sync.Mutex // one change at a time
-	last  int64      // milliseconds of the newest id given out: ids sort as they came
+	log   *slog.Logger
+	told  sync.Map // ids of events that cannot be read, which the log has
+
+	mu      sync.Mutex // one change at a time
+	last    int64      // milliseconds of the newest id given out: ids sort as they came
+	held    int        // number of events, or more; 0: to be counted
+	pending bool       // the last look for events that were dealt with found none, and none was since
 }
 
 // New is the inbox of an agent below its home.
-func New(agent, home string, keys *seal.Ring) *Inbox {
-	return &Inbox{agent: agent, keys: keys, dir: filepath.Join(home, "events")}
+func New(agent, home string, keys *seal.Ring, log *slog.Logger) *Inbox {
+	return &Inbox{agent: agent, keys: keys, dir: filepath.Join(home, "events"), log: log}
 }
 
 // Append stores a text, then runs after, still before any later event.
@@ -82,11 +95,60 @@ func (b *Inbox) Append(text string, after func(Event)) (Event, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return Event{}, err
 	}
+	if err := b.makeRoom(); err != nil {
+		return Event{}, err
+	}
 	if err := b.write(e); err != nil {
 		return Event{}, err
 	}
+	b.held++
 	after(e)
 	return e, nil
+}
+
+// makeRoom removes events that were dealt with from a full inbox, a tenth of it at once.
+func (b *Inbox) makeRoom() error {
+	if b.held > 0 && b.held < Max {
+		return nil
+	}
+	ids, err := b.ids()
+	if err != nil {
+		return err
+	}
+	if b.held = len(ids); b.held < Max {
+		return nil
+	}
+	for _, id := range ids {
+		if b.pending || b.held <= Max-Max/10 {
+			break
+		}
+		if e, err := b.read(id); err == nil && e.Status == Acked {
+			if err := os.Remove(b.path(id)); err != nil {
+				return err
+			}
+			b.held--
+		}
+	}
+	if b.pending = b.held >= Max; b.pending {
+		return ErrFull
+	}
+	return nil
+}
+
+func (b *Inbox) path(id string) string { return filepath.Join(b.dir, id+".json") }
+
+// ids are the events that the directory has files of, in the order that they came.
+func (b *Inbox) ids() (ids []string, err error) {
+	entries, err := os.ReadDir(b.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, f := range entries {
+		if id, ok := strings.CutSuffix(f.Name(), ".json"); ok && eventID.MatchString(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
 }
 
 func (b *Inbox) write(e Event) error {
@@ -94,16 +156,26 @@ func (b *Inbox) write(e Event) error {
 	if err != nil {
 		return err
 	}
-	return kit.WriteFile(filepath.Join(b.dir, e.ID+".json"), b.keys.Bytes(append(raw, '\n')), 0o600)
+	return kit.WriteFile(b.path(e.ID), b.keys.Bytes(append(raw, '\n')), 0o600)
 }
 
 // Get reads an event.
 func (b *Inbox) Get(id string) (Event, error) {
-	var e Event
 	if !eventID.MatchString(id) {
-		return e, ErrNotFound
+		return Event{}, ErrNotFound
 	}
-	raw, err := os.ReadFile(filepath.Join(b.dir, id+".json"))
+	e, err := b.read(id)
+	if errors.Is(err, errUnread) {
+		err = ErrNotFound
+	}
+	return e, err
+}
+
+// errUnread says that a file holds no event.
+var errUnread = errors.New("event cannot be read")
+
+func (b *Inbox) read(id string) (e Event, err error) {
+	raw, err := os.ReadFile(b.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return e, ErrNotFound
 	}
@@ -112,28 +184,27 @@ func (b *Inbox) Get(id string) (Event, error) {
 	}
 	raw, err = b.keys.Plain(raw)
 	if err != nil || json.Unmarshal(raw, &e) != nil || e.ID != id {
-		return e, ErrNotFound
+		return Event{}, errUnread
 	}
 	return e, nil
 }
 
 // List gives events, newest first: the pending ones, or all.
 func (b *Inbox) List(all bool) ([]Event, error) {
-	entries, err := os.ReadDir(b.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	ids, err := b.ids()
 	if err != nil {
 		return nil, err
 	}
 	var out []Event
-	for _, f := range entries {
-		id, ok := strings.CutSuffix(f.Name(), ".json")
-		if !ok {
-			continue
-		}
-		if e, err := b.Get(id); err == nil && (all || e.Status == Pending) {
+	for _, id := range ids {
+		e, err := b.read(id)
+		switch {
+		case err == nil && (all || e.Status == Pending):
 			out = append(out, e)
+		case err != nil && !errors.Is(err, ErrNotFound): // which says that it was removed just now
+			if _, told := b.told.LoadOrStore(id, true); !told {
+				b.log.Warn("an event cannot be read and is passed over", "agent", b.agent, "event", id, "err", err)
+			}
 		}
 	}
 	slices.SortFunc(out, func(x, y Event) int {
@@ -150,7 +221,7 @@ func (b *Inbox) Ack(id string) error {
 	if err != nil || e.Status == Acked {
 		return err
 	}
-	e.Status, e.AckedAt = Acked, time.Now().UTC().Format(Stamp)
+	e.Status, e.AckedAt, b.pending = Acked, time.Now().UTC().Format(Stamp), false
 	return b.write(e)
 }
 
@@ -162,9 +233,10 @@ func (b *Inbox) Clear(all bool) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	b.held, b.pending = 0, false
 	for _, e := range events {
 		if all || e.Status == Acked {
-			if err := os.Remove(filepath.Join(b.dir, e.ID+".json")); err != nil {
+			if err := os.Remove(b.path(e.ID)); err != nil {
 				return n, err
 			}
 			n++
