@@ -36,3 +36,28 @@ func TestACrowdedBatchIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestMalformedJSONIsAParseError: of JSON-RPC, as clients expect it, and not a line of plain text.
+func TestMalformedJSONIsAParseError(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	for _, body := range []string{`{"jsonrpc":"2.0","id":1`, `[{"jsonrpc":"2.0"}`, `ping`, "{}{}"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range map[string]string{"Authorization": "Bearer " + w.token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream"} {
+			r.Header.Set(k, v)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		const want = `{"error":{"code":-32700,"message":"Parse error: malformed JSON"},"id":null,"jsonrpc":"2.0"}` + "\n"
+		if err != nil || resp.StatusCode != http.StatusBadRequest || resp.Header.Get("Content-Type") != "application/json" || string(said) != want {
+			t.Errorf("%s: %s %s, %v", body, resp.Status, said, err)
+		}
+	}
+}

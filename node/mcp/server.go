@@ -67,6 +67,10 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, mes
 		refuse(w, nil, jsonrpc.CodeParseError, "Parse error: "+err.Error())
 		return
 	}
+	if len(message) > 0 && !json.Valid(message) { // the library would answer in plain text
+		refuse(w, nil, jsonrpc.CodeParseError, "Parse error: malformed JSON")
+		return
+	}
 	if id, wrong := mismatched(r.Header, message); wrong != "" {
 		refuse(w, id, mcp.CodeHeaderMismatch, wrong)
 		return
