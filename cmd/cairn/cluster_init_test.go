@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestInitWritesWhatServeReads: what `cluster init` writes is read back strictly, and says what was asked for.
@@ -57,6 +60,50 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		c := up.Node
 		if err != nil || c.Addresses.Wire != at || c.Member.NodeID != uint32(i+1) || len(c.Member.Peers) != 2 {
 			t.Errorf("node %d: %+v, %v", i+1, c, err)
+		}
+	}
+}
+
+// TestAMembersTokenIsGone: the nodes of cluster init share an admin token. Whichever of them lost its file, the cluster
+// secret becomes no token there, and the node makes another one.
+func TestAMembersTokenIsGone(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	dir := t.TempDir()
+	var out, errw bytes.Buffer
+	base := fmt.Sprint(cairntest.FreePorts(t, 2*config.PortsEach))
+	if code := run(t.Context(), []string{"cluster", "init", "--nodes", "2", "--dir", dir, "--port-base", base}, nil, &out, &errw); code != cli.ExitOK {
+		t.Fatalf("exit %d: %s", code, &errw)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := strings.TrimSpace(string(text))
+	var nodes []*cairntest.Node
+	for _, name := range []string{"node1.toml", "node2.toml"} {
+		p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, name)}, Token: token}
+		nodes = append(nodes, p)
+		t.Cleanup(p.Kill)
+	}
+	startAll(t, nodes, 0, 1)
+	up, err := config.Load(filepath.Join(dir, "node1.toml"), true, func(*config.File) {}, os.Getenv, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range nodes {
+		if err := p.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(p.Line.Home, "token")); err != nil {
+			t.Fatal(err)
+		}
+		p.Launch()()
+		if _, code := cairntest.Run(t, "stats", "--endpoints", p.Line.HTTP, "--token", up.Node.Member.Secret); code == cli.ExitOK {
+			t.Errorf("node %d lets the cluster secret in", p.Line.NodeID)
+		}
+		if is, err := os.ReadFile(filepath.Join(p.Line.Home, "token")); err != nil || bytes.Equal(is, text) {
+			t.Errorf("node %d made no other token: %v", p.Line.NodeID, err)
 		}
 	}
 }
