@@ -101,6 +101,29 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	}
 }
 
+// TestZerosFromAClient: a client that sends zeros as a vector sends none, and the embedder makes one.
+func TestZerosFromAClient(t *testing.T) {
+	t.Parallel()
+	n, err := node.Open(t.Context(), node.Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
+		Seams: node.Seams{NoSync: true}, Embedder: builtin(t, 64), Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	if err := n.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	caller := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: []api.Scope{api.Read, api.Write, api.Admin}}
+	for _, d := range []api.Draft{{Text: "violin in the attic"}, {Text: "key in the cellar", Embedding: make([]float32, 64)}} {
+		if _, err := remember(t.Context(), n.Service(), caller, "", d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, err := api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"}); err != nil || a.Done != 2 || a.Missing != 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
 // TestEmbedsAfterwards: a memory that was stored while the embedder failed has its vector once the embedder answers
 // again, and a database that is given another embedder is embedded anew while the vectors that it has, and words, go on
 // finding all of it.

@@ -3,6 +3,7 @@ package oplog
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // TierOf is the tier a memory counts for: longterm unless it names another.
@@ -32,8 +33,11 @@ func (s Status) String() string {
 // Vector is a little-endian float32 array, kept as the bytes the client sent.
 type Vector []byte
 
-// MakeVector packs floats.
+// MakeVector packs floats. Zeros alone have no direction, and are no vector.
 func MakeVector(f []float32) Vector {
+	if !slices.ContainsFunc(f, func(x float32) bool { return x != 0 }) {
+		f = nil
+	}
 	v := make(Vector, 4*len(f))
 	for i, x := range f {
 		binary.LittleEndian.PutUint32(v[4*i:], math.Float32bits(x))

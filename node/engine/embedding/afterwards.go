@@ -26,7 +26,7 @@ const (
 type Afterwards struct {
 	v       *Vectors
 	batch   int                    // texts at once: fewer while the embedder is too slow for more
-	refused map[oplog.DB]int       // memories that it made no vector of, at the last look at all of them
+	refused map[oplog.DB]int       // memories that had no vector in the index after the last look at all of them
 	all     map[oplog.DB]time.Time // when that was
 	stuck   map[oplog.DB]standstill
 	answers map[*embed.Guard]bool // whether an embedder answers, asked once a round
@@ -163,15 +163,15 @@ func (a *Afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Gu
 		return nil
 	}
 	led := a.v.cfg.Leads()
-	refused, started := 0, time.Now()
+	started := time.Now()
 	for from, told := first, started; ; {
-		next, none, err := a.embedSome(ctx, c, g, from)
-		refused += none
+		have, of := a.v.cfg.Index.WithVectors(c.DB) // before the look: what is stored meanwhile is for another one
+		next, err := a.embedSome(ctx, c, g, from)
 		if err != nil {
 			return err
 		}
 		if next == 0 {
-			a.refused[c.DB], a.all[c.DB] = refused, started
+			a.refused[c.DB], a.all[c.DB] = of-have, started
 			return nil
 		}
 		if from = next; time.Since(told) > 10*time.Second {
@@ -184,28 +184,27 @@ func (a *Afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Gu
 	}
 }
 
-// embedSome embeds the first memories without a vector at or after from. It says where to go on, 0 for nowhere, and of
-// how many the embedder made no vector.
-func (a *Afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, from oplog.Seq) (next oplog.Seq, none int, err error) {
+// embedSome embeds the first memories without a vector at or after from. It says where to go on, 0 for nowhere.
+func (a *Afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, from oplog.Seq) (next oplog.Seq, err error) {
 	seq, ok := a.v.cfg.Index.NextWithoutVector(c.DB, from)
 	if !ok {
-		return 0, 0, nil
+		return 0, nil
 	}
 	var list []*oplog.Memory
 	if err := a.v.cfg.State.Read(func(view *state.View) error {
 		list, next = view.Unembedded(c.DB, false, seq, a.batch, embedLook)
 		return nil
 	}); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	vectors, err := a.vectors(ctx, g, list)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	if len(vectors) > 0 {
 		_, err = a.v.cfg.Write(ctx, c, &oplog.Embed{Embedder: identity(g), Vectors: vectors})
 	}
-	return next, len(list) - len(vectors), err
+	return next, err
 }
 
 // vectors embeds memories. When the embedder is too slow for so many, the next attempt is at half as many; when it
@@ -234,8 +233,8 @@ func (a *Afterwards) vectors(ctx context.Context, g *embed.Guard, list []*oplog.
 		return out, nil
 	}
 	for i, v := range vecs {
-		if len(v) > 0 { // a text may have nothing to embed
-			out = append(out, oplog.Embedded{Seq: list[i].Seq, Revision: list[i].Revision, Vector: oplog.MakeVector(v)})
+		if v := oplog.MakeVector(v); len(v) > 0 { // a text may have nothing to embed
+			out = append(out, oplog.Embedded{Seq: list[i].Seq, Revision: list[i].Revision, Vector: v})
 		}
 	}
 	return out, nil

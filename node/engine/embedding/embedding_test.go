@@ -127,3 +127,30 @@ func TestADatabaseIsEmbedded(t *testing.T) {
 		t.Errorf("after the change: %+v", a)
 	}
 }
+
+// TestZerosAreNoVector: a memory that an older version stored with zeros alone has no vector in the index. It is looked
+// for once, and not in each round.
+func TestZerosAreNoVector(t *testing.T) {
+	t.Parallel()
+	hashed, err := embed.NewHashed(64)
+	must(t, err)
+	v, c := opened(t, hashed), api.Caller{DB: oplog.DefaultDB, Database: "default"}
+	for _, vector := range []oplog.Vector{nil, make(oplog.Vector, 4*64)} {
+		op := &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "the violin is in the attic", Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic", Created: 1}, Vector: vector}
+		if vector == nil {
+			must(t, v.Add(t.Context(), c, []*oplog.Remember{op}))
+		}
+		_, err := v.cfg.Write(t.Context(), c, op)
+		must(t, err)
+	}
+	later := v.Afterwards()
+	must(t, later.Round()(t.Context(), c))
+	looked := later.all[c.DB]
+	must(t, later.Round()(t.Context(), c))
+	if again := later.all[c.DB]; looked.IsZero() || !again.Equal(looked) {
+		t.Errorf("looked for at %v, and again at %v", looked, again)
+	}
+	if len(oplog.MakeVector([]float32{0, 0})) != 0 || len(oplog.MakeVector([]float32{0, -1})) != 8 {
+		t.Error("zeros are a vector, or another vector is none")
+	}
+}
