@@ -31,7 +31,10 @@ func TestREADMEThreeNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, base := t.TempDir(), cairntest.FreePorts(t, 3*config.PortsEach)
+	dir, base := filepath.Join(t.TempDir(), "it's a $dir"), cairntest.FreePorts(t, 3*config.PortsEach)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	said := &cairntest.Logged{}
 	ctx, cancel := context.WithCancel(context.Background())
 	c := exec.CommandContext(ctx, script, "./cluster", fmt.Sprint(base))
@@ -53,8 +56,21 @@ func TestREADMEThreeNodes(t *testing.T) {
 			t.Logf("the script said: %s", said)
 		}
 	})
+	exported, printed := "", 0
 	last := regexp.MustCompile(`node 3  pid \d+`)
 	suite.Eventually(t, "three nodes that serve", func() bool { return last.MatchString(said.String()) })
+	for _, line := range regexp.MustCompile(`(?m)^  \S.*$`).FindAllString(said.String(), -1) { // as it is printed, in another directory
+		if strings.Contains(line, "export ") {
+			exported = line
+			continue
+		}
+		c := exec.CommandContext(ctx, "bash", "-c", exported+"\n"+line)
+		c.Env = append(env, "CAIRN_CONTEXTS="+os.DevNull)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+		printed++
+	}
 	pid := regexp.MustCompile(`node 1  pid (\d+)`).FindStringSubmatch(said.String())[1]
 	ports := strings.NewReplacer("7500", fmt.Sprint(base), "7501", fmt.Sprint(base+1), "7510", fmt.Sprint(base+10), "7511", fmt.Sprint(base+11), "7520", fmt.Sprint(base+20))
 	lines := []string{"set -e"}
@@ -72,7 +88,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 		lines = append(lines, ports.Replace(line))
 	}
 	lines = append(lines, ports.Replace(`until ./cluster/cairn recall "who took over" --consistency linearizable --endpoints 127.0.0.1:7510,127.0.0.1:7520; do sleep 0.1; done`))
-	if len(lines) < 9 || !killed {
+	if len(lines) < 9 || !killed || printed != 3 {
 		t.Fatalf("the README's commands are %q", lines)
 	}
 	inTime, end := context.WithTimeout(t.Context(), 3*time.Minute)

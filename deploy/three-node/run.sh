@@ -44,10 +44,10 @@ cat >&2 <<TXT
 
 Three nodes are up. In another terminal:
 
-  export CAIRN_TOKEN_FILE=$dir/token CAIRN_ENDPOINTS=127.0.0.1:$base,127.0.0.1:$((base + 10)),127.0.0.1:$((base + 20))
-  $cairn remember "Alice leads the payments team"
-  $cairn recall "who leads payments?" --endpoints 127.0.0.1:$((base + 20))
-  $cairn status
+  export CAIRN_TOKEN_FILE=$(printf %q "$dir/token") CAIRN_ENDPOINTS=127.0.0.1:$base,127.0.0.1:$((base + 10)),127.0.0.1:$((base + 20))
+  $(printf %q "$cairn") remember "Alice leads the payments team"
+  $(printf %q "$cairn") recall "who leads payments?" --endpoints 127.0.0.1:$((base + 20))
+  $(printf %q "$cairn") status
 
 Kill one and go on (its process id is the number):  kill -9 ${pids[0]} | ${pids[1]} | ${pids[2]}
 TXT

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
 // A tool is a coding agent as a row: where it keeps its configuration, and how.
@@ -109,17 +110,7 @@ func (s site) either(project, user string) string {
 
 // hookCommand is the shell command of a hook.
 func (s site) hookCommand(tool, event string) string {
-	return quote(s.cairn) + " hook " + tool + " " + event
-}
-
-// quote makes one word of the shell.
-func quote(word string) string {
-	if strings.IndexFunc(word, func(r rune) bool {
-		return !(r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
-	}) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return cli.Quote(s.cairn) + " hook " + tool + " " + event
 }
 
 // A field is a member of an object whose order is kept.

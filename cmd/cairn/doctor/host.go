@@ -41,14 +41,18 @@ func (e *exam) home(context.Context) []Finding {
 	case err != nil:
 		return []Finding{{"", Fail, err.Error(), "the node's user must be able to reach it"}}
 	case st.Mode().Perm()&0o077 != 0:
-		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + e.cfg.Home}}
+		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + cli.Quote(e.cfg.Home)}}
 	}
 	fs := []Finding{{"", OK, e.cfg.Home, ""}}
 	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
 		fs = append(fs, Finding{"", Warn, "files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "), "check the disk; remove the files when the node is healthy again"})
 	}
+	whose := "--home " + cli.Quote(e.cfg.Home)
+	if e.path != "" {
+		whose = "--config " + cli.Quote(e.path)
+	}
 	for _, l := range home.Lost(e.cfg.Home) {
-		fs = append(fs, Finding{"", Warn, fmt.Sprintf("this home keeps %s, which the cluster lacks", l.Lost), "`cairn recover --import-lost " + l.Log + "`; see deploy/runbooks/divergence.md"})
+		fs = append(fs, Finding{"", Warn, fmt.Sprintf("this home keeps %s, which the cluster lacks", l.Lost), "`cairn recover " + whose + " --import-lost " + l.Log + "`; see deploy/runbooks/divergence.md"})
 	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
 		fs = append(fs, Finding{"", Warn, "this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty", "start the other nodes with the homes they have; this node gets its vote when it has joined them and caught up; what is said of peers and the node's log say what keeps it from that"})
@@ -63,7 +67,7 @@ func (e *exam) secretFiles(context.Context) (fs []Finding) {
 			continue
 		}
 		if st.Mode().Perm()&0o077 != 0 {
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()), "chmod 600 " + path})
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()), "chmod 600 " + cli.Quote(path)})
 		}
 	}
 	if fs == nil {

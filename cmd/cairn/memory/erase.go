@@ -111,7 +111,7 @@ func tellErased(s *cli.Streams, a api.Erasing) error {
 		fmt.Fprintln(s.Out, " ", held)
 	}
 	if len(a.Memories) > 0 {
-		fmt.Fprintf(s.Out, "cairn erased %s shows the proof\n", a.Memories[0].RID)
+		fmt.Fprintf(s.Out, "cairn erased %s shows the proof\n", cli.Quote(a.Memories[0].RID))
 	}
 	return nil
 }

@@ -224,7 +224,7 @@ func storeSample(ctx context.Context, w io.Writer, home string) error {
 // greeting says where the node listens and what to try. The commands name the home where they would not find it by
 // themselves. link signs the console in; it is shown on the terminal alone.
 func greeting(l cli.Ready, link string, hasSample bool) string {
-	flag := " --home " + l.Home
+	flag := " --home " + cli.Quote(l.Home)
 	if usual, err := filepath.Abs(cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome)); err == nil && usual == l.Home {
 		flag = ""
 	}

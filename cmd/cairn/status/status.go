@@ -163,7 +163,7 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 		fmt.Fprintf(w, "node %d  is rewriting its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))
 	}
 	for _, r := range l.Lost {
-		fmt.Fprintf(w, "node %d  keeps records %d to %d, which the cluster lacks; %d of them are known to be acknowledged (%s)\n        import them, on that node: cairn recover --import-lost %s (runbook divergence.md)\n", node, r.First, r.Last, r.Acknowledged, r.Log, r.Log)
+		fmt.Fprintf(w, "node %d  keeps records %d to %d, which the cluster lacks; %d of them are known to be acknowledged (%s)\n        import them, on that node: cairn recover --config FILE --import-lost %s (runbook divergence.md)\n", node, r.First, r.Last, r.Acknowledged, r.Log, r.Log)
 	}
 	if len(l.SetAside) > 0 {
 		fmt.Fprintf(w, "node %d  moved files aside that were damaged or differ from a majority's: %s\n        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
