@@ -30,7 +30,7 @@ func pageNamesTests(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named, rows := regexp.MustCompile(`\bTest\w+`), 0
+	named, rows := regexp.MustCompile(`\b(?:Test|Fuzz)\w+`), 0
 	for line := range strings.Lines(string(page)) {
 		if !strings.HasPrefix(line, "| ") || strings.HasSuffix(strings.TrimSpace(line), "| tests |") {
 			continue
@@ -55,7 +55,7 @@ func pageNamesTests(t *testing.T, name string) {
 func testsBelow(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	there := map[string]bool{}
-	defined := regexp.MustCompile(`(?m)^func (Test\w+)\(\w+ \*testing\.T\)`)
+	defined := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(\w+ \*testing\.[TF]\)`)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
