@@ -100,3 +100,32 @@ func TestREADMEThreeNodes(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestSeveralMachinesAsPrinted runs the commands with which deploy/OPERATE.md makes the configuration of a cluster on
+// several machines, where files that are made are readable by others, as usual.
+func TestSeveralMachinesAsPrinted(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../deploy/OPERATE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(section(t, string(b), "A cluster on several machines"), "\n", " ")
+	lines := []string{"set -e", "umask 022"}
+	for _, m := range regexp.MustCompile("`([^`]*cairn cluster (?:secret|init) [^`]*)`").FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(m[1], "--nodes") {
+			lines = append(lines, m[1])
+		}
+	}
+	if len(lines) != 4 {
+		t.Fatalf("the page's commands are %q", lines)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(cairntest.Binary(), filepath.Join(dir, "cairn")); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "bash", "-c", strings.Join(lines, "\n"))
+	c.Dir, c.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), cairntest.AsCairn+"=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
