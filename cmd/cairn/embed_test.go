@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/index/embed/bert/berttest"
 	"github.com/cairndb/cairn/index/embed/models"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -56,7 +57,7 @@ func TestEmbedVerbs(t *testing.T) {
 	suite.Full(t)
 	mirror, from := aMirror(t)
 	home := filepath.Join(t.TempDir(), "h")
-	if code, _, said := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed || !strings.Contains(said, "hint: `cairn embed fetch small --home "+cli.Quote(home)+"`") {
+	if code, _, said := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed || !strings.Contains(said, "hint: `cairn embed fetch small --home "+private.Quote(home)+"`") {
 		t.Errorf("a model that is not here: exit %d, %s", code, said)
 	}
 	code, _, said := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", "http://127.0.0.1:1")

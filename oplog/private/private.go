@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -45,7 +46,7 @@ func CheckDir(path string) error {
 		return fmt.Errorf("%w: %s belongs to uid %d, and this process is uid %d: name a directory of your own, or `chown -R %d` this one if you trust what is in it",
 			ErrOpen, path, owner(info), os.Geteuid(), os.Geteuid())
 	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%w: %s has mode %04o, and others may enter it: chmod 700 %s", ErrOpen, path, info.Mode().Perm(), path)
+		return fmt.Errorf("%w: %s has mode %04o, and others may enter it: chmod 700 %s", ErrOpen, path, info.Mode().Perm(), Quote(path))
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func read(path string, flag int, forbidden fs.FileMode) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: %s is not a regular file", ErrOpen, path)
 	case info.Mode().Perm()&forbidden != 0:
-		return nil, fmt.Errorf("%w: %s has mode %04o, and others may read or change it: chmod 600 %s", ErrOpen, path, info.Mode().Perm(), path)
+		return nil, fmt.Errorf("%w: %s has mode %04o, and others may read or change it: chmod 600 %s", ErrOpen, path, info.Mode().Perm(), Quote(path))
 	case flag != 0 && owner(info) != os.Geteuid() && os.Geteuid() != 0:
 		return nil, fmt.Errorf("%w: %s belongs to uid %d: remove it, or make it your own", ErrOpen, path, owner(info))
 	}
@@ -85,4 +86,14 @@ func read(path string, flag int, forbidden fs.FileMode) ([]byte, error) {
 		err = fmt.Errorf("%s: more than %d bytes", filepath.Base(path), maxSecret)
 	}
 	return b, err
+}
+
+// Quote makes one word of the shell, for commands that are printed.
+func Quote(word string) string {
+	if word != "" && strings.IndexFunc(word, func(r rune) bool {
+		return !(r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
+	}) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -2,8 +2,10 @@ package private_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -79,5 +81,34 @@ func TestFiles(t *testing.T) {
 	}
 	if _, err := private.Read(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// TestQuote: the shell takes what is quoted for one word, which is the text; names without special characters stay.
+func TestQuote(t *testing.T) {
+	for _, text := range []string{"/srv/cairn-data_2/node.toml", "", "a b", "$HOME", "it's", "a;b&c|d>e", "`id`", "~", "*", `back\\slash "quoted"`, "é 漢"} {
+		out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", "printf '%s|' "+private.Quote(text)).Output()
+		if err != nil || string(out) != text+"|" {
+			t.Errorf("%s is %q, %v; want %q", private.Quote(text), out, err, text)
+		}
+	}
+	if got := private.Quote("/srv/cairn-data_2/node.toml"); got != "/srv/cairn-data_2/node.toml" {
+		t.Errorf("a plain path is %s", got)
+	}
+}
+
+// TestTheCommandThatClosesAFile: it works as it is printed, whatever the file is named.
+func TestTheCommandThatClosesAFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "it's a $secret")
+	must(t, os.WriteFile(path, []byte("x"), 0o644))
+	_, err := private.ReadNamed(path)
+	_, command, found := strings.Cut(fmt.Sprint(err), "change it: ")
+	if !found {
+		t.Fatal(err)
+	}
+	must(t, exec.CommandContext(t.Context(), "/bin/sh", "-c", command).Run())
+	if b, err := private.ReadNamed(path); err != nil || string(b) != "x" {
+		t.Errorf("behind %s: %q, %v", command, b, err)
 	}
 }

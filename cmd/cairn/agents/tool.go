@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
-	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/private"
 )
 
 // A tool is a coding agent as a row: where it keeps its configuration, and how.
@@ -110,7 +110,7 @@ func (s site) either(project, user string) string {
 
 // hookCommand is the shell command of a hook.
 func (s site) hookCommand(tool, event string) string {
-	return cli.Quote(s.cairn) + " hook " + tool + " " + event
+	return private.Quote(s.cairn) + " hook " + tool + " " + event
 }
 
 // A field is a member of an object whose order is kept.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
-	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/private"
 )
 
 func claude() tool {
@@ -131,7 +131,7 @@ func profileStep(s site) []string {
 	if s.process {
 		return nil
 	}
-	return []string{`add this line to your shell's profile:  export CAIRN_TOKEN="$(cat ` + cli.Quote(s.token) + `)"`}
+	return []string{`add this line to your shell's profile:  export CAIRN_TOKEN="$(cat ` + private.Quote(s.token) + `)"`}
 }
 
 func vscode() tool {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -88,13 +87,3 @@ func Show(text string) string {
 
 // turns says whether a character changes the direction in which what follows is shown.
 func turns(c rune) bool { return '\u202a' <= c && c <= '\u202e' || '\u2066' <= c && c <= '\u2069' }
-
-// Quote makes one word of the shell, for commands that are printed.
-func Quote(word string) string {
-	if word != "" && strings.IndexFunc(word, func(r rune) bool {
-		return !(r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
-	}) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}

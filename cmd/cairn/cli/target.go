@@ -227,7 +227,7 @@ func (t *Target) advised(err error) error {
 	case errors.As(err, &answer):
 		return err
 	case op != nil && op.Op == "dial" && t.entered != "" && t.Named == "":
-		return Hint(err, fmt.Sprintf("check that the node is running; `cairn context remove %s` goes back to the node of this directory", Quote(t.entered)))
+		return Hint(err, fmt.Sprintf("check that the node is running; `cairn context remove %s` goes back to the node of this directory", private.Quote(t.entered)))
 	case op != nil && op.Op == "dial":
 		return Hint(err, "check that the node is running, and its address")
 	}

@@ -152,7 +152,7 @@ func initCluster(s *cli.Streams, f initFlags) error {
 		if made {
 			fmt.Fprintf(s.Out, "cluster_secret: %s\n", f.Secret)
 		}
-		fmt.Fprintf(s.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each; an admin token is in %s from then on\n", cli.Quote(f.output), filepath.Join(f.DataDir, "token"))
+		fmt.Fprintf(s.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each; an admin token is in %s from then on\n", private.Quote(f.output), filepath.Join(f.DataDir, "token"))
 		return nil
 	}
 	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.Secret, func(n *config.NodeFile) error { return certify(f.dir, n) })

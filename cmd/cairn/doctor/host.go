@@ -22,6 +22,7 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft/transport"
 )
@@ -41,15 +42,15 @@ func (e *exam) home(context.Context) []Finding {
 	case err != nil:
 		return []Finding{{"", Fail, err.Error(), "the node's user must be able to reach it"}}
 	case st.Mode().Perm()&0o077 != 0:
-		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + cli.Quote(e.cfg.Home)}}
+		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + private.Quote(e.cfg.Home)}}
 	}
 	fs := []Finding{{"", OK, e.cfg.Home, ""}}
 	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
 		fs = append(fs, Finding{"", Warn, "files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "), "check the disk; remove the files when the node is healthy again"})
 	}
-	whose := "--home " + cli.Quote(e.cfg.Home)
+	whose := "--home " + private.Quote(e.cfg.Home)
 	if e.path != "" {
-		whose = "--config " + cli.Quote(e.path)
+		whose = "--config " + private.Quote(e.path)
 	}
 	for _, l := range home.Lost(e.cfg.Home) {
 		fs = append(fs, Finding{"", Warn, fmt.Sprintf("this home keeps %s, which the cluster lacks", l.Lost), "`cairn recover " + whose + " --import-lost " + l.Log + "`; see deploy/runbooks/divergence.md"})
@@ -67,7 +68,7 @@ func (e *exam) secretFiles(context.Context) (fs []Finding) {
 			continue
 		}
 		if st.Mode().Perm()&0o077 != 0 {
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()), "chmod 600 " + cli.Quote(path)})
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()), "chmod 600 " + private.Quote(path)})
 		}
 	}
 	if fs == nil {

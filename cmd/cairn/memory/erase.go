@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/private"
 )
 
 // forGood gives the verb forget its flag --for-good, with which it erases: it shows what would go, asks, and does that.
@@ -111,7 +112,7 @@ func tellErased(s *cli.Streams, a api.Erasing) error {
 		fmt.Fprintln(s.Out, " ", held)
 	}
 	if len(a.Memories) > 0 {
-		fmt.Fprintf(s.Out, "cairn erased %s shows the proof\n", cli.Quote(a.Memories[0].RID))
+		fmt.Fprintf(s.Out, "cairn erased %s shows the proof\n", private.Quote(a.Memories[0].RID))
 	}
 	return nil
 }

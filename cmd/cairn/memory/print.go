@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -70,7 +71,7 @@ func printToCheck(s *cli.Streams, raw json.RawMessage) error {
 	}
 	lines := [][]string{}
 	for _, e := range answer.Check {
-		lines = append(lines, []string{"cairn unrelate " + cli.Quote(e.ID), fmt.Sprintf("%s %s %s", cli.Show(e.Src), cli.Show(strings.ReplaceAll(e.Type, "_", " ")), cli.Show(e.Dst))})
+		lines = append(lines, []string{"cairn unrelate " + private.Quote(e.ID), fmt.Sprintf("%s %s %s", cli.Show(e.Src), cli.Show(strings.ReplaceAll(e.Type, "_", " ")), cli.Show(e.Dst))})
 	}
 	if _, err := fmt.Fprintln(s.Out, "relations that the old text stated are still there; to remove one that does not hold any more:"); err != nil {
 		return err

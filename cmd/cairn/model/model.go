@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/index/embed/models"
+	"github.com/cairndb/cairn/oplog/private"
 )
 
 // Command is `cairn embed`.
@@ -44,7 +45,7 @@ func modelDir(home, named string) (string, error) {
 	}
 	dir := (&models.Fetcher{Folder: modelsFolder(home)}).Dir(m)
 	if _, err := os.Stat(dir); err != nil {
-		return "", cli.Hint(fmt.Errorf("model %s is not in %s", named, modelsFolder(home)), "`cairn embed fetch "+named+" --home "+cli.Quote(home)+"` downloads it")
+		return "", cli.Hint(fmt.Errorf("model %s is not in %s", named, modelsFolder(home)), "`cairn embed fetch "+named+" --home "+private.Quote(home)+"` downloads it")
 	}
 	return dir, nil
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/cairndb/cairn/node/memory"
 	"github.com/cairndb/cairn/node/oauth"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -224,7 +225,7 @@ func storeSample(ctx context.Context, w io.Writer, home string) error {
 // greeting says where the node listens and what to try. The commands name the home where they would not find it by
 // themselves. link signs the console in; it is shown on the terminal alone.
 func greeting(l cli.Ready, link string, hasSample bool) string {
-	flag := " --home " + cli.Quote(l.Home)
+	flag := " --home " + private.Quote(l.Home)
 	if usual, err := filepath.Abs(cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome)); err == nil && usual == l.Home {
 		flag = ""
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -230,7 +231,7 @@ func backupVerify(s *cli.Streams) *cobra.Command {
 			}
 			rep, err := archive.Verify(c.Context(), args[0], "", keys)
 			if err != nil {
-				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+cli.Quote(args[0])+"`")
+				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+private.Quote(args[0])+"`")
 			}
 			return s.Tell(cli.AsJSON(c), map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()},
 				"%d files restore to index %d, state %s", len(rep.Files), rep.End.Index, rep.End.Sum)

@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
 
@@ -94,9 +95,9 @@ func restoreHome(ctx context.Context, s *cli.Streams, r *restoreRun) error {
 	at, err := home.Restore(ctx, up.Node.Files(), r.from, r.to)
 	switch {
 	case errors.Is(err, archive.ErrGap):
-		return cli.Hint(err, "copy the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+cli.Quote(r.from)+"`")
+		return cli.Hint(err, "copy the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+private.Quote(r.from)+"`")
 	case errors.Is(err, archive.ErrNoBackup):
-		return cli.Hint(err, "`cairn backup list "+cli.Quote(r.from)+"` lists what is there")
+		return cli.Hint(err, "`cairn backup list "+private.Quote(r.from)+"` lists what is there")
 	case errors.Is(err, archive.ErrPurged):
 		return cli.Hint(err, "or restore one of the other databases up to there, into a live cluster: --database NAME")
 	case err != nil:
