@@ -108,7 +108,7 @@ func TestAMembersTokenIsGone(t *testing.T) {
 	}
 }
 
-// TestInitNamesHomesWhole: a node of a cluster on one machine has its home wherever it is started.
+// TestInitNamesHomesWhole: a node has its home wherever it is started.
 func TestInitNamesHomesWhole(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -116,9 +116,14 @@ func TestInitNamesHomesWhole(t *testing.T) {
 	if code := run(t.Context(), []string{"cluster", "init", "--nodes", "1", "--dir", "here"}, nil, &out, &errw); code != cli.ExitOK {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
-	up, err := config.Load(filepath.Join("here", "node1.toml"), true, func(*config.File) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
-	if err != nil || !filepath.IsAbs(up.Node.Home) || filepath.Base(up.Node.Home) != "node1" || !filepath.IsAbs(up.Local.Home) {
-		t.Errorf("home %s, its surfaces in %s, %v", up.Node.Home, up.Local.Home, err)
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "1", "--insecure-peers"}, nil, &out, &errw); code != cli.ExitOK {
+		t.Fatalf("exit %d: %s", code, &errw)
+	}
+	for path, home := range map[string]string{filepath.Join("here", "node1.toml"): filepath.Join(dir, "here", "node1"), "cairn.toml": filepath.Join(dir, "data")} {
+		up, err := config.Load(path, true, func(*config.File) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
+		if err != nil || up.Node.Home != home {
+			t.Errorf("%s: home %s, want %s; %v", path, up.Node.Home, home, err)
+		}
 	}
 }
 

@@ -145,6 +145,10 @@ func initCluster(s *cli.Streams, f initFlags) error {
 			return cli.Usagef("members on other machines need certificates: add --tls, or --insecure-peers if nobody else is on their network")
 		}
 		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
+		var err error
+		if f.DataDir, err = filepath.Abs(f.DataDir); err != nil { // a node that is started elsewhere must not begin an empty home there
+			return err
+		}
 		if err := writeOne(f.output, &f.NodeFile, certify); err != nil {
 			return err
 		}
