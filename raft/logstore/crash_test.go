@@ -72,9 +72,9 @@ func eraseData(_ uint64, data []byte) ([]byte, error) {
 // erasedBefore are records as Erase leaves them.
 func erasedBefore(kept []*hraft.Log, before uint64) (all []*hraft.Log) {
 	for _, l := range kept {
-		if l.Index < before && l.Type == hraft.LogCommand {
+		if l.Index < before && l.Type == hraft.LogCommand && !bytes.Equal(l.Data, erasedData) {
 			of := *l
-			of.Data, l = erasedData, &of
+			of.Data, of.Extensions, l = erasedData, erased, &of
 		}
 		all = append(all, l)
 	}
