@@ -70,6 +70,11 @@ func TestANewStatementSupersedes(t *testing.T) {
 	if a := leader.ok("POST", "/v1/remember", obj{"text": "Bob works at Globex."}); a["superseded"] != nil {
 		t.Errorf("a relation with several values: %v", a)
 	}
+	offsite := leader.ok("POST", "/v1/remember", obj{"text": "The offsite is in Lisbon."})
+	early := leader.ok("POST", "/v1/remember", obj{"text": "The offsite is in Oslo.", "created_at": "2020-01-01"})
+	if m := leader.ok("GET", "/v1/memory/"+fmt.Sprint(early["rid"]), nil); early["superseded"] != nil || m["superseded_by"] != offsite["rid"] {
+		t.Errorf("one that is dated earlier: %v, by %v", early, m["superseded_by"])
+	}
 	suite.Eventually(t, "the states to be the same", func() bool {
 		at, sum := c.nodes[0].State().Sum()
 		for _, n := range c.nodes[1:] {

@@ -18,8 +18,8 @@ var (
 	Namespaces = row[NamespacesRequest, NamespacePage](Op{Name: "namespaces", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/namespaces", Does: "The namespaces of a database, and how many memories each has."})
 
 	IDs    = row[IDsRequest, IDsAnswer](Op{Name: "ids", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/ids", Does: "The ids that short forms stand for, and the numbers of memories."})
-	Count  = row[CountRequest, Counted](Op{Name: "count", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/count", Does: "How many active memories pass filters."})
-	Values = row[ValuesRequest, ValuePage](Op{Name: "values", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/values", Does: "The values of an attribute, and how many active memories have each."})
+	Count  = row[CountRequest, Counted](Op{Name: "count", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/count", Does: "How many active memories pass filters. Memories with searchable false are not counted."})
+	Values = row[ValuesRequest, ValuePage](Op{Name: "values", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/values", Does: "The values of an attribute, and how many active memories have each. Memories with searchable false are not counted."})
 
 	Stats = row[StatsRequest, Counters](Op{Name: "stats", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/stats", Wire: wire.OpStats,
 		Does: "Counters of a database or a namespace. Counters that need a scan stop at 20,000. For a namespace, relations and operations are 0, because they belong to no namespace. verbose=1 returns more."})

@@ -29,7 +29,12 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 		return nil, refused
 	}
 	near = slices.DeleteFunc(near, func(n api.Near) bool { return n.RID == r.First.ID }) // it was stored before
-	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near, Superseded: r.Superseded, Held: r.Held > 0, Replayed: r.Replayed}, err
+	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near, Superseded: older(r), Held: r.Held > 0, Replayed: r.Replayed}, err
+}
+
+// older are the memories that new ones supersede: one that is dated earlier may be superseded itself.
+func older(s stored) []string {
+	return slices.DeleteFunc(s.Superseded, func(rid string) bool { return slices.Contains(s.RIDs, rid) })
 }
 
 // keyReused refuses an idempotency key that another request used before.
@@ -56,7 +61,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	case errors.As(err, &one) && errors.As(one.err, &cause):
 		return nil, oplog.Errorf(cause.Kind, "memories[%d]: %s", one.at, one.err)
 	}
-	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Superseded: r.Superseded, Held: r.Held, Replayed: r.Replayed}, err
+	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Superseded: older(r), Held: r.Held, Replayed: r.Replayed}, err
 }
 
 // checkQuota refuses memories that would not fit a database, with the texts that clients match.

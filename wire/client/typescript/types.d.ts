@@ -2526,9 +2526,9 @@ export interface Operations {
   namespaces(request?: NamespacesRequest, options?: CallOptions): Promise<NamespacePage>;
   /** The ids that short forms stand for, and the numbers of memories. */
   ids(request?: IDsRequest, options?: CallOptions): Promise<IDsAnswer>;
-  /** How many active memories pass filters. */
+  /** How many active memories pass filters. Memories with searchable false are not counted. */
   count(request?: CountRequest, options?: CallOptions): Promise<Counted>;
-  /** The values of an attribute, and how many active memories have each. */
+  /** The values of an attribute, and how many active memories have each. Memories with searchable false are not counted. */
   values(request: ValuesRequest, options?: CallOptions): Promise<ValuePage>;
   /** Counters of a database or a namespace. Counters that need a scan stop at 20,000. For a namespace, relations and operations are 0, because they belong to no namespace. verbose=1 returns more. */
   stats(request?: StatsRequest, options?: CallOptions): Promise<Counters>;

@@ -567,7 +567,7 @@ class Operations:
         return self._call("ids", locals())
 
     def count(self, *, memory_type: Optional[str] = None, namespace: Optional[str] = None, domain: Optional[str] = None, source: Optional[str] = None, session_id: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Counted:
-        """How many active memories pass filters.
+        """How many active memories pass filters. Memories with searchable false are not counted.
 
         :param memory_type: Only memories of this kind.
         :param namespace: Only memories of this namespace; blank for all.
@@ -581,7 +581,7 @@ class Operations:
         return self._call("count", locals())
 
     def values(self, attribute: str, *, namespace: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, limit: Optional[int] = None, after: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> ValuePage:
-        """The values of an attribute, and how many active memories have each.
+        """The values of an attribute, and how many active memories have each. Memories with searchable false are not counted.
 
         :param attribute: The attribute's name.
         :param namespace: Only memories of this namespace; blank for all.
@@ -1521,11 +1521,11 @@ class AsyncOperations:
         return await self._call("ids", locals())
 
     async def count(self, *, memory_type: Optional[str] = None, namespace: Optional[str] = None, domain: Optional[str] = None, source: Optional[str] = None, session_id: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Counted:
-        """How many active memories pass filters."""
+        """How many active memories pass filters. Memories with searchable false are not counted."""
         return await self._call("count", locals())
 
     async def values(self, attribute: str, *, namespace: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, limit: Optional[int] = None, after: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> ValuePage:
-        """The values of an attribute, and how many active memories have each."""
+        """The values of an attribute, and how many active memories have each. Memories with searchable false are not counted."""
         return await self._call("values", locals())
 
     async def stats(self, *, verbose: Optional[bool] = None, namespace: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Counters:
