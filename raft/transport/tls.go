@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -46,6 +47,18 @@ func secure(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 	return tc, nil
 }
 
+// faultOf names the kind of a failed handshake. There are few, whatever the other side does.
+func faultOf(err error) string {
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) {
+		return fmt.Sprint("certificate ", invalid.Reason)
+	}
+	for next := err; next != nil; next = errors.Unwrap(next) {
+		err = next
+	}
+	return fmt.Sprintf("%T", err)
+}
+
 // handshake secures an accepted connection; nil when it was refused. One that speaks no TLS is told so in a plain
 // frame.
 func (s *server) handshake(raw net.Conn) net.Conn {
@@ -56,7 +69,7 @@ func (s *server) handshake(raw net.Conn) net.Conn {
 	if err == nil {
 		return tc
 	}
-	if s.t.refusals.changed(0, "no secure connection", false) { // strangers are logged once; a member says why itself
+	if _, told := s.t.unsecured.LoadOrStore(faultOf(err), true); !told { // strangers may come in any number
 		s.t.o.Log.Warn("peer refused: no secure connection", "addr", raw.RemoteAddr(), "err", err)
 	}
 	var plain tls.RecordHeaderError

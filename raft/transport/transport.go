@@ -22,6 +22,7 @@ type Transport struct {
 	server        *server // nil for a member that has no peer port
 	damagedFrames atomic.Uint64
 	refusals      refusals
+	unsecured     sync.Map // the kinds of failed handshakes that were logged
 }
 
 // refusals hold why each peer was refused last: one that tries again and again is logged once. Strangers may claim any
