@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -105,6 +106,58 @@ func TestErasingReachesWhatWasCurated(t *testing.T) {
 		if status, got := w.send("GET", "/v1/memory/"+rid.(string), nil); status != http.StatusNotFound {
 			t.Errorf("%s is still there: %v", rid, got)
 		}
+	}
+}
+
+// TestErasingReachesWhatIsMadeOfWhatIsMade: a part of what was merged goes with a source, and so does what was made of a
+// memory that was forgotten since. The other source is active again, the other part of a part's source stays.
+func TestErasingReachesWhatIsMadeOfWhatIsMade(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	w := c.web(0)
+	remember := func(text string) string {
+		t.Helper()
+		return w.ok("POST", "/v1/remember", obj{"text": text})["rid"].(string)
+	}
+	erase := func(rid string) {
+		t.Helper()
+		ask := obj{"rids": []string{rid}}
+		ask["confirm"] = w.ok("POST", "/v1/erase", ask)["confirm"]
+		w.ok("POST", "/v1/erase", ask)
+	}
+	is := func(rid any, want string) {
+		t.Helper()
+		status, m := w.send("GET", "/v1/memory/"+rid.(string), nil)
+		got := fmt.Sprint(m["consolidation_status"])
+		if status == http.StatusNotFound {
+			got = "gone"
+		}
+		if got != want {
+			t.Errorf("%s is %s, want %s", rid, got, want)
+		}
+	}
+	number, tea := remember("Zoe's number is 555"), remember("Zoe drinks tea")
+	both := w.ok("POST", "/v1/merge", obj{"rids": []string{number, tea}, "text": "Zoe drinks tea, her number is 555"})["rid"]
+	parts := w.ok("POST", "/v1/split", obj{"rid": both, "texts": []string{"Zoe has 555", "Zoe has tea"}})["rids"].([]any)
+	erase(number)
+	for _, rid := range append(parts, number, both) {
+		is(rid, "gone")
+	}
+	is(tea, "active")
+
+	secret := remember("the code is 1234 and the door is green")
+	parts = w.ok("POST", "/v1/split", obj{"rid": secret, "texts": []string{"the code is 1234", "the door is green"}})["rids"].([]any)
+	w.ok("POST", "/v1/forget", obj{"rid": secret})
+	erase(parts[0].(string))
+	is(secret, "gone")
+	is(parts[1], "active")
+
+	secret = remember("the key lies below the mat")
+	parts = w.ok("POST", "/v1/split", obj{"rid": secret, "texts": []string{"there is a key", "it lies below the mat"}})["rids"].([]any)
+	w.ok("POST", "/v1/forget", obj{"rid": secret})
+	erase(secret)
+	for _, rid := range parts {
+		is(rid, "gone")
 	}
 }
 

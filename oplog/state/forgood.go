@@ -10,8 +10,9 @@ import (
 	"github.com/cairndb/cairn/oplog/fold"
 )
 
-// eraseForGood erases the memories of an entry with all that was merged from them, and refuses their texts from then
-// on. Of a product of a merge it erases all sources; the other sources of one that goes with a source are active again.
+// eraseForGood erases the memories of an entry with all that was made of them by merges and splits, and refuses their
+// texts from then on. Of one that was made of others it erases these as well; the other sources of one that goes with a
+// source are active again.
 func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
 	refusef(len(op.RIDs) > purgeStep, oplog.Invalid, "%d memories to erase: at most %d at once", len(op.RIDs), purgeStep)
 	refusef(len(op.Salt) < oplog.MinSalt, oplog.Invalid, "a salt has %d bytes at least", oplog.MinSalt)
@@ -81,65 +82,61 @@ func (a *applying) erasePast(op *oplog.Purge) oplog.Result {
 
 // Derived holds what goes with memories that are erased for good, and what comes back.
 type Derived struct {
-	Gone []oplog.Memory // the memories, the products of merges of them, and the sources of those that are products
-	Back []oplog.Memory // the other sources of those products
+	Gone []oplog.Memory // the memories, what they were made of, and what was made of them, however often
+	Back []oplog.Memory // the other sources of what goes
 }
 
 // Derived tells what erasing memories for good erases.
 func (t *txn) Derived(db oplog.DB, rids []string) (d Derived) {
 	seen := map[string]bool{}
-	take := func(rid string) (m oplog.Memory, ok bool) {
-		found, ok := memoryByRID(t, db, rid)
-		if ok = ok && !seen[rid]; ok {
-			seen[rid], m = true, *found
-			d.Gone = append(d.Gone, m)
-		}
-		return m, ok
-	}
-	products, order := map[string]bool{}, []string(nil)
-	for _, rid := range rids {
-		m, ok := take(rid)
-		if !ok {
-			continue
-		}
-		for _, source := range t.MadeFrom(db, &m) {
-			take(source)
-		}
-		for _, of := range append(madeOf(&m), m.Undone...) {
-			if !products[of] {
-				products[of], order = true, append(order, of)
+	take := func(into *[]oplog.Memory, rids []string) {
+		for _, rid := range rids {
+			if m, ok := memoryByRID(t, db, rid); ok && !seen[rid] {
+				seen[rid], *into = true, append(*into, *m)
 			}
 		}
 	}
-	for _, of := range order {
-		product, ok := take(of)
-		if !ok {
-			continue
+	follow := func(from []oplog.Memory, lead func(*oplog.Memory) []string) {
+		for len(from) > 0 {
+			had := len(d.Gone)
+			take(&d.Gone, lead(&from[0]))
+			from = append(from[1:], d.Gone[had:]...)
 		}
-		for _, source := range t.MadeFrom(db, &product) {
-			if other, ok := memoryByRID(t, db, source); ok && !seen[source] {
-				seen[source] = true
-				d.Back = append(d.Back, *other)
-			}
-		}
+	}
+	take(&d.Gone, rids)
+	named := slices.Clone(d.Gone)
+	follow(named, func(m *oplog.Memory) []string { return t.sourcesOf(db, m, wentInto) }) // what was forgotten says the same
+	follow(named, func(m *oplog.Memory) []string { return slices.Concat(wentInto(m), m.Undone) })
+	for i := range d.Gone {
+		take(&d.Back, t.MadeFrom(db, &d.Gone[i]))
 	}
 	return d
 }
 
-// madeOf are the memories that a merge or a split made of a memory.
-func madeOf(m *oplog.Memory) []string {
-	switch {
-	case m.Status != oplog.Consolidated:
-		return nil
-	case m.Into != "":
+// wentInto are the memories that a merge or a split made of a memory, also of one that was forgotten since.
+func wentInto(m *oplog.Memory) []string {
+	if m.Into != "" {
 		return []string{m.Into}
 	}
 	return m.Split
 }
 
-// MadeFrom returns the memories that one was merged from, or split from, and that are its sources still. Its first
-// metadata names them: a client may have changed those since.
-func (t *txn) MadeFrom(db oplog.DB, product *oplog.Memory) (rids []string) {
+// madeOf are those of a memory that was not forgotten since.
+func madeOf(m *oplog.Memory) []string {
+	if m.Status != oplog.Consolidated {
+		return nil
+	}
+	return wentInto(m)
+}
+
+// MadeFrom returns the memories that one was merged from, or split from, and that are its sources still.
+func (t *txn) MadeFrom(db oplog.DB, product *oplog.Memory) []string {
+	return t.sourcesOf(db, product, madeOf)
+}
+
+// sourcesOf returns the memories of which a memory is a product. Its first metadata names them: a client may have
+// changed those since.
+func (t *txn) sourcesOf(db oplog.DB, product *oplog.Memory, products func(*oplog.Memory) []string) []string {
 	metadata := product.Metadata
 	for _, r := range t.scan(tRevision, db, seqKey(product.Seq)) {
 		metadata = decode[oplog.Revision](r).Metadata
@@ -155,7 +152,7 @@ func (t *txn) MadeFrom(db oplog.DB, product *oplog.Memory) (rids []string) {
 	_ = json.Unmarshal(metadata, &said)
 	return slices.DeleteFunc(append(said.From, said.Split), func(rid string) bool {
 		m, ok := memoryByRID(t, db, rid)
-		return !ok || !slices.Contains(madeOf(m), product.RID)
+		return !ok || !slices.Contains(products(m), product.RID)
 	})
 }
 

@@ -45,11 +45,9 @@ func applyTakeBack(a *applying, op *oplog.TakeBack) oplog.Result {
 		r.Rows = append(r.Rows, m.RID)
 	}
 	for _, m := range sources {
+		m.Undone = append(m.Undone, wentInto(m)...) // parts that were forgotten before are none of the made
 		if taken := a.unmerge(m, op.At); taken != nil {
 			refuseFound(oplog.ErrPathTaken, taken, true)
-		}
-		for _, g := range op.Made {
-			m.Undone = append(m.Undone, g.RID)
 		}
 		a.putMemory(m)
 		r.Rows = append(r.Rows, m.RID)
