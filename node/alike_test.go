@@ -39,6 +39,9 @@ func settled(v any) any {
 	return v
 }
 
+// ofQuestions says whether an operation tells of the questions that a node was asked itself.
+func ofQuestions(op *api.Op) bool { return op == api.Gaps.Op || op == api.Digest.Op }
+
 // TestNodesReadAlike: whatever was asked of whichever node, while one of them was away, all nodes then answer every
 // operation that reads alike, and so they do after a restart.
 func TestNodesReadAlike(t *testing.T) {
@@ -47,7 +50,7 @@ func TestNodesReadAlike(t *testing.T) {
 	c := start(t, 3)
 	d := newDrawn(*alikeSeed)
 	writes, reads := d.operations()
-	reads = slices.DeleteFunc(reads, func(op *api.Op) bool { return op == api.Gaps.Op || op == api.Digest.Op }) // of the node's own questions
+	reads = slices.DeleteFunc(reads, ofQuestions)
 	done := map[*api.Op]int{}
 	work := func(n int) {
 		for range n {

@@ -146,7 +146,7 @@ func initCluster(s *cli.Streams, f initFlags) error {
 		}
 		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
 		var err error
-		if f.DataDir, err = filepath.Abs(f.DataDir); err != nil { // a node that is started elsewhere must not begin an empty home there
+		if f.DataDir, err = filepath.Abs(f.DataDir); err != nil { // else a node that is started elsewhere begins an empty home there
 			return err
 		}
 		if err := writeOne(f.output, &f.NodeFile, certify); err != nil {

@@ -2,10 +2,10 @@
 //
 //	events/<id>.json  {"id","agentId","receivedAt","source":"local-webhook","text","status":"pending"|"ack","ackedAt"?}
 //
-// On a node that encrypts each file is sealed. An event is on disk, directory entry included, before Append returns. An
-// inbox is full with Max events: those that were dealt with make room, the oldest first, and pending ones never.
-// Files that are not events are passed over, and a file that should be one and cannot be read is logged once. It tells no stream of an event: stringd does, which opens one Inbox for an
-// agent and calls it from any goroutine.
+// On a node that encrypts each file is sealed. An event is on disk, directory entry included, before Append returns.
+// An inbox is full with Max events: those that were dealt with make room, the oldest first, and pending ones never.
+// Files that are not events are passed over, and a file that should be one and cannot be read is logged once. It
+// tells no stream of an event: stringd does, which opens one Inbox for an agent and calls it from any goroutine.
 package inbox
 
 import (
