@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -16,7 +15,7 @@ import (
 
 var alikeSeed = flag.Uint64("alike", 1, "TestNodesReadAlike: the seed of its requests")
 
-// ofTheMoment are what a node says of itself, and what changes by itself or by being read.
+// ofTheMoment matches the fields that differ between nodes, or change with time and by being read.
 var ofTheMoment = regexp.MustCompile(`^(lag_seconds|index|log_index|node_id|operations|node_key|signature|node_files_hold|urgency|depth|per_day|half_life|access_count|last_access.*|last_seen.*)$`)
 
 // settled leaves out of an answer what is of the moment. Scores fall with time: two digits of them are the same on all
@@ -118,7 +117,7 @@ func TestNodesReadAlike(t *testing.T) {
 func (c *cluster) alike(when string, r request) {
 	c.t.Helper()
 	var first, other string
-	for range 50 {
+	if suite.Within(suite.Patience, func() bool {
 		for i := range c.nodes {
 			status, out := c.web(i).send(r.op.Method(), r.path, r.body)
 			said, err := json.Marshal([]any{status, settled(out)})
@@ -131,10 +130,9 @@ func (c *cluster) alike(when string, r request) {
 				break
 			}
 		}
-		if first == other {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
+		return first == other
+	}) {
+		return
 	}
 	at := 0
 	for at < min(len(first), len(other)) && first[at] == other[at] {

@@ -33,7 +33,7 @@ func newDrawn(seed uint64) *drawn {
 	return d
 }
 
-// operations are those over HTTP that are about what a database holds, apart by whether they write.
+// operations returns the operations over HTTP on the content of a database: those that write, and the others.
 func (d *drawn) operations() (writes, reads []*api.Op) {
 	not := []string{"databases", "tokens", "transfer", "cluster", "health", "host", "events"}
 	for _, op := range api.Ops {

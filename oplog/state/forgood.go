@@ -113,7 +113,7 @@ func (t *txn) Derived(db oplog.DB, rids []string) (d Derived) {
 	return d
 }
 
-// wentInto are the memories that a merge or a split made of a memory, also of one that was forgotten since.
+// wentInto returns the memories that a merge or a split made of a memory, also of one that was forgotten since.
 func wentInto(m *oplog.Memory) []string {
 	if m.Into != "" {
 		return []string{m.Into}
@@ -121,7 +121,7 @@ func wentInto(m *oplog.Memory) []string {
 	return m.Split
 }
 
-// madeOf are those of a memory that was not forgotten since.
+// madeOf returns the same, and nothing of a memory that was forgotten since.
 func madeOf(m *oplog.Memory) []string {
 	if m.Status != oplog.Consolidated {
 		return nil

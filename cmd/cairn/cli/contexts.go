@@ -107,7 +107,7 @@ func CompleteContext(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return c.Names(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// enter copies the context that --context names into the target; that of CAIRN_CONTEXT where no flag names a node; or the
+// enter copies a context into the target: that of --context; that of CAIRN_CONTEXT where no flag names a node; or the
 // current one where the environment names none either. A flag that was given wins over its context.
 func (t *Target) enter(c *cobra.Command) error {
 	if t.Timeout <= 0 {

@@ -116,7 +116,7 @@ func TestADatabaseIsThoughtAbout(t *testing.T) {
 	}
 }
 
-// heldBy is how many bytes a round holds that has read the database.
+// heldBy returns the number of bytes that a round holds after it has read the database.
 func heldBy(t *testing.T, th *Thinker, c api.Caller) uint64 {
 	t.Helper()
 	held := func() uint64 {
