@@ -18,3 +18,11 @@ func subject(v reflect.Value) string {
 	}
 	return ""
 }
+
+// When is the time that an operation gives what it changes; 0 for one that has none of its own.
+func When(op Op) (at Time) {
+	if f := reflect.ValueOf(op).Elem().FieldByName("At"); f.IsValid() {
+		at, _ = reflect.TypeAssert[Time](f)
+	}
+	return at
+}

@@ -21,7 +21,7 @@ var Message = row[Nothing, Nothing](Op{Name: "message", Bound: Free, Node: true,
 
 type EventsRequest struct {
 	From   field.Token `json:"from" code:"invalid_cursor" doc:"Begin after this log position: log_index of a write, index of a read, or 1 for all that the log still holds. 0: new events only. The header Last-Event-ID takes precedence."`
-	Types  []string    `json:"type" doc:"Only events of these types: stored, corrected, forgotten, related, unrelated, claimed, session_started, session_ended, thought, consolidated, conflict, resolved, trigger, trigger_moved, purged, leader; * and none mean all. A put on a key that has a memory is reported as corrected."`
+	Types  []string    `json:"type" doc:"Only events of these types: stored, corrected, forgotten, related, unrelated, claimed, session_started, session_ended, thought, consolidated, conflict, resolved, trigger, trigger_moved, purged, leader; * and none mean all. Every memory that changes is named, but for purged, which names none. A put on a key that has a memory is reported as corrected; a merge as consolidated, with the id of the new memory, and as corrected for each that went into it; one whose mark superseded_by ends as corrected."`
 	Filter field.Map   `json:"filter" doc:"Only events about memories that pass this filter now, as in a recall."`
 	Prefix string      `json:"prefix" doc:"Only events about memories whose key is this one or below it now, such as /prefs; a forgotten memory has its last key."`
 }
