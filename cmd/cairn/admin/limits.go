@@ -51,12 +51,11 @@ accepts up to three times --rps. Memories are counted when they are applied: tha
 		if err := t.Get(c.Context(), method, path, body, &out); err != nil {
 			return err
 		}
-		memories := orNone(out.Memories)
+		memories := atMost(out.Memories)
 		if out.Active != nil {
-			memories = fmt.Sprintf("%d of %s", *out.Active, memories)
+			memories = fmt.Sprintf("%d, %s", *out.Active, memories)
 		}
-		return s.Tell(t.JSON, out, "database '%s': memories %s, requests %s, memories of one request %s",
-			out.Database, memories, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
+		return s.Tell(t.JSON, out, "database '%s'\n  memories: %s\n%s", out.Database, memories, limits(out.PerSecond, out.Burst, out.Batch))
 	}
 	b.flags(c)
 	c.Flags().Uint32Var(&b.memories, "max-memories", 0, "most active memories; 0: no limit")
@@ -74,23 +73,24 @@ func tokenLimit(s *cli.Streams, t *cli.Target) *cobra.Command {
 			return err
 		}
 		return s.Tell(t.JSON, map[string]any{"hash_prefix": out.Hash, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch},
-			"token %s: requests %s, memories of one request %s", out.Hash, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
+			"token %s\n%s", out.Hash, limits(out.PerSecond, out.Burst, out.Batch))
 	}
 	b.flags(c)
 	return c
 }
 
-// admitted is a rate and how many requests may come at once: a second's worth, when nothing else was said.
-func admitted(rps, burst uint32) string {
-	if rps == 0 {
-		return "unbounded"
+// limits lists what each node accepts. Without a burst, a second's worth of operations may come at once.
+func limits(rps, burst, batch uint32) string {
+	rate := "no limit"
+	if rps > 0 {
+		rate = fmt.Sprintf("at most %d, bursts of %d", rps, cmp.Or(burst, rps))
 	}
-	return fmt.Sprintf("%d/s, %d at once", rps, cmp.Or(burst, rps))
+	return fmt.Sprintf("  operations a second on each node: %s\n  memories in one request: %s", rate, atMost(uint64(batch)))
 }
 
-func orNone(n uint64) string {
+func atMost(n uint64) string {
 	if n == 0 {
-		return "unbounded"
+		return "no limit"
 	}
-	return fmt.Sprint(n)
+	return fmt.Sprintf("at most %d", n)
 }

@@ -29,6 +29,11 @@ func tokenCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
 	var database, label, expires, trust, quarantine string
 	var scopes, namespaces []string
 	c := &cobra.Command{Use: "create", Short: "Make a token; it is shown once", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		for _, name := range []string{"scope", "namespace", "trust", "quarantine", "expires"} {
+			if f := c.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), "[] ") == "" { // such as an unset variable of a script
+				return cli.Usagef("--%s is blank: leave it out for the default", name)
+			}
+		}
 		body := map[string]any{"database": database, "label": label, "scopes": scopes, "namespaces": namespaces}
 		for name, class := range map[string]string{"trust": trust, "quarantine": quarantine} {
 			if class != "" {
