@@ -47,6 +47,11 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	dead, other := (l+1)%3, (l+2)%3
 	c.stop(dead)
 	before := c.members()
+	for _, i := range []int{l, other} { // the reason reads alike on the leader and on a follower
+		if err := c.change(i, api.ChangeMembersRequest{Verb: "remove", NodeID: 9}); err == nil || !strings.HasPrefix(err.Error(), "node 9 is not a member") {
+			t.Errorf("removing a node that is not a member, on node %d: %v", i+1, err)
+		}
+	}
 	for name, m := range map[string]api.ChangeMembersRequest{
 		"removing the other that answers": {Verb: "remove", NodeID: uint32(other + 1)},
 		"the leader leaving":              {Verb: "leave"},
@@ -64,7 +69,7 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 }
 
 // TestAMemberNeverHeardGetsNoVote: a node that does not answer is not taken in, and one that was taken in by force gets
-// no vote.
+// no vote. A request for it to leave removes no other node.
 func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, small)
@@ -77,6 +82,9 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	}
 	if err := c.change(0, api.ChangeMembersRequest{Verb: "promote", NodeID: 2}); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("promoted: %v", err)
+	}
+	if err := c.change(0, api.ChangeMembersRequest{Verb: "leave", NodeID: 2}); err == nil || !strings.Contains(err.Error(), "node 1: send it to node 2") {
+		t.Errorf("node 2 leaves, by a request to node 1: %v", err)
 	}
 	if now, want := c.members(), fmt.Sprintf("1 %s true, 2 %s false", c.cfgs[0].Addresses.Cluster, nowhere); now != want {
 		t.Errorf("the members are %s, want %s", now, want)

@@ -122,7 +122,7 @@ func (n *Node) clearAmnesia() {
 		return
 	}
 	n.amnesia.Store(false)
-	n.log.Info("this member has its state again and may vote")
+	n.log.Info("this member has its state again")
 }
 
 // removeMark removes the mark that markAmnesiac left.

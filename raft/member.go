@@ -2,6 +2,7 @@ package raft
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,9 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	}
 	var ok wire.MembershipOK
 	err := n.askLeader(ctx, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
+	if said := (*transport.PeerError)(nil); errors.As(err, &said) {
+		err = errors.New(said.Text) // as it reads where the leader itself was asked
+	}
 	return ok.Message, err
 }
 

@@ -104,13 +104,16 @@ func (cl *Cluster) takeLead(ctx context.Context, c api.Caller) (*api.MembersChan
 // askMembers has the leader carry out a change.
 func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
 	if q.Verb == "leave" {
+		if self := cl.cfg.Member.NodeID; q.NodeID != 0 && q.NodeID != self {
+			return "", oplog.Errorf(oplog.Invalid, "leave removes the node that receives it, which is node %d: send it to node %d, or use remove", self, q.NodeID)
+		}
 		q.Verb, q.NodeID = "remove", cl.cfg.Member.NodeID
 	}
 	msg, err := cl.raft.Change(ctx, wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
 	if err == nil {
 		return msg, nil
 	}
-	text := strings.TrimSpace(fmt.Sprint(err))
+	text := strings.TrimPrefix(fmt.Sprint(err), raft.ErrRefused.Error()+": ")
 	if why := cl.NoQuorum(); why != "" && errors.Is(err, raft.ErrNoLeader) {
 		text += ": " + why + ": members change when a majority of the voters answers; for one that is gone for good, stop this node and read `cairn cluster recover --help`"
 	}

@@ -172,7 +172,7 @@ export interface Certificate {
 
 export interface ChangeMembersRequest {
   /** The change: join, leave, remove, promote or transfer. */ verb: string;
-  /** The node to change; leave always removes the node that receives the request. */ node_id?: number;
+  /** The node to change; leave removes the node that receives the request, and is rejected if this names another. */ node_id?: number;
   /** For join: the node's port for its peers. */ addr?: string;
   /** For join: voter or readreplica. */ role?: string;
   /** true: do it even if the cluster may lose its majority. */ force?: boolean;

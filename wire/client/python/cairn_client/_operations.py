@@ -1323,7 +1323,7 @@ class Operations:
         """Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id requests leadership for this node.
 
         :param verb: The change: join, leave, remove, promote or transfer.
-        :param node_id: The node to change; leave always removes the node that receives the request.
+        :param node_id: The node to change; leave removes the node that receives the request, and is rejected if this names another.
         :param addr: For join: the node's port for its peers.
         :param role: For join: voter or readreplica.
         :param force: true: do it even if the cluster may lose its majority.
