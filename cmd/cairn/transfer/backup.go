@@ -274,7 +274,7 @@ func parsePoint(s string) (to archive.Target, err error) {
 	}
 	at, err := field.ParseWhen(s, time.Now())
 	if err != nil {
-		return to, cli.Usagef("--at %q: want an index of the log, or a time: %w", s, err)
+		return to, cli.Usagef("--at %q: want an index of the log or a date: RFC 3339 (2026-01-31T12:00:00Z), Unix seconds, or 2h for two hours ago", s)
 	}
 	return archive.Target{Time: oplog.At(at)}, nil
 }

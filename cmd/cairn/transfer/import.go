@@ -144,7 +144,7 @@ func (im *importer) rows(ctx context.Context, name string, from rowReader) error
 		var gone *unreadable
 		switch {
 		case errors.As(err, &gone):
-			im.reject(at, fmt.Errorf("%w; nothing behind it was read", err))
+			im.reject(at, fmt.Errorf("%w; nothing after it was read", err))
 			return nil
 		case err != nil:
 			im.reject(at, err)

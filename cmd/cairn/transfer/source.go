@@ -97,6 +97,11 @@ func (src source) markdown() bool {
 	return slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(src.path)))
 }
 
+// json says whether a file is JSON by its name.
+func (src source) json() bool {
+	return slices.Contains([]string{".json", ".jsonl", ".ndjson"}, strings.ToLower(filepath.Ext(src.path)))
+}
+
 // filesBelow finds the files of a folder, in the order of their paths. Hidden ones, and links, are left out.
 func filesBelow(root, name string) (all []source, err error) {
 	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -128,7 +133,8 @@ func (src source) open(ctx context.Context, s *cli.Streams) (io.ReadCloser, erro
 // looked bounds the beginning of a source that is looked at to find out what it holds.
 const looked = 256 << 10
 
-// reader chooses by the content, and for Markdown by the name: a text that begins with a bracket may be either.
+// reader chooses by the content, and by the name where that says Markdown or JSON: a text that begins with a bracket may
+// be either, and a file of JSON lines whose first line is damaged is not one long memory.
 func (src source) reader(in io.Reader) (rowReader, error) {
 	b := bufio.NewReaderSize(in, looked)
 	if _, err := b.Peek(1); err != nil && !errors.Is(err, io.EOF) {
@@ -146,7 +152,7 @@ func (src source) reader(in io.Reader) (rowReader, error) {
 	}
 	first := bytes.TrimSpace(begin)
 	switch {
-	case src.markdown(), src.path != "" && len(first) > 0 && !strings.ContainsRune(`{["`, rune(first[0])):
+	case src.markdown(), src.path != "" && !src.json() && len(first) > 0 && !strings.ContainsRune(`{["`, rune(first[0])):
 		return newMarkdown(b, src)
 	case isTranscript(begin):
 		return newSession(b, src.path), nil

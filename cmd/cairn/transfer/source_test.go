@@ -175,3 +175,14 @@ func TestRestoreIgnoresNoFlag(t *testing.T) {
 		}
 	}
 }
+
+// TestDamagedLinesAreNoMarkdown: a file that is JSON by its name is read as JSON, also where its first line is not.
+func TestDamagedLinesAreNoMarkdown(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"a.jsonl": "oops\n{\"text\":\"one\"}\n", "b.txt": "plain words"})
+	if got := readAll(t, filepath.Join(dir, "a.jsonl")); !strings.HasPrefix(got, "1: invalid character 'o'") {
+		t.Errorf("the lines are read as %s", got)
+	}
+	if got := readAll(t, filepath.Join(dir, "b.txt")); !strings.Contains(got, `"plain words"`) {
+		t.Errorf("the text is read as %s", got)
+	}
+}

@@ -33,6 +33,6 @@ func Export(s *cli.Streams) *cobra.Command {
 		}}
 	t.Flags(c)
 	t.InDatabase(c)
-	c.Flags().StringVar(&filter, "filter", "", "only memories that pass a filter, as of recall; then no relations")
+	c.Flags().StringVar(&filter, "filter", "", "only memories that pass this filter (`json`), as in a recall; relations are left out then")
 	return c
 }
