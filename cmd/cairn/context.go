@@ -37,6 +37,9 @@ func contextAdd() *cobra.Command {
 		if x.Home == "" && len(x.Endpoints) == 0 {
 			return cli.Usagef("context %q: give --home for a node on this machine, or --endpoints", args[0])
 		}
+		if err := cli.CheckEndpoints(x.Endpoints); err != nil {
+			return err
+		}
 		for _, path := range []*string{&x.Home, &x.TokenFile, &x.CA} { // contexts are used from any directory
 			if *path == "" {
 				continue

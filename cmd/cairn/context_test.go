@@ -30,6 +30,7 @@ func TestContexts(t *testing.T) {
 	}
 	token := filepath.Join(home, "token")
 	cairn(cli.ExitUsage, "give --home for a node on this machine, or --endpoints", nil, "context", "add", "half")
+	cairn(cli.ExitUsage, "is neither host:port nor http://host:port", nil, "context", "add", "half", "--endpoints", "zzz")
 	cairn(cli.ExitFailed, "is a directory", []string{"CAIRN_CONTEXTS=" + dir}, "context", "add", "dev", "--home", home)
 	cairn(cli.ExitOK, "", nil, "context", "add", "dev", "--home", home)
 	cairn(cli.ExitOK, "", nil, "context", "add", "far", "--endpoints", p.Line.Wire, "--token-file", token, "--db", "none")

@@ -109,17 +109,8 @@ func (t *Target) find(ctx context.Context) ([]endpoint, error) {
 	}
 	found := make([]endpoint, len(t.Endpoints))
 	for i, name := range t.Endpoints {
-		at, isURL := strings.TrimRight(name, "/"), strings.Contains(name, "://")
-		if !isURL {
-			at = Scheme(t.TLS || t.CA != "") + at
-		}
-		u, err := url.Parse(at)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !isURL && u.Port() == "" {
-			return nil, Usagef("--endpoints %q is neither host:port nor http://host:port", name)
-		}
-		found[i] = endpoint{host: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme)), url: at}
-		if isURL {
-			found[i].kind = gateway
+		if found[i], err = parseEndpoint(name, t.TLS || t.CA != ""); err != nil {
+			return nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, askFor)
@@ -130,6 +121,32 @@ func (t *Target) find(ctx context.Context) ([]endpoint, error) {
 	}
 	wg.Wait()
 	return found, nil
+}
+
+// CheckEndpoints returns a usage error for an address that names no node.
+func CheckEndpoints(names []string) error {
+	for _, name := range names {
+		if _, err := parseEndpoint(name, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parseEndpoint(name string, secure bool) (endpoint, error) {
+	at, isURL := strings.TrimRight(name, "/"), strings.Contains(name, "://")
+	if !isURL {
+		at = Scheme(secure) + at
+	}
+	u, err := url.Parse(at)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !isURL && u.Port() == "" {
+		return endpoint{}, Usagef("--endpoints %q is neither host:port nor http://host:port", name)
+	}
+	e := endpoint{host: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme)), url: at}
+	if isURL {
+		e.kind = gateway
+	}
+	return e, nil
 }
 
 // ask says what answers; a URL is a gateway's if anything does. A port that speaks TLS where none was asked for, or the

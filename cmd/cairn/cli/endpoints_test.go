@@ -88,3 +88,34 @@ func TestEndpointsAreFoundOut(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherEndpointKnowsTheLeader: where a gateway knows no leader, as one that is cut off or removed, the next
+// endpoint is tried. One that is down does not hide what the others say, and what a gateway rejects is final.
+func TestAnotherEndpointKnowsTheLeader(t *testing.T) {
+	answers := func(status int, body string) string {
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}))
+		t.Cleanup(front.Close)
+		return front.URL
+	}
+	none := answers(http.StatusServiceUnavailable, `{"error": "read-only: no leader elected", "code": "not_leader"}`)
+	leads, rejects := answers(http.StatusOK, `{}`), answers(http.StatusBadRequest, `{"error": "text is blank", "code": "invalid_request"}`)
+	for want, at := range map[string][]string{
+		"":                             {none, "http://127.0.0.1:1", leads},
+		"read-only: no leader elected": {none, "http://127.0.0.1:1"},
+		"text is blank":                {none, rejects, leads},
+	} {
+		tg, said := Target{Endpoints: at, TokenText: "t"}, ""
+		r, err := tg.Request(t.Context(), "POST", "/v1/remember", map[string]any{})
+		if err != nil {
+			said = err.Error()
+		} else {
+			r.Close()
+		}
+		if said != want {
+			t.Errorf("%d endpoints: %q, want %q", len(at), said, want)
+		}
+	}
+}

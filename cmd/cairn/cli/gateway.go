@@ -42,6 +42,7 @@ func (t *Target) HTTPClient() (*http.Client, error) {
 type HTTPError struct {
 	Status     int
 	Text       string `json:"error"`
+	Code       string `json:"code"`
 	LeaderAddr string `json:"leader_addr"`
 
 	Line     int    `json:"line"` // at which an import ended, 0 for another error; what follows are its reason and what it stored
@@ -55,19 +56,50 @@ func (e *HTTPError) Error() string { return e.Text }
 // NDJSON is a body of JSON lines.
 type NDJSON []byte
 
-// Request makes one exchange with the gateway, and a second one with the leader when the first names it.
-// The answer's body is the caller's to close.
+// Request makes one exchange with the gateway, and a second one with the leader when the first names it. Where the
+// gateway knows no leader, its node may be cut off or removed: the other endpoints are tried then. The answer's body is
+// the caller's to close.
 func (t *Target) Request(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	base, err := t.URL(ctx)
 	if err != nil {
 		return nil, err
 	}
+	r, err := t.leading(ctx, method, base, path, body)
+	for i := 0; i < len(t.Endpoints) && len(t.Endpoints) > 1 && leaderless(err); i++ {
+		one := *t
+		one.Endpoints, one.gateway, one.wires = t.Endpoints[i:i+1], "", nil
+		at, gone := one.URL(ctx)
+		if gone != nil || at == base {
+			continue
+		}
+		if other, failed := t.leading(ctx, method, at, path, body); failed == nil || sent(failed) {
+			r, err = other, failed
+		}
+	}
+	return r, err
+}
+
+// leading makes one exchange with a gateway, and a second one with the leader when the first names it.
+func (t *Target) leading(ctx context.Context, method, base, path string, body any) (io.ReadCloser, error) {
 	r, err := t.Once(ctx, method, base+path, body, nil)
 	var e *HTTPError
 	if errors.As(err, &e) && e.LeaderAddr != "" && e.LeaderAddr != base {
 		return t.Once(ctx, method, e.LeaderAddr+path, body, nil)
 	}
 	return r, err
+}
+
+// leaderless says whether a gateway did nothing because it knows no leader.
+func leaderless(err error) bool {
+	var e *HTTPError
+	return errors.As(err, &e) && e.Code == "not_leader" && e.LeaderAddr == ""
+}
+
+// sent says whether a request that failed reached a gateway, which may have carried it out.
+func sent(err error) bool {
+	var refused *HTTPError
+	var broken *brokenOff
+	return errors.As(err, &refused) || errors.As(err, &broken)
 }
 
 // Once makes one exchange, with the gateway at an address, with headers of its own. The answer's body is the caller's
