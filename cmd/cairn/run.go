@@ -67,9 +67,30 @@ Exit codes: 0 ok, 1 failed or rejected by the node, 2 called wrongly and nothing
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	showExamples(c)
 	c.InitDefaultCompletionCmd()
+	helpOfVerbs(c)
 	strict(c)
 	cli.CompleteNames(c)
 	return c
+}
+
+// helpOfVerbs makes the help of a verb that does not exist a usage error.
+func helpOfVerbs(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Run = nil
+			c.RunE = func(_ *cobra.Command, args []string) error {
+				of, rest, err := root.Find(args)
+				if err == nil && len(rest) > 0 && of.HasSubCommands() {
+					err = cli.UnknownVerb(of, rest[0])
+				}
+				if err != nil {
+					return err
+				}
+				return of.Help()
+			}
+		}
+	}
 }
 
 // group adds verbs that help shows below one title.

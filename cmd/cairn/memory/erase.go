@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,7 +94,7 @@ func showDoomed(s *cli.Streams, a api.Erasing) error {
 		if m.Revision != nil {
 			revision = fmt.Sprint(*m.Revision)
 		}
-		return []any{m.RID, revision, m.Namespace, m.Merged, api.OneLine(m.Text)}
+		return []any{m.RID, cmp.Or(revision, "-"), m.Namespace, map[bool]string{true: "yes", false: "no"}[m.Merged], api.OneLine(m.Text)}
 	}); err != nil {
 		return err
 	}

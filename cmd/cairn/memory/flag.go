@@ -115,8 +115,11 @@ func (v *value) Set(text string) error {
 		if err != nil {
 			return fmt.Errorf("%s %q: %w", v.flag, text, err)
 		}
-		if _, err := field.ParseDate(text); err != nil { // a node knows no "2h"
-			if strings.HasSuffix(v.f.Name, "expires_at") && at.Before(time.Now()) {
+		past := strings.HasSuffix(v.f.Name, "expires_at") && at.Before(time.Now())
+		if _, err := field.ParseDate(text); err == nil && past {
+			return fmt.Errorf("%s %q is in the past: no answer would return the memory", v.flag, text)
+		} else if err != nil { // a node knows no "2h"
+			if past {
 				return fmt.Errorf("%s %q is in the past: +%s is in the future", v.flag, text, text)
 			}
 			text = at.UTC().Format(time.RFC3339Nano)

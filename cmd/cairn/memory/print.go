@@ -128,7 +128,7 @@ func (v verb) described() (all field.Object, shapes map[string]field.Object) {
 }
 
 // cell is a value as people read it; blank for none. An object is its text, or else its fields one after the other, and
-// each object of a list has a line.
+// each object or sentence of a list has a line.
 func cell(f field.Field, v any, shapes map[string]field.Object) string {
 	switch v := v.(type) {
 	case nil:
@@ -172,7 +172,10 @@ func cell(f field.Field, v any, shapes map[string]field.Object) string {
 		for i, x := range v {
 			texts[i] = cell(item, x, shapes)
 		}
-		return strings.Join(texts, map[bool]string{true: ", ", false: "\n"}[shapes[item.Kind.Shape] == nil])
+		if sentences := strings.Contains(strings.Join(texts, ""), ", "); sentences || shapes[item.Kind.Shape] != nil {
+			return strings.Join(texts, "\n")
+		}
+		return strings.Join(texts, ", ")
 	}
 	b, err := json.Marshal(v)
 	if err != nil || string(b) == "{}" {

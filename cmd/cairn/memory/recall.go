@@ -170,7 +170,7 @@ func inFull(ctx context.Context, s *cli.Streams, t *cli.Target, q *wire.Recall, 
 		fmt.Fprintln(s.Err, "nothing found:", nothingFound(wire.RecallEnd{Considered: found.Considered, BelowMinScore: found.Below}))
 	}
 	for _, f := range found.Filtered {
-		fmt.Fprintf(s.Err, "%s left %d\n", f.Filter, f.Left)
+		fmt.Fprintf(s.Err, "filter %s: %d memories remain\n", f.Filter, f.Left)
 	}
 	for _, r := range found.Results {
 		printHit(s, r.hit)

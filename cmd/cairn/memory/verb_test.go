@@ -92,8 +92,8 @@ func TestObjectsAreShown(t *testing.T) {
 	for _, tc := range []struct{ name, answer, want string }{
 		{"digest", `{"top_decisions":[{"rid":"r1","snippet":"Ada likes tea","memory_type":"semantic","importance":0.5,"created_at":1.8e9},{"rid":"r2","snippet":"Bo"}],"open_conflicts":[]}`,
 			"top_decisions  r1  Ada likes tea  semantic  0.5  " + day + "\n               r2  Bo\n"},
-		{"erased RID", `{"statement":{"rid":"r1","database":"default","vector":true,"still_held_by":["logs","files"]},"node_id":1}`,
-			"rid            r1\ndatabase       default\nvector         yes\nstill_held_by  logs, files\nnode_id        1\n"},
+		{"erased RID", `{"statement":{"rid":"r1","database":"default","vector":true,"still_held_by":["logs, until a snapshot","files"]},"node_id":1}`,
+			"rid            r1\ndatabase       default\nvector         yes\nstill_held_by  logs, until a snapshot\n               files\nnode_id        1\n"},
 		{"conflicts list", `{"conflicts":[{"conflict_id":"c1","side_a":{"kind":"memory","text":null,"created_at":null},"side_b":{"kind":"memory","text":"Bob works"}}]}`,
 			"CONFLICT ID  PRIORITY  STATUS  ENTITY  SIDE A  SIDE B\nc1           -         -       -       -       Bob works\n"},
 	} {
