@@ -87,7 +87,7 @@ func TestModelsReadLines(t *testing.T) {
 			t.Fatalf("import: %d %s", status, said)
 		}
 	}
-	for args, want := range map[string]string{"a-tw": `"a-tw" begins the ids of several memories, such as a-twin and a-twist`, "#99": "no memory #99 in this database", "#": "no memory #"} {
+	for args, want := range map[string]string{"a-tw": `"a-tw" begins the ids of several memories, such as a-twin and a-twist`, "#99": "no memory #99 in this database", "#": "no memory #", "/prefs/tea": "no memory has the id /prefs/tea; if it is a key, read the key"} {
 		if r := m.call("forget", obj{"rid": args}); !r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, want) {
 			t.Errorf("forget %s: %v", args, r.Content[0])
 		}

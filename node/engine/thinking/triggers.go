@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -153,7 +154,7 @@ func (th *Thinker) Categories(context.Context, api.Caller, *api.CategoriesReques
 func (th *Thinker) CategoryMembers(_ context.Context, _ api.Caller, q *api.CategoryMembersRequest) (*api.CategoryWords, error) {
 	words, ok := mind.Categories()[q.Name]
 	if !ok {
-		return nil, oplog.Errorf(oplog.NotFound, "no such category: GET /v1/categories lists them")
+		return nil, oplog.Errorf(oplog.NotFound, "no such category: want one of %s", strings.Join(slices.Sorted(maps.Keys(mind.Categories())), ", "))
 	}
 	return &api.CategoryWords{Name: q.Name, Count: len(words), Members: api.Each(words, func(w string) api.CategoryWord { return api.CategoryWord{Word: w, Confidence: 1, Source: "seed"} })}, nil
 }
