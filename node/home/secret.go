@@ -14,7 +14,8 @@ import (
 // SecretFile names the file in a home that holds the cluster secret when the configuration has none.
 const SecretFile = "cluster.secret"
 
-// MinSecret is the least length of a cluster secret in characters: it is an admin token, and the key of the peer port.
+// MinSecret is the least length of a cluster secret in characters: it opens the peer port, and where the configuration
+// says so it is an admin token.
 const MinSecret = 32
 
 // NewSecret makes a cluster secret.
