@@ -1,7 +1,6 @@
-// Package node is one running Cairn node, and what only the whole knows: Open opens the files of a home and puts the
-// rooms together in order: the state, package engine around it, the index that follows it, consensus, and the ports of
-// clients. Close takes them apart in reverse. DESIGN.md has the map. A process, or a test, calls it; nothing below it
-// does.
+// Package node is one running Cairn node. Open opens the files of a home and connects the parts in order: the state,
+// package engine around it, the index that follows it, consensus, and the ports of clients. Close closes them in
+// reverse. DESIGN.md has the map. A process or a test calls this package; nothing below it does.
 //
 // # Goroutines
 //

@@ -1,9 +1,9 @@
-// Package oplog defines what can happen to memory: operations, the entries and records they travel in, their results
-// and refusals, ids and times, and what the state holds of it all. Package state applies them; nothing here reads or
+// Package oplog defines the operations on memory, the entries and records in which they are sent and stored, their
+// results and errors, ids and times, and the rows of the state. Package state applies operations; nothing here reads or
 // writes a file.
 //
-// An operation (Op) is a small struct with a stable number. One or many of them, standing or falling
-// together, are an Entry: the unit a surface proposes and a client is answered for. Entries that
+// An operation (Op) is a small struct with a stable number. An Entry has one or many of them, which are
+// applied together or not at all: a surface proposes an entry, and the client gets its result. Entries that
 // arrive together share one Raft log record:
 //
 //	+---------+---------+----------+-----------+----------------------------------+

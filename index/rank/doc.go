@@ -1,7 +1,7 @@
-// Package rank decides the order of an answer. It is scoring and fusion and
-// nothing else: no I/O, no clock, no goroutine, no state. The owner of the index
-// gathers candidates and hands them over with the columns; the answer is a
-// function of these alone, to the bit, in whatever order the candidates come.
+// Package rank decides the order of an answer. It only scores and fuses: no
+// I/O, no clock, no goroutine, no state. The owner of the index gathers
+// candidates and passes them with their columns. The answer is a function of
+// these alone, to the bit, whatever the order of the candidates.
 //
 // # From words to relevance
 //
@@ -22,11 +22,12 @@
 // density is min(1, 20/length), or 40/length where texts are brief: in a very long text a word says less. Short is
 // a row below s = min(mean length, 40 − mean length) tokens: among short turns
 // "Wow, great!" says nothing, among long texts a short one is the point. It
-// loses up to .3, less by length/s; at a mean of 40 and more no row is short. The sum,
-// times the factors, is brought under 1 by x/(1+x). A vector that stands out by
-// more than chance and the words explain lifts x, and where words leave nothing
-// vectors decide; the graph joins (fuse.go), and the composite adds what the
-// memory is worth:
+// loses up to .3, less by length/s; at a mean of 40 and more no row is short.
+//
+// The sum times the factors is x, and relevance is x/(1+x). A vector that stands
+// out by more than chance and the words explain lifts x, and where words find
+// nothing vectors decide; then the graph is added (fuse.go). The composite adds
+// freshness, importance and trust:
 //
 //	composite = relevance · (1 + bounded freshness) · (1 + gate·importance) · trust
 //

@@ -1,39 +1,41 @@
 // Package vector finds the rows of one database whose vectors lie nearest to a question's.
 //
-// Every live row that the filter keeps is looked at, in three steps that each look at fewer rows with more care. A
+// A search compares every live row that passes the filter, in three steps: each compares fewer rows more exactly. A
 // store of 50,000 vectors or more may be divided into partitions, of which a question looks at a few.
 //
 //	sign codes   d bits a row   the question against signs     all rows, when there are more than 20,000 (in large stores from fewer on)
 //	int8         d bytes a row  integer dot product, scaled    the best of those, or all rows of a small store
-//	float32      the original   dot product in float64         the those that may be the best; read from its owner
+//	float32      the original   dot product in float64         those that may be among the best; read from its owner
 //
-// An original is compared where the error of the int8 products, four deviations of it, leaves open whether its row is
-// among those that are wanted.
+// A row's original is compared when its int8 product is so close to the bound (four deviations of the error) that the
+// row may or may not be among the wanted ones.
 //
 // Codes leave at most 24·√n rows. They are compared from the best estimate down, until an estimate, with three
 // deviations of its error added, is below what was found: clustered vectors stop after a few hundred, a cloud without
 // structure needs all.
 //
-// There is no graph, so neither the order of insertion nor what was deleted changes an answer, and a filter is asked
+// There is no graph, so the order of insertion and deleted rows do not change an answer, and filters are applied
 // inside the scan instead of after it.
 //
 // # Partitions
 //
 // Learn finds 4·√n centroids, 4,096 at most, by k-means over a sample of 32 int8 forms each: first of groups, then
-// within each group. A row belongs to the centroid with the highest product of their int8 forms times 2^30 over the
-// centroid's length, of those in the eight groups that are nearest to it by the same measure: whole numbers, so
-// replicas, rebuilt stores and such as got rows later divide alike.
+// within each group. To assign a row, it is compared with the centroids of the eight groups nearest to it. The measure
+// is the product of the int8 forms times 2^30, divided by the centroid's length: whole numbers, so replicas, rebuilt
+// stores and stores that got rows later divide alike.
 //
-// A question compares the int8 forms of all rows in one partition after another, the nearest first, until the cosine of
-// the next centroid plus a slack is below that of the last row which is wanted (Query.Sure) among those found. So one
-// in the midst of a cluster looks at one or two partitions, and one that a filter leaves only far rows at more. Learn
-// measures the slack with vectors of the store, and with others between them, without a filter and with filters that
-// leave a tenth and a hundredth: the one that suffices for the ten nearest rows, but for three of a thousand. After one
-// in 32 partitions the question counts how many would follow; when they are more than an eighth, with a filter a half,
-// or when a twelfth of all rows has been compared, it looks at all rows instead. Where questions would compare more
-// than a twelfth on the average, as with vectors without structure, Learn says that the store is better not divided.
+// A question compares the int8 forms of all rows in one partition after another, the nearest first. It stops when the
+// cosine of the next centroid, plus a slack, is below that of the last wanted row (Query.Sure) among those found. So a
+// question in the middle of a cluster looks at one or two partitions, and one to which a filter leaves only far rows at
+// more.
 //
-// Learn's result is the caller's, who gives it to all replicas (Partition).
+// Learn measures the slack with vectors of the store, and with others between them, without a filter and with filters
+// that leave a tenth and a hundredth. It takes the slack that finds the ten nearest rows, but for three of a thousand.
+//
+// After one in 32 partitions the question counts how many would follow. It compares all rows instead when these are
+// more than an eighth, with a filter a half, or when it has compared a twelfth of all rows. Where questions would
+// compare more than a twelfth on average, as with vectors without structure, Learn reports that the store is better not
+// divided. The caller gives Learn's result to all replicas (Partition).
 //
 // # What is kept of a vector
 //

@@ -1,12 +1,11 @@
-// Package engine is the memory: what every surface and dialect asks, behind one door. Do takes a caller, a row of
-// api.Ops and its request through the door (right, leadership, rate, quota, freshness) to the function of the row;
-// those functions are here, a file a subject.
+// Package engine is the memory behind every surface and dialect. Do takes a caller, a row of api.Ops and its request
+// through the door (right, leadership, rate, quota, freshness) to the row's function. These functions are here, one
+// file for each subject.
 //
 // It opens no port and no file, and it decides nothing about the cluster: package commit brings its writes into the
-// log, package index finds, package access knows who is calling. Three rooms stand behind the same door: package
-// embedding makes vectors, package thinking makes rounds of cognition and answers what came of them, package operate
-// administers databases and tokens, says how the cluster is and makes backups. Package node puts all of it together and
-// starts its tasks.
+// log, package index finds memories, package access identifies callers. Three packages work behind the same door:
+// embedding makes vectors; thinking makes rounds of cognition and returns their results; operate administers databases
+// and tokens, reports the cluster's status and makes backups. Package node connects all of it and starts its tasks.
 //
 // # Locks
 //

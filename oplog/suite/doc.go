@@ -1,4 +1,4 @@
-// Package suite divides the tests of all rooms into suites, and waits in tests. Nothing that ships imports it.
+// Package suite divides the tests of all packages into suites, and waits in tests. Nothing that ships imports it.
 //
 //	go test ./...                what a change most likely breaks, in minutes
 //	go test -tags full ./...     all that a change must pass

@@ -2,6 +2,6 @@
 // come from the fields of the request in node/api. An operation is a verb without a line here; a row of list gives one
 // a shorter name, names for its flags, columns, examples.
 //
-// Verbs whose operation is a stream of writes or has a client of its own over the wire (remember, recall, forget,
-// relate, import, export) are not here.
+// remember, forget, relate and recall speak the wire protocol (send.go, recall.go). import and export are verbs of
+// package transfer.
 package memory
