@@ -20,7 +20,7 @@ var (
 	Forget = row[ForgetRequest, Forgotten](Op{Name: "forget", Bound: Narrowed, Does: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/forget", Wire: wire.OpForget, Confirm: "rid",
 		Tool: &Tool{Name: "forget", Title: "Forget", Destructive: true, Idempotent: true,
-			Text: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored."}})
+			Text: "Hide a memory; this cannot be undone. Use it when the user asks for it, or when a memory should never have been stored."}})
 	ForgetMatching = row[ForgetMatchingRequest, ForgottenMatching](Op{Name: "forget_matching", Bound: Narrowed, Scope: Write, Writes: true, HTTP: "POST /v1/forget/matching", Confirm: "filter",
 		Does: "Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten, and neither is one with searchable false.",
 		Cost: func(request any) int { return 1 + request.(*ForgetMatchingRequest).Limit/100 }})
