@@ -39,7 +39,7 @@ func (n *Node) encrypted(errw io.Writer) (up config.Setup, err error) {
 	switch {
 	case err != nil || up.Node.Storage.Encryption.On():
 	case seal.Exists(up.Node.Home):
-		err = config.KeyHint(seal.ErrSealed, "")
+		err = config.KeyHint(fmt.Errorf("home %s is %w", up.Node.Home, seal.ErrSealed), "")
 	default:
 		err = cli.Hint(fmt.Errorf("home %s is not encrypted, and no master key is named", up.Node.Home),
 			"`cairn key new --output FILE` makes one, and `cairn key encrypt --key-file FILE` encrypts the home of a stopped node")
@@ -85,7 +85,7 @@ func keyList(s *cli.Streams) *cobra.Command {
 		for _, i := range keys.Keys() {
 			all = append(all, row{i.ID.String(), i.Created, i.Master.String(), i.Active})
 		}
-		return cli.List(s, cli.AsJSON(c), all, "KEY|CREATED|MASTER KEY|", func(r row) []any {
+		return cli.List(s, cli.AsJSON(c), all, "KEY|CREATED|MASTER KEY|STATE", func(r row) []any {
 			return []any{r.ID, r.Created.Format(time.RFC3339), r.Master, map[bool]string{true: "active"}[r.Active]}
 		})
 	}})
