@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -9,11 +10,14 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
 )
 
 // An endpoint is a node as a user names it: host:port of its wire port or of its gateway, or the gateway's URL.
@@ -30,7 +34,11 @@ const (
 	silent  kind = iota // nothing, in time
 	wired               // the wire protocol
 	gateway             // HTTP
+	secured             // TLS, where plain text was sent
 )
+
+// tlsWanted begins what a gateway that speaks TLS answers to plain text. Its other answers are HTTP/1.1.
+const tlsWanted = "HTTP/1.0 400"
 
 // askFor bounds how long a command waits to learn what answers at the endpoints. All are asked at once.
 const askFor = 2 * time.Second
@@ -103,7 +111,7 @@ func (t *Target) lookHome() error {
 
 // find asks every endpoint what it is.
 func (t *Target) find(ctx context.Context) ([]endpoint, error) {
-	secured, err := t.Secure()
+	tc, err := t.Secure()
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +125,14 @@ func (t *Target) find(ctx context.Context) ([]endpoint, error) {
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range found {
-		wg.Go(func() { found[i].kind = found[i].ask(ctx, secured) })
+		wg.Go(func() { found[i].kind = found[i].ask(ctx, tc) })
 	}
 	wg.Wait()
+	for _, e := range found { // before a request sends the token to it in plain text
+		if e.kind == secured && !slices.ContainsFunc(found, func(e endpoint) bool { return e.kind == wired || e.kind == gateway }) {
+			return nil, Hint(fmt.Errorf("connect: %s: this port speaks TLS", e.host), trustAdvice)
+		}
+	}
 	return found, nil
 }
 
@@ -149,9 +162,9 @@ func parseEndpoint(name string, secure bool) (endpoint, error) {
 	return e, nil
 }
 
-// ask says what answers; a URL is a gateway's if anything does. A port that speaks TLS where none was asked for, or the
-// other way round, still has a kind: the call that follows says what is wrong with it.
-func (e endpoint) ask(ctx context.Context, secured *tls.Config) kind {
+// ask says what answers; a URL is a gateway's if anything does. A port without TLS where TLS was asked for still has a
+// kind: the call that follows says what is wrong with it.
+func (e endpoint) ask(ctx context.Context, tc *tls.Config) kind {
 	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", e.host)
 	if err != nil {
 		return silent
@@ -163,8 +176,8 @@ func (e endpoint) ask(ctx context.Context, secured *tls.Config) kind {
 	if end, ok := ctx.Deadline(); ok {
 		_ = nc.SetDeadline(end) // a connection that cannot have one fails below
 	}
-	if secured != nil {
-		c := secured.Clone()
+	if tc != nil {
+		c := tc.Clone()
 		c.ServerName, _, _ = net.SplitHostPort(e.host)
 		secure := tls.Client(nc, c)
 		err := secure.HandshakeContext(ctx)
@@ -180,11 +193,24 @@ func (e endpoint) ask(ctx context.Context, secured *tls.Config) kind {
 	if _, err := fmt.Fprintf(nc, "GET /v1/health HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", e.host); err != nil {
 		return wired
 	}
-	head := make([]byte, 5)
-	if _, err := io.ReadFull(nc, head); err == nil && string(head) == "HTTP/" {
+	answer := bufio.NewReader(nc)
+	head, _ := answer.Peek(len(tlsWanted)) // a port that says less is no gateway
+	switch said := string(head); {
+	case tc == nil && said == tlsWanted:
+		return secured
+	case strings.HasPrefix(said, "HTTP/"):
 		return gateway
+	case tc == nil && wantsTLS(answer):
+		return secured
 	}
 	return wired
+}
+
+// wantsTLS says whether a wire port's answer to plain text is that it speaks TLS.
+func wantsTLS(answer io.Reader) bool {
+	f, err := wire.NewReader(answer, 64<<10).Next()
+	var said wire.Error
+	return err == nil && f.Op == wire.OpError && wire.Unpack(f, &said, 64<<10) == nil && errors.Is(&client.Error{Code: said.Code, Message: said.Message, Details: said.Details}, client.ErrSecured)
 }
 
 // first is the URL of the first gateway among them; blank for none.

@@ -6,7 +6,10 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/cairndb/cairn/wire"
 )
 
 // TestABoundTokenFindsTheWirePort: a gateway tells a token that is bound to namespaces nothing of the cluster. It names
@@ -117,5 +120,46 @@ func TestAnotherEndpointKnowsTheLeader(t *testing.T) {
 		if said != want {
 			t.Errorf("%d endpoints: %q, want %q", len(at), said, want)
 		}
+	}
+}
+
+// TestNoTokenInPlainText: where a port speaks TLS and the flags say nothing of it, nothing follows the first look, so
+// that the token is not sent in plain text. A gateway answers as net/http does, a wire port with an error frame.
+func TestNoTokenInPlainText(t *testing.T) {
+	frame, err := wire.AppendPack(nil, wire.OpError, 0, &wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS", Details: wire.JSON(`{"tls":true}`)}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, answer := range map[string]string{
+		"gateway": "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n", "wire port": string(frame),
+	} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var connections atomic.Int32
+		go func() {
+			for {
+				nc, err := ln.Accept()
+				if err != nil {
+					return
+				}
+				connections.Add(1)
+				_, _ = nc.Read(make([]byte, 4096))
+				_, _ = nc.Write([]byte(answer))
+				nc.Close()
+			}
+		}()
+		for _, ask := range []func(*Target) error{
+			func(tg *Target) error { _, err := tg.Request(t.Context(), "GET", "/v1/cluster", nil); return err },
+			func(tg *Target) error { _, err := tg.Dial(t.Context()); return err },
+		} {
+			connections.Store(0)
+			err := ask(&Target{Endpoints: []string{ln.Addr().String()}, TokenText: "t"})
+			if err == nil || !strings.Contains(err.Error(), "this port speaks TLS") || connections.Load() != 1 {
+				t.Errorf("%s: %v, after %d connections", name, err, connections.Load())
+			}
+		}
+		ln.Close()
 	}
 }
