@@ -1,12 +1,15 @@
 package node_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
@@ -28,6 +31,15 @@ func TestAPromotedReplicaIsAVoterEverywhere(t *testing.T) {
 		for _, m := range c.web(i).ok("GET", "/v1/cluster/topology", nil)["nodes"].([]any) {
 			m := m.(obj)
 			all += fmt.Sprint(m["node_id"], " ", m["role"], " ", m["voter"], "; ")
+		}
+		var s api.ClusterStatus
+		if err := json.Unmarshal([]byte(c.web(i).raw("GET", "/v1/cluster", "")), &s); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range s.Members() {
+			if want := fmt.Sprint(m.NodeID, " ", operate.RoleOf(m.Voter), " "); !strings.Contains(all, want) {
+				all += "and not " + want
+			}
 		}
 		return all
 	}

@@ -33,6 +33,7 @@ type ClusterStatus struct {
 	Role           string  `json:"role" doc:"Leader, Follower or Candidate. A node leads once it has applied everything committed before its term."`
 	RoleLabel      string  `json:"role_label" doc:"The same in lower case."`
 	ConfiguredRole string  `json:"configured_role" doc:"voter or readreplica."`
+	Voter          bool    `json:"voter" doc:"Whether this node votes; a read replica that was promoted does, whatever its configured_role."`
 	CurrentTerm    uint64  `json:"current_term" doc:"The term of the last election that the node knows of."`
 	LeaderID       *uint32 `json:"leader_id" doc:"The node that leads; null while none is known."`
 	LeaderAddr     string  `json:"leader_addr" doc:"Its wire port; blank while it is not known."`
@@ -61,7 +62,7 @@ type ClusterStatus struct {
 
 // Members are all nodes of the cluster, first the node that answers.
 func (s *ClusterStatus) Members() []Peer {
-	return append([]Peer{{NodeID: s.NodeID, State: s.Role, Voter: true, Reachable: true, Wire: s.Wire, HTTP: s.HTTP, LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
+	return append([]Peer{{NodeID: s.NodeID, State: s.Role, Voter: s.Voter, Reachable: true, Wire: s.Wire, HTTP: s.HTTP, LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
 }
 
 // Vitals is a node's report about itself, in its own status and to the other members.

@@ -15,7 +15,7 @@ func TestStatusForAPerson(t *testing.T) {
 	}
 	files := []api.Damage{{Kind: "state", File: "state/1/000004.sst", Times: 2, Heals: "restart it"}, {Kind: "state", File: "state/1/000007.sst", Times: 1, Heals: "restart it"},
 		{Kind: "index", Database: "garden", File: "index/2-1/text/000000000001.zap", Times: 1, Healed: true, Heals: "check the disk"}}
-	s := api.ClusterStatus{Clustered: true, NodeID: 1, Role: "Follower", CurrentTerm: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", QuorumSize: 2, Cluster: "c1",
+	s := api.ClusterStatus{Clustered: true, NodeID: 1, Role: "Follower", Voter: true, CurrentTerm: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", QuorumSize: 2, Cluster: "c1",
 		Wire: "a:1", Commit: 12, Lag: &two, Vitals: vitals(10, "0123456789", "v1", 61.5, api.Leftovers{SetAside: []string{"state.corrupt-1", "raft.corrupt-1"}}),
 		Store: api.Store{Bytes: 12_345_678, Tables: 9, Unmerged: 3_000_000},
 		Peers: []api.Peer{

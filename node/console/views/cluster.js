@@ -8,7 +8,7 @@ export async function cluster(page, signal) {
     const [s, st] = await Promise.all([get("/v1/cluster", signal), get("/v1/stats", signal)]);
     if (signal.aborted) return;
     const here = { node_id: s.node_id, state: s.role, reachable: true, applied_index: s.applied_index, lag_entries: s.lag_entries, wire: s.wire,
-      http: s.http, version: s.version, uptime_secs: s.uptime_secs, state_hash: s.state_hash, state_hash_index: s.state_hash_index, voter: s.configured_role === "voter", here: true };
+      http: s.http, version: s.version, uptime_secs: s.uptime_secs, state_hash: s.state_hash, state_hash_index: s.state_hash_index, voter: s.voter, here: true };
     const all = [here, ...s.peers].sort((a, b) => a.node_id - b.node_id);
     fill(head, ...summary(s, all));
     fill(nodes, ...all.map((n) => card(n, s)));

@@ -25,8 +25,7 @@ func (cl *Cluster) Report(ctx context.Context, _ api.Caller, _ *api.Nothing) (*a
 // Topology is the same for all nodes: the one that answers is a line like the others.
 func (cl *Cluster) Topology(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.TopologyAnswer, error) {
 	st := cl.Status(ctx)
-	voter := cl.votes()
-	nodes := append([]api.Peer{{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: RoleOf(voter), State: st.Role, Voter: voter, Reachable: true, Vitals: st.Vitals}}, st.Peers...)
+	nodes := append([]api.Peer{{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: RoleOf(st.Voter), State: st.Role, Voter: st.Voter, Reachable: true, Vitals: st.Vitals}}, st.Peers...)
 	slices.SortFunc(nodes, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	a := &api.TopologyAnswer{Cluster: st.Cluster, NodeID: st.NodeID, LeaderID: st.LeaderID, Term: st.CurrentTerm, QuorumSize: st.QuorumSize}
 	for _, n := range nodes {

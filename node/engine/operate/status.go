@@ -65,7 +65,7 @@ const askTimeout = 700 * time.Millisecond
 func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	rs, me := cl.raft.Status(), cl.own()
 	st := api.ClusterStatus{Clustered: true, Vitals: me.Vitals, Store: me.Store, Embedder: cl.cfg.Embedder(), NodeID: cl.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: cl.cfg.Member.Role,
-		CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(), Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.Lacks(), Peers: []api.Peer{}}
+		Voter: cl.votes(), CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(), Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.Lacks(), Peers: []api.Peer{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = cl.cfg.State.Read(func(v *state.View) error { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()

@@ -300,6 +300,7 @@ export interface ClusterStatus {
   /** Leader, Follower or Candidate. A node leads once it has applied everything committed before its term. */ role: string;
   /** The same in lower case. */ role_label: string;
   /** voter or readreplica. */ configured_role: string;
+  /** Whether this node votes; a read replica that was promoted does, whatever its configured_role. */ voter: boolean;
   /** The term of the last election that the node knows of. */ current_term: number;
   /** The node that leads; null while none is known. */ leader_id: number | null;
   /** Its wire port; blank while it is not known. */ leader_addr: string;

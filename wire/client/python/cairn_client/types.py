@@ -240,6 +240,7 @@ class _ClusterStatus(TypedDict):
     role: str  # Leader, Follower or Candidate. A node leads once it has applied everything committed before its term.
     role_label: str  # The same in lower case.
     configured_role: str  # voter or readreplica.
+    voter: bool  # Whether this node votes; a read replica that was promoted does, whatever its configured_role.
     current_term: int  # The term of the last election that the node knows of.
     leader_id: Optional[int]  # The node that leads; null while none is known.
     leader_addr: str  # Its wire port; blank while it is not known.
