@@ -64,11 +64,26 @@ func TestAPromotedReplicaIsAVoterEverywhere(t *testing.T) {
 // said to be refused: it may happen.
 func TestAChangeOfMembersWithoutAMajority(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 2, small)
-	l := c.leader()
-	c.stop(1 - l)
-	err := c.change(l, api.ChangeMembersRequest{Verb: "join", NodeID: 3, Addr: rafttest.Addr(t), Role: raft.RoleReadReplica, Force: true})
-	if !errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) {
-		t.Errorf("got %v", err)
+	join := api.ChangeMembersRequest{Verb: "join", NodeID: 4, Addr: rafttest.Addr(t), Role: raft.RoleReadReplica, Force: true}
+	for name, asks := range map[string]func(leader int) int{
+		"asked of the leader":  func(leader int) int { return leader },
+		"asked of the replica": func(int) int { return 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startWith(t, 3, func(i int, cfg *node.Config) {
+				small(i, cfg)
+				if i == 2 {
+					cfg.Member.Role = raft.RoleReadReplica
+					return
+				}
+				cfg.Member.Peers = cfg.Member.Peers[:1] // the voters know each other; the replica knows them
+			})
+			l := c.leader()
+			c.stop(1 - l)
+			if err := c.change(asks(l), join); !errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

@@ -155,6 +155,18 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 func TestAChangeOfMembersEndsWithItsContext(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
+	for name, asks := range map[string]func(c *cluster, leader int) *Node{
+		"asked of the leader": func(c *cluster, leader int) *Node { return c.nodes[leader] },
+		"asked of a follower": func(c *cluster, leader int) *Node { return c.nodes[(leader+1)%3] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			changeEndsWithItsContext(t, asks)
+		})
+	}
+}
+
+func changeEndsWithItsContext(t *testing.T, asks func(c *cluster, leader int) *Node) {
 	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)
 	want := c.propose(0, 10)
@@ -176,7 +188,7 @@ func TestAChangeOfMembersEndsWithItsContext(t *testing.T) {
 			})
 		}
 	}
-	if _, err := l.Change(ctx, wire.Membership{Action: "remove", NodeID: other}); !errors.Is(err, ErrUnknownOutcome) {
+	if _, err := asks(c, int(l.cfg.NodeID-1)).Change(ctx, wire.Membership{Action: "remove", NodeID: other}); !errors.Is(err, ErrUnknownOutcome) {
 		t.Fatalf("a change that no follower could take ended with %v", err)
 	}
 	for _, m := range disks {

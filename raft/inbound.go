@@ -324,6 +324,9 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membersh
 		c.n.log.Warn("node refused: it uses the id of another member", "peer", m.NodeID, "addr", m.Addr, "err", err)
 		return c.Fail(f, wire.CodeAuthInvalid, "%v", err)
 	}
+	if errors.Is(err, ErrUnknownOutcome) {
+		return c.Fail(f, wire.CodeNoQuorum, "%v", err)
+	}
 	if err != nil {
 		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}

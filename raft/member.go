@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -15,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Change asks the leader, wherever it is, to change the membership.
+// Change asks the leader, wherever it is, to change the membership. ErrUnknownOutcome means that the change may be made
+// yet; any other error, that it is not made.
 func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	if n.IsLeader() {
 		ok, err := n.change(ctx, n.cfg.NodeID, m)
@@ -23,7 +25,14 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	}
 	var ok wire.MembershipOK
 	err := n.askLeader(ctx, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
-	if said := (*transport.PeerError)(nil); errors.As(err, &said) {
+	var said *transport.PeerError
+	switch {
+	case err == nil, errors.Is(err, ErrNotLeader), errors.Is(err, ErrNoLeader):
+	case !errors.As(err, &said): // the leader did not answer
+		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	case said.Code == wire.CodeNoQuorum: // the leader does not know itself
+		err = fmt.Errorf("%w%s", ErrUnknownOutcome, strings.TrimPrefix(said.Text, ErrUnknownOutcome.Error()))
+	default:
 		err = errors.New(said.Text) // as it reads where the leader itself was asked
 	}
 	return ok.Message, err
