@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/local/stringd"
 	"github.com/cairndb/cairn/local/stringd/inbox"
@@ -30,6 +31,26 @@ func TestAFullInbox(t *testing.T) {
 	for range 2 {
 		if a := d.do("POST", path, "one more"); a.status != 429 || a.body != `{"error":"Agent a has 10000 pending events: it has to acknowledge or clear some"}` {
 			t.Fatalf("got %d %s", a.status, a.body)
+		}
+	}
+	// A refusal costs one look at the directory's time: it is listed again when that changed, as by a person who removes
+	// a file.
+	dir, err := os.Stat(d.home("events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(d.home("events", id(9)+".json")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		at     time.Time
+		status int
+	}{{dir.ModTime(), 429}, {dir.ModTime().Add(time.Second), 202}, {time.Now(), 429}} {
+		if err := os.Chtimes(d.home("events"), c.at, c.at); err != nil {
+			t.Fatal(err)
+		}
+		if a := d.do("POST", path, "one more"); a.status != c.status {
+			t.Errorf("got %d %s, want %d", a.status, a.body, c.status)
 		}
 	}
 	for _, i := range []int{3, 5} {

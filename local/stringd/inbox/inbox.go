@@ -68,10 +68,10 @@ type Inbox struct {
 	log   *slog.Logger
 	told  sync.Map // ids of events that cannot be read, which the log has
 
-	mu      sync.Mutex // one change at a time
-	last    int64      // milliseconds of the newest id given out: ids sort as they came
-	held    int        // number of events, or more; 0: to be counted
-	pending bool       // the last look for events that were dealt with found none, and none was since
+	mu   sync.Mutex // one change at a time
+	last int64      // milliseconds of the newest id given out: ids sort as they came
+	held int        // number of events, or more; 0: to be counted
+	full time.Time  // when the directory had last changed as Max pending events were found in it; zero: unknown
 }
 
 // New is the inbox of an agent below its home.
@@ -106,10 +106,18 @@ func (b *Inbox) Append(text string, after func(Event)) (Event, error) {
 	return e, nil
 }
 
-// makeRoom removes events that were dealt with from a full inbox, a tenth of it at once.
+// makeRoom removes events that were dealt with from a full inbox, a tenth of it at once. It lists an inbox that is full
+// of pending events again only after its directory changed: senders go on while an agent is away.
 func (b *Inbox) makeRoom() error {
 	if b.held > 0 && b.held < Max {
 		return nil
+	}
+	dir, err := os.Stat(b.dir)
+	if err != nil {
+		return err
+	}
+	if dir.ModTime().Equal(b.full) {
+		return ErrFull
 	}
 	ids, err := b.ids()
 	if err != nil {
@@ -119,7 +127,7 @@ func (b *Inbox) makeRoom() error {
 		return nil
 	}
 	for _, id := range ids {
-		if b.pending || b.held <= Max-Max/10 {
+		if b.held <= Max-Max/10 {
 			break
 		}
 		if e, err := b.read(id); err == nil && e.Status == Acked {
@@ -129,7 +137,8 @@ func (b *Inbox) makeRoom() error {
 			b.held--
 		}
 	}
-	if b.pending = b.held >= Max; b.pending {
+	if b.held >= Max {
+		b.full = dir.ModTime()
 		return ErrFull
 	}
 	return nil
@@ -221,7 +230,7 @@ func (b *Inbox) Ack(id string) error {
 	if err != nil || e.Status == Acked {
 		return err
 	}
-	e.Status, e.AckedAt, b.pending = Acked, time.Now().UTC().Format(Stamp), false
+	e.Status, e.AckedAt, b.full = Acked, time.Now().UTC().Format(Stamp), time.Time{}
 	return b.write(e)
 }
 
@@ -233,7 +242,7 @@ func (b *Inbox) Clear(all bool) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	b.held, b.pending = 0, false
+	b.held, b.full = 0, time.Time{}
 	for _, e := range events {
 		if all || e.Status == Acked {
 			if err := os.Remove(b.path(e.ID)); err != nil {
