@@ -208,8 +208,7 @@ func TestConsole(t *testing.T) {
 	hostile := `Heron <img src=x onerror="console.error(1)"> is the staging database`
 	step("remember", chromedp.Navigate(page+"/#recall"), see(`input[name=memory]`), looks(dir, "recall-empty"),
 		chromedp.SendKeys(`input[name=memory]`, hostile+"\n", on), see(`#toast.on`))
-	step("recall", chromedp.SendKeys(`input[name=q]`, "img onerror staging database", on), click(`input[name=compare]`), chromedp.SendKeys(`input[name=q]`, "\n", on),
-		see(`article.result .score`), click(`article.result .score`), see(`article.result .sum .bar`), chromedp.Text(`article.result .text`, &text, on), looks(dir, "recall"))
+	step("recall", click(`input[name=compare]`), chromedp.SendKeys(`input[name=q]`, "img onerror staging database\n", on), see(`article.result .score`), click(`article.result .score`), see(`article.result .sum .bar`), chromedp.Text(`article.result .text`, &text, on), looks(dir, "recall"))
 	if text != hostile {
 		t.Errorf("recalled %q", text)
 	}

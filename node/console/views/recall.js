@@ -17,14 +17,21 @@ export async function recall(page, signal) {
   let shown = Number(now.get("k")) || step;
   const out = h("div", { "aria-live": "polite" });
   const filters = () => [[ns.name, ns.value.trim()], [kind.name, kind.value.trim()], [domain.name, domain.value.trim()]];
+  let flight = new AbortController();
+  signal.addEventListener("abort", () => flight.abort());
+
+  /** ask shows the answer; what was asked before and is not answered yet is cancelled. */
   const ask = async (push = false) => {
+    flight.abort();
+    const mine = (flight = new AbortController()).signal;
     keep("recall", [["q", q.value.trim()], ...filters(), ["days", days.value], ["least", Number(least.value) === usual ? "" : least.value], ["compare", everywhere.checked ? 1 : ""], ["k", shown === step ? "" : shown]], push);
-    fill(out, ...(await (q.value.trim() ? answer() : newest())));
+    const said = await (q.value.trim() ? answer : newest)(mine);
+    if (!mine.aborted) fill(out, ...said);
   };
   const more = (there) => there && h("button", { type: "button", onclick: attempt(() => { shown += step; return ask(); }) }, `Show ${step} more`);
   const since = () => (days.value ? Date.now() / 1000 - 86400 * days.value : undefined);
 
-  async function answer() {
+  async function answer(signal) {
     const set = Object.fromEntries(filters().filter(([, v]) => v !== ""));
     const body = { ...set, query: q.value.trim(), top_k: shown, min_score: (Number(least.value) || 0) / 100, time_window: days.value ? [since(), Date.now() / 1000 + 60] : undefined, skip_reinforce: true, explain: true };
     const start = performance.now(), r = await post("/v1/recall", { ...body, top_k: shown + 1 }, signal), took = performance.now() - start;
@@ -35,7 +42,7 @@ export async function recall(page, signal) {
       r.hints.length > 0 && h("p", { class: "soft small" }, "To narrow this down: ", r.hints.map((x) => x.suggestion).join("; "), "."),
       same && comparison(same), h("div", { class: "results" }, ...rows.map((m, i) => result(m, i, () => ask()))), h("div", { class: "row" }, more(further), cut), rest];
   }
-  async function newest() {
+  async function newest(signal) {
     const wanted = new URLSearchParams([...filters(), ["after", since() ?? ""], ["order", "desc"], ["limit", shown]].filter(([, v]) => v !== ""));
     const [r, gaps] = await Promise.all([get(`/v1/records?${wanted}`, signal), asking(signal, (text) => { q.value = text; return ask(true); })]);
     return [h("h2", { class: "answer-head" }, "Newest memories"), r.records.length === 0 ? empty("There is nothing here yet.", "Remember something below, or loosen the filters.")
