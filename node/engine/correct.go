@@ -135,7 +135,7 @@ func (s *Service) describe(ctx context.Context, c api.Caller, op *oplog.Correct)
 			return err
 		}
 	}
-	if op.Extractor, op.Entities, op.Claims, err = s.extract(c.DB, *op.Text); err != nil || len(op.Vector) > 0 {
+	if op.Extractor, op.Entities, op.Claims, err = s.extract(c, *op.Text); err != nil || len(op.Vector) > 0 {
 		return err
 	}
 	vecs, err := s.vectors.Embed(ctx, c, *op.Text)

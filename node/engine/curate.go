@@ -181,7 +181,7 @@ func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Reca
 			if made.Unsearchable {
 				continue
 			}
-			if made.Extractor, made.Entities, made.Claims = readText(v, c.DB, made.Text); len(sources) == 1 {
+			if made.Extractor, made.Entities, made.Claims = readText(v, c, made.Text); len(sources) == 1 {
 				continue
 			}
 			if len(made.Vector) == 0 && !s.vectors.Makes(now.Database) { // no embedder will make one: the mean of the sources' vectors is near to all

@@ -31,7 +31,7 @@ func (s *Service) export(_ context.Context, c api.Caller, q *api.ExportRequest) 
 					return 0, 0, false
 				}
 				if m.Status != oplog.Tombstoned && (m.Status != oplog.Quarantined || c.May(api.Owner)) { // what was forgotten leaves with no export
-					rows = append(rows, exportMemory(v, c.DB, m))
+					rows = append(rows, exportMemory(v, c, m))
 				}
 				return m.Seq + 1, 1 + m.Weight()*exportPage/pageBytes, true
 			}) {

@@ -18,9 +18,9 @@ var (
 )
 
 // exportMemory makes the line of a memory. historyOf reads it again: what one leaves out, the other loses
-// (TestMemoriesSurviveExport).
-func exportMemory(v *state.View, db oplog.DB, m *oplog.Memory) api.ExportedMemory {
-	e := api.ExportedMemory{Line: "memory"}
+// (TestMemoriesSurviveExport). Of what kind a name is, all memories say together: a bound token is not told.
+func exportMemory(v *state.View, c api.Caller, m *oplog.Memory) api.ExportedMemory {
+	db, e := c.DB, api.ExportedMemory{Line: "memory"}
 	exportContent(m, &e)
 	if m.Status == oplog.Active {
 		e.Status = ""
@@ -29,8 +29,11 @@ func exportMemory(v *state.View, db oplog.DB, m *oplog.Memory) api.ExportedMemor
 		e.Embedding = v.Vector(db, m.Seq).Floats()
 	}
 	for _, name := range m.Entities {
-		named, _ := v.Entity(db, name)
-		e.Entities = append(e.Entities, api.ExportedEntity{Name: name, Type: named.Type})
+		row := api.ExportedEntity{Name: name}
+		if known, _ := v.Entity(db, name); !c.Spaces.Bind() {
+			row.Type = known.Type
+		}
+		e.Entities = append(e.Entities, row)
 	}
 	if m.Revision > 0 {
 		e.Revisions = api.Each(v.Revisions(db, m.Seq), func(r oplog.Revision) (row api.ExportedRevision) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -47,7 +48,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	return ops, s.withNames(c.DB, func(v *state.View) error {
 		for _, op := range ops {
 			if op.Was == nil && !op.Unsearchable && !op.Held { // an imported memory brings what was read in its text
-				op.Extractor, op.Entities, op.Claims = readText(v, c.DB, op.Text)
+				op.Extractor, op.Entities, op.Claims = readText(v, c, op.Text)
 			}
 		}
 		return ctx.Err()
@@ -85,9 +86,9 @@ func (s *Service) withNames(db oplog.DB, f func(*state.View) error) error {
 }
 
 // extract reads one text: what it names and states, for the operation that carries it.
-func (s *Service) extract(db oplog.DB, text string) (version uint8, entities []oplog.Mention, claims []oplog.Claim, err error) {
-	err = s.withNames(db, func(v *state.View) error {
-		version, entities, claims = readText(v, db, text)
+func (s *Service) extract(c api.Caller, text string) (version uint8, entities []oplog.Mention, claims []oplog.Claim, err error) {
+	err = s.withNames(c.DB, func(v *state.View) error {
+		version, entities, claims = readText(v, c, text)
 		return nil
 	})
 	return version, entities, claims, err
@@ -96,11 +97,14 @@ func (s *Service) extract(db oplog.DB, text string) (version uint8, entities []o
 // sameNames bounds the entities that one folded form links to.
 const sameNames = 4
 
-// readText reads a text, and links it to the names that a view has, unless that is nil.
-func readText(v *state.View, db oplog.DB, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim) {
+// readText reads a text, and links it to the names that a view has, unless that is nil. A bound token's text is linked
+// to the names of memories within reach: those that others' memories have are not for it to learn.
+func readText(v *state.View, c api.Caller, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim) {
 	var known func(string) []string
 	if v != nil {
-		known = func(folded string) []string { return v.EntitiesFolded(db, folded, sameNames) }
+		known = func(folded string) []string {
+			return slices.DeleteFunc(v.EntitiesFolded(c.DB, folded, sameNames), func(name string) bool { return !v.NamedWithin(c.DB, c.Spaces, name) })
+		}
 	}
 	entities := extract.Link(text, extract.Entities(text), known)
 	names = api.Each(entities, func(e extract.Entity) oplog.Mention { return oplog.Mention{Name: e.Name, Type: e.Type} })

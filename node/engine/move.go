@@ -92,7 +92,7 @@ func (s *Service) moves(c api.Caller, q *api.MoveRequest, to string, w *write) (
 			reason := cmp.Or(q.Reason, fmt.Sprintf("moved from %s to %s", m.Namespace, to))
 			op := &oplog.Correct{RID: m.RID, Place: oplog.Place{Namespace: &to}, Reason: reason, At: at}
 			if !m.Unsearchable { // claims are of a namespace: its text states them there
-				_, _, op.Claims = readText(v, c.DB, m.Text)
+				_, _, op.Claims = readText(v, c, m.Text)
 			}
 			rids, w.ops = append(rids, m.RID), append(w.ops, op)
 		}

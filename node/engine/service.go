@@ -283,7 +283,7 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 		if err := s.lasts(&named, &api.Draft{}, now.TTL); err != nil {
 			return Written{}, err
 		}
-		if named.Extractor, named.Entities, named.Claims, err = s.extract(c.DB, m.Text); err != nil {
+		if named.Extractor, named.Entities, named.Claims, err = s.extract(c, m.Text); err != nil {
 			return Written{}, err
 		}
 		ops[i], made = &named, append(made, &named)

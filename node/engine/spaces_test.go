@@ -172,6 +172,46 @@ func TestATokenStaysInItsNamespaces(t *testing.T) {
 	eventsWithin(t, n, c)
 }
 
+// TestTextsOfABoundTokenLinkWithin: a name that others' memories have says nothing about a text of a bound token, in
+// whichever case it writes the name; a name of its own memories does. Of what kind a name is, others may have said.
+func TestTextsOfABoundTokenLinkWithin(t *testing.T) {
+	t.Parallel()
+	n, owner := alone(t)
+	c := owner
+	c.Spaces, c.Quiet = oplog.Spaces{"agents/billing"}, true
+	names := func(c api.Caller, texts ...string) string {
+		t.Helper()
+		for _, text := range texts {
+			if _, err := api.Remember.Do(t.Context(), n.Host(), c, &api.RememberRequest{Draft: api.Draft{Text: text}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := api.Entities.Do(t.Context(), n.Host(), c, &api.EntitiesRequest{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, e := range list.Entities {
+			said += fmt.Sprint(e.Name, " ", e.Mentions, "; ")
+		}
+		return said
+	}
+	names(owner, "Zephyrine Quill leads the harbour team", "Dr. Zephyrine QUILL lives in Oslo")
+	if got := names(c, "lunch with zephyrine quill was late"); got != "" {
+		t.Errorf("the names of others: %s", got)
+	}
+	if got := names(c, "Zephyrine QUILL came to lunch", "tea with zephyrine quill was early"); got != "Zephyrine QUILL 2; " {
+		t.Errorf("its own names: %s", got)
+	}
+	all, err := api.Export.Do(t.Context(), n.Host(), c, &api.ExportRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := said(t, all); strings.Contains(got, "person") || !strings.Contains(got, `"QUILL"`) && !strings.Contains(got, "Zephyrine QUILL") {
+		t.Errorf("the export says of what kind a name is: %s", got)
+	}
+}
+
 // eventsWithin follows all events of the log up to the last, which is one of the token's.
 func eventsWithin(t *testing.T, n *node.Node, c api.Caller) {
 	t.Helper()

@@ -69,7 +69,7 @@ func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, m
 		}
 		op.Sources = append(op.Sources, oplog.Grounds{RID: rid, Revision: x.Revision})
 		if !x.Unsearchable {
-			_, _, claims := readText(v, c.DB, x.Text)
+			_, _, claims := readText(v, c, x.Text)
 			op.Texts = append(op.Texts, oplog.Statements{RID: rid, Claims: claims})
 		}
 	}

@@ -237,6 +237,22 @@ func (v *View) MemoriesOfAll(db oplog.DB, names []string, f func(*oplog.Memory) 
 	}
 }
 
+// maxNamesakes bounds the memories that NamedWithin looks at.
+const maxNamesakes = 1000
+
+// NamedWithin says whether a memory of some namespaces names an entity: one of the newest maxNamesakes that do.
+func (v *View) NamedWithin(db oplog.DB, in oplog.Spaces, name string) bool {
+	is, left := !in.Bind(), maxNamesakes
+	if !is {
+		v.EntityMemories(db, name, func(m *oplog.Memory) bool {
+			is = in.Has(m.Namespace)
+			left--
+			return !is && left > 0
+		})
+	}
+	return is
+}
+
 // Entity finds an entity by its name.
 func (v *View) Entity(db oplog.DB, name string) (oplog.Entity, bool) {
 	return read[oplog.Entity](v.txn, tEntity, db, []byte(name))

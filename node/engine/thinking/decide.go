@@ -179,7 +179,7 @@ func (r *round) merge(cluster []int) error {
 		if m.Into = r.product(sources, v.MeanVector(r.c.DB, sources)); len(m.Into.Text) > oplog.MaxText {
 			return nil
 		}
-		m.Into.Extractor, m.Into.Entities, m.Into.Claims = r.th.cfg.ReadText(v, r.c.DB, m.Into.Text)
+		m.Into.Extractor, m.Into.Entities, m.Into.Claims = r.th.cfg.ReadText(v, r.c, m.Into.Text)
 		for i := range m.Edges {
 			m.Edges[i].Into = m.Into.RID
 		}

@@ -28,7 +28,7 @@ type Config struct {
 	Indexed   func() oplog.Index                                                             // as far as this node finds what was written
 	Databases func(c api.Caller, name string) ([]api.Caller, error)                          // the one of a name, or all that a caller sees
 	AskLeader func(ctx context.Context, c api.Caller, op *api.Op, request, answer any) error // returns when this node has applied what followed
-	ReadText  func(v *state.View, db oplog.DB, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim)
+	ReadText  func(v *state.View, c api.Caller, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim)
 
 	// Write returns when this node finds what was written, with the result of the first operation. Compose makes the
 	// operation that stores a memory; near is its vector where no embedder will make one.

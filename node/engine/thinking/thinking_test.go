@@ -53,7 +53,7 @@ func opened(t *testing.T) (*Thinker, api.Caller) {
 	return New(Config{Logger: slog.New(slog.DiscardHandler), State: st.State, Index: x, Rows: 10_000, Now: time.Now, Write: write,
 		Recalling: func() bool { return false }, Leads: func() bool { return true }, Indexed: func() oplog.Index { return at },
 		Databases: func(c api.Caller, _ string) ([]api.Caller, error) { return []api.Caller{c}, nil },
-		ReadText:  func(*state.View, oplog.DB, string) (uint8, []oplog.Mention, []oplog.Claim) { return 0, nil, nil },
+		ReadText:  func(*state.View, api.Caller, string) (uint8, []oplog.Mention, []oplog.Claim) { return 0, nil, nil },
 	}), api.Caller{DB: oplog.DefaultDB, Database: "default"}
 }
 
