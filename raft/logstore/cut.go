@@ -99,14 +99,28 @@ func (s *Store) removeOldest(n int) (err error) {
 }
 
 // cutFrom removes a record, which is not the first, and all behind it. The newest segments go first, so that the
-// records which a crash leaves are consecutive.
+// records which a crash leaves are consecutive. All that needs room on the disk comes before: where there is none, the
+// log stays as it is, for the library goes on as if its old end were there.
 func (s *Store) cutFrom(first uint64) error {
 	at := len(s.segs) - 1
 	for s.segs[at].first >= first {
 		at--
 	}
-	g, cut := s.segs[at], s.noteCut()
-	if err := s.updateMeta(func(m *meta) { cut(m); m.Newest, m.Last = g.first, 0 }); err != nil {
+	var shorter *segment
+	if first < s.segs[at].next() {
+		from, logs, err := s.undeleted(at, first-1)
+		if err == nil {
+			shorter, err = s.prepare(from, logs)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	cut, newest := s.noteCut(), s.segs[at].first
+	if err := s.updateMeta(func(m *meta) { cut(m); m.Newest, m.Last = newest, 0 }); err != nil {
+		if shorter != nil {
+			err = errors.Join(err, s.discard(shorter))
+		}
 		return err
 	}
 	for n := len(s.segs) - 1; n > at; n-- {
@@ -122,10 +136,13 @@ func (s *Store) cutFrom(first uint64) error {
 			return err
 		}
 	}
-	if first == g.next() {
+	if shorter == nil {
 		return nil
 	}
-	return s.rewrite(at, first-1, nil)
+	if err := s.publish(shorter.name); err != nil {
+		return err
+	}
+	return s.exchange(at, shorter)
 }
 
 // erased marks a kept record as one that Erase has changed. Nothing else gives records extensions.
@@ -196,8 +213,21 @@ func (s *Store) rewriteEach(last uint64, change func(at int, logs []*hraft.Log) 
 // rewriteAll rewrites a segment with what change makes of all of its records that are not deleted; where that is
 // nothing else, it stays.
 func (s *Store) rewriteAll(at int, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
-	if err := s.rewrite(at, s.next(at)-1, change); err != nil {
+	from, logs, err := s.undeleted(at, s.next(at)-1)
+	if err != nil {
 		return err
+	}
+	switch changed, err := change(at, logs); {
+	case err != nil:
+		return err
+	case changed:
+		g, err := s.create(from, logs)
+		if err != nil {
+			return err
+		}
+		if err := s.exchange(at, g); err != nil {
+			return err
+		}
 	}
 	if newest := s.segs[len(s.segs)-1].first; newest != s.meta.Load().Newest {
 		return s.updateMeta(func(m *meta) { m.Newest = newest })
@@ -205,30 +235,24 @@ func (s *Store) rewriteAll(at int, change func(at int, logs []*hraft.Log) (chang
 	return nil
 }
 
-// rewrite replaces a segment by one without deleted records and without those behind to, and with what change makes
-// of the others.
-func (s *Store) rewrite(at int, to uint64, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
-	old := s.segs[at]
-	from := max(old.first, s.meta.Load().Kept)
+// undeleted returns the records of a segment that are not deleted, up to one, and the first one's index.
+func (s *Store) undeleted(at int, to uint64) (from uint64, logs []*hraft.Log, err error) {
+	from = max(s.segs[at].first, s.meta.Load().Kept)
 	r := &Reader{s: s, inTurn: true}
 	defer r.Close()
-	var logs []*hraft.Log
 	for i := from; i <= to; i++ {
 		l, err := r.Read(i)
 		if err != nil {
-			return err
+			return 0, nil, err
 		}
 		logs = append(logs, l)
 	}
-	if change != nil {
-		if changed, err := change(at, logs); err != nil || !changed {
-			return err
-		}
-	}
-	g, err := s.create(from, logs)
-	if err != nil {
-		return err
-	}
+	return from, logs, nil
+}
+
+// exchange puts a segment that was rewritten in the place of the old one.
+func (s *Store) exchange(at int, g *segment) error {
+	old := s.segs[at]
 	if old.kept {
 		if err := g.f.Close(); err != nil {
 			return err

@@ -54,7 +54,7 @@
 // it those from Options.Retain on are kept: they are no part of the log, and only a Reader finds them. Segments that
 // end before those are removed. A start reads no segment that ends before the log begins. Erase also rewrites the
 // segment in which what is kept begins; a kept record that it changes has "erased" as its extensions. To remove a
-// conflicting end, it removes segments, the newest first, and rewrites the one in which the log then ends; meta says
-// first how far the log reached. Reseal rewrites segments under another key. A rewritten segment is made under
-// another name and renamed when it is whole.
+// conflicting end, it makes the segment in which the log then ends, removes those behind it, the newest first, and
+// renames the one that it has made; meta says before how far the log reached. Reseal rewrites segments under another
+// key. A rewritten segment is made under another name and renamed when it is whole.
 package logstore

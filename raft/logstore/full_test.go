@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,37 @@ func TestAFullDisk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestACutThatFindsNoRoomCutsNothing: the library goes on as if the whole end were there, and would say that it has
+// records which are gone. With room the log is cut.
+func TestACutThatFindsNoRoomCutsNothing(t *testing.T) {
+	t.Parallel()
+	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s.open()
+	for i := uint64(1); len(s.log.segs) < 3; i++ {
+		l := record(i, 1, 300)
+		must(t, s.log.StoreLog(l))
+		s.want = append(s.want, l)
+	}
+	first := s.log.segs[1].first
+	full := true
+	s.files.op = func(op, name string) error {
+		if full && op == "create" && strings.HasSuffix(name, segmentSuffix+unfinished) {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	if err := s.log.DeleteRange(first-2, s.last()); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	must(t, holds(s.log, s.want))
+	full = false
+	must(t, s.log.DeleteRange(first-2, s.last()))
+	s.want = s.want[:first-3]
+	must(t, errors.Join(holds(s.log, s.want), s.log.Close()))
+	s.open()
+	must(t, holds(s.log, s.want))
 }
 
 // TestALogOpensOnAFullDisk: to be read it needs no room, whether it was closed or killed.

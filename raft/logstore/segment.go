@@ -59,7 +59,19 @@ func (g *segment) close() error {
 }
 
 // create makes a segment that holds records, and gives it its name once it is on disk.
-func (s *Store) create(first uint64, logs []*hraft.Log) (_ *segment, err error) {
+func (s *Store) create(first uint64, logs []*hraft.Log) (*segment, error) {
+	g, err := s.prepare(first, logs)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.publish(g.name); err != nil {
+		return nil, errors.Join(err, g.f.Close())
+	}
+	return g, nil
+}
+
+// prepare makes a segment that has no name yet: a start removes it.
+func (s *Store) prepare(first uint64, logs []*hraft.Log) (_ *segment, err error) {
 	g := &segment{codec: codec{s.o.Keys, s.meta.Load().Salt, first}, name: s.segmentPath(first), at: headerSize}
 	frames, offsets, err := g.encode(nil, logs)
 	if err != nil {
@@ -72,7 +84,7 @@ func (s *Store) create(first uint64, logs []*hraft.Log) (_ *segment, err error) 
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, g.f.Close())
+			err = errors.Join(err, s.discard(g))
 		}
 	}()
 	b := append(g.header(g.size), frames...)
@@ -88,10 +100,12 @@ func (s *Store) create(first uint64, logs []*hraft.Log) (_ *segment, err error) 
 	if err != nil {
 		return nil, err
 	}
-	if err = s.publish(g.name); err != nil {
-		return nil, err
-	}
 	return g, nil
+}
+
+// discard removes a segment that was prepared.
+func (s *Store) discard(g *segment) error {
+	return errors.Join(g.f.Close(), s.o.FS.Remove(g.name+unfinished))
 }
 
 // encode appends to b the frames of records that go to the segment's end, and returns their offsets.
