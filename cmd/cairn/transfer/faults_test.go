@@ -46,6 +46,20 @@ func TestHeadingsWithNumbers(t *testing.T) {
 }
 
 // TestHeadingsThatEndInASign: only a run of # behind a blank closes a heading.
+// TestCodeBetweenHeadings: what begins with three backquotes and ends with them on the same line opens no block of
+// code; a block ends with a fence of the same sign, as long at least, and has no headings.
+func TestCodeBetweenHeadings(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"a.md": "# A\n```go run``` starts it\n# B\n````\n```\n# no heading\n````\n# C\n~~~ a`b\n# none\n~~~\n# D\nend\n"})
+	want := "1: /notes/a.md \"A\\n\\n```go run``` starts it\"\n" +
+		"2: /notes/a.md#b \"B\\n\\n````\\n```\\n# no heading\\n````\"\n" +
+		"3: /notes/a.md#c \"C\\n\\n~~~ a`b\\n# none\\n~~~\"\n" +
+		"4: /notes/a.md#d \"D\\n\\nend\""
+	if got := readAll(t, dir); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestHeadingsThatEndInASign(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{"a.md": "# C#\none\n## F# ##\ntwo\n# #1 #\nthree\n## ##\nfour\n"})

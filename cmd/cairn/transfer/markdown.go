@@ -64,9 +64,9 @@ func sectionsOf(text string) (all []section) {
 	now, fence := section{}, ""
 	for _, line := range lines {
 		trimmed := strings.TrimSpace(line)
-		mark := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`~"))]
+		mark := fenceOf(trimmed)
 		switch {
-		case fence == "" && len(mark) >= 3:
+		case fence == "" && !(strings.HasPrefix(mark, "`") && strings.Contains(trimmed[len(mark):], "`")): // such a line is text
 			fence = mark
 		case fence != "" && strings.HasPrefix(mark, fence) && trimmed == mark:
 			fence = ""
@@ -88,6 +88,16 @@ func sectionsOf(text string) (all []section) {
 		now = section{headings: append(outer, headingText(trimmed))}
 	}
 	return append(all, now)
+}
+
+// fenceOf returns the fence that a line begins with: three or more of one sign; blank for none.
+func fenceOf(line string) string {
+	for _, sign := range []string{"`", "~"} {
+		if n := len(line) - len(strings.TrimLeft(line, sign)); n >= 3 {
+			return line[:n]
+		}
+	}
+	return ""
 }
 
 // headingLevel is the number of # that begin a heading; 0 for another line.
