@@ -3,6 +3,7 @@ package logstore
 import (
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"syscall"
@@ -88,6 +89,32 @@ func TestACutThatFindsNoRoomCutsNothing(t *testing.T) {
 	must(t, errors.Join(holds(s.log, s.want), s.log.Close()))
 	s.open()
 	must(t, holds(s.log, s.want))
+}
+
+// TestASegmentWithoutRoomForMetaStaysAway: a segment was begun, and meta, which is to name it, finds no room. Records
+// that fit go to the last segment then, and no crash brings back the one that was begun.
+func TestASegmentWithoutRoomForMetaStaysAway(t *testing.T) {
+	t.Parallel()
+	for chance := range uint64(20) {
+		s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+		s.open()
+		s.want = []*hraft.Log{record(1, 1, 300)}
+		must(t, s.log.StoreLogs(s.want))
+		s.files.op = func(op, name string) error {
+			if op == "create" && name == metaFile+unfinished {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		if err := s.log.StoreLog(record(2, 1, 1900)); !LacksRoom(err) {
+			t.Fatal(err)
+		}
+		s.want = append(s.want, record(2, 2, 100))
+		must(t, s.log.StoreLog(s.want[1]))
+		s.files = s.files.crashed(rand.New(rand.NewPCG(chance, 1)))
+		s.open()
+		must(t, holds(s.log, s.want))
+	}
 }
 
 // TestALogOpensOnAFullDisk: to be read it needs no room, whether it was closed or killed.

@@ -306,8 +306,8 @@ func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {
 			m.First, m.Kept = first, first
 		}
 	})
-	if err != nil {
-		return nil, errors.Join(err, g.f.Close(), s.o.FS.Remove(g.name))
+	if err != nil { // the next records may go to the last segment: a crash must not bring this one back
+		return nil, errors.Join(err, g.f.Close(), s.o.FS.Remove(g.name), s.syncDir())
 	}
 	s.mu.Lock()
 	s.segs = append(s.segs, g)
