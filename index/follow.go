@@ -200,6 +200,9 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 		db.names.addFrom(op)
 		divided = divided || redivides(op)
 	}
+	if slices.ContainsFunc(ops, erasesName) { // its aliases are gone
+		db.names.load(v, id)
+	}
 	x.mu.RLock()
 	since := x.remade[id]
 	x.mu.RUnlock()

@@ -91,16 +91,26 @@ func (n *names) addFrom(op oplog.Op) {
 	}
 }
 
-// load adds the names of the state.
+// load puts the names of the state in the place of those that there are.
 func (n *names) load(v *state.View, db oplog.DB) {
+	now := newNames()
 	v.Entities(db, func(e oplog.Entity) bool {
-		n.entity(e.Name)
+		now.entity(e.Name)
 		return true
 	})
 	v.Aliases(db, func(namespace, alias string, to oplog.StoredAlias) bool {
-		n.alias(namespace, alias, to.Canonical)
+		now.alias(namespace, alias, to.Canonical)
 		return true
 	})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.entities, n.aliases = now.entities, now.aliases
+}
+
+// erasesName says whether an operation erases a name for good.
+func erasesName(op oplog.Op) bool {
+	p, ok := op.(*oplog.Purge)
+	return ok && len(p.Name) > 0
 }
 
 // A seed is an entity that a question names.

@@ -163,6 +163,14 @@ func TestGraph(t *testing.T) {
 			t.Errorf("not asked for, and followed: %+v", h)
 		}
 	}
+	at, salt := len(l.records), []byte("a salt of random bytes")
+	l.add(1, &oplog.Purge{Name: oplog.NameHash(salt, "danny boy"), Salt: salt, At: oplog.At(now)})
+	r.apply(l.records[at:], 5)
+	for _, h := range r.ask(index.Query{Text: "who is danny boy", K: 5, Expand: true}) {
+		if h.Parts.Graph != 0 {
+			t.Errorf("an alias that was erased for good leads on: %s %v", h.Memory.RID, h.Why)
+		}
+	}
 }
 
 // TestFoundAtOnce: what Follow has taken is found by the next search, and what it forgot is not, while others search
