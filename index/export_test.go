@@ -72,6 +72,14 @@ func PiecesOf(x *Index, db oplog.DB) (files []string, rows map[string]int) {
 	return files, rows
 }
 
+// Names returns how many names of entities the index of a database knows.
+func Names(x *Index, id oplog.DB) (n int) {
+	for _, same := range x.database(id).names.entities {
+		n += len(same)
+	}
+	return n
+}
+
 // Chunks returns how many chunks of rows a database holds.
 func Chunks(x *Index, db oplog.DB) (n int) {
 	for _, c := range x.database(db).cols.view().chunks {

@@ -200,7 +200,7 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 		db.names.addFrom(op)
 		divided = divided || redivides(op)
 	}
-	if slices.ContainsFunc(ops, erasesName) { // its aliases are gone
+	if slices.ContainsFunc(ops, erasesName) || db.names.outgrown(v.Stats(id).Entities) { // an erased name's aliases are gone
 		db.names.load(v, id)
 	}
 	x.mu.RLock()

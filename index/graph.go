@@ -31,6 +31,7 @@ const (
 type names struct {
 	mu       sync.RWMutex
 	entities map[string][]string          // folded name → names, sorted
+	count    int                          // of them
 	aliases  map[string]map[string]string // folded alias → namespace → name
 }
 
@@ -55,6 +56,7 @@ func (n *names) entity(name string) {
 	have := n.entities[key]
 	if i, ok := slices.BinarySearch(have, name); !ok {
 		n.entities[key] = slices.Insert(slices.Clone(have), i, name)
+		n.count++
 	}
 }
 
@@ -104,7 +106,17 @@ func (n *names) load(v *state.View, db oplog.DB) {
 	})
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.entities, n.aliases = now.entities, now.aliases
+	n.entities, n.count, n.aliases = now.entities, now.count, now.aliases
+}
+
+// namesSlack bounds the names of entities that are gone: as many as of those that there are, and so many more.
+const namesSlack = 1000
+
+// outgrown says whether most names are of entities that are gone: nothing says which, so they are read again.
+func (n *names) outgrown(entities uint64) bool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.count > 2*int(entities)+namesSlack
 }
 
 // erasesName says whether an operation erases a name for good.

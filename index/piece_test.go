@@ -85,16 +85,20 @@ func TestACheckpointWritesWhatChanged(t *testing.T) {
 	}
 }
 
-// TestDeadRowsLeave: a memory that was corrected many times holds as much memory as another, also after a start.
+// TestDeadRowsLeave: a memory that was corrected many times holds as much memory as another, also after a start, and so
+// do the names that it had.
 func TestDeadRowsLeave(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)
 	l.add(1, remember("first", "a castle"), remember("second", "a river"))
 	for i := range 5000 {
 		text := fmt.Sprintf("a castle of %d towers", i)
-		l.add(1, &oplog.Correct{RID: "first", Text: &text, Reason: "counted again", At: oplog.At(now)})
+		l.add(1, &oplog.Correct{RID: "first", Text: &text, Reason: "counted again", At: oplog.At(now), Entities: []oplog.Mention{{Name: fmt.Sprintf("tower %d", i)}}})
 	}
-	r.apply(l.records, 40)
+	r.apply(l.records, 2)
+	if n := index.Names(r.index, 1); n > 1100 {
+		t.Errorf("%d names for two memories", n)
+	}
 	check := func(when string) {
 		t.Helper()
 		if n := index.Chunks(r.index, 1); n > 2 {
