@@ -238,7 +238,7 @@ func (v *View) MemoriesOfAll(db oplog.DB, names []string, f func(*oplog.Memory) 
 }
 
 // maxNamesakes bounds the memories that NamedWithin looks at.
-const maxNamesakes = 1000
+const maxNamesakes = 100
 
 // NamedWithin says whether a memory of some namespaces names an entity: one of the newest maxNamesakes that do.
 func (v *View) NamedWithin(db oplog.DB, in oplog.Spaces, name string) bool {
