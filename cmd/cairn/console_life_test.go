@@ -185,6 +185,24 @@ func TestConsoleRecalls(t *testing.T) {
 	p.step("by its address", chromedp.Navigate(p.base+"/#recall/?q=which+tent"), chromedp.Reload(), is(`document.querySelector("input[name=q]")?.value.startsWith("which tent") && document.querySelectorAll(".score").length === 8`), see(`a.state[aria-label="Cluster: healthy"]`), click(`a.state`), see(`[data-node="1"]`))
 }
 
+// TestConsoleDrawsThePastThatWasAskedFor: the answer for six hours comes when the one for an hour is drawn.
+func TestConsoleDrawsThePastThatWasAskedFor(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	p := onePage(t)
+	const slow = `{ const go = fetch, of = (minutes) => ({ ok: true, json: async () => { setTimeout(() => { window["drawn" + minutes] = true; }); return { nodes: [{ node_id: 1, error: minutes + " minutes", at: [], marks: [] }] }; } });
+		window.fetch = (path, o) => !path.startsWith("/v1/cluster/metrics") ? go(path, o) : path.endsWith("=360") ? new Promise((yes) => { window.release = () => yes(of(360)); }) : Promise.resolve(of(60)); }`
+	choose := func(minutes int) chromedp.Action {
+		return chromedp.Evaluate(fmt.Sprintf(`{ const s = document.querySelector("select[aria-label='How far back']"); s.value = "%d"; s.dispatchEvent(new Event("change")); }`, minutes), nil)
+	}
+	var said string
+	p.step("the past", chromedp.Navigate(p.base+"/#metrics"), see(`.past section.chart`), chromedp.Evaluate(slow, nil), choose(360), is(`window.release`), choose(60), is(`window.drawn60`),
+		chromedp.Evaluate(`window.release()`, nil), is(`window.drawn360`), chromedp.Text(`.past .legend`, &said, chromedp.ByQuery))
+	if !strings.Contains(said, "60 minutes") || strings.Contains(said, "360") {
+		t.Errorf("an hour was asked for, and drawn is %q", said)
+	}
+}
+
 // TestConsoleCorrectsWhatWasChanged: a correction of the importance leaves the text as it was, whatever ends its lines,
 // and says nothing but that it was done.
 func TestConsoleCorrectsWhatWasChanged(t *testing.T) {

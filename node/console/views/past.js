@@ -14,8 +14,15 @@ const wanted = [["Requests", "requests_per_second", plain("/s")], ["Errors", "re
 export async function past(signal) {
   const hours = h("select", { "aria-label": "How far back", onchange: attempt(() => draw()) }, ...[["last hour", 60], ["last 6 hours", 360], ["last 24 hours", 1440]].map(([t, v]) => h("option", { value: v, selected: v === 1440 }, t)));
   const legend = h("div", { class: "legend" }), charts = wanted.map(([title, name, say, base]) => ({ name, ...chart(title, say, base) })), events = h("ol", { class: "plain marks" });
+  let flight = new AbortController();
+  signal.addEventListener("abort", () => flight.abort());
+
+  /** draw shows the hours that are chosen; what was asked before and is not answered yet is cancelled. */
   async function draw() {
-    const { nodes } = await get(`/v1/cluster/metrics?minutes=${hours.value}`, signal);
+    flight.abort();
+    const mine = (flight = new AbortController()).signal;
+    const { nodes } = await get(`/v1/cluster/metrics?minutes=${hours.value}`, mine);
+    if (mine.aborted) return;
     const heard = nodes.filter((n) => !n.error), now = Date.now() / 1000, first = Math.min(now - 60, ...heard.flatMap((n) => [...n.at.slice(0, 1), ...n.marks.map((m) => m.at)])), from = Math.max(now - 60 * hours.value, first);
     const marks = happened(heard, from);
     fill(legend, ...nodes.map((n, i) => h("span", {}, h("i", { class: `c${i % 6}` }), `node ${n.node_id}`, n.error && h("b", { class: "warn" }, ` ${n.error}`))), h("span", {}, h("i", { class: "markkey" }), "start or election"));
