@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	hraft "github.com/hashicorp/raft"
+	"pgregory.net/rapid"
 )
 
 // TestAFullDisk: a write that found no room, or room for a part, leaves nothing; the log goes on when there is room
@@ -58,6 +59,69 @@ func TestAFullDisk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheLogOnADiskThatFillsUp: whatever finds no room for a few writes, at any of them, changes nothing, also for who
+// opens the log after a kill or a loss of power.
+func TestTheLogOnADiskThatFillsUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+		s.open()
+		// made does something while the disk fills up, and says whether it was done.
+		made := func(t *rapid.T, do func() error) bool {
+			step, at, until := 0, rapid.IntRange(1, 8).Draw(t, "full at"), rapid.IntRange(0, 10).Draw(t, "until")
+			full := rapid.SampledFrom([]error{syscall.ENOSPC, errPart}).Draw(t, "with")
+			s.files.op = func(op, _ string) error {
+				if step++; step < at || step > until || op != "write" && op != "create" {
+					return nil
+				}
+				if op == "create" {
+					return syscall.ENOSPC
+				}
+				return full
+			}
+			err := do()
+			if s.files.op = nil; err != nil && !LacksRoom(err) {
+				t.Fatal(err)
+			}
+			return err == nil
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"": func(t *rapid.T) {
+				s.t = t
+				must(t, holds(s.log, s.want))
+			},
+			"store": func(t *rapid.T) {
+				var logs []*hraft.Log
+				for range rapid.IntRange(1, 5).Draw(t, "records") {
+					logs = append(logs, record(s.last()+uint64(len(logs))+1, rapid.Uint64().Draw(t, "chance"), rapid.IntRange(0, 900).Draw(t, "size")))
+				}
+				if made(t, func() error { return s.log.StoreLogs(logs) }) {
+					s.want = append(s.want, logs...)
+				}
+			},
+			"cut the beginning": func(t *rapid.T) {
+				if n := rapid.IntRange(0, max(0, len(s.want)-1)).Draw(t, "records"); n > 0 && made(t, func() error { return s.log.DeleteRange(1, s.want[n-1].Index) }) {
+					s.want = s.want[n:]
+				}
+			},
+			"cut the end": func(t *rapid.T) {
+				if n := rapid.IntRange(1, max(1, len(s.want))).Draw(t, "left"); n < len(s.want) && made(t, func() error { return s.log.DeleteRange(s.want[n].Index, s.last()) }) {
+					s.want = s.want[:n]
+				}
+			},
+			"rewrite": func(t *rapid.T) { made(t, func() error { return s.log.Reseal(s.last()) }) },
+			"kill": func(*rapid.T) {
+				s.files = s.files.killed()
+				s.open()
+			},
+			"lose power": func(t *rapid.T) {
+				s.files = s.files.crashed(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "chance"), 0)))
+				s.open()
+			},
+		})
+	})
 }
 
 // TestACutThatFindsNoRoomCutsNothing: the library goes on as if the whole end were there, and would say that it has
