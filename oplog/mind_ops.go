@@ -101,8 +101,9 @@ type SetSettings struct {
 // Purge erases memories created before a time: their texts, vectors and revisions too. It looks at no more than
 // purgeStep rows; Result.ID says where the next entry goes on, and is empty at the end.
 //
-// With RIDs, Claims or Name it erases these for good instead: the memories with what was merged from them, claims, and
-// the aliases of a name. The memories' texts are refused from then on, and an ErasedMemory stays of each.
+// With RIDs, Claims or Name it erases these for good instead: the memories with what they were merged or split
+// from and into, however often, claims, and the aliases of a name. The memories' texts are refused from then on, and an
+// ErasedMemory stays of each.
 type Purge struct {
 	Before    Time   `msgpack:"b"`
 	Tier      string `msgpack:"t,omitempty"` // these filter when set

@@ -8,7 +8,7 @@ import (
 // Forgetting that holds.
 var (
 	Erase = row[EraseRequest, Erasing](Op{Name: "erase", Scope: Owner, Writes: true, HTTP: "POST /v1/erase",
-		Does: "Erase memories for good: texts, vectors, revisions, claims and what was merged from them. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. " +
+		Does: "Erase memories for good: their texts, vectors, revisions and claims, what they were merged or split into, and what that was merged or split into in turn. Of a memory that was itself merged or split from others it erases these too. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. " +
 			"From then on, storing one of these texts again is rejected."})
 	Erased = row[ErasedRequest, Proof](Op{Name: "erased", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/erased/{rid}", Missing: "memory_not_found",
 		Does: "A statement, signed by the node, about a memory that was erased for good: when, by which log record, what it consisted of, and where its bytes may still be. Nothing of its text is in it."})
@@ -26,7 +26,7 @@ type EraseRequest struct {
 }
 
 type Erasing struct {
-	Memories  []Doomed    `json:"memories" doc:"The memories to erase, or the erased ones: those that the request names, and those merged from them."`
+	Memories  []Doomed    `json:"memories" doc:"The memories to erase, or the erased ones: those that the request names, those that they were merged or split from, and those that were merged or split from any of them."`
 	Back      []string    `json:"restored" is:"[]rid" doc:"Memories that recall finds again, because the memory they were merged into is erased."`
 	Relations int         `json:"relations" doc:"Relations of the entity that are erased."`
 	Claims    int         `json:"claims" doc:"Claims of the entity that are erased."`

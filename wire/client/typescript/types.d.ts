@@ -831,7 +831,7 @@ export interface ErasedRequest {
 }
 
 export interface Erasing {
-  /** The memories to erase, or the erased ones: those that the request names, and those merged from them. */ memories: Doomed[];
+  /** The memories to erase, or the erased ones: those that the request names, those that they were merged or split from, and those that were merged or split from any of them. */ memories: Doomed[];
   /** Memories that recall finds again, because the memory they were merged into is erased. */ restored: string[];
   /** Relations of the entity that are erased. */ relations: number;
   /** Claims of the entity that are erased. */ claims: number;
@@ -2477,7 +2477,7 @@ export interface Operations {
   forget(request: ForgetRequest, options?: CallOptions): Promise<Forgotten>;
   /** Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten, and neither is one with searchable false. */
   forgetMatching(request: ForgetMatchingRequest, options?: CallOptions): Promise<ForgottenMatching>;
-  /** Erase memories for good: texts, vectors, revisions, claims and what was merged from them. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. From then on, storing one of these texts again is rejected. */
+  /** Erase memories for good: their texts, vectors, revisions and claims, what they were merged or split into, and what that was merged or split into in turn. Of a memory that was itself merged or split from others it erases these too. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. From then on, storing one of these texts again is rejected. */
   erase(request?: EraseRequest, options?: CallOptions): Promise<Erasing>;
   /** A statement, signed by the node, about a memory that was erased for good: when, by which log record, what it consisted of, and where its bytes may still be. Nothing of its text is in it. */
   erased(request: ErasedRequest, options?: CallOptions): Promise<Proof>;

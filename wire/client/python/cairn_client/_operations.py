@@ -272,7 +272,7 @@ class Operations:
         return self._call("forget_matching", locals())
 
     def erase(self, *, rids: Optional[Sequence[str]] = None, revisions: Optional[Sequence[int]] = None, prefix: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, entity: Optional[str] = None, namespace: Optional[str] = None, confirm: Optional[str] = None) -> Erasing:
-        """Erase memories for good: texts, vectors, revisions, claims and what was merged from them. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. From then on, storing one of these texts again is rejected.
+        """Erase memories for good: their texts, vectors, revisions and claims, what they were merged or split into, and what that was merged or split into in turn. Of a memory that was itself merged or split from others it erases these too. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. From then on, storing one of these texts again is rejected.
 
         :param rids: Their ids, at most 1,000; forgotten ones too.
         :param revisions: With one id: only what these earlier revisions of it said. The memory stays.
@@ -1433,7 +1433,7 @@ class AsyncOperations:
         return await self._call("forget_matching", locals())
 
     async def erase(self, *, rids: Optional[Sequence[str]] = None, revisions: Optional[Sequence[int]] = None, prefix: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, entity: Optional[str] = None, namespace: Optional[str] = None, confirm: Optional[str] = None) -> Erasing:
-        """Erase memories for good: texts, vectors, revisions, claims and what was merged from them. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. From then on, storing one of these texts again is rejected."""
+        """Erase memories for good: their texts, vectors, revisions and claims, what they were merged or split into, and what that was merged or split into in turn. Of a memory that was itself merged or split from others it erases these too. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. From then on, storing one of these texts again is rejected."""
         return await self._call("erase", locals())
 
     async def erased(self, rid: str, *, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Proof:

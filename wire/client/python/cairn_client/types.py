@@ -626,7 +626,7 @@ class EntityProfile(TypedDict):
 
 
 class Erasing(TypedDict):
-    memories: List[Doomed]  # The memories to erase, or the erased ones: those that the request names, and those merged from them.
+    memories: List[Doomed]  # The memories to erase, or the erased ones: those that the request names, those that they were merged or split from, and those that were merged or split from any of them.
     restored: List[str]  # Memories that recall finds again, because the memory they were merged into is erased.
     relations: int  # Relations of the entity that are erased.
     claims: int  # Claims of the entity that are erased.
