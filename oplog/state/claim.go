@@ -143,6 +143,11 @@ func (v *View) ClaimsBehind(db oplog.DB, id string, f func(oplog.StoredClaim) bo
 	each(v.scanBehind(tClaim, db, []byte(id)), f)
 }
 
+// ClaimsBack walks the claims below an id downwards; blank begins at the end.
+func (v *View) ClaimsBack(db oplog.DB, below string, f func(oplog.StoredClaim) bool) {
+	each(v.scanBelow(tClaim, db, nil, belowID(below)), f)
+}
+
 // Claim returns a claim.
 func (v *View) Claim(db oplog.DB, id string) (oplog.StoredClaim, bool) {
 	return read[oplog.StoredClaim](v.txn, tClaim, db, []byte(id))

@@ -87,6 +87,19 @@ func (v *View) EdgesBehind(db oplog.DB, id string, f func(oplog.Edge) bool) {
 	each(v.scanBehind(tEdge, db, []byte(id)), f)
 }
 
+// EdgesBack walks the relations below an id downwards; blank begins at the end.
+func (v *View) EdgesBack(db oplog.DB, below string, f func(oplog.Edge) bool) {
+	each(v.scanBelow(tEdge, db, nil, belowID(below)), f)
+}
+
+// belowID returns the key where a walk downwards begins; nil begins at the end.
+func belowID(id string) []byte {
+	if id == "" {
+		return nil
+	}
+	return []byte(id)
+}
+
 // Edge finds a relation by its id.
 func (v *View) Edge(db oplog.DB, id string) (oplog.Edge, bool) {
 	return read[oplog.Edge](v.txn, tEdge, db, []byte(id))

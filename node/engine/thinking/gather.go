@@ -32,12 +32,10 @@ type round struct {
 }
 
 // Bounds of one round, so that its memory and its time are bounded however large the database is. How many memories it
-// reads is Background.ThinkRows. Relations and claims are read each time.
+// reads is Background.ThinkRows; of relations and claims it reads ten times as many.
 const (
 	maxLimit     = 10_000
 	longestRound = time.Minute
-	thinkEdges   = 100_000
-	thinkClaims  = 100_000
 	thinkSlice   = 100 // rows read at one view
 	thinkText    = mind.MaxRead
 )
@@ -113,25 +111,6 @@ func (r *round) gatherAll(ctx context.Context) error {
 		r.tierPolicy(m)
 		r.take(v, m)
 		return m.Seq + 1, true
-	})
-}
-
-// gatherStatements reads relations and claims. Relations belong to no namespace: a round about one has none.
-func (r *round) gatherStatements(ctx context.Context) error {
-	if r.q.Namespace == "" {
-		if err := inSlices(ctx, r, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, bool) {
-			r.snap.Edges = append(r.snap.Edges, e)
-			return e.ID, len(r.snap.Edges) < thinkEdges
-		}); err != nil {
-			return err
-		}
-	}
-	looked := 0
-	return inSlices(ctx, r, "", (*state.View).ClaimsBehind, func(_ *state.View, c oplog.StoredClaim) (string, bool) {
-		if looked++; r.q.Namespace == "" || c.Namespace == r.q.Namespace {
-			r.snap.Claims = append(r.snap.Claims, c)
-		}
-		return c.ID, looked < thinkClaims
 	})
 }
 

@@ -1,0 +1,62 @@
+package thinking
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// TestTheNewestStatementsAreCompared: in a database with more claims and relations than a round reads, a round, also one of
+// a namespace, compares the newest with each other and with older ones about the same subject.
+func TestTheNewestStatementsAreCompared(t *testing.T) {
+	t.Parallel()
+	th, c := opened(t)
+	th.cfg.Rows = 10
+	most := statementsPerRow * th.cfg.Rows
+	var ops []oplog.Op
+	states := func(space, who, where string) {
+		at := oplog.At(time.Now())
+		ops = append(ops, &oplog.Claim{ID: oplog.NewID(), Namespace: space, Src: who, Type: "born_in", Dst: where, Polarity: 1, Modality: "asserted", Extractor: "x", Band: "high", Weight: 1, At: at})
+		if space == "default" {
+			ops = append(ops, &oplog.Relate{ID: oplog.NewID(), Src: who, Dst: where, Type: "lives_in", Weight: 1, At: at})
+		}
+	}
+	states("default", "Alice", "Lisbon")
+	states("work", "Dora", "Rome")
+	for i := range most {
+		states("default", fmt.Sprint("Person ", i), "Berlin")
+	}
+	states("default", "Alice", "Oslo")   // the other is among the oldest
+	states("default", "Bob", "Paris")    // both are among the newest
+	states("default", "Bob", "Toulouse") // as above
+	states("work", "Dora", "Milan")
+	_, _, err := th.cfg.Write(t.Context(), c, ops...)
+	must(t, err)
+	found := func() map[string]int {
+		by := map[string]int{}
+		must(t, th.cfg.State.Read(func(v *state.View) error {
+			for _, row := range FindConflicts(v, c, &api.ConflictsRequest{Status: "open"}) {
+				by[*row.Entity+" "+*row.Relation]++
+			}
+			return nil
+		}))
+		return by
+	}
+	round := func(space string) {
+		t.Helper()
+		_, err := th.Think(t.Context(), c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}, Namespace: space})
+		must(t, err)
+	}
+	round("work")
+	if got := found(); got["Dora born_in"] != 1 || len(got) != 1 {
+		t.Errorf("found in one namespace: %v", got)
+	}
+	round("")
+	if got, want := found(), map[string]int{"Alice born_in": 1, "Alice lives_in": 1, "Bob born_in": 1, "Bob lives_in": 1, "Dora born_in": 1}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("found: %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,78 @@
+package thinking
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// Bounds of the relations and of the claims that one round reads.
+const (
+	statementsPerRow = 10 // of each, for each memory of Config.Rows
+	partnersBySource = 50 // claims or relations of each subject, the oldest
+)
+
+// gatherStatements reads relations and claims. Relations belong to no namespace: a round about one has none.
+func (r *round) gatherStatements(ctx context.Context) (err error) {
+	if r.q.Namespace == "" {
+		r.snap.Edges, err = gathered(ctx, r, r.snap.Stats.Edges, (*state.View).EdgesBack, func(v *state.View, src string) []oplog.Edge {
+			return v.Edges(r.c.DB, src, partnersBySource)
+		}, func(e *oplog.Edge) (id, src string) { return e.ID, e.Src })
+	}
+	if err != nil {
+		return err
+	}
+	reach := oplog.Reach{Name: r.q.Namespace}
+	claims, err := gathered(ctx, r, r.snap.Stats.Claims, (*state.View).ClaimsBack, func(v *state.View, src string) []oplog.StoredClaim {
+		return v.Claims(r.c.DB, src, reach, partnersBySource)
+	}, func(c *oplog.StoredClaim) (id, src string) { return c.ID, c.Src })
+	r.snap.Claims = slices.DeleteFunc(claims, func(c oplog.StoredClaim) bool { return !reach.Has(c.Namespace) })
+	return err
+}
+
+// gathered reads all rows of a table, in the order of their ids, which is that of their making. If there are more than a
+// round reads, half of what it reads are the newest, and the rest older ones about the same subjects: every row is
+// compared while it is new.
+func gathered[T any](ctx context.Context, r *round, there uint64, back func(*state.View, oplog.DB, string, func(T) bool), of func(v *state.View, src string) []T,
+	names func(*T) (id, src string)) (list []T, err error) {
+	most := statementsPerRow * r.th.cfg.Rows
+	newest := most
+	if there > uint64(most) {
+		newest = most / 2
+	}
+	have, sources := map[string]bool{}, []string(nil)
+	if err := inSlices(ctx, r, "", back, func(_ *state.View, x T) (string, bool) {
+		id, src := names(&x)
+		list, have[id] = append(list, x), true
+		sources = append(sources, src)
+		return id, len(list) < newest
+	}); err != nil || newest == most {
+		slices.Reverse(list)
+		return list, err
+	}
+	known := map[string]bool{}
+	sources = slices.DeleteFunc(sources, func(src string) bool {
+		twice := known[src]
+		known[src] = true
+		return twice
+	})
+	for some := range slices.Chunk(sources, thinkSlice) {
+		if err := r.th.cfg.State.Read(func(v *state.View) error {
+			for _, src := range some {
+				for _, x := range of(v, src) {
+					if id, _ := names(&x); !have[id] && len(list) < most {
+						list, have[id] = append(list, x), true
+					}
+				}
+			}
+			return nil
+		}); cmp.Or(err, ctx.Err()) != nil || len(list) == most {
+			return list, cmp.Or(err, ctx.Err())
+		}
+		r.snap.Rest()
+	}
+	return list, nil
+}
