@@ -196,7 +196,7 @@ func TestBoundTokensCurateWithin(t *testing.T) {
 	}
 }
 
-func toJSON(t *testing.T, v any) string {
+func toJSON(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {

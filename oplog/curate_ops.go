@@ -23,4 +23,5 @@ type TakeBack struct {
 	At      Time      `msgpack:"at"`
 
 	Texts []Statements `msgpack:"-"` // what the sources' texts state: it travels in a Stated beside it
+	Marks []Mark       `msgpack:"-"` // what the sources superseded, and what superseded them: they travel in a Supersede
 }

@@ -42,6 +42,9 @@ type Supersede struct {
 	At    Time   `msgpack:"at"`
 }
 
+// SupersededBy begins the reason of the revision that a mark makes; the id of the newer memory follows.
+const SupersededBy = "superseded by "
+
 // A Mark says that a memory is superseded by another, as far as both are at the revisions that were compared.
 type Mark struct {
 	RID        string      `msgpack:"r" max:"name"`
@@ -105,6 +108,7 @@ func Follow(ops []Op) []Op {
 			for _, t := range op.Texts {
 				found(t.RID, t.Claims)
 			}
+			mark(op.Marks, op.At)
 		case *Cognition:
 			for i := range op.Merges {
 				found(op.Merges[i].Into.RID, op.Merges[i].Into.Claims)

@@ -24,12 +24,12 @@ var (
 	ForgetMatching = row[ForgetMatchingRequest, ForgottenMatching](Op{Name: "forget_matching", Bound: Narrowed, Scope: Write, Writes: true, HTTP: "POST /v1/forget/matching", Confirm: "filter",
 		Does: "Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten, and neither is one with searchable false.",
 		Cost: func(request any) int { return 1 + request.(*ForgetMatchingRequest).Limit/100 }})
-	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Bound: Narrowed, Does: "Change a memory in place; the old text is kept as a revision.",
+	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Bound: Narrowed, Does: "Change a memory in place; the old text is kept as a revision. One that was merged or split is rejected: correct what was made of it.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/correct", Missing: "memory_not_found",
 		Tool: &Tool{Name: "correct", Title: "Correct a memory", Destructive: true,
 			Text: "Change a memory that is wrong or out of date. The old text is kept as a revision. Prefer it to forgetting and storing another one."}})
 	Undo = row[UndoRequest, Undone](Op{Name: "undo", Bound: Narrowed, Does: "Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. " +
-		"Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys.",
+		"Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/undo", Missing: "memory_not_found", Confirm: "rid",
 		Tool: &Tool{Name: "undo", Title: "Undo a change", Full: true, Text: "Take back the last correction of a memory, a merge, a split or a move, or go back to an earlier revision that history lists."}})
 

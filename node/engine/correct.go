@@ -53,6 +53,9 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if op.Expires, err = s.expiry("new_ttl", "new_expires_at", q.TTL, atOrNone(q.Expires.Time)); err != nil {
 		return nil, err
 	}
+	if err := s.mayCorrect(c.DB, q); err != nil {
+		return nil, err
+	}
 	expected, err := s.uncover(c.DB, op, q.Expected)
 	if err != nil {
 		return nil, err
@@ -65,6 +68,17 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	w, err := s.changeLifted(ctx, c, op, expected, asks, attributes, now.Lift)
 	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index), Redacted: secrets.found.Kinds(),
 		Superseded: w.Superseded, Check: notStated(stated, op)}, err
+}
+
+// mayCorrect refuses to correct a memory that was merged or split: recall does not find it, and the undo of that makes
+// it what it was before. A request whose key is known was done before that.
+func (s *Service) mayCorrect(db oplog.DB, q *api.CorrectRequest) error {
+	return s.state.Read(func(v *state.View) error {
+		if m, ok := v.Memory(db, q.RID); ok && m.Status == oplog.Consolidated && len(v.KeyResults(db, q.Key)) == 0 {
+			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID, strings.Join(madeOf(m), ", "))
+		}
+		return nil
+	})
 }
 
 // maxToCheck bounds the relations that a correction asks about.
@@ -128,7 +142,7 @@ func (s *Service) describe(ctx context.Context, c api.Caller, op *oplog.Correct)
 	if err != nil || m.Unsearchable && !api.OrOld(op.Searchable, false) {
 		return err
 	}
-	if m.RID != "" && m.Text != *op.Text {
+	if m.RID != "" && m.Text != *op.Text && op.Marks == nil { // an undo says itself which marks follow
 		m.Text, m.By, m.Unsearchable = *op.Text, "", false
 		m.Revision++ // by this correction
 		if op.Marks, err = s.marks(ctx, c.DB, &m, op.At); err != nil {
@@ -161,7 +175,7 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 	if err := s.describe(ctx, c, op); err != nil {
 		return Written{}, err
 	}
-	if !op.Release {
+	if !op.Release && op.Stamp == (oplog.Stamp{}) {
 		op.Stamp = c.Stamp()
 	}
 	if expected != nil {

@@ -62,6 +62,7 @@ func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, m
 	if m.Status == oplog.Consolidated && !slices.Contains(sources, m.RID) { // all that was made is gone
 		sources = append(sources, m.RID)
 	}
+	var back []former
 	for _, rid := range sources {
 		x, ok := v.Memory(c.DB, rid)
 		if !ok || x.Status != oplog.Consolidated {
@@ -72,7 +73,11 @@ func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, m
 			_, _, claims := readText(v, c, x.Text)
 			op.Texts = append(op.Texts, oplog.Statements{RID: rid, Claims: claims})
 		}
+		if f, ok := mergedAway(v, c.DB, x); ok {
+			back = append(back, f)
+		}
 	}
+	op.Marks = marksOf(v, c.DB, back)
 	return nil
 }
 
@@ -127,8 +132,9 @@ func (s *Service) known(ctx context.Context, c api.Caller, q *api.UndoRequest) (
 	if err != nil {
 		return nil, err
 	}
+	corrected := slices.ContainsFunc(w.Then, func(r oplog.Result) bool { return r.ID == q.RID && r.Changed })
 	i := slices.IndexFunc(w.Then, func(r oplog.Result) bool { return r.ID == "" && len(r.Rows) > 0 && r.Num > 0 })
-	if i < 0 { // it was a correction that the key undid
+	if corrected || i < 0 { // it was a correction that the key undid
 		return nil, nil
 	}
 	return s.tookBack(c, q, w, w.Then[i])
@@ -136,12 +142,4 @@ func (s *Service) known(ctx context.Context, c api.Caller, q *api.UndoRequest) (
 
 func undoDigest(q *api.UndoRequest) []byte {
 	return digest("undo", q.RID, q.Reason, values(q.Revision, q.Expected))
-}
-
-// mayMoveTo refuses to undo a move out of the caller's namespaces.
-func mayMoveTo(c api.Caller, namespace string) error {
-	if c.Reach("").Has(namespace) {
-		return nil
-	}
-	return api.OutOfBound(c, "the memory was in namespace %q before, which is outside", namespace)
 }

@@ -37,37 +37,16 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	if done, err := s.known(ctx, c, q); err != nil || done != nil {
 		return done, err
 	}
-	was, now, err := s.revision(c.DB, q)
+	op, was, now, err := s.goBack(c, q)
 	if err != nil {
+		return nil, err
+	}
+	if op.Marks, err = s.withLater(ctx, c.DB, op, &was, now); err != nil {
 		return nil, err
 	}
 	expected := q.Expected
 	if q.Revision == nil && expected == nil {
 		expected = &now
-	}
-	if was.Metadata == nil {
-		was.Metadata = []byte("{}") // nil leaves it as it is
-	}
-	if was.Expires != 0 && was.Expires <= oplog.At(s.now()) {
-		was.Expires = 0 // its time has passed since: going back to it would forget the memory
-	}
-	if was.Attributes == nil {
-		was.Attributes = []byte("{}")
-	}
-	op := &oplog.Correct{RID: q.RID, Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty, Pin: &was.Pin, Metadata: was.Metadata, Attributes: was.Attributes,
-		Expires: &was.Expires, Searchable: new(!was.Hidden),
-		Reason: cmp.Or(q.Reason, fmt.Sprintf("back to revision %d", was.Number)), At: oplog.At(time.Now())}
-	if was.Path != "" {
-		op.Path = &was.Path
-	}
-	if was.Namespace != "" {
-		if err := mayMoveTo(c, was.Namespace); err != nil {
-			return nil, err
-		}
-		op.Namespace = &was.Namespace
-	}
-	if was.By == "" {
-		op.Marks = []oplog.Mark{{RID: q.RID}}
 	}
 	w, err := s.change(ctx, c, op, expected, write{key: q.Key, digest: undoDigest(q)})
 	if err != nil {
@@ -84,7 +63,6 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 // by now.
 func (s *Service) redescribe(db oplog.DB, q *api.UndoRequest, done *api.Undone) error {
 	made := uint32(done.Revision)
-	done.Restored = api.OrOld(q.Revision, made-2) // made-1 was undone
 	return s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(db, q.RID)
 		if !ok {
@@ -95,41 +73,106 @@ func (s *Service) redescribe(db oplog.DB, q *api.UndoRequest, done *api.Undone) 
 		if i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == made }); i >= 0 {
 			done.Text = all[i].Text
 		}
+		before := slices.DeleteFunc(all, func(r oplog.Revision) bool { return r.Number+1 >= made }) // the undo made one of its own
+		if done.Restored = api.OrOld(q.Revision, 0); q.Revision == nil && len(before) > 0 {
+			done.Restored = before[lastChange(before)].Number
+		}
 		return nil
 	})
 }
 
-// revision returns the revision that a memory goes back to, and the number of its current one.
-func (s *Service) revision(db oplog.DB, q *api.UndoRequest) (was oplog.Revision, now uint32, err error) {
+// goBack makes the correction that brings a revision of a memory back. It returns that revision, and the number of the
+// current one.
+func (s *Service) goBack(c api.Caller, q *api.UndoRequest) (op *oplog.Correct, was oplog.Revision, now uint32, err error) {
 	err = s.state.Read(func(v *state.View) error {
-		m, ok := v.Memory(db, q.RID)
+		m, ok := v.Memory(c.DB, q.RID)
 		if !ok {
 			return oplog.ErrNoMemory
 		}
-		if m.Status == oplog.Tombstoned {
-			return oplog.Errorf(oplog.Conflict, "memory %s was forgotten, which cannot be undone: store what it said as a new memory", q.RID)
+		if was, err = earlier(v, c.DB, m, q.Revision); err != nil {
+			return err
 		}
-		if m.Status == oplog.Consolidated {
-			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: undo without a revision takes that back", q.RID, strings.Join(madeOf(m), ", "))
+		moves := was.Namespace != "" && was.Namespace != m.Namespace
+		if moves && !c.Reach("").Has(was.Namespace) {
+			return api.OutOfBound(c, "the memory was in namespace %q before, which is outside", was.Namespace)
 		}
-		all := v.Revisions(db, m.Seq)
-		if len(all) == 0 {
-			return oplog.Errorf(oplog.Conflict, "memory %s was never corrected: there is nothing to undo", q.RID)
+		now, op = m.Revision, backTo(&was, s.now())
+		op.RID, op.Reason, op.At = q.RID, cmp.Or(q.Reason, fmt.Sprintf("back to revision %d", was.Number)), oplog.At(time.Now())
+		same := was.Text == m.Text
+		op.Marks = marksOf(v, c.DB, []former{{m, &was, was.By, was.Surely, now + 1, !same || moves}})
+		if was.By == "" && same {
+			op.Marks = append(op.Marks, oplog.Mark{RID: q.RID})
 		}
-		was, now = all[len(all)-1], m.Revision
-		if q.Revision != nil {
-			i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == *q.Revision })
-			if i < 0 {
-				return noRevision(q.RID, *q.Revision, all)
+		if same && was.Hidden == m.Unsearchable && (q.Revision == nil || q.Expected != nil) { // what was read in it stays
+			if op.Text = nil; moves && !m.Unsearchable { // but claims are of a namespace
+				_, _, op.Claims = readText(v, c.DB, m.Text)
 			}
-			was = all[i]
-		}
-		if was.Erased != 0 {
-			return oplog.Errorf(oplog.Conflict, "revision %d of memory %s was erased for good: name another with revision", was.Number, q.RID)
 		}
 		return nil
 	})
-	return was, now, err
+	return op, was, now, err
+}
+
+// backTo makes a correction of all that a revision has. Its text is whose it was then; Apply gives it no higher class than
+// the memory has by now.
+func backTo(was *oplog.Revision, now time.Time) *oplog.Correct {
+	if was.Metadata == nil {
+		was.Metadata = []byte("{}") // nil leaves it as it is
+	}
+	if was.Expires != 0 && was.Expires <= oplog.At(now) {
+		was.Expires = 0 // its time has passed since: going back to it would forget the memory
+	}
+	if was.Attributes == nil {
+		was.Attributes = []byte("{}")
+	}
+	if was.Stamp != (oplog.Stamp{}) {
+		was.Trust = oplog.TrustOf(was.Trust) // a blank class keeps the stamp that the memory has
+	}
+	op := &oplog.Correct{Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty, Pin: &was.Pin, Metadata: was.Metadata, Attributes: was.Attributes,
+		Expires: &was.Expires, Searchable: new(!was.Hidden), Approval: oplog.Approval{Stamp: was.Stamp}}
+	if was.Path != "" {
+		op.Path = &was.Path
+	}
+	if was.Namespace != "" {
+		op.Namespace = &was.Namespace
+	}
+	return op
+}
+
+// earlier returns the revision that an undo of a memory goes back to: the one of a number, or the last.
+func earlier(v *state.View, db oplog.DB, m *oplog.Memory, number *uint32) (was oplog.Revision, err error) {
+	if m.Status == oplog.Tombstoned {
+		return was, oplog.Errorf(oplog.Conflict, "memory %s was forgotten, which cannot be undone: store what it said as a new memory", m.RID)
+	}
+	if m.Status == oplog.Consolidated {
+		return was, oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: undo without a revision takes that back", m.RID, strings.Join(madeOf(m), ", "))
+	}
+	all := v.Revisions(db, m.Seq)
+	if len(all) == 0 {
+		return was, oplog.Errorf(oplog.Conflict, "memory %s was never corrected: there is nothing to undo", m.RID)
+	}
+	was = all[lastChange(all)]
+	if number != nil {
+		i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == *number })
+		if i < 0 {
+			return was, noRevision(m.RID, *number, all)
+		}
+		was = all[i]
+	}
+	if was.Erased != 0 {
+		return was, oplog.Errorf(oplog.Conflict, "revision %d of memory %s was erased for good: name another with revision", was.Number, m.RID)
+	}
+	return was, nil
+}
+
+// lastChange returns which of a memory's revisions is the one before its last change. A correction whose text another
+// memory supersedes at once made two revisions, and is one change.
+func lastChange(all []oplog.Revision) int {
+	last := len(all) - 1
+	if last > 0 && all[last].From == all[last].Until && all[last].Text != all[last-1].Text && strings.HasPrefix(all[last].Reason, oplog.SupersededBy) {
+		return last - 1
+	}
+	return last
 }
 
 // noRevision refuses a revision that a memory does not have among its earlier ones.

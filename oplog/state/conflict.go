@@ -147,6 +147,12 @@ func (t *txn) Disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.Conflic
 	}
 }
 
+// ConflictsOf walks a memory's conflicts in any status, in the order of their ids.
+func (v *View) ConflictsOf(db oplog.DB, rid string, f func(oplog.ConflictRow) bool) {
+	prefix := joinKey(rid, "")
+	eachOf(v.txn, tConflict, db, v.scan(tConflictSide, db, prefix), func(k, _ []byte) []byte { return k[len(prefix):] }, f)
+}
+
 // InConflict says whether a memory is a side of an open conflict.
 func (t *txn) InConflict(db oplog.DB, rid string) bool {
 	for range t.Disputing(db, rid) {

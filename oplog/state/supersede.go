@@ -30,7 +30,7 @@ func (a *applying) mark(m *oplog.Memory, k *oplog.Mark, at oplog.Time) bool {
 	if !ok || by.Seq == m.Seq || m.Revision != k.Revision || m.By != "" || by.By != "" || by.Namespace != m.Namespace || oplog.TrustBelow(by.Trust, m.Trust) > 0 || !a.record(m, by, k.Record, at) {
 		return false
 	}
-	a.revise(m, "superseded by "+by.RID, at)
+	a.revise(m, oplog.SupersededBy+by.RID, at)
 	m.By, m.Surely = by.RID, k.Surely
 	a.stats.Superseded++
 	return true

@@ -2481,7 +2481,7 @@ export interface Operations {
   erase(request?: EraseRequest, options?: CallOptions): Promise<Erasing>;
   /** A statement, signed by the node, about a memory that was erased for good: when, by which log record, what it consisted of, and where its bytes may still be. Nothing of its text is in it. */
   erased(request: ErasedRequest, options?: CallOptions): Promise<Proof>;
-  /** Change a memory in place; the old text is kept as a revision. */
+  /** Change a memory in place; the old text is kept as a revision. One that was merged or split is rejected: correct what was made of it. */
   correct(request: CorrectRequest, options?: CallOptions): Promise<Corrected>;
   /** Merge memories of one namespace into a new one with a text of yours. The new one has the highest importance and the lowest certainty of its sources, the attributes that they share, and their entities. The sources stay readable by id, lead to the new one, and lose their keys. undo of any of them takes the merge back. */
   merge(request: MergeRequest, options?: CallOptions): Promise<Merged>;
@@ -2489,7 +2489,7 @@ export interface Operations {
   split(request: SplitRequest, options?: CallOptions): Promise<Splitted>;
   /** Move memories to another namespace: one by its id, or all below a key, at most 1,000, all or none. They keep their ids, keys and revisions. undo moves a memory back. */
   move(request: MoveRequest, options?: CallOptions): Promise<Moved>;
-  /** Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. */
+  /** Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again. */
   undo(request: UndoRequest, options?: CallOptions): Promise<Undone>;
   /** One memory, even if it was merged or forgotten. */
   memory(request: GetRequest, options?: CallOptions): Promise<Memory>;

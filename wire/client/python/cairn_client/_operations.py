@@ -294,7 +294,7 @@ class Operations:
         return self._call("erased", locals())
 
     def correct(self, rid: str, reason: str, *, new_text: Optional[str] = None, new_importance: Optional[float] = None, new_valence: Optional[float] = None, new_pin: Optional[bool] = None, new_expires_at: Optional[Date] = None, new_ttl: Optional[float] = None, new_searchable: Optional[bool] = None, new_attributes: Optional[Dict[str, Any]] = None, metadata_merge: Optional[Dict[str, Any]] = None, embedding: Optional[Sequence[float]] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Corrected:
-        """Change a memory in place; the old text is kept as a revision.
+        """Change a memory in place; the old text is kept as a revision. One that was merged or split is rejected: correct what was made of it.
 
         :param rid: The memory's id.
         :param reason: The reason for the change, shown with its revisions.
@@ -349,7 +349,7 @@ class Operations:
         return self._call("move", locals())
 
     def undo(self, rid: str, *, revision: Optional[int] = None, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Undone:
-        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys.
+        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again.
 
         :param rid: The memory's id.
         :param revision: The number of the revision to go back to. Default: the one before the last correction.
@@ -1441,7 +1441,7 @@ class AsyncOperations:
         return await self._call("erased", locals())
 
     async def correct(self, rid: str, reason: str, *, new_text: Optional[str] = None, new_importance: Optional[float] = None, new_valence: Optional[float] = None, new_pin: Optional[bool] = None, new_expires_at: Optional[Date] = None, new_ttl: Optional[float] = None, new_searchable: Optional[bool] = None, new_attributes: Optional[Dict[str, Any]] = None, metadata_merge: Optional[Dict[str, Any]] = None, embedding: Optional[Sequence[float]] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Corrected:
-        """Change a memory in place; the old text is kept as a revision."""
+        """Change a memory in place; the old text is kept as a revision. One that was merged or split is rejected: correct what was made of it."""
         return await self._call("correct", locals())
 
     async def merge(self, rids: Sequence[str], text: str, *, reason: Optional[str] = None, expected_revisions: Optional[Sequence[int]] = None, idempotency_key: Optional[str] = None) -> Merged:
@@ -1457,7 +1457,7 @@ class AsyncOperations:
         return await self._call("move", locals())
 
     async def undo(self, rid: str, *, revision: Optional[int] = None, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Undone:
-        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys."""
+        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again."""
         return await self._call("undo", locals())
 
     async def memory(self, rid: str, *, sources: Optional[bool] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Memory:

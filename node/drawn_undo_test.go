@@ -1,0 +1,200 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// told returns what an export tells, by the ids of memories and the ends of relations, without the history and what
+// changes by being read. Ids of claims are new each time a text is read.
+func (w *web) told() map[string]obj {
+	w.t.Helper()
+	rows := map[string]obj{}
+	for line := range strings.Lines(w.raw("GET", "/v1/export", "")) {
+		var row obj
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			w.t.Fatal(err)
+		}
+		if row["type"] == "edge" {
+			rows[fmt.Sprint("edge ", row["src"], row["rel_type"], row["dst"])] = obj{"weight": row["weight"]}
+			continue
+		}
+		for _, of := range []string{"revision", "revisions", "updated_at"} {
+			delete(row, of)
+		}
+		if row["metadata"] == nil {
+			row["metadata"] = obj{} // which is what reads show
+		}
+		var claims []string
+		for _, c := range ofKey(row, "claims") {
+			for _, of := range []string{"claim_id", "created_at", "updated_at"} {
+				delete(c, of)
+			}
+			claims = append(claims, toJSON(w.t, c))
+		}
+		slices.Sort(claims)
+		row["claims"] = claims
+		rows[row["rid"].(string)] = settled(row).(obj)
+	}
+	for _, space := range []string{"default", "work", "home/den"} {
+		for _, k := range ofKey(w.ok("GET", "/v1/keys?limit=1000&namespace="+space, nil), "keys") {
+			rows[fmt.Sprint("key ", space, k["key"])] = obj{"rid": k["rid"]}
+		}
+	}
+	for _, question := range []string{"Ada lives in", "Lisbon river harbor", "Bob", "First look then act"} {
+		found := w.ok("POST", "/v1/recall", obj{"query": question, "top_k": 1000, "skip_reinforce": true, "include_superseded": true})
+		for _, hit := range ofKey(found, "results") {
+			if text := hit["text"].(string); slices.ContainsFunc(strings.Fields(text), func(word string) bool { return strings.Contains(question, word) }) {
+				rows[fmt.Sprint("recall ", question, " finds ", hit["rid"])] = obj{"text": text}
+			}
+		}
+	}
+	return rows
+}
+
+// ofKey returns the objects of a list.
+func ofKey(of obj, key string) (list []obj) {
+	items, _ := of[key].([]any)
+	for _, x := range items {
+		list = append(list, x.(obj))
+	}
+	return list
+}
+
+// statement has a request say something that a later one may replace, half of the time.
+func (d *drawn) statement(r request) {
+	body, _ := r.body.(obj)
+	for _, field := range []string{"text", "new_text"} {
+		if body[field] != nil && d.IntN(2) == 0 {
+			body[field] = drawnWords[d.IntN(3)] + " lives in " + []string{"Lisbon", "Rome", "Oslo", "Paris"}[d.IntN(4)]
+		}
+	}
+}
+
+// undoable draws a change that an undo takes back.
+func (d *drawn) undoable() request {
+	ops := []*api.Op{api.Correct.Op, api.Correct.Op, api.Move.Op, api.Merge.Op, api.Merge.Op, api.Split.Op, api.Put.Op, api.Rename.Op, api.ChangeTask.Op, api.DefineSkill.Op, api.Undo.Op}
+	r := d.request(ops[d.IntN(len(ops))])
+	d.statement(r)
+	body := r.body.(obj)
+	for _, f := range []string{"expected_revision", "expected_revisions", "revision", "if_revision", "prefix"} {
+		delete(body, f)
+	}
+	if r.op == api.DefineSkill.Op {
+		body["on_conflict"] = "replace"
+	}
+	return r
+}
+
+// changedBy returns the memory whose last change an answered request was; blank if that cannot be undone.
+func (d *drawn) changedBy(r request, out obj) string {
+	if out["created"] == true || out["forgotten"] != nil { // nothing takes the end of a merge back
+		return ""
+	}
+	if made, _ := out["rids"].([]any); r.op == api.Split.Op && d.IntN(2) == 0 {
+		return made[d.IntN(len(made))].(string)
+	}
+	for _, from := range []obj{out, r.body.(obj)} {
+		for _, key := range []string{"rid", "id"} {
+			if rid, _ := from[key].(string); rid != "" {
+				return rid
+			}
+		}
+	}
+	return ""
+}
+
+// mayDiffer says whether a field may be another one after the undo of a change.
+func mayDiffer(op *api.Op, field string, was, between, is obj) bool {
+	otherText := between["text"] != was["text"]
+	switch field {
+	case "superseded_by": // by a newer one that superseded that one; what an undo made current stays so
+		return is[field] != nil && was[field] != nil || op == api.Undo.Op && between[field] == nil
+	case "superseded_surely":
+		return mayDiffer(op, "superseded_by", was, between, is)
+	case "embedding": // a vector that a client sent goes with its text
+		return between[field] == nil || otherText || was[field] == nil
+	case "entities", "extractor", "claims": // the text was read again
+		return otherText || between["searchable"] == false
+	case "trust": // it sinks with the text that took the place
+		return otherText
+	}
+	return false
+}
+
+// TestAnUndoIsAnInverse: whatever memories went through, a change that an undo takes back leaves everything as it was.
+func TestAnUndoIsAnInverse(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	d := newDrawn(*alikeSeed)
+	w := c.web(0)
+	writes, reads := d.operations()
+	seldom := []*api.Op{api.Purge.Op, api.ForgetMatching.Op, api.Erase.Op, api.Delete.Op, api.Forget.Op, api.SetSettings.Op}
+	done := map[string]int{}
+	for range suite.Count(60, 200, 1000) {
+		for range 3 {
+			op := writes[d.IntN(len(writes))]
+			if d.IntN(3) == 0 {
+				op = []*api.Op{api.Remember.Op, api.RememberBatch.Op, api.Put.Op}[d.IntN(3)]
+			} else if slices.Contains(seldom, op) && d.IntN(6) > 0 {
+				continue
+			}
+			r := d.request(op)
+			d.statement(r)
+			d.ask(w, r)
+			d.ask(w, d.request(reads[d.IntN(len(reads))]))
+		}
+		r := d.undoable()
+		before := w.told()
+		status, out := d.ask(w, r)
+		if status != http.StatusOK {
+			continue
+		}
+		rid, between := d.changedBy(r, out), w.told()
+		if rid == "" || toJSON(t, between) == toJSON(t, before) || before[rid] == nil && r.op != api.Merge.Op && r.op != api.Split.Op {
+			continue
+		}
+		status, undone := w.send("POST", "/v1/undo", obj{"rid": rid})
+		if status != http.StatusOK {
+			if !strings.Contains(fmt.Sprint(undone), "erased for good") {
+				t.Fatalf("%v\nis not undone: %v", r, undone)
+			}
+			continue
+		}
+		done[r.op.Name]++
+		after := w.told()
+		for _, id := range slices.Sorted(maps.Keys(merged(before, after))) {
+			was, is := before[id], after[id]
+			for field := range merged(was, is) {
+				if toJSON(t, was[field]) != toJSON(t, is[field]) && !mayDiffer(r.op, field, was, between[id], is) {
+					t.Errorf("%v\nundone: %v\n%s of %s\nbefore   %s\nbetween  %s\nafter    %s", r, undone, field, id, toJSON(t, was), toJSON(t, between[id]), toJSON(t, is))
+				}
+			}
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	if len(done) < 5 {
+		t.Errorf("only %v were undone", done)
+	}
+	t.Log(done)
+}
+
+// merged has the keys of two maps.
+func merged[V any](a, b map[string]V) map[string]V {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]V{}
+	}
+	maps.Copy(all, b)
+	return all
+}

@@ -1,0 +1,97 @@
+package node_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// undone undoes the last change of a memory under a key, twice, and wants the same answer both times.
+func (w *web) undone(rid, key string) obj {
+	w.t.Helper()
+	first, again := w.ok("POST", "/v1/undo", obj{"rid": rid, "idempotency_key": key}), w.ok("POST", "/v1/undo", obj{"rid": rid, "idempotency_key": key})
+	delete(first, "log_index")
+	delete(again, "log_index")
+	if toJSON(w.t, again) != toJSON(w.t, first) {
+		w.t.Errorf("an undo answers %v, repeated %v", first, again)
+	}
+	return first
+}
+
+// TestUndoneChangesSupersedeAsBefore: when a merge, a split, a move or a correction is undone, its memory supersedes
+// another one, and is superseded, as it was before.
+func TestUndoneChangesSupersedeAsBefore(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	remember := func(text, agent string) string {
+		t.Helper()
+		return w.ok("POST", "/v1/remember", obj{"text": text, "agent": agent})["rid"].(string)
+	}
+	oldest, middle, newest := remember("Ada lives in Lisbon", "first"), remember("Ada lives in Rome", "second"), remember("Ada lives in Oslo", "third")
+	other := remember("The harbor is closed in winter", "")
+	same := func(after string) {
+		t.Helper()
+		for rid, by := range map[string]any{oldest: middle, middle: newest, newest: nil} {
+			if m := w.ok("GET", "/v1/memory/"+rid, nil); m["superseded_by"] != by || m["consolidation_status"] != "active" {
+				t.Errorf("after %s, %v is superseded by %v, want %v", after, m["text"], m["superseded_by"], by)
+			}
+		}
+		if m := w.ok("GET", "/v1/memory/"+middle, nil); m["text"] != "Ada lives in Rome" || m["agent"] != "second" {
+			t.Errorf("after %s: %v, from %v", after, m["text"], m["agent"])
+		}
+		if got := recalled(t, w, "where does Ada live"); got != "Ada lives in Oslo" {
+			t.Errorf("after %s, recall returns %s", after, got)
+		}
+	}
+	same("three statements")
+	w.undone(w.ok("POST", "/v1/merge", obj{"rids": []string{middle, other}, "text": "Ada was in Rome, and the harbor is closed"})["rid"].(string), "merge")
+	same("a merge")
+	w.undone(w.ok("POST", "/v1/merge", obj{"rids": []string{newest, middle, oldest}, "text": "Ada has lived in Lisbon, Rome and Oslo"})["rid"].(string), "merge of all")
+	same("a merge of all")
+	w.ok("POST", "/v1/split", obj{"rid": newest, "texts": []string{"Ada is in Oslo", "Oslo is where Ada is"}})
+	w.undone(newest, "split")
+	same("a split")
+	w.ok("POST", "/v1/move", obj{"rid": middle, "to": "work"})
+	w.undone(middle, "move")
+	same("a move")
+	w.ok("POST", "/v1/correct", obj{"rid": middle, "new_text": "The bridge is painted red", "reason": "r"})
+	w.undone(middle, "correct")
+	same("a correction")
+}
+
+// TestAnUndoTakesBackAWholeCorrection: a correction whose text another memory supersedes is one change.
+func TestAnUndoTakesBackAWholeCorrection(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	rid := w.ok("POST", "/v1/remember", obj{"text": "The bridge is painted red"})["rid"].(string)
+	w.ok("POST", "/v1/remember", obj{"text": "Ada lives in Oslo"})
+	w.ok("POST", "/v1/correct", obj{"rid": rid, "new_text": "Ada lives in Rome", "reason": "r"})
+	if m := w.ok("GET", "/v1/memory/"+rid, nil); m["superseded_by"] == nil {
+		t.Fatalf("nothing supersedes %v", m)
+	}
+	got := w.undone(rid, "k")
+	if m := w.ok("GET", "/v1/memory/"+rid, nil); m["text"] != "The bridge is painted red" || m["superseded_by"] != nil || got["restored"] != 0. {
+		t.Errorf("undone: %v, by the answer %v", m, got)
+	}
+}
+
+// TestWhatWasMergedIsNotCorrected: a correction of a memory that was merged is refused and names what to correct, so the
+// undo of the merge finds the memory as the merge left it. One that was made before is repeated by its key.
+func TestWhatWasMergedIsNotCorrected(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	a := w.ok("POST", "/v1/put", obj{"key": "/a", "text": "Ada plays chess", "importance": 1})["rid"].(string)
+	b := w.ok("POST", "/v1/remember", obj{"text": "Ada drinks tea"})["rid"].(string)
+	before := obj{"rid": b, "new_text": "Ada drinks green tea", "reason": "precise", "idempotency_key": "k"}
+	first := w.ok("POST", "/v1/correct", before)
+	made := w.ok("POST", "/v1/merge", obj{"rids": []string{a, b}, "text": "Ada plays chess and drinks green tea"})["rid"].(string)
+	if status, got := w.send("POST", "/v1/correct", obj{"rid": a, "new_importance": .4, "reason": "r"}); status != http.StatusConflict {
+		t.Errorf("corrected: %d %v", status, got)
+	}
+	if again := w.ok("POST", "/v1/correct", before); again["revision"] != first["revision"] {
+		t.Errorf("repeated: %v, first %v", again, first)
+	}
+	w.undone(made, "u")
+	if m := w.ok("GET", "/v1/get?key=/a", nil); m["rid"] != a || m["importance"] != 1. {
+		t.Errorf("the key leads to %v", m)
+	}
+}
