@@ -117,7 +117,7 @@ func (s *Service) withLater(ctx context.Context, db oplog.DB, op *oplog.Correct,
 	if err != nil {
 		return nil, err
 	}
-	list := slices.Concat(op.Marks, []oplog.Mark{}) // not nil, which says nothing of marks
+	list := append([]oplog.Mark{}, op.Marks...) // not nil, which says nothing of marks
 	return list, s.state.Read(func(v *state.View) error {
 		for _, k := range found {
 			rid := k.By
