@@ -19,7 +19,7 @@ var (
 		Media: "application/octet-stream", Stream: true})
 	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
 
-	Export = row[ExportRequest, Exported](Op{Name: "export", Bound: Narrowed, Does: "A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out; with a filter, relations are too.", Scope: Read, HTTP: "GET /v1/export",
+	Export = row[ExportRequest, Exported](Op{Name: "export", Bound: Narrowed, Does: "A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. With a filter, relations are left out. Forgotten memories, claims that clients stated, aliases, sessions, policies and what think found are in a backup alone.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
 	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import", Body: "application/x-ndjson", Stream: true,
 		Does: "Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line with a key or an external_id is stored under it, or corrects the memory there if that says something else. " +

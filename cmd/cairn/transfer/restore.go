@@ -49,7 +49,8 @@ with it as a peer and start with empty homes join it. Tokens and databases are a
 one: never let nodes of the old cluster connect to the new one.
 
 Into a live cluster (--database): the memories and relations of one database are written through the cluster like an
-import, with their ids, revisions and claims; sessions, other claims, forgotten memories and the log are not restored.
+import, with their ids, revisions and claims; sessions, other claims, aliases, policies, what think found, forgotten
+memories and the log are not restored.
 
 --at restores up to an index of the log or a time, both inclusive, and leaves out what came later. Without it, everything is
 restored. A file that is missing between two others is an error. Inside a log range with a purge, --at restores only one

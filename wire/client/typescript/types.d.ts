@@ -2692,7 +2692,7 @@ export interface Operations {
   backupSend(request: FetchBackupRequest, options?: CallOptions): Promise<ReadableStream<Uint8Array>>;
   /** Delete a backup that was downloaded. */
   backupDrop(request: DropBackupRequest, options?: CallOptions): Promise<DroppedBackup>;
-  /** A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out; with a filter, relations are too. */
+  /** A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. With a filter, relations are left out. Forgotten memories, claims that clients stated, aliases, sessions, policies and what think found are in a backup alone. */
   export(request?: ExportRequest, options?: CallOptions): AsyncGenerator<Line, void>;
   /** Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line with a key or an external_id is stored under it, or corrects the memory there if that says something else. A line that is there already changes nothing, so an import that broke off can be repeated. A line is read only after the lines before it are stored. */
   import(lines: Lines, request?: ImportRequest, options?: CallOptions): Promise<Imported>;

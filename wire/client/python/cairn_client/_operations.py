@@ -1273,7 +1273,7 @@ class Operations:
         return self._call("backup_drop", locals())
 
     def export(self, *, filter: Optional[Dict[str, Any]] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Iterator[Line]:
-        """A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out; with a filter, relations are too.
+        """A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. With a filter, relations are left out. Forgotten memories, claims that clients stated, aliases, sessions, policies and what think found are in a backup alone.
 
         :param filter: Only memories that pass it, as in a recall.
         :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
@@ -1797,7 +1797,7 @@ class AsyncOperations:
         return await self._call("backup_drop", locals())
 
     def export(self, *, filter: Optional[Dict[str, Any]] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> AsyncIterator[Line]:
-        """A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out; with a filter, relations are too."""
+        """A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. With a filter, relations are left out. Forgotten memories, claims that clients stated, aliases, sessions, policies and what think found are in a backup alone."""
         return self._call("export", locals())
 
     async def import_(self, lines: Lines, *, key: Optional[str] = None, keep_ids: Optional[bool] = None, skip_refused: Optional[bool] = None) -> Imported:
