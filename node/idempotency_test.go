@@ -37,3 +37,24 @@ func TestGatewayIdempotency(t *testing.T) {
 		t.Errorf("two keys: %d %v", status, got)
 	}
 }
+
+// TestARepeatedAnswerTellsAsMuch: an answer that is repeated by its key says what the memory supersedes, as the first did.
+func TestARepeatedAnswerTellsAsMuch(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	for _, text := range []string{"Ada lives in Rome", "Bob lives in Rome"} {
+		w.ok("POST", "/v1/remember", obj{"text": text})
+	}
+	carl := w.ok("POST", "/v1/remember", obj{"text": "The bridge is red"})["rid"]
+	w.ok("POST", "/v1/remember", obj{"text": "Carl lives in Oslo", "created_at": "2020-01-01"})
+	for path, ask := range map[string]obj{
+		"/v1/remember":       {"text": "Ada lives in Oslo", "idempotency_key": "one"},
+		"/v1/remember/batch": {"memories": []obj{{"text": "Bob lives in Oslo"}, {"text": "The river is high"}}, "idempotency_key": "batch"},
+		"/v1/correct":        {"rid": carl, "new_text": "Carl lives in Lisbon", "reason": "r", "idempotency_key": "correct"},
+	} {
+		first, again := w.ok("POST", path, ask), w.ok("POST", path, ask)
+		if first["superseded"] == nil || toJSON(t, again["superseded"]) != toJSON(t, first["superseded"]) {
+			t.Errorf("%s supersedes %v, repeated %v", path, first["superseded"], again["superseded"])
+		}
+	}
+}

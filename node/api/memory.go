@@ -60,7 +60,7 @@ type Remembered struct {
 	RID        string      `json:"rid" is:"rid" doc:"The memory's id."`
 	Index      field.Token `json:"log_index,omitzero" doc:"Position of the write in the log; min_index on another node waits for it."`
 	Redacted   []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
-	Near       []Near      `json:"near,omitempty" doc:"Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set."`
+	Near       []Near      `json:"near,omitempty" doc:"Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set. An answer that an idempotency key repeats may lack them."`
 	Superseded []string    `json:"superseded,omitempty" is:"[]rid" doc:"Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again."`
 	Held       bool        `json:"quarantined,omitempty" doc:"true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now."`
 

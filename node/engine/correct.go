@@ -66,6 +66,9 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 		return nil, err
 	}
 	w, err := s.changeLifted(ctx, c, op, expected, asks, attributes, now.Lift)
+	if err == nil && w.Replayed {
+		err = s.addEarlier(c.DB, &w)
+	}
 	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index), Redacted: secrets.found.Kinds(),
 		Superseded: w.Superseded, Check: notStated(stated, op)}, err
 }

@@ -69,6 +69,9 @@ func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, c
 		}
 	}
 	out, err := s.propose(ctx, c, w)
+	if err == nil && compared {
+		err = s.addEarlier(c.DB, &out)
+	}
 	return stored{Held: held, RIDs: api.Each(out.Results, func(r oplog.Result) string { return r.ID }), Redacted: secrets.found.Kinds(), Written: out}, err
 }
 

@@ -43,6 +43,28 @@ func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remem
 	return nil
 }
 
+// addEarlier completes the answer to a write that was done before, under an idempotency key: what its memories superseded
+// then, as far as they still do.
+func (s *Service) addEarlier(db oplog.DB, w *Written) error {
+	again := func(r oplog.Result) bool { return r.ID != "" && (w.Replayed || !r.Changed) }
+	if !slices.ContainsFunc(w.Results, again) {
+		return nil
+	}
+	return s.state.Read(func(v *state.View) error {
+		for _, r := range w.Results {
+			if again(r) {
+				v.ConflictsOf(db, r.ID, func(c oplog.ConflictRow) bool {
+					if c.Strategy == oplog.Superseded && c.Winner == r.ID {
+						w.Superseded = append(w.Superseded, c.Other(r.ID))
+					}
+					return true
+				})
+			}
+		}
+		return nil
+	})
+}
+
 // states says whether a memory is a statement that another may replace: no turn of a dialogue, no event, nothing that a
 // key or its kind keeps as it was said.
 func states(v *state.View, db oplog.DB, m *oplog.Memory) bool {

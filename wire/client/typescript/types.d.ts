@@ -1946,7 +1946,7 @@ export interface Remembered {
   /** The memory's id. */ rid: string;
   /** Position of the write in the log; min_index on another node waits for it. */ log_index?: string;
   /** Kinds of secrets removed before storing, such as github or email; absent when there were none. */ redacted?: string[];
-  /** Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set. */ near?: Near[];
+  /** Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set. An answer that an idempotency key repeats may lack them. */ near?: Near[];
   /** Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again. */ superseded?: string[];
   /** true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now. */ quarantined?: boolean;
 }

@@ -1381,7 +1381,7 @@ class _Remembered(TypedDict):
 class Remembered(_Remembered, total=False):
     log_index: str  # Position of the write in the log; min_index on another node waits for it.
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
-    near: List[Near]  # Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set.
+    near: List[Near]  # Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set. An answer that an idempotency key repeats may lack them.
     superseded: List[str]  # Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again.
     quarantined: bool  # true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now.
 
