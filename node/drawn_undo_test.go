@@ -33,6 +33,9 @@ func (w *web) told() map[string]obj {
 		if row["metadata"] == nil {
 			row["metadata"] = obj{} // which is what reads show
 		}
+		for _, named := range ofKey(row, "entities") {
+			delete(named, "type") // of what kind a name is, the whole database knows
+		}
 		var claims []string
 		for _, c := range ofKey(row, "claims") {
 			for _, of := range []string{"claim_id", "created_at", "updated_at"} {
@@ -173,6 +176,9 @@ func TestAnUndoIsAnInverse(t *testing.T) {
 		after := w.told()
 		for _, id := range slices.Sorted(maps.Keys(merged(before, after))) {
 			was, is := before[id], after[id]
+			if rid := id[strings.LastIndexByte(id, ' ')+1:]; strings.HasPrefix(id, "recall ") && before[rid]["trust"] != after[rid]["trust"] {
+				continue // what is trusted less may be too far down
+			}
 			for field := range merged(was, is) {
 				if toJSON(t, was[field]) != toJSON(t, is[field]) && !mayDiffer(r.op, field, was, between[id], is) {
 					t.Errorf("%v\nundone: %v\n%s of %s\nbefore   %s\nbetween  %s\nafter    %s", r, undone, field, id, toJSON(t, was), toJSON(t, between[id]), toJSON(t, is))

@@ -95,3 +95,27 @@ func TestWhatWasMergedIsNotCorrected(t *testing.T) {
 		t.Errorf("the key leads to %v", m)
 	}
 }
+
+// TestCuratedMemoriesAreNamedAlone: the answers to a split and to its undo name what was made and what is back, and not the
+// memories that something in them superseded.
+func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	remember := func(text string) string {
+		t.Helper()
+		return w.ok("POST", "/v1/remember", obj{"text": text})["rid"].(string)
+	}
+	remember("Ada lives in Lisbon")
+	rid := remember("Ada lives in Rome")
+	parts := w.ok("POST", "/v1/split", obj{"rid": rid, "texts": []string{"Ada is in Rome", "Rome is where Ada is"}})["rids"].([]any)
+	if len(parts) != 2 || w.ok("GET", "/v1/memory/"+parts[1].(string), nil)["text"] != "Rome is where Ada is" {
+		t.Errorf("the parts are %v", parts)
+	}
+	w.ok("POST", "/v1/remember", obj{"text": "Carl lives in Lisbon", "created_at": "2020-01-01"})
+	if got := w.ok("POST", "/v1/correct", obj{"rid": parts[0], "new_text": "Carl lives in Oslo", "reason": "r"}); got["superseded"] == nil {
+		t.Fatalf("a part that supersedes nothing: %v", got)
+	}
+	if undone := w.undone(rid, "k"); toJSON(t, undone["forgotten"]) != toJSON(t, parts) || toJSON(t, undone["recalled_again"]) != toJSON(t, []string{rid}) {
+		t.Errorf("undone: %v", undone)
+	}
+}

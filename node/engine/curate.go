@@ -83,7 +83,8 @@ func (s *Service) split(ctx context.Context, c api.Caller, q *api.SplitRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &api.Splitted{RID: q.RID, RIDs: api.OrEmpty(w.First.Rows[1:]), Index: field.Token(w.Index), Redacted: found}, nil
+	parts := w.First.Rows[1 : 1+w.First.Num] // behind the source, and before what that superseded
+	return &api.Splitted{RID: q.RID, RIDs: api.OrEmpty(parts), Index: field.Token(w.Index), Redacted: found}, nil
 }
 
 // withMember sets a member of a JSON object.

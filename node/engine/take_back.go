@@ -102,15 +102,27 @@ func (s *Service) takeBack(ctx context.Context, c api.Caller, q *api.UndoRequest
 }
 
 // tookBack answers an undo that ended a merge or a split. Its result has the rows of what was made, then as many sources
-// as its number says, and no id, as a correction's has.
+// as its number says, then what something made had superseded, and no id, as a correction's has.
 func (s *Service) tookBack(c api.Caller, q *api.UndoRequest, done Written, r oplog.Result) (*api.Undone, error) {
-	made := len(r.Rows) - int(r.Num)
-	a := &api.Undone{RID: q.RID, Index: field.Token(done.Index), Gone: r.Rows[:made], Back: r.Rows[made:]}
+	a := &api.Undone{RID: q.RID, Index: field.Token(done.Index)}
 	return a, s.state.Read(func(v *state.View) error {
+		made := 0
+		for made < len(r.Rows)-int(r.Num) && wasMade(v, c.DB, r.Rows[made], r.Rows[made+1:]) {
+			made++
+		}
+		a.Gone, a.Back = r.Rows[:made], r.Rows[made:made+int(r.Num)]
 		if m, ok := v.Memory(c.DB, q.RID); ok {
 			a.Text, a.Restored, a.Revision = m.Text, m.Revision, uint64(m.Revision)
 		}
 		return nil
+	})
+}
+
+// wasMade says whether a memory was made of one of others and taken back.
+func wasMade(v *state.View, db oplog.DB, rid string, of []string) bool {
+	return slices.ContainsFunc(of, func(source string) bool {
+		m, ok := v.Memory(db, source)
+		return ok && slices.Contains(m.Undone, rid)
 	})
 }
 
