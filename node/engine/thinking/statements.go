@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -69,7 +70,7 @@ func gathered[T any](ctx context.Context, r *round, there uint64, back func(*sta
 				}
 			}
 			return nil
-		}); cmp.Or(err, ctx.Err()) != nil || len(list) == most {
+		}); cmp.Or(err, ctx.Err()) != nil || len(list) == most || time.Now().After(r.until) {
 			return list, cmp.Or(err, ctx.Err())
 		}
 		r.snap.Rest()
