@@ -105,7 +105,7 @@ func (s *Service) goBack(c api.Caller, q *api.UndoRequest) (op *oplog.Correct, w
 		}
 		if same && was.Hidden == m.Unsearchable && (q.Revision == nil || q.Expected != nil) { // what was read in it stays
 			if op.Text = nil; moves && !m.Unsearchable { // but claims are of a namespace
-				_, _, op.Claims = readText(v, c.DB, m.Text)
+				_, _, op.Claims = readText(v, c, m.Text)
 			}
 		}
 		return nil
