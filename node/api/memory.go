@@ -24,7 +24,7 @@ var (
 	ForgetMatching = row[ForgetMatchingRequest, ForgottenMatching](Op{Name: "forget_matching", Bound: Narrowed, Scope: Write, Writes: true, HTTP: "POST /v1/forget/matching", Confirm: "filter",
 		Does: "Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten, and neither is one with searchable false.",
 		Cost: func(request any) int { return 1 + request.(*ForgetMatchingRequest).Limit/100 }})
-	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Bound: Narrowed, Does: "Change a memory in place; the old text is kept as a revision. One that was merged or split is rejected: correct what was made of it.",
+	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Bound: Narrowed, Does: "Change a memory in place; the old text is kept as a revision.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/correct", Missing: "memory_not_found",
 		Tool: &Tool{Name: "correct", Title: "Correct a memory", Destructive: true,
 			Text: "Change a memory that is wrong or out of date. The old text is kept as a revision. Prefer it to forgetting and storing another one."}})

@@ -2481,7 +2481,7 @@ export interface Operations {
   erase(request?: EraseRequest, options?: CallOptions): Promise<Erasing>;
   /** A statement, signed by the node, about a memory that was erased for good: when, by which log record, what it consisted of, and where its bytes may still be. Nothing of its text is in it. */
   erased(request: ErasedRequest, options?: CallOptions): Promise<Proof>;
-  /** Change a memory in place; the old text is kept as a revision. One that was merged or split is rejected: correct what was made of it. */
+  /** Change a memory in place; the old text is kept as a revision. */
   correct(request: CorrectRequest, options?: CallOptions): Promise<Corrected>;
   /** Merge memories of one namespace into a new one with a text of yours. The new one has the highest importance and the lowest certainty of its sources, the attributes that they share, and their entities. The sources stay readable by id, lead to the new one, and lose their keys. undo of any of them takes the merge back. */
   merge(request: MergeRequest, options?: CallOptions): Promise<Merged>;

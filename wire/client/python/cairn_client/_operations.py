@@ -294,7 +294,7 @@ class Operations:
         return self._call("erased", locals())
 
     def correct(self, rid: str, reason: str, *, new_text: Optional[str] = None, new_importance: Optional[float] = None, new_valence: Optional[float] = None, new_pin: Optional[bool] = None, new_expires_at: Optional[Date] = None, new_ttl: Optional[float] = None, new_searchable: Optional[bool] = None, new_attributes: Optional[Dict[str, Any]] = None, metadata_merge: Optional[Dict[str, Any]] = None, embedding: Optional[Sequence[float]] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Corrected:
-        """Change a memory in place; the old text is kept as a revision. One that was merged or split is rejected: correct what was made of it.
+        """Change a memory in place; the old text is kept as a revision.
 
         :param rid: The memory's id.
         :param reason: The reason for the change, shown with its revisions.
@@ -1441,7 +1441,7 @@ class AsyncOperations:
         return await self._call("erased", locals())
 
     async def correct(self, rid: str, reason: str, *, new_text: Optional[str] = None, new_importance: Optional[float] = None, new_valence: Optional[float] = None, new_pin: Optional[bool] = None, new_expires_at: Optional[Date] = None, new_ttl: Optional[float] = None, new_searchable: Optional[bool] = None, new_attributes: Optional[Dict[str, Any]] = None, metadata_merge: Optional[Dict[str, Any]] = None, embedding: Optional[Sequence[float]] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Corrected:
-        """Change a memory in place; the old text is kept as a revision. One that was merged or split is rejected: correct what was made of it."""
+        """Change a memory in place; the old text is kept as a revision."""
         return await self._call("correct", locals())
 
     async def merge(self, rids: Sequence[str], text: str, *, reason: Optional[str] = None, expected_revisions: Optional[Sequence[int]] = None, idempotency_key: Optional[str] = None) -> Merged:
