@@ -13,9 +13,13 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
+// bleveRaces is why the race detector does not see Rewrite.
+const bleveRaces = "Bleve's rewriting sets a number that its persister reads, without a lock"
+
 // TestRewriteLeavesNoFileUnderAnOldKey: several segments, and then the one that they became, are brought under the next
 // key while the index is searched and written; then the old key goes, and the index opens.
 func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
+	suite.NotShort(t, bleveRaces)
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
 	keys, err := seal.Create(home, masters)
@@ -86,6 +90,7 @@ func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
 // TestRewriteOfADamagedList: a page of the list of segments of an open index is damaged, then the index is rewritten.
 // Neither the process ends, nor is the index kept from being closed.
 func TestRewriteOfADamagedList(t *testing.T) {
+	suite.NotShort(t, bleveRaces)
 	t.Parallel()
 	caught := 0
 	for from := 2; from < 8; from++ {
