@@ -116,7 +116,7 @@ func (w *web) answers(questions []request) (list []string, exported map[string]s
 	return list, exported, at
 }
 
-// applied is how far a node has applied the log: all that was acknowledged.
+// applied returns the position up to which a node has applied the log, all that was acknowledged included.
 func (w *web) applied() oplog.Index {
 	w.t.Helper()
 	return oplog.Index(w.ok("POST", "/v1/recall", obj{"query": "x", "explain": true, "skip_reinforce": true, "consistency": "linearizable"})["index"].(float64))

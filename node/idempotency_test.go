@@ -38,7 +38,8 @@ func TestGatewayIdempotency(t *testing.T) {
 	}
 }
 
-// TestARepeatedAnswerTellsAsMuch: an answer that is repeated by its key says what the memory supersedes, as the first did.
+// TestARepeatedAnswerTellsAsMuch: an answer that is repeated by its key says what the memory supersedes, as the first
+// did.
 func TestARepeatedAnswerTellsAsMuch(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -29,7 +29,7 @@ func (l *listener) upTo(id string) (about map[string]bool, purged bool) {
 }
 
 // TestEveryChangeIsTold: whatever is asked, each memory that it adds, changes or takes away is one that an event names.
-// So whoever follows the events and reads again what they name has what the database has.
+// A client that follows the events and reads again each memory that they name therefore holds the same as the database.
 func TestEveryChangeIsTold(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

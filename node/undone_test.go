@@ -96,8 +96,8 @@ func TestWhatWasMergedIsNotCorrected(t *testing.T) {
 	}
 }
 
-// TestCuratedMemoriesAreNamedAlone: the answers to a split and to its undo name what was made and what is back, and not the
-// memories that something in them superseded.
+// TestCuratedMemoriesAreNamedAlone: the answers to a split and to its undo name what was made and what is back, and
+// not the memories that something in them superseded.
 func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

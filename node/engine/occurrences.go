@@ -35,7 +35,7 @@ func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 }
 
 // sweepEvents returns an event for each memory that a sweep has forgotten. One that was renewed before the sweep came
-// expires later, so whoever reads the log, and when, hears the same.
+// expires later. So each reader of the log gets the same events, at any time.
 func sweepEvents(v *state.View, db oplog.DB, op *oplog.Sweep, at oplog.Time) (out []meant) {
 	for _, rid := range op.RIDs {
 		if m, ok := about(v, db, rid); ok && m.Status == oplog.Tombstoned && m.Expires != 0 && m.Expires <= at {

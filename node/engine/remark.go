@@ -45,8 +45,8 @@ func mergedAway(v *state.View, db oplog.DB, m *oplog.Memory) (f former, ok bool)
 	return f, true
 }
 
-// marksOf returns the marks that ended since memories were as they were, in the order in which they can be made: those of
-// what the memories superseded, as far as that still says the same, and their own. Their records are among the
+// marksOf returns the marks that ended since memories were as they were, in the order in which they can be made: on
+// what the memories superseded, as far as that still says the same, and on themselves. Their records are among the
 // contradictions that ended.
 func marksOf(v *state.View, db oplog.DB, all []former) (list []oplog.Mark) {
 	then := map[string]uint32{}

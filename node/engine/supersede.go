@@ -43,8 +43,8 @@ func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remem
 	return nil
 }
 
-// addEarlier completes the answer to a write that was done before, under an idempotency key: what its memories superseded
-// then, as far as they still do.
+// addEarlier completes the answer to a write that its idempotency key repeats: it adds the memories that the written
+// ones superseded then and still do.
 func (s *Service) addEarlier(db oplog.DB, w *Written) error {
 	again := func(r oplog.Result) bool { return r.ID != "" && (w.Replayed || !r.Changed) }
 	if !slices.ContainsFunc(w.Results, again) {

@@ -113,8 +113,8 @@ func (s *Service) goBack(c api.Caller, q *api.UndoRequest) (op *oplog.Correct, w
 	return op, was, now, err
 }
 
-// backTo makes a correction of all that a revision has. Its text is whose it was then; Apply gives it no higher class than
-// the memory has by now.
+// backTo makes a correction of all that a revision has. The text keeps the writer that it had then; Apply gives it no
+// higher class of trust than the memory has now.
 func backTo(was *oplog.Revision, now time.Time) *oplog.Correct {
 	if was.Metadata == nil {
 		was.Metadata = []byte("{}") // nil leaves it as it is

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// TestTheNewestStatementsAreCompared: in a database with more claims and relations than a round reads, a round, also one of
-// a namespace, compares the newest with each other and with older ones about the same subject.
+// TestTheNewestStatementsAreCompared: in a database with more claims and relations than a round reads, a round, also
+// one of a namespace, compares the newest with each other and with older ones about the same subject.
 func TestTheNewestStatementsAreCompared(t *testing.T) {
 	t.Parallel()
 	th, c := opened(t)
