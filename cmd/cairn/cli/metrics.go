@@ -16,23 +16,18 @@ type Metrics map[string]float64
 // maxMetrics bounds what is read of a node's metrics.
 const maxMetrics = 4 << 20
 
-// anonymous asks a gateway without the token: the address may be one that another node gave. The caller closes the
-// answer's body.
-func (t *Target) anonymous(ctx context.Context, at string) (*http.Response, error) {
+// Metrics asks the gateway at an address for the node's own lines. It sends no token: they need none, and the address
+// may be one that another node gave.
+func (t *Target) Metrics(ctx context.Context, at string) (Metrics, error) {
 	hc, err := t.HTTPClient()
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/metrics", nil)
 	if err != nil {
 		return nil, Usage(err)
 	}
-	return hc.Do(req)
-}
-
-// Metrics asks the gateway at an address for the node's own lines, which need no token.
-func (t *Target) Metrics(ctx context.Context, at string) (Metrics, error) {
-	resp, err := t.anonymous(ctx, at+"/metrics")
+	resp, err := hc.Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // The exit codes.
@@ -100,24 +102,25 @@ func (e ExitCode) Error() string { return "" }
 
 // JSON prints a value for machines.
 func (s *Streams) JSON(v any) error {
-	var plain, out bytes.Buffer
-	if err := writeJSON(&plain, v); err != nil {
+	plain, err := kit.JSON(v)
+	if err != nil {
 		return err
 	}
-	if err := json.Indent(&out, withTimes(plain.Bytes()), "", "  "); err != nil {
+	var out bytes.Buffer
+	if err := json.Indent(&out, withTimes(plain), "", "  "); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(s.Out, out.String())
+	_, err = fmt.Fprintln(s.Out, out.String())
 	return err
 }
 
 // JSONLine prints a value for machines that read a line at a time.
 func (s *Streams) JSONLine(v any) error {
-	var out bytes.Buffer
-	if err := writeJSON(&out, v); err != nil {
+	plain, err := kit.JSON(v)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.Out, "%s\n", withTimes(out.Bytes()))
+	_, err = fmt.Fprintf(s.Out, "%s\n", withTimes(plain))
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -57,15 +58,16 @@ func rewrite(d *json.Decoder, out *bytes.Buffer, isTime, free bool) error {
 	if err != nil {
 		return err
 	}
-	switch t := t.(type) {
+	switch n := t.(type) {
 	case json.Delim:
-		return rewriteAll(d, out, t, free)
+		return rewriteAll(d, out, n, free)
 	case json.Number:
-		if x, err := t.Float64(); isTime && err == nil {
-			return writeJSON(out, time.UnixMicro(int64(math.Round(x*1e6))).UTC().Format(time.RFC3339Nano))
+		if x, err := n.Float64(); isTime && err == nil {
+			t = time.UnixMicro(int64(math.Round(x * 1e6))).UTC().Format(time.RFC3339Nano)
 		}
 	}
-	return writeJSON(out, t)
+	out.Write(kit.Must(t)) // it was read from JSON
+	return nil
 }
 
 // rewriteAll goes on behind the beginning of an object or a list; in a free one all names are a client's.
@@ -89,9 +91,7 @@ func rewriteAll(d *json.Decoder, out *bytes.Buffer, begin json.Delim, free bool)
 			if !first {
 				out.WriteByte(',')
 			}
-			if err := writeJSON(out, name); err != nil {
-				return err
-			}
+			out.Write(kit.Must(name))
 			out.WriteByte(':')
 		} else if !first {
 			out.WriteByte(',')
@@ -106,15 +106,5 @@ func rewriteAll(d *json.Decoder, out *bytes.Buffer, begin json.Delim, free bool)
 		return err
 	}
 	out.WriteRune(rune(end.(json.Delim)))
-	return nil
-}
-
-func writeJSON(out *bytes.Buffer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	out.Truncate(out.Len() - 1) // the encoder's line break
 	return nil
 }
