@@ -300,7 +300,7 @@ type Served struct {
 }
 
 func (s *Server) where(w Workspace) Served {
-	return Served{s.cfg.NS, w.Key, w.Dir, s.cfg.socket(w.Key)}
+	return Served{s.cfg.NS, w.Key, w.Dir, Socket(s.cfg.Home, s.cfg.NS, w.Key)}
 }
 
 func workspaces(_ context.Context, c *call) (any, error) {

@@ -113,7 +113,7 @@ const (
 
 // Serve listens on a workspace's socket and returns its path. A workspace that is served already is left as it is.
 func (s *Server) Serve(w Workspace) (socket string, err error) {
-	socket = s.cfg.socket(w.Key)
+	socket = Socket(s.cfg.Home, s.cfg.NS, w.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Open.Err() != nil {

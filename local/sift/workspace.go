@@ -88,11 +88,13 @@ func (w Workspace) Namespace(ns string) string {
 }
 
 // The layout below a home and its namespace.
-func (c *Config) base() string             { return filepath.Join(c.Home, c.NS) }
-func (c *Config) socket(key string) string { return filepath.Join(c.base(), "run", key+".sock") }
+func (c *Config) base() string { return filepath.Join(c.Home, c.NS) }
 func (c *Config) files(key, name string) string {
 	return filepath.Join(c.base(), "workspaces", key, name)
 }
+
+// Socket is the socket of a workspace, in a home's namespace ns.
+func Socket(home, ns, key string) string { return filepath.Join(home, ns, "run", key+".sock") }
 
 // Control is the socket on which clients ask a node to serve a workspace.
 func Control(home string) string { return filepath.Join(home, "control.sock") }

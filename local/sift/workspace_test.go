@@ -163,7 +163,7 @@ func TestClaiming(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket := d.cfg.socket(w.Key)
+	socket := Socket(d.cfg.Home, d.cfg.NS, w.Key)
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -190,11 +190,11 @@ func TestClaiming(t *testing.T) {
 	}
 	third := shortDir(t)
 	w3, _ := Find(context.Background(), third, "")
-	os.WriteFile(d.cfg.socket(w3.Key), []byte("mine"), 0o600)
+	os.WriteFile(Socket(d.cfg.Home, d.cfg.NS, w3.Key), []byte("mine"), 0o600)
 	if _, err := d.Serve(w3); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("a plain file: %v", err)
 	}
-	if b, _ := os.ReadFile(d.cfg.socket(w3.Key)); string(b) != "mine" {
+	if b, _ := os.ReadFile(Socket(d.cfg.Home, d.cfg.NS, w3.Key)); string(b) != "mine" {
 		t.Error("the file is gone")
 	}
 }

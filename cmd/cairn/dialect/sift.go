@@ -40,7 +40,7 @@ func (t *siftTarget) socket(ctx context.Context) (string, sift.Workspace, error)
 		return "", sift.Workspace{}, cli.Usage(err)
 	}
 	w, err := sift.Find(ctx, t.dir, os.Getenv("SIFTCODER_SUBSPACE"))
-	return filepath.Join(t.base(), t.ns, "run", w.Key+".sock"), w, err
+	return sift.Socket(t.base(), t.ns, w.Key), w, err
 }
 
 func siftCall(ctx context.Context, socket string, timeout time.Duration, request any) (json.RawMessage, error) {
