@@ -76,8 +76,8 @@ func (o *options) run(ctx context.Context, s *cli.Streams, t tool) error {
 	if err := o.checkProject(); err != nil {
 		return err
 	}
-	r, err := readRecord(base, t.name, o.project)
-	if err != nil {
+	r := &record{Tool: t.name, Project: o.project, dir: base} // without entries when the tool is not connected
+	if _, err := r.read(r.path()); err != nil {
 		return err
 	}
 	was := *r
@@ -170,7 +170,7 @@ func (o *options) report(s *cli.Streams, t tool, at site, p *plan) {
 
 // site works out where the tool goes, and fills in the record.
 func (o *options) site(ctx context.Context, t tool, r *record) (at site, err error) {
-	if at.home, err = userHome(); err != nil {
+	if at.home, err = os.UserHomeDir(); err != nil {
 		return at, err
 	}
 	url, err := o.URL(ctx)
@@ -320,7 +320,7 @@ func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *rec
 	}
 	var spool error
 	if len(left) == 0 {
-		spool = r.spool().remove()
+		spool = os.RemoveAll(string(r.spool()))
 	}
 	if slices.ContainsFunc(left, func(other *record) bool { return other.tokenFile() == r.tokenFile() }) {
 		return spool

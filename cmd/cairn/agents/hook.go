@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/sift"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/large"
@@ -127,7 +128,7 @@ func runHook(ctx context.Context, s *cli.Streams, name, eventName string) error 
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(s.Out, text(map[string]string{"Authorization": "Bearer " + token}))
+		_, err = fmt.Fprintf(s.Out, "%s\n", kit.Must(kit.Object{"Authorization", "Bearer " + token}))
 		return err
 	}
 	at := slices.IndexFunc(t.events, func(e event) bool { return e.name == eventName })
@@ -145,8 +146,7 @@ func runHook(ctx context.Context, s *cli.Streams, name, eventName string) error 
 	}
 	switch e.does {
 	case tellContext:
-		known := r.known(ctx, m.dir)
-		if _, err := fmt.Fprintln(s.Out, text(t.answer(e, known))); err != nil {
+		if _, err := fmt.Fprintf(s.Out, "%s\n", kit.Must(t.answer(e, r.known(ctx, m.dir)))); err != nil {
 			return err
 		}
 		return r.send(ctx, answerFor)
@@ -157,16 +157,20 @@ func runHook(ctx context.Context, s *cli.Streams, name, eventName string) error 
 	if !ok {
 		return nil
 	}
-	err = r.store(ctx, c, captureFor)
-	if err != nil {
+	if err := r.store(ctx, c, captureFor); err != nil {
 		return errors.Join(err, r.spool().add(c))
 	}
 	return nil
 }
 
+// connected returns the record that holds in a directory.
 func connected(base string, t tool, cwd string) (*record, error) {
-	r, err := recordFor(base, t.name, cwd)
-	if err == nil && r == nil {
+	all, err := records(base, t.name)
+	if err != nil {
+		return nil, err
+	}
+	r := holding(all, cwd)
+	if r == nil {
 		err = fmt.Errorf("%s is not connected: run cairn connect %s", t.title, t.name)
 	}
 	return r, err
@@ -211,7 +215,7 @@ func (r *record) store(ctx context.Context, c capture, wait time.Duration) error
 		return err
 	}
 	home := filepath.Join(r.Home, "run", "siftcoder")
-	socket := filepath.Join(home, ns, "run", w.Key+".sock")
+	socket := sift.Socket(home, ns, w.Key)
 	if _, err := os.Stat(socket); err != nil {
 		data, err := sift.Call(ctx, sift.Control(home), map[string]any{"kind": "open", "path": c.Dir, "subspace": c.Subspace})
 		if err != nil {

@@ -2,6 +2,8 @@ package agents
 
 import (
 	"cmp"
+	"os"
+
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
@@ -23,7 +25,7 @@ type Connected struct {
 }
 
 func list(s *cli.Streams, o *options) error {
-	home, err := userHome()
+	home, err := os.UserHomeDir()
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func TestAProjectBehindALink(t *testing.T) {
 		inner: inner, filepath.Join(inner, "src"): inner, filepath.Join(link, "services", "api", "src"): inner,
 		real + "-other": "", "/": "",
 	} {
-		if r, err := recordFor(base, "claude", cwd); err != nil || r == nil || r.Project != want {
+		if r, err := connected(base, claude(), cwd); err != nil || r.Project != want {
 			t.Errorf("in %s: %+v, %v; want the record of %q", cwd, r, err, want)
 		}
 	}

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -93,15 +92,6 @@ func (r *record) sameNode(o *record) bool {
 	return r.Database == o.Database && r.Home == o.Home && (r.Home != "" || r.Endpoint == o.Endpoint)
 }
 
-// readRecord returns the record of a tool, one without entries when the tool is not connected.
-func readRecord(dir, tool, project string) (*record, error) {
-	r := &record{Tool: tool, Project: project, dir: dir}
-	if _, err := r.read(r.path()); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
 // read fills in the record that a file holds; false when there is no file.
 func (r *record) read(path string) (there bool, err error) {
 	b, err := os.ReadFile(path)
@@ -136,18 +126,8 @@ func records(dir, tool string) (all []*record, err error) {
 	return all, nil
 }
 
-// recordFor returns the record that holds in a directory: that of the innermost project around it, or the user's; nil
-// for none.
-func recordFor(dir, tool, cwd string) (*record, error) {
-	all, err := records(dir, tool)
-	if err != nil {
-		return nil, err
-	}
-	return holding(all, cwd), nil
-}
-
-// holding picks the record that holds in a directory. Agents name a directory with its links resolved, or in other
-// letter case where the file system ignores case.
+// holding picks the record that holds in a directory: that of the innermost project around it, or the user's; nil for
+// none. Agents name a directory with its links resolved, or in other letter case where the file system ignores case.
 func holding(all []*record, cwd string) *record {
 	if real, err := filepath.EvalSymlinks(cwd); err == nil {
 		cwd = real
@@ -198,10 +178,4 @@ func (r *record) save() error {
 // target is the node of the record, asked with the tool's token.
 func (r *record) target() *cli.Target {
 	return &cli.Target{Endpoints: []string{r.Endpoint}, TokenFile: r.tokenFile(), Database: r.Database, TLS: r.TLS, CA: r.CA, Timeout: answerFor}
-}
-
-// userHome is the user's home directory.
-func userHome() (string, error) {
-	home, err := os.UserHomeDir()
-	return cmp.Or(home, "/"), err
 }

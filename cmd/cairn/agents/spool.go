@@ -124,6 +124,3 @@ func (s spool) drain(send func(capture) error) error {
 	}
 	return nil
 }
-
-// remove ends the spool with all that waits in it.
-func (s spool) remove() error { return os.RemoveAll(string(s)) }

@@ -2,14 +2,12 @@ package agents
 
 import (
 	"cmp"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/private"
 )
 
@@ -22,7 +20,7 @@ type tool struct {
 	entries     func(site) []written
 	steps       func(site) []string // what is left for the user
 	events      []event             // of its hooks
-	answer      func(event, string) any
+	answer      func(event, string) kit.Object
 }
 
 // An event is a moment in a tool's session at which it runs a hook.
@@ -113,39 +111,8 @@ func (s site) hookCommand(tool, event string) string {
 	return private.Quote(s.cairn) + " hook " + tool + " " + event
 }
 
-// A field is a member of an object whose order is kept.
-type field struct {
-	name string
-	v    any
-}
-
-// object is JSON with its members in this order.
-func object(fields ...field) json.RawMessage {
-	var b strings.Builder
-	b.WriteByte('{')
-	for i, f := range fields {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Quote(f.name) + ":" + text(f.v))
-	}
-	b.WriteByte('}')
-	return json.RawMessage(b.String())
-}
-
-// text is JSON without escapes that only HTML needs.
-func text(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("agents: an entry does not encode: " + err.Error())
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 func jsonEntry(file string, v any, at ...string) written {
-	return written{File: file, Format: "json", Entry: edit.Entry{At: at, Value: text(v)}}
+	return written{File: file, Format: "json", Entry: edit.Entry{At: at, Value: string(kit.Must(v))}}
 }
 
 func jsonElement(file string, v any, at ...string) written {
@@ -164,20 +131,16 @@ Before you answer a question about this project, its people or earlier decisions
 When you learn something that a later session needs, such as a decision, a preference or how something is done here, call remember with one fact in one sentence.
 When a fact has changed, call correct. Do not store secrets.`
 
-// server is the entry of an MCP server in the shape that most tools share.
-func (s site) server(kinds bool, process, web string, more ...field) json.RawMessage {
-	var f []field
+// server is the entry of an MCP server in the shape that most tools share. A blank process or web stands for no type.
+func (s site) server(process, web string, more ...any) (o kit.Object) {
+	kind, entry := web, append(kit.Object{"url", s.url}, more...)
 	if s.process {
-		if kinds {
-			f = append(f, field{"type", process})
-		}
-		f = append(f, field{"command", s.cairn}, field{"args", s.mcp})
-		return object(f...)
+		kind, entry = process, kit.Object{"command", s.cairn, "args", s.mcp}
 	}
-	if kinds {
-		f = append(f, field{"type", web})
+	if kind != "" {
+		o = kit.Object{"type", kind}
 	}
-	return object(append(append(f, field{"url", s.url}), more...)...)
+	return append(o, entry...)
 }
 
 // seconds is the timeout of a tool for the hook of an event, which ends long before. Codex allows no more than 3 at the
@@ -190,7 +153,7 @@ func (e event) seconds() int {
 }
 
 // hooks are the tool's hooks in a file, each in the shape that it gives an event and its command.
-func (t tool) hooks(s site, file string, shape func(e event, command string) json.RawMessage) (all []written) {
+func (t tool) hooks(s site, file string, shape func(e event, command string) kit.Object) (all []written) {
 	for _, e := range t.events {
 		if s.capture || e.does == tellContext {
 			all = append(all, jsonElement(file, shape(e, s.hookCommand(t.name, e.name)), "hooks", e.name))
@@ -201,18 +164,19 @@ func (t tool) hooks(s site, file string, shape func(e event, command string) jso
 
 // matched is the shape of hooks that a tool groups by what they match. unit is the number of its units of time in a
 // second.
-func matched(unit int) func(event, string) json.RawMessage {
-	return func(e event, command string) json.RawMessage {
-		run := object(field{"type", "command"}, field{"command", command}, field{"timeout", e.seconds() * unit})
-		group := []field{{"hooks", []json.RawMessage{run}}}
+func matched(unit int) func(event, string) kit.Object {
+	return func(e event, command string) (group kit.Object) {
 		if e.matcher != "" {
-			group = append([]field{{"matcher", e.matcher}}, group...)
+			group = kit.Object{"matcher", e.matcher}
 		}
-		return object(group...)
+		return append(group, "hooks", []kit.Object{{"type", "command", "command", command, "timeout", e.seconds() * unit}})
 	}
 }
 
 // specific is the answer of a hook in the shape that most tools share.
-func specific(e event, known string) any {
-	return object(field{"hookSpecificOutput", object(field{"hookEventName", e.name}, field{"additionalContext", known})})
+func specific(e event, known string) kit.Object {
+	return kit.Object{"hookSpecificOutput", kit.Object{"hookEventName", e.name, "additionalContext", known}}
 }
+
+// additional is the answer of a hook that has nothing but what is known.
+func additional(_ event, known string) kit.Object { return kit.Object{"additionalContext", known} }

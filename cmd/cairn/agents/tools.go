@@ -2,7 +2,6 @@ package agents
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/private"
 )
 
@@ -20,7 +20,7 @@ func claude() tool {
 			{"Stop", captureTurn, ""}, {"SessionEnd", sendSpool, ""}}}
 	t.entries = func(s site) []written {
 		servers := filepath.Join(s.in("CLAUDE_CONFIG_DIR"), ".claude.json")
-		all := []written{jsonEntry(s.either(".mcp.json", servers), s.server(true, "stdio", "http", field{"headersHelper", s.hookCommand(t.name, headers)}), "mcpServers", "cairn")}
+		all := []written{jsonEntry(s.either(".mcp.json", servers), s.server("stdio", "http", "headersHelper", s.hookCommand(t.name, headers)), "mcpServers", "cairn")}
 		all = append(all, t.hooks(s, s.either(".claude/settings.json", filepath.Join(t.base(s), "settings.json")), matched(1))...)
 		return append(all, note(s.either("CLAUDE.md", filepath.Join(t.base(s), "CLAUDE.md"))))
 	}
@@ -35,9 +35,9 @@ func codex() tool {
 	t.entries = func(s site) []written {
 		table := "[mcp_servers.cairn]\n"
 		if s.process {
-			table += fmt.Sprintf("command = %s\nargs = %s\n", text(s.cairn), text(s.mcp))
+			table += fmt.Sprintf("command = %s\nargs = %s\n", kit.Must(s.cairn), kit.Must(s.mcp))
 		} else {
-			table += fmt.Sprintf("url = %s\nhttp_headers_helper = %s\n", text(s.url), text(s.hookCommand(t.name, headers)))
+			table += fmt.Sprintf("url = %s\nhttp_headers_helper = %s\n", kit.Must(s.url), kit.Must(s.hookCommand(t.name, headers)))
 		}
 		dir := s.either(".codex", t.base(s))
 		all := []written{{File: filepath.Join(dir, "config.toml"), Format: "toml", Entry: edit.Entry{At: []string{"mcp_servers", "cairn"}, Value: table}}}
@@ -55,18 +55,18 @@ func opencode() tool {
 	t := tool{name: "opencode", title: "OpenCode", program: "opencode",
 		base:   func(s site) string { return filepath.Join(s.in("XDG_CONFIG_HOME", ".config"), "opencode") },
 		events: []event{{"session.created", tellContext, ""}, {"tool.execute.after", captureUse, ""}, {"session.idle", sendSpool, ""}},
-		answer: func(_ event, known string) any { return object(field{"additionalContext", known}) }}
+		answer: additional}
 	t.entries = func(s site) []written {
 		file := s.either("opencode.json", filepath.Join(t.base(s), "opencode.json"))
 		if _, err := os.Stat(file + "c"); err == nil {
 			file += "c"
 		}
-		server := object(field{"type", "remote"}, field{"url", s.url}, field{"headers", map[string]string{"Authorization": "Bearer {file:" + s.token + "}"}},
-			field{"oauth", false}, field{"enabled", true})
+		server := kit.Object{"type", "remote", "url", s.url, "headers", map[string]string{"Authorization": "Bearer {file:" + s.token + "}"},
+			"oauth", false, "enabled", true}
 		if s.process {
-			server = object(field{"type", "local"}, field{"command", append([]string{s.cairn}, s.mcp...)}, field{"enabled", true})
+			server = kit.Object{"type", "local", "command", append([]string{s.cairn}, s.mcp...), "enabled", true}
 		}
-		plugin := strings.ReplaceAll(opencodePlugin, "CAIRN", text(s.cairn))
+		plugin := strings.ReplaceAll(opencodePlugin, "CAIRN", string(kit.Must(s.cairn)))
 		if !s.capture {
 			plugin, _, _ = strings.Cut(plugin, "  // captures\n")
 			plugin += "})\n"
@@ -91,10 +91,7 @@ func gemini() tool {
 	t.entries = func(s site) []written {
 		file := s.either(".gemini/settings.json", filepath.Join(t.base(s), "settings.json"))
 		// Its stdio servers have no type; HTTP needs one.
-		server := s.server(false, "", "")
-		if !s.process {
-			server = s.server(true, "", "http", field{"headers", map[string]string{"Authorization": "Bearer $CAIRN_TOKEN"}})
-		}
+		server := s.server("", "http", "headers", map[string]string{"Authorization": "Bearer $CAIRN_TOKEN"})
 		all := append([]written{jsonEntry(file, server, "mcpServers", "cairn")}, t.hooks(s, file, matched(1000))...)
 		return append(all, note(s.either("GEMINI.md", filepath.Join(t.base(s), "GEMINI.md"))))
 	}
@@ -108,14 +105,14 @@ func cursor() tool {
 		byProcess: "Cursor can take a token for HTTP from an environment variable alone, and a desktop program does not see those of the shell",
 		base:      func(s site) string { return filepath.Join(s.home, ".cursor") },
 		events:    []event{{"sessionStart", tellContext, ""}, {"postToolUse", captureUse, ""}, {"afterAgentResponse", captureTurn, ""}, {"sessionEnd", sendSpool, ""}},
-		answer:    func(_ event, known string) any { return object(field{"additional_context", known}) }}
+		answer:    func(_ event, known string) kit.Object { return kit.Object{"additional_context", known} }}
 	t.entries = func(s site) []written {
 		dir := s.either(".cursor", t.base(s))
 		hooks := filepath.Join(dir, "hooks.json")
-		all := []written{jsonEntry(filepath.Join(dir, "mcp.json"), s.server(false, "", "", field{"headers", map[string]string{"Authorization": "Bearer ${env:CAIRN_TOKEN}"}}), "mcpServers", "cairn"),
+		all := []written{jsonEntry(filepath.Join(dir, "mcp.json"), s.server("", "", "headers", map[string]string{"Authorization": "Bearer ${env:CAIRN_TOKEN}"}), "mcpServers", "cairn"),
 			version(hooks)}
-		all = append(all, t.hooks(s, hooks, func(e event, command string) json.RawMessage {
-			return object(field{"command", command}, field{"timeout", e.seconds()})
+		all = append(all, t.hooks(s, hooks, func(e event, command string) kit.Object {
+			return kit.Object{"command", command, "timeout", e.seconds()}
 		})...)
 		if s.project != "" {
 			all = append(all, note(filepath.Join(s.project, "AGENTS.md")))
@@ -144,9 +141,9 @@ func vscode() tool {
 		}}
 	t.entries = func(s site) []written {
 		file := s.either(".vscode/mcp.json", filepath.Join(t.base(s), "mcp.json"))
-		all := []written{jsonEntry(file, s.server(true, "stdio", "http", field{"headers", map[string]string{"Authorization": "Bearer ${input:cairn-token}"}}), "servers", "cairn")}
+		all := []written{jsonEntry(file, s.server("stdio", "http", "headers", map[string]string{"Authorization": "Bearer ${input:cairn-token}"}), "servers", "cairn")}
 		if !s.process {
-			all = append(all, jsonElement(file, object(field{"type", "promptString"}, field{"id", "cairn-token"}, field{"description", "Token of Cairn"}, field{"password", true}), "inputs"))
+			all = append(all, jsonElement(file, kit.Object{"type", "promptString", "id", "cairn-token", "description", "Token of Cairn", "password", true}, "inputs"))
 		}
 		if s.project != "" {
 			all = append(all, note(filepath.Join(s.project, ".github", "copilot-instructions.md")))
@@ -174,19 +171,19 @@ func copilot() tool {
 		byProcess: "Copilot CLI has no reference to a file with a token",
 		base:      func(s site) string { return filepath.Join(s.home, ".copilot") },
 		events:    []event{{"sessionStart", tellContext, ""}, {"postToolUse", captureUse, ""}, {"sessionEnd", sendSpool, ""}},
-		answer:    func(_ event, known string) any { return object(field{"additionalContext", known}) }}
+		answer:    additional}
 	t.entries = func(s site) []written {
-		server := object(field{"type", "http"}, field{"url", s.url}, field{"headers", map[string]string{"Authorization": "Bearer $CAIRN_TOKEN"}}, field{"tools", []string{"*"}})
+		server := kit.Object{"type", "http", "url", s.url, "headers", map[string]string{"Authorization": "Bearer $CAIRN_TOKEN"}, "tools", []string{"*"}}
 		if s.process {
-			server = object(field{"type", "local"}, field{"command", s.cairn}, field{"args", s.mcp}, field{"tools", []string{"*"}})
+			server = kit.Object{"type", "local", "command", s.cairn, "args", s.mcp, "tools", []string{"*"}}
 		}
 		if s.project == "" {
 			return []written{jsonEntry(filepath.Join(t.base(s), "mcp-config.json"), server, "mcpServers", "cairn")}
 		}
 		hooks := filepath.Join(s.project, ".github", "hooks", "cairn.json")
 		all := []written{version(hooks)}
-		all = append(all, t.hooks(s, hooks, func(e event, command string) json.RawMessage {
-			return object(field{"type", "command"}, field{"bash", command}, field{"timeoutSec", e.seconds()})
+		all = append(all, t.hooks(s, hooks, func(e event, command string) kit.Object {
+			return kit.Object{"type", "command", "bash", command, "timeoutSec", e.seconds()}
 		})...)
 		return append(all, note(filepath.Join(s.project, ".github", "copilot-instructions.md")))
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // JSON edits JSON, with or without comments.
@@ -109,11 +111,7 @@ func nested(e Entry, names []string) []byte {
 		raw = append(append([]byte{'['}, raw...), ']')
 	}
 	for i := len(names) - 1; i >= 0; i-- {
-		name, err := json.Marshal(names[i])
-		if err != nil {
-			panic("edit: a string does not encode: " + err.Error())
-		}
-		raw = bytes.Join([][]byte{{'{'}, name, {':'}, raw, {'}'}}, nil)
+		raw = kit.Must(kit.Object{names[i], json.RawMessage(raw)})
 	}
 	return raw
 }
@@ -134,11 +132,7 @@ func insert(doc []byte, way []value, in value, name string, raw []byte, nl strin
 	inner := outer + unit
 	label := ""
 	if in.kind == '{' {
-		b, err := json.Marshal(name)
-		if err != nil {
-			panic("edit: a string does not encode: " + err.Error())
-		}
-		label = string(b) + ": "
+		label = string(kit.Must(name)) + ": "
 	}
 	if len(in.members) == 0 {
 		at := in.end - 1

@@ -3,6 +3,8 @@ package edit
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // A value records the place of a JSON value in a text.
@@ -183,8 +185,7 @@ func (p *parser) text() (s string, err error) {
 
 // plain returns the value's JSON without comments and blanks.
 func (v value) plain(doc []byte) []byte {
-	switch v.kind {
-	case 0:
+	if v.kind == 0 {
 		return doc[v.start:v.end]
 	}
 	out := []byte{v.kind}
@@ -193,11 +194,7 @@ func (v value) plain(doc []byte) []byte {
 			out = append(out, ',')
 		}
 		if v.kind == '{' {
-			name, err := json.Marshal(m.name)
-			if err != nil {
-				panic("edit: a string does not encode: " + err.Error())
-			}
-			out = append(append(out, name...), ':')
+			out = append(append(out, kit.Must(m.name)...), ':')
 		}
 		out = append(out, m.value.plain(doc)...)
 	}
