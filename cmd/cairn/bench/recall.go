@@ -258,15 +258,13 @@ func JSONLines[T any](path string) (all []T, err error) {
 
 // ParseLines reads JSON values.
 func ParseLines[T any](b []byte) (all []T, err error) {
-	for d := json.NewDecoder(bytes.NewReader(b)); ; {
-		var v T
-		if err := d.Decode(&v); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
+	for v, err := range cli.Values[T](bytes.NewReader(b)) {
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, v)
 	}
+	return all, nil
 }
 
 // Memory is the line as it is stored.

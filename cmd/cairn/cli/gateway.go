@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"maps"
 	"net/http"
 	"strings"
@@ -209,6 +210,19 @@ func (t *Target) Cluster(ctx context.Context, answer any) error {
 func (t *Target) GetOnce(ctx context.Context, method, at string, body, answer any) error {
 	r, err := t.Once(ctx, method, at, body, nil)
 	return decode(r, err, answer)
+}
+
+// Values are the JSON values of a text, one after the other. An error is the last that is yielded.
+func Values[T any](r io.Reader) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for d := json.NewDecoder(r); ; {
+			var v T
+			err := d.Decode(&v)
+			if errors.Is(err, io.EOF) || !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // decode reads an answer, if there is one.

@@ -54,18 +54,17 @@ func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, ye
 		if confirm != "" {
 			given["confirm"] = []string{confirm}
 		}
-		method, path, body := v.request(given)
-		if err = t.Get(ctx, method, t.In(path), body, &raw); err == nil {
+		if err = v.get(ctx, t, given, &raw); err == nil {
 			err = json.Unmarshal(raw, &a)
 		}
 		return a, raw, err
 	}
 	shown, _, err := ask("")
-	if err != nil || shown.Confirm == "" {
-		if err == nil {
-			err = cli.Hint(errors.New("there is nothing to erase"), "cairn list shows ids; memories that were purged or erased before are gone")
-		}
+	if err != nil {
 		return err
+	}
+	if shown.Confirm == "" {
+		return cli.Hint(errors.New("there is nothing to erase"), "cairn list shows ids; memories that were purged or erased before are gone")
 	}
 	if !t.JSON {
 		if err := showDoomed(s, shown); err != nil {
@@ -78,13 +77,14 @@ func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, ye
 		}
 	}
 	done, raw, err := ask(shown.Confirm)
-	if err != nil || t.JSON {
-		if err == nil {
-			err = s.JSON(raw)
-		}
+	if err != nil {
 		return err
 	}
-	return tellErased(s, done)
+	if t.JSON {
+		return s.JSON(raw)
+	}
+	tellErased(s, done)
+	return nil
 }
 
 // showDoomed lists what is about to go, and what comes back.
@@ -107,7 +107,7 @@ func showDoomed(s *cli.Streams, a api.Erasing) error {
 	return nil
 }
 
-func tellErased(s *cli.Streams, a api.Erasing) error {
+func tellErased(s *cli.Streams, a api.Erasing) {
 	fmt.Fprintf(s.Out, "erased %d memories, %d relations and %d claims at record %s; their bytes may still be in:\n", len(a.Memories), a.Relations, a.Claims, a.Index)
 	for _, held := range a.Held {
 		fmt.Fprintln(s.Out, " ", held)
@@ -115,5 +115,4 @@ func tellErased(s *cli.Streams, a api.Erasing) error {
 	if len(a.Memories) > 0 {
 		fmt.Fprintf(s.Out, "cairn erased %s shows the proof\n", private.Quote(a.Memories[0].RID))
 	}
-	return nil
 }

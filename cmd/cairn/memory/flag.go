@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
@@ -203,25 +204,17 @@ func jsonOf(k field.Kind, texts []string) json.RawMessage {
 		for i, t := range texts {
 			items[i] = jsonOf(*k.Item, []string{t})
 		}
-		return marshal(items)
+		return kit.Must(items)
 	}
 	text := texts[0]
 	number, notNumber := strconv.ParseFloat(text, 64)
 	switch {
 	case k.Type == "string", k.Name == "date" && notNumber != nil:
-		return marshal(text)
+		return kit.Must(text)
 	case k.Type == "boolean":
-		return marshal(text == "true" || text == "1")
+		return kit.Must(text == "true" || text == "1")
 	case notNumber == nil && !json.Valid([]byte(text)): // .5, or +5
-		return marshal(number)
+		return kit.Must(number)
 	}
 	return json.RawMessage(text)
-}
-
-func marshal(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("cairn: " + err.Error()) // texts always encode
-	}
-	return b
 }

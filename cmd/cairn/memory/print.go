@@ -99,7 +99,7 @@ func (v verb) printRows(s *cli.Streams, fields field.Object, shapes map[string]f
 	cells := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, f := range fields {
-			cells[i] = append(cells[i], cmp.Or(oneLine(cell(f, row[f.Name], shapes)), "-"))
+			cells[i] = append(cells[i], cmp.Or(strings.Join(strings.Fields(cell(f, row[f.Name], shapes)), " "), "-")) // a row is one line
 		}
 	}
 	return cli.Table(s.Out, head, cells)
@@ -183,6 +183,3 @@ func cell(f field.Field, v any, shapes map[string]field.Object) string {
 	}
 	return string(b)
 }
-
-// oneLine is a text without line breaks: a row of a table is one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -24,7 +25,7 @@ func over[M any](op *api.Op, message M, send func(context.Context, *client.Clien
 			return nil, err
 		}
 		answer["log_index"] = cl.Index()
-		return marshal(answer), nil
+		return kit.Must(answer), nil
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -22,7 +23,7 @@ func think(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Giv
 	if err != nil {
 		return err
 	}
-	return v.tell(s, t.JSON, marshal(sum))
+	return v.tell(s, t.JSON, kit.Must(sum))
 }
 
 func rounds(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Given) (sum api.Thought, err error) {
@@ -30,9 +31,8 @@ func rounds(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Gi
 	shown := thinkProgress{s: s, began: time.Now(), told: time.Now()}
 	defer shown.end()
 	for left := 1; left > 0; {
-		method, path, body := v.request(given)
 		var a api.Thought
-		if err := t.Get(ctx, method, t.In(path), body, &a); err != nil {
+		if err := v.get(ctx, t, given, &a); err != nil {
 			return sum, err
 		}
 		sum.Merged, sum.Conflicts, sum.New, sum.Updated = sum.Merged+a.Merged, sum.Conflicts+a.Conflicts, sum.New+a.New, sum.Updated+a.Updated

@@ -148,15 +148,18 @@ func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given
 	if err != nil {
 		return err
 	}
-	if v.op == api.Think.Op {
+	switch v.op {
+	case api.Think.Op:
 		return think(ctx, s, t, v, given)
+	case api.Events.Op:
+		path, _ := v.request(given)
+		return watch(ctx, s, t, t.In(path))
 	}
-	method, path, body := v.request(given)
-	path = t.In(path)
-	if v.op == api.Events.Op {
-		return watch(ctx, s, t, path)
+	var raw json.RawMessage
+	if err := v.get(ctx, t, given, &raw); err != nil {
+		return err
 	}
-	return v.ask(ctx, s, t, method, path, body)
+	return v.tell(s, t.JSON, raw)
 }
 
 // asked is the verb with the operation that its flags ask for, and what was given in that operation's words.
@@ -270,8 +273,14 @@ func (v verb) whole(given Given, ask func(short []string, a *api.IDsAnswer) erro
 	return nil
 }
 
-// request is the method, the path with its parameters, and the body; nil for none.
-func (v verb) request(given Given) (method, path string, body any) {
+// get asks a gateway for the operation.
+func (v verb) get(ctx context.Context, t *cli.Target, given Given, answer any) error {
+	path, body := v.request(given)
+	return t.Get(ctx, v.op.Method(), t.In(path), body, answer)
+}
+
+// request is the path with its parameters, and the body; nil for none.
+func (v verb) request(given Given) (path string, body any) {
 	path = v.op.Path()
 	for _, f := range v.op.InPath() {
 		path = strings.ReplaceAll(path, "{"+f.Name+"}", url.PathEscape(given[f.Name][0]))
@@ -286,18 +295,9 @@ func (v verb) request(given Given) (method, path string, body any) {
 		if len(params) > 0 {
 			path += "?" + params.Encode()
 		}
-		return v.op.Method(), path, nil
+		return path, nil
 	}
-	return v.op.Method(), path, given.Body(v.op.InBody())
-}
-
-// ask makes the exchange and prints the answer.
-func (v verb) ask(ctx context.Context, s *cli.Streams, t *cli.Target, method, path string, body any) error {
-	var raw json.RawMessage
-	if err := t.Get(ctx, method, path, body, &raw); err != nil {
-		return err
-	}
-	return v.tell(s, t.JSON, raw)
+	return path, given.Body(v.op.InBody())
 }
 
 // tell prints an answer. One that says that what was named is not there is an error.

@@ -183,7 +183,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: %v", tc.typed, err)
 			continue
 		}
-		method, path, body := v.request(given)
+		path, body := v.request(given)
 		text := ""
 		if body != nil {
 			b, err := json.Marshal(body)
@@ -192,7 +192,7 @@ func TestRequests(t *testing.T) {
 			}
 			text = string(b)
 		}
-		if got, want := [3]string{method, path, text}, [3]string{tc.method, tc.path, tc.body}; got != want {
+		if got, want := [3]string{v.op.Method(), path, text}, [3]string{tc.method, tc.path, tc.body}; got != want {
 			t.Errorf("%s:\n got %q\nwant %q", tc.typed, got, want)
 		}
 	}

@@ -7,10 +7,8 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -98,15 +96,13 @@ func Store(ctx context.Context, t *cli.Target, now time.Time) (stored int, err e
 }
 
 func read() (rows []row, err error) {
-	for dec := json.NewDecoder(bytes.NewReader(team)); ; {
-		var r row
-		if err := dec.Decode(&r); errors.Is(err, io.EOF) {
-			return rows, nil
-		} else if err != nil {
+	for r, err := range cli.Values[row](bytes.NewReader(team)) {
+		if err != nil {
 			return nil, fmt.Errorf("team.jsonl: %w", err)
 		}
 		rows = append(rows, r)
 	}
+	return rows, nil
 }
 
 // begin opens the sessions that memories join. Each has a client of its own: a client has one session open in a

@@ -3,7 +3,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -102,7 +101,7 @@ configuration does. Other users of this host and web pages are rejected: deploy/
 					}
 					defer fmt.Fprint(s.Err, greeting(l, link, withSample))
 				}
-				return announce(s.Out, l)
+				return s.JSONLine(l)
 			})
 		},
 	}
@@ -168,15 +167,6 @@ func runNode(ctx context.Context, up config.Setup, serves func(context.Context, 
 	case <-n.Done():
 		return config.KeyHint(n.Err(), openAdvice(n.Err()))
 	}
-}
-
-// announce prints the line that says that the node serves.
-func announce(w io.Writer, line cli.Ready) error {
-	b, err := json.Marshal(line)
-	if err == nil {
-		_, err = fmt.Fprintf(w, "%s\n", b)
-	}
-	return err
 }
 
 // openAdvice says what to do about a node that does not start, or stops by itself.

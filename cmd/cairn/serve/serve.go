@@ -46,7 +46,7 @@ func Command(s *cli.Streams) *cobra.Command {
 				return err
 			}
 			up.Node.Version, up.Node.Logger = cli.BuildVersion(), log
-			return runNode(c.Context(), up, func(_ context.Context, _ *node.Node, l cli.Ready) error { return announce(s.Out, l) })
+			return runNode(c.Context(), up, func(_ context.Context, _ *node.Node, l cli.Ready) error { return s.JSONLine(l) })
 		},
 	}
 	c.Flags().StringVarP(&path, "config", "c", cmp.Or(os.Getenv("CAIRN_CONFIG"), os.Getenv("YANTRIKDB_CONFIG"), "cairn.toml"), "configuration file")

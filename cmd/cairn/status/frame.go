@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -38,31 +39,29 @@ func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
 		return l, err
 	}
 	scheme, _, _ := strings.Cut(asked, "://")
-	type answer struct {
-		id uint32
-		m  readings
-	}
-	answers := make(chan answer, 1+len(l.cluster.Peers))
+	var mu sync.Mutex
+	var answered sync.WaitGroup
 	ask := func(id uint32, at string) {
-		ctx, cancel := context.WithTimeout(ctx, max(v.every, time.Second))
-		defer cancel()
-		m, err := v.t.Metrics(ctx, at)
-		if err != nil {
-			m = nil // its row says that it does not answer
-		}
-		answers <- answer{id, readings(m)}
+		answered.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, max(v.every, time.Second))
+			defer cancel()
+			m, err := v.t.Metrics(ctx, at)
+			if err != nil {
+				return // its row says that it does not answer
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			l.of[id] = readings(m)
+		})
 	}
-	go ask(l.cluster.NodeID, asked)
+	ask(l.cluster.NodeID, asked)
 	for _, p := range l.cluster.Peers {
-		go ask(p.NodeID, scheme+"://"+strings.TrimPrefix(strings.TrimPrefix(p.HTTP, "https://"), "http://"))
+		ask(p.NodeID, scheme+"://"+strings.TrimPrefix(strings.TrimPrefix(p.HTTP, "https://"), "http://"))
 	}
 	if tails {
 		l.log = v.lastEntries(ctx, asked)
 	}
-	for range 1 + len(l.cluster.Peers) {
-		a := <-answers
-		l.of[a.id] = a.m
-	}
+	answered.Wait()
 	return l, nil
 }
 

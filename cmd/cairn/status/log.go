@@ -3,10 +3,7 @@ package status
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -30,10 +27,10 @@ func Log(s *cli.Streams) *cobra.Command {
 		p := logPager{s: s, t: &t, from: from}
 		for most := limit; ; most = followLines {
 			err := p.page(c.Context(), most, follow)
-			if err != nil || !follow || c.Context().Err() != nil {
-				if c.Context().Err() != nil {
-					return nil
-				}
+			if c.Context().Err() != nil {
+				return nil
+			}
+			if err != nil || !follow {
 				return err
 			}
 		}
@@ -69,20 +66,17 @@ func (p *logPager) page(ctx context.Context, limit int, wait bool) error {
 	if err != nil {
 		return err
 	}
+	defer r.Close()
 	lines, began := 0, p.last
-	err = entries(r, func(l api.LogLine) error {
-		lines++
-		if p.last != nil && (l.Index < p.last.Index || l.Index == p.last.Index && l.Number <= p.last.Number) {
-			return nil
+	for l, failed := range cli.Values[api.LogLine](r) {
+		if failed == nil {
+			lines++
+			failed = p.print(l)
 		}
-		p.last = &l
-		if p.t.JSON {
-			return p.s.JSONLine(l)
+		if err = failed; err != nil {
+			break
 		}
-		_, err := fmt.Fprintf(p.s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
-			l.Node, cmp.Or(l.Database, "-"), does(l))
-		return err
-	})
+	}
 	if p.last != nil {
 		p.from = uint64(p.last.Index)
 		if lines < limit || p.last == began {
@@ -92,20 +86,18 @@ func (p *logPager) page(ctx context.Context, limit int, wait bool) error {
 	return err
 }
 
-// entries reads a page of the log to its end.
-func entries(r io.ReadCloser, each func(api.LogLine) error) error {
-	defer r.Close()
-	for d := json.NewDecoder(r); ; {
-		var l api.LogLine
-		if err := d.Decode(&l); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if err := each(l); err != nil {
-			return err
-		}
+// print prints a line, unless it was printed before.
+func (p *logPager) print(l api.LogLine) error {
+	if p.last != nil && (l.Index < p.last.Index || l.Index == p.last.Index && l.Number <= p.last.Number) {
+		return nil
 	}
+	p.last = &l
+	if p.t.JSON {
+		return p.s.JSONLine(l)
+	}
+	_, err := fmt.Fprintf(p.s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
+		l.Node, cmp.Or(l.Database, "-"), does(l))
+	return err
 }
 
 // does describes an entry for people: kinds and ids.

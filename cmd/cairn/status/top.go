@@ -222,13 +222,18 @@ const topLog = 10
 // lastEntries lists what the queried node applied last, for people: never a memory's text. A token without admin
 // may not see them, and reads why.
 func (v *top) lastEntries(ctx context.Context, at string) []string {
+	failed := func(err error) string { return "the log: " + err.Error() }
 	r, err := v.t.Once(ctx, "GET", fmt.Sprintf("%s%s?limit=%d", at, api.Log.Path(), topLog), nil, nil)
-	var said []string
-	if err == nil {
-		err = entries(r, func(l api.LogLine) error { said = append(said, logText(l)); return nil })
-	}
 	if err != nil {
-		said = append(said, "the log: "+err.Error())
+		return []string{failed(err)}
+	}
+	defer r.Close()
+	var said []string
+	for l, err := range cli.Values[api.LogLine](r) {
+		if err != nil {
+			return append(said, failed(err))
+		}
+		said = append(said, logText(l))
 	}
 	return said
 }
