@@ -39,8 +39,7 @@ func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 // run on.
 func (s *Server) gitFiles(dir string, args ...string) (out, all string, err error) {
 	listing, _, err := s.git(dir, git.Listing...)
-	var none *exec.ExitError
-	if err != nil && !(errors.As(err, &none) && none.ExitCode() == 1) { // git exits with 1 where nothing is set
+	if none, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && none.ExitCode() == 1) { // git exits with 1 where nothing is set
 		return "", "", err
 	}
 	off, err := git.Filters(listing)

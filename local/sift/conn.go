@@ -36,8 +36,7 @@ func (l *listener) serve(c *net.UnixConn) {
 		_ = reply(c, nil, errors.New("incomplete frame"))
 		return
 	default:
-		var large *serve.TooLarge
-		if errors.As(err, &large) {
+		if _, large := errors.AsType[*serve.TooLarge](err); large {
 			_ = reply(c, nil, err)
 			linger(c)
 		}
@@ -72,8 +71,8 @@ func send(c net.Conn, a *answer) {
 // reply sends one frame.
 func reply(c net.Conn, data any, err error) error {
 	c.SetWriteDeadline(time.Now().Add(writeTimeout))
-	var large *serve.TooLarge
-	if err = format.Write(c, body(data, err)); errors.As(err, &large) {
+	err = format.Write(c, body(data, err))
+	if _, large := errors.AsType[*serve.TooLarge](err); large {
 		err = format.Write(c, body(nil, err))
 	}
 	return err

@@ -41,8 +41,8 @@ const (
 
 // changedMeanwhile reports whether a correction was refused because another one came before it.
 func changedMeanwhile(err error) bool {
-	var r *api.Refusal
-	return errors.Is(err, oplog.ErrRevision) || errors.As(err, &r) && r.Code == "revision_conflict"
+	r, ok := errors.AsType[*api.Refusal](err)
+	return errors.Is(err, oplog.ErrRevision) || ok && r.Code == "revision_conflict"
 }
 
 // A backlog lists the captures of a workspace that are not summarised yet.

@@ -132,11 +132,11 @@ func (c *call) decode(req []byte) error {
 		req = bytes.ToValidUTF8(req, []byte("\uFFFD"))
 	}
 	err := json.Unmarshal(req, &c.fields)
-	var other *json.UnmarshalTypeError
+	_, other := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case err == nil && c.fields != nil:
 		return nil
-	case err == nil || errors.As(err, &other): // JSON, and no object
+	case err == nil || other: // JSON, and no object
 		return errors.New("unknown request kind: undefined")
 	}
 	return errors.New("invalid json: " + jsonFault(err))
@@ -177,8 +177,7 @@ func show(s string) string {
 
 // jsonFault names a syntax error by its offset; it repeats nothing of the text, which may hold a secret.
 func jsonFault(err error) string {
-	var at *json.SyntaxError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("unexpected input at offset %d", at.Offset)
 	}
 	return "unexpected input"

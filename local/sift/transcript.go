@@ -116,8 +116,7 @@ func openRegular(path string) (*os.File, error) {
 
 // reason is an error without the path in it.
 func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
 	}
 	return err.Error()

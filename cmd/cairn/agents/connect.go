@@ -272,19 +272,17 @@ func (o *options) makeToken(ctx context.Context, s *cli.Streams, r, was *record)
 // rejected asks the node whether it rejects the token that the tool has. A node that does not answer says nothing.
 func rejected(ctx context.Context, r *record) bool {
 	_, err := cli.Call(ctx, r.target(), api.Me, nil)
-	var no *cli.HTTPError
-	return errors.As(err, &no) && (no.Status == http.StatusUnauthorized || no.Status == http.StatusNotFound)
+	return cli.Status(err) == http.StatusUnauthorized || cli.Status(err) == http.StatusNotFound
 }
 
 func (o *options) newToken(ctx context.Context, r *record) error {
 	made, err := cli.Call(ctx, &o.Target, api.CreateToken, map[string]any{"database": cmp.Or(o.Database, "default"), "label": r.Tool, "scopes": []string{"read", "write"}})
 	if err != nil {
-		var no *cli.HTTPError
-		if errors.As(err, &no) {
-			return cli.Hint(fmt.Errorf("make a token for %s: %w", r.Tool, err), "have an owner of the database run `cairn token create --label "+r.Tool+
-				"`, and put the token into "+r.tokenFile()+" (chmod 600)")
+		advice := "a token is made by a running node: start it, with `cairn dev` for instance, and run this again"
+		if cli.Status(err) != 0 {
+			advice = "have an owner of the database run `cairn token create --label " + r.Tool + "`, and put the token into " + r.tokenFile() + " (chmod 600)"
 		}
-		return cli.Hint(fmt.Errorf("make a token for %s: %w", r.Tool, err), "a token is made by a running node: start it, with `cairn dev` for instance, and run this again")
+		return cli.Hint(fmt.Errorf("make a token for %s: %w", r.Tool, err), advice)
 	}
 	if err := private.MakeDir(r.dir); err != nil {
 		return err

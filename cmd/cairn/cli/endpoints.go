@@ -181,8 +181,7 @@ func (e endpoint) ask(ctx context.Context, tc *tls.Config) kind {
 		c.ServerName, _, _ = net.SplitHostPort(e.host)
 		secure := tls.Client(nc, c)
 		err := secure.HandshakeContext(ctx)
-		var plain tls.RecordHeaderError
-		if errors.As(err, &plain) {
+		if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 			return e.ask(ctx, nil)
 		}
 		if err != nil {

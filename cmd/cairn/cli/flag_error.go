@@ -44,8 +44,8 @@ func FlagError(c *cobra.Command, err error) error {
 
 // fromGo says whether a value was refused by Go's own parser, whose text is not for people.
 func fromGo(err error) bool {
-	var number *strconv.NumError
-	return errors.As(err, &number) || strings.HasPrefix(err.Error(), "time: ") || strings.HasPrefix(err.Error(), "strconv.")
+	_, number := errors.AsType[*strconv.NumError](err)
+	return number || strings.HasPrefix(err.Error(), "time: ") || strings.HasPrefix(err.Error(), "strconv.")
 }
 
 // meant is the flag that a name is near to.

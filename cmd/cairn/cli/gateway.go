@@ -54,6 +54,14 @@ type HTTPError struct {
 
 func (e *HTTPError) Error() string { return e.Text }
 
+// Status returns the status of a gateway's refusal; 0 for another error.
+func Status(err error) int {
+	if e, ok := errors.AsType[*HTTPError](err); ok {
+		return e.Status
+	}
+	return 0
+}
+
 // NDJSON is a body of JSON lines.
 type NDJSON []byte
 
@@ -83,8 +91,7 @@ func (t *Target) Request(ctx context.Context, method, path string, body any) (io
 // leading makes one exchange with a gateway, and a second one with the leader when the first names it.
 func (t *Target) leading(ctx context.Context, method, base, path string, body any) (io.ReadCloser, error) {
 	r, err := t.Once(ctx, method, base+path, body, nil)
-	var e *HTTPError
-	if errors.As(err, &e) && e.LeaderAddr != "" && e.LeaderAddr != base {
+	if e, ok := errors.AsType[*HTTPError](err); ok && e.LeaderAddr != "" && e.LeaderAddr != base {
 		return t.Once(ctx, method, e.LeaderAddr+path, body, nil)
 	}
 	return r, err
@@ -92,15 +99,14 @@ func (t *Target) leading(ctx context.Context, method, base, path string, body an
 
 // leaderless says whether a gateway did nothing because it knows no leader.
 func leaderless(err error) bool {
-	var e *HTTPError
-	return errors.As(err, &e) && e.Code == "not_leader" && e.LeaderAddr == ""
+	e, ok := errors.AsType[*HTTPError](err)
+	return ok && e.Code == "not_leader" && e.LeaderAddr == ""
 }
 
 // sent says whether a request that failed reached a gateway, which may have carried it out.
 func sent(err error) bool {
-	var refused *HTTPError
-	var broken *brokenOff
-	return errors.As(err, &refused) || errors.As(err, &broken)
+	_, broken := errors.AsType[*brokenOff](err)
+	return broken || Status(err) != 0
 }
 
 // Once makes one exchange, with the gateway at an address, with headers of its own. The answer's body is the caller's

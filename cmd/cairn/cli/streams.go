@@ -79,17 +79,14 @@ func Exit(err error, errw io.Writer) int {
 	if err == nil {
 		return ExitOK
 	}
-	var quiet ExitCode
-	if errors.As(err, &quiet) {
+	if quiet, ok := errors.AsType[ExitCode](err); ok {
 		return int(quiet)
 	}
 	fmt.Fprintf(errw, "cairn: %v\n", err)
-	var h hinted
-	if errors.As(err, &h) {
+	if h, ok := errors.AsType[hinted](err); ok {
 		fmt.Fprintf(errw, "hint: %s\n", h.hint)
 	}
-	var u usageError
-	if errors.As(err, &u) {
+	if _, ok := errors.AsType[usageError](err); ok {
 		return ExitUsage
 	}
 	return ExitFailed

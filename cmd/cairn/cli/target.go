@@ -205,9 +205,8 @@ func (t *Target) advised(err error) error {
 	var answer *client.Error
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" && op.Addr != nil {
-		var call *os.SyscallError
 		cause := op.Err
-		if errors.As(cause, &call) {
+		if call, ok := errors.AsType[*os.SyscallError](cause); ok {
 			cause = call.Err
 		}
 		err = fmt.Errorf("nothing answers at %s: %w", op.Addr, cause)

@@ -246,9 +246,8 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 			return fmt.Sprintf("node %d leads", *s.LeaderID), nil
 		case s.Role == "Leader" && !asked:
 			var out map[string]any
-			var no *cli.HTTPError
 			refused = t.Get(ctx, "POST", "/v1/cluster/transfer", map[string]any{}, &out)
-			if errors.As(refused, &no) && no.Status == http.StatusConflict {
+			if cli.Status(refused) == http.StatusConflict {
 				break
 			}
 			if refused != nil {

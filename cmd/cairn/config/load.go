@@ -79,15 +79,13 @@ func Parse(raw []byte) (f File, unknown []string, err error) {
 	d := toml.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	err = d.Decode(&f)
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) {
+	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
 		for _, e := range strict.Errors {
 			unknown = append(unknown, strings.Join(e.Key(), "."))
 		}
 		return f, unknown, nil
 	}
-	var wrong *toml.DecodeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := wrong.Position()
 		if name := strings.Join(wrong.Key(), "."); name != "" {
 			err = fmt.Errorf("%s: %w", name, mistyped(name, err))

@@ -47,8 +47,7 @@ func siftCall(ctx context.Context, socket string, timeout time.Duration, request
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	data, err := sift.Call(ctx, socket, request)
-	var no *sift.Refusal
-	if err != nil && !errors.As(err, &no) {
+	if _, no := errors.AsType[*sift.Refusal](err); err != nil && !no {
 		return nil, cli.Hint(err, "check that a node runs on this host; `cairn sift open PATH` has it serve a workspace")
 	}
 	return data, err
@@ -201,9 +200,9 @@ func siftStatus(s *cli.Streams, t *siftTarget) *cobra.Command {
 		}
 		st := SiftState{Daemon: "running", Namespace: t.ns, Workspace: w.Key, Socket: socket, Counts: json.RawMessage("null")}
 		data, err := siftCall(c.Context(), socket, siftWait, map[string]any{"kind": "status"})
-		var no *sift.Refusal
+		_, no := errors.AsType[*sift.Refusal](err)
 		switch {
-		case errors.As(err, &no):
+		case no:
 			st.Daemon = "error"
 		case err != nil:
 			st.Daemon = "unreachable"

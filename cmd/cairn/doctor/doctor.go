@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -196,8 +195,7 @@ func (e *exam) meet(ctx context.Context) []Finding {
 	}
 	f := Finding{"node", Fail, fmt.Sprintf("a node runs in %s and does not answer: %v", e.cfg.Home, err),
 		"name it with --endpoints and its token with --token-file, or read its log; do not change its files while it runs"}
-	var refused *cli.HTTPError
-	if errors.As(err, &refused) {
+	if cli.Status(err) != 0 {
 		f.Status = Warn
 	}
 	return []Finding{f}

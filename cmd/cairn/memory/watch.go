@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -35,7 +34,6 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) erro
 			return err
 		}
 		r, err := t.Request(ctx, "GET", at, nil)
-		var refused *cli.HTTPError
 		if err == nil {
 			var unseen error
 			seen, failed := events(r, func(e event) error { unseen = show(s, t.JSON, e); return unseen })
@@ -45,7 +43,7 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) erro
 			if unseen != nil { // nobody gets what is shown: another connection helps nothing
 				return unseen
 			}
-		} else if last == "" || errors.As(err, &refused) && time.Since(lost) > refusedFor {
+		} else if last == "" || cli.Status(err) != 0 && time.Since(lost) > refusedFor {
 			return err
 		}
 		if ctx.Err() != nil {

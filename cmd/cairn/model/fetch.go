@@ -100,9 +100,9 @@ Without a network, copy the files into HOME/models/NAME.part yourself and run th
 
 // fetchAdvice says how to bring by hand what no network brings.
 func fetchAdvice(err error, f *models.Fetcher, m *models.Model) error {
-	var unreached *url.Error
-	var name *net.DNSError
-	if !errors.As(err, &unreached) && !errors.As(err, &name) {
+	_, unreached := errors.AsType[*url.Error](err)
+	_, unnamed := errors.AsType[*net.DNSError](err)
+	if !unreached && !unnamed {
 		return err
 	}
 	at := *f

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -114,10 +113,8 @@ func begin(ctx context.Context, t *cli.Target, rows []row) (ids []string, err er
 			continue
 		}
 		open[r.Session] = true
-		if err := t.Get(ctx, "POST", "/v1/sessions", map[string]any{"namespace": r.Namespace, "client_id": r.Session, "session_id": r.Session}, new(any)); err != nil {
-			if no := (*cli.HTTPError)(nil); !errors.As(err, &no) || no.Status != http.StatusConflict { // a call before opened it
-				return nil, err
-			}
+		if err := t.Get(ctx, "POST", "/v1/sessions", map[string]any{"namespace": r.Namespace, "client_id": r.Session, "session_id": r.Session}, new(any)); err != nil && cli.Status(err) != http.StatusConflict { // a call before opened it
+			return nil, err
 		}
 		ids = append(ids, r.Session)
 	}

@@ -139,11 +139,10 @@ func (b *backupRun) make(ctx context.Context, since oplog.Index) (o offered, err
 	}
 	os.Remove(filepath.Join(b.dir, partFile)) // of another backup
 	err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{Since: since, LogTime: archive.TimeAt(b.dir, since)}, &o)
-	var refused *cli.HTTPError
-	if errors.As(err, &refused) && refused.Status == http.StatusConflict && since != 0 {
+	if cli.Status(err) == http.StatusConflict && since != 0 {
 		err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{}, &o)
 	}
-	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && since != 0 {
+	if cli.Status(err) == http.StatusBadRequest && since != 0 {
 		return o, cli.Hint(err, fmt.Sprintf("the backups in %s reach index %d: unless the node still catches up, they are of another history, and "+
 			"new ones need a directory of their own", b.dir, since))
 	}

@@ -141,9 +141,9 @@ func (im *importer) rows(ctx context.Context, name string, from rowReader) error
 			line, err = r.line()
 		}
 		at := place{name, from.row()}
-		var gone *unreadable
+		_, gone := errors.AsType[*unreadable](err)
 		switch {
-		case errors.As(err, &gone):
+		case gone:
 			im.reject(at, fmt.Errorf("%w; nothing after it was read", err))
 			return nil
 		case err != nil:
@@ -191,8 +191,8 @@ func (im *importer) flush(ctx context.Context) error {
 
 // stopped says at which row the gateway ended the import, and counts what it stored before.
 func (im *importer) stopped(err error, places []place) error {
-	var refused *cli.HTTPError
-	if !errors.As(err, &refused) || refused.Line == 0 {
+	refused, ok := errors.AsType[*cli.HTTPError](err)
+	if !ok || refused.Line == 0 {
 		return err
 	}
 	im.done.Memories, im.done.Edges = im.done.Memories+refused.Memories, im.done.Edges+refused.Edges

@@ -16,8 +16,7 @@ type TOML struct{}
 func lookup(doc []byte, at []string) (any, error) {
 	var root map[string]any
 	if err := toml.Unmarshal(doc, &root); err != nil {
-		var syntax *toml.DecodeError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*toml.DecodeError](err); ok {
 			line, column := syntax.Position()
 			return nil, &Error{Line: line, Column: column, Text: strings.TrimPrefix(syntax.Error(), "toml: ")}
 		}
