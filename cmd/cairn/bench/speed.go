@@ -240,14 +240,14 @@ const storeBatch = 500
 func Store(ctx context.Context, a *cli.Streams, cl *client.Client, size int, memory func(int) wire.Remember, stored func(rids []string)) (rate LoadRate, err error) {
 	bar := a.Progress("loading")
 	start := time.Now()
-	var last time.Time // when the last tenth began,
+	var last time.Time // when the batch began that the last tenth is in,
 	var before int     // behind so many
 	for at := 0; at < size; at += storeBatch {
 		var batch wire.RememberBatch
 		for i := at; i < min(at+storeBatch, size); i++ {
 			batch.Memories = append(batch.Memories, memory(i))
 		}
-		if last.IsZero() && at >= size/10*9 {
+		if last.IsZero() && at+storeBatch > size/10*9 {
 			last, before = time.Now(), at
 		}
 		rids, err := cl.RememberBatch(ctx, batch)
