@@ -193,7 +193,7 @@ var libraries = map[string][]string{
 	"github.com/klauspost/compress/zstd":   {"local/process/standalone", "local/sift", "oplog", "oplog/snapshot", "wire"},
 	"github.com/modelcontextprotocol/":     {"cmd/cairn/dialect", "node/mcp"},
 	"github.com/pelletier/go-toml/":        {"cmd/cairn/agents/edit", "cmd/cairn/config"},
-	"github.com/prometheus/client_golang/": {"local/process/standalone", "node/engine"},
+	"github.com/prometheus/client_golang/": {"node/engine"},
 	"github.com/vmihailenco/msgpack/":      {"oplog", "wire"},
 	"go.etcd.io/bbolt":                     {"index/text", "raft/logstore"},
 }

@@ -2,13 +2,11 @@ package standalone
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
 
 	"github.com/cairndb/cairn/local/process"
 )
@@ -22,23 +20,11 @@ func serveMetrics(addr string, s *process.Server, log *slog.Logger) func() {
 		return func() {}
 	}
 	log.Info("[Server] metrics: serving Prometheus counters on " + ln.Addr().String() + "/metrics")
-	reg := prometheus.NewRegistry()
-	for _, c := range s.Counters() {
-		reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: c.Name, Help: c.Help}, func() float64 { return float64(c.Value()) }))
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		families, err := reg.Gather()
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		format := expfmt.NewFormat(expfmt.TypeTextPlain)
-		w.Header().Set("Content-Type", string(format))
-		for _, f := range families {
-			if _, err := expfmt.MetricFamilyToText(w, f); err != nil {
-				return // the client left
-			}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		for _, c := range s.Counters() {
+			fmt.Fprintf(w, "# HELP %[1]s %[2]s\n# TYPE %[1]s counter\n%[1]s %[3]d\n", c.Name, c.Help, c.Value())
 		}
 	})
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second}
