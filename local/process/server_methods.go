@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func ping(*Server) (any, error) { return kit.Object{"pong", true}, nil }
@@ -13,10 +14,7 @@ func version(s *Server) (any, error) {
 }
 
 func capabilities(s *Server) (any, error) {
-	names := make([]string, len(s.methods))
-	for i, m := range s.methods {
-		names[i] = m.name
-	}
+	names := api.Each(s.methods, func(m method) string { return m.name })
 	return kit.Object{"version", s.cfg.Version, "methods", names, "features", []string{"process.stdin.offset"}}, nil
 }
 

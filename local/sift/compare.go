@@ -100,14 +100,17 @@ const maxSymbols = 64 // of an event
 
 // symbolsOf are the symbols that a payload declares, as kind:name, each once.
 func symbolsOf(payload any) (all []string) {
-	walk(payload, func(s string) bool {
+	for s := range texts(payload) {
 		for _, m := range symbol.FindAllStringSubmatch(s[:min(len(s), 256<<10)], maxSymbols) {
-			if x := cmp.Or(symbolKinds[m[1]], m[1]) + ":" + m[2]; len(all) < maxSymbols && !slices.Contains(all, x) {
+			x := cmp.Or(symbolKinds[m[1]], m[1]) + ":" + m[2]
+			if len(all) == maxSymbols {
+				return all
+			}
+			if !slices.Contains(all, x) {
 				all = append(all, x)
 			}
 		}
-		return len(all) < maxSymbols
-	})
+	}
 	return all
 }
 

@@ -132,22 +132,15 @@ func lines(v any) (all []string) {
 // texts are a value's strings, those of objects by key.
 func texts(v any) iter.Seq[string] { return func(yield func(string) bool) { walk(v, yield) } }
 
+// walk calls f for each string of a value until f says no, and says whether f never did.
 func walk(v any, f func(string) bool) bool {
 	switch v := v.(type) {
 	case string:
 		return f(v)
 	case []any:
-		for _, x := range v {
-			if !walk(x, f) {
-				return false
-			}
-		}
+		return !slices.ContainsFunc(v, func(x any) bool { return !walk(x, f) })
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if !walk(v[k], f) {
-				return false
-			}
-		}
+		return !slices.ContainsFunc(slices.Sorted(maps.Keys(v)), func(k string) bool { return !walk(v[k], f) })
 	}
 	return true
 }
@@ -277,23 +270,19 @@ func others(payload any, summary string) string {
 		seen[w] = true
 	}
 	var b strings.Builder
-	walk(payload, func(s string) bool {
-		for s = s[:min(len(s), 64<<10)]; b.Len() < maxOthers; {
-			at := word.FindStringIndex(s)
-			if at == nil {
-				return true
+	for s := range texts(payload) {
+		s = s[:min(len(s), 64<<10)]
+		for at := word.FindStringIndex(s); at != nil && b.Len() < maxOthers; at = word.FindStringIndex(s) {
+			if w := s[at[0]:at[1]]; len(w) <= 64 && !seen[w] {
+				seen[w] = true
+				b.WriteString(w + " ")
 			}
-			w := s[at[0]:at[1]]
 			s = s[at[1]:]
-			if len(w) > 64 || seen[w] {
-				continue
-			}
-			seen[w] = true
-			b.WriteString(w)
-			b.WriteByte(' ')
 		}
-		return false
-	})
+		if b.Len() >= maxOthers {
+			break
+		}
+	}
 	return strings.TrimRight(b.String(), " ")
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/private"
 )
 
@@ -66,12 +67,7 @@ func findTool(name string) (tool, bool) {
 	return tool{}, false
 }
 
-func toolNames() (all []string) {
-	for _, t := range tools() {
-		all = append(all, t.name)
-	}
-	return all
-}
+func toolNames() []string { return api.Each(tools(), func(t tool) string { return t.name }) }
 
 // found says whether the tool is on this machine: its program is in PATH, or its configuration is there.
 func (t tool) found(s site) bool {

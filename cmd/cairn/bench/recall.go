@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -315,10 +316,7 @@ func (f *Recall) ask(ctx context.Context, a *cli.Streams, cl *client.Client, r *
 			return err
 		}
 		took = append(took, Milliseconds(time.Since(start)))
-		ranked := make([]string, len(results))
-		for i, m := range results {
-			ranked[i] = e.ids[m.RID]
-		}
+		ranked := api.Each(results, func(m wire.RecallResult) string { return e.ids[m.RID] })
 		if len(l.Evidence) > 0 {
 			if byCategory[l.Category] == nil {
 				byCategory[l.Category] = &quality{Category: l.Category}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
@@ -65,19 +66,13 @@ func (f *File) WithoutSelf() error {
 	}
 	own := slices.IndexFunc(c.Peers, func(p filePeer) bool { return p.Addr == c.AdvertiseAddr })
 	if own < 0 {
-		return fmt.Errorf("cluster.advertise_addr %q is not among the members that %s names: %s", c.AdvertiseAddr, c.PeersSRV, addresses(c.Peers))
+		return fmt.Errorf("cluster.advertise_addr %q is not among the members that %s names: %s", c.AdvertiseAddr, c.PeersSRV, strings.Join(api.Each(c.Peers, filePeer.addr), ", "))
 	}
 	c.Peers = slices.Delete(c.Peers, own, own+1)
 	return nil
 }
 
-func addresses(peers []filePeer) string {
-	list := make([]string, len(peers))
-	for i, p := range peers {
-		list[i] = p.Addr
-	}
-	return strings.Join(list, ", ")
-}
+func (p filePeer) addr() string { return p.Addr }
 
 // FromHostname makes a node of a numbered host, such as a pod of a StatefulSet: NAME-2 is node 3, and its peer address
 // is the configured peer that bears its name, or for a number beyond those the first one's with the number changed. So

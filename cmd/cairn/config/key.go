@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // A key is one key of the file, with what the tags of its field say.
@@ -121,11 +123,7 @@ func (k key) wants() string {
 
 // checkNumbers names each number that is out of its bounds.
 func (f *File) checkNumbers() error {
-	var errs []error
-	for _, k := range keys {
-		errs = append(errs, k.check(f))
-	}
-	return errors.Join(errs...)
+	return errors.Join(api.Each(keys, func(k key) error { return k.check(f) })...)
 }
 
 // variables are the names of the environment that override the key, the first that is set winning.

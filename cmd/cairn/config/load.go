@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/private"
 )
 
@@ -64,14 +66,17 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 	if err := errors.Join(f.checkNumbers(), f.Local.check()); err != nil {
 		return Setup{}, fmt.Errorf("%s: %w", path, err)
 	}
-	c, err := f.Node()
-	if err == nil {
-		err = c.Validate()
-	}
+	c, err := f.valid()
 	if err != nil {
 		return Setup{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return Setup{Node: c, Local: f.Local}, nil
+}
+
+// valid turns the file into what a node is opened with, unless no node would start with it.
+func (f *File) valid() (node.Config, error) {
+	c, err := f.Node()
+	return c, cmp.Or(err, c.Validate())
 }
 
 // Parse decodes a configuration, and names the keys that it does not know.
@@ -80,10 +85,7 @@ func Parse(raw []byte) (f File, unknown []string, err error) {
 	d.DisallowUnknownFields()
 	err = d.Decode(&f)
 	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-		for _, e := range strict.Errors {
-			unknown = append(unknown, strings.Join(e.Key(), "."))
-		}
-		return f, unknown, nil
+		return f, api.Each(strict.Errors, func(e toml.DecodeError) string { return strings.Join(e.Key(), ".") }), nil
 	}
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := wrong.Position()

@@ -87,12 +87,8 @@ func (n NodeFile) render() ([]byte, error) {
 	if err == nil {
 		err = f.checkNumbers()
 	}
-	if err != nil {
-		return nil, cli.Usage(err)
-	}
-	c, err := f.Node()
 	if err == nil {
-		err = c.Validate()
+		_, err = f.valid()
 	}
 	if err != nil {
 		return nil, cli.Usage(err)

@@ -200,11 +200,7 @@ func jsonOf(k field.Kind, texts []string) json.RawMessage {
 		return json.RawMessage(texts[0])
 	}
 	if k.Item != nil {
-		items := make([]json.RawMessage, len(texts))
-		for i, t := range texts {
-			items[i] = jsonOf(*k.Item, []string{t})
-		}
-		return kit.Must(items)
+		return kit.Must(api.Each(texts, func(t string) json.RawMessage { return jsonOf(*k.Item, []string{t}) }))
 	}
 	text := texts[0]
 	number, notNumber := strconv.ParseFloat(text, 64)

@@ -69,10 +69,9 @@ func printToCheck(s *cli.Streams, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &answer); err != nil || len(answer.Check) == 0 {
 		return err
 	}
-	lines := [][]string{}
-	for _, e := range answer.Check {
-		lines = append(lines, []string{"cairn unrelate " + private.Quote(e.ID), fmt.Sprintf("%s %s %s", cli.Show(e.Src), cli.Show(strings.ReplaceAll(e.Type, "_", " ")), cli.Show(e.Dst))})
-	}
+	lines := api.Each(answer.Check, func(e api.Edge) []string {
+		return []string{"cairn unrelate " + private.Quote(e.ID), fmt.Sprintf("%s %s %s", cli.Show(e.Src), cli.Show(strings.ReplaceAll(e.Type, "_", " ")), cli.Show(e.Dst))}
+	})
 	if _, err := fmt.Fprintln(s.Out, "relations that the old text stated are still there; to remove one that does not hold any more:"); err != nil {
 		return err
 	}
@@ -92,17 +91,12 @@ func (v verb) printRows(s *cli.Streams, fields field.Object, shapes map[string]f
 		}
 		return nil
 	}
-	head := make([]string, len(fields))
-	for i, f := range fields {
-		head[i] = strings.ToUpper(strings.ReplaceAll(f.Name, "_", " "))
-	}
-	cells := make([][]string, len(rows))
-	for i, row := range rows {
-		for _, f := range fields {
-			cells[i] = append(cells[i], cmp.Or(strings.Join(strings.Fields(cell(f, row[f.Name], shapes)), " "), "-")) // a row is one line
-		}
-	}
-	return cli.Table(s.Out, head, cells)
+	head := api.Each(fields, func(f field.Field) string { return strings.ToUpper(strings.ReplaceAll(f.Name, "_", " ")) })
+	return cli.Rows(s.Out, rows, strings.Join(head, "|"), func(row map[string]any) []any {
+		return api.Each(fields, func(f field.Field) any {
+			return cmp.Or(strings.Join(strings.Fields(cell(f, row[f.Name], shapes)), " "), "-") // a row is one line
+		})
+	})
 }
 
 // described are the fields that are shown, as node/api describes them, and the objects inside the answer by shape.
@@ -168,10 +162,7 @@ func cell(f field.Field, v any, shapes map[string]field.Object) string {
 		if f.Kind.Item != nil {
 			item.Kind = *f.Kind.Item
 		}
-		texts := make([]string, len(v))
-		for i, x := range v {
-			texts[i] = cell(item, x, shapes)
-		}
+		texts := api.Each(v, func(x any) string { return cell(item, x, shapes) })
 		if sentences := strings.Contains(strings.Join(texts, ""), ", "); sentences || shapes[item.Kind.Shape] != nil {
 			return strings.Join(texts, "\n")
 		}

@@ -86,10 +86,7 @@ func recall(s *cli.Streams) *cobra.Command {
 }
 
 func printRecall(s *cli.Streams, results []wire.RecallResult, end wire.RecallEnd) {
-	hits := make([]hit, len(results))
-	for i, r := range results {
-		hits[i] = hit{r.RID, r.Score, r.Text, r.CreatedAt, r.WhyRetrieved}
-	}
+	hits := api.Each(results, func(r wire.RecallResult) hit { return hit{r.RID, r.Score, r.Text, r.CreatedAt, r.WhyRetrieved} })
 	if len(hits) == 0 {
 		fmt.Fprintln(s.Err, "nothing found:", nothingFound(end))
 	}

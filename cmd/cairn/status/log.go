@@ -102,9 +102,5 @@ func (p *logPager) print(l api.LogLine) error {
 
 // does describes an entry for people: kinds and ids.
 func does(l api.LogLine) string {
-	var all []string
-	for _, o := range l.Operations {
-		all = append(all, strings.TrimSpace(o.Kind+" "+o.ID))
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(api.Each(l.Operations, func(o api.LogOp) string { return strings.TrimSpace(o.Kind + " " + o.ID) }), ", ")
 }

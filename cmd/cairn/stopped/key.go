@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -81,10 +82,7 @@ func keyList(s *cli.Streams) *cobra.Command {
 			Master  string    `json:"master"`
 			Active  bool      `json:"active"`
 		}
-		var all []row
-		for _, i := range keys.Keys() {
-			all = append(all, row{i.ID.String(), i.Created, i.Master.String(), i.Active})
-		}
+		all := api.Each(keys.Keys(), func(i seal.Info) row { return row{i.ID.String(), i.Created, i.Master.String(), i.Active} })
 		return cli.List(s, cli.AsJSON(c), all, "KEY|CREATED|MASTER KEY|STATE", func(r row) []any {
 			return []any{r.ID, r.Created.Format(time.RFC3339), r.Master, map[bool]string{true: "active"}[r.Active]}
 		})

@@ -253,10 +253,7 @@ func backupList(s *cli.Streams) *cobra.Command {
 				Size  int64       `json:"size"`
 				At    time.Time   `json:"written"`
 			}
-			all := make([]row, len(files))
-			for i, f := range files {
-				all[i] = row{filepath.Base(f.Path), f.Since, f.Index, f.Size, f.At}
-			}
+			all := api.Each(files, func(f archive.File) row { return row{filepath.Base(f.Path), f.Since, f.Index, f.Size, f.At} })
 			return cli.List(s, cli.AsJSON(c), all, "FILE|SINCE|INDEX|BYTES|WRITTEN", func(r row) []any {
 				return []any{r.File, r.Since, r.Index, r.Size, r.At.UTC().Format(time.RFC3339)}
 			})
