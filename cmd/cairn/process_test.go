@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -106,5 +107,21 @@ func TestProcessUnderBothNames(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != c.code || errs.String() != c.stderr || !strings.HasPrefix(out.String(), c.stdout) || (c.stdout == "") != (out.Len() == 0) {
 			t.Errorf("%s %q: exit %d, %q, %q", c.name, c.args, code, out.String(), errs.String())
 		}
+	}
+}
+
+// TestAReleaseKnowsItsCommitAsClaustrum: what the linker of a release sets is in claustrum's version too.
+func TestAReleaseKnowsItsCommitAsClaustrum(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "cairn")
+	set := "-X " + module + "cmd/cairn/cli.commit=0123456789abcdef -X " + module + "cmd/cairn/cli.date=2026-01-31T12:00:00Z"
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", set, "-o", path, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), path, "process", "-version").Output()
+	if want := "claustrum 0123456789abcdef (built 2026-01-31T12:00:00Z)\n"; err != nil || string(out) != want {
+		t.Errorf("got %q, %v; want %q", out, err, want)
 	}
 }

@@ -39,7 +39,8 @@ func Claustrum(s *cli.Streams, args []string) int {
 	if !ok {
 		in = os.Stdin
 	}
-	return standalone.Main(standalone.Program{Args: args, In: in, Out: cli.Raw(s.Out), Err: cli.Raw(s.Err)})
+	b := cli.ThisBuild()
+	return standalone.Main(standalone.Program{Args: args, In: in, Out: cli.Raw(s.Out), Err: cli.Raw(s.Err), ID: b.Commit, Date: b.Date})
 }
 
 // IsClaustrum says whether the binary goes by that name.

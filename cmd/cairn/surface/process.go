@@ -1,7 +1,6 @@
 package surface
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -29,7 +28,7 @@ func openProcess(_ context.Context, h *host) (func() error, error) {
 	if err := os.MkdirAll(spill, 0o700); err != nil {
 		return nil, err
 	}
-	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cmp.Or(cli.BuildVersion(), "cairn"), SpillDir: spill, Keys: h.node.Keys(),
+	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cli.BuildVersion(), SpillDir: spill, Keys: h.node.Keys(),
 		Door: h.memory("process", "default", append(h.stops(), api.Programs, api.Files, api.Git)...), Stop: h.stop, Logger: h.log.With("surface", "process")})
 	if err != nil {
 		return nil, err

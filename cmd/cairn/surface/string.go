@@ -1,7 +1,6 @@
 package surface
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +32,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	cfg := stringd.Config{
 		Origins: c.Origins, FullAccess: c.Access == "full", TokenFile: filepath.Join(h.home, "string.token"),
 		Addr:    h.port(config.StringOffset, stringPort()),
-		Version: cmp.Or(cli.BuildVersion(), "cairn"),
+		Version: cli.BuildVersion(),
 		Stop:    h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
 		Closed: []string{h.home},
 	}

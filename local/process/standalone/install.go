@@ -47,8 +47,7 @@ const (
 )
 
 // install makes sure that a command line is there and runs. What went wrong is one of the facts.
-func install(o *options) facts {
-	id, _ := Version()
+func install(o *options, id string) facts {
 	f := facts{ServerVersion: id, OS: runtime.GOOS, Arch: runtime.GOARCH, Libc: libc()}
 	if o.cliDir == "" || o.cliVersion == "" {
 		return f

@@ -19,7 +19,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 )
 
 // Program holds a run's environment.
@@ -27,6 +26,7 @@ type Program struct {
 	Args     []string // behind the program's name
 	In       *os.File
 	Out, Err io.Writer
+	ID, Date string // of the build, as clients see them; blank where they are not known
 }
 
 // options are the flags.
@@ -62,6 +62,7 @@ func (o *options) flags(f *flag.FlagSet) {
 
 // Main runs the program and returns its exit code.
 func Main(p Program) int {
+	p.ID = cmp.Or(p.ID, "claustrum-dev")
 	var o options
 	f := flag.NewFlagSet("claustrum", flag.ContinueOnError)
 	f.SetOutput(p.Err)
@@ -74,11 +75,10 @@ func Main(p Program) int {
 	var err error
 	switch {
 	case o.version:
-		id, built := Version()
-		fmt.Fprintf(p.Out, "claustrum %s (built %s)\n", id, built)
+		fmt.Fprintf(p.Out, "claustrum %s (built %s)\n", p.ID, cmp.Or(p.Date, "unknown"))
 		return 0
 	case o.install:
-		printFacts(p.Out, install(&o))
+		printFacts(p.Out, install(&o, p.ID))
 		return 0
 	case !o.stop && !o.bridge && !o.serve:
 		fmt.Fprintln(p.Err, "claustrum: one of --version/--install/--serve/--bridge/--stop is required")
@@ -107,23 +107,4 @@ func Main(p Program) int {
 		return 1
 	}
 	return 0
-}
-
-// The linker may set these: -X github.com/cairndb/cairn/local/process/standalone.linkedID=…
-var linkedID, linkedTime string
-
-// Version returns this build's version and date.
-func Version() (id, built string) {
-	info, ok := debug.ReadBuildInfo()
-	if ok {
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				id = s.Value
-			case "vcs.time":
-				built = s.Value
-			}
-		}
-	}
-	return cmp.Or(linkedID, id, "claustrum-dev"), cmp.Or(linkedTime, built, "unknown")
 }

@@ -36,7 +36,7 @@ func serve(o *options, p Program) error {
 		return errors.New("daemonized child requires --token-file or --token-fd")
 	}
 	if os.Getenv(childMark) == "1" {
-		return daemon(o)
+		return daemon(o, p.ID)
 	}
 	return launch(o, p)
 }
@@ -86,20 +86,13 @@ func launch(o *options, p Program) error {
 		fmt.Fprintf(p.Out, "Claustrum remote server listening on %s\n", o.socket)
 		return nil
 	}
-	return launchError(said, err, c.Process)
-}
-
-// launchError returns the reason that a daemon reported for not serving. A daemon that reports nothing in time is
-// killed.
-func launchError(said []byte, err error, pr *os.Process) error {
 	switch {
-	case len(said) > 0:
+	case len(said) > 0: // why it does not serve
 		return errors.New(string(said))
 	case err != nil:
-		return errors.Join(fmt.Errorf("the daemon did not come up: %w", err), pr.Kill())
-	default:
-		return errors.New("the daemon ended before it listened")
+		return errors.Join(fmt.Errorf("the daemon did not come up: %w", err), c.Process.Kill())
 	}
+	return errors.New("the daemon ended before it listened")
 }
 
 // givenToken is the token that came by a descriptor; nil, when it is in a file.
@@ -164,7 +157,7 @@ func (o *options) daemonToken() (string, error) {
 var errReported = errors.New("reported")
 
 // daemon is the detached process.
-func daemon(o *options) (err error) {
+func daemon(o *options, id string) (err error) {
 	status := os.Stdout
 	if n, perr := strconv.Atoi(os.Getenv(statusPipe)); perr == nil {
 		status = os.NewFile(uintptr(n), "status")
@@ -191,7 +184,6 @@ func daemon(o *options) (err error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE) // caught, not ignored: ignoring is inherited
-	id, _ := Version()
 	log := newLogger(os.Stderr, os.Getenv("CLAUSTRUM_LOG_LEVEL"))
 	s, err := process.Listen(process.Config{Socket: o.socket, Token: token, Version: id, SpillDir: spillDir(o.socket),
 		WarmPath: true, KeepChildren: o.keepChildren, Door: api.At{Host: process.Alone, Also: process.All}, Logger: log})
