@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -79,7 +80,8 @@ func (h *lineHistory) Add(line string) {
 		return
 	}
 	h.lines = append(h.lines, line)
-	if h.path == "" || strings.Contains(line, "--token") || strings.Contains(line, " -t") || os.MkdirAll(filepath.Dir(h.path), 0o700) != nil {
+	secret := slices.ContainsFunc([]string{"--token", " -t", "ydb_"}, func(sign string) bool { return strings.Contains(line, sign) }) // the text of a token begins with ydb_
+	if h.path == "" || secret || os.MkdirAll(filepath.Dir(h.path), 0o700) != nil {
 		return
 	}
 	f, err := os.OpenFile(h.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
