@@ -76,20 +76,17 @@ Exit codes: 0 ok, 1 failed or rejected by the node, 2 called wrongly and nothing
 // helpOfVerbs makes the help of a verb that does not exist a usage error.
 func helpOfVerbs(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	for _, c := range root.Commands() {
-		if c.Name() == "help" {
-			c.Run = nil
-			c.RunE = func(_ *cobra.Command, args []string) error {
-				of, rest, err := root.Find(args)
-				if err == nil && len(rest) > 0 && of.HasSubCommands() {
-					err = cli.UnknownVerb(of, rest[0])
-				}
-				if err != nil {
-					return err
-				}
-				return of.Help()
-			}
+	help, _, _ := root.Find([]string{"help"}) // it was just made
+	help.Run = nil
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		of, rest, err := root.Find(args)
+		if err == nil && len(rest) > 0 && of.HasSubCommands() {
+			err = cli.UnknownVerb(of, rest[0])
 		}
+		if err != nil {
+			return err
+		}
+		return of.Help()
 	}
 }
 

@@ -64,9 +64,9 @@ func filesList(_ *Server, p pathParams) (any, error) {
 	return kit.Object{"entries", entries}, nil
 }
 
-type readResult struct {
-	Content string `json:"content"`
-	Exists  bool   `json:"exists"`
+// content is the answer of files.read.
+func content(text string, exists bool) kit.Object {
+	return kit.Object{"content", text, "exists", exists}
 }
 
 // filesRead answers small files at once. Larger ones the connection's writer reads as it sends: no file
@@ -74,7 +74,7 @@ type readResult struct {
 func filesRead(_ *Server, p pathParams) (any, error) {
 	i, err := os.Stat(p.Path)
 	if err != nil {
-		return readResult{}, nil
+		return content("", false), nil
 	}
 	limit := int64(maxRead)
 	if p.MaxBytes > 0 {
@@ -90,7 +90,7 @@ func filesRead(_ *Server, p pathParams) (any, error) {
 	}
 	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe since
 	if errors.Is(err, fs.ErrNotExist) {
-		return readResult{}, nil
+		return content("", false), nil
 	}
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func filesRead(_ *Server, p pathParams) (any, error) {
 		return nil, refuse(codeParams, "files.read: file exceeds maxBytes")
 	case len(first) <= smallFile:
 		f.Close()
-		return readResult{string(first), true}, nil
+		return content(string(first), true), nil
 	}
 	return &fileBody{file: f, unsent: first, left: limit - int64(len(first))}, nil
 }
@@ -128,7 +128,7 @@ type fileBody struct {
 // line makes the line that content goes into.
 func (b *fileBody) line(id any) {
 	const mark = "\uE000" // no id's text: JSON of an id comes before it
-	whole := answer(id, readResult{mark, true}, nil)
+	whole := answer(id, content(mark, true), nil)
 	at := bytes.LastIndex(whole, []byte(mark))
 	b.head, b.tail = whole[:at], whole[at+len(mark):]
 }

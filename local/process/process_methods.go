@@ -42,12 +42,6 @@ type spawnParams struct {
 	WantPid bool              `json:"wantPid"`
 }
 
-type spawnResult struct {
-	Success bool    `json:"success"`
-	Pid     int     `json:"pid,omitempty"`
-	Started float64 `json:"startTime,omitempty"`
-}
-
 func spawn(k *call, p spawnParams) {
 	switch {
 	case p.ID == "":
@@ -73,9 +67,9 @@ func spawn(k *call, p spawnParams) {
 		k.reply(nil, refuse(codeInternal, "the server is stopping"))
 		return
 	}
-	r := spawnResult{Success: true}
+	r := kit.Object{"success", true}
 	if p.WantPid {
-		r.Pid, r.Started = pr.pid, pr.started
+		r = append(r, "pid", pr.pid, "startTime", pr.started)
 	}
 	k.c.answer(answer(k.id, r, nil), func() { k.c.follow(pr, 1) })
 }
@@ -84,12 +78,6 @@ type stdinParams struct {
 	target
 	Data   string `json:"data"`
 	Offset *int64 `json:"offset"`
-}
-
-type stdinResult struct {
-	Success   bool  `json:"success"`
-	Applied   int64 `json:"applied"`
-	Duplicate bool  `json:"duplicate,omitempty"`
 }
 
 var (
@@ -149,7 +137,11 @@ func (k *call) feed(pr *proc, data []byte, offset *int64) <-chan struct{} {
 		k.reply(nil, errNotRunning)
 	default:
 		k.s.count.input.Add(int64(max(0, accepted)))
-		k.reply(stdinResult{Success: true, Applied: applied, Duplicate: accepted == duplicate}, nil)
+		r := kit.Object{"success", true, "applied", applied}
+		if accepted == duplicate {
+			r = append(r, "duplicate", true)
+		}
+		k.reply(r, nil)
 	}
 	return nil
 }

@@ -159,14 +159,6 @@ func (s *Server) sweep() {
 	}
 }
 
-// stop serves server.shutdown: it closes Done, and the program that runs the server calls Close.
-func (s *Server) stop() {
-	if s.cfg.Stop != nil {
-		s.cfg.Stop()
-	}
-	s.Shut()
-}
-
 // Done is closed when a client has asked the server to stop, or it was closed.
 func (s *Server) Done() <-chan struct{} { return s.Open.Done() }
 

@@ -20,7 +20,10 @@ func capabilities(s *Server) (any, error) {
 
 // shutdown is never answered: the connection closes.
 func shutdown(s *Server) (any, error) {
-	s.stop()
+	if s.cfg.Stop != nil {
+		s.cfg.Stop()
+	}
+	s.Shut() // and the program that runs the server calls Close
 	return silence{}, nil
 }
 

@@ -12,18 +12,13 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 type tarParams struct {
 	Archive string `json:"archivePath"`
 	Dest    string `json:"destDir"`
-}
-
-type tarResult struct {
-	Success bool   `json:"success"`
-	Files   int    `json:"fileCount"`
-	Error   string `json:"error,omitempty"`
 }
 
 // maxExtracted bounds the bytes of an archive's files.
@@ -40,9 +35,9 @@ func extractTar(_ *Server, p tarParams) (any, error) {
 	}
 	n, err := unpack(p.Archive, p.Dest)
 	if err != nil {
-		return tarResult{Error: err.Error()}, nil
+		return kit.Object{"success", false, "fileCount", 0, "error", err.Error()}, nil
 	}
-	return tarResult{Success: true, Files: n}, nil
+	return kit.Object{"success", true, "fileCount", n}, nil
 }
 
 func unpack(archive, dest string) (files int, err error) {

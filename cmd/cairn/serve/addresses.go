@@ -15,7 +15,8 @@ import (
 // certificate names: its host becomes the first of loopback's and the one that peers dial which the certificate is for.
 func addressesOf(n node.Addrs, advertise string, secured certs.Files) (at cli.Addresses, err error) {
 	at = cli.Addresses{Cluster: n.Cluster, TLS: secured.On()}
-	hosts := []string{"127.0.0.1", "localhost", hostOf(advertise)}
+	dialled, _, _ := net.SplitHostPort(advertise) // an empty host is no certificate's
+	hosts := []string{"127.0.0.1", "localhost", dialled}
 	host := hosts[0]
 	if at.TLS {
 		pair, err := tls.LoadX509KeyPair(secured.Cert, secured.Key)
@@ -34,11 +35,6 @@ func addressesOf(n node.Addrs, advertise string, secured certs.Files) (at cli.Ad
 		at.CA, err = filepath.Abs(secured.CA)
 	}
 	return at, err
-}
-
-func hostOf(addr string) string {
-	host, _, _ := net.SplitHostPort(addr) // an empty host is no certificate's
-	return host
 }
 
 // withHost puts a host in the place of an unspecified one.

@@ -34,20 +34,15 @@ func openSift(ctx context.Context, h *host) (func() error, error) {
 		}
 	}
 	for _, dir := range dirs {
-		socket, err := serveWorkspace(ctx, s, dir)
+		socket := ""
+		w, err := sift.Find(ctx, dir, os.Getenv("SIFTCODER_SUBSPACE"))
+		if err == nil {
+			socket, err = s.Serve(w)
+		}
 		if err != nil { // the others, and the node, run all the same
 			h.log.Warn("workspace not served", "surface", "sift", "path", dir, "err", err)
-			continue
 		}
 		h.line.Sift = cmp.Or(h.line.Sift, socket)
 	}
 	return s.Close, nil
-}
-
-func serveWorkspace(ctx context.Context, s *sift.Server, dir string) (string, error) {
-	w, err := sift.Find(ctx, dir, os.Getenv("SIFTCODER_SUBSPACE"))
-	if err != nil {
-		return "", err
-	}
-	return s.Serve(w)
 }
