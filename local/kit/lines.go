@@ -5,7 +5,23 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"unicode/utf8"
 )
+
+// Whole returns how many bytes of a text stand before a character that is cut at its end.
+func Whole(text []byte) int {
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		tail := text[len(text)-back:]
+		switch {
+		case !utf8.RuneStart(tail[0]):
+		case utf8.FullRune(tail):
+			return len(text)
+		default:
+			return len(text) - back
+		}
+	}
+	return len(text)
+}
 
 // ErrLongLine stands in Lines for a line that is over the limit. The lines behind it are read.
 var ErrLongLine = errors.New("line is too long")

@@ -19,8 +19,8 @@ type conn struct {
 	places   map[*proc]*place // in the processes it follows
 	fresh    map[*proc]bool   // those of places that may have something to send
 	after    []lateAnswer
-	files    []*fileBody // answers that are read as they are sent
-	lanes    map[string]*lane
+	files    []*fileBody         // answers that are read as they are sent
+	lanes    map[string][]func() // requests that wait, behind the one of their lane that runs
 	inFlight int
 	parked   int  // bytes of lines that wait in a lane
 	behind   int  // bytes of answers that wait for frames to be sent
@@ -52,9 +52,6 @@ type lateAnswer struct {
 	line []byte
 }
 
-// lane is the requests that take effect one after the other.
-type lane struct{ waiting []func() }
-
 const (
 	maxLine     = 1 << 20 // with its newline
 	maxInFlight = 1024
@@ -66,7 +63,7 @@ const (
 )
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{s: s, nc: nc, places: map[*proc]*place{}, fresh: map[*proc]bool{}, lanes: map[string]*lane{}, room: make(chan struct{}),
+	return &conn{s: s, nc: nc, places: map[*proc]*place{}, fresh: map[*proc]bool{}, lanes: map[string][]func(){}, room: make(chan struct{}),
 		open: make(chan struct{}, maxFiles), woken: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
@@ -138,7 +135,7 @@ func (c *conn) dispatch(line []byte) {
 		m, err = c.s.find(r.Method)
 	}
 	if err != nil {
-		c.answer(answer(r.ID, nil, err), nil)
+		c.answer(answer(r.ID, nil, err))
 		return
 	}
 	if m.plain != nil {
@@ -185,7 +182,7 @@ func (c *conn) plain(id any, do func(*Server) (any, error), files bool) {
 	if files {
 		<-c.open
 	}
-	c.answer(answer(id, result, err), nil)
+	c.answer(answer(id, result, err))
 }
 
 // send has the writer send a file.
@@ -210,40 +207,44 @@ func (c *conn) work(id any, f func()) {
 
 func (c *conn) recovered(id any) {
 	if v := recover(); v != nil {
-		c.answer(answer(id, nil, refuse(codeInternal, "recovered panic: %v", v)), nil)
+		c.answer(answer(id, nil, refuse(codeInternal, "recovered panic: %v", v)))
 	}
 }
 
-// enqueue runs f after the requests that are in the lane.
+// enqueue runs f after the requests that are in the lane: they take effect one after the other.
 func (c *conn) enqueue(name string, f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l := c.lanes[name]; l != nil {
-		l.waiting = append(l.waiting, f)
+	if waiting, busy := c.lanes[name]; busy {
+		c.lanes[name] = append(waiting, f)
 		return
 	}
-	l := &lane{waiting: []func(){f}}
-	c.lanes[name] = l
+	c.lanes[name] = nil
 	c.s.Go(func() {
-		for {
-			c.mu.Lock()
-			if len(l.waiting) == 0 {
-				delete(c.lanes, name)
-				c.mu.Unlock()
-				return
-			}
-			next := l.waiting[0]
-			l.waiting = l.waiting[1:]
-			c.mu.Unlock()
-			next()
+		for ; f != nil; f = c.nextIn(name) {
+			f()
 		}
 	})
+}
+
+// nextIn is the next request of a lane; without one the lane ends.
+func (c *conn) nextIn(name string) func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := c.lanes[name]
+	if len(waiting) == 0 {
+		delete(c.lanes, name)
+		return nil
+	}
+	c.lanes[name] = waiting[1:]
+	return waiting[0]
 }
 
 func (c *conn) idle(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.lanes[name] == nil
+	_, busy := c.lanes[name]
+	return !busy
 }
 
 // park counts the bytes of lines that wait in a lane, so that throttle stops reading from a client which sends faster
@@ -256,15 +257,12 @@ func (c *conn) park(bytes int) {
 	}
 }
 
-// answer sends a line. What is to begin behind it, such as the frames of a new process, is begun by then.
-func (c *conn) answer(line []byte, then func()) {
+// answer sends a line.
+func (c *conn) answer(line []byte) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.ready = append(c.ready, line...)
 	c.answered()
-	c.mu.Unlock()
-	if then != nil {
-		then()
-	}
 	c.wake()
 }
 
@@ -277,14 +275,14 @@ func (c *conn) answered() {
 // answerAfter sends a line behind the last frame of a process that has ended, where this connection follows it.
 func (c *conn) answerAfter(p *proc, line []byte) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.after = append(c.after, lateAnswer{p, line})
 	c.behind += len(line)
 	c.answered()
-	c.mu.Unlock()
 	c.wake()
 }
 
-// follow begins to send a process's frames.
+// follow begins to send a process's frames, behind the answers that are ready.
 func (c *conn) follow(p *proc, from uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -295,6 +293,7 @@ func (c *conn) follow(p *proc, from uint64) {
 	}
 	p.subs[c] = struct{}{}
 	c.places[p], c.fresh[p] = &place{at: cursor{next: from}}, true
+	c.wake()
 }
 
 // news tells the writer that a process it follows has frames.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/kit"
 )
@@ -145,13 +144,8 @@ func (b *fileBody) next(buf []byte) (_ []byte, last bool, err error) {
 	}
 	last = err != nil || b.left == 0
 	ready := len(b.unsent)
-	for i := 1; !last && i < utf8.UTFMax && i <= ready; i++ { // a character that is cut waits for its rest
-		if tail := b.unsent[ready-i:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				ready -= i
-			}
-			break
-		}
+	if !last { // a character that is cut waits for its rest
+		ready = kit.Whole(b.unsent)
 	}
 	text, err := json.Marshal(string(b.unsent[:ready]))
 	if err != nil {

@@ -31,7 +31,7 @@ type target struct {
 func (t target) process() string { return t.ID }
 
 // reply answers; it is called once.
-func (k *call) reply(result any, err error) { k.c.answer(answer(k.id, result, err), nil) }
+func (k *call) reply(result any, err error) { k.c.answer(answer(k.id, result, err)) }
 
 type spawnParams struct {
 	target
@@ -71,7 +71,8 @@ func spawn(k *call, p spawnParams) {
 	if p.WantPid {
 		r = append(r, "pid", pr.pid, "startTime", pr.started)
 	}
-	k.c.answer(answer(k.id, r, nil), func() { k.c.follow(pr, 1) })
+	k.c.answer(answer(k.id, r, nil))
+	k.c.follow(pr, 1)
 }
 
 type stdinParams struct {

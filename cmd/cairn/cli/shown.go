@@ -6,6 +6,8 @@ import (
 	"io"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // Shown is a writer for people. It shows the control characters that a text holds, as \u001b for the one that begins a
@@ -40,15 +42,7 @@ func Raw(w io.Writer) io.Writer {
 // Write implements io.Writer.
 func (s *shown) Write(b []byte) (int, error) {
 	text := append(s.part, b...)
-	whole := len(text)
-	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
-		if tail := text[len(text)-back:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				whole -= back
-			}
-			break
-		}
-	}
+	whole := kit.Whole(text)
 	_, err := io.WriteString(s.w, Show(string(text[:whole])))
 	s.part = append([]byte(nil), text[whole:]...)
 	if err != nil {

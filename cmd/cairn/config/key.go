@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,15 @@ func keysOf(t reflect.Type, section string, index []int, listed bool) (all []key
 		}
 	}
 	return all
+}
+
+// keyAt finds a key by its section and name, in either case, as the decoder takes them.
+func keyAt(path string) (k key, known bool) {
+	i := slices.IndexFunc(keys, func(k key) bool { return strings.EqualFold(k.section+"."+k.name, path) })
+	if i < 0 {
+		return key{}, false
+	}
+	return keys[i], true
 }
 
 // kind is the type of the key's value, in words.

@@ -99,10 +99,8 @@ func Parse(raw []byte) (f File, unknown []string, err error) {
 
 // mistyped says what a key wants whose value could not be decoded; the library names types of Go.
 func mistyped(name string, err error) error {
-	for _, k := range keys {
-		if k.section+"."+k.name == name && (strings.Contains(err.Error(), "cannot decode") || strings.Contains(err.Error(), "cannot be stored")) {
-			return errors.New("want " + k.wants())
-		}
+	if k, known := keyAt(name); known && (strings.Contains(err.Error(), "cannot decode") || strings.Contains(err.Error(), "cannot be stored")) {
+		return errors.New("want " + k.wants())
 	}
 	return err
 }

@@ -30,18 +30,9 @@ func Redacted(path string) ([]byte, error) {
 	return toml.Marshal(redact(set, ""))
 }
 
-// byPath are the keys by section and name, in lower case: the decoder takes names in either case.
-var byPath = func() map[string]key {
-	all := map[string]key{}
-	for _, k := range keys {
-		all[strings.ToLower(k.section+"."+k.name)] = k
-	}
-	return all
-}()
-
 // redact hides what a decoded value may not show. Names of a key that is a table are the user's own, and shown.
 func redact(v any, path string) any {
-	k, known := byPath[strings.ToLower(path)]
+	k, known := keyAt(path)
 	switch v := v.(type) {
 	case map[string]any:
 		for name, value := range v {

@@ -140,10 +140,7 @@ func (m *markdown) next() (importRow, error) {
 		if heading != "" {
 			body = heading + "\n\n" + body
 		}
-		row := importRow{}
-		for name, text := range map[string]string{"text": body, "key": key, "source": "markdown"} {
-			row.say(name, text)
-		}
+		row := saying(map[string]string{"text": body, "key": key, "source": "markdown"})
 		if !m.changed.IsZero() {
 			row.say("created_at", m.changed.UTC().Format(time.RFC3339Nano))
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -53,11 +54,7 @@ func (r *rows) next() (row importRow, err error) {
 				continue
 			}
 			if json.Unmarshal(raw, &one) == nil && one.Line == "entity" && one.Name != "" {
-				facts, err := one.facts()
-				if err != nil {
-					return row, err
-				}
-				r.pending = append(facts, r.pending...)
+				r.pending = append(one.facts(), r.pending...)
 				continue
 			}
 			return rowOf(raw)
@@ -170,6 +167,15 @@ func (r importRow) say(name, text string) {
 	}
 }
 
+// saying is a row of these texts, without those that are empty.
+func saying(texts map[string]string) importRow {
+	row := importRow{}
+	for name, text := range texts {
+		row.say(name, text)
+	}
+	return row
+}
+
 // line is the row as an import takes it. What this server exported is sent as it is; values of others are held to the
 // bounds of a request.
 func (r importRow) line() ([]byte, error) {
@@ -200,11 +206,7 @@ func (r importRow) bounded() error {
 
 // edgeOf is the row of a relation.
 func edgeOf(from, relation, to string) importRow {
-	edge := importRow{}
-	for name, text := range map[string]string{"type": "edge", "src": from, "rel_type": relation, "dst": to} {
-		edge.say(name, text)
-	}
-	return edge
+	return saying(map[string]string{"type": "edge", "src": from, "rel_type": relation, "dst": to})
 }
 
 // An entity is a line of the memory.jsonl of server-memory.
@@ -216,7 +218,7 @@ type entity struct {
 }
 
 // facts are the rows of an entity: one says its type, and one each observation.
-func (e entity) facts() (rows []json.RawMessage, err error) {
+func (e entity) facts() (rows []json.RawMessage) {
 	kind := api.GraphFact{Entity: e.Name, Says: e.Kind}
 	texts := map[string]string{kind.TypeKey(): kind.Text()}
 	keys := []string{kind.TypeKey()}
@@ -228,17 +230,9 @@ func (e entity) facts() (rows []json.RawMessage, err error) {
 		texts[f.Key()] = f.Text()
 	}
 	for _, key := range keys {
-		row := importRow{}
-		for name, text := range map[string]string{"type": "memory", "namespace": api.GraphNamespace, "source": api.GraphNamespace, "key": key, "text": texts[key]} {
-			row.say(name, text)
-		}
-		raw, err := json.Marshal(row)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, raw)
+		rows = append(rows, kit.Must(saying(map[string]string{"type": "memory", "namespace": api.GraphNamespace, "source": api.GraphNamespace, "key": key, "text": texts[key]})))
 	}
-	return rows, nil
+	return rows
 }
 
 // taken are the keys of others' rows that become fields of a memory, or are of no consequence. They are left out of its
@@ -259,17 +253,14 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 	if kind := row.text("type"); kind == "edge" || kind == "memory" || row.text("memory_type") != "" {
 		return row, nil
 	}
-	memory := importRow{}
-	if memory.say("text", row.text(texts...)); memory["text"] == nil {
+	memory := saying(map[string]string{"text": row.text(texts...), "namespace": row.text("user_id", "agent_id"), "session_id": row.text("run_id"),
+		"external_id": row.text("external_id"), "key": row.text("key")})
+	if memory["text"] == nil {
 		return nil, errors.New("no text: want a field text, memory, content or page_content")
 	}
-	memory.say("namespace", row.text("user_id", "agent_id"))
-	memory.say("session_id", row.text("run_id"))
-	memory.say("external_id", row.text("external_id"))
 	if row.has("memory") { // of mem0, whose ids are unique everywhere
 		memory.say("external_id", row.text("id"))
 	}
-	memory.say("key", row.text("key"))
 	more := importRow{}
 	if row.has("metadata") && json.Unmarshal(row["metadata"], &more) != nil { // no object: it keeps its name
 		more = importRow{"metadata": row["metadata"]}

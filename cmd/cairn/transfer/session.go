@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -65,21 +66,13 @@ func (s *session) next() (importRow, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.Session != "" {
-			s.id = l.Session
-		}
+		s.id = cmp.Or(l.Session, s.id)
 		if l.Text == "" {
 			continue
 		}
 		s.said++
-		if l.ID == "" {
-			l.ID = fmt.Sprint(s.said)
-		}
-		row := importRow{}
-		for name, text := range map[string]string{"text": l.Text, "memory_type": "episodic", "source": l.Tool, "speaker": l.Role, "session_id": s.id,
-			"created_at": l.At.UTC().Format(time.RFC3339Nano), "external_id": s.id + ":" + l.ID} {
-			row.say(name, text)
-		}
-		return row, nil
+		l.ID = cmp.Or(l.ID, fmt.Sprint(s.said))
+		return saying(map[string]string{"text": l.Text, "memory_type": "episodic", "source": l.Tool, "speaker": l.Role, "session_id": s.id,
+			"created_at": l.At.UTC().Format(time.RFC3339Nano), "external_id": s.id + ":" + l.ID}), nil
 	}
 }
