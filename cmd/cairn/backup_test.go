@@ -115,7 +115,7 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 		n := config.NodeHere(filepath.Join(dir, fmt.Sprint("fresh", i+1)), i+1, 3, base, token)
 		n.ElectionMS, n.Master = electionMS(patient), true
 		path := filepath.Join(dir, fmt.Sprintf("fresh%d.toml", i+1))
-		if err := config.Write(path, n); err != nil {
+		if err := config.Write(path, n, nil); err != nil {
 			t.Fatal(err)
 		}
 		p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", path}, Token: token}

@@ -295,7 +295,7 @@ func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, base, home.NewSecret())
 	n.Bind, n.Advertise, n.InsecurePeers, n.Master = "", fmt.Sprintf("localhost:%d", base+3), true, true
 	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: n.Secret}
-	if err := config.Write(p.Args[3], n); err != nil {
+	if err := config.Write(p.Args[3], n, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Kill)

@@ -40,7 +40,7 @@ func memberAlone(t testing.TB) *cairntest.Node {
 	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: home.NewSecret()}
 	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, cairntest.FreePorts(t, config.PortsEach), p.Token)
 	n.Master = true
-	if err := config.Write(p.Args[3], n); err != nil {
+	if err := config.Write(p.Args[3], n, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Kill)

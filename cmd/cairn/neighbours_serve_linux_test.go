@@ -27,7 +27,7 @@ func closedServe(t *testing.T, local string) *cairntest.Node {
 	dir, base := shortDir(t), cairntest.FreePorts(t, config.PortsEach)
 	n := config.NodeHere(filepath.Join(dir, "h"), 1, 1, base, home.NewSecret())
 	conf := filepath.Join(dir, "c.toml")
-	if err := config.Write(conf, n); err != nil {
+	if err := config.Write(conf, n, nil); err != nil {
 		t.Fatal(err)
 	}
 	inSection(t, conf, "local", strings.ReplaceAll(local, "DIR", dir))

@@ -40,7 +40,7 @@ func TestALostNodeIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	member := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "one.toml")}, Token: secret, Ca: filepath.Join(dir, "tls", "ca.crt")}
-	if err := config.Write(member.Args[3], n); err != nil {
+	if err := config.Write(member.Args[3], n, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(member.Kill)

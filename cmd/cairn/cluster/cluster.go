@@ -111,18 +111,8 @@ func clusterSecret(s *cli.Streams) *cobra.Command {
 		}}
 }
 
-// readSecret takes the secret from --secret-file, if it is given.
-func (f *initFlags) readSecret() error {
-	if f.secretFile == "" {
-		return nil
-	}
-	b, err := private.ReadNamed(f.secretFile)
-	f.Secret = strings.TrimSpace(string(b))
-	return err
-}
-
-func initCluster(s *cli.Streams, f initFlags) error {
-	if err := f.readSecret(); err != nil {
+func initCluster(s *cli.Streams, f initFlags) (err error) {
+	if f.Secret, err = config.SecretOf(f.Secret, f.secretFile, "--secret-file"); err != nil {
 		return err
 	}
 	if f.nodes < 0 || f.NodeID < 0 {
@@ -130,9 +120,13 @@ func initCluster(s *cli.Streams, f initFlags) error {
 	}
 	made := f.Secret == ""
 	f.Secret = cmp.Or(f.Secret, home.NewSecret())
-	certify := Certify
-	if !f.tls {
-		certify = func(string, *config.NodeFile) error { return nil }
+	dir := f.dir
+	if f.nodes == 0 {
+		dir = filepath.Dir(f.output)
+	}
+	var certify func(*config.NodeFile) error
+	if f.tls {
+		certify = func(n *config.NodeFile) error { return Certify(dir, n) }
 	}
 	if err := (node.Config{Home: f.DataDir, Member: node.Member{Secret: f.Secret}}).Validate(); err != nil {
 		return cli.Usage(err)
@@ -145,11 +139,10 @@ func initCluster(s *cli.Streams, f initFlags) error {
 			return cli.Usagef("members on other machines need certificates: add --tls, or --insecure-peers if nobody else is on their network")
 		}
 		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
-		var err error
 		if f.DataDir, err = filepath.Abs(f.DataDir); err != nil { // else a node that is started elsewhere begins an empty home there
 			return err
 		}
-		if err := writeOne(f.output, &f.NodeFile, certify); err != nil {
+		if err := config.Write(f.output, f.NodeFile, certify); err != nil {
 			return err
 		}
 		fmt.Fprintf(s.Out, "config written to %s\n", f.output)
@@ -159,7 +152,7 @@ func initCluster(s *cli.Streams, f initFlags) error {
 		fmt.Fprintf(s.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each; an admin token is in %s from then on\n", private.Quote(f.output), filepath.Join(f.DataDir, "token"))
 		return nil
 	}
-	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.Secret, func(n *config.NodeFile) error { return certify(f.dir, n) })
+	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.Secret, certify)
 	if err != nil {
 		return err
 	}
@@ -179,17 +172,6 @@ func initCluster(s *cli.Streams, f initFlags) error {
 	}
 	fmt.Fprintf(s.Out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)
 	return nil
-}
-
-// writeOne writes the configuration of a node, with its certificate. Where there is one, neither changes.
-func writeOne(path string, n *config.NodeFile, certify func(string, *config.NodeFile) error) error {
-	if err := config.Absent(path); err != nil {
-		return err
-	}
-	if err := certify(filepath.Dir(path), n); err != nil {
-		return err
-	}
-	return config.Write(path, *n)
 }
 
 // Certify gives a node its certificate, from the authority in tls/ below dir.

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -46,7 +47,7 @@ func NodeHere(data string, id, of, base int, secret string) NodeFile {
 }
 
 // WriteHere writes the configurations of so many nodes that share this machine: nodeN.toml in a directory, with a home
-// below it, as edit leaves it.
+// below it, as edit leaves it; see Write.
 func WriteHere(dir string, of, base int, secret string, edit func(*NodeFile) error) (paths []string, err error) {
 	if _, err := NodeHere(dir, of, of, base, secret).render(); err != nil { // its ports are the highest
 		return nil, err
@@ -57,14 +58,7 @@ func WriteHere(dir string, of, base int, secret string, edit func(*NodeFile) err
 		if err != nil {
 			return paths, err
 		}
-		n := NodeHere(data, id, of, base, secret)
-		if err := Absent(home + ".toml"); err != nil {
-			return paths, err
-		}
-		if err := edit(&n); err != nil {
-			return paths, err
-		}
-		if err := Write(home+".toml", n); err != nil {
+		if err := Write(home+".toml", NodeHere(data, id, of, base, secret), edit); err != nil {
 			return paths, err
 		}
 		paths = append(paths, home+".toml")
@@ -96,8 +90,18 @@ func (n NodeFile) render() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write never overwrites: a lost secret cannot be had back.
-func Write(path string, n NodeFile) error {
+// Write writes the configuration of a node as edit leaves it, nil for as it is. It never overwrites, because a lost
+// secret cannot be had back; and where there is a file edit is not called, so that nothing that belongs to it changes.
+func Write(path string, n NodeFile, edit func(*NodeFile) error) error {
+	const kept = "it is not overwritten: move it away first"
+	if _, err := os.Lstat(path); err == nil {
+		return cli.Hint(&os.PathError{Op: "open", Path: path, Err: os.ErrExist}, kept)
+	}
+	if edit != nil {
+		if err := edit(&n); err != nil {
+			return err
+		}
+	}
 	text, err := n.render()
 	if err != nil {
 		return err
@@ -107,21 +111,10 @@ func Write(path string, n NodeFile) error {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return cli.Hint(err, "it is not overwritten: move it away first")
+		return cli.Hint(err, kept)
 	}
-	if _, err := f.Write(text); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
-}
-
-// Absent refuses the path of a configuration that is there, before anything that belongs to it is replaced.
-func Absent(path string) error {
-	if _, err := os.Lstat(path); err == nil {
-		return cli.Hint(&os.PathError{Op: "open", Path: path, Err: os.ErrExist}, "it is not overwritten: move it away first")
-	}
-	return nil
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // Loopback is a port of this machine alone.

@@ -30,8 +30,8 @@ func (b background) node() (c engine.Background) {
 	return c
 }
 
-// secretOf is a secret as it stands, or as the file that is named has it.
-func secretOf(text, path, key string) (string, error) {
+// SecretOf returns a secret as it stands, or as the file that is named has it; key is what named the file.
+func SecretOf(text, path, key string) (string, error) {
 	if path == "" {
 		return text, nil
 	}
@@ -44,11 +44,11 @@ func secretOf(text, path, key string) (string, error) {
 
 // Node turns the file into what a node is opened with.
 func (f *File) Node() (node.Config, error) {
-	secret, err := secretOf(f.Cluster.Secret, f.Cluster.SecretFile, "cluster_secret_file")
+	secret, err := SecretOf(f.Cluster.Secret, f.Cluster.SecretFile, "cluster_secret_file")
 	if err != nil {
 		return node.Config{}, err
 	}
-	other, err := secretOf(f.Cluster.OtherSecret, f.Cluster.OtherSecretFile, "other_cluster_secret_file")
+	other, err := SecretOf(f.Cluster.OtherSecret, f.Cluster.OtherSecretFile, "other_cluster_secret_file")
 	if err != nil {
 		return node.Config{}, err
 	}
@@ -109,7 +109,7 @@ func (f *File) peers() (out []string, err error) {
 // embedder opens the embedder that [embedding] configures.
 func (f *File) embedder() (embed.Embedder, error) {
 	e := f.Embedding
-	key, err := secretOf("", e.KeyFile, "embedding.key_file")
+	key, err := SecretOf("", e.KeyFile, "embedding.key_file")
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (f *File) embedder() (embed.Embedder, error) {
 // reranker opens the reranker that [rerank] configures.
 func (f *File) reranker() (*rerank.Reranker, error) {
 	r := f.Rerank
-	key, err := secretOf("", r.KeyFile, "rerank.key_file")
+	key, err := SecretOf("", r.KeyFile, "rerank.key_file")
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/sift"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // siftTarget is a workspace's socket as the flags say.
@@ -227,18 +228,8 @@ func siftRun(ctx context.Context, s *cli.Streams, socket string, req any) (err e
 		defer close(done)
 		data, err = siftCall(ctx, socket, time.Hour, req)
 	}()
-	every := time.NewTicker(500 * time.Millisecond)
-	defer every.Stop()
 	last := ""
-	for {
-		select {
-		case <-done:
-			if err != nil {
-				return err
-			}
-			return s.JSON(data)
-		case <-every.C:
-		}
+	for range pause.Ticks(done, 500*time.Millisecond) {
 		so, failed := siftCall(ctx, socket, time.Second, map[string]any{"kind": "backfill_run"})
 		var now sift.Tally
 		if failed != nil || json.Unmarshal(so, &now) != nil || !now.Running {
@@ -249,4 +240,8 @@ func siftRun(ctx context.Context, s *cli.Streams, socket string, req any) (err e
 			last = line
 		}
 	}
+	if err != nil {
+		return err
+	}
+	return s.JSON(data)
 }
