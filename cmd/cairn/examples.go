@@ -14,7 +14,7 @@ var examples string
 
 // showExamples gives each command below all its example.
 func showExamples(all *cobra.Command) {
-	for _, line := range strings.Split(strings.TrimSpace(examples), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(examples), "\n") {
 		c, _, err := all.Find(strings.Fields(line))
 		if err != nil || c == all || c.Example != "" {
 			panic("cairn: the example " + line)

@@ -140,23 +140,12 @@ func (p *Node) End() error {
 // Ends waits for a process to end by itself with the exit code of a failure, and looks at what it said.
 func (p *Node) Ends(says ...string) {
 	p.T.Helper()
-	done := make(chan error, 1)
-	cmd := p.Cmd
-	go func() { done <- cmd.Wait() }()
-	select {
-	case err := <-done:
-		exit, ok := err.(*exec.ExitError)
-		if !ok || exit.ExitCode() != cli.ExitFailed {
-			p.T.Errorf("it ended with %v, want exit code %d", err, cli.ExitFailed)
-		}
-	case <-time.After(suite.Patience):
-		_ = cmd.Process.Kill() // and the goroutine that waits for it ends
-		<-done
-		p.Cmd = nil
-		p.T.Fatalf("a process that was to end goes on:\n%s", TailOf(p.Log.String(), 4000))
-	}
+	err := p.End()
 	p.Cmd = nil
 	log := p.Log.String()
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != cli.ExitFailed {
+		p.T.Fatalf("it ended with %v, want exit code %d:\n%s", err, cli.ExitFailed, TailOf(log, 4000))
+	}
 	_, last, _ := strings.Cut("\n"+log, "\ncairn: ")
 	for _, s := range says {
 		if !strings.Contains(last, s) {

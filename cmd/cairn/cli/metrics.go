@@ -40,11 +40,8 @@ func (t *Target) Metrics(ctx context.Context, at string) (Metrics, error) {
 
 // ReadMetrics reads the lines.
 func ReadMetrics(r io.Reader) (Metrics, error) {
-	m := Metrics{}
-	for lines := bufio.NewScanner(r); ; {
-		if !lines.Scan() {
-			return m, lines.Err()
-		}
+	m, lines := Metrics{}, bufio.NewScanner(r)
+	for lines.Scan() {
 		at := strings.LastIndexByte(lines.Text(), ' ')
 		if at < 0 || lines.Text()[0] == '#' {
 			continue
@@ -53,4 +50,5 @@ func ReadMetrics(r io.Reader) (Metrics, error) {
 			m[lines.Text()[:at]] = n
 		}
 	}
+	return m, lines.Err()
 }

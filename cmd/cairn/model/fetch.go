@@ -132,14 +132,11 @@ func (b *fileBars) tell(f models.File, had, got int64) {
 		if !cli.IsTerminal(b.s.Err) {
 			fmt.Fprintf(b.s.Err, "%s: %s, %s of it here\n", f.Name, cli.Size(f.Size), cli.Size(had))
 		}
-		_ = b.bar.Set64(had) // a bar is not worth an error
+	} else if got > 0 {
+		_ = b.bar.Add64(got) // a bar is not worth an error
 		return
 	}
-	if got == 0 {
-		_ = b.bar.Set64(had)
-		return
-	}
-	_ = b.bar.Add64(got)
+	_ = b.bar.Set64(had)
 }
 
 func (b *fileBars) finish() {

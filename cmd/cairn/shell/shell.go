@@ -96,17 +96,17 @@ func environ(t *cli.Target, given func(flag string) bool) map[string]string {
 
 // script runs the lines of its input until one fails.
 func (s *shell) script(ctx context.Context) error {
-	for lines := bufio.NewScanner(s.Input(ctx)); ; {
-		if !lines.Scan() {
-			return lines.Err()
-		}
-		if end, code := s.line(ctx, lines.Text()); end || code != cli.ExitOK {
-			if code == cli.ExitOK {
-				return nil
-			}
+	lines := bufio.NewScanner(s.Input(ctx))
+	for lines.Scan() {
+		end, code := s.line(ctx, lines.Text())
+		switch {
+		case code != cli.ExitOK:
 			return cli.ExitCode(code)
+		case end:
+			return nil
 		}
 	}
+	return lines.Err()
 }
 
 // interactive reads from a terminal. The terminal is raw while a line is edited, and as it was while a verb runs, which
