@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -65,8 +64,13 @@ func Key(path, subspace string) string {
 	return hex.EncodeToString(h[:])[:12]
 }
 
+// firstLine reads the first line of a file that a repository brings: a pipe, or a link to a terminal, has none.
 func firstLine(path string) string {
-	f, err := os.Open(path)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	f, err := openRegular(real)
 	if err != nil {
 		return ""
 	}

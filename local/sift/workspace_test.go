@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -263,5 +265,31 @@ func TestWhatTouchesTheHostIsNamed(t *testing.T) {
 	}
 	if r := d.ask(`{"kind":"capture","sessionId":"s","tool":"T","payload":1}`); r["duplicate"] != false {
 		t.Errorf("capture: %v", r)
+	}
+}
+
+// A file of the subspace that is a pipe, or leads to a terminal, names none, and nobody waits for it.
+func TestASubspaceOfAPipeIsNone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, ".siftcoder", "subspace")
+	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	found := make(chan string, 1)
+	go func() {
+		w, err := Find(t.Context(), dir, "")
+		found <- w.Key + fmt.Sprint(err)
+	}()
+	select {
+	case got := <-found:
+		if real, err := filepath.EvalSymlinks(dir); err != nil || got != Key(real, "")+"<nil>" {
+			t.Errorf("%s, %v", got, err)
+		}
+	case <-time.After(suite.Patience):
+		if w, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+			w.Close() // lets the reader go
+		}
+		t.Error("it waits for the pipe")
 	}
 }
