@@ -107,11 +107,8 @@ func backfill(_ context.Context, c *call) (any, error) {
 	}
 	const all = 1 << 30
 	limit, err := c.count("limit", all, all)
-	if err != nil {
-		return nil, err
-	}
-	per, err := c.count("perTranscriptLimit", all, all)
-	if err != nil {
+	per, err2 := c.count("perTranscriptLimit", all, all)
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	own := c.fields.Flag("workspaceOnly", true)

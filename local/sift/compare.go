@@ -51,11 +51,8 @@ type federatedHit struct {
 // federateSearch searches the workspaces whose user has consented, and what other protocols stored in none of them.
 func federateSearch(ctx context.Context, c *call) (any, error) {
 	most, err := c.count("maxWorkspaces", maxWorkspaces, maxWorkspaces)
-	if err != nil {
-		return nil, err
-	}
-	k, err := c.count("k", 5, maxK)
-	if err != nil {
+	k, err2 := c.count("k", 5, maxK)
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	if _, ok := c.text("query"); !ok {

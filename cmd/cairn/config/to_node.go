@@ -95,17 +95,6 @@ func (f *File) Node() (node.Config, error) {
 	return c, err
 }
 
-// peers are the members to begin with.
-func (f *File) peers() (out []string, err error) {
-	for i, p := range f.Cluster.Peers {
-		if p.Role == "witness" {
-			return nil, fmt.Errorf("cluster.peers %d: witnesses are not supported: use a third small voter instead", i+1)
-		}
-		out = append(out, p.Addr)
-	}
-	return out, nil
-}
-
 // embedder opens the embedder that [embedding] configures.
 func (f *File) embedder() (embed.Embedder, error) {
 	e := f.Embedding
@@ -145,7 +134,7 @@ func (t tlsFiles) node() certs.Files {
 }
 
 // member fills in what the node is to the others.
-func (f *File) member(m *node.Member) (err error) {
+func (f *File) member(m *node.Member) error {
 	switch f.Cluster.Admit {
 	case "", "secret":
 	case "operator":
@@ -153,15 +142,18 @@ func (f *File) member(m *node.Member) (err error) {
 	default:
 		return fmt.Errorf("cluster.admit %q: want secret or operator", f.Cluster.Admit)
 	}
-	switch f.Cluster.Role {
-	case "", "single":
-		if len(f.Cluster.Peers) > 0 && f.Cluster.Role == "single" {
+	m.Role = cmp.Or(f.Cluster.Role, raft.RoleVoter)
+	if m.Role == "single" {
+		if len(f.Cluster.Peers) > 0 {
 			return errors.New(`cluster.role is "single", and cluster.peers is not empty: set role = "voter"`)
 		}
 		m.Role = raft.RoleVoter
-	default:
-		m.Role = f.Cluster.Role
 	}
-	m.Peers, err = f.peers()
-	return err
+	for i, p := range f.Cluster.Peers {
+		if p.Role == "witness" {
+			return fmt.Errorf("cluster.peers %d: witnesses are not supported: use a third small voter instead", i+1)
+		}
+		m.Peers = append(m.Peers, p.Addr)
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/cairndb/cairn/local/covenant"
+	"github.com/cairndb/cairn/local/serve"
 )
 
 // openCovenant serves Covenant on HOME/run/covenant/sock, and its HTTP mirror on a port of its own.
@@ -18,7 +19,7 @@ func openCovenant(_ context.Context, h *host) (func() error, error) {
 		return nil, nil
 	}
 	cfg := covenant.Config{Home: home, Memory: h.memory("covenant", "default"), Node: h.line.NodeID, Secret: h.secret,
-		HTTP: cmp.Or(c.HTTP, h.port(5, 8421)), Origins: c.Origins, NoBootstrap: c.Bootstrap != nil && !*c.Bootstrap, ShowScore: c.Score,
+		HTTP: cmp.Or(c.HTTP, h.port(5, 8421)), Origins: c.Origins, NoBootstrap: !serve.Or(c.Bootstrap, true), ShowScore: c.Score,
 		Keys: h.node.Keys(), Logger: h.log.With("surface", "covenant")}
 	if cfg.HTTP == "off" {
 		cfg.HTTP = ""

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/local/sift"
 	"github.com/cairndb/cairn/node/api"
 )
@@ -18,7 +19,7 @@ func openSift(ctx context.Context, h *host) (func() error, error) {
 		return nil, nil
 	}
 	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: h.memory("sift", cmp.Or(c.Database, "default"), append(h.stops(), api.Files, api.Git)...),
-		Private: c.Shared != nil && !*c.Shared, Names: c.Names, Transcripts: c.Transcripts, Rollouts: c.Rollouts, Logger: h.log.With("surface", "sift")}
+		Private: !serve.Or(c.Shared, true), Names: c.Names, Transcripts: c.Transcripts, Rollouts: c.Rollouts, Logger: h.log.With("surface", "sift")}
 	if h.dev {
 		cfg.Stop = h.stop
 	}

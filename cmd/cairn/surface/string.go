@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/door"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/local/stringd"
 	"github.com/cairndb/cairn/node/api"
 )
@@ -28,7 +29,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	if c.Outbound {
 		also = append(also, api.Network)
 	}
-	shell := h.allowed(c.Shell)
+	shell := serve.Or(c.Shell, h.dev)
 	cfg := stringd.Config{
 		Origins: c.Origins, FullAccess: c.Access == "full", TokenFile: filepath.Join(h.home, "string.token"),
 		Addr:    h.port(config.StringOffset, stringPort()),

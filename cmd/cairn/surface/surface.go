@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/private"
@@ -29,14 +30,6 @@ type host struct {
 	log    *slog.Logger
 	stop   func()     // asks the process to stop, as SIGTERM does
 	line   *cli.Ready // where a surface says where it listens
-}
-
-// allowed is a setting of what clients on this host may do to it: what is not set is on in dev, and off in serve.
-func (h *host) allowed(set *bool) bool {
-	if set == nil {
-		return h.dev
-	}
-	return *set
 }
 
 // port is the loopback address of a surface: behind the base when there is one, else as configured, else def.
@@ -116,7 +109,7 @@ func (h *host) memory(surface, database string, also ...api.Scope) api.At {
 
 // stops is the scope of stopping the node, where clients on this host have it.
 func (h *host) stops() []api.Scope {
-	if !h.allowed(h.local.AllowShutdown) {
+	if !serve.Or(h.local.AllowShutdown, h.dev) {
 		return nil
 	}
 	return []api.Scope{api.Stop}
