@@ -19,21 +19,13 @@ const (
 
 // think requests rounds of cognition until no memory is left unread, and prints what they found together.
 func think(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Given) error {
-	sum, err := rounds(ctx, s, t, v, given)
-	if err != nil {
-		return err
-	}
-	return v.tell(s, t.JSON, kit.Must(sum))
-}
-
-func rounds(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Given) (sum api.Thought, err error) {
-	sum = api.Thought{Triggers: []api.Attention{}, Read: new(int)}
+	sum := api.Thought{Triggers: []api.Attention{}, Read: new(int)}
 	shown := thinkProgress{s: s, began: time.Now(), told: time.Now()}
-	defer shown.end()
 	for left := 1; left > 0; {
 		var a api.Thought
 		if err := v.get(ctx, t, given, &a); err != nil {
-			return sum, err
+			shown.end()
+			return err
 		}
 		sum.Merged, sum.Conflicts, sum.New, sum.Updated = sum.Merged+a.Merged, sum.Conflicts+a.Conflicts, sum.New+a.New, sum.Updated+a.Updated
 		sum.Personality, sum.Millis, sum.Triggers = sum.Personality || a.Personality, sum.Millis+a.Millis, append(sum.Triggers, a.Triggers...)
@@ -44,7 +36,8 @@ func rounds(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Gi
 		shown.show(left)
 		given["run_pattern_mining"], given["run_personality"] = []string{"false"}, []string{"false"} // the first round has seen to them
 	}
-	return sum, nil
+	shown.end()
+	return v.tell(s, t.JSON, kit.Must(sum))
 }
 
 // thinkProgress shows on stderr how many memories are left to read.
