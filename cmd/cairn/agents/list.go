@@ -3,8 +3,8 @@ package agents
 import (
 	"cmp"
 	"os"
+	"slices"
 
-	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
@@ -74,15 +74,8 @@ func rows(all []State) (out [][]any) {
 
 // whole says whether all that was written is in the files.
 func (r *record) whole() bool {
-	for _, w := range r.Entries {
-		p := &plan{}
-		c, err := p.file(w.File)
-		if err != nil {
-			return false
-		}
-		if _, same, err := edit.Formats[w.Format].Find(c.after, w.Entry); err != nil || !same {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Entries, func(w written) bool {
+		_, _, same, err := (&plan{}).find(w)
+		return err != nil || !same
+	})
 }

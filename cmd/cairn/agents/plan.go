@@ -90,16 +90,22 @@ func (p *plan) file(path string) (*change, error) {
 	return c, nil
 }
 
+// find looks for an entry in its file, as the plan leaves it.
+func (p *plan) find(w written) (c *change, taken, same bool, err error) {
+	if c, err = p.file(w.File); err != nil {
+		return nil, false, false, err
+	}
+	if taken, same, err = edit.Formats[w.Format].Find(c.after, w.Entry); err != nil {
+		err = fmt.Errorf("%s: %w", w.File, err)
+	}
+	return c, taken, same, err
+}
+
 // put adds an entry, unless it is there.
 func (p *plan) put(w written, old, others []written) error {
-	c, err := p.file(w.File)
+	c, taken, same, err := p.find(w)
 	if err != nil {
 		return err
-	}
-	f := edit.Formats[w.Format]
-	taken, same, err := f.Find(c.after, w.Entry)
-	if err != nil {
-		return fmt.Errorf("%s: %w", w.File, err)
 	}
 	switch {
 	case taken && same:
@@ -117,7 +123,7 @@ func (p *plan) put(w written, old, others []written) error {
 		return cli.Hint(fmt.Errorf("%s is there already, and cairn connect did not write it", place(w)), "remove it, or rename it, and run the command again")
 	}
 	w.Created = !c.there || slices.ContainsFunc(old, func(o written) bool { return o.File == w.File && o.Created })
-	if c.after, w.Trace, err = f.Put(c.after, w.Entry); err != nil {
+	if c.after, w.Trace, err = edit.Formats[w.Format].Put(c.after, w.Entry); err != nil {
 		return fmt.Errorf("%s: %w", w.File, err)
 	}
 	c.gone = false
@@ -127,21 +133,14 @@ func (p *plan) put(w written, old, others []written) error {
 
 // drop removes an entry that an earlier call added. One that is gone already needs nothing.
 func (p *plan) drop(o written) error {
-	c, err := p.file(o.File)
-	if err != nil {
-		return err
-	}
-	f := edit.Formats[o.Format]
-	taken, same, err := f.Find(c.after, o.Entry)
+	c, taken, same, err := p.find(o)
 	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", o.File, err)
-	case !taken:
-		return nil
+	case err != nil || !taken:
+		return err
 	case !same:
 		return cli.Hint(fmt.Errorf("%s was changed after cairn connect wrote it", place(o)), "remove it from the file yourself, and run the command again")
 	}
-	if c.after, err = f.Drop(c.after, o.Entry, o.Trace); err != nil {
+	if c.after, err = edit.Formats[o.Format].Drop(c.after, o.Entry, o.Trace); err != nil {
 		return fmt.Errorf("%s: %w", o.File, err)
 	}
 	if o.Created && len(bytes.TrimSpace(c.after)) == 0 {

@@ -48,13 +48,9 @@ func (t *Target) Wire(ctx context.Context) ([]string, error) {
 	if t.wires != nil {
 		return t.wires, nil
 	}
-	if t.inHome() {
-		err := t.lookHome()
-		return t.wires, err
-	}
 	found, err := t.find(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || t.wires != nil {
+		return t.wires, err
 	}
 	if t.wires = hosts(found, wired); len(t.wires) > 0 {
 		return t.wires, nil
@@ -72,13 +68,9 @@ func (t *Target) URL(ctx context.Context) (string, error) {
 	if t.gateway != "" {
 		return t.gateway, nil
 	}
-	if t.inHome() {
-		err := t.lookHome()
-		return t.gateway, err
-	}
 	found, err := t.find(ctx)
-	if err != nil {
-		return "", err
+	if err != nil || t.gateway != "" {
+		return t.gateway, err
 	}
 	if t.gateway = first(found); t.gateway != "" {
 		return t.gateway, nil
@@ -109,8 +101,11 @@ func (t *Target) lookHome() error {
 	return nil
 }
 
-// find asks every endpoint what it is.
+// find asks every endpoint what it is. Where the home is meant it takes the home's node, and there is none to ask.
 func (t *Target) find(ctx context.Context) ([]endpoint, error) {
+	if t.inHome() {
+		return nil, t.lookHome()
+	}
 	tc, err := t.Secure()
 	if err != nil {
 		return nil, err
