@@ -60,14 +60,16 @@ type claim struct {
 	at       oplog.Time // of the event
 }
 
-// backlog returns the one of a workspace's namespace.
-func (s *Server) backlog(ns string) *backlog {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.backlogs[ns] == nil {
-		s.backlogs[ns] = &backlog{held: map[oplog.EventID]*claim{}}
+// backlog returns the one of the workspace, locked until done is called.
+func (c *call) backlog() (b *backlog, done func()) {
+	c.s.mu.Lock()
+	if b = c.s.backlogs[c.ns]; b == nil {
+		b = &backlog{held: map[oplog.EventID]*claim{}}
+		c.s.backlogs[c.ns] = b
 	}
-	return s.backlogs[ns]
+	c.s.mu.Unlock()
+	b.mu.Lock()
+	return b, b.mu.Unlock
 }
 
 // claimForSummary offers events whose summary was cut by rules, those released before first, then the oldest.
@@ -76,9 +78,8 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := c.s.backlog(c.ns)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b, done := c.backlog()
+	defer done()
 	again := b.those(func(h *claim) bool { return !h.busy() })
 	o := &offers{backlog: b, events: []kit.Object{}, n: n, room: claimBytes}
 	for some := range slices.Chunk(again[:min(len(again), n)], claimBytes/claimEvent) { // a page has the payloads of so many
@@ -192,7 +193,9 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 			continue
 		}
 		if err == nil {
-			c.s.backlog(c.ns).drop(oplog.EventID(id))
+			b, done := c.backlog()
+			delete(b.held, oplog.EventID(id))
+			done()
 		}
 		return kit.Object{"id", m.Seq}, err
 	}
@@ -217,12 +220,6 @@ func (c *call) replace(ctx context.Context, m *oplog.Memory, o origin, text stri
 	return err
 }
 
-func (b *backlog) drop(id oplog.EventID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.held, id)
-}
-
 // releaseSummary gives a claimed event back. After three attempts, or with terminal, it keeps the summary that it has.
 // The client's reason is not kept: it may repeat the payload.
 func releaseSummary(_ context.Context, c *call) (any, error) {
@@ -230,9 +227,8 @@ func releaseSummary(_ context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := c.s.backlog(c.ns)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b, done := c.backlog()
+	defer done()
 	h := b.held[oplog.EventID(id)]
 	if h == nil { // it was claimed before a restart, or of another node
 		return kit.Object{"status", "released"}, nil
@@ -251,9 +247,8 @@ func retrySkipped(_ context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := c.s.backlog(c.ns)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b, done := c.backlog()
+	defer done()
 	ids := b.those(func(h *claim) bool { return h.skipped })
 	ids = ids[:min(len(ids), limit)]
 	for _, id := range ids {
@@ -273,13 +268,12 @@ func prune(ctx context.Context, c *call) (any, error) {
 		age = float64(pruneAge.Milliseconds())
 	}
 	before := oplog.At(time.Now()) - oplog.Time(max(0, min(age, maxMs))*1000)
-	b := c.s.backlog(c.ns)
-	b.mu.Lock()
+	b, done := c.backlog()
 	gone := b.those(func(h *claim) bool { return h.skipped && h.at < before })
 	for _, id := range gone {
 		delete(b.held, id)
 	}
-	b.mu.Unlock()
+	done()
 	forgotten := 0
 	if c.fields.Flag("superseded", false) {
 		forgotten, err = c.forgetMerged(ctx)
