@@ -156,7 +156,12 @@ func initCluster(s *cli.Streams, f initFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	token := filepath.Join(f.dir, "token")
+	return shareToken(s, f.dir, files)
+}
+
+// shareToken gives the homes of several nodes on this machine one token, which is in their directory too.
+func shareToken(s *cli.Streams, dir string, files []string) error {
+	token := filepath.Join(dir, "token")
 	text := []byte(access.NewToken() + "\n")
 	if err := syncwriter.Replace(token, text, 0o600); err != nil {
 		return err
