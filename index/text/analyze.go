@@ -253,7 +253,8 @@ func (a *analyzer) word(start, end int) {
 	if !ascii(raw) {
 		a.tally.letters(raw)
 	}
-	r := a.stem.read(raw)
+	one := singular(raw)
+	r := a.stem.read(one)
 	if r.of != 0 {
 		if a.tally.word(r.of); r.of&englishWord != 0 {
 			a.stop(r.word, start, end)
@@ -261,6 +262,11 @@ func (a *analyzer) word(start, end int) {
 		}
 	}
 	a.push(r.term, start, end, false)
+	if len(one) < len(raw) {
+		if several := a.stem.read(raw).term; several != r.term {
+			a.push(several, start, end, true) // as a text in small letters has it
+		}
+	}
 }
 
 func (a *analyzer) stop(term string, start, end int) {

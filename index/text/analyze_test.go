@@ -30,6 +30,9 @@ func TestAnalyze(t *testing.T) {
 		{"", ""},
 		{"\x00\x01 \t", ""},
 		{"parseHTTPRequest", "+parsehttprequest pars http request"},
+		{"URLs APIs, VMs", "url api vm +vms"}, // by the acronym, and as small letters have the plural
+		{"parseURLs listVMs OS", "+parseurls pars url +listvms list vm +vms os"},
+		{"Die VMs und die Stadt", "die vm +vms und die stadt"},
 		{"snake_case_name", "+snake_case_name snake case name"},
 		{"index/text/a.go", "+index/text/a.go index text go"},
 		{"C:\\Users\\bob", "c +users\\bob user bob"},

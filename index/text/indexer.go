@@ -339,7 +339,7 @@ func (x *Index) segmentsChanged() bool {
 }
 
 // The stored state is a format number and the watermark, both big endian.
-const format = 5
+const format = 6
 
 func encodeState(applied uint64) []byte {
 	b := binary.BigEndian.AppendUint32(nil, format)

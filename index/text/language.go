@@ -177,7 +177,7 @@ func (a *analyzer) readings() {
 	}
 	plain := a.rewrite()
 	for _, t := range plain {
-		raw := a.text[t.Start:t.End]
+		raw := singular(a.text[t.Start:t.End])
 		first, _ := utf8.DecodeRuneInString(raw)
 		of := latin
 		if s := scriptOf(first); s >= 0 {

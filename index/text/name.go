@@ -72,7 +72,7 @@ func (a *analyzer) split(start, end int) {
 }
 
 // camel appends the pieces of text[start:end] between case boundaries:
-// parse|HTTP|Request, HTTP2|Server.
+// parse|HTTP|Request, HTTP2|Server, parse|URLs.
 func (a *analyzer) camel(start, end int) {
 	if end-start > maxCamelBytes {
 		a.parts = append(a.parts, [2]int{start, end})
@@ -88,6 +88,9 @@ func (a *analyzer) camel(start, end int) {
 		}
 		if i > from && unicode.IsUpper(r) {
 			next := a.letter(i+n, end)
+			if i+n == end-1 && a.text[i+n] == 's' && unicode.IsUpper(prev) {
+				break // the plural of an acronym
+			}
 			if unicode.IsLower(prev) || (unicode.IsUpper(prev) || unicode.IsDigit(prev)) && unicode.IsLower(next) {
 				a.parts = append(a.parts, [2]int{from, i})
 				from = i
@@ -97,6 +100,20 @@ func (a *analyzer) camel(start, end int) {
 		i += n
 	}
 	a.parts = append(a.parts, [2]int{from, end})
+}
+
+// singular returns an acronym without the s of its plural, such as URL of URLs, and other words as they are.
+func singular(raw string) string {
+	n := len(raw) - 1
+	if n < 2 || raw[n] != 's' {
+		return raw
+	}
+	for i := range n {
+		if raw[i] < 'A' || raw[i] > 'Z' {
+			return raw
+		}
+	}
+	return raw[:n]
 }
 
 // caseless says whether a character has no part in case boundaries: marks, and ß, which stands between capitals as
