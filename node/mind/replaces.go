@@ -327,8 +327,26 @@ func byCue(a *Statement, b *statement) bool {
 	if about < 2 || alike && a.all[1].stem != b.all[1].stem && named(a.all[1]) && named(b.all[1]) {
 		return false // Ann Lee and Ann Cole, room 4 and room 5
 	}
+	if a.gives(b.first) {
+		return false // Priya owns checkout, and search was handed to Priya
+	}
 	says := slices.ContainsFunc(a.words, notIn(b.words)) && slices.ContainsFunc(b.words, notIn(a.words)) // neither repeats the other
 	return says && !(alike && subjectsDiffer(a.all, b.all)) && (about >= 3 || !notIn(b.words)(a.first) || !notIn(a.words)(b.first)) && float64(about) >= strongShare*least
+}
+
+// gives says whether a statement has a word only where something goes to it: the word is the new value, and an older
+// statement that begins with it is about something else.
+func (s *statement) gives(word string) (to bool) {
+	for i := range s.all {
+		if coarse(plainTime(s.all[i].stem)) != word {
+			continue
+		}
+		if i == 0 || s.all[i-1].low != "to" {
+			return false
+		}
+		to = true
+	}
+	return to
 }
 
 // subjectsDiffer says whether what two sentences have in common at their beginning is a part of their subjects alone.

@@ -54,6 +54,8 @@ func TestReplaces(t *testing.T) {
 		{"Reserve a table for 6 people.", "Reserve a table for 2 hours.", nothing},
 		{"We tried Redis for the queue.", "We tried Kafka for the queue.", nothing},
 		{"Heidi owns a blue kayak.", "Sybil owns a blue kayak.", nothing},
+		{"Priya owns the checkout service.", "The search service was handed to Priya.", nothing},
+		{"Sentry collects the error reports of the app.", "The error reports of the gateway now go to Sentry.", nothing},
 		{"Does Alice live in Lisbon?", "Alice lives in Berlin.", nothing},
 		{"", "Alice lives in Berlin.", nothing},
 	} {
