@@ -67,6 +67,9 @@ func TestMemoriesFromTheShell(t *testing.T) {
 		return string(out)
 	}
 	says(fails("undo", rid, "--expected-revision", "1"), "memory "+rid+" is at revision 2, the request expects revision 1")
+	says(fails("get", "none"), "no such memory: none\n")
+	says(fails("read", "/none"), "no memory has the key: /none\n")
+	says(fails("forget", "none"), "there is nothing with this id or key: none\n")
 	says(fails("undo", rid, "--revision", "7"), "no earlier revision 7: it has revisions 0 to 1")
 	says(cairn(0, "undo", rid, "--revision", "1"), "Bob leads the payments team")
 	says(cairn(0, "split", rid[:len(rid)-2], "Bob leads payments.", "Alice left.", "--reason", "two facts"), "rids")
@@ -128,7 +131,7 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	cairn(cli.ExitFailed, "get", rid[:3])
 	cairn(0, "forget", "#1")
 	gone := strings.TrimSpace(cairn(0, "remember", "Zoe's number is 555 0100"))
-	says(fails("forget", gone, "--for-good"), "555 0100", "nothing was erased")
+	says(fails("forget", gone[:len(gone)-2], "--for-good"), "555 0100", "nothing was erased")
 	says(cairn(0, "forget", gone, "--for-good", "--yes"), "erased 1 memories, 0 relations and 0 claims at record", gone)
 	cairn(0, "relate", "Zelda", "owns", "the boat")
 	says(cairn(0, "forget", "--for-good", "--entity", "Zelda", "--yes"), "erased 0 memories, 1 relations and 0 claims at record")

@@ -107,13 +107,14 @@ func unrouted(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	mux.ServeHTTP(&probe, r)
 	switch {
 	case probe.status == http.StatusMethodNotAllowed:
-		w.Header().Set("Allow", probe.header.Get("Allow"))
-		writeJSON(w, probe.status, failure{"method not allowed", "method_not_allowed"})
+		allow := probe.header.Get("Allow")
+		w.Header().Set("Allow", allow)
+		writeJSON(w, probe.status, failure{"method " + r.Method + " not allowed: want " + allow, "method_not_allowed"})
 	case probe.header.Get("Location") != "":
 		w.Header().Set("Location", probe.header.Get("Location"))
 		w.WriteHeader(probe.status)
 	default:
-		writeJSON(w, http.StatusNotFound, failure{"no such route", "not_found"})
+		writeJSON(w, http.StatusNotFound, failure{"no such route: /docs lists them", "not_found"})
 	}
 }
 

@@ -50,6 +50,9 @@ func forGood(s *cli.Streams, c *cobra.Command, t *cli.Target) {
 // erasing shows what goes, asks, and does it.
 func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, yes bool) error {
 	v := verb{op: api.Erase.Op}
+	if err := v.whole(given, askingIDs(ctx, t)); err != nil {
+		return err
+	}
 	ask := func(confirm string) (a api.Erasing, raw json.RawMessage, err error) {
 		if confirm != "" {
 			given["confirm"] = []string{confirm}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 	fields, shapes := v.described()
 	if v.rows != "" {
+		whole := raw
 		var answer map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			return err
@@ -30,7 +32,10 @@ func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 		}
 		var rows []map[string]any
 		if decode(raw, &rows) == nil {
-			return v.printRows(s, fields, shapes, rows)
+			if err := v.printRows(s, fields, shapes, rows); err != nil {
+				return err
+			}
+			return v.printRest(s, whole, len(rows))
 		}
 	}
 	var one map[string]any
@@ -97,6 +102,57 @@ func (v verb) printRows(s *cli.Streams, fields field.Object, shapes map[string]f
 			return cmp.Or(strings.Join(strings.Fields(cell(f, row[f.Name], shapes)), " "), "-") // a row is one line
 		})
 	})
+}
+
+// limit is how many rows a request asks for; 0 where it has no limit.
+func (v verb) limit(given Given) int {
+	i := slices.IndexFunc(v.op.Takes(), func(f field.Field) bool { return f.Name == "limit" })
+	if i < 0 {
+		return 0
+	}
+	texts := append(slices.Clone(given["limit"]), v.op.Takes()[i].Default)
+	n, _ := strconv.Atoi(texts[0])
+	return n
+}
+
+// printRest says on stderr that a list goes on, and which flag shows what follows. Scripts read stdout alone.
+func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
+	var a struct {
+		Next       string
+		NextCursor string `json:"next_cursor"`
+		NextOffset *int   `json:"next_offset"`
+		Offset     int
+		Total      int
+		More       bool
+		Left       bool `json:"left_out"`
+	}
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return err
+	}
+	gives := func(name string) bool {
+		return slices.ContainsFunc(v.op.Gives(), func(f field.Field) bool { return f.Name == name })
+	}
+	flag := ""
+	switch {
+	case a.Next != "":
+		flag = "--after " + private.Quote(a.Next)
+	case a.NextCursor != "":
+		flag = "--since-rid " + private.Quote(a.NextCursor)
+	case a.NextOffset != nil:
+		flag = fmt.Sprintf("--offset %d", *a.NextOffset)
+	case gives("offset") && rows > 0 && a.Offset+rows < a.Total:
+		flag = fmt.Sprintf("--offset %d", a.Offset+rows)
+	case a.Left:
+		_, err := fmt.Fprintln(s.Err, "rows were left out, because the answer reached 16 MiB of memories")
+		return err
+	case a.More, !gives("next") && !gives("offset") && !gives("more") && v.most > 0 && rows >= v.most:
+		_, err := fmt.Fprintf(s.Err, "the first %d: --limit shows more, if there are more\n", rows)
+		return err
+	default:
+		return nil
+	}
+	_, err := fmt.Fprintf(s.Err, "there are more: %s shows the next\n", flag)
+	return err
 }
 
 // described are the fields that are shown, as node/api describes them, and the objects inside the answer by shape.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -40,9 +41,15 @@ type verb struct {
 	short   string             // blank: what the operation does
 	long    string
 	example string
-	idsOnly bool // by its flag --quiet
+	rowsAsked
 
 	wraps func(*cli.Streams, *cobra.Command, *cli.Target) // adds to the command; nil: nothing
+}
+
+// rowsAsked says which rows a call of a verb asks for, and how they are printed.
+type rowsAsked struct {
+	idsOnly bool // by the flag --quiet
+	most    int  // 0: all
 }
 
 // An other is an operation that a verb's flag asks for instead of the verb's own.
@@ -117,7 +124,7 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 				return err
 			}
 		}
-		return v.do(c.Context(), s, &t, given)
+		return named(v.do(c.Context(), s, &t, given), args)
 	}
 	if v.wraps != nil {
 		v.wraps(s, c, &t)
@@ -127,6 +134,7 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 
 // do asks for the operation and prints the answer.
 func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given) error {
+	v.most = v.limit(given)
 	if v.send != nil {
 		return t.With(ctx, func(ctx context.Context, cl *client.Client) error {
 			err := v.whole(given, func(short []string, a *api.IDsAnswer) error {
@@ -142,10 +150,7 @@ func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given
 			return v.tell(s, t.JSON, raw)
 		})
 	}
-	err := v.whole(given, func(short []string, a *api.IDsAnswer) error {
-		return t.Get(ctx, api.IDs.Method(), t.In(api.IDs.Path()+"?"+url.Values{"short": short}.Encode()), nil, a)
-	})
-	if err != nil {
+	if err := v.whole(given, askingIDs(ctx, t)); err != nil {
 		return err
 	}
 	switch v.op {
@@ -160,6 +165,26 @@ func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given
 		return err
 	}
 	return v.tell(s, t.JSON, raw)
+}
+
+// errNothing is the error of a verb whose answer says that nothing was found.
+var errNothing = errors.New("there is nothing with this id or key")
+
+// named adds the first argument, an id or a key, to an error that says that nothing was found and does not name it.
+func named(err error, args []string) error {
+	var e *cli.HTTPError
+	missing := errors.Is(err, errNothing) || errors.As(err, &e) && e.Status == http.StatusNotFound
+	if !missing || len(args) == 0 || slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(err.Error(), arg) }) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, args[0])
+}
+
+// askingIDs asks the gateway which ids short ones stand for.
+func askingIDs(ctx context.Context, t *cli.Target) func(short []string, a *api.IDsAnswer) error {
+	return func(short []string, a *api.IDsAnswer) error {
+		return t.Get(ctx, api.IDs.Method(), t.In(api.IDs.Path()+"?"+url.Values{"short": short}.Encode()), nil, a)
+	}
 }
 
 // asked is the verb with the operation that its flags ask for, and what was given in that operation's words.
@@ -321,7 +346,7 @@ func (v verb) tell(s *cli.Streams, asJSON bool, raw json.RawMessage) (err error)
 		_, err = fmt.Fprintln(s.Out, v.says)
 	}
 	if err == nil && missing {
-		return errors.New("there is nothing with this id or key")
+		return errNothing
 	}
 	return err
 }

@@ -103,6 +103,32 @@ func TestObjectsAreShown(t *testing.T) {
 	}
 }
 
+// TestListsSayThatTheyGoOn: a list that ends before its last row says so on stderr, with the flag that shows what follows.
+func TestListsSayThatTheyGoOn(t *testing.T) {
+	for _, tc := range []struct{ name, answer, want string }{
+		{"list", `{"limit":2,"offset":1,"total":4,"items":[{"rid":"a"},{"rid":"b"}]}`, "there are more: --offset 3 shows the next\n"},
+		{"list", `{"limit":2,"offset":2,"total":4,"items":[{"rid":"a"},{"rid":"b"}]}`, ""},
+		{"list", `{"records":[{"rid":"a"}],"next_cursor":"a"}`, "there are more: --since-rid a shows the next\n"},
+		{"keys [PREFIX]", `{"keys":[{"key":"/a b"}],"next":"/a b"}`, "there are more: --after '/a b' shows the next\n"},
+		{"keys [PREFIX]", `{"keys":[{"key":"/a"}],"next":null}`, ""},
+		{"entities", `{"entities":[{"name":"Ada"},{"name":"Bo"}]}`, "the first 2: --limit shows more, if there are more\n"},
+		{"entities", `{"entities":[{"name":"Ada"}]}`, ""},
+		{"tasks list", `{"tasks":[{"id":"a"}],"count":1,"more":true}`, "the first 1: --limit shows more, if there are more\n"},
+		{"stale", `{"items":[{"rid":"a"}],"count":1,"left_out":true}`, "rows were left out, because the answer reached 16 MiB of memories\n"},
+		{"history RID", `{"revisions":[{"revision":0}],"next_offset":1}`, "there are more: --offset 1 shows the next\n"},
+	} {
+		var out, errs strings.Builder
+		v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.use == tc.name || v.group+" "+v.use == tc.name })]
+		v.most = v.limit(Given{"limit": {"2"}})
+		if err := v.print(&cli.Streams{Out: &out, Err: &errs}, []byte(tc.answer)); err != nil {
+			t.Fatal(err)
+		}
+		if got := errs.String(); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
 // TestFlagsRefuseWhatNobodyMeans: no rows at all, and a text that would be stored as another one.
 func TestFlagsRefuseWhatNobodyMeans(t *testing.T) {
 	for typed, want := range map[string]string{
