@@ -89,6 +89,16 @@ func TestConsoleKeepsAnError(t *testing.T) {
 	}
 }
 
+// TestConsoleShowsShortTextsWhole: a row of a list has two lines, and blank lines of a text take none of them.
+func TestConsoleShowsShortTextsWhole(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	p := onePage(t)
+	p.ask("POST", "/v1/remember", map[string]any{"text": "Deploys > Rollback\n\nRun make rollback."})
+	const row = `document.querySelector(".result .text")`
+	p.step("a memory of two paragraphs", chromedp.Navigate(p.base+"/#recall"), is(row+` !== null`), is(row+`.scrollHeight <= `+row+`.clientHeight`))
+}
+
 // Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages go
 // on and back. A memory's page tells its life, and why a question finds it.
 func TestConsoleMemories(t *testing.T) {

@@ -95,7 +95,7 @@ function signInPage(said = "") {
   full(false);
   fill(nav); fill(who);
   document.title = "Cairn";
-  signInForm(main, "Sign in with a client token, or the cluster's secret.", show, said);
+  signInForm(main, "Sign in with a client token.", show, said);
 }
 
 /** enter signs in with the code of a link. The code leaves the address before it is used, so no history keeps it. */

@@ -11,6 +11,6 @@ export function signInForm(page, why, then, said = "") {
     try { await me(); then(); } catch (err) { signOut(); wrong.textContent = err.message; input.select(); }
   } }, h("img", { src: "/console/icon.svg", alt: "", width: 56, height: 56 }), h("h1", {}, "Cairn"), h("p", { class: "soft" }, why),
   h("div", { class: "row" }, input, h("button", { class: "primary" }, "Sign in")), wrong,
-  h("p", { class: "soft small" }, "A node started with ", h("code", {}, "cairn dev"), " prints a link that signs you in, and keeps a token in its home, in the file named token. ", h("code", {}, "cairn token create"), " makes others. It stays in this tab.")));
+  h("p", { class: "soft small" }, "A node started with ", h("code", {}, "cairn dev"), " prints a link that signs you in, and keeps a token in its home, in the file named token. ", h("code", {}, "cairn token create"), " makes others. The console keeps the token in this tab alone.")));
   input.focus();
 }

@@ -58,7 +58,7 @@ func (t *Target) Flags(c *cobra.Command) {
 	HomeFlag(f, &t.Home, "`directory` of a node on this machine, with its addresses and token (or CAIRN_HOME)")
 	f.StringSliceVar(&t.Endpoints, "endpoints", strings.FieldsFunc(os.Getenv("CAIRN_ENDPOINTS"), func(r rune) bool { return r == ',' }), "`addresses` of nodes, host:port or http://host:port (or CAIRN_ENDPOINTS)")
 	f.StringVarP(&t.TokenText, "token", "t", "", "the `token` itself, which other users of this machine can see")
-	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "`file` with the token (or CAIRN_TOKEN with the token itself)")
+	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "`file` with the token (or CAIRN_TOKEN_FILE, or the token itself in CAIRN_TOKEN)")
 	f.BoolVar(&t.TLS, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS)")
 	f.StringVar(&t.CA, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this `file` (or CAIRN_CA)")
 	f.DurationVar(&t.Timeout, "timeout", 15*time.Second, "`time` to wait for an answer")

@@ -16,6 +16,9 @@ func Export(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	var filter string
 	c := &cobra.Command{Use: "export [DATABASE]", Short: "Write a database as JSON lines to stdout: memories, then relations", Args: cobra.MaximumNArgs(1),
+		Long: `Write a database as JSON lines to stdout: memories with their revisions and the claims that their texts make, then relations.
+
+Sessions, aliases, claims that clients made, settings and tokens are not in it. "cairn backup" saves everything.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				t.Database = args[0]
@@ -33,6 +36,6 @@ func Export(s *cli.Streams) *cobra.Command {
 		}}
 	t.Flags(c)
 	t.InDatabase(c)
-	c.Flags().StringVar(&filter, "filter", "", "only memories that pass this filter (`json`), as in a recall; relations are left out then")
+	c.Flags().StringVar(&filter, "filter", "", "only memories that pass this `filter`, as in a recall; relations are left out then")
 	return c
 }
