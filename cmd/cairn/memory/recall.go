@@ -115,7 +115,8 @@ func printHit(s *cli.Streams, h hit) {
 		}
 	}
 	why = slices.DeleteFunc(why, func(w string) bool { return w == "" })
-	fmt.Fprintf(s.Out, "%.3f  %s\n       %s  %s  %s\n", h.Score, h.Text, h.RID, at, strings.Join(why, ", "))
+	text := strings.ReplaceAll(strings.ReplaceAll(h.Text, "\n", "\n       "), "       \n", "\n")
+	fmt.Fprintf(s.Out, "%.3f  %s\n       %s  %s  %s\n", h.Score, text, h.RID, at, strings.Join(why, ", "))
 }
 
 // reasons puts the codes among the reasons of an answer into words; blank ones say nothing to a person.

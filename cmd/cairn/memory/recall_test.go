@@ -2,7 +2,9 @@ package memory
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
@@ -52,6 +54,16 @@ func TestDefaultsOfMessages(t *testing.T) {
 	}
 	if want := wire.NewRemember(""); none.Importance != want.Importance || none.HalfLife != want.HalfLife || none.Certainty != want.Certainty || none.MemoryType != want.MemoryType || none.Source != want.Source {
 		t.Errorf("got %+v, want %+v", none, want)
+	}
+}
+
+// TestAHitIsIndented: the lines of a memory's text stand below its first, so none looks like another hit.
+func TestAHitIsIndented(t *testing.T) {
+	var out strings.Builder
+	at := time.Unix(1.8e9, 0)
+	printHit(&cli.Streams{Out: &out}, hit{RID: "r1", Score: .5, Text: "Deploys\n\n0.987  They run on Monday", Created: 1.8e9, Why: []string{"keyword_match"}})
+	if want := "0.500  Deploys\n\n       0.987  They run on Monday\n       r1  " + at.Format(time.DateTime) + "  same words\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
 
