@@ -16,6 +16,7 @@ cairn=$dir/cairn
 if [ -n "${CAIRN_BIN:-}" ]; then
     ln -sf "$CAIRN_BIN" "$cairn"
 else
+    echo "building $cairn; the first build takes about two minutes" >&2
     (cd "$root" && go build -o "$cairn" ./cmd/cairn)
 fi
 [ -f "$dir/node1.toml" ] || "$cairn" cluster init --nodes 3 --dir "$dir" --port-base "$base" >/dev/null

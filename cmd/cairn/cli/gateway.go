@@ -179,7 +179,7 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 	switch {
 	case e.Status == http.StatusUnauthorized && noToken != nil:
 		return nil, noToken
-	case e.Status == http.StatusUnauthorized:
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden && e.Code != "forbidden":
 		return nil, Hint(e, tokenAdvice)
 	}
 	return nil, e

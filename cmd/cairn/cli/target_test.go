@@ -93,3 +93,19 @@ func TestATokenThatCannotBeReadIsNamed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestATokenThatMayNotIsAdvised: a gateway that rejects a token, or what it asks for, is answered with the same advice as a
+// wire port that does.
+func TestATokenThatMayNotIsAdvised(t *testing.T) {
+	for code, status := range map[string]int{"unauthenticated": 401, "insufficient_scope": 403, "namespace_denied": 403} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"error":"it may not","code":"`+code+`"}`, status)
+		}))
+		t.Cleanup(srv.Close)
+		tg := Target{TokenText: "t", Timeout: time.Minute}
+		_, err := tg.Once(t.Context(), "GET", srv.URL+"/v1/audit", nil, nil)
+		if advice := (hinted{}); !errors.As(err, &advice) || advice.hint != tokenAdvice {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
