@@ -12,16 +12,15 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// What may be stored. The doors refuse what is over these bounds before the log, a leader refuses an entry that a
-// member forwards, and Apply refuses what is in the log all the same: they are part of what Apply is, the same on every
-// replica.
+// Bounds of what may be stored. Surfaces check them before they propose, a leader checks what members forward, and
+// Apply checks again: the bounds are part of Apply, and the same on every replica.
 const (
 	MaxKey      = 16 << 10 // bytes of the key of a row, as operations make it, and of a string that has no other bound
 	MaxName     = 512      // bytes of a namespace, a domain, an entity and the like
 	MaxText     = 1 << 20  // bytes of a text, or of words on one
 	MaxMetadata = 1 << 20
 	MaxCapture  = 15 << 20              // bytes of what a tool did
-	MaxPayload  = MaxText + MaxMetadata // bytes of what a stranger sent, and of any other bytes
+	MaxPayload  = MaxText + MaxMetadata // bytes of an operation from a YantrikDB peer, and of byte strings without another bound
 	MaxDim      = 8192                  // dimensions of a vector
 	MaxList     = MaxOps                // elements of a list
 	MaxNumber   = 1e100                 // magnitude of a number with a fraction: no sum of such numbers is infinite
@@ -54,8 +53,8 @@ func Check(op Op) *Error {
 
 var bounds sync.Map // reflect.Type to bound
 
-// boundOf is the bound of a type's values, under the tag of the field that has them. It panics for a tag that it does
-// not know, which the test of all kinds finds.
+// boundOf returns the bound of a type's values, under the tag of the field that has them. It panics for an unknown tag;
+// the test of all kinds would find one.
 func boundOf(t reflect.Type, tag string) bound {
 	size, tagged := sizes[tag]
 	if tag != "" && !tagged {
@@ -190,7 +189,8 @@ func checkSize(n, most int, field string) *Error {
 	return nil
 }
 
-// checkVector refuses a vector that is none. Whether it has the database's dimension, the state says.
+// checkVector rejects a vector that is malformed or has a value that is not finite. The state compares its dimension
+// with the database's.
 func checkVector(v Vector, field string) *Error {
 	if len(v)%4 != 0 || len(v) > 4*MaxDim {
 		return Errorf(Invalid, "%s of %d bytes is not a vector of up to %d dimensions", field, len(v), MaxDim)

@@ -56,7 +56,7 @@ func (u *unpacker) truth() bool {
 	return v
 }
 
-// fill reads bytes of a length that is given.
+// fill reads as many bytes as dst has room for.
 func (u *unpacker) fill(dst []byte) {
 	if b := u.take(msgpackBytes); copy(dst, b) != len(b) || len(b) != len(dst) {
 		u.fail("%d bytes, not %d", len(b), len(dst))
@@ -91,7 +91,7 @@ func (u *unpacker) unexpected(what string) {
 	u.fail("%s is expected, not %#x", what, u.b[0])
 }
 
-// number reads an integer: its bits, and whether they are a negative one's.
+// number reads an integer: its bits, and whether they are those of a negative one.
 func (u *unpacker) number() (n uint64, negative bool) {
 	if len(u.b) == 0 {
 		u.unexpected("an integer")
@@ -118,8 +118,8 @@ func (u *unpacker) number() (n uint64, negative bool) {
 	return uint64(signed), signed < 0
 }
 
-// A family says how msgpack writes the lengths of one type: a range of codes that hold them, and codes of one, two
-// and four bytes behind them.
+// A family describes how msgpack writes the lengths of one type: short ones in the code itself, others in one, two or
+// four bytes behind a code.
 type family struct {
 	what     string
 	from, to byte // to below from: there is no such range
@@ -178,7 +178,8 @@ func (u *unpacker) take(f family) []byte {
 	return b
 }
 
-// count reads how many elements follow, of which each has some bytes at least.
+// count reads the number of elements that follow. Each takes at least some bytes, so the rest of the input bounds the
+// number.
 func (u *unpacker) count(f family, least int) int {
 	n := u.length(f)
 	if n > len(u.b)/least {
@@ -212,7 +213,7 @@ func (u *unpacker) skip() {
 			u.drop(1 + 1<<(c&3))
 		case msgpcode.IsFixedExt(c): // an extension of 1 to 16 bytes, behind its kind
 			u.drop(2 + 1<<(c-msgpcode.FixExt1))
-		default: // an extension whose length is said, and 0xc1, which is none
+		default: // an extension with an explicit length; or 0xc1, which is not valid
 			u.unexpected("a value")
 		}
 	}

@@ -32,8 +32,8 @@ type forming struct {
 // between begins again when it is back, or is taken in by those that it has founded already. A node that cannot reach
 // every configured peer starts nothing: so at most one cluster is ever formed.
 //
-// The founder stands for election at once, and so does a node that is the only voter: the timeouts are for the
-// silence of others.
+// The founder stands for election at once, and so does a node that is the only voter: an election timeout is for
+// noticing that a leader is silent, and here there is none.
 func (n *Node) form() {
 	if n.sole() && !n.stateless() && n.raft.State() != hraft.Leader { // a timeout may have been faster on a slow machine
 		n.campaign()
@@ -62,8 +62,8 @@ func (n *Node) hasNothing() bool {
 	return applied == 0 && n.raft.LastIndex() <= 1 && n.Term() <= 1
 }
 
-// foundingVoters are this node, if it is to vote, and the configured peers that are to vote. all reports that every
-// configured peer has answered and holds nothing, like this node. states are the addresses of peers that have state.
+// foundingVoters returns this node, if it is to vote, and the configured peers that are to vote. all reports that every
+// configured peer has answered and holds nothing, like this node. states holds the addresses of peers that have state.
 func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bool) {
 	if n.cfg.Role == RoleVoter {
 		servers = append(servers, hraft.Server{ID: transport.ServerID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)})
@@ -79,7 +79,7 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 			n.logRefused(addr, err, pe.Text)
 		}
 		if err != nil {
-			all = false // not there yet; another may belong to a cluster all the same
+			all = false // this peer is not up yet; another may belong to a cluster all the same
 			continue
 		}
 		n.refusedAt.Delete(addr)

@@ -22,7 +22,7 @@ type search struct {
 	blocks []*block     // of the tail; the last may have grown since
 	tail   [][]tailTerm // the terms of the blocks at the moment; a block that still grows changes its lists alone
 	had    int          // rows that the last block had at the moment
-	guess  bool         // terms are looked for that nobody asked for
+	guess  bool         // the search also looks up terms that may stand for unknown ones
 	// readings are the terms that are second readings, and what they are readings of.
 	readings map[string]string
 	// list and iterator are Bleve's, used again from term to term.
@@ -68,7 +68,7 @@ func (x *Index) gather(q Query) (*search, error) {
 	}
 	s.readings = readings
 	if x.segmentsChanged() {
-		x.poke() // for the next search: this one has its segments
+		x.poke() // for the next search: this one has captured its segments
 	}
 	if q.Rare > 0 {
 		err = s.leaveOutCommon(q.Rare)
@@ -187,8 +187,8 @@ func (s *search) collect(from int) error {
 	return nil
 }
 
-// addSegment adds a term's postings in a segment. Of one group they are kept for the next search, beside those of all:
-// in most databases a question is of one.
+// addSegment adds a term's postings in a segment. For a question about one group, as most are, it also caches the
+// postings of that group alone.
 func (s *search) addSegment(t *queryTerm, n int, seg segment.Segment) error {
 	info, cache := s.snap.segments[n], s.index.cfg.Cache
 	var in *entry // of the group

@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/private"
 )
 
-// Token reads the token in a file, or makes both. A file that others may read protects nothing, and is refused.
+// Token reads the token in a file; if there is no file, it makes one with a new token. It rejects a file that other
+// users may read.
 func Token(path string) (string, error) {
 	b, err := private.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {

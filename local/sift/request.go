@@ -100,7 +100,7 @@ func controls() map[string]handler {
 	}
 }
 
-// answer decodes a request and runs it. Work begun is not stopped by the client's going.
+// answer decodes a request and runs it. A client that disconnects does not stop work that has begun.
 func (l *listener) answer(req []byte) *answer {
 	a := &answer{}
 	c := &call{s: l.s, size: len(req), out: a}
@@ -136,7 +136,7 @@ func (c *call) decode(req []byte) error {
 	switch {
 	case err == nil && c.fields != nil:
 		return nil
-	case err == nil || other: // JSON, and no object
+	case err == nil || other: // valid JSON, but not an object
 		return errors.New("unknown request kind: undefined")
 	}
 	return errors.New("invalid json: " + jsonFault(err))
@@ -151,7 +151,7 @@ func (c *call) await(ctx context.Context) error {
 	return c.s.cfg.Memory.Await(ctx, want)
 }
 
-// kind is the discriminant.
+// kind returns the request's kind.
 func (c *call) kind() string { return c.printed("kind", "undefined") }
 
 // printed is a field as clients print it.
@@ -166,7 +166,7 @@ func (c *call) printed(name, absent string) string {
 	return string(raw)
 }
 
-// show is a client's own word in an error: short, and redacted.
+// show returns a client's text for an error message, short and without secrets.
 func show(s string) string {
 	s = redact.String(s)
 	if len(s) > 64 {
@@ -183,12 +183,12 @@ func jsonFault(err error) string {
 	return "unexpected input"
 }
 
-// badRequest is an error of the client's: its text goes out as it is.
+// A badRequest is the client's fault: the client gets its text unchanged.
 type badRequest string
 
 func (b badRequest) Error() string { return string(b) }
 
-// public is the error that a client is told. Its cause is for the log.
+// public returns the error that the client gets. Its cause goes to the log.
 func (s *Server) public(kind string, err error) error {
 	var bad badRequest
 	var known *oplog.Error
@@ -213,11 +213,11 @@ func (c *call) text(name string) (s string, ok bool) {
 	return s, ok && err == nil
 }
 
-// number reads a numeric field. A missing one, or null, is there=false; anything else that is no finite number is an
-// error.
+// number reads a numeric field. there is false if it is missing or null; any other value that is not a finite number is
+// an error.
 func (c *call) number(name string) (n float64, there bool, err error) {
 	v, err := serve.Maybe[float64](c.fields, name)
-	if err != nil { // numbers that are not finite are no JSON
+	if err != nil { // JSON has no infinite numbers
 		return 0, true, badRequest(fmt.Sprintf("%s: %s must be a number", c.kind(), name))
 	}
 	return serve.Or(v, 0), v != nil, nil
@@ -261,12 +261,12 @@ func shutdown(ctx context.Context, c *call) (any, error) {
 // errNotAllowed refuses what the configuration does not let clients do.
 const errNotAllowed = badRequest("this is not allowed on this node")
 
-// onHost does something to the host, if the door lets this dialect.
+// onHost runs do, which uses the host, if the node's access checks allow this dialect to.
 func (s *Server) onHost(ctx context.Context, what api.Of[api.HostRequest, api.Nothing], do func() error) error {
 	return s.cfg.Memory.Act(ctx, what, errNotAllowed, func(context.Context) error { return do() })
 }
 
-// open takes a workspace on: {"kind":"open","path":DIR,"subspace":S?}.
+// open begins to serve a workspace: {"kind":"open","path":DIR,"subspace":S?}.
 func open(ctx context.Context, c *call) (any, error) {
 	dir, _ := c.text("path")
 	sub, _ := c.text("subspace")

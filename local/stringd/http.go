@@ -84,7 +84,7 @@ func (s *Server) notFound(_ http.ResponseWriter, r *http.Request) error {
 	return refuse(http.StatusNotFound, "Not found: %s %s", r.Method, r.URL.Path)
 }
 
-// handler puts what holds for every route around them.
+// handler wraps the routes in the checks that every request has to pass.
 func (s *Server) handler() http.Handler {
 	routed := s.mux()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +95,7 @@ func (s *Server) handler() http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		if p := r.URL.EscapedPath(); path.Clean(p) != strings.TrimSuffix(p, "/") && p != "/" { // the mux would send it elsewhere
+		if p := r.URL.EscapedPath(); path.Clean(p) != strings.TrimSuffix(p, "/") && p != "/" { // the mux would redirect it
 			s.fail(w, r, s.notFound(w, r))
 			return
 		}
@@ -103,7 +103,7 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// forbid answers a request that may not come in, as its path's clients read errors.
+// forbid rejects a request that fails the access checks, in the error format of its path.
 func (s *Server) forbid(w http.ResponseWriter, r *http.Request, why string) {
 	no := refuse(http.StatusForbidden, "%s", why)
 	if r.URL.Path == mcpPath {
@@ -146,20 +146,21 @@ const (
 // Bounds of large bodies, of all clients together.
 const (
 	maxLarge    = 8       // bodies of more than smallBody
-	smallBody   = 1 << 20 // which takes no place
+	smallBody   = 1 << 20 // a smaller body does not count
 	bodyTimeout = time.Minute
 )
 
 var errLarge = refuse(http.StatusServiceUnavailable, "Too many large requests. Try again later.")
 
-// readBody reads a body up to a limit. Of large ones few are there at a time: one more is refused, not kept waiting.
+// readBody reads a body up to a limit. At most maxLarge large bodies are read at a time; another is rejected and does
+// not wait.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, refused *refusal) (b []byte, err error) {
 	rc := http.NewResponseController(w)
 	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
 		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	}
 	drainAndRefuse := func(why *refusal) error {
-		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // until it ends or the patience does
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // until the body ends or the patience does
 		w.Header().Set("Connection", "close")
 		return why
 	}
@@ -188,7 +189,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return s.readBody(w, r, maxBody, refuse(http.StatusRequestEntityTooLarge, "Request body exceeds %d bytes", maxBody))
 }
 
-// lenient gives the object in a request's body; anything else is an empty object.
+// lenient returns the object in a request's body; anything else is an empty object.
 func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (serve.Members, error) {
 	b, err := s.body(w, r)
 	if err != nil {

@@ -23,16 +23,15 @@ type forwarded struct {
 	Replayed bool           `msgpack:"p,omitempty"`
 }
 
-// forward sends an entry to the leader, and sends it again until an answer says what became of it or ctx ends: the
-// entry's key makes that safe, and so only a lost deadline leaves the outcome unknown. An attempt that was not answered
-// may arrive after one that was refused. What Apply has refused it refuses again under a node's key; other refusals
-// count only when no attempt can have been taken.
+// forward sends an entry to the leader, and repeats it until an answer reports the outcome or ctx ends. The entry's key
+// makes repeating safe, so the outcome stays unknown only when ctx ends. A rejection is final if no earlier attempt may
+// still be applied, or if Apply made it under a node's key: Apply would reject the earlier attempt too.
 func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.Outcome, error) {
 	body, err := e.Encode()
 	if err != nil {
 		return oplog.Outcome{}, err
 	}
-	var unsure error // of an attempt that went out and was not answered, or of a refusal behind it
+	var unsure error // why an earlier attempt may still be applied: it was not answered, or was rejected after one that was not
 	for {
 		changed, led := l.raft.Changed(), l.Leads()
 		o, err := l.tryOnce(ctx, by, e, body)

@@ -259,7 +259,7 @@ func Share(of, in []string) float64 {
 	return float64(shared(of, in)) / float64(len(of))
 }
 
-// notIn says of a word that it is not among others, which are sorted.
+// notIn returns a function that reports whether a word is missing from others, which are sorted.
 func notIn(sorted []string) func(string) bool {
 	return func(w string) bool {
 		_, has := slices.BinarySearch(sorted, w)

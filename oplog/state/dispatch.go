@@ -28,7 +28,7 @@ var memories = byKind(
 	of(applyRebind), of(applyEmbed), of(applyPartition),
 )
 
-// of is f as an applier, under the kind of its operation. Kind reads no field, so a nil operation says it too.
+// of wraps f as an applier, with its operation's kind. Kind reads no field, so a nil operation has one.
 func of[O oplog.Op](f func(*applying, O) oplog.Result) applier {
 	var none O
 	return applier{none.Kind(), func(a *applying, op oplog.Op) oplog.Result { return f(a, op.(O)) }}
@@ -44,8 +44,8 @@ func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) oplog.Resu
 // applyOp makes the change of an operation inside an entry. A refusal is an *Error and leaves no trace: what the
 // entry had written so far is undone.
 //
-// Invariant: what may be stored is asked here, of every operation and whoever sent it (oplog.Check); a database's own
-// dimension is asked where a vector is stored.
+// Invariant: every operation passes oplog.Check here, whoever sent it. The code that stores a vector compares its
+// dimension with the database's.
 //
 // Invariant: the entry's database is there as long as the entry is applied: admit has looked, and one that is dropped
 // is dropped alone.

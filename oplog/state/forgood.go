@@ -10,9 +10,9 @@ import (
 	"github.com/cairndb/cairn/oplog/fold"
 )
 
-// eraseForGood erases the memories of an entry with all that was made of them by merges and splits, and refuses their
-// texts from then on. Of one that was made of others it erases these as well; the other sources of one that goes with a
-// source are active again.
+// eraseForGood erases the memories that an entry names, with everything that merges and splits made of them, and
+// rejects their texts from then on. It also erases what a named memory was made of. Other sources of a merged memory
+// that is erased this way become active again.
 func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
 	refusef(len(op.RIDs) > purgeStep, oplog.Invalid, "%d memories to erase: at most %d at once", len(op.RIDs), purgeStep)
 	refusef(len(op.Salt) < oplog.MinSalt, oplog.Invalid, "a salt has %d bytes at least", oplog.MinSalt)
@@ -80,7 +80,7 @@ func (a *applying) erasePast(op *oplog.Purge) oplog.Result {
 	return r
 }
 
-// Derived holds what goes with memories that are erased for good, and what comes back.
+// Derived lists the memories that are erased together, and those that become active again.
 type Derived struct {
 	Gone []oplog.Memory // the memories, what they were made of, and what was made of them, however often
 	Back []oplog.Memory // the other sources of what goes
@@ -105,7 +105,7 @@ func (t *txn) Derived(db oplog.DB, rids []string) (d Derived) {
 	}
 	take(&d.Gone, rids)
 	named := slices.Clone(d.Gone)
-	follow(named, func(m *oplog.Memory) []string { return t.sourcesOf(db, m, wentInto) }) // what was forgotten says the same
+	follow(named, func(m *oplog.Memory) []string { return t.sourcesOf(db, m, wentInto) }) // forgotten ones still have the text
 	follow(named, func(m *oplog.Memory) []string { return slices.Concat(wentInto(m), m.Undone) })
 	for i := range d.Gone {
 		take(&d.Back, t.MadeFrom(db, &d.Gone[i]))
@@ -113,7 +113,7 @@ func (t *txn) Derived(db oplog.DB, rids []string) (d Derived) {
 	return d
 }
 
-// wentInto returns the memories that a merge or a split made of a memory, also of one that was forgotten since.
+// wentInto returns the memories that a merge or a split made of a memory, even if it was forgotten since.
 func wentInto(m *oplog.Memory) []string {
 	if m.Into != "" {
 		return []string{m.Into}
@@ -121,7 +121,7 @@ func wentInto(m *oplog.Memory) []string {
 	return m.Split
 }
 
-// madeOf returns the same, and nothing of a memory that was forgotten since.
+// madeOf returns the same, but nothing for a memory that was forgotten since.
 func madeOf(m *oplog.Memory) []string {
 	if m.Status != oplog.Consolidated {
 		return nil
@@ -167,7 +167,7 @@ func (a *applying) keepProof(m *oplog.Memory, at oplog.Time) {
 	write(a.txn, tErased, a.db, []byte(m.RID), &e)
 }
 
-// refuseText has the text of a memory, and its earlier ones, refused from now on.
+// refuseText adds a memory's text and its earlier texts to those that are rejected from now on.
 func (a *applying) refuseText(m *oplog.Memory) {
 	salt, at := a.database().Salt, be64(uint64(a.index))
 	texts := []string{m.Text}

@@ -85,7 +85,8 @@ func memoryOf(op *oplog.Remember) *oplog.Memory {
 
 var errHistory = oplog.Errorf(oplog.Invalid, "the history of an imported memory cannot be: it was forgotten, or its revisions or claims are out of order")
 
-// possible says whether a memory that is imported can have gone through this.
+// possible reports whether an imported memory can have this history: its revisions are in order, and its claims are
+// complete.
 func possible(w *oplog.History) bool {
 	next := uint32(0)
 	for i := range w.Revisions {
@@ -104,8 +105,8 @@ func possible(w *oplog.History) bool {
 	return w.Status != oplog.Tombstoned
 }
 
-// putHistory stores what an imported memory went through. A claim that the database has already stays the other
-// memory's.
+// putHistory stores the revisions and claims of an imported memory. A claim that the database has already stays with
+// its other memory.
 func (a *applying) putHistory(m *oplog.Memory, w *oplog.History) {
 	if m.By != "" {
 		a.stats.Superseded++
@@ -213,7 +214,7 @@ func (a *applying) replaceText(m *oplog.Memory, op *oplog.Correct) {
 	}
 }
 
-// replace sets a field to what a correction says of it; nil says nothing.
+// replace sets a field to a correction's value; nil leaves it as it is.
 func replace[T any](field, by *T) {
 	if by != nil {
 		*field = *by
@@ -254,7 +255,7 @@ func mergeJSON(into, from []byte) []byte {
 func applyForget(a *applying, op *oplog.Forget) oplog.Result {
 	m, ok := a.liveMemory(op.RID)
 	if !ok {
-		return oplog.Result{ID: op.RID} // not found is an answer, not a refusal
+		return oplog.Result{ID: op.RID} // that it is not there is an answer, not an error
 	}
 	m.Reason = op.Reason
 	a.forget(m, op.At)

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// edits are replacements in a text, made from its beginning to its end.
+// edits collects the replacements in a text, made from its beginning to its end.
 type edits struct {
 	s    string
 	done strings.Builder // the text up to end, with its replacements
 	end  int
 }
 
-// replace puts another text in the place of s[from:to], which begins behind all that was replaced before.
+// replace replaces s[from:to], which begins after all earlier replacements.
 func (e *edits) replace(from, to int, with string) {
 	e.done.WriteString(e.s[e.end:from])
 	e.done.WriteString(with)
@@ -27,7 +27,7 @@ func (e *edits) String() string {
 	return e.done.String()
 }
 
-// runs are the longest pieces of a text that have nothing but bytes of one kind: where each begins and ends.
+// runs yields where each longest piece of a text begins and ends whose bytes are all of one kind.
 func runs(s string, kind func(byte) bool) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		for i := 0; i < len(s); i++ {

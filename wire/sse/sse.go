@@ -9,8 +9,8 @@ import (
 
 const mediaType = "text/event-stream"
 
-// Start sends the headers of an event stream. cache is the value of its Cache-Control. Proxies that would hold events
-// back know the last one.
+// Start sends the headers of an event stream. cache is the value of its Cache-Control. X-Accel-Buffering tells proxies
+// to pass events on at once.
 func Start(w http.ResponseWriter, cache string) {
 	h := w.Header()
 	h.Set("Content-Type", mediaType)

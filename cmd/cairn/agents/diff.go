@@ -60,8 +60,8 @@ type op struct {
 	line string
 }
 
-// compare finds the lines that two texts have in common. What connect adds and removes is in one piece a place, so it
-// looks a bounded way ahead for where the texts agree again.
+// compare finds the lines that two texts have in common. connect changes one run of lines at each place, so a bounded
+// look ahead finds where the texts agree again.
 func compare(a, b []string) (ops []op) {
 	const ahead = 200
 	for len(a) > 0 || len(b) > 0 {

@@ -60,7 +60,7 @@ type written struct {
 	any bool // another value at its place is good as well
 }
 
-// at says where an entry is, and is the same for an entry that only has another value, unless it is in a list.
+// at identifies an entry's place. Entries at one place that differ in value have the same, except in lists.
 func (w written) at() string {
 	if w.List {
 		return w.File + "\x00" + w.String() + "\x00" + w.Value
@@ -126,7 +126,7 @@ func records(dir, tool string) (all []*record, err error) {
 	return all, nil
 }
 
-// holding picks the record that holds in a directory: that of the innermost project around it, or the user's; nil for
+// holding picks the record that applies to a directory: that of the innermost project around it, or the user's; nil for
 // none. Agents name a directory with its links resolved, or in other letter case where the file system ignores case.
 func holding(all []*record, cwd string) *record {
 	if real, err := filepath.EvalSymlinks(cwd); err == nil {

@@ -81,7 +81,7 @@ func (c *LocalCluster) Gateway() string { return "http://" + c.Nodes[0].Addrs().
 // A subject is the cluster under test: the one that flags name, or nodes that the bench started.
 type subject struct {
 	cfg  client.Config
-	said string // which it is
+	said string // its description in reports
 	own  *LocalCluster
 }
 

@@ -69,7 +69,7 @@ func CompleteNames(c *cobra.Command) {
 // files are the arguments that are files or directories.
 var files = []string{"DIR", "PATH", "FILE", "BEFORE", "AFTER"}
 
-// complete returns the names that begin so, none when no node answers.
+// complete returns the names that begin with begun; none if no node answers.
 func (l listed) complete(c *cobra.Command, begun string) ([]string, cobra.ShellCompDirective) {
 	t, err := asked(c)
 	if err != nil {
@@ -95,7 +95,7 @@ func (l listed) complete(c *cobra.Command, begun string) ([]string, cobra.ShellC
 	return slices.Compact(all), cobra.ShellCompDirectiveNoFileComp
 }
 
-// asked is the target that the flags of a command name so far. The command itself does not run.
+// asked returns the target that the flags typed so far name. The command itself does not run.
 func asked(c *cobra.Command) (*Target, error) {
 	t, flags := &Target{}, &cobra.Command{}
 	t.Flags(flags)
@@ -103,7 +103,7 @@ func asked(c *cobra.Command) (*Target, error) {
 	flags.Flags().VisitAll(func(f *pflag.Flag) {
 		if given := c.Flags().Lookup(f.Name); given != nil && given.Changed && err == nil {
 			text := given.Value.String()
-			if given.Value.Type() == "stringSlice" { // whose text is in brackets, as addresses of IPv6 are by themselves
+			if given.Value.Type() == "stringSlice" { // a list prints in brackets, and so does an IPv6 address, which is no list
 				text = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
 			}
 			err = flags.Flags().Set(f.Name, text)

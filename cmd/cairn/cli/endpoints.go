@@ -43,7 +43,8 @@ const tlsWanted = "HTTP/1.0 400"
 // askFor bounds how long a command waits to learn what answers at the endpoints. All are asked at once.
 const askFor = 2 * time.Second
 
-// Wire is the wire ports of the nodes that are meant. Those that do not answer are left out, unless none does.
+// Wire returns the wire ports of the nodes that the flags name. It leaves out those that do not answer, unless none
+// does.
 func (t *Target) Wire(ctx context.Context) ([]string, error) {
 	if t.wires != nil {
 		return t.wires, nil
@@ -63,7 +64,7 @@ func (t *Target) Wire(ctx context.Context) ([]string, error) {
 	return hosts(found, silent), nil
 }
 
-// URL is the gateway of a node that is meant, the first that answers, without a slash at the end.
+// URL returns the gateway of the first node that answers, of those that the flags name, without a slash at the end.
 func (t *Target) URL(ctx context.Context) (string, error) {
 	if t.gateway != "" {
 		return t.gateway, nil
@@ -88,7 +89,7 @@ func (t *Target) URL(ctx context.Context) (string, error) {
 	return found[0].url, nil // the request says why it does not answer
 }
 
-// lookHome takes the node of the home.
+// lookHome uses the node of the home directory.
 func (t *Target) lookHome() error {
 	a, err := t.Running()
 	if err != nil {
@@ -157,8 +158,8 @@ func parseEndpoint(name string, secure bool) (endpoint, error) {
 	return e, nil
 }
 
-// ask says what answers; a URL is a gateway's if anything does. A port without TLS where TLS was asked for still has a
-// kind: the call that follows says what is wrong with it.
+// ask finds out which protocol answers. A URL is a gateway's if anything answers. A plain port where TLS was requested
+// still has a kind: the call that follows reports the mismatch.
 func (e endpoint) ask(ctx context.Context, tc *tls.Config) kind {
 	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", e.host)
 	if err != nil {
@@ -230,11 +231,11 @@ func hosts(found []endpoint, k kind) (out []string) {
 // wiresBehind asks a gateway for the wire ports of the members that answer.
 func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err error) {
 	if _, err := t.Token(); err != nil {
-		return nil, err // without one a gateway names no port
+		return nil, err // without a token a gateway names no port
 	}
 	var is api.ClusterStatus
 	if err := t.GetOnce(ctx, api.Cluster.Method(), at+api.Cluster.Path(), nil, &is); err != nil {
-		var me api.MeAnswer // a token that is bound to namespaces is told of this node alone
+		var me api.MeAnswer // a token that is bound to namespaces learns of this node alone
 		if t.GetOnce(ctx, api.Me.Method(), at+api.Me.Path(), nil, &me) != nil {
 			return nil, err
 		}

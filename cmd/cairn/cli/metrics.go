@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Metrics are the lines of a node's /metrics by what stands before the value.
+// Metrics maps each line of a node's /metrics, up to its value, to the value.
 type Metrics map[string]float64
 
 // maxMetrics bounds what is read of a node's metrics.

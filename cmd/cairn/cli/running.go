@@ -51,8 +51,8 @@ func (t *Target) Running() (Addresses, error) {
 	return a, nil
 }
 
-// ownHome refuses the home of the working directory when others may have made it: a node of theirs would get what this
-// command sends. A home that the user has named is taken.
+// ownHome rejects the default home, below the working directory, if another user may have made it: their node would get
+// what this command sends. A home that the user named is accepted.
 func (t *Target) ownHome() error {
 	if t.Home != DefaultHome {
 		return nil

@@ -22,7 +22,7 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// How long what this authority signs holds.
+// Lifetimes of the certificates.
 const (
 	authorityYears = 10
 	nodeDays       = 365
@@ -79,8 +79,8 @@ func (a *Authority) Issue(id uint32, hosts []string, from, until time.Time) (nam
 	return name, a.sign(name, t)
 }
 
-// sign makes a key and a certificate that has a random serial number; without an authority yet it signs itself. It puts
-// both in place, the key first: a node that looks between the two keeps what it has.
+// sign makes a key and a certificate with a random serial number, self-signed while there is no authority. It writes
+// the key first: a node that loads the files in between keeps its old pair.
 func (a *Authority) sign(name string, t *x509.Certificate) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -118,7 +118,7 @@ the new one for its next connections. Clients check the --host names; members ch
 			if days < 1 {
 				return cli.Usagef("--days %d: want at least 1", days)
 			}
-			if _, err := os.Stat(filepath.Join(dir, "ca.crt")); err != nil { // a new authority is one that no member trusts
+			if _, err := os.Stat(filepath.Join(dir, "ca.crt")); err != nil { // OpenAuthority would make a new one, which no member trusts
 				return cli.Hint(err, "name the authority's directory with --dir; `cairn cluster init --tls` makes one")
 			}
 			au, err := OpenAuthority(dir)

@@ -242,7 +242,7 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 			}
 			asked = true
 		case s.Role != "Leader":
-			asked = false // it may come back
+			asked = false // the leadership may come back
 		}
 		if pause.For(ctx, 50*time.Millisecond) != nil {
 			return "", cli.Hint(errors.Join(errors.New("no other node leads yet"), refused), "check that a majority of the nodes is running")

@@ -172,7 +172,7 @@ func sendTask(f *serve.Fields) Action {
 	}
 }
 
-// renamed is a cached result as the answer to another task.
+// renamed returns a cached result as the answer to another task.
 func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 	f := serve.Parse(body)
 	if f.Err != nil {
@@ -183,8 +183,8 @@ func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 	return kit.JSON(r)
 }
 
-// addressed is the agent that a task names, by its key alone where the name is another's: a capability to send to a
-// name is one to send to the agent that is enrolled under it.
+// addressed returns the agent that a task is for. If another key is enrolled under the name in the address, the agent
+// goes by its key alone: a capability to send to a name is for the agent that is enrolled under it.
 func (s *Session) addressed(ctx context.Context, to home.AgentID) (home.AgentID, error) {
 	a, err := home.Read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: to.Display})
 	if err == nil && (a.Identity == nil || a.Identity.Key != to.Pubkey) {
@@ -193,7 +193,7 @@ func (s *Session) addressed(ctx context.Context, to home.AgentID) (home.AgentID,
 	return to, err
 }
 
-// dealing is the gate of sending to an agent, or answering one.
+// dealing returns the capability check for sending to an agent, or for answering one.
 func dealing(what string, with home.AgentID, id, label string) gate {
 	actions := slices.Compact([]string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey})
 	return gate{label: label, actions: actions,
@@ -232,7 +232,7 @@ var refusals = map[error]string{
 
 var errMailbox = errors.New("a2a: mailbox failed")
 
-// boxError is the error that a client is told of a mailbox that refused a task. The reason of a disk is in the log
+// boxError returns the error that a client gets when the mailbox rejects a task. Errors of the disk go to the log
 // alone.
 func (s *Session) boxError(err error, task string) error {
 	if text, ok := refusals[err]; ok {
