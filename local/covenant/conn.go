@@ -85,9 +85,9 @@ const (
 	bodyTime = time.Minute
 )
 
-// sends gives the client its time for a large frame, which has a place now.
+// sends sets the deadline by which the client has to send a large frame whose turn has come.
 func (c *conn) sends() {
-	if c.Session != nil { // before, there is a deadline already
+	if c.Session != nil { // before authentication there is a deadline already
 		c.deadline(time.Now().Add(bodyTime))
 	}
 }
@@ -109,7 +109,7 @@ func (s *Server) parse(body []byte) *serve.Fields {
 	return f
 }
 
-// enter is a request before the connection has an identity.
+// enter answers a request of a connection that has no identity yet.
 func (c *conn) enter(ctx context.Context, kind string, run verbs.Action) bool {
 	guest := &verbs.Session{Home: c.srv.Home, Transport: "ipc"}
 	switch kind {

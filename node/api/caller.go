@@ -11,8 +11,8 @@ import (
 )
 
 // A Caller is the authenticated origin of a request: its database, its rights and how it may be answered. Trust
-// boundary: only node/access makes one, from a token or for a surface whose clients are this host's own user;
-// everything behind the door believes it.
+// boundary: only node/access makes one, from a token or for a surface whose clients are this host's own user; the code
+// behind it checks nothing again.
 type Caller struct {
 	DB       oplog.DB
 	Database string
@@ -20,7 +20,7 @@ type Caller struct {
 	Label    string       // the token's
 	By       string       // the origin of a caller without a token: see the By constants
 	Scopes   []Scope      // what is allowed
-	Until    oplog.Time   // when what it showed expires, if that is before its token does; 0 otherwise
+	Until    oplog.Time   // when its credential expires, if before its token does; 0 otherwise
 	Spaces   oplog.Spaces // the namespaces that this is bound to; none: to no namespace
 	Policy   oplog.Policy // how far its texts are trusted
 	Forward  bool         // writes follow the leader by themselves
@@ -44,13 +44,13 @@ const (
 // HashPrefix is the number of digits of a token's hash that identify it.
 const HashPrefix = 12
 
-// Reach is the namespaces of a request: the one that it names, or all that its caller is bound to. Scans ask it of each
-// row, so that no answer is cut down after it was made.
+// Reach returns the namespaces of a request: the one that it names, or all that its caller is bound to. Scans test each
+// row with it, so that no answer has to be cut down after it was made.
 func (c Caller) Reach(namespace string) oplog.Reach {
 	return oplog.Reach{Name: strings.TrimSpace(namespace), Within: c.Spaces}
 }
 
-// Who is the caller's name in the audit.
+// Who returns the caller's name in the audit.
 func (c Caller) Who() string {
 	if c.Token == "" {
 		return c.By
@@ -58,7 +58,8 @@ func (c Caller) Who() string {
 	return c.Token[:HashPrefix]
 }
 
-// Principal is on whose account the caller's load is: its database's, or that of its origin where it has no token.
+// Principal returns the account that the caller's load counts towards: its database's, or that of its origin if it has
+// no token.
 func (c Caller) Principal() string {
 	if c.Token == "" {
 		return c.By
@@ -66,8 +67,8 @@ func (c Caller) Principal() string {
 	return "database " + strconv.FormatUint(uint64(c.DB), 10)
 }
 
-// Class is the class of trust that the caller's texts have, unless a request names a lower one. Operators write over
-// HTTP and the wire protocol; every other protocol is spoken by models.
+// Class returns the class of trust of the caller's texts, unless a request names a lower one. Operators write over HTTP
+// and the wire protocol; every other protocol is spoken by models.
 func (c Caller) Class() string {
 	if slices.Contains([]string{"", "http", "wire"}, c.Surface) {
 		return oplog.TrustOf(c.Policy.Trust)

@@ -42,7 +42,7 @@ func (s *Service) expiry(ttlName, atName string, ttl *float64, at oplog.Time) (*
 		return &at, nil
 	case at != 0:
 		return nil, oplog.Errorf(oplog.Invalid, "%s and %s exclude each other", ttlName, atName)
-	case !(*ttl >= 0): // or no number
+	case !(*ttl >= 0): // negative, or NaN
 		return nil, oplog.Errorf(oplog.Invalid, "%s must not be negative", ttlName)
 	case *ttl == 0:
 		return new(oplog.Time(0)), nil

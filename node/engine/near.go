@@ -15,9 +15,9 @@ const (
 	nearOf    = 2 << 10 // bytes of a new text that is a statement: a longer one is a document, and replaces none
 )
 
-// near finds memories that one which is about to be stored may replace: those of its namespace that answer its text, by
-// their words. That costs one search; a memory that a tool captured has none, nor a document, nor a caller who may not read.
-// What goes wrong costs the answer nothing but this.
+// near finds the memories that a new one may replace: those of its namespace that answer its text, by their words. It
+// costs one search. Captures of tools and documents have none, nor have callers who may not read. If the search fails,
+// the answer only lacks this list.
 func (s *Service) near(ctx context.Context, c api.Caller, d *api.Draft) []api.Near {
 	if d.Type == "capture" || len(d.Text) > nearOf || !c.May(api.Read) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// beyond reports whether a cursor is behind the end of the log: of another cluster, or of this one before a restore.
-// The subscriber is told that it may have missed events. Without a leader nobody knows where the log ends.
+// beyond reports whether a cursor is past the end of the log: it comes from another cluster, or from this one before a
+// restore. The subscriber is told that it may have missed events. Without a leader the end of the log is unknown.
 func (p *pusher) beyond(ctx context.Context, cursor oplog.Index) (bool, error) {
 	if cursor <= p.s.commit.Indexed() {
 		return false, nil

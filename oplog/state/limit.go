@@ -28,7 +28,7 @@ type Limits struct {
 	Databases map[oplog.DB]oplog.Limit
 }
 
-// Limits reads all bounds: there are as many as were set.
+// Limits reads all limits that were set.
 func (v *View) Limits() Limits {
 	l := Limits{Tokens: map[string]oplog.Limit{}, Databases: map[oplog.DB]oplog.Limit{}}
 	for k, val := range v.scan(tLimit, 0, []byte("t/")) {

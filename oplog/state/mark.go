@@ -29,7 +29,7 @@ var (
 // stateFormat is the version of the rows' format. A node rejects a state of another version.
 const stateFormat = 7
 
-// mark is the zero one in a store that has none yet.
+// mark reads the mark; a new store has the zero one.
 func (t *txn) mark() mark { return load[mark](t, tMeta, 0, keyMark) }
 
 func (t *txn) putMark(m mark) {

@@ -23,7 +23,7 @@ type Stats struct {
 	Stalls                 int64 // of writers that waited because the disk was so much slower
 	StallTime              time.Duration
 	Failures               int64         // of flushes and merges, which are tried again
-	Damaged                int64         // times that a block was read, and was not what was written
+	Damaged                int64         // reads of blocks that were damaged
 	DamagedFiles           []damage.File // the first of their files
 }
 

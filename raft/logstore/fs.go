@@ -65,7 +65,7 @@ func (d osDir) Sync() error {
 	return d.File.Sync()
 }
 
-// Sync writes the bytes, and of what the system knows about the file only what finding them needs.
+// Sync writes the bytes to disk, with the metadata that reading them needs and no other.
 func (f osFile) Sync() error {
 	if f.noSync {
 		return nil

@@ -48,7 +48,7 @@ var rules = []rule{
 	{hints: []string{"@"}, pattern: expression(`[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}`), mask: "[REDACTED:email]"},
 	{whole: phones},
 
-	// What the nine miss.
+	// Secrets that the nine rules above do not find.
 	{hints: []string{"ASIA", "AROA", "AIDA", "ABIA", "ACCA"}, pattern: expression(`\b(?:ASIA|AROA|AIDA|ABIA|ACCA)[0-9A-Z]{16}\b`), mask: "[REDACTED:aws]"},
 	{hints: []string{"gho_", "ghs_", "ghu_", "ghr_", "ghp_", "github_pat_"}, pattern: expression(`gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`), mask: "[REDACTED:github]"},
 	{hints: []string{"sk-"}, pattern: expression(`\bsk-[A-Za-z0-9_-]{20,}`), mask: "[REDACTED:openai]"},

@@ -25,8 +25,8 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// headers is the event that is none of a session's: it prints the headers of a request with the tool's token, for tools
-// that run a program to learn them.
+// headers is an event that belongs to no session: it prints the headers of a request with the tool's token, for tools
+// that run a program to get them.
 const headers = "headers"
 
 // How long a hook waits. A node that is away costs a tool no more than reachFor; a node that answers may take longer at
@@ -179,7 +179,8 @@ func connected(base string, t tool, cwd string) (*record, error) {
 // shells are the names that agents have for the tool that runs a command. Summaries know it as Bash.
 var shells = map[string]bool{"bash": true, "shell": true, "run_shell_command": true}
 
-// capture makes of the moment what the memory keeps of it: nothing, for the memory's own tools.
+// capture returns what to store of the moment. ok is false if there is nothing: after uses of the memory's own tools,
+// for one.
 func (m moment) capture(t tool, e event) (c capture, ok bool) {
 	c = capture{Session: cmp.Or(m.session, "unknown"), Tool: m.tool, Source: t.name, Dir: m.dir, Subspace: os.Getenv("SIFTCODER_SUBSPACE"), At: time.Now().UnixMilli()}
 	switch {
@@ -193,7 +194,7 @@ func (m moment) capture(t tool, e event) (c capture, ok bool) {
 	default:
 		return c, false
 	}
-	c.Payload, _ = redact.JSON(c.Payload) // what waits in the spool holds no secrets either
+	c.Payload, _ = redact.JSON(c.Payload) // the spool must hold no secrets either
 	return c, true
 }
 
@@ -262,8 +263,8 @@ func (r *record) send(ctx context.Context, wait time.Duration) error {
 	})
 }
 
-// waiting counts what waits in the spool for this record's node, and drops it if drop says so: no other node is to have
-// it.
+// waiting counts the captures in the spool for this record's node. With drop it also removes them, so that no other
+// node gets them.
 func (r *record) waiting(drop bool) (n int, err error) {
 	all, err := records(r.dir, r.Tool)
 	if err != nil {
@@ -281,7 +282,8 @@ func (r *record) waiting(drop bool) (n int, err error) {
 	return n, err
 }
 
-// known writes what is known about the project as text for the model. A node that does not answer is never nothing known.
+// known returns what is known about the project as text for the model. If the node does not answer the text says so,
+// and not that nothing is known.
 func (r *record) known(ctx context.Context, dir string) string {
 	ctx, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()

@@ -39,7 +39,7 @@ func (t *Target) HTTPClient() (*http.Client, error) {
 	return hc, nil
 }
 
-// HTTPError is the gateway's refusal.
+// An HTTPError is an error that the gateway answered with.
 type HTTPError struct {
 	Status     int
 	Text       string `json:"error"`
@@ -134,7 +134,7 @@ func (t *Target) Once(ctx context.Context, method, at string, body any, headers 
 	return t.exchange(req)
 }
 
-// brokenOff is an answer that did not come.
+// A brokenOff reports that the connection ended before the answer came.
 type brokenOff struct {
 	error
 	host string

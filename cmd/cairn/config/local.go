@@ -21,7 +21,7 @@ type Local struct {
 // Surfaces are the names that disable knows.
 var Surfaces = []string{"process", "debug", "string", "sift", "covenant"}
 
-// check refuses the name of a surface that there is none of: the one that was meant would be open.
+// check rejects a name that no surface has: the surface that was meant would stay open.
 func (l Local) check() error {
 	for _, name := range l.Disable {
 		if !slices.Contains(Surfaces, name) {

@@ -86,12 +86,12 @@ func slotOf(message any, name string) reflect.Value {
 	return slot
 }
 
-// takesDates says how a flag takes one.
+// takesDates describes the dates that a flag accepts.
 const takesDates = " (2026-01-31, 2026-01-31T15:04:05Z, 7d for seven days ago, +3d)"
 
-// addFlag adds the flag of a field, whose text is then in given.
+// addFlag adds the flag of a field. The text that a user gives it is then in given.
 func addFlag(fs *pflag.FlagSet, name string, f field.Field, given Given) {
-	if f.Name == "limit" && f.Kind.Min == 0 && !strings.Contains(f.Doc, "0 means") { // no answer to "how many rows" that people mean
+	if f.Name == "limit" && f.Kind.Min == 0 && !strings.Contains(f.Doc, "0 means") { // nobody asks for no rows
 		f.Kind.Min, f.Kind.Want = 1, "a whole number of at least 1"
 	}
 	usage := f.Phrase()

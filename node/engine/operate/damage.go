@@ -24,8 +24,8 @@ func (cl *Cluster) damaged() []api.Damage {
 	return all
 }
 
-// damagedState are the state's tables that have damaged blocks; its directory when there are none, and verifying it
-// failed for what its rows say.
+// damagedState returns the state's tables that have damaged blocks. If none has, but verifying the state's rows failed,
+// it returns the state's directory.
 func (cl *Cluster) damagedState() []damage.File {
 	found := cl.cfg.State.StoreStats().DamagedFiles
 	if times := cl.DamageFound.Load(); len(found) == 0 && times > 0 && !cl.scrubClean.Load() {

@@ -24,7 +24,7 @@ func NewLog(records ...oplog.Record) *Log {
 	return l
 }
 
-// Keep takes records in.
+// Keep adds records.
 func (l *Log) Keep(records ...oplog.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,7 +35,7 @@ func (l *Log) Keep(records ...oplog.Record) {
 	}
 }
 
-// Change puts other bytes in the place of a record's.
+// Change replaces a record's bytes.
 func (l *Log) Change(at oplog.Index, data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
