@@ -193,7 +193,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 		}
 		if o.takesBody() {
 			ask(wrong{token: secret, kind: js, body: `{"text":`, status: 400, code: "invalid_body", text: "malformed at byte 8"})
-			ask(wrong{token: secret, kind: js, body: `[1]`, status: 400, code: "invalid_body", text: "another kind of value"})
+			ask(wrong{token: secret, kind: js, body: `[1]`, status: 400, code: "invalid_body", text: "body is not a JSON object: got a list"})
 			ask(wrong{token: secret, kind: "text/plain", body: `{}`, status: 415, code: "invalid_body", text: "Content-Type: application/json"})
 			ask(wrong{token: secret, body: `{}`, status: 415, code: "invalid_body"})
 			if o.path != "/v1/remember/batch" && o.path != "/v1/batch" { // they take 64 MiB, see below

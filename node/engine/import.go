@@ -156,7 +156,7 @@ func (im *importer) line(b []byte) error {
 	}
 	var f map[string]json.RawMessage
 	if err := json.Unmarshal(b, &f); err != nil {
-		return oplog.Errorf(oplog.Invalid, "not a JSON object: %s", field.Malformed(err))
+		return oplog.Errorf(oplog.Invalid, "%s", field.Malformed("not a JSON object", err))
 	}
 	var l api.ImportedLine
 	if err := lineFields.Decode(&l, f, true); err != nil {
@@ -173,7 +173,7 @@ func (im *importer) line(b []byte) error {
 		if absent := f["extractor"] == nil || string(f["extractor"]) == "null"; absent {
 			d.Namespace = strings.TrimSpace(d.Namespace)
 		} else if err := json.Unmarshal(b, &d.History); err != nil {
-			return oplog.Errorf(oplog.Invalid, "%s", field.Malformed(err))
+			return oplog.Errorf(oplog.Invalid, "%s", field.Malformed("not a JSON object", err))
 		} else if string(f["metadata"]) == "null" { // not an empty object, which is the default
 			d.Metadata = nil
 		}

@@ -131,7 +131,7 @@ func (g *Gateway) decodeInto(q *request, b []byte, to any) error {
 	case garbled != nil:
 		return invalidBody(oplog.Errorf(oplog.Invalid, "%s", garbled))
 	case err != nil:
-		return invalidBody(oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", field.Malformed(err)))
+		return invalidBody(oplog.Errorf(oplog.Invalid, "%s", field.Malformed("body is not a JSON object", err)))
 	}
 	return nil
 }

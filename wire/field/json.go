@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,15 +187,40 @@ func windowJSON(raw json.RawMessage) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// Malformed says where JSON is wrong. It shows none of the text, which may be a secret.
-func Malformed(err error) string {
+// Malformed says what is wrong with JSON that could not be decoded: what, such as "body is not a JSON object", and where;
+// or which field has a value of another type. It shows none of the text, which may be a secret.
+func Malformed(what string, err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return fmt.Sprintf("malformed at byte %d", syntax.Offset)
+		return fmt.Sprintf("%s: malformed at byte %d", what, syntax.Offset)
 	}
 	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) && kind.Field != "" {
-		return kind.Field + " is a value of another kind: " + kind.Value
+	if !errors.As(err, &kind) {
+		return what
 	}
-	return "another kind of value"
+	got := kind.Value // such as "array", or "number 1.5" where the number is what does not fit
+	if words, ok := types[strings.Replace(got, "bool", "boolean", 1)]; ok {
+		got = words
+	}
+	if kind.Field == "" {
+		return fmt.Sprintf("%s: got %s", what, got)
+	}
+	return fmt.Sprintf("%s: want %s, got %s", kind.Field, wantOf(kind.Type), got)
+}
+
+// wantOf describes in words the JSON that a Go type is decoded from.
+func wantOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Struct, reflect.Map, reflect.Pointer:
+		return "an object"
+	}
+	return "a whole number"
 }
