@@ -120,7 +120,7 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 	{group: "skills", use: "outcome SKILL", op: api.NoteOutcome.Op, args: []string{"id"}, names: once, shows: []string{"rid"}},
 
 	{group: "conflicts", use: "list", short: "List contradictions, the most urgent first", op: api.Conflicts.Op, rows: "conflicts", names: map[string]string{"conflict_type": "type"},
-		shows: []string{"conflict_id", "priority", "status", "entity", "side_a", "side_b"}},
+		shows: []string{"conflict_id", "priority", "status", "strategy", "entity", "side_a", "side_b"}},
 	{group: "conflicts", use: "resolve CONFLICT STRATEGY", op: api.Resolve.Op, args: []string{"id", "strategy"},
 		names: map[string]string{"winner_rid": "winner", "resolution_note": "note"}, example: `  cairn conflicts resolve CONFLICT keep_a --note "Bob said so himself"`},
 
@@ -215,7 +215,7 @@ var around = func() field.Field {
 // Columns of lists of memories and of triggers.
 var (
 	memories = []string{"rid", "created_at", "memory_type", "namespace", "importance", "text"}
-	triggers = []string{"trigger_id", "status", "urgency", "trigger_type", "created_at", "reason", "suggested_action"}
+	triggers = []string{"trigger_id", "status", "urgency", "trigger_type", "created_at", "reason", "suggested_action", "source_rids"}
 )
 
 // usual are the names of flags that stand for the same field in every verb.

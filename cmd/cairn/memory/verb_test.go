@@ -95,7 +95,9 @@ func TestObjectsAreShown(t *testing.T) {
 		{"erased RID", `{"statement":{"rid":"r1","database":"default","vector":true,"still_held_by":["logs, until a snapshot","files"]},"node_id":1}`,
 			"rid            r1\ndatabase       default\nvector         yes\nstill_held_by  logs, until a snapshot\n               files\nnode_id        1\n"},
 		{"conflicts list", `{"conflicts":[{"conflict_id":"c1","side_a":{"kind":"memory","text":null,"created_at":null},"side_b":{"kind":"memory","text":"Bob works"}}]}`,
-			"CONFLICT ID  PRIORITY  STATUS  ENTITY  SIDE A  SIDE B\nc1           -         -       -       -       Bob works\n"},
+			"CONFLICT ID  PRIORITY  STATUS  STRATEGY  ENTITY  SIDE A  SIDE B\nc1           -         -       -         -       -       Bob works\n"},
+		{"triggers list", `{"triggers":[{"trigger_id":"t1","status":"pending","urgency":1,"reason":"stored 365 days ago","source_rids":["r1","r2"]}]}`,
+			"TRIGGER ID  STATUS   URGENCY  TRIGGER TYPE  CREATED AT  REASON               SUGGESTED ACTION  SOURCE RIDS\nt1          pending  1        -             -           stored 365 days ago  -                 r1, r2\n"},
 	} {
 		if got := show(tc.name, tc.answer); got != tc.want {
 			t.Errorf("%s:\n%s, want\n%s", tc.name, got, tc.want)
