@@ -91,6 +91,9 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 			long = strings.TrimSpace(long + "\n\nThe beginning of an id stands for it too, and so does its number, as '#812'.")
 		}
 	}
+	if args := v.arguments(); args != "" {
+		long = strings.TrimSpace(long + "\n\n" + args)
+	}
 	if long != "" {
 		c.Long = c.Short + ".\n\n" + long
 	}
@@ -130,6 +133,23 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 		v.wraps(s, c, &t)
 	}
 	return c
+}
+
+// arguments describes the arguments that are no memories' ids, a line each.
+func (v verb) arguments() string {
+	var lines []string
+	width := 0
+	words := strings.Fields(v.use)[1:]
+	for i := range words {
+		words[i] = strings.Trim(words[i], "[].")
+		width = max(width, len(words[i]))
+	}
+	for i, word := range words {
+		if f := v.op.Takes().Named(v.args[i]); !f.Kind.RID {
+			lines = append(lines, fmt.Sprintf("  %-*s  %s", width, word, f.Doc))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // do asks for the operation and prints the answer.

@@ -71,6 +71,11 @@ func TestVerbsNameFieldsThatAre(t *testing.T) {
 		if n := len(strings.Fields(v.use)) - 1; n != len(v.args) {
 			t.Errorf("%s: %d words for %d arguments", v.use, n, len(v.args))
 		}
+		for i, word := range strings.Fields(v.use)[1:] {
+			if f := v.op.Takes().Named(v.args[i]); !f.Kind.RID && !strings.Contains(c.Long, f.Doc) {
+				t.Errorf("%s: help does not say what %s is", v.use, word)
+			}
+		}
 		if strings.HasSuffix(c.Short, ".") || len(c.Short) > 90 {
 			t.Errorf("%s: help has a line for it: %q", v.use, c.Short)
 		}
