@@ -172,6 +172,26 @@ func openAlone(t *testing.T, home string, least uint64, change ...func(*Config))
 	return n
 }
 
+// TestANewHomeOnAFullDisk: the token of a home that the log cannot take yet is answered with the reason, and not as if the
+// node had just started and a retry would do.
+func TestANewHomeOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "home")
+	n, err := Open(t.Context(), Config{Home: home, Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"}, Storage: Storage{MinFree: 1 << 60},
+		Tokens: Tokens{EnsureHome: true}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	token, err := os.ReadFile(filepath.Join(home, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Access().Authenticate(strings.TrimSpace(string(token))); err == nil || !strings.HasPrefix(err.Error(), "disk full: ") || !errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) {
+		t.Errorf("its token: %v", err)
+	}
+}
+
 // holds checks that a node holds what was acknowledged.
 func holds(t *testing.T, n *Node, acked map[string]string) {
 	t.Helper()

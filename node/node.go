@@ -189,7 +189,7 @@ func (n *Node) openState(older bool) (err error) {
 	if err := n.openTokens(older); err != nil {
 		return err
 	}
-	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.whole, FailedLogins: n.cfg.Limits.FailedLogins,
+	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.whole, Refusal: n.disk.Refusal, FailedLogins: n.cfg.Limits.FailedLogins,
 		Latest: func(ctx context.Context) error { return n.commit.Latest(ctx) }})
 	n.commit = commit.New(commit.Options{
 		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat, ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,

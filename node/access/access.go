@@ -22,9 +22,10 @@ import (
 // Config says what a Control goes by. State is required.
 type Config struct {
 	State        *state.State
-	Secrets      []string    // the cluster's: each is an admin token; none where the cluster secret is no client token
-	Whole        func() bool // says whether the state has all that this node had before its start; nil: it has
-	FailedLogins int         // 1: how many wrong tokens an address may show at once; one a second after that
+	Secrets      []string     // the cluster's: each is an admin token; none where the cluster secret is no client token
+	Whole        func() bool  // says whether the state has all that this node had before its start; nil: it has
+	Refusal      func() error // says why the disk takes no writes; nil: it does not say
+	FailedLogins int          // 1: how many wrong tokens an address may show at once; one a second after that
 	// Latest returns when the state holds all that the cluster had acknowledged before; nil: it always does
 	Latest func(context.Context) error
 }
@@ -33,6 +34,7 @@ type Config struct {
 type Control struct {
 	state   *state.State
 	whole   func() bool
+	refusal func() error
 	secrets [][sha256.Size]byte // hashes of the cluster's secrets
 	limits  atomic.Pointer[state.Limits]
 	rates   *rates
@@ -47,7 +49,7 @@ type Control struct {
 
 // New makes the access control of a node from its state.
 func New(c Config) *Control {
-	a := &Control{state: c.State, whole: c.Whole, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, turn: make(chan struct{}, 1)}, ended: make(chan struct{}), open: map[*lasting]struct{}{}}
+	a := &Control{state: c.State, whole: c.Whole, refusal: c.Refusal, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, turn: make(chan struct{}, 1)}, ended: make(chan struct{}), open: map[*lasting]struct{}{}}
 	for _, s := range c.Secrets {
 		if s != "" { // which would let in a client that shows nothing
 			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))

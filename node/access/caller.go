@@ -38,15 +38,30 @@ var ErrToken = &oplog.Error{Kind: oplog.Denied, Text: "invalid or revoked token"
 // ErrStarting refuses what a node does not know yet: it was killed, and has not applied its log again.
 var ErrStarting = &oplog.Error{Kind: oplog.Unavailable, Text: "this node has just started and does not know yet all that it holds; retry, or ask another node"}
 
+// errFull refuses the same on a node whose disk is full.
+var errFull = &oplog.Error{Kind: oplog.Unavailable, Text: "disk full: this node does not know yet all that it holds; free space on its disk, or ask another node"}
+
 // read looks something up. Not to find it means nothing while the state lacks what the log has.
 func (a *Control) read(f func(*state.View) error) error {
 	whole := a.whole == nil || a.whole() // before: what was not there may be a moment later
 	err := a.state.Read(f)
 	if !whole && (errors.Is(err, ErrToken) || errors.Is(err, &oplog.Error{Kind: oplog.NotFound})) {
-		return ErrStarting
+		return a.Starting()
 	}
 	return err
 }
+
+// Starting returns the reason why this node does not know yet all that it holds: it has just started, or its disk is
+// full, and then the log takes nothing.
+func (a *Control) Starting() error {
+	if a.refusal != nil && a.refusal() != nil {
+		return errFull // the sizes in the refusal are for callers with a token
+	}
+	return ErrStarting
+}
+
+// unsure says whether a token was rejected only for now: a retry, or another node, may let it in.
+func unsure(err error) bool { return errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) }
 
 // Authenticate turns a token's text into a caller, as far as this node knows.
 func (a *Control) Authenticate(token string) (api.Caller, error) {

@@ -77,7 +77,7 @@ func (a *Control) Attempt(from string) error {
 
 // counted counts a wrong token at its address.
 func (a *Control) counted(source string, err error) error {
-	l, unsure := a.logins, errors.Is(err, ErrStarting) || errors.Is(err, ErrBehind)
+	l, unsure := a.logins, unsure(err)
 	if !unsure && !errors.Is(err, ErrToken) {
 		return err
 	}

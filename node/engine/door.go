@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/reads"
@@ -34,7 +33,7 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 		answer, err = nil, errManyAnswers
 	}
 	if !whole && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
-		answer, err = nil, access.ErrStarting
+		answer, err = nil, s.access.Starting()
 	}
 	if err != nil {
 		s.cluster.Recent.Refused.Add(1)
@@ -94,7 +93,7 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 func (s *Service) allowed(c api.Caller, op *api.Op) error {
 	err := s.May(c, op)
 	if err == nil && !op.Node && s.commit.Emptied() {
-		err = access.ErrStarting
+		err = s.access.Starting()
 	}
 	if err == nil && !op.Node && c.DB != 0 { // it may have been dropped since the caller was let in, and its rows are still being erased
 		_, err = s.state.Current(c.DB)
