@@ -51,7 +51,7 @@ func (n *Node) introduce(ctx context.Context) error {
 			logged = ""
 		} else if ctx.Err() == nil && err.Error() != logged {
 			logged = err.Error()
-			n.log.Info("not introduced yet", "err", err)
+			n.log.Info("the log does not have the addresses of this node yet", "err", err)
 		}
 	}
 }
