@@ -170,6 +170,9 @@ func TestEveryPointIsReached(t *testing.T) {
 	if _, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: w.at + 1}, nil); !errors.Is(err, ErrNoBackup) {
 		t.Errorf("after the last: %v", err)
 	}
+	if _, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: 1}, nil); !errors.Is(err, ErrNoBackup) || !strings.Contains(err.Error(), "the oldest is of ") {
+		t.Errorf("a time before the first: %v", err)
+	}
 	cut := oplog.Time((w.ms - 1500) * 1000) // between the last two writes but one and two
 	at, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: cut}, nil)
 	if err != nil || at.Index != w.at-2 {

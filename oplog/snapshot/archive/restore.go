@@ -109,8 +109,8 @@ func chainFor(ctx context.Context, files []File, to Target, keys *seal.Ring) ([]
 		if newest <= to.Time {
 			return extendChain(files, chain[:1], to.Index), nil
 		}
-		if limit = chain[0].Index - 1; limit == 0 {
-			return nil, fmt.Errorf("%w: the oldest begins later", ErrNoBackup)
+		if limit = chain[0].Index - 1; limit < oldest(files) {
+			return nil, fmt.Errorf("%w: the oldest is of %s; ask for that time or a later one", ErrNoBackup, newest.Time().Format("2006-01-02T15:04:05.000000Z07:00"))
 		}
 	}
 }
