@@ -85,6 +85,9 @@ func (t *Target) Request(ctx context.Context, method, path string, body any) (io
 			r, err = other, failed
 		}
 	}
+	if leaderless(err) && !strings.Contains(err.Error(), "quorum") { // whose members are named
+		err = Hint(err, "an election takes a moment: run the command again; if it stays so, `cairn status` shows which nodes are missing")
+	}
 	return r, err
 }
 

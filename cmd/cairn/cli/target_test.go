@@ -109,3 +109,19 @@ func TestATokenThatMayNotIsAdvised(t *testing.T) {
 		}
 	}
 }
+
+// TestAnElectionIsAdvised: a request that no leader takes for the moment is to be repeated; one for which a quorum is
+// missing says which nodes are.
+func TestAnElectionIsAdvised(t *testing.T) {
+	for text, may := range map[string]bool{"no leader elected": true, "no leader elected: no quorum, node 2 unreachable": false} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"error":"`+text+`","code":"not_leader"}`, http.StatusServiceUnavailable)
+		}))
+		t.Cleanup(srv.Close)
+		tg := Target{Endpoints: []string{srv.URL}, TokenText: "t", Timeout: time.Minute}
+		_, err := tg.Request(t.Context(), "POST", "/v1/cluster/remove", nil)
+		if advice := (hinted{}); err == nil || !strings.Contains(err.Error(), text) || errors.As(err, &advice) != may {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
