@@ -42,7 +42,7 @@ def agent(name: str, endpoint: str) -> None:
             print(f"{name}: {fact}, after {lost} lost races")
 
 
-endpoints = sys.argv[1:]
+endpoints = sys.argv[1:] or sys.exit("name the nodes, such as http://127.0.0.1:7501 http://127.0.0.1:7511")
 agents = [threading.Thread(target=agent, args=(name, endpoints[i % len(endpoints)])) for i, name in enumerate(FACTS)]
 for a in agents:
     a.start()
