@@ -187,8 +187,8 @@ func windowJSON(raw json.RawMessage) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// Malformed says what is wrong with JSON that could not be decoded: what, such as "body is not a JSON object", and where;
-// or which field has a value of another type. It shows none of the text, which may be a secret.
+// Malformed says what is wrong with JSON that could not be decoded: what, such as "body is not a JSON object", and
+// where; or which field has a value of another type. It shows none of the text, which may be a secret.
 func Malformed(what string, err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

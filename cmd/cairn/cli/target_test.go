@@ -94,8 +94,8 @@ func TestATokenThatCannotBeReadIsNamed(t *testing.T) {
 	}
 }
 
-// TestATokenThatMayNotIsAdvised: a gateway that rejects a token, or what it asks for, is answered with the same advice as a
-// wire port that does.
+// TestATokenThatMayNotIsAdvised: a gateway that rejects a token, or what it asks for, is answered with the same advice
+// as a wire port that does.
 func TestATokenThatMayNotIsAdvised(t *testing.T) {
 	for code, status := range map[string]int{"unauthenticated": 401, "insufficient_scope": 403, "namespace_denied": 403} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -110,7 +110,7 @@ func TestObjectsAreShown(t *testing.T) {
 	}
 }
 
-// TestListsSayThatTheyGoOn: a list that ends before its last row says so on stderr, with the flag that shows what follows.
+// TestListsSayThatTheyGoOn: a list that ends before its last row says so on stderr, with the flag that shows the next.
 func TestListsSayThatTheyGoOn(t *testing.T) {
 	for _, tc := range []struct{ name, answer, want string }{
 		{"list", `{"limit":2,"offset":1,"total":4,"items":[{"rid":"a"},{"rid":"b"}]}`, "there are more: --offset 3 shows the next\n"},
