@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // months are the names of months, folded, by the languages that are read.
@@ -55,6 +56,10 @@ func (a *analyzer) dates() {
 	for i, t := range plain {
 		a.tokens = append(a.tokens, t)
 		switch n := len(t.Term); {
+		case t.Term == "月" || t.Term == "월":
+			if d, ok := signedDate(a.text[:t.Start], a.text[t.End:]); ok {
+				a.addDate(d, t)
+			}
 		case t.Extra && n >= 8 && n <= 10 && isDigit(t.Term[0]):
 			for _, d := range numericDates(t.Term) {
 				a.addDate(d, t)
@@ -164,6 +169,41 @@ func (a *analyzer) namedDate(tokens []Token, at int) (d date, ok bool) {
 		}
 	}
 	return d, d.day > 0 || d.year > 0
+}
+
+// signedDate reads what stands before and behind the sign of a month: 2024年3月5日, 2024년 3월 5일.
+func signedDate(before, behind string) (d date, ok bool) {
+	if d.month, before = numberAtEnd(before); d.month == 0 || d.month > 12 {
+		return date{}, false
+	}
+	if years, there := cutSuffix(before, "年", "년"); there {
+		if n, _ := numberAtEnd(years); isYear(n) {
+			d.year = n
+		}
+	}
+	digits := strings.TrimLeftFunc(strings.TrimPrefix(behind, " "), unicode.IsDigit)
+	if n, _ := numberAtEnd(behind[:len(behind)-len(digits)]); n <= 31 && strings.IndexAny(digits, "日号號일") == 0 {
+		d.day = n
+	}
+	return d, d.day > 0 || d.year > 0
+}
+
+// numberAtEnd is the number at the end of a text, as number reads it, and what stands before it.
+func numberAtEnd(s string) (n int, before string) {
+	s = strings.TrimSuffix(s, " ")
+	before = strings.TrimRightFunc(s, unicode.IsDigit)
+	return number(fold(s[len(before):])), before
+}
+
+// cutSuffix is a text without the first of some endings that it has.
+func cutSuffix(s string, endings ...string) (before string, found bool) {
+	s = strings.TrimSuffix(s, " ")
+	for _, end := range endings {
+		if before, found = strings.CutSuffix(s, end); found {
+			return before, true
+		}
+	}
+	return s, false
 }
 
 // dateGap limits the bytes between the parts of a date.

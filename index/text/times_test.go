@@ -209,6 +209,9 @@ func TestTimesWithoutSpaces(t *testing.T) {
 		"明天去，昨天没去":             "2024-05-16", // the first one
 		"今天比昨天好":               "2024-05-14",
 		"今天很好":                 "2024-05-15",
+		"어제 서버가 멈췄다":           "2024-05-14",
+		"그저께는 비가 왔다":           "2024-05-13",
+		"지난주에 배포했다":            "2024-05-08",
 	} {
 		if got := time.Unix(int64(TimesOf(text, written).Day)*86400, 0).UTC().Format(time.DateOnly); got != want {
 			t.Errorf("%q means %s, want %s", text, got, want)
