@@ -107,6 +107,8 @@ func (s *stemmer) newInfo(word string) wordInfo {
 	r := wordInfo{word: word, of: functionWords[word], term: word}
 	if base, ok := irregular[word]; ok {
 		r.term = base
+	} else if len(word) > len("color") && strings.Contains(word, "our") {
+		r.term = american(word)
 	}
 	r.term = s.stem(r.term)
 	return r

@@ -37,12 +37,16 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 	}
 	exact := len(a.tokens)
 	whole := fold(a.text[start:end])
+	one, instead := asOne(whole)
+	if one = a.stem.read(one).term; instead {
+		whole = one
+	}
 	a.push(whole, start, end, true)
 	if len(whole) > 2 && whole[0] == 'v' && isDigit(whole[1]) {
 		a.push(whole[1:], start+1, end, true) // v1.2.3 is asked for as 1.2.3 as well
 	}
-	if at := strings.IndexByte(whole, '-'); at >= 0 && len(a.parts) == 2 && (at == 1 || strings.ContainsAny(whole, "0123456789")) {
-		a.push(whole[:at]+whole[at+1:], start, end, true) // E-1234 as E1234, e-mail as email
+	if one != whole {
+		a.push(one, start, end, true)
 	}
 	before := a.counted
 	for _, p := range a.parts {
@@ -55,6 +59,24 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 		a.counted++
 	}
 }
+
+// asOne is a folded name as who writes one word has it: frontend of front-end, nodejs of Node.js, usa of U.S.A., and
+// iPhone as it is. Where a hyphen joins two parts the one word takes the place of the name: nobody means another by it.
+func asOne(name string) (one string, instead bool) {
+	if front, rest, found := strings.Cut(name, "-"); found && !strings.ContainsFunc(rest, isConnector) {
+		return front + rest, strings.ContainsFunc(name, unicode.IsLetter)
+	}
+	dots := strings.Count(name, ".")
+	if dots == 0 || strings.ContainsFunc(name, func(r rune) bool { return r != '.' && !unicode.IsLetter(r) }) {
+		return name, false
+	}
+	if short := len(name) <= 4*dots && len(name) >= 4; short || dots == 1 && strings.HasSuffix(name, ".js") {
+		return strings.ReplaceAll(name, ".", ""), false
+	}
+	return name, false
+}
+
+func isConnector(r rune) bool { return classOf(r) == classConnector }
 
 // split cuts a chunk at its connectors and at the case boundaries of short pieces, into parts.
 func (a *analyzer) split(start, end int) {
