@@ -60,7 +60,8 @@ type chunk struct {
 	facet  [chunkRows]atomic.Uint32
 	stops  [chunkRows]uint64 // text.Stops; written as a column is
 	column [chunkRows]column
-	live   int // rows that are not dead, as the writer counts them
+	times  [2]atomic.Int64 // of its rows' times and the days that their texts say, the first and the last; 0 and 0 for none
+	live   int             // rows that are not dead, as the writer counts them
 }
 
 // deadChunk stands for every chunk in which all rows are dead.

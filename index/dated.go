@@ -2,6 +2,7 @@ package index
 
 import (
 	"slices"
+	"time"
 
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/index/text"
@@ -10,23 +11,57 @@ import (
 // A relative date in a question, such as last week, is no word to look for: it means rows of that time. Being one of
 // them counts as one more word of the question, at least as rare as the rarest other one. Where the question has hardly
 // any other, as "what changed last week", all of these rows are candidates. A month or a day that is named, as in "what
-// changed in August 2026", stays a word to look for, because texts name it; where the question has hardly any other,
-// the rows of that time are candidates too.
+// did Ann buy in August 2026", stays a word to look for, because texts name it, and the rows of that time are candidates
+// as well.
 
-// fewTerms is the most words beside the date of a question that asks for all rows of that time.
+// fewTerms is the most known words beside a relative date of a question that asks for all rows of that time.
 const fewTerms = 1
+
+// mostNamed is the most rows of a month or day that is named: with more, as behind an import, the time tells little.
+const mostNamed = 4096
+
+const day = int64(24 * time.Hour / time.Microsecond)
+
+// timed notes when a row was stored and the day that its text says, so that a question about a time passes over chunks
+// without rows of that time. What dead rows have noted stays.
+func (k *chunk) timed(c *column) {
+	for _, at := range [...]int64{c.Created, int64(c.Said) * day} {
+		if at > 0 {
+			if first := k.times[0].Load(); first == 0 || at < first {
+				k.times[0].Store(at)
+			}
+			k.times[1].Store(max(k.times[1].Load(), at))
+		}
+	}
+}
+
+// reaches says whether rows of a chunk may be of the time that a question asks about.
+func (k *chunk) reaches(a *text.Asked) bool {
+	first, last := k.times[0].Load(), k.times[1].Load()
+	return last >= a.From && first < a.To
+}
 
 // spanned finds the rows of the time that a relative date of the question means, and returns the words to look for:
 // without the date where there are such rows.
 func (in *question) spanned() string {
 	in.span = nil
-	if !in.asked.Relative && (in.asked.Month == 0 || len(text.AnalyzeQuery(in.asked.Rest)) > fewTerms) {
+	if !in.asked.Relative && in.asked.Month == 0 {
 		return in.q.Text
 	}
-	for row := range in.cols.n {
-		c := in.cols.at(row)
-		if (in.asked.In(c.Created) || in.asked.Holds(c.Said, c.SaidDay)) && in.Keep(row) {
-			in.span = append(in.span, row)
+	for at, k := range in.cols.chunks {
+		if !k.reaches(&in.asked) {
+			continue
+		}
+		from := uint32(at) * chunkRows
+		for row := from; row < min(from+chunkRows, in.cols.n); row++ {
+			c := in.cols.at(row)
+			if !in.asked.In(c.Created) && !in.asked.Holds(c.Said, c.SaidDay) || !in.Keep(row) {
+				continue
+			}
+			if in.span = append(in.span, row); len(in.span) > mostNamed && !in.asked.Relative {
+				in.span = nil
+				return in.q.Text
+			}
 		}
 	}
 	switch {

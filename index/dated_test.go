@@ -54,6 +54,7 @@ func TestRelativeDates(t *testing.T) {
 		{"what happened in February 2026", []string{"key", "stripe", "dentist", "omar"}, "from February 2026", true},
 		{"what changed on 20 February 2026", []string{"key"}, "from 20 February 2026", false},
 		{"the rent in March", []string{"march"}, "date_match", false}, // of another year
+		{"which bill did Noor forget in March 2025", []string{"march"}, "from March 2025", true}, // none of its words is there
 		{"the rent in March 2025", []string{"march"}, "from March 2025", false},
 	} {
 		hits := r.ask(index.Query{Text: c.question, K: 10})
@@ -74,5 +75,31 @@ func TestRelativeDates(t *testing.T) {
 	}
 	if got := r.ask(index.Query{Text: "what changed last week", K: 10, Now: now.AddDate(-1, 0, -10)}); got[0].Memory.RID != "old" {
 		t.Errorf("asked a year before, %q is first", got[0].Memory.Text)
+	}
+}
+
+// TestAMonthOfManyRows: behind an import of a day, that day says nothing about a row.
+func TestAMonthOfManyRows(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	day := time.Date(2020, 5, 5, 9, 0, 0, 0, time.UTC)
+	add := func(n int) {
+		var ops []oplog.Op
+		for range n {
+			op := remember(oplog.NewID(), "The garden has tulips")
+			op.Created = oplog.At(day)
+			ops = append(ops, op)
+		}
+		l.add(1, ops...)
+		r.apply(l.records, 10)
+	}
+	add(100)
+	question := index.Query{Text: "which bill did Noor forget on 5 May 2020", K: 10}
+	if hits := r.ask(question); len(hits) != 10 {
+		t.Errorf("of 100 rows of the day %d are found", len(hits))
+	}
+	add(4_000)
+	if hits := r.ask(question); len(hits) != 0 {
+		t.Errorf("of 4,100 rows of the day %d are found", len(hits))
 	}
 }

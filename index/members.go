@@ -20,7 +20,9 @@ const membersSlack = 64
 // enter gives a live row its facet.
 func (d *database) enter(rows *columnView, row, facet uint32) {
 	rows.facet(row).Store(facet)
-	rows.chunks[row/chunkRows].live++
+	k := rows.chunks[row/chunkRows]
+	k.live++
+	k.timed(rows.at(row))
 	m := (*d.facets.members.Load())[facet]
 	m.live.Add(1)
 	list := append(*m.rows.Load(), row) // searches under way have the shorter one
