@@ -83,6 +83,10 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 		}
 		f.preset(to)
 		return nil
+	case reflect.Slice:
+		if f.Kind.Item.Type == "integer" && f.Kind.JSON(f.Name, raw) == nil {
+			raw = wholeNumbers(raw)
+		}
 	}
 	fresh := reflect.New(to.Type())
 	if json.Unmarshal(raw, fresh.Interface()) != nil { // lenient alone: it was checked
@@ -91,6 +95,15 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 	}
 	to.Set(fresh.Elem())
 	return nil
+}
+
+// wholeNumbers returns a list of whole numbers in the one form that encoding/json reads into an integer.
+func wholeNumbers(raw json.RawMessage) json.RawMessage {
+	var all []string
+	for item := range elements(raw) {
+		all = append(all, digits(string(item)))
+	}
+	return json.RawMessage("[" + strings.Join(all, ",") + "]")
 }
 
 // vectorOf is a list of numbers; other elements are dropped. A number that is too large becomes infinite, and is
@@ -209,9 +222,13 @@ func beyond(err error) error {
 	return err
 }
 
-// digits returns the digits of a whole number in another form, such as 5.0, 1e2 or +3. Other texts stay as they are.
+// digits returns the digits of a whole number in another form, such as 5.0, 1e2, +3 or -0. Other texts stay as they are.
 func digits(s string) string {
-	if v, err := strconv.ParseFloat(s, 64); err == nil && v == math.Trunc(v) && strings.ContainsAny(s, ".eE+") {
+	v, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err == nil && v == 0:
+		return "0"
+	case err == nil && v == math.Trunc(v) && strings.ContainsAny(s, ".eE+"):
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return s

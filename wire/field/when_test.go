@@ -1,6 +1,7 @@
 package field
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
@@ -31,8 +32,9 @@ func TestParseWhen(t *testing.T) {
 	}
 }
 
-// TestNumbersOfAURL: a parameter may have a whole number in any form that JSON has, and none that is wrong is left out.
-func TestNumbersOfAURL(t *testing.T) {
+// TestFormsOfNumbers: a parameter and a field may have a whole number in any form that JSON has, and none that is wrong
+// is left out.
+func TestFormsOfNumbers(t *testing.T) {
 	t.Parallel()
 	type request struct {
 		Limit int       `json:"limit" default:"20" doc:"A limit."`
@@ -40,18 +42,27 @@ func TestNumbersOfAURL(t *testing.T) {
 		Some  []uint32  `json:"some" doc:"Some numbers."`
 		Parts []float64 `json:"parts" doc:"Parts."`
 	}
-	three := uint32(3)
+	three, zero := uint32(3), uint32(0)
 	for _, c := range []struct {
 		name, said string
 		want       request
 	}{
 		{"limit", "5.0", request{Limit: 5}}, {"limit", "1e2", request{Limit: 100}}, {"limit", "-0.0", request{}}, {"limit", "7", request{Limit: 7}},
 		{"guard", "3.0", request{Limit: 20, Guard: &three}}, {"guard", "+3", request{Limit: 20, Guard: &three}},
-		{"some", "1,2.0", request{Limit: 20, Some: []uint32{1, 2}}}, {"parts", "0.5,1", request{Limit: 20, Parts: []float64{0.5, 1}}},
+		{"guard", "-0", request{Limit: 20, Guard: &zero}}, {"guard", "-0.0", request{Limit: 20, Guard: &zero}}, {"guard", "-0e-1", request{Limit: 20, Guard: &zero}},
+		{"some", "1,2.0,-0", request{Limit: 20, Some: []uint32{1, 2, 0}}}, {"parts", "0.5,1", request{Limit: 20, Parts: []float64{0.5, 1}}},
 	} {
 		var got request
 		if err := Of(reflect.TypeFor[request]()).DecodeText(&got, map[string][]string{c.name: {c.said}}, false); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s=%s: %+v, %v; want %+v", c.name, c.said, got, err, c.want)
+		}
+		in := json.RawMessage(c.said)
+		if c.name == "some" || c.name == "parts" {
+			in = json.RawMessage("[" + c.said + "]")
+		}
+		var sent request
+		if err := Of(reflect.TypeFor[request]()).Decode(&sent, map[string]json.RawMessage{c.name: in}, false); json.Valid(in) && (err != nil || !reflect.DeepEqual(sent, c.want)) {
+			t.Errorf("{%q:%s}: %+v, %v; want %+v", c.name, in, sent, err, c.want)
 		}
 	}
 	for name, said := range map[string]string{"limit": "5.5", "guard": "-3", "some": "1,x", "parts": "1,NaN"} {
