@@ -33,7 +33,7 @@ func settled(v any) any {
 			x[i] = settled(x[i])
 		}
 	case float64:
-		return math.Round(x*100) / 100
+		return math.Round(x*100)/100 + 0 // and no -0
 	}
 	return v
 }

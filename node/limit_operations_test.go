@@ -115,7 +115,7 @@ func TestLimitsCountOperations(t *testing.T) {
 }
 
 // post makes an exchange and returns the answer as it came.
-func post(t *testing.T, url, token, body string) (status int, answer string) {
+func post(t testing.TB, url, token, body string) (status int, answer string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 
 // ids tells the numbers of memories, and what short forms stand for.
 func (s *Service) ids(v *state.View, c api.Caller, q *api.IDsRequest) (*api.IDsAnswer, error) {
-	a, seen := &api.IDsAnswer{}, c.Reach("")
+	a, seen := &api.IDsAnswer{Numbers: []oplog.Seq{}, Full: []api.Begun{}}, c.Reach("")
 	for _, rid := range q.RIDs {
 		seq, _ := v.Seq(c.DB, rid)
 		if m, ok := v.MemoryAt(c.DB, seq); !ok || !seen.Has(m.Namespace) {
