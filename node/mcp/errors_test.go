@@ -29,6 +29,8 @@ func (f failing) Do(_ context.Context, _ api.Caller, op *api.Op, _ any) (any, er
 	return nil, f.err
 }
 
+func (failing) May(api.Caller, *api.Op) error { return nil }
+
 // TestCausesStayHere: a model reads what an error says to clients, and never its cause. An error of the node's own is
 // in its log.
 func TestCausesStayHere(t *testing.T) {

@@ -136,6 +136,8 @@ func bounded(t *testing.T, where string, s map[string]any) {
 // counting is a door that lets messages pass, and nothing else.
 type counting struct{ api.Door }
 
+func (counting) May(api.Caller, *api.Op) error { return nil }
+
 func (counting) Do(_ context.Context, _ api.Caller, op *api.Op, _ any) (any, error) {
 	if op != api.Message.Op {
 		return nil, errors.New("a list asks for nothing")

@@ -96,6 +96,9 @@ func (s *Server) addTool(srv *mcp.Server, op *api.Op, full bool) {
 		shown = takes.Core()
 	}
 	s.add(srv, tool{Tool: *op.Tool, takes: shown, call: func(ctx context.Context, c api.Caller, args map[string]json.RawMessage) (a answer, err error) {
+		if err := s.cfg.Door.May(c, op); err != nil { // before its arguments are read, as on every surface
+			return a, err
+		}
 		var as format
 		if err := formats.Decode(&as, pick(args, "format"), false); err != nil {
 			return a, oplog.Errorf(oplog.Invalid, "%s", err)
