@@ -67,7 +67,8 @@ func pack(name, folder string, at time.Time) (err error) {
 		if err != nil {
 			return err
 		}
-		h := &tar.Header{Name: filepath.ToSlash(filepath.Join(filepath.Base(name), inside)), Typeflag: tar.TypeReg, Mode: 0o644, ModTime: at, Format: tar.FormatUSTAR}
+		h := &tar.Header{Name: filepath.ToSlash(filepath.Join(filepath.Base(name), inside)), Typeflag: tar.TypeReg,
+			Mode: 0o644, ModTime: at, Format: tar.FormatUSTAR}
 		if d.IsDir() {
 			h.Typeflag, h.Mode, h.Name = tar.TypeDir, 0o755, h.Name+"/"
 			return t.WriteHeader(h)

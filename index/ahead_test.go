@@ -20,11 +20,13 @@ func TestAMovedMemoryIsNotShown(t *testing.T) {
 	out, err := r.state.Apply(l.records[len(l.records)-1:])
 	must(t, err)
 	look := func() {
-		for name, f := range map[string]index.Filter{"filter": {Namespace: "default"}, "rights": {Spaces: oplog.Spaces{"default"}}, "private": {Private: "priv"},
+		for name, f := range map[string]index.Filter{"filter": {Namespace: "default"},
+			"rights": {Spaces: oplog.Spaces{"default"}}, "private": {Private: "priv"},
 			"admit": {Admit: func(f index.Facts) bool { return f.Namespace == "default" }}} {
 			for _, text := range []string{"violin", ""} {
 				if hits := r.ask(index.Query{Text: text, K: 10, Filter: f}); len(hits) != 1 || hits[0].Memory.RID != "a" {
-					t.Errorf("%s, %q: %d memories, the first %q of %s", name, text, len(hits), hits[0].Memory.Text, hits[0].Memory.Namespace)
+					t.Errorf("%s, %q: %d memories, the first %q of %s", name, text, len(hits), hits[0].Memory.Text,
+						hits[0].Memory.Namespace)
 				}
 			}
 		}

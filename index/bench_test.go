@@ -72,7 +72,9 @@ func BenchmarkSearch(b *testing.B) {
 				whole = append(whole, m.Text)
 			}
 			m.Created += oplog.Time(k) * 1e6
-			m.Attributes = fmt.Appendf(nil, `{"due":"2026-%02d-%02d","half":%v,"id":"id-%d","percent":%d,"tags":["t%d","t%d"]}`, 1+k%12, 1+k%28, k%2 == 0, k, k%100, k%7, k%9)
+			m.Attributes = fmt.Appendf(nil,
+				`{"due":"2026-%02d-%02d","half":%v,"id":"id-%d","percent":%d,"tags":["t%d","t%d"]}`, 1+k%12, 1+k%28,
+				k%2 == 0, k, k%100, k%7, k%9)
 			m.Namespace, m.Vector = fmt.Sprint("ns", k%10), oplog.MakeVector(vec())
 			ops = append(ops, m)
 		}

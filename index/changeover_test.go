@@ -115,10 +115,12 @@ func TestChangeOfEmbedder(t *testing.T) {
 			finds("whole", 13*7, "m12")
 			var qs []index.Query
 			for i := range 20 {
-				qs = append(qs, index.Query{Vector: turned(i * 3), K: 8, Now: now}, index.Query{Text: vocabulary[i], Vector: turned(i), K: 8, Now: now})
+				qs = append(qs, index.Query{Vector: turned(i * 3), K: 8, Now: now},
+					index.Query{Text: vocabulary[i], Vector: turned(i), K: 8, Now: now})
 			}
 			want := live.answers(qs)
-			for name, stops := range map[string][]int{"one batch": {}, "restarted before": {bound}, "restarted within": {half, at[0], at[1]}, "restarted at the end": {whole - 1, whole},
+			for name, stops := range map[string][]int{"one batch": {}, "restarted before": {bound},
+				"restarted within": {half, at[0], at[1]}, "restarted at the end": {whole - 1, whole},
 				"caught up": {-bound}, "caught up within": {-half}, "caught up later": {-at[1]}} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()

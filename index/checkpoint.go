@@ -167,7 +167,8 @@ func (x *Index) captureCheckpoint() func() {
 // files that there are then.
 func (d *database) cut(at oplog.Index, unit int, whole bool) (w pieceWriter, files []pieceFile) {
 	stay, next := d.nextPiece(at, unit, whole)
-	w = pieceWriter{piece: next, cols: d.cols.view(), seq: d.seq, top: oplog.Seq(d.bySeq.top.Load()), facets: d.facets, sessions: d.sessions, vectors: d.vectors.Load()}
+	w = pieceWriter{piece: next, cols: d.cols.view(), seq: d.seq, top: oplog.Seq(d.bySeq.top.Load()), facets: d.facets,
+		sessions: d.sessions, vectors: d.vectors.Load()}
 	for _, p := range stay {
 		files = append(files, p.pieceFile)
 	}

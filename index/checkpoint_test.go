@@ -112,7 +112,8 @@ func TestCheckpoint(t *testing.T) {
 		name string
 		old  string // what is from an earlier run; nothing: the state alone went on
 	}{
-		{"the state went on", ""}, {"older words", "*/text"}, {"older checkpoint", "checkpoint"}, {"older rows", "*/rows-*"}, {"older everything", "*"},
+		{"the state went on", ""}, {"older words", "*/text"}, {"older checkpoint", "checkpoint"}, {"older rows", "*/rows-*"},
+		{"older everything", "*"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +150,8 @@ func TestCheckpointWhileFollowing(t *testing.T) {
 	for i := 0; i < n; i += 500 {
 		var ops []oplog.Op
 		for k := i; k < i+500; k++ {
-			m := remember(fmt.Sprintf("m%05d", k), fmt.Sprintf("%s %s %d", vocabulary[k%len(vocabulary)], vocabulary[k/7%len(vocabulary)], k))
+			m := remember(fmt.Sprintf("m%05d", k),
+				fmt.Sprintf("%s %s %d", vocabulary[k%len(vocabulary)], vocabulary[k/7%len(vocabulary)], k))
 			m.Session = fmt.Sprint("s", k/100)
 			ops = append(ops, m)
 		}
@@ -173,7 +175,8 @@ func TestCheckpointWhileFollowing(t *testing.T) {
 	writeTree(t, crashed.dir(), moment(t, r.dir()))
 	said := openings{attrs: map[string]int64{}}
 	var err error
-	if crashed.index, _, err = index.Open(t.Context(), index.Config{Dir: crashed.dir(), State: crashed.state.State, Logger: slog.New(said)}); err != nil {
+	if crashed.index, _, err = index.Open(t.Context(),
+		index.Config{Dir: crashed.dir(), State: crashed.state.State, Logger: slog.New(said)}); err != nil {
 		t.Fatal(err)
 	}
 	defer crashed.index.Close()
@@ -201,7 +204,8 @@ func TestSealedCheckpoint(t *testing.T) {
 		t.Helper()
 		clear(said.attrs)
 		var err error
-		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Keys: keys, Logger: slog.New(said)}); err != nil {
+		if r.index, _, err = index.Open(t.Context(),
+			index.Config{Dir: r.dir(), State: r.state.State, Keys: keys, Logger: slog.New(said)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,8 @@ func BenchmarkAWriteToAClosedIndex(b *testing.B) {
 		r.settle()
 		r.closeAll()
 		n := len(l.records)
-		l.add(1, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "one more", Namespace: "default", Created: oplog.At(now)}})
+		l.add(1, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "one more", Namespace: "default",
+			Created: oplog.At(now)}})
 		b.StartTimer()
 		r.apply(l.records[n:], 1)
 	}

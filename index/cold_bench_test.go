@@ -19,7 +19,8 @@ func BenchmarkColdAnswer(b *testing.B) {
 		name  string
 		small int
 		dim   int
-	}{{"from files", index.SmallRows, 0}, {"from files, with vectors", index.SmallRows, 384}, {"from the state", 1000, 0}, {"from the state, with vectors", 1000, 384}} {
+	}{{"from files", index.SmallRows, 0}, {"from files, with vectors", index.SmallRows, 384}, {"from the state", 1000, 0},
+		{"from the state, with vectors", 1000, 384}} {
 		b.Run(c.name, func(b *testing.B) {
 			r, l := openReplicaWith(b, index.Config{Small: c.small}), newLog(b)
 			rng := rand.New(rand.NewPCG(1, 2))

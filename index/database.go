@@ -85,7 +85,8 @@ type adoptedRow struct {
 }
 
 func newDatabase(dir string, words *text.Index) *database {
-	return &database{dir: dir, words: words, names: newNames(), conversations: newConversations(), checkpointed: checkpointed{capturing: 1}, seq: 1, facets: newFacets(), followed: followed{strings: map[string]string{}}}
+	return &database{dir: dir, words: words, names: newNames(), conversations: newConversations(),
+		checkpointed: checkpointed{capturing: 1}, seq: 1, facets: newFacets(), followed: followed{strings: map[string]string{}}}
 }
 
 // drop closes the index and removes its files.
@@ -223,7 +224,8 @@ func (d *database) describe(col *column, w *ready) {
 		d.names.entity(name)
 	}
 	col.seq, col.revision, col.updated = m.Seq, m.Revision, int64(m.Updated)
-	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
+	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed),
+		Importance: m.Importance, HalfLife: m.HalfLife,
 		Length: w.length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),
 		Refers: w.refers, Timed: w.times.Any, Said: w.times.Day, SaidDay: w.times.Exact,
 		Distrust: uint8(oplog.TrustBelow(m.Trust, oplog.TrustAgent))}

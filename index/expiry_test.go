@@ -48,7 +48,8 @@ func TestExpiredMemoriesAreNotFound(t *testing.T) {
 	count("before", 20)
 	done := len(l.records)
 	for len(l.records) < 60 { // entries of another kind move the log's time
-		l.add(1, &oplog.Relate{ID: fmt.Sprint("e", len(l.records)), Src: "a", Dst: fmt.Sprint("b", len(l.records)), Type: "near", Weight: 1, At: oplog.At(now)})
+		l.add(1, &oplog.Relate{ID: fmt.Sprint("e", len(l.records)), Src: "a", Dst: fmt.Sprint("b", len(l.records)),
+			Type: "near", Weight: 1, At: oplog.At(now)})
 	}
 	r.apply(l.records[done:], 7)
 	count("after their time", 10)

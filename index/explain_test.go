@@ -59,8 +59,9 @@ func TestExplained(t *testing.T) {
 	}
 	part := map[string]func(rank.Parts) bool{
 		"passage": func(p rank.Parts) bool { return p.Passage != 0 }, "around": func(p rank.Parts) bool { return p.Around != 0 },
-		"session": func(p rank.Parts) bool { return p.Session != 0 }, "vector": func(p rank.Parts) bool { return p.Vector != 0 || p.Lift != 0 },
-		"graph": func(p rank.Parts) bool { return p.Graph != 0 }, "freshness": func(p rank.Parts) bool { return p.Fresh != 1 },
+		"session": func(p rank.Parts) bool { return p.Session != 0 },
+		"vector":  func(p rank.Parts) bool { return p.Vector != 0 || p.Lift != 0 },
+		"graph":   func(p rank.Parts) bool { return p.Graph != 0 }, "freshness": func(p rank.Parts) bool { return p.Fresh != 1 },
 		"importance": func(p rank.Parts) bool { return p.Importance != 1 },
 	}
 	for name, has := range part {
@@ -82,7 +83,8 @@ func TestExplained(t *testing.T) {
 			t.Errorf("%s counts in %d hits, and in %d when it is off", name, with, without)
 		}
 	}
-	if _, _, err := r.index.Search(t.Context(), 1, index.Query{Text: "river", K: 1, Now: now, Without: []string{"luck"}}); err == nil || !strings.Contains(err.Error(), `unknown signal "luck": want one of around`) {
+	if _, _, err := r.index.Search(t.Context(), 1, index.Query{Text: "river", K: 1, Now: now, Without: []string{"luck"}}); err == nil ||
+		!strings.Contains(err.Error(), `unknown signal "luck": want one of around`) {
 		t.Errorf("an unknown signal: %v", err)
 	}
 }
@@ -129,7 +131,8 @@ func TestDiverse(t *testing.T) {
 		text string
 		vec  oplog.Vector
 	}{
-		{"the harbor office opens at nine", vec(1, 0, 0)}, {"at nine the harbor office opens up", vec(1, .01, 0)}, {"harbor fees doubled", vec(0, 1, 0)},
+		{"the harbor office opens at nine", vec(1, 0, 0)}, {"at nine the harbor office opens up", vec(1, .01, 0)},
+		{"harbor fees doubled", vec(0, 1, 0)},
 		{"the harbor ferry sails at noon", nil}, {"the harbor ferry sails at noon", nil},
 	} {
 		op := remember(fmt.Sprint("m", i), m.text)

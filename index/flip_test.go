@@ -46,7 +46,8 @@ type lived struct {
 func live(t *testing.T, keys *seal.Ring) *lived {
 	t.Helper()
 	all := history(t, 420).records
-	w := &lived{t: t, home: t.TempDir(), cfg: index.Config{Keys: keys}, records: all[:401], more: all[401:], qs: questions()[:12], files: map[string][]string{}}
+	w := &lived{t: t, home: t.TempDir(), cfg: index.Config{Keys: keys}, records: all[:401], more: all[401:],
+		qs: questions()[:12], files: map[string][]string{}}
 	r, _ := w.again()
 	r.openIndex()
 	r.apply(w.records, len(w.records)) // in one batch, so that every segment is in use and a flipped bit matters
@@ -144,7 +145,8 @@ func TestFlippedBits(t *testing.T) {
 		r.openIndex()
 		sameAnswers(t, what, w.qs, r.answers(w.qs), w.want)
 		found := r.index.Damaged().List()
-		if len(found) > 1 || len(found) == 1 && (found[0].Path != path && kind != rootFile || !found[0].Healed) || len(found) == 0 && summed.MatchString(kind) {
+		if len(found) > 1 || len(found) == 1 && (found[0].Path != path && kind != rootFile || !found[0].Healed) ||
+			len(found) == 0 && summed.MatchString(kind) {
 			t.Errorf("%s: it names %+v", what, found)
 		}
 		if said.Len() > 0 {
@@ -279,7 +281,8 @@ func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	}
 	verify(1)
 	found := r.index.Damaged().List()
-	if len(found) != 1 || found[0].Database != "default" || found[0].Times != 1 || !found[0].Healed || filepath.Ext(found[0].Path) != ".zap" || filepath.Dir(filepath.Dir(filepath.Dir(found[0].Path))) != r.dir() {
+	if len(found) != 1 || found[0].Database != "default" || found[0].Times != 1 || !found[0].Healed ||
+		filepath.Ext(found[0].Path) != ".zap" || filepath.Dir(filepath.Dir(filepath.Dir(found[0].Path))) != r.dir() {
 		t.Errorf("it names %+v", found)
 	}
 	named(".zap")

@@ -36,7 +36,8 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 	x.checkpoints.partial = true
 	err := x.follow(ctx, batch)
 	if errors.Is(err, text.ErrCorrupt) {
-		x.cfg.Logger.Error("a file of the index is damaged: the indexes of all databases are rebuilt from the state", "dir", x.cfg.Dir, "err", err)
+		x.cfg.Logger.Error("a file of the index is damaged: the indexes of all databases are rebuilt from the state",
+			"dir", x.cfg.Dir, "err", err)
 		x.thrownAway("", damage.PathOf(err, x.cfg.Dir))
 		_, err = x.rebuild(ctx)
 		return err

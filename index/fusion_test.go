@@ -98,7 +98,8 @@ func TestRandomVectorsDoNoHarm(t *testing.T) {
 		withRecall, withNDCG := tr.quality(func(i int, q *index.Query) { q.Vector = tr.vectors[i] })
 		t.Logf("%s: recall@10 %.4f, by words %.4f; nDCG@10 %.4f, by words %.4f", model.name, withRecall, recall, withNDCG, ndcg)
 		if withRecall < recall+min(model.gain, 0) || withNDCG < ndcg+model.gain {
-			t.Errorf("vectors %s: recall@10 %.4f, by words %.4f; nDCG@10 %.4f, by words %.4f", model.name, withRecall, recall, withNDCG, ndcg)
+			t.Errorf("vectors %s: recall@10 %.4f, by words %.4f; nDCG@10 %.4f, by words %.4f", model.name, withRecall,
+				recall, withNDCG, ndcg)
 		}
 	}
 }

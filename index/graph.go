@@ -43,7 +43,8 @@ func newNames() names {
 func fold(name string) string { return strings.Join(foldWords(name), " ") }
 
 func foldWords(s string) []string {
-	return strings.FieldsFunc(norm.NFC.String(strings.ToLower(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	return strings.FieldsFunc(norm.NFC.String(strings.ToLower(s)),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }
 
 func (n *names) entity(name string) {
@@ -249,7 +250,8 @@ func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 		if e, ok := in.view.Entity(in.db, r.name); ok && r.hops == 0 && !in.q.Spaces.Bind() {
 			proximity /= rank.Rarity(e.Mentions) // an entity in every memory tells little
 		}
-		rows, err := in.d.words.Search(text.Query{Terms: terms, Exact: true, Groups: in.groups(), Keep: in.Keep, Order: in.newest, Tie: in.tie, K: entityRows})
+		rows, err := in.d.words.Search(text.Query{Terms: terms, Exact: true, Groups: in.groups(), Keep: in.Keep,
+			Order: in.newest, Tie: in.tie, K: entityRows})
 		if err != nil {
 			return cands, err
 		}

@@ -40,7 +40,8 @@ func (l *log) at(records int) oplog.Time {
 }
 
 func remember(rid, text string) *oplog.Remember {
-	return &oplog.Remember{Content: oplog.Content{RID: rid, Text: text, Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic",
+	return &oplog.Remember{Content: oplog.Content{RID: rid, Text: text, Namespace: "default", Importance: .5,
+		HalfLife: 604800, Type: "semantic",
 		Created: oplog.At(now)}}
 }
 
@@ -48,7 +49,8 @@ var vocabulary = strings.Fields(`garden river violin harbor winter letter bridge
 	forest window recipe journey teacher library orchard glacier lantern village thunder silver copper meadow castle`)
 
 // endings end texts, so that rows hold times and mean days, refer to what was said before, or name somebody.
-var endings = []string{"", " yesterday", " with them", " last Friday", "", " two weeks ago", "", " for Maria Lopez", " as Ines Weber wished"}
+var endings = []string{"", " yesterday", " with them", " last Friday", "", " two weeks ago", "", " for Maria Lopez",
+	" as Ines Weber wished"}
 
 const dim = 24
 
@@ -123,7 +125,8 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 				l.add(db, &oplog.Recast{Sources: []oplog.Grounds{from}, Into: []oplog.Remember{*one, *two}, At: at})
 				rids = slices.Delete(rids, k, k+1)
 				if from.Revision++; i%2 == 0 {
-					l.add(db, &oplog.TakeBack{Made: []oplog.Grounds{{RID: one.RID}, {RID: two.RID}}, Sources: []oplog.Grounds{from}, At: at})
+					l.add(db, &oplog.TakeBack{Made: []oplog.Grounds{{RID: one.RID}, {RID: two.RID}},
+						Sources: []oplog.Grounds{from}, At: at})
 				} else {
 					rids = append(rids, one.RID, two.RID)
 				}
@@ -143,7 +146,8 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 			}
 		case 3:
 			if i%5 == 0 {
-				l.add(db, &oplog.Alias{Namespace: "default", Alias: []string{"Mia", "Wise Ines"}[i/5%2], Canonical: []string{"Maria Lopez", "Ines Weber"}[i/5%2], Source: "explicit", At: at})
+				l.add(db, &oplog.Alias{Namespace: "default", Alias: []string{"Mia", "Wise Ines"}[i/5%2],
+					Canonical: []string{"Maria Lopez", "Ines Weber"}[i/5%2], Source: "explicit", At: at})
 				return
 			}
 			a, b := vocabulary[rng.IntN(len(vocabulary))], vocabulary[rng.IntN(len(vocabulary))]
@@ -216,7 +220,8 @@ func parsed(t testing.TB, raw string) *filter.Filter {
 func questions() (qs []index.Query) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for i := range 120 {
-		q := index.Query{K: 1 + rng.IntN(30), Now: now, Text: vocabulary[rng.IntN(len(vocabulary))] + " " + vocabulary[rng.IntN(len(vocabulary))]}
+		q := index.Query{K: 1 + rng.IntN(30), Now: now,
+			Text: vocabulary[rng.IntN(len(vocabulary))] + " " + vocabulary[rng.IntN(len(vocabulary))]}
 		if i%3 == 0 {
 			q.Vector = make([]float32, dim)
 			for k := range q.Vector {

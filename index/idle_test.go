@@ -116,7 +116,8 @@ func TestOpenAndCloseUnderLoad(t *testing.T) {
 		others.Go(func() {
 			rng := rand.New(rand.NewPCG(1, uint64(n)))
 			for ctx.Err() == nil {
-				if _, _, err := r.index.Search(ctx, oplog.DB(1+rng.IntN(dbs)), index.Query{Text: "garden river", K: 20, Now: now}); err != nil && ctx.Err() == nil {
+				if _, _, err := r.index.Search(ctx, oplog.DB(1+rng.IntN(dbs)),
+					index.Query{Text: "garden river", K: 20, Now: now}); err != nil && ctx.Err() == nil {
 					t.Error(err)
 					return
 				}

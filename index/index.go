@@ -91,7 +91,11 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	x := &Index{cfg: cfg, openings: openings{opening: map[oplog.DB]*opening{}, openers: make(chan struct{}, runtime.GOMAXPROCS(0))}, turns: turns{by: map[oplog.DB]*sync.Mutex{}}, remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, noticed: make(chan struct{}, 1)}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
+	x := &Index{cfg: cfg,
+		openings: openings{opening: map[oplog.DB]*opening{}, openers: make(chan struct{}, runtime.GOMAXPROCS(0))},
+		turns:    turns{by: map[oplog.DB]*sync.Mutex{}},
+		remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, noticed: make(chan struct{}, 1)},
+		dirs:     map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
 	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}

@@ -71,7 +71,8 @@ func TestFilters(t *testing.T) {
 		q.K = 200
 		for _, h := range r.ask(q) {
 			m := h.Memory
-			if q.Namespace != "" && m.Namespace != q.Namespace || q.Domain != "" && m.Domain != q.Domain || q.Source != "" && m.Source != q.Source ||
+			if q.Namespace != "" && m.Namespace != q.Namespace || q.Domain != "" && m.Domain != q.Domain ||
+				q.Source != "" && m.Source != q.Source ||
 				q.Session != "" && m.Session != q.Session || q.Since != 0 && m.Created < q.Since || q.Until != 0 && m.Created > q.Until {
 				t.Fatalf("%+v\nfound %+v", q, m)
 			}

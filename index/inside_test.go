@@ -51,7 +51,8 @@ func (f *follower) outcome(db oplog.DB, ops ...oplog.Op) []oplog.Outcome {
 		f.t.Fatal(err)
 	}
 	f.last++
-	out, err := f.state.Apply([]oplog.Record{{Index: f.last, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+uint64(f.last), 0, 1), body)}})
+	out, err := f.state.Apply([]oplog.Record{{Index: f.last, Term: 1,
+		Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+uint64(f.last), 0, 1), body)}})
 	if err != nil || out[0].Err != nil {
 		f.t.Fatal(err, out)
 	}
@@ -66,7 +67,8 @@ func (f *follower) apply(db oplog.DB, ops ...oplog.Op) {
 }
 
 func memory(rid, text string) *oplog.Remember {
-	return &oplog.Remember{Content: oplog.Content{RID: rid, Text: text, Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic", Created: 1}}
+	return &oplog.Remember{Content: oplog.Content{RID: rid, Text: text, Namespace: "default", Importance: .5,
+		HalfLife: 604800, Type: "semantic", Created: 1}}
 }
 
 func (f *follower) found(text string) (rids []string) {

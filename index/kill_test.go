@@ -120,7 +120,8 @@ func TestKilled(t *testing.T) {
 		cmd.Wait() // killed: its error says only that
 
 		r := &replica{t: t, home: home}
-		if r.state, err = statetest.Open(filepath.Join(home, "state"), state.Options{NoSync: true}, statetest.NewLog(history(t, records).records...)); err != nil {
+		if r.state, err = statetest.Open(filepath.Join(home, "state"), state.Options{NoSync: true},
+			statetest.NewLog(history(t, records).records...)); err != nil {
 			t.Fatal(err)
 		}
 		said := openings{attrs: map[string]int64{}}

@@ -52,7 +52,8 @@ func (r *replica) checkFilter(raw string) error {
 	if !slices.Equal(some, all) {
 		return fmt.Errorf("%s finds %v, want %v", raw, some, all)
 	}
-	for _, h := range r.ask(index.Query{Vector: make([]float32, dim), Text: "harbor", K: 50, Expand: true, Filter: index.Filter{Match: f}}) {
+	for _, h := range r.ask(index.Query{Vector: make([]float32, dim), Text: "harbor", K: 50, Expand: true,
+		Filter: index.Filter{Match: f}}) {
 		if !slices.Contains(want, h.Memory.RID) {
 			return fmt.Errorf("%s lets %s pass", raw, h.Memory.RID)
 		}
@@ -206,7 +207,8 @@ func TestAListFindsFewRowsAnywhere(t *testing.T) {
 	if len(hits) != 1 || hits[0].Memory.RID != "first" {
 		t.Errorf("%+v", hits)
 	}
-	if hits := r.ask(index.Query{K: 5, Filter: index.Filter{Match: parsed(t, `{"@importance":{"gte":0},"not":{"@created_at":{"gt":"2000-01-01"}}}`)}}); len(hits) != 0 {
+	if hits := r.ask(index.Query{K: 5,
+		Filter: index.Filter{Match: parsed(t, `{"@importance":{"gte":0},"not":{"@created_at":{"gt":"2000-01-01"}}}`)}}); len(hits) != 0 {
 		t.Errorf("%+v", hits)
 	}
 }

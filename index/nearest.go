@@ -26,9 +26,10 @@ func (in *question) nearest(pool vector.Pool) (near neighbours) {
 		return near
 	}
 	buf := make([]float32, store.Dim())
-	ask := vector.Query{K: max(vectorDepth, in.q.K), Precise: max(precise, 4*in.q.K), Sure: max(in.q.K, in.q.Deep), Below: in.cols.n, Tie: in.tie, Exact: func(row uint32) []float32 {
-		return vector.Unit(in.view.Floats(in.db, in.cols.at(row).seq, buf))
-	}}
+	ask := vector.Query{K: max(vectorDepth, in.q.K), Precise: max(precise, 4*in.q.K), Sure: max(in.q.K, in.q.Deep),
+		Below: in.cols.n, Tie: in.tie, Exact: func(row uint32) []float32 {
+			return vector.Unit(in.view.Floats(in.db, in.cols.at(row).seq, buf))
+		}}
 	if !in.all { // the vector store itself leaves out dead rows
 		ask.Keep = in.keep
 		ask.Among, ask.Most = in.among()

@@ -180,7 +180,8 @@ func TestADivisionIsInTheNextCheckpoint(t *testing.T) {
 		}
 		return b
 	}
-	l.add(1, &oplog.Partition{At: oplog.Index(len(l.records)), Partitions: oplog.Partitions{Dim: dim, Rows: n, Groups: some(2), Centroids: some(8), Slack: 100}})
+	l.add(1, &oplog.Partition{At: oplog.Index(len(l.records)),
+		Partitions: oplog.Partitions{Dim: dim, Rows: n, Groups: some(2), Centroids: some(8), Slack: 100}})
 	r.apply(l.records[len(l.records)-1:], 1)
 	files, rows := index.PiecesOf(r.index, 1)
 	if len(files) != 1 || rows[files[0]] != n {

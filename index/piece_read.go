@@ -136,7 +136,8 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 	switch {
 	case e.err != nil:
 		return e.err
-	case int(face) >= len(r.facets) || int(speaker) >= len(r.speakers) || int(session) >= len(r.d.sessions) || flags&rowVector != 0 && raw == nil:
+	case int(face) >= len(r.facets) || int(speaker) >= len(r.speakers) || int(session) >= len(r.d.sessions) ||
+		flags&rowVector != 0 && raw == nil:
 		return fmt.Errorf("%w: row %d refers to what the file lacks", errSections, row)
 	}
 	c.Speaker = r.speakers[speaker]

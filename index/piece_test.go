@@ -93,7 +93,8 @@ func TestDeadRowsLeave(t *testing.T) {
 	l.add(1, remember("first", "a castle"), remember("second", "a river"))
 	for i := range 5000 {
 		text := fmt.Sprintf("a castle of %d towers", i)
-		l.add(1, &oplog.Correct{RID: "first", Text: &text, Reason: "counted again", At: oplog.At(now), Entities: []oplog.Mention{{Name: fmt.Sprintf("tower %d", i)}}})
+		l.add(1, &oplog.Correct{RID: "first", Text: &text, Reason: "counted again", At: oplog.At(now),
+			Entities: []oplog.Mention{{Name: fmt.Sprintf("tower %d", i)}}})
 	}
 	r.apply(l.records, 2)
 	if n := index.Names(r.index, 1); n > 1100 {

@@ -78,7 +78,8 @@ func askReplica(t *testing.T, rows []probeRow) (hit []bool) {
 	}
 	r.apply(l.records, len(rows))
 	for i, row := range rows {
-		hit = append(hit, slices.ContainsFunc(r.ask(index.Query{Text: row.question, K: 10}), func(h index.Hit) bool { return h.Memory.RID == fmt.Sprint(i) }))
+		hit = append(hit, slices.ContainsFunc(r.ask(index.Query{Text: row.question, K: 10}),
+			func(h index.Hit) bool { return h.Memory.RID == fmt.Sprint(i) }))
 	}
 	return hit
 }
@@ -117,7 +118,8 @@ func askTrigrams(t *testing.T, rows []probeRow) (hit []bool) {
 				words = append(words, `"`+w+`"`)
 			}
 		}
-		fmt.Fprintf(&b, "select count(*) from (select rowid as id from t where t match '%s' order by rank limit 10) where id=%d;\n", strings.Join(append(words, `"\u0001none"`), " OR "), i)
+		fmt.Fprintf(&b, "select count(*) from (select rowid as id from t where t match '%s' order by rank limit 10) where id=%d;\n",
+			strings.Join(append(words, `"\u0001none"`), " OR "), i)
 	}
 	c := exec.CommandContext(t.Context(), path, ":memory:")
 	c.Stdin = strings.NewReader(b.String())

@@ -104,7 +104,8 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, dirs []string
 }
 
 func (x *Index) openWords(dir string) (*text.Index, error) {
-	return text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger, Keys: x.cfg.Keys, Damaged: x.notice})
+	return text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger,
+		Keys: x.cfg.Keys, Damaged: x.notice})
 }
 
 // reopen opens the directory that an earlier run left; nil when it belongs to another database or is damaged.
@@ -181,7 +182,8 @@ func (x *Index) loadCheckpoint(r *checkpointLoader, dir string, files databaseFi
 	}
 	for _, f := range files.Pieces {
 		p := piece{pieceFile: f}
-		if err := readSections(filepath.Join(dir, f.File), rowsMagic, x.cfg.Keys, func(e *sectionReader) error { return r.read(e, &p) }); err != nil {
+		if err := readSections(filepath.Join(dir, f.File), rowsMagic, x.cfg.Keys,
+			func(e *sectionReader) error { return r.read(e, &p) }); err != nil {
 			return err
 		}
 		r.d.pieces = append(r.d.pieces, p)

@@ -231,7 +231,8 @@ func (in *question) Keep(row uint32) bool {
 	if died := in.cols.died(row).Load(); died != 0 && died <= in.seq {
 		return false
 	}
-	return in.all || (in.lapsed == nil || !in.lapsed[row]) && (in.match.rest == nil || in.match.rest(row)) && (!in.q.needsColumn() || in.admitsRow(row))
+	return in.all || (in.lapsed == nil || !in.lapsed[row]) && (in.match.rest == nil || in.match.rest(row)) &&
+		(!in.q.needsColumn() || in.admitsRow(row))
 }
 
 // keep takes the rows that Keep refuses out of rows, in place. Most often a filter refuses many, and has done so
@@ -368,7 +369,8 @@ func (in *question) byWords(words string) (rank.Question, []rank.Candidate, erro
 
 // asking is the question without its words, among rows of which there are so many.
 func (in *question) asking(rows text.Totals) rank.Question {
-	q := rank.Question{Text: in.q.Text, Rows: rows.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K, When: text.AsksWhen(in.q.Text), Asked: in.asked}
+	q := rank.Question{Text: in.q.Text, Rows: rows.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K,
+		When: text.AsksWhen(in.q.Text), Asked: in.asked}
 	if rows.Rows > 0 {
 		q.Average = float64(rows.Tokens) / float64(rows.Rows)
 	}

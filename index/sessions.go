@@ -38,7 +38,8 @@ type conversations struct {
 type unsettled struct{ came, left []uint64 }
 
 func newConversations() conversations {
-	return conversations{sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{}, namespaces: map[string]*sums{}, unsettled: map[uint32]*unsettled{}}
+	return conversations{sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{}, namespaces: map[string]*sums{},
+		unsettled: map[uint32]*unsettled{}}
 }
 
 // namespace returns a namespace's counters and makes them for its first row.
@@ -113,7 +114,8 @@ func (d *database) settle() {
 			return ok && d.at(row).Session == id
 		}
 		s := d.sessions[id]
-		d.setLine(s, moved(*s.line.Load(), slices.DeleteFunc(u.came, func(seq uint64) bool { return !in(seq) }), slices.DeleteFunc(u.left, in)))
+		d.setLine(s, moved(*s.line.Load(), slices.DeleteFunc(u.came, func(seq uint64) bool { return !in(seq) }),
+			slices.DeleteFunc(u.left, in)))
 	}
 	clear(d.unsettled)
 }

@@ -28,7 +28,8 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 		}
 		switch err := d.words.Verify(ctx, rest); {
 		case errors.Is(err, text.ErrCorrupt):
-			x.cfg.Logger.Error("a file of the index is damaged: the index of the database is rebuilt from the state", "database", id, "dir", x.cfg.Dir, "err", err)
+			x.cfg.Logger.Error("a file of the index is damaged: the index of the database is rebuilt from the state",
+				"database", id, "dir", x.cfg.Dir, "err", err)
 			x.damaged.Found(damage.File{Kind: damage.Index, Database: x.nameOf(id), Path: damage.PathOf(err, d.dir)})
 			x.mu.Lock()
 			x.stale[id] = true

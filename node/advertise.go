@@ -60,7 +60,8 @@ func (c Config) hosts() (names []string) {
 // reachable refuses a configuration that would advertise unspecified addresses.
 func (c Config) reachable() error {
 	var errs []error
-	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Addresses.Advertise}, {"advertise_wire", c.Addresses.AdvertiseWire}, {"advertise_http", c.Addresses.AdvertiseHTTP}} {
+	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Addresses.Advertise},
+		{"advertise_wire", c.Addresses.AdvertiseWire}, {"advertise_http", c.Addresses.AdvertiseHTTP}} {
 		if a.addr == "" {
 			continue
 		}
@@ -71,7 +72,8 @@ func (c Config) reachable() error {
 		}
 	}
 	if c.Addresses.Advertise == "" && c.Addresses.Cluster != "" && unspecified(c.Addresses.Cluster) {
-		errs = append(errs, errors.New("cluster.advertise_addr is required when the peer port listens on every address: set the host:port that peers dial"))
+		errs = append(errs,
+			errors.New("cluster.advertise_addr is required when the peer port listens on every address: set the host:port that peers dial"))
 	}
 	return errors.Join(errs...)
 }

@@ -24,7 +24,8 @@ func TestAnAliasHidesNothing(t *testing.T) {
 			claims := w.ok("GET", "/v1/claims?entity="+name, nil)["claims"].([]any)
 			edges := w.ok("GET", "/v1/edges?entity="+name, nil)["edges"].([]any)
 			p := w.ok("GET", "/v1/entities/"+name, nil)
-			if got := fmt.Sprintln(len(said), len(claims), len(edges), p["memories"], p["links"], p["relations"]); got != "2 2 2 2 2 [likes owns]\n" {
+			if got := fmt.Sprintln(len(said), len(claims), len(edges), p["memories"], p["links"],
+				p["relations"]); got != "2 2 2 2 2 [likes owns]\n" {
 				t.Errorf("%s: %s has memories, claims, relations and profile %s", when, name, got)
 			}
 		}

@@ -46,13 +46,16 @@ func TestMembersAskInACallersName(t *testing.T) {
 	c.agree()
 	for i := range 3 { // each node is asked once, so each knows one question
 		other := c.web(i).with(token)
-		suite.Eventually(t, "the token is known there", func() bool { status, _ := other.send("GET", "/v1/stats", nil); return status == 200 })
+		suite.Eventually(t, "the token is known there",
+			func() bool { status, _ := other.send("GET", "/v1/stats", nil); return status == 200 })
 		other.ok("POST", "/v1/recall", obj{"query": "what does Ada drink?"})
 	}
-	if got := mine.ok("GET", "/v1/insights/gaps?max_avg_top_score=100", nil); got["count"] != 1.0 || got["gaps"].([]any)[0].(obj)["count"] != 3.0 {
+	if got := mine.ok("GET", "/v1/insights/gaps?max_avg_top_score=100", nil); got["count"] != 1.0 ||
+		got["gaps"].([]any)[0].(obj)["count"] != 3.0 {
 		t.Errorf("gaps of three nodes: %v", got)
 	}
-	if got := mine.ok("POST", "/v1/recall/compare", obj{"query": "Ada"}); got["equal"] != true || len(got["nodes"].([]any)) != 3 || got["nodes"].([]any)[2].(obj)["total"] != 2.0 {
+	if got := mine.ok("POST", "/v1/recall/compare", obj{"query": "Ada"}); got["equal"] != true || len(got["nodes"].([]any)) != 3 ||
+		got["nodes"].([]any)[2].(obj)["total"] != 2.0 {
 		t.Errorf("three nodes compared: %v", got)
 	}
 	for _, path := range []string{"/v1/cluster/metrics", "/v1/cluster/keys"} {
@@ -66,7 +69,8 @@ func TestMembersAskInACallersName(t *testing.T) {
 		t.Errorf("think: %v", got)
 	}
 	host := api.At{Host: c.nodes[(lead+1)%3].Host(), Database: "mine"} // a dialect's client has no token at all
-	if a, err := api.Think.Ask(t.Context(), host, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}}); err != nil || a.Index == 0 {
+	if a, err := api.Think.Ask(t.Context(), host, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}}); err != nil ||
+		a.Index == 0 {
 		t.Errorf("think for a dialect: %+v, %v", a, err)
 	}
 	if n := came.Load(); n != 0 {
@@ -106,7 +110,8 @@ func TestWhatMembersMayAsk(t *testing.T) {
 		return string(a.Answer)
 	}
 	of := func(name, token, database string) wire.Forward {
-		return wire.Forward{Operation: name, Request: wire.JSON(`{}`), Token: token, Database: database, Asker: wire.Asker{By: api.ByMaster}}
+		return wire.Forward{Operation: name, Request: wire.JSON(`{}`), Token: token, Database: database,
+			Asker: wire.Asker{By: api.ByMaster}}
 	}
 	for _, tc := range []struct {
 		name string

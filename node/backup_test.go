@@ -98,7 +98,8 @@ func TestBackupsAreRestoredToVerifyThem(t *testing.T) {
 	c.web(0).ok("POST", "/v1/remember", obj{"text": "kept twice"})
 	start := float64(time.Now().Add(-time.Minute).Unix())
 	suite.Eventually(t, "a backup that restores", func() bool {
-		return shows("cairn_backup_covered_timestamp_seconds") > start && shows("cairn_backup_verified_timestamp_seconds") > start && shows("cairn_backup_bytes") > 0
+		return shows("cairn_backup_covered_timestamp_seconds") > start && shows("cairn_backup_verified_timestamp_seconds") > start &&
+			shows("cairn_backup_bytes") > 0
 	})
 	if n := shows("cairn_backup_verify_failures_total"); n != 0 {
 		t.Errorf("%v backups did not restore", n)

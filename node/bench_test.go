@@ -53,7 +53,8 @@ func BenchmarkRemember(b *testing.B) {
 			for range bc.writers {
 				wg.Go(func() {
 					for range work {
-						if _, err := remember(b.Context(), s, caller, "", api.Draft{Text: "an agent learned something worth keeping"}); err != nil {
+						if _, err := remember(b.Context(), s, caller, "",
+							api.Draft{Text: "an agent learned something worth keeping"}); err != nil {
 							b.Error(err)
 						}
 					}
@@ -84,7 +85,9 @@ func BenchmarkWritesWhileMemoriesExpire(b *testing.B) {
 					if !expire {
 						at = at.Add(time.Hour)
 					}
-					if batch = append(batch, api.Draft{Text: fmt.Sprint("an agent learned something for a while, number ", i), Expires: field.Date{Time: at}}); len(batch) == 500 {
+					if batch = append(batch,
+						api.Draft{Text: fmt.Sprint("an agent learned something for a while, number ", i),
+							Expires: field.Date{Time: at}}); len(batch) == 500 {
 						if _, err := api.RememberBatch.Do(b.Context(), s, caller, &api.RememberBatchRequest{Memories: batch}); err != nil {
 							b.Fatal(err)
 						}
@@ -98,7 +101,8 @@ func BenchmarkWritesWhileMemoriesExpire(b *testing.B) {
 					wg.Go(func() {
 						for time.Since(begin) < runs {
 							from := time.Now()
-							if _, err := remember(b.Context(), s, caller, "", api.Draft{Text: "an agent learned something worth keeping"}); err != nil {
+							if _, err := remember(b.Context(), s, caller, "",
+								api.Draft{Text: "an agent learned something worth keeping"}); err != nil {
 								b.Error(err)
 								return
 							}
@@ -108,7 +112,8 @@ func BenchmarkWritesWhileMemoriesExpire(b *testing.B) {
 					})
 				}
 				wg.Wait()
-				if now, err := c.nodes[0].State().Current(caller.DB); err != nil || expire != (now.Stats.Expiring < perSecond*uint64(writers)) {
+				if now, err := c.nodes[0].State().Current(caller.DB); err != nil ||
+					expire != (now.Stats.Expiring < perSecond*uint64(writers)) {
 					b.Errorf("%d memories expire yet: %v", now.Stats.Expiring, err)
 				}
 				all := slices.Sorted(slices.Values(slices.Concat(took...)))

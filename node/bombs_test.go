@@ -20,11 +20,12 @@ func TestBombs(t *testing.T) {
 	addr := c.nodes[0].Addrs().Wire
 	deep := append([]byte(strings.Repeat("\x91", 60<<10)), 1)
 	frames := map[string][]byte{
-		"too small":  {0, 0, 0, 5, 1, 0xF1, 0, 0, 0},
-		"too large":  {1, 0, 0, 7, 1, 0x20, 0, 0, 0, 0},
-		"huge":       {0xFF, 0xFF, 0xFF, 0xFF, 1, 0x20, 0, 0, 0, 0},
-		"deep":       wire.AppendFrame(nil, wire.Frame{Flags: 1, Op: wire.OpAuth, Payload: deep}),
-		"lying":      wire.AppendFrame(nil, wire.Frame{Flags: 1, Op: wire.OpAuth, Payload: []byte{0x81, 0xA5, 't', 'o', 'k', 'e', 'n', 0xDD, 0xFF, 0xFF, 0xFF, 0xFF}}),
+		"too small": {0, 0, 0, 5, 1, 0xF1, 0, 0, 0},
+		"too large": {1, 0, 0, 7, 1, 0x20, 0, 0, 0, 0},
+		"huge":      {0xFF, 0xFF, 0xFF, 0xFF, 1, 0x20, 0, 0, 0, 0},
+		"deep":      wire.AppendFrame(nil, wire.Frame{Flags: 1, Op: wire.OpAuth, Payload: deep}),
+		"lying": wire.AppendFrame(nil,
+			wire.Frame{Flags: 1, Op: wire.OpAuth, Payload: []byte{0x81, 0xA5, 't', 'o', 'k', 'e', 'n', 0xDD, 0xFF, 0xFF, 0xFF, 0xFF}}),
 		"bad zstd":   wire.AppendFrame(nil, wire.Frame{Flags: 0x41, Op: wire.OpAuth, Payload: []byte{1, 2, 3}}),
 		"version":    wire.AppendFrame(nil, wire.Frame{Flags: 2, Op: wire.OpAuth, Payload: []byte{0x80}}),
 		"not AUTH":   wire.AppendFrame(nil, wire.Empty(wire.OpPing, 3)),

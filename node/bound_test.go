@@ -61,7 +61,8 @@ func (s *boundStream) deadline(d time.Duration) {
 }
 
 func (s *boundStream) ask(method, path, more string) {
-	fmt.Fprintf(s.nc, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\n%s\r\n", method, path, s.token, more)
+	fmt.Fprintf(s.nc, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\n%s\r\n", method,
+		path, s.token, more)
 }
 
 func (s *boundStream) begin(stream string) {
@@ -169,7 +170,8 @@ func TestAnEndedRequestLeavesItsConnection(t *testing.T) {
 	}
 	admin.ok("POST", "/v1/remember", obj{"text": "a heron"})
 	paths := []string{"/v1/recall", "/mcp"}
-	bodies := []string{`{"query":"heron"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"heron"}}}`}
+	bodies := []string{`{"query":"heron"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"heron"}}}`}
 	for i := range 80 {
 		path, body := paths[i%2], bodies[i%2]
 		token := admin.ok("POST", "/v1/admin/tokens", obj{"scopes": []string{"read"}})["token"].(string)
@@ -180,11 +182,13 @@ func TestAnEndedRequestLeavesItsConnection(t *testing.T) {
 		}()
 		for over := false; !over; { // requests under way when it ends
 			status, said, err := ask(token, "POST", path, body)
-			if over = status == http.StatusUnauthorized; !over && (status != http.StatusOK || !strings.Contains(said, "a heron") || err != nil) {
+			if over = status == http.StatusUnauthorized; !over &&
+				(status != http.StatusOK || !strings.Contains(said, "a heron") || err != nil) {
 				t.Fatalf("round %d: %d %q, %v", i, status, said, err)
 			}
 		}
-		if status, said, err := ask(admin.token, "POST", path, body); status != http.StatusOK || !strings.Contains(said, "a heron") || err != nil {
+		if status, said, err := ask(admin.token, "POST", path, body); status != http.StatusOK || !strings.Contains(said, "a heron") ||
+			err != nil {
 			t.Fatalf("round %d, the next request on the connection: %d %q, %v", i, status, said, err)
 		}
 		suite.Receive(t, "the revocation", revoked)

@@ -137,8 +137,10 @@ type Seams = raft.Seams
 // Files returns the part of the configuration that concerns the node's files.
 func (c Config) Files() home.Config {
 	c = c.withDefaults()
-	return home.Config{Dir: c.Home, Logger: c.Logger, Encryption: c.Storage.Encryption, Kept: c.Storage.Kept, RetainOps: c.Storage.RetainOps, RetainTime: c.Storage.RetainTime,
-		NodeID: c.Member.NodeID, Secret: c.Member.Secret, Peers: len(c.Member.Peers) > 0, Addr: c.Addresses.Cluster, Advertise: cmp.Or(c.Addresses.Advertise, c.Addresses.Cluster)}
+	return home.Config{Dir: c.Home, Logger: c.Logger, Encryption: c.Storage.Encryption, Kept: c.Storage.Kept,
+		RetainOps: c.Storage.RetainOps, RetainTime: c.Storage.RetainTime,
+		NodeID: c.Member.NodeID, Secret: c.Member.Secret, Peers: len(c.Member.Peers) > 0, Addr: c.Addresses.Cluster,
+		Advertise: cmp.Or(c.Addresses.Advertise, c.Addresses.Cluster)}
 }
 
 // forwards says whether a follower's port passes writes on, which it does usually or not.
@@ -217,7 +219,8 @@ func (s Surfaces) validate() error {
 	for _, o := range s.CORSOrigins {
 		u, err := url.Parse(o)
 		if o != "*" && (err != nil || u.Host == "" || o != strings.ToLower(u.Scheme+"://"+u.Host)) {
-			errs = append(errs, fmt.Errorf("server.cors_origins: %q: want scheme://host or scheme://host:port in lower case, as in https://app.example, or * for all", o))
+			errs = append(errs,
+				fmt.Errorf("server.cors_origins: %q: want scheme://host or scheme://host:port in lower case, as in https://app.example, or * for all", o))
 		}
 	}
 	return errors.Join(errs...)

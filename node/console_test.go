@@ -58,7 +58,8 @@ func TestPagesBesideTheTable(t *testing.T) {
 			t.Errorf("%s %s: %d %.300s, want %d %q", c.method, c.path, resp.StatusCode, b, c.status, c.holds)
 		}
 		if (c.path == "/" || c.path == "/docs") && c.method == "GET" {
-			if policy := resp.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'") || strings.Contains(policy, "unsafe") {
+			if policy := resp.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'") ||
+				strings.Contains(policy, "unsafe") {
 				t.Errorf("policy %q", policy)
 			}
 		}

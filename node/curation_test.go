@@ -49,13 +49,15 @@ func TestCurationIsTakenBack(t *testing.T) {
 		}
 	}
 	made := w.ok("POST", "/v1/merge", obj{"rids": []string{a, b}, "text": "Ada of Acme plays chess and drinks tea"})["rid"].(string)
-	if m := w.ok("GET", "/v1/memory/"+made, nil); m["importance"] != .7 || m["pin"] != true || !strings.Contains(strings.ToLower(toJSON(t, m["entities"])), "acme") {
+	if m := w.ok("GET", "/v1/memory/"+made, nil); m["importance"] != .7 || m["pin"] != true ||
+		!strings.Contains(strings.ToLower(toJSON(t, m["entities"])), "acme") {
 		t.Errorf("the merged memory is %v", m)
 	}
 	if got := recalled(t, w, "Ada chess"); got != "Ada of Acme plays chess and drinks tea" {
 		t.Errorf("after the merge, recall returns %s", got)
 	}
-	if status, got := w.send("POST", "/v1/undo", obj{"rid": a, "revision": 0}); status != http.StatusConflict || !strings.Contains(toJSON(t, got), made) {
+	if status, got := w.send("POST", "/v1/undo", obj{"rid": a, "revision": 0}); status != http.StatusConflict ||
+		!strings.Contains(toJSON(t, got), made) {
 		t.Errorf("a revision of a source: %d %v", status, got)
 	}
 	other.ok("POST", "/v1/undo", obj{"rid": made})
@@ -74,14 +76,16 @@ func TestCurationIsTakenBack(t *testing.T) {
 	same("undo of a split")
 
 	w.ok("POST", "/v1/move", obj{"prefix": "/people", "to": "work"})
-	if m := other.ok("GET", "/v1/get?key=/people/ada&namespace=work&consistency=linearizable", nil); m["rid"] != a || len(m["claims"].([]any)) == 0 {
+	if m := other.ok("GET", "/v1/get?key=/people/ada&namespace=work&consistency=linearizable", nil); m["rid"] != a ||
+		len(m["claims"].([]any)) == 0 {
 		t.Errorf("moved: %v", m)
 	}
 	if status, _ := w.send("GET", "/v1/get?key=/people/ada", nil); status != http.StatusNotFound {
 		t.Errorf("the key is where it was: %d", status)
 	}
 	other.ok("POST", "/v1/undo", obj{"rid": a})
-	if m := w.ok("GET", "/v1/get?key=/people/ada&consistency=linearizable", nil); m["rid"] != a || m["namespace"] != "default" || m["revision"] != 2. {
+	if m := w.ok("GET", "/v1/get?key=/people/ada&consistency=linearizable", nil); m["rid"] != a || m["namespace"] != "default" ||
+		m["revision"] != 2. {
 		t.Errorf("moved back: %v", m)
 	}
 }

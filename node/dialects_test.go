@@ -132,20 +132,23 @@ func TestDialectsRefuse(t *testing.T) {
 			req.Header.Set("Content-Type", kind)
 		}
 		got, out := w.do(req)
-		if had, text := refusalOf(out); got != status || status != 200 && had != code || strings.HasPrefix(code, "invalid_body") && text == "" {
+		if had, text := refusalOf(out); got != status || status != 200 && had != code ||
+			strings.HasPrefix(code, "invalid_body") && text == "" {
 			t.Errorf("%s %s: %d %v, want %d %s", method, path, got, out, status, code)
 		}
 	}
 	with := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 	const js = "application/json"
 	readsBody := func(r dialectRoute) bool {
-		return r.method == "POST" && !slices.Contains([]*api.Op{api.Export.Op, api.Purge.Op, api.Erase.Op, api.Correct.Op, api.Feedback.Op}, r.right)
+		return r.method == "POST" &&
+			!slices.Contains([]*api.Op{api.Export.Op, api.Purge.Op, api.Erase.Op, api.Correct.Op, api.Feedback.Op}, r.right)
 	}
 	for _, r := range slices.Concat(routesOf(dialects["mem0"]), routesOf(dialects["memorystores"])) {
 		if r.right.Scope == "" {
 			continue
 		}
-		path := strings.NewReplacer("{id}", "none", "{type}", "user", "{name}", "none", "{org}", "cairn", "{project}", "default", "{store}", "memstore_none").Replace(r.path)
+		path := strings.NewReplacer("{id}", "none", "{type}", "user", "{name}", "none", "{org}", "cairn", "{project}",
+			"default", "{store}", "memstore_none").Replace(r.path)
 		ask(r.method, path, "", "", http.Header{}, 401, "unauthenticated")
 		ask(r.method, path, "", "", with("ydb_"+strings.Repeat("0", 64)), 401, "unauthenticated")
 		ask(r.method, path, "", "", http.Header{"Authorization": {"Basic " + secret}, "X-Api-Key": {secret}}, 401, "unauthenticated")
@@ -216,11 +219,13 @@ func TestPagesMayAskEveryRoute(t *testing.T) {
 	}
 	const headers = "authorization,content-type,mem0-user-id,x-api-key,x-stainless-lang,anthropic-version"
 	for method, path := range asked {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, w.base+strings.NewReplacer("{", "", "}", "").Replace(path), nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodOptions,
+			w.base+strings.NewReplacer("{", "", "}", "").Replace(path), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header = http.Header{"Origin": {"https://app.example"}, "Access-Control-Request-Method": {method}, "Access-Control-Request-Headers": {headers}}
+		req.Header = http.Header{"Origin": {"https://app.example"}, "Access-Control-Request-Method": {method},
+			"Access-Control-Request-Headers": {headers}}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)

@@ -61,7 +61,8 @@ func TestAFullDisk(t *testing.T) {
 				rid := oplog.NewID()
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				_, err := api.RememberBatch.Do(ctx, n.Service(), c, &api.RememberBatchRequest{Memories: []api.Draft{{RID: rid, Text: text}}})
+				_, err := api.RememberBatch.Do(ctx, n.Service(), c,
+					&api.RememberBatchRequest{Memories: []api.Draft{{RID: rid, Text: text}}})
 				if err == nil {
 					acked[rid] = text
 				}
@@ -122,7 +123,8 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 	write := func(done func() bool) bool {
 		for deadline := time.Now().Add(suite.Patience); !done() && time.Now().Before(deadline); {
 			rid, text := oplog.NewID(), fmt.Sprint("memory ", len(acked))
-			_, err := api.RememberBatch.Do(suite.Context(t), n.Service(), c, &api.RememberBatchRequest{Memories: []api.Draft{{RID: rid, Text: text}}})
+			_, err := api.RememberBatch.Do(suite.Context(t), n.Service(), c,
+				&api.RememberBatchRequest{Memories: []api.Draft{{RID: rid, Text: text}}})
 			if err != nil {
 				t.Fatalf("a write beside a full disk of snapshots: %v", err)
 			}
@@ -156,8 +158,10 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 
 func openAlone(t *testing.T, home string, least uint64, change ...func(*Config)) *Node {
 	t.Helper()
-	cfg := Config{Home: home, Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Storage: Storage{MinFree: least},
-		Raft: Raft{Heartbeat: 100 * time.Millisecond, Election: rafttest.Election(400 * time.Millisecond)}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	cfg := Config{Home: home, Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
+		Storage: Storage{MinFree: least},
+		Raft:    Raft{Heartbeat: 100 * time.Millisecond, Election: rafttest.Election(400 * time.Millisecond)},
+		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil))}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -177,8 +181,9 @@ func openAlone(t *testing.T, home string, least uint64, change ...func(*Config))
 func TestANewHomeOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
-	n, err := Open(t.Context(), Config{Home: home, Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"}, Storage: Storage{MinFree: 1 << 60},
-		Tokens: Tokens{EnsureHome: true}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	n, err := Open(t.Context(),
+		Config{Home: home, Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"}, Storage: Storage{MinFree: 1 << 60},
+			Tokens: Tokens{EnsureHome: true}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +192,8 @@ func TestANewHomeOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Access().Authenticate(strings.TrimSpace(string(token))); err == nil || !strings.HasPrefix(err.Error(), "disk full: ") || !errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) {
+	if _, err := n.Access().Authenticate(strings.TrimSpace(string(token))); err == nil || !strings.HasPrefix(err.Error(), "disk full: ") ||
+		!errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) {
 		t.Errorf("its token: %v", err)
 	}
 }

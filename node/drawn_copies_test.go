@@ -119,7 +119,8 @@ func (w *web) answers(questions []request) (list []string, exported map[string]s
 // applied returns the position up to which a node has applied the log, all that was acknowledged included.
 func (w *web) applied() oplog.Index {
 	w.t.Helper()
-	return oplog.Index(w.ok("POST", "/v1/recall", obj{"query": "x", "explain": true, "skip_reinforce": true, "consistency": "linearizable"})["index"].(float64))
+	return oplog.Index(w.ok("POST", "/v1/recall",
+		obj{"query": "x", "explain": true, "skip_reinforce": true, "consistency": "linearizable"})["index"].(float64))
 }
 
 // differs says what a copy of a node answers otherwise.
@@ -226,8 +227,11 @@ const servedHome = "CAIRN_TEST_SERVED_HOME"
 
 func init() {
 	if dir := os.Getenv(servedHome); dir != "" {
-		n, err := node.Open(context.Background(), node.Config{Home: dir, Addresses: node.Addresses{Wire: os.Getenv("CAIRN_TEST_WIRE"), HTTP: os.Getenv("CAIRN_TEST_HTTP"), Cluster: os.Getenv("CAIRN_TEST_CLUSTER")},
-			Member: node.Member{NodeID: 1, Secret: secret}, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+		n, err := node.Open(context.Background(),
+			node.Config{Home: dir,
+				Addresses: node.Addresses{Wire: os.Getenv("CAIRN_TEST_WIRE"), HTTP: os.Getenv("CAIRN_TEST_HTTP"),
+					Cluster: os.Getenv("CAIRN_TEST_CLUSTER")},
+				Member: node.Member{NodeID: 1, Secret: secret}, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 		if err == nil {
 			err = n.Ready(context.Background())
 		}
@@ -241,7 +245,8 @@ func init() {
 func TestAKilledNodeReadsAlike(t *testing.T) {
 	t.Parallel()
 	dir, http := filepath.Join(t.TempDir(), "h"), rafttest.Addr(t)
-	env := append(os.Environ(), servedHome+"="+dir, "CAIRN_TEST_HTTP="+http, "CAIRN_TEST_WIRE="+rafttest.Addr(t), "CAIRN_TEST_CLUSTER="+rafttest.Addr(t))
+	env := append(os.Environ(), servedHome+"="+dir, "CAIRN_TEST_HTTP="+http, "CAIRN_TEST_WIRE="+rafttest.Addr(t),
+		"CAIRN_TEST_CLUSTER="+rafttest.Addr(t))
 	run := func() (kill func()) {
 		t.Helper()
 		p := exec.Command(os.Args[0])
@@ -306,7 +311,8 @@ func TestAKilledNodeReadsAlike(t *testing.T) {
 
 // tryRemember stores a memory on a node that may be gone.
 func (w *web) tryRemember() (rid string, ok bool) {
-	req, _ := http.NewRequestWithContext(w.t.Context(), "POST", w.base+"/v1/remember", strings.NewReader(`{"text":"said while the node dies `+oplog.NewID()+`"}`))
+	req, _ := http.NewRequestWithContext(w.t.Context(), "POST", w.base+"/v1/remember",
+		strings.NewReader(`{"text":"said while the node dies `+oplog.NewID()+`"}`))
 	req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + w.token}}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -20,7 +20,8 @@ func TestDrawnWorkIsErased(t *testing.T) {
 	w := c.web(0)
 	_, reads := d.operations()
 	reads = slices.DeleteFunc(reads, ofQuestions)
-	changes := []*api.Op{api.Correct.Op, api.Merge.Op, api.Split.Op, api.Move.Op, api.Undo.Op, api.Forget.Op, api.Think.Op, api.Feedback.Op, api.DraftSummary.Op, api.Rename.Op, api.Delete.Op}
+	changes := []*api.Op{api.Correct.Op, api.Merge.Op, api.Split.Op, api.Move.Op, api.Undo.Op, api.Forget.Op, api.Think.Op,
+		api.Feedback.Op, api.DraftSummary.Op, api.Rename.Op, api.Delete.Op}
 	for round := range suite.Count(6, 20, 100) {
 		word := fmt.Sprintf("quark%dword", round)
 		var rids []string

@@ -115,7 +115,8 @@ func described(name string, fields field.Object, shapes map[string]field.Object,
 }
 
 func ofKind(name string, k field.Kind, shapes map[string]field.Object, v any) error {
-	types := map[string]string{"string": "string", "integer": "float64", "number": "float64", "boolean": "bool", "array": "[]interface {}", "object": "map[string]interface {}"}
+	types := map[string]string{"string": "string", "integer": "float64", "number": "float64", "boolean": "bool",
+		"array": "[]interface {}", "object": "map[string]interface {}"}
 	if is, want := fmt.Sprintf("%T", v), types[k.Type]; want != "" && is != want {
 		return fmt.Errorf("%s is %v, want %s", name, v, k.Type)
 	}
@@ -184,7 +185,8 @@ func (s *surface) overMCP(op *api.Op, fields obj) outcome {
 		return s.overWire(op, fields)
 	}
 	fields["format"] = "json"
-	_, said := post(s.t, s.base+"/mcp?tools=full", s.token, toJSON(s.t, obj{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": obj{"name": op.Tool.Name, "arguments": fields}}))
+	_, said := post(s.t, s.base+"/mcp?tools=full", s.token,
+		toJSON(s.t, obj{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": obj{"name": op.Tool.Name, "arguments": fields}}))
 	var got struct {
 		Result struct {
 			IsError bool
@@ -207,9 +209,11 @@ func (s *surface) overMCP(op *api.Op, fields obj) outcome {
 // odd spoils a request: a field is of another type, in an odd form or out of bounds, or there is one too many. A URL has
 // texts alone.
 func (d *drawn) odd(op *api.Op, takes field.Object, fields obj) {
-	values := []any{nil, " ", 0.0, -1.0, 1.5, 1e300, json.Number("-0"), json.Number("-0.0"), json.Number("2.0"), true, []any{nil}, []any{json.Number("1.0")}, []any{"a", 1.0}, obj{"a": 1.0},
+	values := []any{nil, " ", 0.0, -1.0, 1.5, 1e300, json.Number("-0"), json.Number("-0.0"), json.Number("2.0"), true,
+		[]any{nil}, []any{json.Number("1.0")}, []any{"a", 1.0}, obj{"a": 1.0},
 		"5", "abc", "null", "a\u0000b", "\u202eZoë 日本", strings.Repeat("é", 600), "default", "work", "a,b", "%2F",
-		"2024-13-40", "0001-01-01", "9999-12-31T23:59:59.9999999Z", "1970-01-01", " 2024-05-01 ", "tomorrow", []any{"2024-01-01", nil}, []any{nil, nil}}
+		"2024-13-40", "0001-01-01", "9999-12-31T23:59:59.9999999Z", "1970-01-01", " 2024-05-01 ", "tomorrow",
+		[]any{"2024-01-01", nil}, []any{nil, nil}}
 	f := takes[d.IntN(len(takes))]
 	v := values[d.IntN(len(values))]
 	text, isText := v.(string)
@@ -273,7 +277,8 @@ func TestSurfacesAnswerAlike(t *testing.T) {
 			}
 			d := newDrawn(*alikeSeed)
 			writes, reads := d.operations()
-			ops := slices.DeleteFunc(slices.Concat(writes, reads), func(op *api.Op) bool { return op == api.Think.Op || op.Body != "" || op.Media != "" })
+			ops := slices.DeleteFunc(slices.Concat(writes, reads),
+				func(op *api.Op) bool { return op == api.Think.Op || op.Body != "" || op.Media != "" })
 			for range suite.Count(300, 500, 5000) {
 				op := ops[d.IntN(len(ops))]
 				if slices.Contains([]*api.Op{api.Purge.Op, api.ForgetMatching.Op, api.Erase.Op}, op) || d.IntN(4) == 0 {
@@ -306,7 +311,8 @@ func (d *drawn) askAll(t *testing.T, all []*surface, op *api.Op, fields string) 
 				at++
 			}
 			from := max(0, at-200)
-			t.Fatalf("%s %s\n%s … %.500s\n%s … %.500s", op.Name, fields, got[0].refused, got[0].answer[from:], other.refused, other.answer[from:])
+			t.Fatalf("%s %s\n%s … %.500s\n%s … %.500s", op.Name, fields, got[0].refused, got[0].answer[from:], other.refused,
+				other.answer[from:])
 		}
 	}
 	var answer any

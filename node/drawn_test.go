@@ -97,12 +97,17 @@ func (d *drawn) phrase() string {
 // drawnFrom are the values of fields that have a form of their own; fields without any are left out: what their
 // requests change, or show, depends on the moment.
 var drawnFrom = map[string][]any{
-	"namespace": {"default", "work", "home/den"}, "to": {"/a", "/notes/y"}, "key": {"/a", "/b/c", "/b/d", "/notes/x", "/z"}, "folder": {"/b", "/notes"}, "prefix": {"/b", "/notes"},
-	"verb": {"acknowledge", "act", "dismiss"}, "strategy": {"keep_a", "keep_b", "keep_both", "dismiss"}, "action": {"query"}, "skip_reinforce": {true},
-	"skill_id": {"release.notes.write", "deploy.app.now"}, "skill_type": {"procedure"}, "applies_to": {[]any{"go"}}, "new_text": {"what is right"}, "body": {strings.Repeat("First look, then act. ", 4)},
+	"namespace": {"default", "work", "home/den"}, "to": {"/a", "/notes/y"}, "key": {"/a", "/b/c", "/b/d", "/notes/x", "/z"},
+	"folder": {"/b", "/notes"}, "prefix": {"/b", "/notes"},
+	"verb": {"acknowledge", "act", "dismiss"}, "strategy": {"keep_a", "keep_b", "keep_both", "dismiss"}, "action": {"query"},
+	"skip_reinforce": {true},
+	"skill_id":       {"release.notes.write", "deploy.app.now"}, "skill_type": {"procedure"}, "applies_to": {[]any{"go"}},
+	"new_text": {"what is right"}, "body": {strings.Repeat("First look, then act. ", 4)},
 	"expected_revision": {0.0, 1.0}, "if_revision": {0.0, 1.0}, "before": {"2024-05-01", "2026-11-01", 1.7e9},
-	"min_index": nil, "dry_run": nil, "idempotency_key": nil, "explain": nil, "verbose": nil, "without": nil, "time_window": nil, "after": nil, "if_sha256": nil,
-	"ttl": nil, "expires_at": nil, "new_ttl": nil, "new_expires_at": nil, "refresh_on_read": nil, "new_refresh_on_read": nil, "expected_revisions": nil, "database": nil,
+	"min_index": nil, "dry_run": nil, "idempotency_key": nil, "explain": nil, "verbose": nil, "without": nil,
+	"time_window": nil, "after": nil, "if_sha256": nil,
+	"ttl": nil, "expires_at": nil, "new_ttl": nil, "new_expires_at": nil, "refresh_on_read": nil, "new_refresh_on_read": nil,
+	"expected_revisions": nil, "database": nil,
 }
 
 func (d *drawn) value(f field.Field, k field.Kind, shapes map[string]field.Object) any {

@@ -55,7 +55,8 @@ func (w *web) told() map[string]obj {
 	for _, question := range []string{"Ada lives in", "Lisbon river harbor", "Bob", "First look then act"} {
 		found := w.ok("POST", "/v1/recall", obj{"query": question, "top_k": 1000, "skip_reinforce": true, "include_superseded": true})
 		for _, hit := range ofKey(found, "results") {
-			if text := hit["text"].(string); slices.ContainsFunc(strings.Fields(text), func(word string) bool { return strings.Contains(question, word) }) {
+			if text := hit["text"].(string); slices.ContainsFunc(strings.Fields(text),
+				func(word string) bool { return strings.Contains(question, word) }) {
 				rows[fmt.Sprint("recall ", question, " finds ", hit["rid"])] = obj{"text": text}
 			}
 		}
@@ -84,7 +85,8 @@ func (d *drawn) statement(r request) {
 
 // undoable draws a change that an undo takes back.
 func (d *drawn) undoable() request {
-	ops := []*api.Op{api.Correct.Op, api.Correct.Op, api.Move.Op, api.Merge.Op, api.Merge.Op, api.Split.Op, api.Put.Op, api.Rename.Op, api.ChangeTask.Op, api.DefineSkill.Op, api.Undo.Op}
+	ops := []*api.Op{api.Correct.Op, api.Correct.Op, api.Move.Op, api.Merge.Op, api.Merge.Op, api.Split.Op, api.Put.Op,
+		api.Rename.Op, api.ChangeTask.Op, api.DefineSkill.Op, api.Undo.Op}
 	r := d.request(ops[d.IntN(len(ops))])
 	d.statement(r)
 	body := r.body.(obj)
@@ -176,12 +178,14 @@ func TestAnUndoIsAnInverse(t *testing.T) {
 		after := w.told()
 		for _, id := range slices.Sorted(maps.Keys(merged(before, after))) {
 			was, is := before[id], after[id]
-			if rid := id[strings.LastIndexByte(id, ' ')+1:]; strings.HasPrefix(id, "recall ") && before[rid]["trust"] != after[rid]["trust"] {
+			if rid := id[strings.LastIndexByte(id, ' ')+1:]; strings.HasPrefix(id, "recall ") &&
+				before[rid]["trust"] != after[rid]["trust"] {
 				continue // what is trusted less may be too far down
 			}
 			for field := range merged(was, is) {
 				if toJSON(t, was[field]) != toJSON(t, is[field]) && !mayDiffer(r.op, field, was, between[id], is) {
-					t.Errorf("%v\nundone: %v\n%s of %s\nbefore   %s\nbetween  %s\nafter    %s", r, undone, field, id, toJSON(t, was), toJSON(t, between[id]), toJSON(t, is))
+					t.Errorf("%v\nundone: %v\n%s of %s\nbefore   %s\nbetween  %s\nafter    %s", r, undone, field, id,
+						toJSON(t, was), toJSON(t, between[id]), toJSON(t, is))
 				}
 			}
 		}

@@ -45,7 +45,8 @@ func TestADropIsNoticedByItsDatabaseAlone(t *testing.T) {
 	if _, err := api.Memories.Do(t.Context(), s, letIn, &api.MemoriesRequest{}); !errors.Is(err, oplog.ErrNoDatabase) {
 		t.Errorf("who was let in before lists: %v", err)
 	}
-	if _, err := api.Recall.Do(t.Context(), s, letIn, &api.RecallRequest{Question: api.Question{Text: "row", K: 1}}); !errors.Is(err, oplog.ErrNoDatabase) {
+	if _, err := api.Recall.Do(t.Context(), s, letIn,
+		&api.RecallRequest{Question: api.Question{Text: "row", K: 1}}); !errors.Is(err, oplog.ErrNoDatabase) {
 		t.Errorf("who was let in before recalls: %v", err)
 	}
 	if status, out := w.with(token).send("GET", "/v1/memories", nil); status != http.StatusUnauthorized {

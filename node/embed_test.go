@@ -57,8 +57,9 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "h")
 	open := func(e embed.Embedder) *node.Node {
-		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
-			Seams: node.Seams{NoSync: true}, Embedder: e})
+		n, err := node.Open(t.Context(),
+			node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
+				Seams: node.Seams{NoSync: true}, Embedder: e})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,15 +89,18 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	if err := remember(n, "kept although the embedder fails"); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := recall(t.Context(), n.Service(), caller, index.Query{Text: "kept", K: 1}, commit.Stale); err != nil || !strings.HasPrefix(a.Hits[0].Memory.Text, "kept") {
+	if a, err := recall(t.Context(), n.Service(), caller, index.Query{Text: "kept", K: 1}, commit.Stale); err != nil ||
+		!strings.HasPrefix(a.Hits[0].Memory.Text, "kept") {
 		t.Fatalf("%+v, %v", a.Hits, err)
 	}
 	n.Close()
 	n = open(builtin(t, 128))
-	if err := remember(n, "no"); err == nil || !strings.Contains(err.Error(), "ours/1 (64 dimensions)") || !strings.Contains(err.Error(), "builtin/1 (128 dimensions)") {
+	if err := remember(n, "no"); err == nil || !strings.Contains(err.Error(), "ours/1 (64 dimensions)") ||
+		!strings.Contains(err.Error(), "builtin/1 (128 dimensions)") {
 		t.Errorf("another embedder: %v", err)
 	}
-	if a, err := recall(t.Context(), n.Service(), caller, index.Query{Text: "kubernetes", K: 1}, commit.Stale); err != nil || len(a.Hits) != 1 {
+	if a, err := recall(t.Context(), n.Service(), caller, index.Query{Text: "kubernetes", K: 1}, commit.Stale); err != nil ||
+		len(a.Hits) != 1 {
 		t.Errorf("by words: %+v, %v", a.Hits, err)
 	}
 }
@@ -104,8 +108,11 @@ func TestEmbedderOfADatabase(t *testing.T) {
 // TestZerosFromAClient: a client that sends zeros as a vector sends none, and the embedder makes one.
 func TestZerosFromAClient(t *testing.T) {
 	t.Parallel()
-	n, err := node.Open(t.Context(), node.Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
-		Seams: node.Seams{NoSync: true}, Embedder: builtin(t, 64), Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}})
+	n, err := node.Open(t.Context(),
+		node.Config{Home: filepath.Join(t.TempDir(), "h"),
+			Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
+			Seams:     node.Seams{NoSync: true}, Embedder: builtin(t, 64),
+			Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +126,8 @@ func TestZerosFromAClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a, err := api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"}); err != nil || a.Done != 2 || a.Missing != 0 {
+	if a, err := api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"}); err != nil || a.Done != 2 ||
+		a.Missing != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
@@ -131,9 +139,11 @@ func TestEmbedsAfterwards(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "h")
 	open := func(e embed.Embedder) *node.Node {
-		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
-			Seams: node.Seams{NoSync: true}, Embedder: e,
-			Background: engine.Background{Embed: 20 * time.Millisecond}, Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}})
+		n, err := node.Open(t.Context(),
+			node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
+				Seams: node.Seams{NoSync: true}, Embedder: e,
+				Background: engine.Background{Embed: 20 * time.Millisecond},
+				Raft:       node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +179,8 @@ func TestEmbedsAfterwards(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.fail(true)
-	if _, err := remember(t.Context(), n.Service(), caller, "", api.Draft{Text: "violin in the attic", Importance: .5, Certainty: 1}); err != nil {
+	if _, err := remember(t.Context(), n.Service(), caller, "",
+		api.Draft{Text: "violin in the attic", Importance: .5, Certainty: 1}); err != nil {
 		t.Fatal(err)
 	}
 	e.fail(false)
@@ -190,7 +201,8 @@ func TestEmbedsAfterwards(t *testing.T) {
 		t.Fatal(err)
 	}
 	at, err := api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"})
-	if err != nil || !at.Rebound || at.Of != 301 || at.Embedder == nil || !strings.Contains(*at.Embedder, "384") || !strings.Contains(*at.ChangesTo, "512") {
+	if err != nil || !at.Rebound || at.Of != 301 || at.Embedder == nil || !strings.Contains(*at.Embedder, "384") ||
+		!strings.Contains(*at.ChangesTo, "512") {
 		t.Fatalf("%+v, %v", at, err)
 	}
 	byWords(n, 7)

@@ -155,11 +155,13 @@ func TestEmbedderInTrouble(t *testing.T) {
 				t.Errorf("%s: %v", how, at)
 			}
 			st := w.ok("GET", "/v1/cluster", nil)["embedder"].(obj)
-			if st["queue"] != 8. || st["up"] != false || st["last_error"] == nil || strings.Contains(st["last_error"].(string), "127.0.0.1") {
+			if st["queue"] != 8. || st["up"] != false || st["last_error"] == nil ||
+				strings.Contains(st["last_error"].(string), "127.0.0.1") {
 				t.Errorf("%s: status says %v", how, st)
 			}
 			deep := w.ok("GET", "/v1/health/deep", nil)
-			if last := deep["checks"].([]any)[len(deep["checks"].([]any))-1].(obj); last["check"] != "embedder" || last["pass"] != false || last["queue"] != 8. {
+			if last := deep["checks"].([]any)[len(deep["checks"].([]any))-1].(obj); last["check"] != "embedder" || last["pass"] != false ||
+				last["queue"] != 8. {
 				t.Errorf("%s: deep health says %v", how, last)
 			}
 			metrics := w.metrics()
@@ -194,7 +196,8 @@ func TestEmbedderInTrouble(t *testing.T) {
 	if out["count"] != 2. {
 		t.Errorf("%v", out)
 	}
-	suite.Eventually(t, "the text beside a refused one has its vector", func() bool { return means("lake of milk") && state()["missing"] == 1. })
+	suite.Eventually(t, "the text beside a refused one has its vector",
+		func() bool { return means("lake of milk") && state()["missing"] == 1. })
 	if at := state(); at["up"] != true {
 		t.Errorf("an embedder that refuses one text is told to be down: %v", at)
 	}

@@ -78,7 +78,8 @@ func TestAnEmptiedMemberSaysThatItIsStarting(t *testing.T) {
 	if status, out := w.send("GET", "/v1/memory/"+rid, nil); status != http.StatusServiceUnavailable {
 		t.Errorf("with a token of the cluster: %d %v", status, out)
 	}
-	if _, err := client.Dial(t.Context(), client.Config{Token: token, Addrs: []string{c.nodes[2].Addrs().Wire}}); err == nil || strings.Contains(err.Error(), "token") {
+	if _, err := client.Dial(t.Context(), client.Config{Token: token, Addrs: []string{c.nodes[2].Addrs().Wire}}); err == nil ||
+		strings.Contains(err.Error(), "token") {
 		t.Errorf("wire: %v", err)
 	}
 	if _, err := c.nodes[2].Access().Local("default"); !errors.Is(err, access.ErrStarting) {

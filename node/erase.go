@@ -37,7 +37,8 @@ func (n *Node) erase(ctx context.Context) error {
 		}
 		n.log.Info("no file of log, snapshots, state and index holds what was purged", "index", e.Cut, "took", time.Since(start))
 		if aside := home.SetAsides(n.cfg.Home); len(aside) > 0 {
-			n.log.Warn("files that were moved aside may hold what was purged: remove them when they are not needed any more", "files", aside)
+			n.log.Warn("files that were moved aside may hold what was purged: remove them when they are not needed any more",
+				"files", aside)
 		}
 	}
 	return ctx.Err()
@@ -84,7 +85,8 @@ func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err 
 func (n *Node) leftovers() api.Leftovers {
 	purged, _ := state.Get(n.state, (*state.View).Purged) // a closing state says 0
 	e, _ := home.ReadErased(n.cfg.Home)                   // the task that writes it logs what is wrong with it
-	return api.Leftovers{SetAside: home.SetAsides(n.cfg.Home), Lost: lostRecords(n.cfg.Home), HoldPurge: purged > e.Rewritten, OldKeys: n.rotation.parts()}
+	return api.Leftovers{SetAside: home.SetAsides(n.cfg.Home), Lost: lostRecords(n.cfg.Home),
+		HoldPurge: purged > e.Rewritten, OldKeys: n.rotation.parts()}
 }
 
 // lostRecords are the records that a home keeps and the cluster lacks.

@@ -43,7 +43,8 @@ func (w *web) raw(method, path, body string) string {
 // everyRead asks each operation of the table that reads about a memory, and names those whose answer has it.
 func (w *web) everyRead(rid, word string) (found []string) {
 	w.t.Helper()
-	about := map[string]any{"rid": rid, "query": word, "question": word, "session_id": "talk", "id": "talk", "name": "Ada", "entity": "Ada", "namespace": "default",
+	about := map[string]any{"rid": rid, "query": word, "question": word, "session_id": "talk", "id": "talk", "name": "Ada",
+		"entity": "Ada", "namespace": "default",
 		"as_of": time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "limit": 50, "top_k": 50, "days": 30}
 	for _, op := range api.Ops {
 		if op.HTTP == "" || op.Scope != api.Read || op.Path() == "/v1/events" {
@@ -89,10 +90,13 @@ func TestNoReadHasAnExpiredMemory(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep, cfg.Background.NoThink = time.Hour, true })
 	w := c.web(0)
-	rid := w.ok("POST", "/v1/remember", obj{"text": "Ada brings zwieback to the harbor today", "session_id": "talk", "due_at": time.Now().Add(time.Hour).Unix(), "importance": .9})["rid"].(string)
+	rid := w.ok("POST", "/v1/remember",
+		obj{"text": "Ada brings zwieback to the harbor today", "session_id": "talk",
+			"due_at": time.Now().Add(time.Hour).Unix(), "importance": .9})["rid"].(string)
 	w.ok("POST", "/v1/correct", obj{"rid": rid, "reason": "more", "new_text": "Ada brings zwieback to the harbor today and tomorrow"})
 	before := w.everyRead(rid, "zwieback")
-	for _, name := range []string{"recall", "recall_as_of", "memory", "memories", "digest", "chronology", "upcoming", "records", "session", "export", "timeline", "revisions", "current"} {
+	for _, name := range []string{"recall", "recall_as_of", "memory", "memories", "digest", "chronology", "upcoming",
+		"records", "session", "export", "timeline", "revisions", "current"} {
 		if !slices.Contains(before, name) {
 			t.Errorf("%s does not show the memory while it lasts: %v", name, before)
 		}
@@ -184,7 +188,8 @@ func TestExpiryIsToldToNarrowSubscribers(t *testing.T) {
 			t.Fatalf("the first event is %s", name)
 		}
 	}
-	gone := w.ok("POST", "/v1/remember", obj{"text": "the ferry is late", "ttl": .2, "namespace": "harbor", "attributes": obj{"kind": "ferry"}})["rid"]
+	gone := w.ok("POST", "/v1/remember",
+		obj{"text": "the ferry is late", "ttl": .2, "namespace": "harbor", "attributes": obj{"kind": "ferry"}})["rid"]
 	for who, l := range all {
 		if _, name, data := l.next(); name != "forgotten" || data["id"] != gone {
 			t.Errorf("%s: %s %v, want that %s was forgotten", who, name, data, gone)
@@ -204,7 +209,8 @@ func TestExpiryOnAFollowerWhoseLeaderDies(t *testing.T) {
 	first := c.leader()
 	w := c.web(first)
 	const lasts = 6 * time.Second // longer than an election
-	rid := w.ok("POST", "/v1/remember", obj{"text": "Ada brings zwieback to the harbor", "ttl": lasts.Seconds(), "session_id": "talk"})["rid"].(string)
+	rid := w.ok("POST", "/v1/remember",
+		obj{"text": "Ada brings zwieback to the harbor", "ttl": lasts.Seconds(), "session_id": "talk"})["rid"].(string)
 	stays := w.ok("POST", "/v1/remember", obj{"text": "Bob brings zwieback as well"})["rid"].(string)
 	c.agree()
 	due := c.expiry(first, rid)

@@ -97,7 +97,8 @@ func TestFollowersRefuseOrForward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r2, err := remember(t.Context(), s, caller, "once", api.Draft{Text: "forwarded"}); err != nil || r2.RIDs[0] != r.RIDs[0] || !r2.Replayed {
+	if r2, err := remember(t.Context(), s, caller, "once", api.Draft{Text: "forwarded"}); err != nil || r2.RIDs[0] != r.RIDs[0] ||
+		!r2.Replayed {
 		t.Errorf("the same key: %+v, %v", r2, err)
 	}
 	if _, err := remember(t.Context(), s, caller, "once", api.Draft{Text: "another"}); !errors.Is(err, oplog.ErrKeyReused) {
@@ -236,7 +237,8 @@ func TestConnectionLimitDoesNotLeak(t *testing.T) {
 			}
 			return err == nil
 		})
-		suite.Eventually(t, "no client is connected", func() bool { return strings.Contains(c.web(0).metrics(), "cairn_connections{surface=\"wire\"} 0\n") })
+		suite.Eventually(t, "no client is connected",
+			func() bool { return strings.Contains(c.web(0).metrics(), "cairn_connections{surface=\"wire\"} 0\n") })
 	}
 }
 

@@ -28,7 +28,8 @@ func BenchmarkAsk(b *testing.B) {
 		drafts := make([]api.Draft, batch)
 		for i := range drafts {
 			at := from + i
-			drafts[i] = api.Draft{Text: text(45), Attributes: fmt.Appendf(nil, `{"even":%t,"kind":"k%d","n":%d}`, at%2 == 0, at%100, at%1000)}
+			drafts[i] = api.Draft{Text: text(45),
+				Attributes: fmt.Appendf(nil, `{"even":%t,"kind":"k%d","n":%d}`, at%2 == 0, at%100, at%1000)}
 		}
 		if _, err := api.RememberBatch.Do(b.Context(), s, caller, &api.RememberBatchRequest{Memories: drafts}); err != nil {
 			b.Fatal(err)
@@ -47,7 +48,9 @@ func BenchmarkAsk(b *testing.B) {
 		{"one in a hundred", "recall", func(q string) obj { return obj{"query": q, "filter": obj{"kind": "k7"}} }},
 		{"range", "recall", func(q string) obj { return obj{"query": q, "filter": obj{"n": obj{"gte": 100, "lt": 300}}} }},
 		{"nested", "recall", func(q string) obj {
-			return obj{"query": q, "filter": obj{"or": []obj{{"kind": obj{"in": []string{"k1", "k2", "k3"}}}, {"not": obj{"even": true}}}, "n": obj{"lt": 500}}}
+			return obj{"query": q,
+				"filter": obj{"or": []obj{{"kind": obj{"in": []string{"k1", "k2", "k3"}}}, {"not": obj{"even": true}}},
+					"n": obj{"lt": 500}}}
 		}},
 		{"context", "context", func(q string) obj { return obj{"query": q, "max_tokens": 1000} }},
 		{"key", "get", func(string) obj { return obj{"key": "/one"} }},

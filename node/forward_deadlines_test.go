@@ -72,7 +72,8 @@ func TestForwardsWithDeadlines(t *testing.T) {
 	moving.Go(func() {
 		for ; chaos.Err() == nil; time.Sleep(20 * time.Millisecond) {
 			s, caller := c.service(c.leader())
-			if _, err := api.ChangeMembers.Do(chaos, s, caller, &api.ChangeMembersRequest{Verb: "transfer", NodeID: uint32(rand.IntN(3) + 1)}); err == nil {
+			if _, err := api.ChangeMembers.Do(chaos, s, caller,
+				&api.ChangeMembersRequest{Verb: "transfer", NodeID: uint32(rand.IntN(3) + 1)}); err == nil {
 				moves++
 			}
 		}
@@ -90,7 +91,8 @@ func TestForwardsWithDeadlines(t *testing.T) {
 				if n%2 == 0 {
 					ctx, cancel = context.WithTimeout(ctx, time.Duration(rand.IntN(100))*time.Millisecond)
 				}
-				_, err := api.Remember.Do(ctx, s, caller, &api.RememberRequest{Draft: api.Draft{Text: fmt.Sprint("forward ", n), Importance: 0.5}})
+				_, err := api.Remember.Do(ctx, s, caller,
+					&api.RememberRequest{Draft: api.Draft{Text: fmt.Sprint("forward ", n), Importance: 0.5}})
 				mu.Lock()
 				switch kind := new(oplog.Error); {
 				case err == nil:

@@ -50,10 +50,12 @@ func TestWritesOnFollowers(t *testing.T) {
 			switch {
 			case refusing:
 				to := c.web(lead).base
-				if resp.StatusCode != http.StatusTemporaryRedirect || resp.Header.Get("Location") != to+"/v1/remember?database=default" || out["leader_addr"] != to || out["code"] != "not_leader" {
+				if resp.StatusCode != http.StatusTemporaryRedirect || resp.Header.Get("Location") != to+"/v1/remember?database=default" ||
+					out["leader_addr"] != to || out["code"] != "not_leader" {
 					t.Errorf("over HTTP: %d %v %v", resp.StatusCode, resp.Header, out)
 				}
-			case resp.StatusCode != http.StatusOK || resp.Header.Get("X-Cairn-Leader") != fmt.Sprint(lead+1) || resp.Header.Get("Location") != "":
+			case resp.StatusCode != http.StatusOK || resp.Header.Get("X-Cairn-Leader") != fmt.Sprint(lead+1) ||
+				resp.Header.Get("Location") != "":
 				t.Errorf("over HTTP: %d %v %v", resp.StatusCode, resp.Header, out)
 			default:
 				if got := f.ok("GET", "/v1/memory/"+out["rid"].(string), nil); got["text"] != "written on a follower" {
@@ -85,7 +87,8 @@ func TestWritesOnFollowers(t *testing.T) {
 				return
 			}
 			var refused wire.Error
-			if answer.Op != wire.OpReadonlyError || wire.Unpack(answer, &refused, wire.MaxPlainClient) != nil || refused.Code != wire.CodeReadonlyNode ||
+			if answer.Op != wire.OpReadonlyError || wire.Unpack(answer, &refused, wire.MaxPlainClient) != nil ||
+				refused.Code != wire.CodeReadonlyNode ||
 				!strings.Contains(string(refused.Details), c.nodes[lead].Addrs().Wire) {
 				t.Errorf("over the wire: %s %+v", answer, refused)
 			}

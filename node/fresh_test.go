@@ -53,22 +53,26 @@ func TestEveryReadWaitsForAnIndex(t *testing.T) {
 		})
 	}
 	all.Go(func() {
-		if status, out := w.send("GET", fmt.Sprintf("/v1/stats?consistency=linearizable&min_index=%d", later), nil); status != http.StatusPreconditionFailed || out["code"] != "replica_behind" {
+		if status, out := w.send("GET", fmt.Sprintf("/v1/stats?consistency=linearizable&min_index=%d", later),
+			nil); status != http.StatusPreconditionFailed || out["code"] != "replica_behind" {
 			t.Errorf("linearizable, and at an index: %d %v", status, out)
 		}
 	})
 	fresh := wire.Fresh{MinIndex: later}
-	for op, m := range map[wire.Op]wire.Message{wire.OpConflicts: &wire.Conflicts{Fresh: fresh}, wire.OpEdges: &wire.Entity{Entity: "a", Fresh: fresh}, wire.OpClaims: &wire.Claims{Entity: "a", Fresh: fresh},
+	for op, m := range map[wire.Op]wire.Message{wire.OpConflicts: &wire.Conflicts{Fresh: fresh},
+		wire.OpEdges: &wire.Entity{Entity: "a", Fresh: fresh}, wire.OpClaims: &wire.Claims{Entity: "a", Fresh: fresh},
 		wire.OpPersonality: &fresh, wire.OpStats: &fresh, wire.OpListDB: &fresh, wire.OpRecall: &wire.Recall{Query: "a", MinIndex: later},
 		wire.OpOperation: &wire.Operation{Name: "memories", Request: wire.JSON(fmt.Sprintf(`{"min_index":%d}`, later))}} {
 		all.Go(func() {
-			if said := refusal(t, c.nodes[0].Addrs().Wire, secret, op, m); !strings.Contains(said, "has not reached") && !strings.Contains(said, "behind") {
+			if said := refusal(t, c.nodes[0].Addrs().Wire, secret, op, m); !strings.Contains(said, "has not reached") &&
+				!strings.Contains(said, "behind") {
 				t.Errorf("%s over the wire: %q", op, said)
 			}
 		})
 	}
 	all.Wait()
-	for _, name := range []string{"memories", "records", "namespaces", "conflicts", "sessions", "session", "stats", "digest", "graph", "export", "tokens", "databases"} {
+	for _, name := range []string{"memories", "records", "namespaces", "conflicts", "sessions", "session", "stats", "digest",
+		"graph", "export", "tokens", "databases"} {
 		if !asked[name] {
 			t.Errorf("%s takes no index", name)
 		}

@@ -16,7 +16,10 @@ import (
 func TestGatewayConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 5
-	n, err := Open(t.Context(), Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Limits: Limits{MaxConns: most}})
+	n, err := Open(t.Context(),
+		Config{Home: filepath.Join(t.TempDir(), "h"),
+			Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true},
+			Limits: Limits{MaxConns: most}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -305,7 +305,8 @@ func TestGatewayLimits(t *testing.T) {
 		t.Error("a request id with a blank was sent back")
 	}
 	pre := map[string]string{"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
-	if r := ask("OPTIONS", "/v1/recall", pre); r.StatusCode != http.StatusNoContent || r.Header.Get("Access-Control-Allow-Origin") != "https://app.example" {
+	if r := ask("OPTIONS", "/v1/recall", pre); r.StatusCode != http.StatusNoContent ||
+		r.Header.Get("Access-Control-Allow-Origin") != "https://app.example" {
 		t.Errorf("preflight: %d %v", r.StatusCode, r.Header)
 	}
 	if r := ask("OPTIONS", "/v1/remember", pre); !strings.Contains(r.Header.Get("Access-Control-Allow-Headers"), "Idempotency-Key") {

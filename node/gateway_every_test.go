@@ -193,11 +193,14 @@ func TestEveryRouteRefuses(t *testing.T) {
 		}
 		if o.takesBody() {
 			ask(wrong{token: secret, kind: js, body: `{"text":`, status: 400, code: "invalid_body", text: "malformed at byte 8"})
-			ask(wrong{token: secret, kind: js, body: `[1]`, status: 400, code: "invalid_body", text: "body is not a JSON object: got a list"})
-			ask(wrong{token: secret, kind: "text/plain", body: `{}`, status: 415, code: "invalid_body", text: "Content-Type: application/json"})
+			ask(wrong{token: secret, kind: js, body: `[1]`, status: 400, code: "invalid_body",
+				text: "body is not a JSON object: got a list"})
+			ask(wrong{token: secret, kind: "text/plain", body: `{}`, status: 415, code: "invalid_body",
+				text: "Content-Type: application/json"})
 			ask(wrong{token: secret, body: `{}`, status: 415, code: "invalid_body"})
 			if o.path != "/v1/remember/batch" && o.path != "/v1/batch" { // they take 64 MiB, see below
-				ask(wrong{token: secret, kind: js, body: `{"text":"` + strings.Repeat("x", 4<<20) + `"}`, status: 413, code: "too_large", text: "body is over 4194304 bytes"})
+				ask(wrong{token: secret, kind: js, body: `{"text":"` + strings.Repeat("x", 4<<20) + `"}`, status: 413,
+					code: "too_large", text: "body is over 4194304 bytes"})
 			}
 		}
 		body, query := o.needs(doc)
@@ -228,25 +231,32 @@ func TestEveryRouteRefuses(t *testing.T) {
 				if name == "from" && o.path == "/v1/events" {
 					code = "invalid_cursor"
 				}
-				ask(wrong{token: secret, url: url + "?" + name + "=soon", status: 400, code: cmp.Or(code, "invalid_query_parameter"), text: name + `: want `})
+				ask(wrong{token: secret, url: url + "?" + name + "=soon", status: 400,
+					code: cmp.Or(code, "invalid_query_parameter"), text: name + `: want `})
 			case kind != "any" || name != "metadata" && o.has(name):
 				if o.has(name) {
-					ask(wrong{token: secret, kind: js, body: with(name, wrongType(kind)), status: 400, code: "invalid_request", text: name + ": want "})
+					ask(wrong{token: secret, kind: js, body: with(name, wrongType(kind)), status: 400,
+						code: "invalid_request", text: name + ": want "})
 				}
 			}
 		}
 		if o.takesBody() {
-			ask(wrong{token: secret, kind: js, body: with("colour", "red"), status: 400, code: "invalid_request", text: "unknown field 'colour'"})
+			ask(wrong{token: secret, kind: js, body: with("colour", "red"), status: 400, code: "invalid_request",
+				text: "unknown field 'colour'"})
 		}
 		if o.scope() != "" {
-			ask(wrong{token: secret, url: url + "?colour=red", status: 400, code: "invalid_query_parameter", text: "unknown field 'colour'"})
+			ask(wrong{token: secret, url: url + "?colour=red", status: 400, code: "invalid_query_parameter",
+				text: "unknown field 'colour'"})
 		}
 	}
 	for _, o := range all {
 		if o.path == "/v1/remember/batch" {
-			wrong{method: "POST", url: o.path, token: secret, kind: js, body: `{"memories":[{"text":"` + strings.Repeat("x", 64<<20) + `"}]}`, status: 413, code: "too_large",
+			wrong{method: "POST", url: o.path, token: secret, kind: js,
+				body: `{"memories":[{"text":"` + strings.Repeat("x", 64<<20) + `"}]}`, status: 413, code: "too_large",
 				text: "body is over 67108864 bytes"}.ask(t, w.base, doc, o)
-			wrong{method: "POST", url: o.path, kind: js, body: `{"memories":[{"text":"` + strings.Repeat("x", 5<<20) + `"}]}`, status: 401, code: "unauthenticated"}.ask(t, w.base, doc, o)
+			wrong{method: "POST", url: o.path, kind: js,
+				body: `{"memories":[{"text":"` + strings.Repeat("x", 5<<20) + `"}]}`, status: 401,
+				code: "unauthenticated"}.ask(t, w.base, doc, o)
 		}
 	}
 }
@@ -269,7 +279,8 @@ func wrongType(kind string) any {
 }
 
 func rightType(kind string) any {
-	return map[string]any{"string": "x", "array": []any{}, "integer": 1, "number": 1.5, "boolean": true, "object": obj{}, "any": "2020-01-01", "[]object": []any{}, "[]any": []any{}, "[]string": []any{"x"}}[kind]
+	return map[string]any{"string": "x", "array": []any{}, "integer": 1, "number": 1.5, "boolean": true, "object": obj{},
+		"any": "2020-01-01", "[]object": []any{}, "[]any": []any{}, "[]string": []any{"x"}}[kind]
 }
 
 // A follower that does not pass writes on sends every client to the leader, and says in every spelling who leads.
@@ -297,8 +308,10 @@ func TestEveryWriteNamesTheLeader(t *testing.T) {
 		writes++
 		for _, token := range []string{"", "wrong", secret} {
 			status, out := (&web{t, f.base, token}).send(o.method, o.url(), nil)
-			if status != http.StatusTemporaryRedirect || out["leader"] != float64(l+1) || out["leader_id"] != float64(l+1) || out["leader_node_id"] != float64(l+1) ||
-				out["leader_addr"] != c.web(l).base || out["code"] != "not_leader" || out["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", l+1) ||
+			if status != http.StatusTemporaryRedirect || out["leader"] != float64(l+1) || out["leader_id"] != float64(l+1) ||
+				out["leader_node_id"] != float64(l+1) ||
+				out["leader_addr"] != c.web(l).base || out["code"] != "not_leader" ||
+				out["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", l+1) ||
 				keys(out) != "code error leader leader_addr leader_id leader_node_id retry_after_ms" {
 				t.Errorf("%s: %d %v", o, status, out)
 			}

@@ -26,7 +26,9 @@ func TestGatewayMCP(t *testing.T) {
 	c := start(t, 3)
 	f := c.web((c.leader() + 1) % 3)
 	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	s, err := cl.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: f.base + "/mcp", HTTPClient: &http.Client{Transport: bearer{}}, DisableStandaloneSSE: true}, nil)
+	s, err := cl.Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: f.base + "/mcp", HTTPClient: &http.Client{Transport: bearer{}},
+			DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,8 @@ func TestGatewayMCP(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	if want := []string{"context", "correct", "forget", "recall", "relate", "remember", "status", "think", "timeline"}; !slices.Equal(names, want) {
+	if want := []string{"context", "correct", "forget", "recall", "relate", "remember", "status", "think",
+		"timeline"}; !slices.Equal(names, want) {
 		t.Errorf("tools: %v, want %v", names, want)
 	}
 	call := func(name string, args obj) (obj, bool) {
@@ -68,10 +71,12 @@ func TestGatewayMCP(t *testing.T) {
 			t.Errorf("_meta %s: %v", key, err)
 		}
 	}
-	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Meta: mcp.Meta{"cairn/min_index": 1, "cairn/consistency": "linearizable"}, Name: "status"}); err != nil {
+	if _, err := s.CallTool(t.Context(),
+		&mcp.CallToolParams{Meta: mcp.Meta{"cairn/min_index": 1, "cairn/consistency": "linearizable"}, Name: "status"}); err != nil {
 		t.Errorf("_meta: %v", err)
 	}
-	if got, _ := call("correct", obj{"id": rid, "reason": "renamed", "text": "the staging database is called osprey"}); got["revision"] != 1.0 {
+	if got, _ := call("correct",
+		obj{"id": rid, "reason": "renamed", "text": "the staging database is called osprey"}); got["revision"] != 1.0 {
 		t.Errorf("correct: %v", got)
 	}
 	if got, bad := call("timeline", obj{"namespace": "default"}); bad || len(got["memories"].([]any)) != 1 { // a header mirrors the namespace
@@ -80,7 +85,8 @@ func TestGatewayMCP(t *testing.T) {
 	if got, _ := call("timeline", obj{"rid": rid}); len(got["memories"].([]any)) != 1 {
 		t.Errorf("timeline: %v", got)
 	}
-	if got, bad := call("think", obj{"run_conflicts": true, "run_patterns": true}); bad || got["personality_updated"] != false || got["triggers"] == nil {
+	if got, bad := call("think", obj{"run_conflicts": true, "run_patterns": true}); bad || got["personality_updated"] != false ||
+		got["triggers"] == nil {
 		t.Errorf("think: %v", got)
 	}
 	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/" + rid})
@@ -99,12 +105,14 @@ func TestGatewayMCP(t *testing.T) {
 	}
 	resp.Body.Close()
 	at := f.base + "/.well-known/oauth-protected-resource/mcp"
-	if said := resp.Header.Get("WWW-Authenticate"); resp.StatusCode != 401 || said != `Bearer resource_metadata="`+at+`", scope="read write"` {
+	if said := resp.Header.Get("WWW-Authenticate"); resp.StatusCode != 401 ||
+		said != `Bearer resource_metadata="`+at+`", scope="read write"` {
 		t.Errorf("without a token: %d %s", resp.StatusCode, said)
 	}
 	for _, path := range []string{"", "/mcp"} {
 		about := f.with("").ok("GET", strings.TrimSuffix(strings.TrimPrefix(at, f.base), "/mcp")+path, nil)
-		if about["resource"] != f.base+"/mcp" || fmt.Sprint(about["bearer_methods_supported"]) != "[header]" || about["authorization_servers"] != nil {
+		if about["resource"] != f.base+"/mcp" || fmt.Sprint(about["bearer_methods_supported"]) != "[header]" ||
+			about["authorization_servers"] != nil {
 			t.Errorf("about tokens: %v", about)
 		}
 	}

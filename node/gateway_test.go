@@ -22,11 +22,13 @@ func (c *cluster) web(i int) *web {
 func TestGatewayMemories(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
-	rid := w.ok("POST", "/v1/remember", obj{"text": "Alice leads the payments team", "importance": 0.5, "metadata": obj{"a": 1}, "namespace": "  "})["rid"].(string)
+	rid := w.ok("POST", "/v1/remember",
+		obj{"text": "Alice leads the payments team", "importance": 0.5, "metadata": obj{"a": 1}, "namespace": "  "})["rid"].(string)
 	if len(rid) != 36 {
 		t.Errorf("rid %q", rid)
 	}
-	batch := w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{{"text": "Bob leads search"}, {"text": "the deploy failed on friday", "namespace": "ops", "half_life": 24}}})
+	batch := w.ok("POST", "/v1/remember/batch",
+		obj{"memories": []obj{{"text": "Bob leads search"}, {"text": "the deploy failed on friday", "namespace": "ops", "half_life": 24}}})
 	if len(batch["rids"].([]any)) != 2 || batch["count"] != 2.0 {
 		t.Errorf("batch: %v", batch)
 	}
@@ -37,13 +39,15 @@ func TestGatewayMemories(t *testing.T) {
 	rows := found["results"].([]any)
 	first := rows[0].(obj)
 	const want = "certainty created_at domain importance memory_type metadata namespace rid score source text valence why_retrieved"
-	if len(rows) != 2 || found["considered"] != 2.0 || found["below_min_score"] != 0.0 || first["rid"] != rid || keys(first) != want || first["importance"] != 0.5 || first["namespace"] != "default" {
+	if len(rows) != 2 || found["considered"] != 2.0 || found["below_min_score"] != 0.0 || first["rid"] != rid || keys(first) != want ||
+		first["importance"] != 0.5 || first["namespace"] != "default" {
 		t.Errorf("recall: %v", found)
 	}
 	if got := w.ok("POST", "/v1/recall", obj{"query": "leads", "namespace": "ops"}); got["total"] != 0.0 || got["considered"] != 0.0 {
 		t.Errorf("filtered: %v", got)
 	}
-	if got := w.ok("POST", "/v1/recall", obj{"query": "who leads payments", "min_score": .5}); got["total"] != 1.0 || got["considered"] != 2.0 || got["below_min_score"] != 1.0 {
+	if got := w.ok("POST", "/v1/recall", obj{"query": "who leads payments", "min_score": .5}); got["total"] != 1.0 ||
+		got["considered"] != 2.0 || got["below_min_score"] != 1.0 {
 		t.Errorf("of some score: %v", got)
 	}
 	if status, _ := w.send("POST", "/v1/recall", obj{"query": "x", "min_score": -1}); status != 400 {
@@ -53,7 +57,8 @@ func TestGatewayMemories(t *testing.T) {
 	if got := w.ok("POST", "/v1/recall", obj{"query": " ", "namespace": "ops"}); got["total"] != 1.0 {
 		t.Errorf("listed: %v", got)
 	}
-	fixed := w.ok("POST", "/v1/correct", obj{"rid": rid, "reason": "she moved", "new_text": "Alice leads the ledger team", "metadata_merge": obj{"b": 2, "a": nil}})
+	fixed := w.ok("POST", "/v1/correct",
+		obj{"rid": rid, "reason": "she moved", "new_text": "Alice leads the ledger team", "metadata_merge": obj{"b": 2, "a": nil}})
 	if fixed["revision"] != 1.0 || fixed["corrected_rid"] != rid {
 		t.Errorf("correct: %v", fixed)
 	}
@@ -61,19 +66,23 @@ func TestGatewayMemories(t *testing.T) {
 	if row["text"] != "Alice leads the ledger team" || row["metadata_json"] != `{"b":2}` || row["half_life"] != 168.0 {
 		t.Errorf("memory: %v", row)
 	}
-	if got := w.ok("GET", "/v1/memory/"+rid+"/revisions", nil)["revisions"].([]any); len(got) != 1 || got[0].(obj)["text"] != "Alice leads the payments team" {
+	if got := w.ok("GET", "/v1/memory/"+rid+"/revisions", nil)["revisions"].([]any); len(got) != 1 ||
+		got[0].(obj)["text"] != "Alice leads the payments team" {
 		t.Errorf("revisions: %v", got)
 	}
-	if got := w.ok("POST", "/v1/undo", obj{"rid": rid}); got["text"] != "Alice leads the payments team" || got["restored"] != 0.0 || got["revision"] != 2.0 {
+	if got := w.ok("POST", "/v1/undo", obj{"rid": rid}); got["text"] != "Alice leads the payments team" || got["restored"] != 0.0 ||
+		got["revision"] != 2.0 {
 		t.Errorf("undo: %v", got)
 	}
-	if row := w.ok("GET", "/v1/memory/"+rid+"?consistency=linearizable", nil); row["text"] != "Alice leads the payments team" || row["metadata_json"] != `{"a":1}` {
+	if row := w.ok("GET", "/v1/memory/"+rid+"?consistency=linearizable", nil); row["text"] != "Alice leads the payments team" ||
+		row["metadata_json"] != `{"a":1}` {
 		t.Errorf("undone: %v", row)
 	}
 	if got := w.ok("POST", "/v1/undo", obj{"rid": rid}); got["text"] != "Alice leads the ledger team" || got["restored"] != 1.0 {
 		t.Errorf("undo of an undo: %v", got)
 	}
-	if got := w.ok("POST", "/v1/undo", obj{"rid": rid, "revision": 0}); got["text"] != "Alice leads the payments team" || got["revision"] != 4.0 {
+	if got := w.ok("POST", "/v1/undo", obj{"rid": rid, "revision": 0}); got["text"] != "Alice leads the payments team" ||
+		got["revision"] != 4.0 {
 		t.Errorf("undo to a revision: %v", got)
 	}
 	for revision, want := range map[any]int{9: 404, -1: 400, "x": 400} {
@@ -90,7 +99,8 @@ func TestGatewayMemories(t *testing.T) {
 	if got := w.ok("GET", "/v1/namespaces?limit=1", nil); got["next"] != "ops" {
 		t.Errorf("a page of namespaces: %v", got)
 	}
-	if got := w.ok("GET", "/v1/namespaces?limit=1&after=ops", nil); got["next"] != nil || got["namespaces"].([]any)[0].(obj)["name"] != "default" {
+	if got := w.ok("GET", "/v1/namespaces?limit=1&after=ops", nil); got["next"] != nil ||
+		got["namespaces"].([]any)[0].(obj)["name"] != "default" {
 		t.Errorf("the page behind it: %v", got)
 	}
 	if got := w.ok("GET", "/v1/memories?limit=2", nil); len(got["items"].([]any)) != 2 || got["total"] != 3.0 {
@@ -152,7 +162,8 @@ func TestUndoHappensOnce(t *testing.T) {
 	if row := row(); row["text"] != "Dan leads payments" || row["revision"] != 4.0 {
 		t.Errorf("the repeated undo did something: %v", row)
 	}
-	if status, got := w.send("POST", "/v1/undo", obj{"rid": rid, "idempotency_key": "once", "revision": 0}); status != 409 || got["code"] != "conflict" {
+	if status, got := w.send("POST", "/v1/undo", obj{"rid": rid, "idempotency_key": "once", "revision": 0}); status != 409 ||
+		got["code"] != "conflict" {
 		t.Errorf("another undo under the key: %d %v", status, got)
 	}
 	status, got := other.send("POST", "/v1/undo", obj{"rid": rid, "expected_revision": 2})
@@ -183,9 +194,11 @@ func TestBlankTextIsRefused(t *testing.T) {
 	w := start(t, 1).web(0)
 	rid := w.ok("POST", "/v1/remember", obj{"text": "Ada drinks tea"})["rid"]
 	for _, blank := range []string{"", "  ", "\n\t"} {
-		for path, body := range map[string]obj{"/v1/remember": {"text": blank}, "/v1/remember/batch": {"memories": []obj{{"text": "Ada reads"}, {"text": blank}}},
-			"/v1/correct": {"rid": rid, "new_text": blank, "reason": "a slip"}} {
-			if status, answer := w.send("POST", path, body); status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(answer["error"]), "text") {
+		for path, body := range map[string]obj{"/v1/remember": {"text": blank},
+			"/v1/remember/batch": {"memories": []obj{{"text": "Ada reads"}, {"text": blank}}},
+			"/v1/correct":        {"rid": rid, "new_text": blank, "reason": "a slip"}} {
+			if status, answer := w.send("POST", path, body); status != http.StatusBadRequest ||
+				!strings.Contains(fmt.Sprint(answer["error"]), "text") {
 				t.Errorf("%s of %q: %d, %v", path, blank, status, answer)
 			}
 		}
@@ -202,10 +215,12 @@ func TestGatewayGraphAndSessions(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
 	edge := w.ok("POST", "/v1/relate", obj{"entity": "Alice", "target": "payments", "relationship": "leads"})["edge_id"]
-	if again := w.ok("POST", "/v1/relate", obj{"src": "Alice", "dst": "payments", "rel_type": "leads", "weight": 0.5})["edge_id"]; again != edge {
+	if again := w.ok("POST", "/v1/relate",
+		obj{"src": "Alice", "dst": "payments", "rel_type": "leads", "weight": 0.5})["edge_id"]; again != edge {
 		t.Errorf("edge %v became %v", edge, again)
 	}
-	for _, got := range []obj{w.ok("GET", "/v1/edges?entity=payments", nil), w.ok("POST", "/v1/graph", obj{"action": "query", "entity": "Alice"}),
+	for _, got := range []obj{w.ok("GET", "/v1/edges?entity=payments", nil),
+		w.ok("POST", "/v1/graph", obj{"action": "query", "entity": "Alice"}),
 		w.ok("GET", "/v1/edges?entity=alice", nil), w.ok("POST", "/v1/graph", obj{"entity": "ALICE"})} { // whoever asks need not know the case
 		if e := got["edges"].([]any); len(e) != 1 || keys(e[0]) != "dst edge_id rel_type src weight" || e[0].(obj)["weight"] != 0.5 {
 			t.Errorf("edges: %v", got)
@@ -226,7 +241,8 @@ func TestGatewayGraphAndSessions(t *testing.T) {
 			t.Errorf("edges of %s: %v, want %d", name, got, want)
 		}
 	}
-	if got := w.ok("POST", "/v1/alias", obj{"alias": "Al", "canonical_name": "Alice"}); got["added"] != true || keys(got) != "added alias canonical_name namespace" {
+	if got := w.ok("POST", "/v1/alias", obj{"alias": "Al", "canonical_name": "Alice"}); got["added"] != true ||
+		keys(got) != "added alias canonical_name namespace" {
 		t.Errorf("alias: %v", got)
 	}
 	id := w.ok("POST", "/v1/sessions", obj{})["session_id"].(string)
@@ -377,7 +393,8 @@ func TestGatewayDescribesItself(t *testing.T) {
 		}
 		b, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != 200 || !bytes.Contains(b, []byte(map[string]string{"/docs": "/v1/recall", "/metrics": "cairn_applied_index"}[path])) {
+		if err != nil || resp.StatusCode != 200 ||
+			!bytes.Contains(b, []byte(map[string]string{"/docs": "/v1/recall", "/metrics": "cairn_applied_index"}[path])) {
 			t.Errorf("%s: %d, %v", path, resp.StatusCode, err)
 		}
 	}

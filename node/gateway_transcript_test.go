@@ -38,7 +38,8 @@ type transcript struct {
 func TestGatewayTranscript(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Reinforce = time.Hour }).web(0) // or it counts while it is asked
-	tr := &transcript{base: w.base, saved: map[string]string{"master": secret}, doc: w.ok("GET", "/openapi.json", nil), asked: map[string]bool{}}
+	tr := &transcript{base: w.base, saved: map[string]string{"master": secret}, doc: w.ok("GET", "/openapi.json", nil),
+		asked: map[string]bool{}}
 	datadriven.Walk(t, "gateway/examples", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return tr.run(t, d) })
 	})
@@ -281,7 +282,8 @@ func (tr *transcript) conforms(t *testing.T, d *datadriven.TestData, route map[s
 		t.Errorf("%s: the document knows no content of answer %d", d.Pos, status)
 		return
 	}
-	for _, wrong := range mismatches(tr.doc, content["application/json"].(map[string]any)["schema"].(map[string]any), v, "", status != http.StatusOK) {
+	for _, wrong := range mismatches(tr.doc, content["application/json"].(map[string]any)["schema"].(map[string]any), v, "",
+		status != http.StatusOK) {
 		t.Errorf("%s: %s", d.Pos, wrong)
 	}
 }
@@ -295,7 +297,8 @@ func mismatches(doc, schema map[string]any, v any, at string, open bool) (list [
 			return []string{fmt.Sprintf("%s: there is no schema %s", at, name)}
 		}
 	}
-	if types := schema["type"]; types != nil && !slices.Contains(kinds(types), kindOf(v)) && !(kindOf(v) == "integer" && slices.Contains(kinds(types), "number")) {
+	if types := schema["type"]; types != nil && !slices.Contains(kinds(types), kindOf(v)) &&
+		!(kindOf(v) == "integer" && slices.Contains(kinds(types), "number")) {
 		return []string{fmt.Sprintf("%q is %s, described as %v", at, kindOf(v), types)}
 	}
 	switch v := v.(type) {

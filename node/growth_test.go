@@ -22,7 +22,8 @@ func BenchmarkGrowth(b *testing.B) {
 				drafts := make([]api.Draft, batch)
 				for j := range drafts {
 					k := p*each + i + j
-					drafts[j] = api.Draft{Text: fmt.Sprintf("note %d: deploy %d of service %d took %d seconds", k, k%7919, k%331, k%97), Importance: .5, Certainty: 1, HalfLife: 1}
+					drafts[j] = api.Draft{Text: fmt.Sprintf("note %d: deploy %d of service %d took %d seconds", k, k%7919, k%331, k%97),
+						Importance: .5, Certainty: 1, HalfLife: 1}
 				}
 				if _, err := remember(b.Context(), s, caller, "", drafts...); err != nil {
 					b.Fatal(err)

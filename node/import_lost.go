@@ -33,7 +33,8 @@ func ImportLost(ctx context.Context, cfg Config, lost home.LostRecords) (done ho
 		_, client = own.ForPeers()
 	}
 	addrs := append([]string{cmp.Or(cfg.Addresses.Advertise, cfg.Addresses.Cluster)}, cfg.Member.Peers...)
-	to := raft.NewClient(raft.Config{NodeID: cfg.Member.NodeID, Advertise: addrs[0], Logger: cfg.Logger, Hello: func() wire.RaftHello { return helloOf(cfg) },
+	to := raft.NewClient(raft.Config{NodeID: cfg.Member.NodeID, Advertise: addrs[0], Logger: cfg.Logger,
+		Hello:       func() wire.RaftHello { return helloOf(cfg) },
 		Credentials: raft.Credentials{Secret: secret, Identity: identity, ClientTLS: client}}, addrs)
 	defer to.Close()
 	return home.ImportLost(ctx, files, lost, to)

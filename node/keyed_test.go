@@ -45,12 +45,14 @@ func TestNoKeyedWriteIsLost(t *testing.T) {
 		clients.Go(func() {
 			for done := 0; done < adds; {
 				was := w.ok("GET", "/v1/get?consistency=linearizable&key="+key, nil)
-				status, said := w.send("POST", "/v1/put", obj{"key": key, "text": next(was["text"].(string)), "if_revision": was["revision"]})
+				status, said := w.send("POST", "/v1/put",
+					obj{"key": key, "text": next(was["text"].(string)), "if_revision": was["revision"]})
 				switch status {
 				case http.StatusOK:
 					done++
 				case http.StatusConflict:
-					if said["code"] != "precondition_failed" || said["rid"] != was["rid"] || said["sha256"] == was["sha256"] || said["revision"].(float64) <= was["revision"].(float64) {
+					if said["code"] != "precondition_failed" || said["rid"] != was["rid"] || said["sha256"] == was["sha256"] ||
+						said["revision"].(float64) <= was["revision"].(float64) {
 						t.Errorf("read %v, then refused with %v", was, said)
 						return
 					}
@@ -67,13 +69,15 @@ func TestNoKeyedWriteIsLost(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				err := wired.Change(t.Context(), "put", obj{"key": key, "text": next(was.Text), "if_sha256": strings.ToUpper(was.SHA256)}, nil)
+				err := wired.Change(t.Context(), "put",
+					obj{"key": key, "text": next(was.Text), "if_sha256": strings.ToUpper(was.SHA256)}, nil)
 				var refused *client.Error
 				var found struct{ Code, RID string }
 				switch {
 				case err == nil:
 					done++
-				case errors.As(err, &refused) && json.Unmarshal(refused.Details, &found) == nil && found.Code == "precondition_failed" && found.RID == was.RID:
+				case errors.As(err, &refused) && json.Unmarshal(refused.Details, &found) == nil && found.Code == "precondition_failed" &&
+					found.RID == was.RID:
 				default:
 					t.Error(err)
 					return
@@ -129,7 +133,8 @@ func TestAKeyedMemoryIsAMemory(t *testing.T) {
 	})
 	t.Run("a correction by id is a revision of the key", func(t *testing.T) {
 		w.ok("POST", "/v1/correct", obj{"rid": tea, "new_text": "Zelda drinks sencha tea", "reason": "she said so"})
-		if got := w.ok("GET", at("/drinks/tea"), nil); got["text"] != "Zelda drinks sencha tea" || got["revision"] != 1. || got["importance"] != .9 || got["memory_type"] != "episodic" {
+		if got := w.ok("GET", at("/drinks/tea"), nil); got["text"] != "Zelda drinks sencha tea" || got["revision"] != 1. ||
+			got["importance"] != .9 || got["memory_type"] != "episodic" {
 			t.Error(got)
 		}
 		refused("precondition_failed", "POST", "/v1/put", obj{"key": "/drinks/tea", "text": "x", "if_revision": 0})
@@ -146,7 +151,8 @@ func TestAKeyedMemoryIsAMemory(t *testing.T) {
 				t.Errorf("%v: %d %v", body, status, said)
 			}
 		}
-		if status, said := writer.send("POST", "/v1/batch", obj{"steps": []obj{{"op": "get", "key": "/drinks/tea"}}}); status != http.StatusForbidden {
+		if status, said := writer.send("POST", "/v1/batch",
+			obj{"steps": []obj{{"op": "get", "key": "/drinks/tea"}}}); status != http.StatusForbidden {
 			t.Errorf("a batch reads: %d %v", status, said)
 		}
 	})
@@ -171,8 +177,10 @@ func TestAKeyedMemoryIsAMemory(t *testing.T) {
 			return obj{"steps": []obj{step}}
 		}
 		rid := put("/draft/plan", "Zoe plans a trip")["rid"]
-		w.ok("POST", "/v1/batch", rename("/draft/plan", "/final/plan", obj{"if_revision": 0, "memory": obj{"text": "Zoe travels by train"}}))
-		if got := w.ok("GET", at("/final/plan"), nil); got["rid"] != rid || got["text"] != "Zoe travels by train" || got["revision"] != 1.0 {
+		w.ok("POST", "/v1/batch",
+			rename("/draft/plan", "/final/plan", obj{"if_revision": 0, "memory": obj{"text": "Zoe travels by train"}}))
+		if got := w.ok("GET", at("/final/plan"), nil); got["rid"] != rid || got["text"] != "Zoe travels by train" ||
+			got["revision"] != 1.0 {
 			t.Error(got)
 		}
 		refused("key_not_found", "GET", at("/draft/plan"), nil)
@@ -181,13 +189,17 @@ func TestAKeyedMemoryIsAMemory(t *testing.T) {
 	})
 	t.Run("a batch answers with the hash of each text that it puts", func(t *testing.T) {
 		put("/hash/draft", "Yves plans")
-		got := w.ok("POST", "/v1/batch", obj{"steps": []obj{{"op": "rename", "key": "/hash/draft", "to": "/hash/plan", "memory": obj{"text": "Yves has planned"}}, {"op": "put", "key": "/hash/trip", "memory": obj{"text": "Yves travels"}}}})
+		got := w.ok("POST", "/v1/batch",
+			obj{"steps": []obj{{"op": "rename", "key": "/hash/draft", "to": "/hash/plan", "memory": obj{"text": "Yves has planned"}},
+				{"op": "put", "key": "/hash/trip", "memory": obj{"text": "Yves travels"}}}})
 		if said, want := got["results"].([]any)[1].(obj)["sha256"], w.ok("GET", at("/hash/trip"), nil)["sha256"]; said != want {
 			t.Errorf("%v, and the memory has %v", said, want)
 		}
 	})
 	t.Run("an idempotency key answers as it did", func(t *testing.T) {
-		steps := obj{"idempotency_key": "batch-1", "steps": []obj{{"op": "get", "key": "/once"}, {"op": "put", "key": "/once", "memory": obj{"text": "Xenia runs"}, "if_absent": true}}}
+		steps := obj{"idempotency_key": "batch-1",
+			"steps": []obj{{"op": "get", "key": "/once"},
+				{"op": "put", "key": "/once", "memory": obj{"text": "Xenia runs"}, "if_absent": true}}}
 		first, again := w.ok("POST", "/v1/batch", steps), w.ok("POST", "/v1/batch", steps)
 		if fmt.Sprint(first["results"]) != fmt.Sprint(again["results"]) {
 			t.Errorf("%v, then %v", first, again)
@@ -204,12 +216,16 @@ func TestAKeyedMemoryIsAMemory(t *testing.T) {
 	})
 	t.Run("a batch reads the state before it", func(t *testing.T) {
 		put("/log/1", "one")
-		got := w.ok("POST", "/v1/batch", obj{"steps": []obj{{"op": "delete", "key": "/log/1", "if_revision": 0}, {"op": "put", "key": "/log/1/more", "memory": obj{"text": "two"}}, {"op": "get", "key": "/log/1"},
-			{"op": "get", "key": "/log/1/more"}}})["results"].([]any)
-		if was := got[2].(obj)["memory"].(obj); was["text"] != "one" || was["consolidation_status"] != "active" || got[3].(obj)["found"] != false {
+		got := w.ok("POST", "/v1/batch",
+			obj{"steps": []obj{{"op": "delete", "key": "/log/1", "if_revision": 0},
+				{"op": "put", "key": "/log/1/more", "memory": obj{"text": "two"}}, {"op": "get", "key": "/log/1"},
+				{"op": "get", "key": "/log/1/more"}}})["results"].([]any)
+		if was := got[2].(obj)["memory"].(obj); was["text"] != "one" || was["consolidation_status"] != "active" ||
+			got[3].(obj)["found"] != false {
 			t.Error(got)
 		}
-		if page := w.ok("GET", "/v1/keys?prefix=/log&full=true", nil)["keys"].([]any); len(page) != 1 || page[0].(obj)["memory"].(obj)["text"] != "two" {
+		if page := w.ok("GET", "/v1/keys?prefix=/log&full=true", nil)["keys"].([]any); len(page) != 1 ||
+			page[0].(obj)["memory"].(obj)["text"] != "two" {
 			t.Error(page)
 		}
 	})
@@ -224,9 +240,11 @@ func TestAKeyedMemoryIsAMemory(t *testing.T) {
 		}{
 			{line, 0, 1, "Walt rows"},
 			{strings.Replace(line, "Walt rows", "Walt sails", 1), 0, 1, "Walt rows"},
-			{strings.Replace(strings.Replace(line, "Walt rows", "Walt sails", 1), `"extractor"`, `"revision":3,"revisions":[{"revision":2,"text":"Walt rows"}],"extractor"`, 1), 1, 0, "Walt sails"},
+			{strings.Replace(strings.Replace(line, "Walt rows", "Walt sails", 1), `"extractor"`,
+				`"revision":3,"revisions":[{"revision":2,"text":"Walt rows"}],"extractor"`, 1), 1, 0, "Walt sails"},
 			{`{"type":"memory","key":"/import/a","text":"Walt flies"}`, 1, 0, "Walt flies"},
-			{`{"type":"memory","key":"/import/b","text":"Vera reads"}` + "\n" + `{"type":"memory","key":"/import/b","text":"Vera writes"}`, 2, 0, "Walt flies"},
+			{`{"type":"memory","key":"/import/b","text":"Vera reads"}` + "\n" + `{"type":"memory","key":"/import/b","text":"Vera writes"}`,
+				2, 0, "Walt flies"},
 		} {
 			status, got := w.send("POST", "/v1/import", tc.line)
 			kept, _ := got["kept"].(float64)

@@ -101,5 +101,6 @@ func (n *Node) advertise(ctx context.Context) error {
 var errBehindLeader = errors.New("this node has not caught up with its leader")
 
 func (n *Node) info() oplog.NodeInfo {
-	return oplog.NodeInfo{ID: n.cfg.Member.NodeID, Wire: n.cfg.Addresses.AdvertiseWire, HTTP: n.cfg.Addresses.AdvertiseHTTP, Peer: n.raft.Advertised(), Version: n.cfg.Version, Key: hex.EncodeToString(n.identity.Public().(ed25519.PublicKey))}
+	return oplog.NodeInfo{ID: n.cfg.Member.NodeID, Wire: n.cfg.Addresses.AdvertiseWire, HTTP: n.cfg.Addresses.AdvertiseHTTP,
+		Peer: n.raft.Advertised(), Version: n.cfg.Version, Key: hex.EncodeToString(n.identity.Public().(ed25519.PublicKey))}
 }

@@ -16,7 +16,8 @@ func TestMetadataIsLiftedWhenItIsCorrected(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			status, out := w.send("POST", "/v1/correct", obj{"rid": rid, "reason": "moved", "metadata_merge": obj{"room": fmt.Sprint("room ", i)}})
+			status, out := w.send("POST", "/v1/correct",
+				obj{"rid": rid, "reason": "moved", "metadata_merge": obj{"room": fmt.Sprint("room ", i)}})
 			if status != 200 {
 				t.Errorf("%d: %d %v", i, status, out)
 			}

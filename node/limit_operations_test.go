@@ -35,7 +35,8 @@ func TestLimitsCountOperations(t *testing.T) {
 	token := database("models", 1)
 	var batch []string
 	for i := range many {
-		batch = append(batch, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"remember","arguments":{"text":"memory %d"}}}`, i+1, i))
+		batch = append(batch,
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"remember","arguments":{"text":"memory %d"}}}`, i+1, i))
 	}
 	began := time.Now()
 	status, answer := post(t, w.base+"/mcp", token, "["+strings.Join(batch, ",")+"]")
@@ -54,12 +55,14 @@ func TestLimitsCountOperations(t *testing.T) {
 		items[i] = obj{"text": fmt.Sprint("memory ", i)}
 		frame.Memories = append(frame.Memories, wire.NewRemember(fmt.Sprint("memory ", i)))
 	}
-	if status, out := w.with(token).send("POST", "/v1/remember/batch", obj{"memories": items}); status != http.StatusTooManyRequests || out["code"] != "rate_limited" {
+	if status, out := w.with(token).send("POST", "/v1/remember/batch", obj{"memories": items}); status != http.StatusTooManyRequests ||
+		out["code"] != "rate_limited" {
 		t.Errorf("a batch over HTTP: %d %v", status, out)
 	}
 
 	token = database("summary", 1)
-	if status, out := w.with(token).send("POST", "/v1/session/end", obj{"summary": "One. Two. Three."}); status != http.StatusTooManyRequests || active("summary") != 0 {
+	if status, out := w.with(token).send("POST", "/v1/session/end",
+		obj{"summary": "One. Two. Three."}); status != http.StatusTooManyRequests || active("summary") != 0 {
 		t.Errorf("a summary of three statements: %d %v", status, out)
 	}
 
@@ -96,10 +99,12 @@ func TestLimitsCountOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	three := &api.RememberBatchRequest{Memories: []api.Draft{{Text: "of a dialect"}, {Text: "of a dialect"}, {Text: "of a dialect"}}}
-	if _, err := api.RememberBatch.Do(t.Context(), s, local, three); err == nil || !strings.Contains(err.Error(), "quota 2 at once for this database") {
+	if _, err := api.RememberBatch.Do(t.Context(), s, local, three); err == nil ||
+		!strings.Contains(err.Error(), "quota 2 at once for this database") {
 		t.Errorf("three memories of a dialect of this host: %v", err)
 	}
-	if _, err := api.ForgetMany.Do(t.Context(), s, local, &api.ForgetManyRequest{RIDs: []string{"a", "b", "c"}}); err == nil || !strings.Contains(err.Error(), "quota 2 at once for this database") {
+	if _, err := api.ForgetMany.Do(t.Context(), s, local, &api.ForgetManyRequest{RIDs: []string{"a", "b", "c"}}); err == nil ||
+		!strings.Contains(err.Error(), "quota 2 at once for this database") {
 		t.Errorf("three to forget: %v", err)
 	}
 	stored := 0
@@ -121,7 +126,8 @@ func post(t testing.TB, url, token, body string) (status int, answer string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, v := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2025-03-26"} {
+	for k, v := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2025-03-26"} {
 		req.Header.Set(k, v)
 	}
 	resp, err := http.DefaultClient.Do(req)

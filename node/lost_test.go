@@ -20,7 +20,8 @@ func TestLostRecordsWaitForALeader(t *testing.T) {
 	c := start(t, 3)
 	leader := c.leader()
 	var at uint64
-	if _, err := fmt.Sscan(fmt.Sprint(c.web(leader).ok("POST", "/v1/remember", obj{"text": "the sky is blue"})["log_index"]), &at); err != nil {
+	if _, err := fmt.Sscan(fmt.Sprint(c.web(leader).ok("POST", "/v1/remember", obj{"text": "the sky is blue"})["log_index"]),
+		&at); err != nil {
 		t.Fatal(err)
 	}
 	c.agree()

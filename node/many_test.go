@@ -78,7 +78,8 @@ func manyDatabases(t *testing.T, n, memories int) {
 			s, caller := c.service(0)
 			caller.DB = oplog.DB(ids[i])
 			begun := time.Now()
-			a, err := recall(context.Background(), s, caller, index.Query{Text: fmt.Sprintf("bridge%d", i), K: memories + 1, Quiet: true}, commit.Stale)
+			a, err := recall(context.Background(), s, caller,
+				index.Query{Text: fmt.Sprintf("bridge%d", i), K: memories + 1, Quiet: true}, commit.Stale)
 			took[i] = time.Since(begun)
 			if err == nil && len(a.Hits) != memories {
 				err = fmt.Errorf("database %d: found %d of %d", ids[i], len(a.Hits), memories)

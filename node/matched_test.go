@@ -19,7 +19,8 @@ func TestOnlyWhatMatched(t *testing.T) {
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Reinforce = 20 * time.Millisecond })
 	w := c.web(0)
 	ids := map[string]string{}
-	for _, text := range []string{"the violin is in the attic", "a violin, a cello, two bows, a stand and a music case wait below", "deploys run on friday", "coffee is out"} {
+	for _, text := range []string{"the violin is in the attic",
+		"a violin, a cello, two bows, a stand and a music case wait below", "deploys run on friday", "coffee is out"} {
 		ids[text] = w.ok("POST", "/v1/remember", obj{"text": text, "importance": 1})["rid"].(string)
 	}
 	strong, weak, other, unasked := ids["the violin is in the attic"], ids["a violin, a cello, two bows, a stand and a music case wait below"], ids["deploys run on friday"], ids["coffee is out"]
@@ -44,8 +45,10 @@ func TestOnlyWhatMatched(t *testing.T) {
 	if got := rids(then); !slices.Equal(got, []string{strong}) || then["below_min_score"] != 1. {
 		t.Errorf("of a time: got %v of %v", got, then)
 	}
-	_, model := post(t, w.base+"/mcp", w.token, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"violin attic","skip_reinforce":true,"min_score":%v,"format":"json"}}}`, least))
-	if !strings.Contains(model, strong) || strings.Contains(model, weak) || !strings.Contains(model, `\"below_min_score\":1`) || !strings.Contains(model, `\"considered\":2`) {
+	_, model := post(t, w.base+"/mcp", w.token,
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"violin attic","skip_reinforce":true,"min_score":%v,"format":"json"}}}`, least))
+	if !strings.Contains(model, strong) || strings.Contains(model, weak) || !strings.Contains(model, `\"below_min_score\":1`) ||
+		!strings.Contains(model, `\"considered\":2`) {
 		t.Errorf("over MCP: %s", model)
 	}
 	none := w.ok("POST", "/v1/recall", obj{"query": "zeppelin"})

@@ -184,7 +184,8 @@ func TestMatrix(t *testing.T) {
 		{wire.Operation{Name: api.Get.Name, Request: wire.JSON(`{"colour":"red"}`)}, "unknown field 'colour'"},
 		{wire.Operation{Name: api.Get.Name, Request: wire.JSON(`[]`)}, "want an object"},
 	} {
-		if said := refusal(t, c.nodes[0].Addrs().Wire, w.token, wire.OpOperation, &m.Operation); !strings.Contains(said, m.want) || len(said) > 400 {
+		if said := refusal(t, c.nodes[0].Addrs().Wire, w.token, wire.OpOperation, &m.Operation); !strings.Contains(said, m.want) ||
+			len(said) > 400 {
 			t.Errorf("OPERATION %.40s %s: %.400q", m.Name, m.Request, said)
 		}
 	}
@@ -219,7 +220,8 @@ func TestDialectsPassTheDoor(t *testing.T) {
 		if _, err := host.Do(t.Context(), poor, op, op.New()); err == nil || err.Error() != "token has no "+string(op.Scope)+" scope" {
 			t.Errorf("%s without the right: %v", op.Name, err)
 		}
-		if ofHost := slices.Contains([]api.Scope{api.Programs, api.Files, api.Git, api.Network, api.Stop}, op.Scope); ofHost == (host.May(busy, op) == nil) {
+		if ofHost := slices.Contains([]api.Scope{api.Programs, api.Files, api.Git, api.Network, api.Stop},
+			op.Scope); ofHost == (host.May(busy, op) == nil) {
 			t.Errorf("%s is allowed to this host's user though nothing was configured, or is not though it is about a memory", op.Name)
 		}
 		if op.Scope == api.Owner || op.Cost != nil && op.Cost(op.New()) == 0 {
@@ -228,7 +230,8 @@ func TestDialectsPassTheDoor(t *testing.T) {
 		for range 2 {
 			_, _ = host.Do(t.Context(), busy, api.Search.Op, &api.SearchRequest{Text: "anything", K: 1}) // uses up the second's one operation
 		}
-		if _, err := host.Do(t.Context(), busy, op, op.New()); err == nil || !strings.Contains(err.Error(), "too many requests for this database") {
+		if _, err := host.Do(t.Context(), busy, op, op.New()); err == nil ||
+			!strings.Contains(err.Error(), "too many requests for this database") {
 			t.Errorf("%s too often: %v", op.Name, err)
 		}
 	}
@@ -295,20 +298,25 @@ func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 		before[op] = answer("empty", op)
 	}
 	content := func(namespace, id string) *oplog.Remember {
-		return &oplog.Remember{Content: oplog.Content{RID: id, Text: "Ada leads payments", Namespace: namespace, Owner: "op", Importance: .5, Created: 1000}}
+		return &oplog.Remember{Content: oplog.Content{RID: id, Text: "Ada leads payments", Namespace: namespace, Owner: "op",
+			Importance: .5, Created: 1000}}
 	}
-	do("other", api.KeepIdentity.Op, &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: "op", Display: "user@local", Operator: true, At: 1},
-		Grants: []*oplog.Grant{{Signature: "s", Subject: "op", Action: "read", Scope: []byte("{}"), GrantedBy: "op", At: 1}}})
+	do("other", api.KeepIdentity.Op,
+		&api.KeepIdentityRequest{Identity: &oplog.Identity{Key: "op", Display: "user@local", Operator: true, At: 1},
+			Grants: []*oplog.Grant{{Signature: "s", Subject: "op", Action: "read", Scope: []byte("{}"), GrantedBy: "op", At: 1}}})
 	do("other", api.KeepIntent.Op, &api.KeepIntentRequest{Key: "k", Memory: content(oplog.CovenantNamespace, rid),
 		Receipt: &oplog.Receipt{ID: "r", Payer: "op", Resource: "memory", Memory: rid, Credits: 1, At: 1000}})
-	do("other", api.Capture.Op, &api.CaptureRequest{Said: []api.Said{{Session: "s", Tool: "Bash", Payload: "ls"}}, Make: func([]api.Said) (all []api.CapturedEvent, _ error) {
-		for _, session := range []string{"s", "t"} {
-			summary := content(workspace, oplog.NewID())
-			all = append(all, api.CapturedEvent{Summary: summary, Event: &oplog.Event{Workspace: workspace, Session: session, Tool: "Bash", Hash: []byte("h"), Payload: []byte("{}"), At: 1,
-				Status: oplog.EventSummarized, Summary: summary.RID}})
-		}
-		return all, nil
-	}})
+	do("other", api.Capture.Op,
+		&api.CaptureRequest{Said: []api.Said{{Session: "s", Tool: "Bash", Payload: "ls"}},
+			Make: func([]api.Said) (all []api.CapturedEvent, _ error) {
+				for _, session := range []string{"s", "t"} {
+					summary := content(workspace, oplog.NewID())
+					all = append(all, api.CapturedEvent{Summary: summary,
+						Event: &oplog.Event{Workspace: workspace, Session: session, Tool: "Bash", Hash: []byte("h"), Payload: []byte("{}"), At: 1,
+							Status: oplog.EventSummarized, Summary: summary.RID}})
+				}
+				return all, nil
+			}})
 	do("other", api.Relate.Op, &api.RelateRequest{Src: "Ada", Dst: "payments", Type: "leads", Weight: 1})
 
 	for op, want := range before {

@@ -22,7 +22,8 @@ func TestACrowdedBatchIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k, v := range map[string]string{"Authorization": "Bearer " + w.token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream"} {
+		for k, v := range map[string]string{"Authorization": "Bearer " + w.token, "Content-Type": "application/json",
+			"Accept": "application/json, text/event-stream"} {
 			r.Header.Set(k, v)
 		}
 		resp, err := http.DefaultClient.Do(r)
@@ -46,7 +47,8 @@ func TestMalformedJSONIsAParseError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k, v := range map[string]string{"Authorization": "Bearer " + w.token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream"} {
+		for k, v := range map[string]string{"Authorization": "Bearer " + w.token, "Content-Type": "application/json",
+			"Accept": "application/json, text/event-stream"} {
 			r.Header.Set(k, v)
 		}
 		resp, err := http.DefaultClient.Do(r)
@@ -56,7 +58,8 @@ func TestMalformedJSONIsAParseError(t *testing.T) {
 		said, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		const want = `{"error":{"code":-32700,"message":"Parse error: malformed JSON"},"id":null,"jsonrpc":"2.0"}` + "\n"
-		if err != nil || resp.StatusCode != http.StatusBadRequest || resp.Header.Get("Content-Type") != "application/json" || string(said) != want {
+		if err != nil || resp.StatusCode != http.StatusBadRequest || resp.Header.Get("Content-Type") != "application/json" ||
+			string(said) != want {
 			t.Errorf("%s: %s %s, %v", body, resp.Status, said, err)
 		}
 	}

@@ -19,13 +19,17 @@ func TestGraphsAreShared(t *testing.T) {
 	for i := range writers {
 		m := c.web(i % 3).model("server-memory")
 		all.Go(func() {
-			r, err := m.CallTool(t.Context(), &mcp.CallToolParams{Name: "create_entities", Arguments: obj{"entities": []obj{{"name": "Ada", "entityType": "person", "observations": []string{"drinks tea"}}}}})
+			r, err := m.CallTool(t.Context(),
+				&mcp.CallToolParams{Name: "create_entities",
+					Arguments: obj{"entities": []obj{{"name": "Ada", "entityType": "person", "observations": []string{"drinks tea"}}}}})
 			if err != nil || r.IsError {
 				t.Errorf("create: %+v %v", r, err)
 				return
 			}
 			made[i] = len(r.StructuredContent.(map[string]any)["entities"].([]any))
-			r, err = m.CallTool(t.Context(), &mcp.CallToolParams{Name: "add_observations", Arguments: obj{"observations": []obj{{"entityName": "Ada", "contents": []string{"drinks tea", fmt.Sprint("met ", i)}}}}})
+			r, err = m.CallTool(t.Context(),
+				&mcp.CallToolParams{Name: "add_observations",
+					Arguments: obj{"observations": []obj{{"entityName": "Ada", "contents": []string{"drinks tea", fmt.Sprint("met ", i)}}}}})
 			if err != nil || r.IsError {
 				t.Errorf("add: %+v %v", r, err)
 			}

@@ -43,7 +43,8 @@ func officialTools(t *testing.T) (dir, nodejs string) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	run(dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "node@22", "@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/client@2.4.0", "@modelcontextprotocol/server-memory@2026.8.31",
+	run(dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "node@22", "@modelcontextprotocol/sdk@1.32.2",
+		"@modelcontextprotocol/client@2.4.0", "@modelcontextprotocol/server-memory@2026.8.31",
 		"@modelcontextprotocol/conformance@0.1.16", "conformance-2026@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12")
 	run(filepath.Join(dir, "node_modules", "node"), "node", "installArchSpecificPackage.js")
 	return dir, filepath.Join(dir, "node_modules", "node", "bin", "node")
@@ -58,7 +59,8 @@ func TestOfficialSDK(t *testing.T) {
 		name string
 		more []string
 	}{{"mcp_sdk.mjs", nil},
-		{"mcp_memory.mjs", []string{"node_modules/@modelcontextprotocol/server-memory/dist/index.js", filepath.Join(dir, "memory.jsonl")}}} {
+		{"mcp_memory.mjs", []string{"node_modules/@modelcontextprotocol/server-memory/dist/index.js",
+			filepath.Join(dir, "memory.jsonl")}}} {
 		text, err := os.ReadFile(filepath.Join("testdata", script.name))
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +68,8 @@ func TestOfficialSDK(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, script.name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(suite.Context(t), nodejs, append([]string{script.name, follower.base + "/mcp", secret}, script.more...)...)
+		cmd := exec.CommandContext(suite.Context(t), nodejs,
+			append([]string{script.name, follower.base + "/mcp", secret}, script.more...)...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script.name, err, out)
@@ -88,7 +91,8 @@ func walkOAuth(t *testing.T, dir, nodejs string) {
 	c = startWith(t, 3, func(_ int, cfg *node.Config) { cfg.OAuth.Issuer = front.URL })
 	mine := c.web(0).newToken(obj{"label": "mine"})
 	for i := range c.nodes {
-		suite.Eventually(t, "the token is known", func() bool { status, _ := c.web(i).with(mine).send("GET", "/v1/stats", nil); return status == 200 })
+		suite.Eventually(t, "the token is known",
+			func() bool { status, _ := c.web(i).with(mine).send("GET", "/v1/stats", nil); return status == 200 })
 	}
 	text, err := os.ReadFile(filepath.Join("testdata", "mcp_oauth.mjs"))
 	if err != nil {
@@ -114,9 +118,11 @@ var applicable = []struct {
 	scenarios        []string
 }{
 	{"@modelcontextprotocol/conformance", "2025-11-25",
-		[]string{"server-initialize", "logging-set-level", "ping", "completion-complete", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection"}},
+		[]string{"server-initialize", "logging-set-level", "ping", "completion-complete", "tools-list", "resources-list",
+			"prompts-list", "dns-rebinding-protection"}},
 	{"conformance-2026", "2026-07-28",
-		[]string{"completion-complete", "tools-list", "resources-list", "prompts-list", "sep-2164-resource-not-found", "caching", "http-header-validation", "dns-rebinding-protection"}},
+		[]string{"completion-complete", "tools-list", "resources-list", "prompts-list", "sep-2164-resource-not-found",
+			"caching", "http-header-validation", "dns-rebinding-protection"}},
 }
 
 func conformance(t *testing.T, dir, nodejs string, w *web) {
@@ -135,7 +141,8 @@ func conformance(t *testing.T, dir, nodejs string, w *web) {
 		cli := filepath.Join(dir, "node_modules", filepath.FromSlash(a.program), "dist", "index.js")
 		for _, scenario := range a.scenarios {
 			t.Run(a.version+" "+scenario, func(t *testing.T) {
-				cmd := exec.CommandContext(suite.Context(t), nodejs, cli, "server", "--url", strings.Replace(proxy.URL, "127.0.0.1", "localhost", 1)+"/mcp",
+				cmd := exec.CommandContext(suite.Context(t), nodejs, cli, "server", "--url",
+					strings.Replace(proxy.URL, "127.0.0.1", "localhost", 1)+"/mcp",
 					"--scenario", scenario, "--spec-version", a.version)
 				cmd.Dir = dir
 				out, err := cmd.CombinedOutput()

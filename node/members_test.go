@@ -48,7 +48,8 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	c.stop(dead)
 	before := c.members()
 	for _, i := range []int{l, other} { // the reason reads alike on the leader and on a follower
-		if err := c.change(i, api.ChangeMembersRequest{Verb: "remove", NodeID: 9}); err == nil || !strings.HasPrefix(err.Error(), "node 9 is not a member") {
+		if err := c.change(i, api.ChangeMembersRequest{Verb: "remove", NodeID: 9}); err == nil ||
+			!strings.HasPrefix(err.Error(), "node 9 is not a member") {
 			t.Errorf("removing a node that is not a member, on node %d: %v", i+1, err)
 		}
 	}
@@ -74,16 +75,19 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, small)
 	nowhere := rafttest.Addr(t)
-	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: raft.RoleVoter}); err == nil || !strings.Contains(err.Error(), "start it first") {
+	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: raft.RoleVoter}); err == nil ||
+		!strings.Contains(err.Error(), "start it first") {
 		t.Errorf("a node that is nowhere: %v", err)
 	}
 	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: raft.RoleVoter, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.change(0, api.ChangeMembersRequest{Verb: "promote", NodeID: 2}); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if err := c.change(0, api.ChangeMembersRequest{Verb: "promote", NodeID: 2}); err == nil ||
+		!strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("promoted: %v", err)
 	}
-	if err := c.change(0, api.ChangeMembersRequest{Verb: "leave", NodeID: 2}); err == nil || !strings.Contains(err.Error(), "node 1: send it to node 2") {
+	if err := c.change(0, api.ChangeMembersRequest{Verb: "leave", NodeID: 2}); err == nil ||
+		!strings.Contains(err.Error(), "node 1: send it to node 2") {
 		t.Errorf("node 2 leaves, by a request to node 1: %v", err)
 	}
 	if now, want := c.members(), fmt.Sprintf("1 %s true, 2 %s false", c.cfgs[0].Addresses.Cluster, nowhere); now != want {

@@ -31,7 +31,9 @@ func TestTextsStateClaims(t *testing.T) {
 	var lines []string
 	for _, x := range w.ok("GET", "/v1/claims?entity=Acme+Corp", nil)["claims"].([]any) {
 		x := x.(obj)
-		lines = append(lines, fmt.Sprint(x["src"], " ", x["rel_type"], " ", x["dst"], " ", x["polarity"], " ", x["extractor"], " ", x["confidence_band"], " ", x["source_memory_rid"] == rid))
+		lines = append(lines,
+			fmt.Sprint(x["src"], " ", x["rel_type"], " ", x["dst"], " ", x["polarity"], " ", x["extractor"], " ",
+				x["confidence_band"], " ", x["source_memory_rid"] == rid))
 	}
 	slices.Sort(lines)
 	want := "Alice Chen ceo_of Acme Corp 1 heuristic_v1 medium true|Bob Stone ceo_of Acme Corp -1 heuristic_v1 medium true"
@@ -42,7 +44,8 @@ func TestTextsStateClaims(t *testing.T) {
 	if got := w.ok("GET", "/v1/claims?entity=Alice+Chen", nil)["claims"].([]any); len(got) != 0 {
 		t.Errorf("after a correction: %v", got)
 	}
-	if got := w.ok("GET", "/v1/claims?entity=Bob+Stone", nil)["claims"].([]any); len(got) != 1 || got[0].(obj)["polarity"] != 1.0 || got[0].(obj)["status_suggestion"] != "active" {
+	if got := w.ok("GET", "/v1/claims?entity=Bob+Stone", nil)["claims"].([]any); len(got) != 1 || got[0].(obj)["polarity"] != 1.0 ||
+		got[0].(obj)["status_suggestion"] != "active" {
 		t.Errorf("after a correction: %v", got)
 	}
 	if found, err := cl.Forget(t.Context(), rid); err != nil || !found {
@@ -102,7 +105,8 @@ func TestAMergeHandsRelationsOn(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	s, caller := c.local(0)
-	drafts := []api.Draft{{RID: "a", Text: "Bob asked for the quarterly report on Thursday."}, {RID: "b", Text: "Note that Bob asked for the quarterly report on Thursday."}}
+	drafts := []api.Draft{{RID: "a", Text: "Bob asked for the quarterly report on Thursday."},
+		{RID: "b", Text: "Note that Bob asked for the quarterly report on Thursday."}}
 	for i := range 10 {
 		drafts = append(drafts, api.Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprintf("ticket %d was closed by team %d", 100+i, i)})
 	}
@@ -110,11 +114,13 @@ func TestAMergeHandsRelationsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range [][2]string{{"b", "n1"}, {"n2", "a"}, {"a", "b"}} {
-		if _, err := api.Relate.Do(t.Context(), s, caller, &api.RelateRequest{Src: e[0], Type: "follows", Dst: e[1], Weight: 1}); err != nil {
+		if _, err := api.Relate.Do(t.Context(), s, caller,
+			&api.RelateRequest{Src: e[0], Type: "follows", Dst: e[1], Weight: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if a, err := api.Think.Do(t.Context(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true}, Limit: 50}); err != nil || a.Merged != 1 {
+	if a, err := api.Think.Do(t.Context(), s, caller,
+		&api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true}, Limit: 50}); err != nil || a.Merged != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	made := *memory(t, s, caller, "a").Into
@@ -137,7 +143,9 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 64) })
 	_, caller := c.local(0)
 	w := c.web(0)
-	w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{{"text": "Bob works as a designer at Acme."}, {"text": "Alice lives in Lisbon."}, {"text": "Alice lives in Berlin."}}})
+	w.ok("POST", "/v1/remember/batch",
+		obj{"memories": []obj{{"text": "Bob works as a designer at Acme."}, {"text": "Alice lives in Lisbon."},
+			{"text": "Alice lives in Berlin."}}})
 	if got := w.ok("POST", "/v1/think", obj{}); got["conflicts_found"] != 1.0 {
 		t.Fatalf("%v", got)
 	}

@@ -33,7 +33,8 @@ func store(t testing.TB, s *engine.Service, c api.Caller, corpus *mindtest.Corpu
 	t.Helper()
 	var drafts []api.Draft
 	for _, r := range corpus.Rows {
-		drafts = append(drafts, api.Draft{RID: r.RID, Text: r.Text, Type: r.Type, Importance: r.Importance, HalfLife: 168, Namespace: r.Namespace})
+		drafts = append(drafts,
+			api.Draft{RID: r.RID, Text: r.Text, Type: r.Type, Importance: r.Importance, HalfLife: 168, Namespace: r.Namespace})
 	}
 	if _, err := remember(t.Context(), s, c, "", drafts...); err != nil {
 		t.Fatal(err)
@@ -54,11 +55,14 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 			continue
 		}
 		f, fc := c.local(i)
-		if _, err := api.Think.Do(t.Context(), f, fc, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}}); !isKind(err, oplog.NotLeader) {
+		if _, err := api.Think.Do(t.Context(), f, fc,
+			&api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}}); !isKind(err, oplog.NotLeader) {
 			t.Errorf("a follower was asked to think: %v", err)
 		}
 	}
-	a, err := api.Think.Do(t.Context(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true}, Personality: true, Limit: len(corpus.Rows)})
+	a, err := api.Think.Do(t.Context(), s, caller,
+		&api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true}, Personality: true,
+			Limit: len(corpus.Rows)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +95,8 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 			t.Errorf("look-alike %q is %s", m.Text, m.Status)
 		}
 	}
-	again, err := api.Think.Do(t.Context(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: len(corpus.Rows)})
+	again, err := api.Think.Do(t.Context(), s, caller,
+		&api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: len(corpus.Rows)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,15 +191,18 @@ func TestConflictsOverTheWire(t *testing.T) {
 	c := start(t, 1)
 	cl := c.dial(0)
 	ctx := context.Background()
-	c.atOnce(0, "Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob works at Acme.", "Bob works at Globex.", "The standup is at 9am.", "The standup is at 10am.",
+	c.atOnce(0, "Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob works at Acme.", "Bob works at Globex.",
+		"The standup is at 9am.", "The standup is at 10am.",
 		"Carol is allergic to nuts.", "Carol is not allergic to nuts.")
 	r, err := cl.Think(ctx, wire.Think{RunConflictScan: true})
 	if err != nil || r.ConflictsFound != 4 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	told, _, err := cl.Recall(ctx, wire.Recall{Query: "who lives in Lisbon", TopK: 3})
-	if err != nil || len(told) < 2 || told[0].Text != "Alice lives in Berlin." || told[1].Text != "Alice lives in Lisbon." || told[0].Score != told[1].Score ||
-		!slices.Contains(told[0].WhyRetrieved, "contradicts "+told[1].RID+", which is older") || !slices.Contains(told[1].WhyRetrieved, "contradicts "+told[0].RID+", which is newer") {
+	if err != nil || len(told) < 2 || told[0].Text != "Alice lives in Berlin." || told[1].Text != "Alice lives in Lisbon." ||
+		told[0].Score != told[1].Score ||
+		!slices.Contains(told[0].WhyRetrieved, "contradicts "+told[1].RID+", which is older") ||
+		!slices.Contains(told[1].WhyRetrieved, "contradicts "+told[0].RID+", which is newer") {
 		t.Errorf("the newer side of an open conflict does not come first, marked: %+v, %v", told, err)
 	}
 	open := "open"
@@ -203,7 +211,8 @@ func TestConflictsOverTheWire(t *testing.T) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	text := "Bob works at Acme and at Globex"
-	for i, how := range []wire.Resolve{{Strategy: "keep_a"}, {Strategy: "keep_b"}, {Strategy: "merge", NewText: &text}, {Strategy: "keep_both"}} {
+	for i, how := range []wire.Resolve{{Strategy: "keep_a"}, {Strategy: "keep_b"}, {Strategy: "merge", NewText: &text},
+		{Strategy: "keep_both"}} {
 		how.ConflictID = rows[i].ConflictID
 		if err := cl.Resolve(ctx, how); err != nil {
 			t.Fatalf("%s: %v", how.Strategy, err)

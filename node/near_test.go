@@ -33,7 +33,9 @@ func TestNear(t *testing.T) {
 	}
 	w.ok("POST", "/v1/forget", obj{"rid": w.ok("POST", "/v1/recall", obj{"query": next})["results"].([]any)[0].(obj)["rid"]})
 	writer := w.ok("POST", "/v1/admin/tokens", obj{"scopes": []string{"write"}})["token"].(string)
-	if _, a := w.with(writer).send("POST", "/v1/remember", obj{"text": "The staging database listens on port 7777", "near": true, "rid": "01900000-0000-7000-8000-000000000001"}); strings.Contains(fmt.Sprint(a), "5432") {
+	if _, a := w.with(writer).send("POST", "/v1/remember",
+		obj{"text": "The staging database listens on port 7777", "near": true,
+			"rid": "01900000-0000-7000-8000-000000000001"}); strings.Contains(fmt.Sprint(a), "5432") {
 		t.Errorf("a caller who may not read is told %v", a)
 	}
 	w.ok("POST", "/v1/forget", obj{"rid": "01900000-0000-7000-8000-000000000001"})
@@ -46,20 +48,24 @@ func TestNear(t *testing.T) {
 	if rids(first) != old {
 		t.Errorf("got %v, want %s", first, old)
 	}
-	if n := first["near"].([]any)[0].(obj); n["text"] != "The staging database listens on port 5432" || n["created_at"].(float64) == 0 || n["score"].(float64) < .3 {
+	if n := first["near"].([]any)[0].(obj); n["text"] != "The staging database listens on port 5432" || n["created_at"].(float64) == 0 ||
+		n["score"].(float64) < .3 {
 		t.Errorf("%v", n)
 	}
-	if again := w.ok("POST", "/v1/remember", obj{"text": next, "near": true, "idempotency_key": "k"}); strings.Contains(rids(again), first["rid"].(string)) {
+	if again := w.ok("POST", "/v1/remember",
+		obj{"text": next, "near": true, "idempotency_key": "k"}); strings.Contains(rids(again), first["rid"].(string)) {
 		t.Errorf("it may replace itself: %v", again)
 	}
 	if a := w.ok("POST", "/v1/remember", obj{"text": next + strings.Repeat(" and more", 300), "near": true}); rids(a) != "" {
 		t.Errorf("of a document: %v", a)
 	}
-	_, quiet := post(t, w.base+"/mcp", w.token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":{"text":"Port of Oslo ferry tickets are in the desk","near":false}}}`)
+	_, quiet := post(t, w.base+"/mcp", w.token,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":{"text":"Port of Oslo ferry tickets are in the desk","near":false}}}`)
 	if strings.Contains(quiet, "in the drawer") {
 		t.Errorf("to a model that does not want to know: %s", quiet)
 	}
-	_, model := post(t, w.base+"/mcp", w.token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":{"text":"The office plants are watered on Tuesday"}}}`)
+	_, model := post(t, w.base+"/mcp", w.token,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":{"text":"The office plants are watered on Tuesday"}}}`)
 	if !strings.Contains(model, "watered on Monday") {
 		t.Errorf("over MCP: %s", model)
 	}

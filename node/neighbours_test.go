@@ -277,7 +277,8 @@ func TestATokenMintsNoMoreThanItHas(t *testing.T) {
 		t.Errorf("a token that is asked for default is for %v", got)
 	}
 	for _, name := range []string{"-yes", "--yes", "MINE", "Default"} {
-		if status, out := w.send("POST", "/v1/databases", obj{"name": name}); status != http.StatusBadRequest && status != http.StatusConflict {
+		if status, out := w.send("POST", "/v1/databases", obj{"name": name}); status != http.StatusBadRequest &&
+			status != http.StatusConflict {
 			t.Errorf("database %s: %d %v", name, status, out)
 		}
 	}
@@ -305,7 +306,8 @@ func TestStrangersLearnThatANodeLives(t *testing.T) {
 		t.Errorf("a wrong token: %d %v", status, out)
 	}
 	for _, scopes := range [][]string{{"read"}, {"write"}, {"owner"}} {
-		if got := w.with(w.newToken(obj{"scopes": scopes})).ok("GET", "/v1/cluster", nil); got["cluster_id"] == "" || got["role"] != "Leader" {
+		if got := w.with(w.newToken(obj{"scopes": scopes})).ok("GET", "/v1/cluster", nil); got["cluster_id"] == "" ||
+			got["role"] != "Leader" {
 			t.Errorf("%v is told %v", scopes, got)
 		}
 	}
@@ -324,7 +326,8 @@ func TestDatabasesAreCapped(t *testing.T) {
 	}
 	for i, by := range []*web{owner, owner.with(owner.newToken(obj{"label": "another"}))} {
 		status, out := by.send("POST", "/v1/databases", obj{"name": fmt.Sprint("toomany", i)})
-		if status != http.StatusTooManyRequests || out["code"] != "rate_limited" || !strings.Contains(fmt.Sprint(out["error"]), "would exceed database quota") {
+		if status != http.StatusTooManyRequests || out["code"] != "rate_limited" ||
+			!strings.Contains(fmt.Sprint(out["error"]), "would exceed database quota") {
 			t.Errorf("database %d: %d %v", most+1, status, out)
 		}
 	}
@@ -347,8 +350,10 @@ func TestHostsOfTheGateway(t *testing.T) {
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Addresses.AdvertiseHTTP = "Cairn.example:7438" }).web(0)
 	at := strings.TrimPrefix(w.base, "http://")
 	for host, want := range map[string]int{
-		at: http.StatusOK, "localhost": http.StatusOK, "LOCALHOST:1": http.StatusOK, "[::1]:1": http.StatusOK, "cairn.example": http.StatusOK, "cairn.EXAMPLE:80": http.StatusOK,
-		"evil.example": http.StatusForbidden, "cairn.example.evil": http.StatusForbidden, "[::ffff:127.0.0.1]:7438": http.StatusForbidden, "127.1": http.StatusForbidden,
+		at: http.StatusOK, "localhost": http.StatusOK, "LOCALHOST:1": http.StatusOK, "[::1]:1": http.StatusOK,
+		"cairn.example": http.StatusOK, "cairn.EXAMPLE:80": http.StatusOK,
+		"evil.example": http.StatusForbidden, "cairn.example.evil": http.StatusForbidden,
+		"[::ffff:127.0.0.1]:7438": http.StatusForbidden, "127.1": http.StatusForbidden,
 	} {
 		for _, path := range []string{"/v1/health", "/v1/stats", "/"} {
 			req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+at+path, nil)

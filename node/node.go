@@ -67,7 +67,8 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, certs: map[string]*certs.Certificates{}, window: raft.NewWindow(), surfaces: newSurfaces(cfg.Limits),
+	n := &Node{cfg: cfg, log: cfg.Logger, certs: map[string]*certs.Certificates{}, window: raft.NewWindow(),
+		surfaces:     newSurfaces(cfg.Limits),
 		introduction: introduction{ready: make(chan struct{}), followed: make(chan struct{}, 1)}}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	defer func() {
@@ -156,7 +157,8 @@ func (n *Node) openState(older bool) (err error) {
 	if err := home.Usable(n.cfg.Home); err != nil {
 		return err
 	}
-	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Step: n.cfg.Storage.StateStep, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys, Records: n.window}
+	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime,
+		NoSync: n.cfg.Seams.NoSync, Step: n.cfg.Storage.StateStep, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys, Records: n.window}
 	if opts.Skip, err = home.Skipped(n.cfg.Home); err != nil {
 		return err
 	}
@@ -189,10 +191,12 @@ func (n *Node) openState(older bool) (err error) {
 	if err := n.openTokens(older); err != nil {
 		return err
 	}
-	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.whole, Refusal: n.disk.Refusal, FailedLogins: n.cfg.Limits.FailedLogins,
+	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.whole,
+		Refusal: n.disk.Refusal, FailedLogins: n.cfg.Limits.FailedLogins,
 		Latest: func(ctx context.Context) error { return n.commit.Latest(ctx) }})
 	n.commit = commit.New(commit.Options{
-		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat, ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,
+		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat,
+		ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,
 		Audit: n.access.Audited, Observe: n.access.Follow, Led: n.led,
 		NoQuorum: func() string { return n.service.Cluster().NoQuorum() },
 		Fail: func(err error) {
@@ -210,10 +214,14 @@ func (n *Node) openEngine() (err error) {
 	at, member, limits := n.cfg.Addresses, n.cfg.Member, n.cfg.Limits
 	n.service, err = engine.New(engine.Config{
 		Logger: n.log, State: n.state, Commit: n.commit, Access: n.access, Disk: n.disk, Keys: n.keys, Budget: n.bodies,
-		Home: engine.Home{Dir: n.cfg.Home, Models: filepath.Join(n.cfg.Home, "models"), Spool: filepath.Join(n.cfg.Home, "backup-spool"), Leftovers: n.leftovers, Identity: n.identity, Certificates: n.shownCertificates, Ports: n.ports},
-		Member: operate.Member{NodeID: member.NodeID, Role: member.Role, Version: n.cfg.Version, Wire: at.AdvertiseWire, HTTP: at.AdvertiseHTTP,
+		Home: engine.Home{Dir: n.cfg.Home, Models: filepath.Join(n.cfg.Home, "models"),
+			Spool: filepath.Join(n.cfg.Home, "backup-spool"), Leftovers: n.leftovers, Identity: n.identity,
+			Certificates: n.shownCertificates, Ports: n.ports},
+		Member: operate.Member{NodeID: member.NodeID, Role: member.Role, Version: n.cfg.Version, Wire: at.AdvertiseWire,
+			HTTP:      at.AdvertiseHTTP,
 			Clustered: len(member.Peers) > 0, Election: n.cfg.Raft.Election},
-		Scheme: n.scheme(), Limits: engine.Limits{ApplyTimeout: limits.ApplyTimeout, MaxDatabases: limits.MaxDatabases}, Slow: n.cfg.Surfaces.Slow,
+		Scheme: n.scheme(), Limits: engine.Limits{ApplyTimeout: limits.ApplyTimeout, MaxDatabases: limits.MaxDatabases},
+		Slow:       n.cfg.Surfaces.Slow,
 		Background: n.cfg.Background, Backup: n.cfg.Backup, Embedder: n.cfg.Embedder, Reranker: n.cfg.Reranker,
 	})
 	return err

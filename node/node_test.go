@@ -42,8 +42,10 @@ func startWith(t testing.TB, n int, change func(int, *node.Config)) *cluster {
 		peers[i] = rafttest.Addr(t)
 	}
 	for i := range n {
-		cfg := node.Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: node.Addresses{Wire: rafttest.Addr(t), HTTP: rafttest.Addr(t), Cluster: peers[i]}, Member: node.Member{NodeID: uint32(i + 1), Secret: secret},
-			Raft: node.Raft{Heartbeat: 200 * time.Millisecond, Election: 10 * time.Second}, Limits: node.Limits{ApplyTimeout: time.Minute},
+		cfg := node.Config{Home: filepath.Join(t.TempDir(), "h"),
+			Addresses: node.Addresses{Wire: rafttest.Addr(t), HTTP: rafttest.Addr(t), Cluster: peers[i]},
+			Member:    node.Member{NodeID: uint32(i + 1), Secret: secret},
+			Raft:      node.Raft{Heartbeat: 200 * time.Millisecond, Election: 10 * time.Second}, Limits: node.Limits{ApplyTimeout: time.Minute},
 			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)).With("node", i+1)}
 		for j, p := range peers {
 			if j != i {

@@ -49,12 +49,15 @@ func (w *web) form(path string, fields map[string]string) (int, obj) {
 // register registers a client, and returns what it asks of a person.
 func register(w *web) obj {
 	w.t.Helper()
-	status, c := w.with("").send("POST", "/oauth/register", obj{"client_name": "Agent\u202e", "redirect_uris": []string{callback, "https://agent.test/cb?x=1"},
-		"grant_types": []string{"authorization_code"}, "token_endpoint_auth_method": "client_secret_post", "application_type": "native"})
-	if status != http.StatusCreated || c["token_endpoint_auth_method"] != "none" || c["application_type"] != "native" || c["client_name"] != "Agent" {
+	status, c := w.with("").send("POST", "/oauth/register",
+		obj{"client_name": "Agent\u202e", "redirect_uris": []string{callback, "https://agent.test/cb?x=1"},
+			"grant_types": []string{"authorization_code"}, "token_endpoint_auth_method": "client_secret_post", "application_type": "native"})
+	if status != http.StatusCreated || c["token_endpoint_auth_method"] != "none" || c["application_type"] != "native" ||
+		c["client_name"] != "Agent" {
 		w.t.Fatalf("register: %d %v", status, c)
 	}
-	return obj{"client_id": c["client_id"], "redirect_uri": callback, "response_type": "code", "code_challenge": challengeOf(verifier), "code_challenge_method": "S256",
+	return obj{"client_id": c["client_id"], "redirect_uri": callback, "response_type": "code",
+		"code_challenge": challengeOf(verifier), "code_challenge_method": "S256",
 		"resource": issuer + "/mcp", "state": "s t"}
 }
 
@@ -82,12 +85,14 @@ func allowed(w *web, asked obj, more obj) string {
 
 // redeem makes the form with which a client redeems a code.
 func redeem(asked obj, code string) map[string]string {
-	return map[string]string{"grant_type": "authorization_code", "code": code, "client_id": asked["client_id"].(string), "redirect_uri": asked["redirect_uri"].(string),
+	return map[string]string{"grant_type": "authorization_code", "code": code, "client_id": asked["client_id"].(string),
+		"redirect_uri":  asked["redirect_uri"].(string),
 		"code_verifier": verifier, "resource": issuer + "/mcp"}
 }
 
 func refresh(asked obj, token any) map[string]string {
-	return map[string]string{"grant_type": "refresh_token", "refresh_token": token.(string), "client_id": asked["client_id"].(string), "resource": issuer + "/mcp"}
+	return map[string]string{"grant_type": "refresh_token", "refresh_token": token.(string),
+		"client_id": asked["client_id"].(string), "resource": issuer + "/mcp"}
 }
 
 func (w *web) issued(fields map[string]string) obj {
@@ -110,7 +115,8 @@ func TestOAuth(t *testing.T) {
 		t.Errorf("resource: %v", about)
 	}
 	meta := b.with("").ok("GET", "/.well-known/oauth-authorization-server", nil)
-	if meta["issuer"] != issuer || meta["client_id_metadata_document_supported"] != true || fmt.Sprint(meta["code_challenge_methods_supported"]) != "[S256]" {
+	if meta["issuer"] != issuer || meta["client_id_metadata_document_supported"] != true ||
+		fmt.Sprint(meta["code_challenge_methods_supported"]) != "[S256]" {
 		t.Errorf("server: %v", meta)
 	}
 	resp, err := http.Post(a.base+"/mcp", "application/json", strings.NewReader(`{}`))
@@ -126,7 +132,8 @@ func TestOAuth(t *testing.T) {
 	asked := register(a)
 	person := b.with(mine)
 	suite.Eventually(t, "the token is known there", func() bool { status, _ := person.send("GET", "/v1/stats", nil); return status == 200 })
-	if q := person.ok("POST", "/oauth/consent", asked); q["client_name"] != "Agent" || q["client_host"] != nil || q["redirect_host"] != "127.0.0.1:4711" ||
+	if q := person.ok("POST", "/oauth/consent", asked); q["client_name"] != "Agent" || q["client_host"] != nil ||
+		q["redirect_host"] != "127.0.0.1:4711" ||
 		q["database"] != "default" || q["label"] != "mine" || fmt.Sprint(q["scopes"]) != "[read write]" {
 		t.Errorf("shown: %v", q)
 	}
@@ -139,7 +146,8 @@ func TestOAuth(t *testing.T) {
 	if _, _, failure := client.tool("remember", obj{"text": "the agent was here"}); failure != "" {
 		t.Errorf("remember: %s", failure)
 	}
-	if _, _, failure := client.tool("recall", obj{"query": "who was here", "namespace": "default"}); !strings.Contains(failure, "bound to agents/one/") {
+	if _, _, failure := client.tool("recall",
+		obj{"query": "who was here", "namespace": "default"}); !strings.Contains(failure, "bound to agents/one/") {
 		t.Errorf("elsewhere: %s", failure)
 	}
 	for _, path := range []string{"/v1/admin/me", "/v1/memories"} { // an access token is for /mcp alone
@@ -156,7 +164,8 @@ func TestOAuth(t *testing.T) {
 	if status, _, failure := client.tool("status", obj{}); status != http.StatusOK || failure != "" {
 		t.Errorf("refreshed: %d %s", status, failure)
 	}
-	if status, e := a.form("/oauth/token", refresh(asked, first["refresh_token"])); status != http.StatusBadRequest || e["error"] != "invalid_grant" {
+	if status, e := a.form("/oauth/token", refresh(asked, first["refresh_token"])); status != http.StatusBadRequest ||
+		e["error"] != "invalid_grant" {
 		t.Errorf("a refresh token twice: %d %v", status, e)
 	}
 	a.ends(client)
@@ -164,7 +173,8 @@ func TestOAuth(t *testing.T) {
 		t.Errorf("the family lives: %d %v", status, e)
 	}
 	audits := fmt.Sprint(a.ok("GET", "/v1/admin/audit", nil))
-	for _, want := range []string{"consent", `label "oauth Agent"`, "namespaces agents/one/", "the client has redeemed its code", "revoke_token"} {
+	for _, want := range []string{"consent", `label "oauth Agent"`, "namespaces agents/one/",
+		"the client has redeemed its code", "revoke_token"} {
 		if !strings.Contains(audits, want) {
 			t.Errorf("the audit lacks %q: %s", want, audits)
 		}
@@ -184,13 +194,15 @@ func (w *web) ends(client *web) {
 func TestOAuthIsOff(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
-	for _, r := range []string{"GET /.well-known/oauth-authorization-server", "POST /oauth/register", "GET /oauth/authorize", "POST /oauth/consent", "POST /oauth/token"} {
+	for _, r := range []string{"GET /.well-known/oauth-authorization-server", "POST /oauth/register", "GET /oauth/authorize",
+		"POST /oauth/consent", "POST /oauth/token"} {
 		method, path, _ := strings.Cut(r, " ")
 		if status, a := w.send(method, path, nil); status != http.StatusNotFound {
 			t.Errorf("%s: %d %v", r, status, a)
 		}
 	}
-	for bad, good := range map[string]string{"http://cairn.test": "https://cairn.test", "https://cairn.test/": "http://127.0.0.1:1", "https://cairn.test/mcp": "http://localhost", "cairn.test": "http://[::1]:80"} {
+	for bad, good := range map[string]string{"http://cairn.test": "https://cairn.test",
+		"https://cairn.test/": "http://127.0.0.1:1", "https://cairn.test/mcp": "http://localhost", "cairn.test": "http://[::1]:80"} {
 		for issuer, want := range map[string]bool{bad: false, good: true} {
 			if err := (node.Config{Home: "x", OAuth: oauth.Settings{Issuer: issuer}}).Validate(); (err == nil) != want {
 				t.Errorf("%s: %v", issuer, err)
@@ -257,10 +269,13 @@ func TestOAuthRefuses(t *testing.T) {
 		{"for another resource", person, obj{"resource": "https://other.test/mcp"}, 400, "invalid_target", true},
 		{"for an unknown scope", person, obj{"scope": "read admin"}, 400, "invalid_scope", true},
 		{"for a scope that the person lacks", reader, obj{"scope": "write"}, 400, "invalid_scope", true},
-		{"for more than the person has", reader, obj{"decision": "allow", "scopes": []string{"read", "write"}}, 400, "invalid_scope", false},
-		{"for more than was asked", person, obj{"scope": "read", "decision": "allow", "scopes": []string{"read", "write"}}, 400, "invalid_scope", false},
+		{"for more than the person has", reader, obj{"decision": "allow", "scopes": []string{"read", "write"}}, 400,
+			"invalid_scope", false},
+		{"for more than was asked", person, obj{"scope": "read", "decision": "allow", "scopes": []string{"read", "write"}},
+			400, "invalid_scope", false},
 		{"for nothing", person, obj{"decision": "allow"}, 400, "invalid_request", false},
-		{"for another's namespace", bound, obj{"decision": "allow", "scopes": []string{"read"}, "namespaces": []string{"agents"}}, 403, "namespace_denied", false},
+		{"for another's namespace", bound,
+			obj{"decision": "allow", "scopes": []string{"read"}, "namespaces": []string{"agents"}}, 403, "namespace_denied", false},
 		{"with another decision", person, obj{"decision": "perhaps"}, 400, "invalid_request", false},
 	} {
 		status, a := x.person.send("POST", "/oauth/consent", and(asked, x.ask))
@@ -269,10 +284,12 @@ func TestOAuthRefuses(t *testing.T) {
 			t.Errorf("consent %s: %d %v", x.what, status, a)
 		}
 	}
-	if a := person.ok("POST", "/oauth/consent", and(asked, obj{"decision": "deny"})); !strings.HasPrefix(a["redirect"].(string), callback+"?error=access_denied&iss=") {
+	if a := person.ok("POST", "/oauth/consent",
+		and(asked, obj{"decision": "deny"})); !strings.HasPrefix(a["redirect"].(string), callback+"?error=access_denied&iss=") {
 		t.Errorf("denied: %v", a)
 	}
-	if a := reader.ok("POST", "/oauth/consent", and(asked, obj{"redirect_uri": "http://127.0.0.1:9/callback"})); fmt.Sprint(a["scopes"]) != "[read]" {
+	if a := reader.ok("POST", "/oauth/consent",
+		and(asked, obj{"redirect_uri": "http://127.0.0.1:9/callback"})); fmt.Sprint(a["scopes"]) != "[read]" {
 		t.Errorf("a reader may give %v", a)
 	}
 	web := and(asked, obj{"redirect_uri": "https://agent.test/cb?x=1"})
@@ -282,9 +299,12 @@ func TestOAuthRefuses(t *testing.T) {
 
 	code := allowed(person, asked, nil)
 	for what, change := range map[string]map[string]string{
-		"another verifier": {"code_verifier": verifier + "x"}, "no verifier": {"code_verifier": ""}, "a short verifier": {"code_verifier": "x"},
-		"another redirect": {"redirect_uri": "http://127.0.0.1:4712/callback"}, "another client": {"client_id": other["client_id"].(string)}, "no client": {"client_id": ""},
-		"another code": {"code": code[:len(code)-2] + "xx"}, "no code": {"code": ""}, "a code as a refresh token": {"grant_type": "refresh_token", "refresh_token": code},
+		"another verifier": {"code_verifier": verifier + "x"}, "no verifier": {"code_verifier": ""},
+		"a short verifier": {"code_verifier": "x"},
+		"another redirect": {"redirect_uri": "http://127.0.0.1:4712/callback"},
+		"another client":   {"client_id": other["client_id"].(string)}, "no client": {"client_id": ""},
+		"another code": {"code": code[:len(code)-2] + "xx"}, "no code": {"code": ""},
+		"a code as a refresh token": {"grant_type": "refresh_token", "refresh_token": code},
 	} {
 		fields := redeem(asked, code)
 		maps.Copy(fields, change)
@@ -292,7 +312,8 @@ func TestOAuthRefuses(t *testing.T) {
 			t.Errorf("token with %s: %d %v", what, status, a)
 		}
 	}
-	for want, change := range map[string]map[string]string{"invalid_target": {"resource": "https://other.test/mcp"}, "unsupported_grant_type": {"grant_type": "password"}, "invalid_scope": {"scope": "admin"}} {
+	for want, change := range map[string]map[string]string{"invalid_target": {"resource": "https://other.test/mcp"},
+		"unsupported_grant_type": {"grant_type": "password"}, "invalid_scope": {"scope": "admin"}} {
 		fields := redeem(asked, code)
 		maps.Copy(fields, change)
 		if status, a := w.form("/oauth/token", fields); status != 400 || a["error"] != want {
@@ -307,7 +328,8 @@ func TestOAuthRefuses(t *testing.T) {
 	if status, _, failure := client.tool("status", obj{}); status != 200 || failure != "" {
 		t.Errorf("status: %d %s", status, failure)
 	}
-	for what, token := range map[string]any{"a refresh token": first["refresh_token"], "a code": code, "a client": asked["client_id"], "nothing": "cairn_access_"} {
+	for what, token := range map[string]any{"a refresh token": first["refresh_token"], "a code": code,
+		"a client": asked["client_id"], "nothing": "cairn_access_"} {
 		if status, _, _ := w.with(token.(string)).tool("status", obj{}); status != http.StatusUnauthorized {
 			t.Errorf("%s was taken for an access token: %d", what, status)
 		}
@@ -320,7 +342,8 @@ func TestOAuthRefuses(t *testing.T) {
 	kept := w.with(w.issued(redeem(asked, allowed(person, asked, nil)))["access_token"].(string))
 	w.ok("POST", "/v1/admin/tokens/revoke", obj{"token": mine})
 	w.ends(kept)
-	if text := log.String(); !strings.Contains(text, "POST /oauth/token") || strings.Contains(text, "cairn_") || strings.Contains(text, verifier) || strings.Contains(text, mine) {
+	if text := log.String(); !strings.Contains(text, "POST /oauth/token") || strings.Contains(text, "cairn_") ||
+		strings.Contains(text, verifier) || strings.Contains(text, mine) {
 		t.Errorf("the log has a secret, or no requests: %s", text)
 	}
 }

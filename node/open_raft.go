@@ -49,8 +49,9 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: member.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: at.Cluster, Advertise: cmp.Or(at.Advertise, at.Cluster),
 		Role: member.Role, Peers: member.Peers, Alone: sole, Timing: n.cfg.Raft, Seams: seams, Keys: n.keys, Logger: n.log,
-		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity, KeyOf: n.keyOf, FixedKeys: member.FixedKeys, ServerTLS: server, ClientTLS: client},
-		Hello:       n.helloInfo, Founds: oplog.Founds, Handler: n.peers(),
+		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity,
+			KeyOf: n.keyOf, FixedKeys: member.FixedKeys, ServerTLS: server, ClientTLS: client},
+		Hello: n.helloInfo, Founds: oplog.Founds, Handler: n.peers(),
 		Window: n.window, Retain: func() uint64 { return uint64(n.state.Retains()) },
 		Check: commit.CheckRecord, Failed: func(err error) { n.cancel(err) }, StepAside: n.stepAside,
 	}, n.commit.StateMachine())
@@ -68,7 +69,8 @@ const maxSetAside = 3
 // else.
 func (n *Node) stepAside(why error, lost raft.Lost) error {
 	if aside := home.SetAsides(n.cfg.Home); len(aside) >= 2*maxSetAside { // a state and a log each time
-		return fmt.Errorf("the home holds %d files that were moved aside: look why, remove them, and see deploy/runbooks/divergence.md", len(aside))
+		return fmt.Errorf("the home holds %d files that were moved aside: look why, remove them, and see deploy/runbooks/divergence.md",
+			len(aside))
 	}
 	if err := errors.Join(home.NoteLost(n.cfg.Files(), lost), home.LeaveWord(n.cfg.Files(), home.DamageFile, why)); err != nil {
 		return err

@@ -149,7 +149,8 @@ func TestScopesHoldOnEverySurface(t *testing.T) {
 	suite.Eventually(t, "the short token's end", func() bool { return time.Now().After(soon) })
 	for name, token := range map[string]string{"expired": short, "revoked": ended, "made up": "ydb_none"} {
 		w := master.with(token)
-		if status, out := w.send("POST", "/v1/remember", obj{"text": "no effect"}); status != 401 || out["error"] != "invalid or revoked token" {
+		if status, out := w.send("POST", "/v1/remember", obj{"text": "no effect"}); status != 401 ||
+			out["error"] != "invalid or revoked token" {
 			t.Errorf("%s over http: %d %v", name, status, out)
 		}
 		if status, _, _ := w.tool("recall", obj{"query": "x"}); status != 401 {
@@ -199,7 +200,9 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 		}
 		suite.Eventually(t, "a refusal over http", func() bool { // another is due each second
 			status, out := w.send("GET", "/v1/stats", nil)
-			if status != http.StatusOK && (status != http.StatusTooManyRequests || out["code"] != "rate_limited" || !strings.Contains(out["error"].(string), "for this token")) {
+			if status != http.StatusOK &&
+				(status != http.StatusTooManyRequests || out["code"] != "rate_limited" ||
+					!strings.Contains(out["error"].(string), "for this token")) {
 				t.Errorf("node %d over http: %d %v", i+1, status, out)
 			}
 			return status != http.StatusOK
@@ -232,7 +235,8 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	three := wire.RememberBatch{Memories: []wire.Remember{wire.NewRemember("a"), wire.NewRemember("b"), wire.NewRemember("c")}}
-	if _, err := cl.RememberBatch(t.Context(), three); !client.IsCode(err, wire.CodeInvalidPayload) || !strings.Contains(err.Error(), "batch size 3 exceeds quota 2 for this database") {
+	if _, err := cl.RememberBatch(t.Context(), three); !client.IsCode(err, wire.CodeInvalidPayload) ||
+		!strings.Contains(err.Error(), "batch size 3 exceeds quota 2 for this database") {
 		t.Errorf("a batch over the wire: %v", err)
 	}
 	suite.Eventually(t, "no bound", func() bool {
@@ -292,7 +296,8 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 		t.Errorf("used before it was: %v", got)
 	}
 	follower := c.web((leader + 1) % 3).with(token)
-	suite.Eventually(t, "the token on the follower", func() bool { status, _ := follower.send("GET", "/v1/stats", nil); return status == 200 })
+	suite.Eventually(t, "the token on the follower",
+		func() bool { status, _ := follower.send("GET", "/v1/stats", nil); return status == 200 })
 	before := c.nodes[leader].Service().Applied()
 	start := time.Now()
 	for range 300 {
@@ -346,8 +351,10 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	}
 	by, made := access.HashToken(token)[:12]+"/deploys", access.HashToken(token)[:12]
 	expect := []string{by + " transfer any node ",
-		by + fmt.Sprintf(" transfer node %d ", (leader+1)%3+1), by + " drop_database work ", by + " set_limit work max_rps 70, burst 0, max_batch_size 0",
-		by + " set_quota work max_memories 7", by + " create_database work ", "master/ create_token " + made + ` database default, label "deploys", scopes read, write, admin, trust operator`}
+		by + fmt.Sprintf(" transfer node %d ", (leader+1)%3+1), by + " drop_database work ",
+		by + " set_limit work max_rps 70, burst 0, max_batch_size 0",
+		by + " set_quota work max_memories 7", by + " create_database work ",
+		"master/ create_token " + made + ` database default, label "deploys", scopes read, write, admin, trust operator`}
 	if want != strings.Join(expect, "\n") {
 		t.Errorf("the audit is\n%s\nwant\n%s", want, strings.Join(expect, "\n"))
 	}
@@ -357,7 +364,8 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 func hello(t testing.TB, addr string, id uint32, key ed25519.PrivateKey, h *wire.RaftHello) (refusal string) {
 	t.Helper()
 	p := knock(t, addr)
-	f, err := nodetest.SayHello(p.nc, p.r, secret, key, &wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1, Raft: h})
+	f, err := nodetest.SayHello(p.nc, p.r, secret, key,
+		&wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1, Raft: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,11 +427,13 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	}
 	w := c.web(leader)
 	addr := c.cfgs[leader].Addresses.Cluster
-	if said := hello(t, addr, uint32(old+1), key, ofVersion("0.9", func(h *wire.RaftHello) { h.HasState, h.Reads = true, firstKinds })); said != "" {
+	if said := hello(t, addr, uint32(old+1), key,
+		ofVersion("0.9", func(h *wire.RaftHello) { h.HasState, h.Reads = true, firstKinds })); said != "" {
 		t.Fatalf("an old member is not let in: %s", said)
 	}
 	status, out := w.send("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000})
-	if want := fmt.Sprintf("node %d (version 0.9) does not read set_limit: upgrade it first", old+1); status != 409 || out["code"] != "version_upgrade" || out["error"] != want {
+	if want := fmt.Sprintf("node %d (version 0.9) does not read set_limit: upgrade it first", old+1); status != 409 ||
+		out["code"] != "version_upgrade" || out["error"] != want {
 		t.Errorf("a new kind beside an old member: %d %v", status, out)
 	}
 	w.ok("POST", "/v1/databases", obj{"name": "work"})
@@ -445,10 +455,12 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	if !strings.Contains(said, "the log holds operations that the peer (0.9) does not read (set_limit, audit): upgrade it") {
 		t.Errorf("a member that cannot read the log: %q", said)
 	}
-	if said := hello(t, addr, 9, nil, ofVersion("0.9", func(h *wire.RaftHello) { h.StateMin, h.StateMax = 7, 8 })); !strings.Contains(said, "snapshots of formats 3 to 3, the peer (0.9) 7 to 8") {
+	if said := hello(t, addr, 9, nil,
+		ofVersion("0.9", func(h *wire.RaftHello) { h.StateMin, h.StateMax = 7, 8 })); !strings.Contains(said, "snapshots of formats 3 to 3, the peer (0.9) 7 to 8") {
 		t.Errorf("a peer of another state: %q", said)
 	}
-	if said := hello(t, addr, 9, nil, ofVersion("2.0", func(h *wire.RaftHello) { h.Needs = []byte{200} })); !strings.Contains(said, "does not read (kind 200): upgrade it") {
+	if said := hello(t, addr, 9, nil,
+		ofVersion("2.0", func(h *wire.RaftHello) { h.Needs = []byte{200} })); !strings.Contains(said, "does not read (kind 200): upgrade it") {
 		t.Errorf("a peer whose log is not for this version: %q", said)
 	}
 }

@@ -10,10 +10,12 @@ func TestOwnerNeedsNoOtherScope(t *testing.T) {
 	t.Parallel()
 	master := start(t, 1).web(0)
 	owner := master.with(master.newToken(obj{"scopes": []string{"read", "owner"}}))
-	if got := owner.ok("POST", "/v1/admin/settings", obj{"promote_after": 3.0, "quiet_mind": true}); got["promote_after"] != 3.0 || got["quiet_mind"] != true {
+	if got := owner.ok("POST", "/v1/admin/settings", obj{"promote_after": 3.0, "quiet_mind": true}); got["promote_after"] != 3.0 ||
+		got["quiet_mind"] != true {
 		t.Errorf("%v", got)
 	}
-	if got := owner.ok("POST", "/v1/admin/settings", obj{"working_ttl_secs": 60}); got["promote_after"] != 3.0 || got["working_ttl_secs"] != 60.0 {
+	if got := owner.ok("POST", "/v1/admin/settings", obj{"working_ttl_secs": 60}); got["promote_after"] != 3.0 ||
+		got["working_ttl_secs"] != 60.0 {
 		t.Errorf("what was left out did not stay: %v", got)
 	}
 	master.ok("POST", "/v1/remember", obj{"text": "of no use any more"})

@@ -60,7 +60,8 @@ func TestTheLeaderDividesVectors(t *testing.T) {
 	if p := divided(); p.Rows != vector.PartitionedRows || p.Dim != 8 || p.Count() == 0 {
 		t.Errorf("divided %d vectors of %d dimensions into %d partitions", p.Rows, p.Dim, p.Count())
 	}
-	if a, err := api.Recall.Do(t.Context(), s, caller, &api.RecallRequest{Question: api.Question{Embedding: draw(), K: 10}}); err != nil || len(a.Results) != 10 {
+	if a, err := api.Recall.Do(t.Context(), s, caller, &api.RecallRequest{Question: api.Question{Embedding: draw(), K: 10}}); err != nil ||
+		len(a.Results) != 10 {
 		t.Errorf("%v, %v", a, err)
 	}
 }

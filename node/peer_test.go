@@ -38,7 +38,9 @@ func knock(t testing.TB, addr string) *peerConn {
 func foreign(t testing.TB, addr string) *peerConn {
 	t.Helper()
 	p := knock(t, addr)
-	f := p.ask(wire.OpClusterHello, &wire.ClusterHello{NodeID: 77, Role: "voter", CurrentTerm: 1_000_000_000, ClusterSecret: secret, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1})
+	f := p.ask(wire.OpClusterHello,
+		&wire.ClusterHello{NodeID: 77, Role: "voter", CurrentTerm: 1_000_000_000, ClusterSecret: secret,
+			AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1})
 	if f.Op != wire.OpClusterHelloOK {
 		t.Fatalf("hello answered with %s", f.Op)
 	}
@@ -117,7 +119,8 @@ func TestForeignPeersPullByCursor(t *testing.T) {
 	if strings.Join(got, " ") != strings.Join(rids, " ") {
 		t.Errorf("pulled %v\nstored %v", got, rids)
 	}
-	if _, e := p.pull(&wire.OplogPull{Database: "nowhere", Limit: 1}); e.Code != wire.CodeInternal || e.Message != "database 'nowhere' not found" {
+	if _, e := p.pull(&wire.OplogPull{Database: "nowhere", Limit: 1}); e.Code != wire.CodeInternal ||
+		e.Message != "database 'nowhere' not found" {
 		t.Errorf("unknown database: %+v", e)
 	}
 }
@@ -142,9 +145,11 @@ func TestForeignPushesAreTakenOnce(t *testing.T) {
 	c := start(t, 1)
 	p := foreign(t, c.nodes[0].Addrs().Cluster)
 	push := &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{
-		{OpID: "op-1", OpType: "record", Payload: wire.JSON(`{"rid":"r1","type":"semantic","text":"pushed by a neighbour","importance":0.5,"half_life":604800,"created_at":1700000000.5,"namespace":"default","metadata":{"a":1}}`),
+		{OpID: "op-1", OpType: "record",
+			Payload: wire.JSON(`{"rid":"r1","type":"semantic","text":"pushed by a neighbour","importance":0.5,"half_life":604800,"created_at":1700000000.5,"namespace":"default","metadata":{"a":1}}`),
 			ActorID: "a", OriginActor: "a", HLC: make([]byte, 16), FormatVersion: 1},
-		{OpID: "op-2", OpType: "never_heard_of", Payload: wire.JSON(`{"x":1}`), ActorID: "a", OriginActor: "a", HLC: make([]byte, 16), FormatVersion: 1},
+		{OpID: "op-2", OpType: "never_heard_of", Payload: wire.JSON(`{"x":1}`), ActorID: "a", OriginActor: "a",
+			HLC: make([]byte, 16), FormatVersion: 1},
 	}}
 	for i, want := range []uint64{2, 0} {
 		f := p.ask(wire.OpOplogPush, push)
@@ -156,7 +161,8 @@ func TestForeignPushesAreTakenOnce(t *testing.T) {
 			t.Errorf("push %d: %+v", i, ok)
 		}
 	}
-	if r := find(t, c.dial(0), "neighbour"); len(r) != 1 || r[0].RID != "r1" || r[0].CreatedAt != 1700000000.5 || string(r[0].Metadata) != `{"a":1}` {
+	if r := find(t, c.dial(0), "neighbour"); len(r) != 1 || r[0].RID != "r1" || r[0].CreatedAt != 1700000000.5 ||
+		string(r[0].Metadata) != `{"a":1}` {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -170,7 +176,9 @@ func TestNoNameStopsANode(t *testing.T) {
 	long := strings.Repeat("k", 40_000)
 	p := foreign(t, c.nodes[0].Addrs().Cluster)
 	entry := func(change func(*wire.OplogEntry)) wire.OplogEntry {
-		e := wire.OplogEntry{OpID: "op", OpType: "record", Payload: wire.JSON(`{"rid":"r","text":"t","namespace":"default"}`), ActorID: "a", OriginActor: "a", HLC: make([]byte, 16), FormatVersion: 1}
+		e := wire.OplogEntry{OpID: "op", OpType: "record",
+			Payload: wire.JSON(`{"rid":"r","text":"t","namespace":"default"}`), ActorID: "a", OriginActor: "a",
+			HLC: make([]byte, 16), FormatVersion: 1}
 		change(&e)
 		return e
 	}
@@ -212,7 +220,8 @@ func TestNoNameStopsANode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err := s.Forward(t.Context(), 2, wire.Forward{Entry: body}); err != nil || !strings.Contains(string(out), "40000 bytes") && !strings.Contains(string(out), "bytes together") {
+		if out, err := s.Forward(t.Context(), 2, wire.Forward{Entry: body}); err != nil ||
+			!strings.Contains(string(out), "40000 bytes") && !strings.Contains(string(out), "bytes together") {
 			t.Errorf("%s: %q, %v", name, out, err)
 		}
 	}
@@ -276,7 +285,8 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 		r := r.(obj)
 		got = append(got, fmt.Sprint(r["what"], " ", r["on"], " node ", r["node_id"], " ", len(r["by"].(string))))
 	}
-	want := []string{fmt.Sprint("create_token ", access.HashToken("forged")[:12], " node 2 256"), fmt.Sprint("create_token ", access.HashToken("silent")[:12], " node 2 256")}
+	want := []string{fmt.Sprint("create_token ", access.HashToken("forged")[:12], " node 2 256"),
+		fmt.Sprint("create_token ", access.HashToken("silent")[:12], " node 2 256")}
 	if len(got) > 2 { // one with a hash that is none may be refused or not: it is in the audit if it is in the state
 		got = got[len(got)-2:]
 	}
@@ -307,16 +317,19 @@ func TestForeignPeersMoveNothing(t *testing.T) {
 		}
 		f = p.ask(wire.OpRequestVote, rv)
 		var v wire.Vote
-		if err := wire.Unpack(f, &v, wire.MaxPlainPeer); err != nil || f.Op != wire.OpVoteDenied || v.Granted || v.Term != term || v.Reason == nil {
+		if err := wire.Unpack(f, &v, wire.MaxPlainPeer); err != nil || f.Op != wire.OpVoteDenied || v.Granted || v.Term != term ||
+			v.Reason == nil {
 			t.Errorf("vote: %s %+v, %v", f.Op, v, err)
 		}
 	}
 	if f := p.ask(wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{},
-		Raft: &wire.RaftAppend{Term: 1_000_000_000, Leader: 77, LeaderAddr: "127.0.0.1:1", Entries: []wire.RaftEntry{{Index: 1, Term: 1_000_000_000}}}}); f.Op != wire.OpError {
+		Raft: &wire.RaftAppend{Term: 1_000_000_000, Leader: 77, LeaderAddr: "127.0.0.1:1",
+			Entries: []wire.RaftEntry{{Index: 1, Term: 1_000_000_000}}}}); f.Op != wire.OpError {
 		t.Errorf("a forged append was answered with %s", f.Op)
 	}
 	follower := foreign(t, c.nodes[(l+1)%3].Addrs().Cluster)
-	for _, ops := range [][]wire.OplogEntry{{}, {{OpID: "op-1", OpType: "record", Payload: wire.JSON(`{"rid":"r1","text":"t"}`), HLC: make([]byte, 16), FormatVersion: 1}}} {
+	for _, ops := range [][]wire.OplogEntry{{},
+		{{OpID: "op-1", OpType: "record", Payload: wire.JSON(`{"rid":"r1","text":"t"}`), HLC: make([]byte, 16), FormatVersion: 1}}} {
 		if f := follower.ask(wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: ops}); f.Op != wire.OpReadonlyError {
 			t.Errorf("a follower answered a push of %d with %s", len(ops), f.Op)
 		}

@@ -40,7 +40,8 @@ func TestTiersAsClientsSeeThem(t *testing.T) {
 		keep("?database=other", fmt.Sprint("note number ", i), "longterm")
 	}
 	scratch, episode := keep("", "left over scratch", "working"), keep("", "went to the market", "episodic")
-	over, err := cl.Remember(t.Context(), wire.Remember{Text: "kept over the wire", Tier: "working", CreatedAt: old, Importance: .5, HalfLife: 168})
+	over, err := cl.Remember(t.Context(),
+		wire.Remember{Text: "kept over the wire", Tier: "working", CreatedAt: old, Importance: .5, HalfLife: 168})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,18 +85,21 @@ func TestTimeAsClientsSeeIt(t *testing.T) {
 	w, cl := c.web(0), c.dial(0)
 	ago := func(days float64) float64 { return float64(time.Now().UnixMicro())/1e6 - days*86400 }
 	keep := func(m obj) string { return w.ok("POST", "/v1/remember", m)["rid"].(string) }
-	bees := keep(obj{"text": "Alice Chen keeps bees in Lisbon", "importance": .9, "created_at": ago(40), "domain": "home", "valence": .5, "namespace": "garden"})
+	bees := keep(obj{"text": "Alice Chen keeps bees in Lisbon", "importance": .9, "created_at": ago(40), "domain": "home",
+		"valence": .5, "namespace": "garden"})
 	keep(obj{"text": "Alice Chen bought stamps", "importance": .1, "created_at": ago(40)})
 	call := keep(obj{"text": "call Alice Chen back", "due_at": ago(-1.5), "temporal_kind": "reminder"})
 	keep(obj{"text": "renew the passport", "due_at": ago(-300)})
 	for path, want := range map[string]string{
-		"/v1/stale?days=30": bees, "/v1/stale?days=60": "", "/v1/stale?days=30&namespace=garden": bees, "/v1/stale?days=30&namespace=default": "",
-		"/v1/upcoming?days=7": call, "/v1/upcoming?days=1": "", "/v1/upcoming?days=7&namespace=garden": ""} {
+		"/v1/stale?days=30": bees, "/v1/stale?days=60": "", "/v1/stale?days=30&namespace=garden": bees,
+		"/v1/stale?days=30&namespace=default": "",
+		"/v1/upcoming?days=7":                 call, "/v1/upcoming?days=1": "", "/v1/upcoming?days=7&namespace=garden": ""} {
 		if got := said(w.ok("GET", path, nil), "items", "rid"); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	if p := w.ok("GET", "/v1/entities/Alice%20Chen", nil); p["entity_type"] != "person" || p["memories"] != 3.0 || p["depth"].(float64) <= 0 || p["average_valence"].(float64) <= 0 {
+	if p := w.ok("GET", "/v1/entities/Alice%20Chen", nil); p["entity_type"] != "person" || p["memories"] != 3.0 ||
+		p["depth"].(float64) <= 0 || p["average_valence"].(float64) <= 0 {
 		t.Errorf("profile %v", p)
 	}
 	if p := w.ok("GET", "/v1/entities/Alice%20Chen?days=30", nil); p["memories"] != 1.0 {
@@ -159,7 +163,8 @@ func TestSessionsAsClientsSeeThem(t *testing.T) {
 	}
 	var rids []string
 	for i := range 3 {
-		rids = append(rids, w.ok("POST", "/v1/remember", obj{"text": fmt.Sprintf("Alice Chen said thing %d", i), "valence": .5})["rid"].(string))
+		rids = append(rids,
+			w.ok("POST", "/v1/remember", obj{"text": fmt.Sprintf("Alice Chen said thing %d", i), "valence": .5})["rid"].(string))
 	}
 	ended, err := cl.EndSession(t.Context(), first, nil)
 	if err != nil || ended.MemoryCount != 3 || strings.Join(ended.Topics, " ") != "Alice Chen" {

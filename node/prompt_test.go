@@ -68,7 +68,9 @@ func fill(w *web) (index any) {
 	w.ok("POST", "/v1/remember", obj{"text": "The release party is at Bob's place.", "namespace": "home"})
 	w.ok("POST", "/v1/remember", obj{"text": "The release is private.", "namespace": "elsewhere"})
 	for i := range 20 {
-		index = w.ok("POST", "/v1/remember", obj{"text": fmt.Sprintf("The release needs step %d, which somebody has to look at before it starts.", i), "namespace": "work"})["log_index"]
+		index = w.ok("POST", "/v1/remember",
+			obj{"text": fmt.Sprintf("The release needs step %d, which somebody has to look at before it starts.", i),
+				"namespace": "work"})["log_index"]
 	}
 	return index
 }

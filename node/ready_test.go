@@ -154,7 +154,8 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 	<-opened
 
 	net.cut(follower + 1)
-	suite.Eventually(t, "the follower to miss its leader", func() bool { return c.nodes[follower].Service().Cluster().KnownLeader().ID == nil })
+	suite.Eventually(t, "the follower to miss its leader",
+		func() bool { return c.nodes[follower].Service().Cluster().KnownLeader().ID == nil })
 	grow(100)
 	since = acked.by(time.Now())
 	net.cut(0)

@@ -88,7 +88,8 @@ func TestEveryFieldArrives(t *testing.T) {
 		if values[name] == nil {
 			continue
 		}
-		if kept := reflect.ValueOf(want).FieldByName(cmp.Or(strings.TrimPrefix(f.Tag.Get("of"), "!"), f.Name)); !kept.IsValid() || kept.IsZero() {
+		if kept := reflect.ValueOf(want).FieldByName(cmp.Or(strings.TrimPrefix(f.Tag.Get("of"), "!"), f.Name)); !kept.IsValid() ||
+			kept.IsZero() {
 			t.Errorf("HTTP: %s is not stored", name)
 		}
 	}
@@ -134,7 +135,8 @@ func TestEveryFieldArrives(t *testing.T) {
 
 	given, untold := obj{}, []string{"RID", "Updated", "Stamp", "Dialect"}
 	for _, f := range fields {
-		if told := slices.ContainsFunc(fields.ForTools(), func(t field.Field) bool { return t.Name == f.Name }); told && values[f.Name] != nil {
+		if told := slices.ContainsFunc(fields.ForTools(), func(t field.Field) bool { return t.Name == f.Name }); told &&
+			values[f.Name] != nil {
 			given[f.Name] = values[f.Name]
 		}
 	}

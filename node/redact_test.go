@@ -19,9 +19,11 @@ func TestRedactionIsASetting(t *testing.T) {
 		for kind, taken := range map[string]bool{"semantic": policy == "all", "capture": policy != "off"} {
 			text := fmt.Sprintf("%s %s says %s", policy, kind, key)
 			asked := []obj{
-				w.ok("POST", "/v1/remember", obj{"text": text, "memory_type": kind, "metadata": obj{"note": key, "password": "hunter2"}, "idempotency_key": text}),
+				w.ok("POST", "/v1/remember",
+					obj{"text": text, "memory_type": kind, "metadata": obj{"note": key, "password": "hunter2"}, "idempotency_key": text}),
 				// again is the same
-				w.ok("POST", "/v1/remember", obj{"text": text, "memory_type": kind, "metadata": obj{"note": key, "password": "hunter2"}, "idempotency_key": text}),
+				w.ok("POST", "/v1/remember",
+					obj{"text": text, "memory_type": kind, "metadata": obj{"note": key, "password": "hunter2"}, "idempotency_key": text}),
 				w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{{"text": text, "memory_type": kind}}}),
 				w.ok("POST", "/v1/import", fmt.Sprintf(`{"text":%q,"memory_type":%q}`, text, kind)),
 			}

@@ -50,7 +50,8 @@ func TestReplicasAnswerAlike(t *testing.T) {
 		}
 		last = oplog.Index(f.Index)
 		text := words[rng.IntN(10)] + " corrected"
-		if w, err := api.Correct.Do(t.Context(), s, caller, &api.CorrectRequest{RID: rids[rng.IntN(len(rids)/2)], Text: &text, Reason: "better"}); err == nil {
+		if w, err := api.Correct.Do(t.Context(), s, caller,
+			&api.CorrectRequest{RID: rids[rng.IntN(len(rids)/2)], Text: &text, Reason: "better"}); err == nil {
 			last = oplog.Index(w.Index)
 		} else {
 			t.Log("a forgotten memory is not corrected:", err)

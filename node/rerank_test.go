@@ -51,7 +51,8 @@ func TestRerank(t *testing.T) {
 	}
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Reranker = r })
 	w := c.web(0)
-	for _, text := range []string{"cello cello cello", "cello and cello again 7", "a cello 77", "one cello, in a long sentence that says little 777", "the piano 7777"} {
+	for _, text := range []string{"cello cello cello", "cello and cello again 7", "a cello 77",
+		"one cello, in a long sentence that says little 777", "the piano 7777"} {
 		w.ok("POST", "/v1/remember", obj{"text": text})
 	}
 	recall := func(more obj) (texts []string, out obj) {

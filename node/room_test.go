@@ -21,7 +21,10 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	const token = "ydb_secret_for_turns_0123456789abcdef"
-	n, err := Open(t.Context(), Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token}})
+	n, err := Open(t.Context(),
+		Config{Home: filepath.Join(t.TempDir(), "h"),
+			Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true},
+			Member: Member{Secret: token}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +86,8 @@ func posted(t *testing.T, url, token, body string) error {
 	if err != nil {
 		return err
 	}
-	for k, v := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream"} {
+	for k, v := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream"} {
 		r.Header.Set(k, v)
 	}
 	resp, err := http.DefaultClient.Do(r)

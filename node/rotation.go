@@ -90,7 +90,8 @@ func (n *Node) rotate(ctx context.Context) error {
 	case err != nil: // a disk that is full: the next start tries again
 		n.log.Error("replaced data keys are not removed", "err", err)
 	default:
-		n.log.Info("all files are under the active data key, replaced keys are removed", "active", n.keys.Active(), "took", time.Since(start))
+		n.log.Info("all files are under the active data key, replaced keys are removed", "active", n.keys.Active(),
+			"took", time.Since(start))
 	}
 	return nil
 }

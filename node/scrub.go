@@ -50,7 +50,8 @@ func (n *Node) scrub(ctx context.Context) error {
 			}
 			n.log.Log(ctx, level, "the state on disk is damaged", "err", err)
 			if n.healable(ctx) {
-				return errors.Join(fmt.Errorf("the state is damaged; the next start heals it: %w", err), home.LeaveWord(n.cfg.Files(), home.DamageFile, err))
+				return errors.Join(fmt.Errorf("the state is damaged; the next start heals it: %w", err),
+					home.LeaveWord(n.cfg.Files(), home.DamageFile, err))
 			}
 			n.selfHeal(ctx, level, err)
 			wait, noticed = min(wait, max(healWait, time.Since(start))), nil

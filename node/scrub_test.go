@@ -57,7 +57,8 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 			}
 			rafttest.FlipTables(t, dir)
 			s, caller := c.service(victim) // what it has read before may be in its memory
-			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rids[50]}); err == nil && m.Text != "lighthouse number 0050 has a keeper" {
+			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rids[50]}); err == nil &&
+				m.Text != "lighthouse number 0050 has a keeper" {
 				t.Errorf("it answers %q", m.Text)
 			}
 			suite.Receive(t, "a node that stops at its damage", c.nodes[victim].Done())
@@ -113,10 +114,13 @@ func flippedWords(t *testing.T, c *cluster, victim int) {
 	}
 	suite.Eventually(t, "it names the file, and has made its index anew", func() bool {
 		found := c.nodes[victim].Service().Cluster().Status(t.Context()).Damaged
-		return len(found) == 1 && found[0].Kind == "index" && found[0].Database == "default" && found[0].Healed && slices.Contains(words, filepath.Join(c.cfgs[victim].Home, found[0].File))
+		return len(found) == 1 && found[0].Kind == "index" && found[0].Database == "default" && found[0].Healed &&
+			slices.Contains(words, filepath.Join(c.cfgs[victim].Home, found[0].File))
 	})
 	s, caller := c.service(victim)
-	if found, err := api.Recall.Do(t.Context(), s, caller, &api.RecallRequest{Question: api.Question{Text: "lighthouse 0050", K: 1}}); err != nil || len(found.Results) != 1 || found.Results[0].Text != "lighthouse number 0050 has a keeper" {
+	if found, err := api.Recall.Do(t.Context(), s, caller,
+		&api.RecallRequest{Question: api.Question{Text: "lighthouse 0050", K: 1}}); err != nil || len(found.Results) != 1 ||
+		found.Results[0].Text != "lighthouse number 0050 has a keeper" {
 		t.Errorf("it finds %+v, %v", found, err)
 	}
 	if _, err := os.Stat(words[0]); !os.IsNotExist(err) {
@@ -163,7 +167,8 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			rafttest.FlipTables(t, filepath.Join(dir, "state"))
 			suite.Eventually(t, "it counts the damage", damaged)
 			s, caller := c.service(0)
-			if found := s.Cluster().Status(t.Context()).Damaged; len(found) == 0 || found[0].Kind != "state" || found[0].Healed || !strings.Contains(found[0].Heals, "restart the node") {
+			if found := s.Cluster().Status(t.Context()).Damaged; len(found) == 0 || found[0].Kind != "state" || found[0].Healed ||
+				!strings.Contains(found[0].Heals, "restart the node") {
 				t.Errorf("its status names %+v", found)
 			}
 			for rid, text := range map[string]string{rid: "lighthouse number one has a keeper", other: "the bakery opens at six"} {
@@ -211,7 +216,8 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			c.ready(0)
 			c.agree()
 			s, caller = c.service(0)
-			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err != nil || m.Text != "lighthouse number one has a keeper" {
+			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err != nil ||
+				m.Text != "lighthouse number one has a keeper" {
 				t.Errorf("after the restart: %v, %v", m, err)
 			}
 			if l, err := filepath.Glob(filepath.Join(dir, "state.corrupt-*")); err != nil || len(l) != 1 {

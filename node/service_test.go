@@ -25,7 +25,8 @@ func recall(ctx context.Context, s *engine.Service, c api.Caller, q index.Query,
 	if f.Linearizable {
 		fresh.Consistency = "linearizable"
 	}
-	a, err := api.Search.Do(ctx, s, c, &api.SearchRequest{Text: q.Text, Vector: q.Vector, K: q.K, Expand: q.Expand, Now: q.Now, Quiet: q.Quiet, Fresh: fresh})
+	a, err := api.Search.Do(ctx, s, c,
+		&api.SearchRequest{Text: q.Text, Vector: q.Vector, K: q.K, Expand: q.Expand, Now: q.Now, Quiet: q.Quiet, Fresh: fresh})
 	if err != nil {
 		return api.Found{}, err
 	}

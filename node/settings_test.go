@@ -16,11 +16,13 @@ func TestSettingsOfTwoNodesAreKept(t *testing.T) {
 	other.token = at.token
 	for i := 1.0; i <= 4; i++ {
 		at.ok("POST", "/v1/admin/settings", obj{"promote_after": i})
-		if got := other.ok("POST", "/v1/admin/settings", obj{"working_ttl_secs": i}); got["promote_after"] != i || got["working_ttl_secs"] != i {
+		if got := other.ok("POST", "/v1/admin/settings", obj{"working_ttl_secs": i}); got["promote_after"] != i ||
+			got["working_ttl_secs"] != i {
 			t.Fatalf("%v: %v", i, got)
 		}
 		at.ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000 + i})
-		if got := other.ok("POST", "/v1/admin/databases/default/quota", obj{"burst": 2000 + i}); got["max_rps"] != 1000+i || got["burst"] != 2000+i {
+		if got := other.ok("POST", "/v1/admin/databases/default/quota", obj{"burst": 2000 + i}); got["max_rps"] != 1000+i ||
+			got["burst"] != 2000+i {
 			t.Fatalf("%v: %v", i, got)
 		}
 	}
@@ -33,7 +35,8 @@ func TestSettingsOfTwoNodesAreKept(t *testing.T) {
 		})
 	}
 	both.Wait()
-	if got := at.ok("GET", "/v1/admin/settings", nil); got["working_ttl_secs"] != 109.0 || got["episodic_ttl_secs"] != 109.0 || got["promote_after"] != 109.0 {
+	if got := at.ok("GET", "/v1/admin/settings", nil); got["working_ttl_secs"] != 109.0 || got["episodic_ttl_secs"] != 109.0 ||
+		got["promote_after"] != 109.0 {
 		t.Errorf("changed at once: %v", got)
 	}
 }
@@ -77,7 +80,8 @@ func TestADatabaseThatWasJustMadeIsFound(t *testing.T) {
 		name += "-too"
 		at.ok("POST", "/v1/databases", obj{"name": name})
 		done := at.ok("POST", "/v1/remember?database="+name, obj{"text": "the sky is blue"})
-		if got := other.ok("GET", fmt.Sprintf("/v1/stats?database=%s&min_index=%v", name, done["log_index"]), nil); got["active_memories"] != 1.0 {
+		if got := other.ok("GET", fmt.Sprintf("/v1/stats?database=%s&min_index=%v", name, done["log_index"]),
+			nil); got["active_memories"] != 1.0 {
 			t.Errorf("a read: %v", got)
 		}
 	}

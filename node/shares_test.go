@@ -29,7 +29,8 @@ func opened(t *testing.T, w *web, method, path, token string, length int, begun 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	fmt.Fprintf(nc, "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, token, length, begun)
+	fmt.Fprintf(nc, "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		method, path, token, length, begun)
 	return nc
 }
 

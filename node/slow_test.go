@@ -61,7 +61,8 @@ func TestSlowOperationsAreLogged(t *testing.T) {
 			suite.Eventually(t, "the last line", func() bool { return strings.Contains(log.String(), "surface=wire operation=recall") })
 		}
 		said := log.String()
-		for _, line := range []string{"surface=http operation=remember database=default", "surface=http operation=recall", "surface=sift operation=search database=default", "surface=mcp operation=recall",
+		for _, line := range []string{"surface=http operation=remember database=default", "surface=http operation=recall",
+			"surface=sift operation=search database=default", "surface=mcp operation=recall",
 			"surface=wire operation=recall database=default", `msg="slow apply" records=`} {
 			if strings.Contains(said, line) != tc.want {
 				t.Errorf("%s: %q is logged: %t", tc.name, line, !tc.want)

@@ -28,7 +28,8 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 	if out := asText(t, admin.ok("GET", gaps, nil)); !strings.Contains(out, "quokka") {
 		t.Errorf("the nodes forgot a question: %s", out)
 	}
-	token := admin.newToken(obj{"label": "billing", "scopes": []string{"read", "write", "owner"}, "namespaces": []string{"agents/billing/"}})
+	token := admin.newToken(obj{"label": "billing", "scopes": []string{"read", "write", "owner"},
+		"namespaces": []string{"agents/billing/"}})
 	for _, i := range []int{l, (l + 1) % 3} {
 		w, at := c.web(i).with(token), c.nodes[i].Addrs().Wire
 		suite.Eventually(t, "the node knows the token", func() bool {
@@ -39,7 +40,8 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 		if m := w.ok("GET", "/v1/memory/"+mine["rid"].(string), nil); m["namespace"] != "agents/billing" {
 			t.Errorf("a memory without a namespace is in %v", m["namespace"])
 		}
-		if out := w.ok("POST", "/v1/recall", obj{"query": "when is Zebrawood paid", "min_index": mine["log_index"]}); strings.Contains(asText(t, out), "Zebra") {
+		if out := w.ok("POST", "/v1/recall",
+			obj{"query": "when is Zebrawood paid", "min_index": mine["log_index"]}); strings.Contains(asText(t, out), "Zebra") {
 			t.Errorf("recall finds what others stored: %v", out)
 		}
 		if all := strings.Join(w.exported(), "\n"); !strings.Contains(all, "Invoices") || strings.Contains(all, "Zebra") {
@@ -58,10 +60,12 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 			}
 		}
 		status, out := w.send("POST", "/v1/remember", obj{"text": "x", "namespace": "agents/billing2"})
-		if status != http.StatusForbidden || out["code"] != "namespace_denied" || !strings.Contains(out["error"].(string), `"agents/billing2"`) || !strings.Contains(out["error"].(string), "agents/billing/") {
+		if status != http.StatusForbidden || out["code"] != "namespace_denied" ||
+			!strings.Contains(out["error"].(string), `"agents/billing2"`) || !strings.Contains(out["error"].(string), "agents/billing/") {
 			t.Errorf("a memory for others: %d %v", status, out)
 		}
-		if said := refusal(t, at, token, wire.OpRecall, &wire.Recall{Query: "x", TopK: 1, Namespace: new("agents/billing2")}); !strings.Contains(said, "bound to agents/billing/") {
+		if said := refusal(t, at, token, wire.OpRecall,
+			&wire.Recall{Query: "x", TopK: 1, Namespace: new("agents/billing2")}); !strings.Contains(said, "bound to agents/billing/") {
 			t.Errorf("a recall for others over the wire: %q", said)
 		}
 		if _, _, said := w.tool("recall", obj{"query": "x", "namespace": "agents/billing2"}); !strings.Contains(said, "bound to agents/billing/") {
@@ -83,7 +87,8 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 	if !strings.Contains(listed, `"namespaces":["agents/billing"]`) || !strings.Contains(audit, "namespaces agents/billing/") {
 		t.Errorf("neither list nor audit name the namespaces: %s %s", listed, audit)
 	}
-	for _, bad := range []obj{{"namespaces": []string{"/"}}, {"namespaces": []string{strings.Repeat("x", 600)}}, {"namespaces": slices.Repeat([]string{"a"}, 17)},
+	for _, bad := range []obj{{"namespaces": []string{"/"}}, {"namespaces": []string{strings.Repeat("x", 600)}},
+		{"namespaces": slices.Repeat([]string{"a"}, 17)},
 		{"namespaces": []string{"a"}, "scopes": []string{"admin"}}} {
 		if status, out := admin.send("POST", "/v1/admin/tokens", bad); status != http.StatusBadRequest {
 			t.Errorf("a token with %v: %d %v", bad, status, out)

@@ -62,7 +62,8 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 		t.Errorf("wire: %d memories at %d, %v s behind, want it unknown; %v", len(hits), end.Index, end.LagSeconds, err)
 	}
 	ctx := suite.Context(t)
-	ask, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+cfg.Addresses.HTTP+"/v1/recall", strings.NewReader(`{"query": "keeper"}`))
+	ask, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+cfg.Addresses.HTTP+"/v1/recall",
+		strings.NewReader(`{"query": "keeper"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,10 +53,12 @@ func TestTextsThatAreNotUTF8AreRefused(t *testing.T) {
 	if got := w.raw("POST", "/v1/remember", garbled); !strings.Contains(got, where) || !strings.Contains(got, "invalid_body") {
 		t.Errorf("http: %s", got)
 	}
-	if got := w.raw("POST", "/v1/remember/batch", `{"memories":[{"text":"a"},`+garbled+`]}`); !strings.Contains(got, "memories[1].text: byte ") {
+	if got := w.raw("POST", "/v1/remember/batch",
+		`{"memories":[{"text":"a"},`+garbled+`]}`); !strings.Contains(got, "memories[1].text: byte ") {
 		t.Errorf("http, batch: %s", got)
 	}
-	if got := w.raw("POST", "/v1/import?skip_refused=true", `{"type":"memory",`+garbled[1:]); !strings.Contains(got, "text: byte 28 of the JSON is not UTF-8") {
+	if got := w.raw("POST", "/v1/import?skip_refused=true",
+		`{"type":"memory",`+garbled[1:]); !strings.Contains(got, "text: byte 28 of the JSON is not UTF-8") {
 		t.Errorf("import: %s", got)
 	}
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":` + garbled + `}}`
@@ -100,10 +102,12 @@ func TestUnreadableDatesAreRefused(t *testing.T) {
 	if got := w.ok("GET", "/v1/chronology?from=2019-01-01&to=2020-01-01", nil); got["count"] != 1.0 {
 		t.Errorf("chronology: %v", got)
 	}
-	for _, bad := range []string{`"as_of":"last week"`, `"as_of":{"at":1}`, `"as_of":1577836800000`, `"time_window":1577836800`, `"time_window":[1577836800]`,
+	for _, bad := range []string{`"as_of":"last week"`, `"as_of":{"at":1}`, `"as_of":1577836800000`,
+		`"time_window":1577836800`, `"time_window":[1577836800]`,
 		`"time_window":["2021-01-01","2020-01-01"]`, `"time_window":["a","b"]`, `"time_window":{"from":1}`} {
 		name := strings.Split(bad, `"`)[1]
-		if status, out := w.send("POST", "/v1/recall", `{"query":"kiln",`+bad+`}`); status != 400 || !strings.HasPrefix(out["error"].(string), name+": want ") {
+		if status, out := w.send("POST", "/v1/recall", `{"query":"kiln",`+bad+`}`); status != 400 ||
+			!strings.HasPrefix(out["error"].(string), name+": want ") {
 			t.Errorf("http %s: %d %v", bad, status, out)
 		}
 		var args obj
@@ -117,12 +121,14 @@ func TestUnreadableDatesAreRefused(t *testing.T) {
 			t.Errorf("wire %s: %s %s", bad, op, said)
 		}
 	}
-	if op, said := c.frame(wire.OpRecall, `{"query":"kiln","since":"2021-01-01","until":"2020-01-01"}`); op != wire.OpError || !strings.Contains(said, "since is after until") {
+	if op, said := c.frame(wire.OpRecall, `{"query":"kiln","since":"2021-01-01","until":"2020-01-01"}`); op != wire.OpError ||
+		!strings.Contains(said, "since is after until") {
 		t.Errorf("wire, reversed: %s %s", op, said)
 	}
 	for _, bad := range []string{`"importance":9`, `"half_life":-5`, `"valence":-2`, `"colour":"red"`, `"importance":"high"`} {
 		name := strings.Split(bad, `"`)[1]
-		if status, out := w.send("POST", "/v1/remember", `{"text":"x",`+bad+`}`); status != 400 || !strings.Contains(out["error"].(string), name) {
+		if status, out := w.send("POST", "/v1/remember", `{"text":"x",`+bad+`}`); status != 400 ||
+			!strings.Contains(out["error"].(string), name) {
 			t.Errorf("http %s: %d %v", bad, status, out)
 		}
 		var args obj
@@ -132,7 +138,8 @@ func TestUnreadableDatesAreRefused(t *testing.T) {
 		if _, _, failure := w.tool("remember", args); !strings.Contains(failure, name) {
 			t.Errorf("mcp %s: %q", bad, failure)
 		}
-		if op, said := c.frame(wire.OpRemember, `{"text":"x",`+bad+`}`); op != wire.OpError || !strings.Contains(said, "4000") || !strings.Contains(said, name) {
+		if op, said := c.frame(wire.OpRemember, `{"text":"x",`+bad+`}`); op != wire.OpError || !strings.Contains(said, "4000") ||
+			!strings.Contains(said, name) {
 			t.Errorf("wire %s: %s %s", bad, op, said)
 		}
 	}
@@ -143,8 +150,10 @@ func TestLenientTakesWhatTheOldestClientsSend(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Surfaces.Lenient = true })
 	w := c.web(0)
-	rid := w.ok("POST", "/v1/remember", `{"text":"Bob plays the cello","importance":"0.9","valence":3,"embedding":"no","colour":"red","half_life":null}`)["rid"].(string)
-	if row := w.ok("GET", "/v1/memory/"+rid+"?colour=red", nil); row["importance"] != 0.5 || row["valence"] != 3.0 || row["half_life"] != 168.0 {
+	rid := w.ok("POST", "/v1/remember",
+		`{"text":"Bob plays the cello","importance":"0.9","valence":3,"embedding":"no","colour":"red","half_life":null}`)["rid"].(string)
+	if row := w.ok("GET", "/v1/memory/"+rid+"?colour=red", nil); row["importance"] != 0.5 || row["valence"] != 3.0 ||
+		row["half_life"] != 168.0 {
 		t.Errorf("stored: %v", row)
 	}
 	if got := w.ok("POST", "/v1/recall", `{"query":"cello","top_k":-1,"explain":"yes"}`); got["total"] != 1.0 {
@@ -156,7 +165,8 @@ func TestLenientTakesWhatTheOldestClientsSend(t *testing.T) {
 	if op, said := c.frame(wire.OpRemember, `{"text":"x","importance":9,"colour":"red"}`); op != wire.OpRememberOK {
 		t.Errorf("wire: %s %s", op, said)
 	}
-	if status, out := w.send("POST", "/v1/recall", `{"query":"cello","as_of":"yesterday"}`); status != 400 || !strings.HasPrefix(out["error"].(string), "as_of: want ") {
+	if status, out := w.send("POST", "/v1/recall", `{"query":"cello","as_of":"yesterday"}`); status != 400 ||
+		!strings.HasPrefix(out["error"].(string), "as_of: want ") {
 		t.Errorf("a date: %d %v", status, out)
 	}
 	if op, said := c.frame(wire.OpRecall, `{"query":"cello","as_of":"yesterday"}`); op != wire.OpError {
@@ -224,15 +234,20 @@ func TestLenientAsksForWhatIsRequired(t *testing.T) {
 func TestKnownClientsPass(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
-	first := w.ok("POST", "/v1/remember", obj{"text": "Ada leads", "importance": 0.5, "memory_type": "semantic", "domain": "", "source": "user", "namespace": "", "metadata": obj{},
-		"valence": 0, "half_life": 168.0, "certainty": 1.0})["rid"]
+	first := w.ok("POST", "/v1/remember",
+		obj{"text": "Ada leads", "importance": 0.5, "memory_type": "semantic", "domain": "", "source": "user",
+			"namespace": "", "metadata": obj{},
+			"valence": 0, "half_life": 168.0, "certainty": 1.0})["rid"]
 	for _, call := range []struct {
 		method, path string
 		body         any
 	}{
-		{"POST", "/v1/remember", obj{"text": "Ada", "namespace": "hermes", "importance": 0.6, "domain": "work", "memory_type": "semantic", "metadata": obj{"a": 1}, "idempotency_key": "k1"}},
+		{"POST", "/v1/remember",
+			obj{"text": "Ada", "namespace": "hermes", "importance": 0.6, "domain": "work", "memory_type": "semantic",
+				"metadata": obj{"a": 1}, "idempotency_key": "k1"}},
 		{"POST", "/v1/recall", obj{"query": "who", "top_k": 10, "include_consolidated": false, "expand_entities": true}},
-		{"POST", "/v1/recall", obj{"query": "who", "top_k": 10, "namespace": "hermes", "include_superseded": true, "time_window": []float64{0, 4e9}}},
+		{"POST", "/v1/recall",
+			obj{"query": "who", "top_k": 10, "namespace": "hermes", "include_superseded": true, "time_window": []float64{0, 4e9}}},
 		{"POST", "/v1/recall/compare", obj{"query": "who", "top_k": 10, "explain": true, "namespace": "hermes"}}, // the console
 		{"GET", "/v1/entities?limit=300", nil},
 		{"GET", "/v1/chronology?entity=a&limit=20", nil},
@@ -241,8 +256,12 @@ func TestKnownClientsPass(t *testing.T) {
 		{"POST", "/v1/relate", obj{"src": "a", "dst": "b", "rel_type": "knows", "weight": 1.0}},
 		{"POST", "/v1/graph", obj{"action": "query", "entity": "a"}},
 		{"POST", "/v1/think", obj{"run_consolidation": false, "run_conflicts": true, "run_patterns": false, "run_personality": false}},
-		{"POST", "/v1/think", obj{"run_consolidation": true, "run_conflict_scan": true, "run_pattern_mining": false, "run_personality": false, "consolidation_limit": 50, "namespace": "hermes"}},
-		{"POST", "/v1/correct", obj{"rid": first, "reason": "typo", "new_text": "Ada led", "new_importance": 0.7, "new_valence": 0.1, "metadata_merge": obj{"b": 2}}},
+		{"POST", "/v1/think",
+			obj{"run_consolidation": true, "run_conflict_scan": true, "run_pattern_mining": false, "run_personality": false,
+				"consolidation_limit": 50, "namespace": "hermes"}},
+		{"POST", "/v1/correct",
+			obj{"rid": first, "reason": "typo", "new_text": "Ada led", "new_importance": 0.7, "new_valence": 0.1,
+				"metadata_merge": obj{"b": 2}}},
 		{"GET", "/v1/stats?namespace=hermes", nil},
 		{"GET", "/v1/conflicts?status=open&limit=100&namespace=hermes&priority=high", nil},
 		{"GET", "/v1/session/digest?max_decisions=8&max_conflicts=5&max_triggers=5&snippet_chars=240&namespace=hermes&scope=all&include_gaps=true&max_gaps=5", nil},
@@ -251,7 +270,9 @@ func TestKnownClientsPass(t *testing.T) {
 		{"GET", "/v1/memory/" + first.(string) + "?namespace=hermes", nil},
 		{"POST", "/v1/sessions", obj{"namespace": "default", "client_id": "c", "metadata": obj{}}},
 		{"POST", "/v1/session/end", obj{"summary": "It works.", "namespace": "hermes", "domain": "work"}},
-		{"POST", "/v1/claim", obj{"src": "a", "rel_type": "leads", "dst": "b", "namespace": "hermes", "polarity": 1, "modality": "asserted", "valid_from": 1.5e9, "valid_to": nil, "extractor": "x", "confidence_band": "high"}},
+		{"POST", "/v1/claim",
+			obj{"src": "a", "rel_type": "leads", "dst": "b", "namespace": "hermes", "polarity": 1, "modality": "asserted",
+				"valid_from": 1.5e9, "valid_to": nil, "extractor": "x", "confidence_band": "high"}},
 		{"GET", "/v1/claims?entity=a&namespace=hermes", nil},
 		{"POST", "/v1/alias", obj{"alias": "A.", "canonical_name": "a", "namespace": "default", "source": "explicit"}},
 	} {

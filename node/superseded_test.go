@@ -41,7 +41,9 @@ func TestANewStatementSupersedes(t *testing.T) {
 		for i := range 3 {
 			var rids []string
 			for _, r := range c.web(i).ok("POST", "/v1/recall", obj{"query": question, "min_index": new["log_index"]})["results"].([]any) {
-				rids = append(rids, strings.NewReplacer(fmt.Sprint(old["rid"]), "old", fmt.Sprint(new["rid"]), "new").Replace(fmt.Sprint(r.(obj)["rid"], r.(obj)["why_retrieved"])))
+				rids = append(rids,
+					strings.NewReplacer(fmt.Sprint(old["rid"]), "old", fmt.Sprint(new["rid"]),
+						"new").Replace(fmt.Sprint(r.(obj)["rid"], r.(obj)["why_retrieved"])))
 			}
 			all = append(all, strings.Join(rids, ", "))
 		}
@@ -53,7 +55,8 @@ func TestANewStatementSupersedes(t *testing.T) {
 	if got := order("what does Camille own"); !strings.HasPrefix(got, "new") || !strings.Contains(got, "superseded by new") {
 		t.Errorf("asked with the words of the old one: %s", got)
 	}
-	if got := follower.ok("POST", "/v1/context", obj{"query": "who owns billing"})["context"].(string); !strings.Contains(got, "superseded by #") || strings.Index(got, "Anton") > strings.Index(got, "Camille") {
+	if got := follower.ok("POST", "/v1/context", obj{"query": "who owns billing"})["context"].(string); !strings.Contains(got, "superseded by #") ||
+		strings.Index(got, "Anton") > strings.Index(got, "Camille") {
 		t.Errorf("in a prompt: %s", got)
 	}
 	undone := follower.ok("POST", "/v1/undo", obj{"rid": old["rid"]})
@@ -61,7 +64,8 @@ func TestANewStatementSupersedes(t *testing.T) {
 	if got := order("what does Camille own"); strings.Contains(got, "superseded") {
 		t.Errorf("after an undo: %s", got)
 	}
-	leader.ok("POST", "/v1/correct", obj{"rid": new["rid"], "new_text": "Billing is Anton's service, ask him before changing the proration code.", "reason": "clearer"})
+	leader.ok("POST", "/v1/correct",
+		obj{"rid": new["rid"], "new_text": "Billing is Anton's service, ask him before changing the proration code.", "reason": "clearer"})
 	if m := leader.ok("GET", "/v1/memory/"+fmt.Sprint(old["rid"]), nil); m["superseded_by"] != nil {
 		t.Errorf("superseded again after an undo: %v", m)
 	}
@@ -72,7 +76,8 @@ func TestANewStatementSupersedes(t *testing.T) {
 	}
 	offsite := leader.ok("POST", "/v1/remember", obj{"text": "The offsite is in Lisbon."})
 	early := leader.ok("POST", "/v1/remember", obj{"text": "The offsite is in Oslo.", "created_at": "2020-01-01"})
-	if m := leader.ok("GET", "/v1/memory/"+fmt.Sprint(early["rid"]), nil); early["superseded"] != nil || m["superseded_by"] != offsite["rid"] {
+	if m := leader.ok("GET", "/v1/memory/"+fmt.Sprint(early["rid"]), nil); early["superseded"] != nil ||
+		m["superseded_by"] != offsite["rid"] {
 		t.Errorf("one that is dated earlier: %v, by %v", early, m["superseded_by"])
 	}
 	suite.Eventually(t, "the states to be the same", func() bool {

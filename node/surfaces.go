@@ -36,7 +36,8 @@ func newSurfaces(l Limits) surfaces {
 
 // openSurfaces has the node's ports of clients answer. What needs the log waits for it there.
 func (n *Node) openSurfaces() (err error) {
-	n.wire = wireport.New(wireport.Config{Door: n.service, Access: n.access, Conns: n.wires, Log: n.log, Errors: n.errors(), WaitOpen: n.commit.WaitOpen, Indexed: n.commit.Indexed,
+	n.wire = wireport.New(wireport.Config{Door: n.service, Access: n.access, Conns: n.wires, Log: n.log, Errors: n.errors(),
+		WaitOpen: n.commit.WaitOpen, Indexed: n.commit.Indexed,
 		Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(false),
 		MaxInFlight: n.cfg.Limits.MaxInFlight, AuthTimeout: n.cfg.Limits.AuthTimeout, WriteTimeout: n.cfg.Limits.writeTimeout})
 	n.serving = append(n.serving, n.wire.Close)
@@ -60,10 +61,14 @@ func (n *Node) newGateway() (*gateway.Gateway, error) {
 		return nil, err
 	}
 	m := engine.NewMetrics(s, n.wires)
-	g := gateway.New(gateway.Config{Door: s, Foreign: []gateway.Dialect{mem0.New(s), memorystores.New(s)}, OAuth: oauth, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
-		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient, Log: n.log}), WaitOpen: n.commit.WaitOpen,
-		Leader: s.Cluster().KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(true),
-		Hosts: n.cfg.hosts(), MaxInFlight: n.cfg.Limits.MaxInFlight, MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
+	g := gateway.New(gateway.Config{Door: s, Foreign: []gateway.Dialect{mem0.New(s), memorystores.New(s)}, OAuth: oauth,
+		Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m,
+		Console: console.Handler(), Log: n.log,
+		Models:   mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient, Log: n.log}),
+		WaitOpen: n.commit.WaitOpen,
+		Leader:   s.Cluster().KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient,
+		Forward: n.cfg.Surfaces.forwards(true),
+		Hosts:   n.cfg.hosts(), MaxInFlight: n.cfg.Limits.MaxInFlight, MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
 	m.Gateway = g
 	return g, nil
 }
@@ -73,7 +78,8 @@ func (n *Node) authorizer() (gateway.Authorizer, error) {
 	if n.cfg.OAuth.Issuer == "" {
 		return nil, nil
 	}
-	return oauth.New(oauth.Config{Settings: n.cfg.OAuth, Door: n.service, Access: n.access, Secrets: append([]string{n.cfg.Member.Secret}, n.cfg.Member.OtherSecrets...)})
+	return oauth.New(oauth.Config{Settings: n.cfg.OAuth, Door: n.service, Access: n.access,
+		Secrets: append([]string{n.cfg.Member.Secret}, n.cfg.Member.OtherSecrets...)})
 }
 
 // errors says errors in the protocol that clients and peers share.

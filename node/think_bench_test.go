@@ -47,7 +47,9 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 		go func() {
 			defer close(done)
 			for began := time.Now(); time.Since(began) < 2*stretch; rounds++ {
-				a, err := api.Think.Do(context.Background(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true}, Limit: 1000, Progress: true})
+				a, err := api.Think.Do(context.Background(), s, caller,
+					&api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true},
+						Limit: 1000, Progress: true})
 				if err != nil {
 					b.Error(err)
 					return
@@ -86,7 +88,8 @@ func BenchmarkThinkOfWhatIsNew(b *testing.B) {
 		drafts = drafts[n:]
 	}
 	round := func() *api.Thought {
-		a, err := api.Think.Do(b.Context(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: 50, Progress: true})
+		a, err := api.Think.Do(b.Context(), s, caller,
+			&api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: 50, Progress: true})
 		if err != nil {
 			b.Fatal(err)
 		}

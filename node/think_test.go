@@ -188,7 +188,8 @@ func TestTheNextLeaderThinksOn(t *testing.T) {
 
 // thinkOn is a round that looks for contradictions alone, so that it adds no memories.
 func thinkOn(s *engine.Service, c api.Caller) (*api.Thought, error) {
-	return api.Think.Do(context.Background(), s, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}, Limit: 1, Progress: true})
+	return api.Think.Do(context.Background(), s, c,
+		&api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}, Limit: 1, Progress: true})
 }
 
 func episodic(text string) wire.Remember {
@@ -203,7 +204,8 @@ func TestEventsOfTheMind(t *testing.T) {
 	c := start(t, 1)
 	cl := c.dial(0)
 	ctx := suite.Context(t)
-	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday.",
+	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.",
+		"Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday.",
 		"one", "two", "three", "four", "five", "six"} {
 		if _, err := cl.Remember(ctx, episodic(text)); err != nil {
 			t.Fatal(err)
@@ -236,7 +238,8 @@ func TestEventsOfTheMind(t *testing.T) {
 		return heard
 	}
 	live := watch(wire.Subscribe{Events: []string{"conflict", "consolidated", "trigger"}}, "conflict", "consolidated", "trigger")
-	later := watch(wire.Subscribe{Events: []string{"conflict", "consolidated", "trigger"}, Cursor: 1}, "conflict", "consolidated", "trigger")
+	later := watch(wire.Subscribe{Events: []string{"conflict", "consolidated", "trigger"}, Cursor: 1}, "conflict",
+		"consolidated", "trigger")
 	if strings.Join(live, ",") != strings.Join(later, ",") {
 		t.Errorf("live %v, later %v", live, later)
 	}
@@ -250,7 +253,9 @@ func TestTheMindOverTime(t *testing.T) {
 	ctx := t.Context()
 	now := time.Now()
 	old := now.Add(-40 * 24 * time.Hour)
-	if _, err := remember(ctx, s, caller, "", api.Draft{RID: "old", Text: "Alice Chen keeps bees in Lisbon", Importance: .9, Created: field.Date{Time: old}, Domain: "home", Valence: .5},
+	if _, err := remember(ctx, s, caller, "",
+		api.Draft{RID: "old", Text: "Alice Chen keeps bees in Lisbon", Importance: .9, Created: field.Date{Time: old},
+			Domain: "home", Valence: .5},
 		api.Draft{RID: "dull", Text: "Alice Chen bought stamps", Importance: .1, Created: field.Date{Time: old}},
 		api.Draft{RID: "due", Text: "call Alice Chen back", Importance: .5, Due: field.Date{Time: now.Add(36 * time.Hour)}},
 		api.Draft{RID: "far", Text: "renew the passport", Importance: .5, Due: field.Date{Time: now.Add(9000 * time.Hour)}}); err != nil {
@@ -287,15 +292,18 @@ func TestTheMindOverTime(t *testing.T) {
 	if _, err := api.Forget.Do(ctx, s, caller, &api.ForgetRequest{RID: "due"}); err != nil {
 		t.Fatal(err)
 	}
-	a, err := api.RecallAsOf.Do(ctx, s, caller, &api.RecallAsOfRequest{Question: api.Question{Text: "where does Alice Chen keep bees", K: 2}, AsOf: field.Date{Time: then}})
+	a, err := api.RecallAsOf.Do(ctx, s, caller,
+		&api.RecallAsOfRequest{Question: api.Question{Text: "where does Alice Chen keep bees", K: 2}, AsOf: field.Date{Time: then}})
 	if err != nil || len(a.Results) == 0 || a.Results[0].Text != "Alice Chen keeps bees in Lisbon" {
 		t.Errorf("as of then: %+v, %v", a.Results, err)
 	}
-	a, err = api.RecallAsOf.Do(ctx, s, caller, &api.RecallAsOfRequest{Question: api.Question{Text: "call Alice Chen back", K: 1}, AsOf: field.Date{Time: then}})
+	a, err = api.RecallAsOf.Do(ctx, s, caller,
+		&api.RecallAsOfRequest{Question: api.Question{Text: "call Alice Chen back", K: 1}, AsOf: field.Date{Time: then}})
 	if err != nil || len(a.Results) != 1 || a.Results[0].RID != "due" {
 		t.Errorf("what was forgotten since: %+v, %v", a.Results, err)
 	}
-	a, err = api.RecallAsOf.Do(ctx, s, caller, &api.RecallAsOfRequest{Question: api.Question{Text: "bees", K: 5}, AsOf: field.Date{Time: old.Add(-time.Hour)}})
+	a, err = api.RecallAsOf.Do(ctx, s, caller,
+		&api.RecallAsOfRequest{Question: api.Question{Text: "bees", K: 5}, AsOf: field.Date{Time: old.Add(-time.Hour)}})
 	if err != nil || len(a.Results) != 0 {
 		t.Errorf("before all: %d hits, %v", len(a.Results), err)
 	}

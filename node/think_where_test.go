@@ -37,7 +37,8 @@ func TestFollowersAndThinking(t *testing.T) {
 	follower := 1 - lead // of the two that do not forward
 	c.agree()            // it knows where the leader's gateway is
 	status, said := c.web(follower).send("POST", "/v1/think", obj{})
-	if status != 307 || said["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", lead+1) || said["leader_addr"] == nil {
+	if status != 307 || said["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", lead+1) ||
+		said["leader_addr"] == nil {
 		t.Errorf("over HTTP: %d %v", status, said)
 	}
 	raw := newTalker(t, c.nodes[follower].Addrs().Wire)
@@ -51,7 +52,8 @@ func TestFollowersAndThinking(t *testing.T) {
 	if list := c.web(forwards).ok("GET", "/v1/conflicts?status=open&limit=1000", nil)["conflicts"].([]any); float64(len(list)) != told["conflicts_found"] {
 		t.Errorf("%d conflicts here, the answer said %v", len(list), told["conflicts_found"])
 	}
-	r, err := c.dial(forwards).Think(t.Context(), wire.Think{RunConsolidation: true, ConsolidationLimit: len(corpus.Rows), RunPatternMining: true, RunPersonality: true})
+	r, err := c.dial(forwards).Think(t.Context(),
+		wire.Think{RunConsolidation: true, ConsolidationLimit: len(corpus.Rows), RunPatternMining: true, RunPersonality: true})
 	if err != nil || r.ConsolidationCount < 32 || !r.PersonalityUpdated {
 		t.Errorf("forwarded over the wire: %+v, %v", r, err)
 	}
@@ -95,7 +97,8 @@ func answers(t *testing.T, c *cluster, i int, now time.Time) string {
 	t.Helper()
 	var b strings.Builder
 	w := c.web(i)
-	for _, path := range []string{"/v1/conflicts?limit=1000", "/v1/triggers?status=all&limit=1000", "/v1/patterns?limit=1000", "/v1/personality", "/v1/stats",
+	for _, path := range []string{"/v1/conflicts?limit=1000", "/v1/triggers?status=all&limit=1000",
+		"/v1/patterns?limit=1000", "/v1/personality", "/v1/stats",
 		"/v1/memories?limit=200", "/v1/chronology?limit=1000", "/v1/session/digest"} {
 		fmt.Fprintln(&b, path, w.ok("GET", path, nil))
 	}

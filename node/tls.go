@@ -55,7 +55,8 @@ func (n *Node) shownCertificates() map[string]*x509.Certificate {
 // ports returns the ports that clients and members connect to.
 func (n *Node) ports() (all []api.Port) {
 	at := n.Addrs()
-	for _, p := range []api.Port{{Name: "wire", Addr: at.Wire, TLS: n.cfg.TLS.Clients.On()}, {Name: "http", Addr: at.HTTP, TLS: n.cfg.TLS.Clients.On()}, {Name: "peers", Addr: at.Cluster, TLS: n.cfg.TLS.Peers.On()}} {
+	for _, p := range []api.Port{{Name: "wire", Addr: at.Wire, TLS: n.cfg.TLS.Clients.On()},
+		{Name: "http", Addr: at.HTTP, TLS: n.cfg.TLS.Clients.On()}, {Name: "peers", Addr: at.Cluster, TLS: n.cfg.TLS.Peers.On()}} {
 		if p.Addr == "" { // a node that is alone listens for no members
 			continue
 		}

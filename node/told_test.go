@@ -60,7 +60,8 @@ func TestEveryChangeIsTold(t *testing.T) {
 		done[op] = true
 		d.ask(w, d.request(reads[d.IntN(len(reads))]))
 		is := w.elsewhere("")
-		about, purged := l.upTo(w.ok("POST", "/v1/relate", obj{"entity": "told", "relationship": "read", "target": "up to here"})["edge_id"].(string))
+		about, purged := l.upTo(w.ok("POST", "/v1/relate",
+			obj{"entity": "told", "relationship": "read", "target": "up to here"})["edge_id"].(string))
 		for rid := range is {
 			if was[rid] != is[rid] && !about[rid] && !purged {
 				t.Errorf("%v: no event names %s\nwas %s\nis  %s", r, rid, was[rid], is[rid])

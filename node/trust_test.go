@@ -30,14 +30,16 @@ func TestNoReadHasAMemoryInQuarantine(t *testing.T) {
 	for range 2 {
 		owner.ok("POST", "/v1/remember", obj{"text": "Ada brings biscuits to the harbor today"})
 	}
-	memory := obj{"text": "Ada brings zwieback to the harbor today", "session_id": "talk", "due_at": time.Now().Add(time.Hour).Unix(), "importance": .9}
+	memory := obj{"text": "Ada brings zwieback to the harbor today", "session_id": "talk",
+		"due_at": time.Now().Add(time.Hour).Unix(), "importance": .9}
 	stored := crawler.ok("POST", "/v1/remember", memory)
 	rid := stored["rid"].(string)
 	if stored["quarantined"] != true {
 		t.Errorf("the answer does not say that it waits: %v", stored)
 	}
 	byID := []string{"memory", "revisions", "timeline"}
-	if found := slices.DeleteFunc(reader.everyRead(rid, "zwieback"), func(name string) bool { return slices.Contains(byID, name) }); len(found) > 0 {
+	if found := slices.DeleteFunc(reader.everyRead(rid, "zwieback"),
+		func(name string) bool { return slices.Contains(byID, name) }); len(found) > 0 {
 		t.Errorf("in quarantine, these show it: %v", found)
 	}
 	owner.ok("POST", "/v1/think", obj{"min_active_memories": 1})
@@ -47,7 +49,8 @@ func TestNoReadHasAMemoryInQuarantine(t *testing.T) {
 	then := time.Now().UTC().Format(time.RFC3339Nano)
 	owner.ok("POST", "/v1/release", obj{"rid": rid})
 	found := reader.everyRead(rid, "zwieback")
-	for _, name := range []string{"recall", "context", "memories", "digest", "chronology", "upcoming", "records", "session", "export", "timeline"} {
+	for _, name := range []string{"recall", "context", "memories", "digest", "chronology", "upcoming", "records", "session",
+		"export", "timeline"} {
 		if !slices.Contains(found, name) {
 			t.Errorf("%s does not show it after its release: %v", name, found)
 		}
@@ -109,10 +112,14 @@ func TestTheDoorStampsMemories(t *testing.T) {
 		t.Errorf("over the wire: %s", got)
 	}
 	at := api.At{Host: c.nodes[0].Host(), Surface: "sift", Database: "default"}
-	if _, err := api.Capture.Ask(t.Context(), at, &api.CaptureRequest{Said: []api.Said{{Session: "s", Tool: "Bash", Payload: "ls"}}, Make: func([]api.Said) ([]api.CapturedEvent, error) {
-		return []api.CapturedEvent{{Event: &oplog.Event{Workspace: "sift/w", Session: "s", Tool: "Bash", Hash: []byte("h"), Payload: []byte("{}"), At: 1, Status: oplog.EventSummarized, Summary: "captured"},
-			Summary: &oplog.Remember{Content: oplog.Content{RID: "captured", Text: "it printed eight", Type: "episodic", Namespace: "sift/w", Created: 1}}}}, nil
-	}}); err != nil {
+	if _, err := api.Capture.Ask(t.Context(), at,
+		&api.CaptureRequest{Said: []api.Said{{Session: "s", Tool: "Bash", Payload: "ls"}},
+			Make: func([]api.Said) ([]api.CapturedEvent, error) {
+				return []api.CapturedEvent{{Event: &oplog.Event{Workspace: "sift/w", Session: "s", Tool: "Bash", Hash: []byte("h"),
+					Payload: []byte("{}"), At: 1, Status: oplog.EventSummarized, Summary: "captured"},
+					Summary: &oplog.Remember{Content: oplog.Content{RID: "captured", Text: "it printed eight", Type: "episodic",
+						Namespace: "sift/w", Created: 1}}}}, nil
+			}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := stampOf("captured"); got != "local sift tool" {
@@ -122,7 +129,8 @@ func TestTheDoorStampsMemories(t *testing.T) {
 	if got := stampOf(rids["ada http operator"]); got != "bot http agent" {
 		t.Errorf("corrected by a bot: %s", got)
 	}
-	if status, out := bot.send("POST", "/v1/remember", obj{"text": "nine", "trust": "operator"}); status != 403 || out["code"] != "trust_denied" {
+	if status, out := bot.send("POST", "/v1/remember", obj{"text": "nine", "trust": "operator"}); status != 403 ||
+		out["code"] != "trust_denied" {
 		t.Errorf("a bot as operator: %d %v", status, out)
 	}
 	if status, out := bot.send("POST", "/v1/remember", obj{"text": "ten", "writer": "ada"}); status != 400 {
@@ -139,19 +147,23 @@ func TestAMergeInheritsTheLowestClass(t *testing.T) {
 	crawler := owner.with(owner.newToken(obj{"label": "crawler", "trust": "web"}))
 	first := owner.ok("POST", "/v1/remember", obj{"text": "The staging database of the atlas project runs on port 5433"})["rid"]
 	second := crawler.ok("POST", "/v1/remember", obj{"text": "The staging database of the atlas project runs on port 5433."})["rid"]
-	crawler.ok("POST", "/v1/remember", obj{"text": "The kettle is red", "metadata": obj{"consolidated_from": []any{first}, "resolved_from": []any{first}, "conflict_id": "x"}})
+	crawler.ok("POST", "/v1/remember",
+		obj{"text": "The kettle is red",
+			"metadata": obj{"consolidated_from": []any{first}, "resolved_from": []any{first}, "conflict_id": "x"}})
 	if a := owner.ok("POST", "/v1/think", obj{"min_active_memories": 1}); a["consolidation_count"] != 0.0 {
 		t.Fatalf("a memory is demoted by one that repeats it: %v", a)
 	}
 	owner.ok("POST", "/v1/merge", obj{"rids": []any{first, second}, "text": "The staging database of the atlas project runs on port 5433."})
 	hit := owner.ok("POST", "/v1/recall", obj{"query": "staging database port", "explain": true, "top_k": 1})["results"].([]any)[0].(obj)
-	if hit["trust"] != "web" || hit["dialect"] != "http" || hit["factors"].(obj)["trust"] != .81 || !strings.Contains(fmt.Sprint(hit["why_retrieved"]), "trust: web") {
+	if hit["trust"] != "web" || hit["dialect"] != "http" || hit["factors"].(obj)["trust"] != .81 ||
+		!strings.Contains(fmt.Sprint(hit["why_retrieved"]), "trust: web") {
 		t.Errorf("the product: %v", hit)
 	}
 	var chain []string
 	for _, o := range hit["provenance"].([]any) {
 		o := o.(obj)
-		chain = append(chain, fmt.Sprint(o["rid"] == first, o["rid"] == second, " ", o["writer"], " ", o["trust"], " ", o["made_into"] == hit["rid"]))
+		chain = append(chain,
+			fmt.Sprint(o["rid"] == first, o["rid"] == second, " ", o["writer"], " ", o["trust"], " ", o["made_into"] == hit["rid"]))
 	}
 	if got, want := strings.Join(chain, ", "), "false false master web false, true false master operator true, false true crawler web true"; got != want {
 		t.Errorf("chain: %s\nwant   %s", got, want)
@@ -179,7 +191,8 @@ func TestALowerClassComesNotFirst(t *testing.T) {
 		owner.ok("POST", "/v1/think", obj{"min_active_memories": 1})
 		rows := owner.ok("POST", "/v1/recall", obj{"query": "where does " + name + " live", "include_superseded": true})["results"].([]any)
 		first, want := rows[0].(obj), []any{old, new["rid"]}[i]
-		if first["rid"] != want || newer == crawler && (new["superseded"] != nil || !strings.Contains(fmt.Sprint(first["why_retrieved"]), "contradicts")) {
+		if first["rid"] != want ||
+			newer == crawler && (new["superseded"] != nil || !strings.Contains(fmt.Sprint(first["why_retrieved"]), "contradicts")) {
 			t.Errorf("%s: %v", name, rows)
 		}
 	}
@@ -191,7 +204,8 @@ func TestALowerClassComesNotFirst(t *testing.T) {
 func TestPoisonedContext(t *testing.T) {
 	t.Parallel()
 	owner := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.NoThink = true }).web(0)
-	as := map[string]*web{"owner": owner, "crawler": owner.with(owner.newToken(obj{"label": "crawler", "trust": "tool", "quarantine": "web"}))}
+	as := map[string]*web{"owner": owner,
+		"crawler": owner.with(owner.newToken(obj{"label": "crawler", "trust": "tool", "quarantine": "web"}))}
 	file, err := os.Open(filepath.Join("testdata", "poisoned.jsonl"))
 	if err != nil {
 		t.Fatal(err)

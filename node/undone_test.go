@@ -43,9 +43,11 @@ func TestUndoneChangesSupersedeAsBefore(t *testing.T) {
 		}
 	}
 	same("three statements")
-	w.undone(w.ok("POST", "/v1/merge", obj{"rids": []string{middle, other}, "text": "Ada was in Rome, and the harbor is closed"})["rid"].(string), "merge")
+	w.undone(w.ok("POST", "/v1/merge",
+		obj{"rids": []string{middle, other}, "text": "Ada was in Rome, and the harbor is closed"})["rid"].(string), "merge")
 	same("a merge")
-	w.undone(w.ok("POST", "/v1/merge", obj{"rids": []string{newest, middle, oldest}, "text": "Ada has lived in Lisbon, Rome and Oslo"})["rid"].(string), "merge of all")
+	w.undone(w.ok("POST", "/v1/merge",
+		obj{"rids": []string{newest, middle, oldest}, "text": "Ada has lived in Lisbon, Rome and Oslo"})["rid"].(string), "merge of all")
 	same("a merge of all")
 	w.ok("POST", "/v1/split", obj{"rid": newest, "texts": []string{"Ada is in Oslo", "Oslo is where Ada is"}})
 	w.undone(newest, "split")
@@ -69,7 +71,8 @@ func TestAnUndoTakesBackAWholeCorrection(t *testing.T) {
 		t.Fatalf("nothing supersedes %v", m)
 	}
 	got := w.undone(rid, "k")
-	if m := w.ok("GET", "/v1/memory/"+rid, nil); m["text"] != "The bridge is painted red" || m["superseded_by"] != nil || got["restored"] != 0. {
+	if m := w.ok("GET", "/v1/memory/"+rid, nil); m["text"] != "The bridge is painted red" || m["superseded_by"] != nil ||
+		got["restored"] != 0. {
 		t.Errorf("undone: %v, by the answer %v", m, got)
 	}
 }
@@ -115,7 +118,8 @@ func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
 	if got := w.ok("POST", "/v1/correct", obj{"rid": parts[0], "new_text": "Carl lives in Oslo", "reason": "r"}); got["superseded"] == nil {
 		t.Fatalf("a part that supersedes nothing: %v", got)
 	}
-	if undone := w.undone(rid, "k"); toJSON(t, undone["forgotten"]) != toJSON(t, parts) || toJSON(t, undone["recalled_again"]) != toJSON(t, []string{rid}) {
+	if undone := w.undone(rid, "k"); toJSON(t, undone["forgotten"]) != toJSON(t, parts) ||
+		toJSON(t, undone["recalled_again"]) != toJSON(t, []string{rid}) {
 		t.Errorf("undone: %v", undone)
 	}
 }

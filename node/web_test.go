@@ -70,7 +70,8 @@ func (w *web) do(req *http.Request) (int, map[string]any) {
 		w.t.Fatal(err)
 	}
 	var out map[string]any
-	if err := json.Unmarshal(b, &out); err != nil && resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusMethodNotAllowed {
+	if err := json.Unmarshal(b, &out); err != nil && resp.StatusCode != http.StatusNotFound &&
+		resp.StatusCode != http.StatusMethodNotAllowed {
 		w.t.Fatalf("%s %s: %d %q", req.Method, req.URL.Path, resp.StatusCode, b)
 	}
 	return resp.StatusCode, out

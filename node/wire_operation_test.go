@@ -89,7 +89,8 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.As(err, &e) || e.Code != wire.CodeInvalidPayload || !strings.Contains(e.Message, m.namespace) || !strings.Contains(e.Message, "limit") {
+		if !errors.As(err, &e) || e.Code != wire.CodeInvalidPayload || !strings.Contains(e.Message, m.namespace) ||
+			!strings.Contains(e.Message, "limit") {
 			t.Errorf("%s: %v", m.namespace, err)
 		}
 		if page, _, err := cl.List(t.Context(), client.Listing{Namespace: m.namespace, Limit: 1}); err != nil || len(page) != 1 {

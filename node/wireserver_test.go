@@ -18,8 +18,12 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	const token = "ydb_reads_nothing_0123456789abcdef"
-	n, err := Open(t.Context(), Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token},
-		Raft: Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}, Limits: Limits{writeTimeout: 2 * time.Second}})
+	n, err := Open(t.Context(),
+		Config{Home: filepath.Join(t.TempDir(), "h"),
+			Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true},
+			Member: Member{Secret: token},
+			Raft:   Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)},
+			Limits: Limits{writeTimeout: 2 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +68,11 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 func TestAConnectionHasSoManySubscriptions(t *testing.T) {
 	t.Parallel()
 	const token, most = "ydb_subscribes_0123456789abcdefgh", 256
-	n, err := Open(t.Context(), Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token},
-		Raft: Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}})
+	n, err := Open(t.Context(),
+		Config{Home: filepath.Join(t.TempDir(), "h"),
+			Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true},
+			Member: Member{Secret: token},
+			Raft:   Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}})
 	if err != nil {
 		t.Fatal(err)
 	}

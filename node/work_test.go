@@ -11,7 +11,8 @@ import (
 
 // said lists the contents of a namespace's turns, as a node has them.
 func (w *web) said(namespace string) (all []string) {
-	for _, turn := range w.ok("GET", "/v1/conversation/recent?consistency=linearizable&limit=1000&namespace="+namespace, nil)["turns"].([]any) {
+	for _, turn := range w.ok("GET", "/v1/conversation/recent?consistency=linearizable&limit=1000&namespace="+namespace,
+		nil)["turns"].([]any) {
 		all = append(all, turn.(map[string]any)["content"].(string))
 	}
 	return all
@@ -28,7 +29,9 @@ func TestTurnsOfManyNodes(t *testing.T) {
 		w := c.web(i)
 		clients.Go(func() {
 			for n := range each {
-				if status, said := w.send("POST", "/v1/conversation/turns", obj{"role": "user", "content": fmt.Sprintf("node %d says %02d", i, n), "max_turns": keep, "namespace": "talk"}); status != http.StatusOK {
+				if status, said := w.send("POST", "/v1/conversation/turns",
+					obj{"role": "user", "content": fmt.Sprintf("node %d says %02d", i, n), "max_turns": keep,
+						"namespace": "talk"}); status != http.StatusOK {
 					t.Errorf("%d %v", status, said)
 				}
 			}
@@ -63,7 +66,8 @@ func TestWorkOnAFollower(t *testing.T) {
 	c := start(t, 3)
 	here, there := c.web(0), c.web(1)
 	added := here.ok("POST", "/v1/tasks", obj{"title": "renew the certificate", "namespace": "ops", "idempotency_key": "once"})
-	if again := there.ok("POST", "/v1/tasks", obj{"title": "renew the certificate", "namespace": "ops", "idempotency_key": "once"}); again["id"] != added["id"] {
+	if again := there.ok("POST", "/v1/tasks",
+		obj{"title": "renew the certificate", "namespace": "ops", "idempotency_key": "once"}); again["id"] != added["id"] {
 		t.Errorf("a repeated request added %v, the first one %v", again["id"], added["id"])
 	}
 	id := added["id"].(string)
@@ -73,7 +77,8 @@ func TestWorkOnAFollower(t *testing.T) {
 	}
 	clients.Wait()
 	for i := range c.nodes {
-		if got := c.web(i).ok("GET", "/v1/tasks/"+id+"?consistency=linearizable", nil); got["revision"] != 3.0 || got["priority"] != "medium" {
+		if got := c.web(i).ok("GET", "/v1/tasks/"+id+"?consistency=linearizable", nil); got["revision"] != 3.0 ||
+			got["priority"] != "medium" {
 			t.Errorf("node %d after three changes: %v", i+1, got)
 		}
 	}
@@ -87,13 +92,17 @@ func TestWorkOnAFollower(t *testing.T) {
 	}
 
 	const body = "Ask the authority for a new certificate, wait until all nodes have it, then end the old one."
-	made := here.ok("POST", "/v1/skills/define", obj{"skill_id": "ops.certificate.renew", "body": body, "skill_type": "procedure", "applies_to": []string{"tls"}})
-	found := there.ok("POST", "/v1/skills/search", obj{"query": "how is a certificate renewed", "applies_to": "tls", "consistency": "linearizable"})["skills"].([]any)
-	if len(found) != 1 || found[0].(map[string]any)["skill_id"] != "ops.certificate.renew" || found[0].(map[string]any)["rid"] != made["rid"] {
+	made := here.ok("POST", "/v1/skills/define",
+		obj{"skill_id": "ops.certificate.renew", "body": body, "skill_type": "procedure", "applies_to": []string{"tls"}})
+	found := there.ok("POST", "/v1/skills/search",
+		obj{"query": "how is a certificate renewed", "applies_to": "tls", "consistency": "linearizable"})["skills"].([]any)
+	if len(found) != 1 || found[0].(map[string]any)["skill_id"] != "ops.certificate.renew" ||
+		found[0].(map[string]any)["rid"] != made["rid"] {
 		t.Errorf("on another node: %v", found)
 	}
 	there.ok("POST", "/v1/skills/ops.certificate.renew/outcome", obj{"succeeded": true})
-	for _, r := range there.ok("POST", "/v1/recall", obj{"query": "certificate renew outcome", "consistency": "linearizable"})["results"].([]any) {
+	for _, r := range there.ok("POST", "/v1/recall",
+		obj{"query": "certificate renew outcome", "consistency": "linearizable"})["results"].([]any) {
 		if ns := r.(map[string]any)["namespace"]; ns == "outcome_substrate" {
 			t.Errorf("a recall finds %v", r)
 		}

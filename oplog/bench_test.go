@@ -33,10 +33,12 @@ func BenchmarkEntry(b *testing.B) {
 
 // BenchmarkRows decodes rows that every write reads, as Unpack does and as the library does.
 func BenchmarkRows(b *testing.B) {
-	for _, v := range []any{&Stats{NextSeq: 70_000, Counts: Counts{Active: 69_000}, Operations: 1 << 20}, &Database{ID: 1, Name: "default", Created: 1 << 50, Embedder: &Embedder{Name: "builtin", Version: "1", Dim: 64}},
+	for _, v := range []any{&Stats{NextSeq: 70_000, Counts: Counts{Active: 69_000}, Operations: 1 << 20},
+		&Database{ID: 1, Name: "default", Created: 1 << 50, Embedder: &Embedder{Name: "builtin", Version: "1", Dim: 64}},
 		&Entity{Name: "Ada", Type: "person", First: 1 << 50, Last: 1 << 50, Mentions: 7}} {
 		in := encoded(v)
-		for name, read := range map[string]func([]byte, any) error{"unpack": Unpack, "library": func(in []byte, v any) error { return msgpack.Unmarshal(in, v) }} {
+		for name, read := range map[string]func([]byte, any) error{"unpack": Unpack,
+			"library": func(in []byte, v any) error { return msgpack.Unmarshal(in, v) }} {
 			b.Run(fmt.Sprintf("%T/%s", v, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

@@ -15,8 +15,10 @@ import (
 
 // stored are the types that are packed: operations and what rows hold.
 var stored = func() []any {
-	all := []any{&entryHead{}, &Remember{}, &Mention{}, &Memory{}, &Entity{}, &Session{}, &Stats{}, &Result{}, &Database{}, &Embedder{}, &Token{}, &Embedding{},
-		&StoredClaim{}, &StoredAlias{}, &StoredEvent{}, &StoredGrant{}, &AuditRow{}, &NodeInfo{}, &Limit{}, &Revision{}, &Edge{}, &EventCounts{}, &EventSession{},
+	all := []any{&entryHead{}, &Remember{}, &Mention{}, &Memory{}, &Entity{}, &Session{}, &Stats{}, &Result{}, &Database{},
+		&Embedder{}, &Token{}, &Embedding{},
+		&StoredClaim{}, &StoredAlias{}, &StoredEvent{}, &StoredGrant{}, &AuditRow{}, &NodeInfo{}, &Limit{}, &Revision{},
+		&Edge{}, &EventCounts{}, &EventSession{},
 		&ConflictRow{}, &TriggerRow{}, &Pattern{}, &Personality{}, &Weights{}, &Judgement{}, &Settings{}, &Mind{}, &Partitions{}, &Error{}}
 	for _, k := range Reads() {
 		all = append(all, OpKind(k).New())

@@ -32,7 +32,8 @@ func (p *Partitions) Count() int { return len(p.Centroids) / max(1, int(p.Dim)) 
 func (p *Partitions) Check() *Error {
 	dim := uint64(max(1, p.Dim))
 	parts, groups := uint64(len(p.Centroids)), uint64(len(p.Groups))
-	if parts%dim != 0 || groups%dim != 0 || groups > parts || (groups == 0) != (parts == 0) || parts > MaxCentroids || parts/dim > MaxPartitions {
+	if parts%dim != 0 || groups%dim != 0 || groups > parts || (groups == 0) != (parts == 0) || parts > MaxCentroids ||
+		parts/dim > MaxPartitions {
 		return Errorf(Invalid, "%d and %d bytes are not the centroids of groups and partitions of %d dimensions", groups, parts, p.Dim)
 	}
 	return nil

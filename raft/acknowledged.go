@@ -122,7 +122,8 @@ func (n *Node) checkRolledBack(peer uint32, h *wire.RaftHello) {
 		return
 	}
 	if own := n.receipt(said); own.Receipt == "" || !hmac.Equal([]byte(own.Receipt), []byte(h.Receipt)) {
-		n.disbelieve(Dispute{Peer: peer, Says: fmt.Sprintf("this node acknowledged record %d of term %d, but the receipt is not this node's", said.Index, said.Term)})
+		n.disbelieve(Dispute{Peer: peer,
+			Says: fmt.Sprintf("this node acknowledged record %d of term %d, but the receipt is not this node's", said.Index, said.Term)})
 		return
 	}
 	n.log.Error("this member's files are older than what it acknowledged: it has no vote until it has rejoined",

@@ -134,10 +134,12 @@ func TestACutEndIsNoOldCopy(t *testing.T) {
 	index, term := f.lastRecord()
 	req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: index, PrevLogTerm: term}
 	for at := range uint64(3) {
-		req.Entries = append(req.Entries, &hraft.Log{Index: index + 1 + at, Term: l.Term(), Type: hraft.LogCommand, Data: []byte("never counted")})
+		req.Entries = append(req.Entries,
+			&hraft.Log{Index: index + 1 + at, Term: l.Term(), Type: hraft.LogCommand, Data: []byte("never counted")})
 	}
 	var resp hraft.AppendEntriesResponse
-	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
+	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil ||
+		!resp.Success {
 		t.Fatalf("%+v, %v", resp, err)
 	}
 	said := &wire.RaftHello{AckTerm: l.Term(), AckIndex: index + 3}

@@ -93,7 +93,8 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.nodes[other].Close()
 	loseLog["removed"](t, c.dirs[lost])
 	c.reopen(lost, "secret", c.peers(lost))
-	c.wait("the leader to speak to the one without a log", func() bool { _, heard := c.nodes[lost].PeerVersion(uint32(l + 1)); return heard })
+	c.wait("the leader to speak to the one without a log",
+		func() bool { _, heard := c.nodes[lost].PeerVersion(uint32(l + 1)); return heard })
 	rejoin := wire.Membership{Action: "rejoin", NodeID: uint32(lost + 1), Role: "voter"}
 	if _, err := c.nodes[l].demoteForRejoin(t.Context(), rejoin); err == nil {
 		t.Fatal("the leader gave up a vote that it needs")
@@ -197,7 +198,8 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 		_, ok := leader.askWith(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, leader.ready.Load(), 0, 0)
 		return ok
 	})
-	if later, err := leader.mayVote(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, wire.Membership{NodeID: 4}); err != nil || !later {
+	if later, err := leader.mayVote(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])},
+		wire.Membership{NodeID: 4}); err != nil || !later {
 		t.Errorf("a member without a log may vote, %v", err)
 	}
 	for _, n := range c.nodes[:3] {
@@ -253,7 +255,8 @@ func TestAnOlderLeaderFillsNoMember(t *testing.T) {
 	c.open(3, "secret", []string{rafttest.Addr(t)}) // it asks to join nowhere, and its log is empty
 	n := c.nodes[3]
 	n.admitted.Store(&admission{index: 2, term: 5})
-	say := wire.RaftAppend{Term: 4, Leader: 1, LeaderAddr: c.addrs[0], Entries: []wire.RaftEntry{{Index: 1, Term: 1, Type: uint8(hraft.LogNoop)}}}
+	say := wire.RaftAppend{Term: 4, Leader: 1, LeaderAddr: c.addrs[0],
+		Entries: []wire.RaftEntry{{Index: 1, Term: 1, Type: uint8(hraft.LogNoop)}}}
 	if r, err := from(n, 1).append(t.Context(), &say); err == nil || n.raft.LastIndex() != 0 || n.Term() != 0 {
 		t.Errorf("an older leader gets %+v", r)
 	}

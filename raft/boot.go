@@ -84,7 +84,8 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 		}
 		n.refusedAt.Delete(addr)
 		if h.Raft == nil || h.NodeID == n.cfg.NodeID {
-			n.stopRefused(fmt.Errorf("node %d answers at its peer's address %s: cluster.peers lists the others, and each has an id of its own", h.NodeID, addr))
+			n.stopRefused(fmt.Errorf("node %d answers at its peer's address %s: cluster.peers lists the others, and each has an id of its own",
+				h.NodeID, addr))
 			return nil, nil, false
 		}
 		if h.Raft.HasState {

@@ -31,7 +31,8 @@ func TestTheMiddleClockDecides(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			true0 := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 			now := time.Hour
-			c := clocks{max: 2 * time.Second, elapsed: func() time.Duration { return now }, now: func() time.Time { return true0.Add(now + tc.own) }}
+			c := clocks{max: 2 * time.Second, elapsed: func() time.Duration { return now },
+				now: func() time.Time { return true0.Add(now + tc.own) }}
 			if tc.last {
 				c.noteLeader(true0.Add(now))
 				now += time.Second

@@ -194,9 +194,13 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	if m := c.disks[i]; m != nil {
 		files = m
 	}
-	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Credentials: c.credentials(i, secret), Peers: peers,
-		Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0, Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds, Logger: c.log,
-		Check: checkItem, StepAside: func(why error, lost Lost) error { c.aside.Store(i, fmt.Errorf("%w; it has %v", why, lost)); return nil }}, c.sms[i])
+	n, err := Open(context.Background(),
+		Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i],
+			Credentials: c.credentials(i, secret), Peers: peers,
+			Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0,
+			Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{},
+			Hello: c.sms[i].hello, Founds: founds, Logger: c.log,
+			Check: checkItem, StepAside: func(why error, lost Lost) error { c.aside.Store(i, fmt.Errorf("%w; it has %v", why, lost)); return nil }}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -242,7 +246,8 @@ func (c *cluster) logKey(i int) (item string) {
 // storeUnchecked has the library of a follower store records of its leader that a leader would not send.
 func (n *Node) storeUnchecked(t *testing.T, l *Node, req *hraft.AppendEntriesRequest) {
 	t.Helper()
-	req.RPCHeader = hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(transport.ServerID(l.cfg.NodeID)), Addr: []byte(l.cfg.Advertise)}
+	req.RPCHeader = hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(transport.ServerID(l.cfg.NodeID)),
+		Addr: []byte(l.cfg.Advertise)}
 	resp, err := n.transport.Consume(t.Context(), req, nil)
 	if r, ok := resp.(*hraft.AppendEntriesResponse); err != nil || !ok || !r.Success {
 		t.Fatalf("%+v, %v", resp, err)
@@ -419,21 +424,24 @@ func TestStrangerMovesNothing(t *testing.T) {
 	c.propose(0, 1)
 	l := c.leader()
 	term := l.Term()
-	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Credentials: Credentials{Secret: "secret"}, Advertise: "127.0.0.1:1"}.withDefaults()}
+	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Credentials: Credentials{Secret: "secret"},
+		Advertise: "127.0.0.1:1"}.withDefaults()}
 	network := stranger.newTransport(nil)
 	defer network.Close()
 	p := network.Pool
 	const far = 1_000_000_000
 	for _, m := range []*wire.RaftVote{nil, {Term: far, Candidate: 99}, {Term: far, Candidate: l.cfg.NodeID%3 + 1}} {
 		var v wire.Vote
-		err := p.Call(t.Context(), l.Advertised(), transport.ForHeartbeat, wire.OpRequestVote, &wire.RequestVote{Term: far, CandidateID: 99, Raft: m}, wire.OpVoteDenied, &v)
+		err := p.Call(t.Context(), l.Advertised(), transport.ForHeartbeat, wire.OpRequestVote,
+			&wire.RequestVote{Term: far, CandidateID: 99, Raft: m}, wire.OpVoteDenied, &v)
 		if err != nil || v.Granted || v.Term != term || v.Reason == nil {
 			t.Errorf("vote %+v: got %+v, %v", m, v, err)
 		}
 	}
 	for _, a := range []*wire.RaftAppend{nil, {Term: far, Leader: 99}, {Term: far, Leader: l.cfg.NodeID%3 + 1}} {
 		var ack wire.HeartbeatAck
-		err := p.Call(t.Context(), l.Advertised(), transport.ForHeartbeat, wire.OpHeartbeat, &wire.Heartbeat{Term: far, LeaderID: 99, Raft: a}, wire.OpHeartbeatAck, &ack)
+		err := p.Call(t.Context(), l.Advertised(), transport.ForHeartbeat, wire.OpHeartbeat,
+			&wire.Heartbeat{Term: far, LeaderID: 99, Raft: a}, wire.OpHeartbeatAck, &ack)
 		if err != nil || ack.Term != term || ack.Raft != nil {
 			t.Errorf("heartbeat %+v: got %+v, %v", a, ack, err)
 		}
@@ -445,7 +453,8 @@ func TestStrangerMovesNothing(t *testing.T) {
 	impostor := stranger.newTransport(nil)
 	defer impostor.Close()
 	var pe *transport.PeerError
-	if _, err := impostor.Pool.Dial(t.Context(), l.Advertised(), transport.ForForward); !errors.As(err, &pe) || pe.Code != wire.CodeSecretMismatch {
+	if _, err := impostor.Pool.Dial(t.Context(), l.Advertised(), transport.ForForward); !errors.As(err, &pe) ||
+		pe.Code != wire.CodeSecretMismatch {
 		t.Errorf("wrong secret: got %v", err)
 	}
 }

@@ -207,7 +207,8 @@ func (n *Node) compareStatesNow() {
 func (n *Node) statesDiffer(index uint64, v votes) {
 	if len(v.otherwise) >= v.majority {
 		if n.disputes.against.Add(1) > 1 {
-			n.stepAside(fmt.Errorf("the states of %s at index %d are equal, and differ from this node's", nodes(v.otherwise), index), Lost{})
+			n.stepAside(fmt.Errorf("the states of %s at index %d are equal, and differ from this node's", nodes(v.otherwise),
+				index), Lost{})
 		}
 		return
 	}
@@ -216,6 +217,7 @@ func (n *Node) statesDiffer(index uint64, v votes) {
 		verdict = fmt.Sprintf("the states of %s are equal", nodes(v.alike))
 	}
 	for _, id := range v.otherwise {
-		n.disbelieve(Dispute{Peer: id, Index: index, Says: fmt.Sprintf("its state at index %d differs from this node's", index), Verdict: verdict})
+		n.disbelieve(Dispute{Peer: id, Index: index,
+			Says: fmt.Sprintf("its state at index %d differs from this node's", index), Verdict: verdict})
 	}
 }

@@ -114,6 +114,7 @@ func (n *Node) quorum(voters []hraft.Server, ask func(hraft.Server) bool) bool {
 // the index is 0; it returns where that log ends.
 func (n *Node) askWith(s hraft.Server, term, index, indexTerm uint64) (last uint64, ok bool) {
 	var resp hraft.AppendEntriesResponse
-	err := n.transport.Append(transport.ForAppend, s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term, PrevLogEntry: index, PrevLogTerm: indexTerm}, &resp)
+	err := n.transport.Append(transport.ForAppend, s.ID, s.Address,
+		&hraft.AppendEntriesRequest{Term: term, PrevLogEntry: index, PrevLogTerm: indexTerm}, &resp)
 	return resp.LastLog, err == nil && resp.Success && resp.Term == term
 }

@@ -52,7 +52,8 @@ func TestASnapshotNamesTheLastRecordItHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	end, err := l.snaps.newest()
-	if index, term := c.sms[0].Applied(); err != nil || end.Index != index || end.Term != term || len(end.Configuration.Servers) != 1 || end.ConfigurationIndex == 0 {
+	if index, term := c.sms[0].Applied(); err != nil || end.Index != index || end.Term != term || len(end.Configuration.Servers) != 1 ||
+		end.ConfigurationIndex == 0 {
 		t.Errorf("it is %+v, %v, and the list ends at %d", end, err, index)
 	}
 	want = append(want, c.propose(30, 40)...)
@@ -79,12 +80,13 @@ func TestMembersThatChangeWhileAStateIsSaved(t *testing.T) {
 		if cerr != nil {
 			t.Fatal(cerr)
 		}
-		err = sink.(*snapshotSink).save(image{dir: s.states.(*list).dir, index: 5010, term: 8}, func(after, upTo uint64) (hraft.Configuration, uint64, error) {
-			if after != 5000 || upTo != 5010 {
-				t.Errorf("it looks from %d to %d", after, upTo)
-			}
-			return now, changed, err
-		})
+		err = sink.(*snapshotSink).save(image{dir: s.states.(*list).dir, index: 5010, term: 8},
+			func(after, upTo uint64) (hraft.Configuration, uint64, error) {
+				if after != 5000 || upTo != 5010 {
+					t.Errorf("it looks from %d to %d", after, upTo)
+				}
+				return now, changed, err
+			})
 		if err != nil {
 			return "", errors.Join(err, sink.Cancel())
 		}

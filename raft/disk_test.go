@@ -100,7 +100,8 @@ func TestADiskFullAfterTheEndWasCut(t *testing.T) {
 	index, term := f.lastRecord()
 	req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: index, PrevLogTerm: term}
 	for at := range uint64(3) {
-		req.Entries = append(req.Entries, &hraft.Log{Index: index + 1 + at, Term: term - 1, Type: hraft.LogCommand, Data: []byte("never counted")})
+		req.Entries = append(req.Entries,
+			&hraft.Log{Index: index + 1 + at, Term: term - 1, Type: hraft.LogCommand, Data: []byte("never counted")})
 	}
 	f.storeUnchecked(t, l, req)
 	cut := false
@@ -133,7 +134,9 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 			}
 			return nil
 		})
-		n, err := Open(t.Context(), Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Credentials: Credentials{Secret: "secret"}, Alone: true, Seams: Seams{LogFiles: m}, Handler: noHandler{}}, c.sms[0])
+		n, err := Open(t.Context(),
+			Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Credentials: Credentials{Secret: "secret"}, Alone: true,
+				Seams: Seams{LogFiles: m}, Handler: noHandler{}}, c.sms[0])
 		if err == nil { // it failed later, or not at all
 			_ = n.Close()
 		} else if !errors.Is(err, syscall.EIO) {

@@ -219,7 +219,8 @@ func (n *Node) stepAside(why error, lost Lost) {
 		return
 	}
 	if lost.First > 0 {
-		n.log.Error("this node holds records that the cluster lacks, and keeps them", "first", lost.First, "last", lost.Last, "acknowledged", lost.Count())
+		n.log.Error("this node holds records that the cluster lacks, and keeps them", "first", lost.First, "last", lost.Last,
+			"acknowledged", lost.Count())
 	}
 	if err := n.cfg.StepAside(why, lost); err != nil {
 		n.log.Error("a majority of the voters holds something else than this node, and it goes on", "err", errors.Join(why, err))
@@ -227,7 +228,8 @@ func (n *Node) stepAside(why error, lost Lost) {
 	}
 	n.amnesia.Store(true) // no votes, no records
 	n.admitted.Store(nil)
-	n.log.Error("this node steps aside, and stops; its next start keeps its state and log as *.corrupt-* and gets the cluster's", "err", why)
+	n.log.Error("this node steps aside, and stops; its next start keeps its state and log as *.corrupt-* and gets the cluster's",
+		"err", why)
 }
 
 // hold begins a sentence about members: "nodes 1 and 3 hold".

@@ -23,30 +23,37 @@ var forgeries = map[string]func(term uint64, last recovery.Place) wire.RaftAppen
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term + 1}
 	},
 	"another record at an applied index": func(term uint64, last recovery.Place) wire.RaftAppend {
-		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index - 1, PrevTerm: last.Term, Entries: []wire.RaftEntry{{Index: last.Index, Term: term + 1, Data: []byte("another")}}}
+		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index - 1, PrevTerm: last.Term,
+			Entries: []wire.RaftEntry{{Index: last.Index, Term: term + 1, Data: []byte("another")}}}
 	},
 	"seven bytes of garbage": func(term uint64, last recovery.Place) wire.RaftAppend {
-		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term, Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Data: []byte("\xffgarbage")[:7]}}}
+		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
+			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Data: []byte("\xffgarbage")[:7]}}}
 	},
 	"members that cannot be decoded": func(term uint64, last recovery.Place) wire.RaftAppend {
-		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term, Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Type: uint8(hraft.LogConfiguration), Data: []byte("none")}}}
+		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
+			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Type: uint8(hraft.LogConfiguration), Data: []byte("none")}}}
 	},
 	"members without a voter": func(term uint64, last recovery.Place) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
-			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Type: uint8(hraft.LogConfiguration), Data: hraft.EncodeConfiguration(hraft.Configuration{})}}}
+			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Type: uint8(hraft.LogConfiguration),
+				Data: hraft.EncodeConfiguration(hraft.Configuration{})}}}
 	},
 	"a kind that the log uses for its marks": func(term uint64, last recovery.Place) wire.RaftAppend {
-		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term, Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Type: 255}}}
+		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
+			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Type: 255}}}
 	},
 	"records that do not follow each other": func(term uint64, last recovery.Place) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
-			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Data: []byte("a")}, {Index: last.Index + 9, Term: term + 1, Data: []byte("b")}}}
+			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Data: []byte("a")},
+				{Index: last.Index + 9, Term: term + 1, Data: []byte("b")}}}
 	},
 	"a record behind nothing": func(term uint64, last recovery.Place) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, Entries: []wire.RaftEntry{{Index: last.Index + 100, Term: term + 1, Data: []byte("a")}}}
 	},
 	"a record of a term to come": func(term uint64, last recovery.Place) wire.RaftAppend {
-		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term, Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 2, Data: []byte("a")}}}
+		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
+			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 2, Data: []byte("a")}}}
 	},
 	"a term that is the last": func(uint64, recovery.Place) wire.RaftAppend { return wire.RaftAppend{Term: 1<<64 - 1} },
 	"the term of the leader":  func(term uint64, _ recovery.Place) wire.RaftAppend { return wire.RaftAppend{Term: term} },
@@ -84,7 +91,8 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 			}
 		}
 	}
-	snapshot := &wire.SnapshotBegin{Term: l.Term() + 1, Leader: hostile, LastIndex: 1000, LastTerm: l.Term() + 1, Configuration: []byte("none")}
+	snapshot := &wire.SnapshotBegin{Term: l.Term() + 1, Leader: hostile, LastIndex: 1000, LastTerm: l.Term() + 1,
+		Configuration: []byte("none")}
 	for _, v := range victims {
 		if err := v.screenSnapshot(snapshot); err == nil {
 			t.Errorf("node %d takes a snapshot whose members cannot be decoded", v.cfg.NodeID)
@@ -115,7 +123,8 @@ func TestTheOthersDecide(t *testing.T) {
 		c.wait("all records", func() bool { return slices.Equal(sm.items(), want) })
 	}
 	last := f.end()
-	wrong := &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise, PrevIndex: last.Index, PrevTerm: last.Term + 1}
+	wrong := &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise, PrevIndex: last.Index,
+		PrevTerm: last.Term + 1}
 	vote := &wire.RaftVote{Term: l.Term() + 1, Candidate: l.cfg.NodeID, LastIndex: last.Index, LastTerm: last.Term, PreVote: true}
 	for i := range distrustAfter {
 		if err := f.distrusts(l.cfg.NodeID); err != nil {
@@ -129,7 +138,8 @@ func TestTheOthersDecide(t *testing.T) {
 		d := f.Disputes()
 		return len(d) == 1 && strings.Contains(d[0].Verdict, "hold the same record")
 	})
-	if _, err := from(f, l.cfg.NodeID).append(t.Context(), &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise}); err == nil {
+	if _, err := from(f, l.cfg.NodeID).append(t.Context(),
+		&wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise}); err == nil {
 		t.Error("it follows a leader that it refuses again and again")
 	}
 	if err := f.distrusts(vote.Candidate); err == nil {
@@ -204,7 +214,8 @@ func givenUp(t *testing.T, fresh bool) (c *cluster, ahead int, want []string) {
 		c.wait("the third to be a member", func() bool { return slices.Equal(c.sms[third].items(), want) && c.nodes[third].HasState() })
 	}
 	c.reopen(l, "secret", c.peers(l))
-	if _, err := c.leader().Change(t.Context(), wire.Membership{Action: "join", NodeID: uint32(l + 1), Addr: c.addrs[l], Role: "voter"}); err != nil {
+	if _, err := c.leader().Change(t.Context(),
+		wire.Membership{Action: "join", NodeID: uint32(l + 1), Addr: c.addrs[l], Role: "voter"}); err != nil {
 		t.Fatal(err)
 	}
 	return c, l, want
@@ -270,7 +281,8 @@ func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 	req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: end.Index, PrevLogTerm: end.Term, LeaderCommitIndex: end.Index + 1,
 		Entries: []*hraft.Log{{Index: end.Index + 1, Term: end.Term, Type: hraft.LogCommand, Data: []byte("changed on the way")}}}
 	var resp hraft.AppendEntriesResponse
-	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
+	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil ||
+		!resp.Success {
 		t.Fatalf("%+v, %v", resp, err)
 	}
 	want = append(want, c.propose(10, 12)...)

@@ -33,16 +33,19 @@ func (c *cluster) refused(candidate, voter int) {
 	n := c.nodes[candidate]
 	index, term := n.lastRecord()
 	var pre hraft.RequestPreVoteResponse
-	err := n.transport.RequestPreVote(transport.ServerID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]), &hraft.RequestPreVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &pre)
+	err := n.transport.RequestPreVote(transport.ServerID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]),
+		&hraft.RequestPreVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &pre)
 	if err == nil && pre.Granted {
 		c.t.Errorf("node %d grants node %d a vote before the vote", voter+1, candidate+1)
 	}
 	var vote hraft.RequestVoteResponse
-	err = n.transport.RequestVote(transport.ServerID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]), &hraft.RequestVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &vote)
+	err = n.transport.RequestVote(transport.ServerID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]),
+		&hraft.RequestVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &vote)
 	if err == nil && vote.Granted {
 		c.t.Errorf("node %d grants node %d a vote", voter+1, candidate+1)
 	}
-	if pe := (*transport.PeerError)(nil); !c.nodes[voter].HasState() && (!errors.As(err, &pe) || pe.Text != "this node has no state to vote with") {
+	if pe := (*transport.PeerError)(nil); !c.nodes[voter].HasState() &&
+		(!errors.As(err, &pe) || pe.Text != "this node has no state to vote with") {
 		c.t.Errorf("node %d does not say why it gives no vote: %v", voter+1, err)
 	}
 }
@@ -147,7 +150,8 @@ func TestAFounderAsksTwice(t *testing.T) {
 		c := &cluster{t: t, addrs: []string{rafttest.Addr(t), rafttest.Addr(t)}, nodes: make([]*Node, 2), sms: make([]*list, 2)}
 		c.open(0, "secret", c.addrs[1:]) // the other one is not there
 		n := c.nodes[0]
-		all := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: hraft.ServerAddress(c.addrs[0])}, {ID: "2", Address: hraft.ServerAddress(c.addrs[1])}}}
+		all := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: hraft.ServerAddress(c.addrs[0])},
+			{ID: "2", Address: hraft.ServerAddress(c.addrs[1])}}}
 		var asks sync.WaitGroup
 		for range 8 {
 			asks.Go(func() { _ = n.storeFounding(all) }) // one succeeds
@@ -171,7 +175,8 @@ func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
 			var all hraft.Configuration
 			for i := range 3 {
 				c.addrs = append(c.addrs, rafttest.Addr(t))
-				all.Servers = append(all.Servers, hraft.Server{ID: transport.ServerID(uint32(i + 1)), Address: hraft.ServerAddress(c.addrs[i])})
+				all.Servers = append(all.Servers,
+					hraft.Server{ID: transport.ServerID(uint32(i + 1)), Address: hraft.ServerAddress(c.addrs[i])})
 			}
 			for i := 2; i > 0; i-- {
 				c.open(i, "secret", c.peers(i))

@@ -131,14 +131,16 @@ func (n *Node) wouldWin(dead uint32) bool {
 			return false
 		}
 		var resp hraft.RequestPreVoteResponse
-		err := n.transport.RequestPreVote(s.ID, s.Address, &hraft.RequestPreVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &resp)
+		err := n.transport.RequestPreVote(s.ID, s.Address,
+			&hraft.RequestPreVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &resp)
 		return err == nil && resp.Granted
 	})
 }
 
 // campaign has the library stand for election now. A node that leads gets a new term.
 func (n *Node) campaign() {
-	r := hraft.RPC{Command: &hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax}}, RespChan: make(chan hraft.RPCResponse, 1)}
+	r := hraft.RPC{Command: &hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax}},
+		RespChan: make(chan hraft.RPCResponse, 1)}
 	_ = n.transport.Offer(n.ctx, r) // refused when the node stops
 }
 
@@ -169,7 +171,8 @@ func (n *Node) ends() (log, snapshot recovery.Place) {
 		v, _ := strconv.ParseUint(s[key], 10, 64) // the library made it from one
 		return v
 	}
-	return recovery.Place{Term: at("last_log_term"), Index: at("last_log_index")}, recovery.Place{Term: at("last_snapshot_term"), Index: at("last_snapshot_index")}
+	return recovery.Place{Term: at("last_log_term"), Index: at("last_log_index")},
+		recovery.Place{Term: at("last_snapshot_term"), Index: at("last_snapshot_index")}
 }
 
 // lastRecord is the last record of the log, or of the snapshot that replaced it.

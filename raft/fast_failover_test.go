@@ -24,9 +24,10 @@ func startSlow(t *testing.T, dial func(from int) func(context.Context, string) (
 	}
 	for i := range 3 {
 		c.sms[i] = &list{}
-		n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Dir: t.TempDir(), Addr: c.addrs[i], Credentials: Credentials{Secret: "secret"},
-			Peers: slices.Concat(c.addrs[:i], c.addrs[i+1:]), Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: slowElection},
-			Seams: Seams{Dial: dial(i)}, Handler: noHandler{}}, c.sms[i])
+		n, err := Open(context.Background(),
+			Config{NodeID: uint32(i + 1), Dir: t.TempDir(), Addr: c.addrs[i], Credentials: Credentials{Secret: "secret"},
+				Peers: slices.Concat(c.addrs[:i], c.addrs[i+1:]), Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: slowElection},
+				Seams: Seams{Dial: dial(i)}, Handler: noHandler{}}, c.sms[i])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,8 @@ func TestFlipsOfAStoppedNode(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		for kind, pattern := range map[string]string{"segments": "log/*.seg", "meta": "log/meta", "snapshots": "snapshots/*.snap", "saved states": "saved/*"} {
+		for kind, pattern := range map[string]string{"segments": "log/*.seg", "meta": "log/meta",
+			"snapshots": "snapshots/*.snap", "saved states": "saved/*"} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				t.Parallel()
 				rng, ends := rand.New(rand.NewPCG(5, 9)), rafttest.Ends{}

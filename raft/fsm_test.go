@@ -82,7 +82,10 @@ func (s *slow) Apply(batch []Record) []any {
 func TestCloseAnswersWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	sm := &slow{first: make(chan struct{}), gate: make(chan struct{})}
-	n, err := Open(t.Context(), Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Timing: Timing{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond)}, Handler: noHandler{}, Hello: sm.hello}, sm)
+	n, err := Open(t.Context(),
+		Config{NodeID: 1, Dir: t.TempDir(), Alone: true,
+			Timing:  Timing{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond)},
+			Handler: noHandler{}, Hello: sm.hello}, sm)
 	if err != nil {
 		t.Fatal(err)
 	}

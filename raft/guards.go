@@ -73,7 +73,8 @@ func (n *Node) identifyNewcomer(m wire.Membership) (key string, err error) {
 // --force because its home is gone.
 func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 	namesake := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %w: node %d belongs to %s, and %s", ErrRefused, errIdentity, m.NodeID, s.Address, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w: %w: node %d belongs to %s, and %s", ErrRefused, errIdentity, m.NodeID, s.Address,
+			fmt.Sprintf(format, args...))
 	}
 	if m.NodeID == n.cfg.NodeID {
 		return namesake("leads there: give the other node an id of its own")

@@ -21,7 +21,8 @@ type sink struct{ to *slog.Logger }
 var levels = map[hclog.Level]slog.Level{hclog.Info: slog.LevelDebug, hclog.Warn: slog.LevelInfo, hclog.Error: slog.LevelWarn}
 
 // ofAbsence are the lines that come several times a second while a member is away: noteReach says once that it is.
-var ofAbsence = map[string]bool{"failed to contact": true, "failed to heartbeat to": true, "failed to appendEntries to": true, "failed to pipeline appendEntries": true,
+var ofAbsence = map[string]bool{"failed to contact": true, "failed to heartbeat to": true,
+	"failed to appendEntries to": true, "failed to pipeline appendEntries": true,
 	"failed to start pipeline replication to": true}
 
 // Accept implements hclog.SinkAdapter.

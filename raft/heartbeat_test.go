@@ -69,7 +69,8 @@ func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
 	}
 	<-writes
 	for range 10 {
-		r, err := from(c.nodes[slow], l.cfg.NodeID).append(suite.Context(t), &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise})
+		r, err := from(c.nodes[slow], l.cfg.NodeID).append(suite.Context(t),
+			&wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise})
 		if err != nil || !r.Success || r.Term != l.Term() {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -90,8 +91,9 @@ func TestAMessageThatWaitedIsNoNews(t *testing.T) {
 	c.wait("the follower to know what is acknowledged", func() bool { _, known := f.Acknowledged(); return known })
 	told := func(acknowledged, heard uint64) bool {
 		t.Helper()
-		if _, err := from(f, l.cfg.NodeID).append(t.Context(), &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise,
-			Acknowledged: acknowledged, Heard: heard}); err != nil {
+		if _, err := from(f, l.cfg.NodeID).append(t.Context(),
+			&wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise,
+				Acknowledged: acknowledged, Heard: heard}); err != nil {
 			t.Fatal(err)
 		}
 		index, _ := f.Acknowledged()
@@ -99,7 +101,8 @@ func TestAMessageThatWaitedIsNoNews(t *testing.T) {
 	}
 	const high = 1 << 40
 	lease := uint64(f.lease().Microseconds())
-	for what, heard := range map[string]uint64{"no answer": 0, "an answer older than a lease": f.mark() - lease - 1, "an answer to come": f.mark() + 1<<40} {
+	for what, heard := range map[string]uint64{"no answer": 0, "an answer older than a lease": f.mark() - lease - 1,
+		"an answer to come": f.mark() + 1<<40} {
 		if told(high, heard) {
 			t.Errorf("a message sent after %s was news", what)
 		}

@@ -160,5 +160,6 @@ func (n *Node) DamagedFrames() uint64 { return n.transport.DamagedFrames() }
 // newTransport makes the member's transport; ln is its peer port, nil for none.
 func (n *Node) newTransport(ln net.Listener) *transport.Transport {
 	return transport.New(transport.Options{NodeID: n.cfg.NodeID, Advertise: n.cfg.Advertise, Secret: n.cfg.Secret, Others: n.cfg.Others,
-		Identity: n.cfg.Identity, Election: n.cfg.Election, Dial: n.cfg.Dial, ClientTLS: n.cfg.ClientTLS, ServerTLS: n.cfg.ServerTLS, Log: n.log}, host{n}, ln)
+		Identity: n.cfg.Identity, Election: n.cfg.Election, Dial: n.cfg.Dial, ClientTLS: n.cfg.ClientTLS,
+		ServerTLS: n.cfg.ServerTLS, Log: n.log}, host{n}, ln)
 }

@@ -81,7 +81,8 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	if err := c.n.logs.WaitSynced(r.LastLog); err != nil {
 		return nil, err
 	}
-	reply := &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: transport.Micros(c.n.cfg.Now()), Mark: c.n.mark()}
+	reply := &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff,
+		Clock: transport.Micros(c.n.cfg.Now()), Mark: c.n.mark()}
 	if i := len(a.Entries); i > 0 && r.Success {
 		reply.Acked = c.n.receipt(recovery.Place{Term: a.Entries[i-1].Term, Index: a.Entries[i-1].Index})
 	}
@@ -190,13 +191,16 @@ func (c *inbound) answerVote(ctx context.Context, v *wire.RaftVote) (*wire.RaftV
 // castVote has the library vote, or say whether it would, on a candidate that the header names.
 func (c *inbound) castVote(ctx context.Context, v *wire.RaftVote, h hraft.RPCHeader) (*wire.RaftVoteReply, error) {
 	if v.PreVote {
-		r, err := consume[hraft.RequestPreVoteResponse](ctx, c, &hraft.RequestPreVoteRequest{RPCHeader: h, Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}, nil)
+		r, err := consume[hraft.RequestPreVoteResponse](ctx, c,
+			&hraft.RequestPreVoteRequest{RPCHeader: h, Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}, nil)
 		if err != nil {
 			return nil, err
 		}
 		return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
 	}
-	r, err := consume[hraft.RequestVoteResponse](ctx, c, &hraft.RequestVoteRequest{RPCHeader: h, Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm, LeadershipTransfer: v.Transfer}, nil)
+	r, err := consume[hraft.RequestVoteResponse](ctx, c,
+		&hraft.RequestVoteRequest{RPCHeader: h, Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm,
+			LeadershipTransfer: v.Transfer}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +221,8 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	pr, pw := io.Pipe()
 	received := make(chan error, 1)
 	body := &skipIfApplied{r: pr, n: c.n, index: m.LastIndex}
-	req := &hraft.InstallSnapshotRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr), SnapshotVersion: hraft.SnapshotVersionMax, Term: m.Term,
+	req := &hraft.InstallSnapshotRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr),
+		SnapshotVersion: hraft.SnapshotVersionMax, Term: m.Term,
 		Leader: []byte(m.LeaderAddr), LastLogIndex: m.LastIndex, LastLogTerm: m.LastTerm, Configuration: m.Configuration,
 		ConfigurationIndex: m.ConfigurationIndex, Size: int64(m.Size)}
 	go func() { // ends with the last chunk, the connection, or the reader's close below
@@ -274,7 +279,8 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame, m *wire.TimeoutN
 	if id, _, known := c.n.Leader(); known && id != m.Leader { // it was long under way: it would depose another
 		return c.Fail(f, wire.CodeNotLeader, "node %d does not lead", m.Leader)
 	}
-	if _, err := consume[hraft.TimeoutNowResponse](ctx, c, &hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil); err != nil {
+	if _, err := consume[hraft.TimeoutNowResponse](ctx, c,
+		&hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil); err != nil {
 		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
 	return c.Reply(f, wire.OpTimeoutNowOK, &wire.Nothing{})

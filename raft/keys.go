@@ -50,7 +50,8 @@ func (n *Node) checkKey(id uint32, dialed string, h *wire.RaftHello) (wire.Code,
 		return n.otherKey(&s, taken, h, why)
 	}
 	n.takeKey(id, taken)
-	n.log.Warn("a node with a new key takes a member's place: the node with the key in the log is silent", "peer", id, "addr", cmp.Or(dialed, h.Addr),
+	n.log.Warn("a node with a new key takes a member's place: the node with the key in the log is silent", "peer", id,
+		"addr", cmp.Or(dialed, h.Addr),
 		"logged", fingerprint(logged), "key", fingerprint(h.Key))
 	return 0, nil
 }

@@ -45,7 +45,8 @@ func (c *cluster) emptied(i int) {
 
 // forger is a node that knows the secret and says a member's id.
 func (c *cluster) forger(i int, key ed25519.PrivateKey, stateless bool) *peertest.Peer {
-	p := peertest.NewPeer(transport.Options{NodeID: uint32(i + 1), Advertise: c.addrs[i], Secret: "secret", Identity: key, Log: slog.New(slog.DiscardHandler),
+	p := peertest.NewPeer(transport.Options{NodeID: uint32(i + 1), Advertise: c.addrs[i], Secret: "secret", Identity: key,
+		Log:  slog.New(slog.DiscardHandler),
 		Dial: Seams{}.WithDefaults().Dial}, wire.RaftHello{ClusterID: "cluster", HasState: !stateless, Stateless: stateless})
 	c.t.Cleanup(p.Close)
 	return p

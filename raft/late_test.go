@@ -37,7 +37,8 @@ func TestALateSnapshotTakesNothingBack(t *testing.T) {
 	req := &hraft.InstallSnapshotRequest{Term: l.Term(), LastLogIndex: index, LastLogTerm: term, Size: int64(len(body)),
 		Configuration: hraft.EncodeConfiguration(servers.Configuration()), ConfigurationIndex: servers.Index()}
 	var resp hraft.InstallSnapshotResponse
-	err = l.transport.InstallSnapshot(transport.ServerID(uint32(follower+1)), hraft.ServerAddress(c.addrs[follower]), req, &resp, bytes.NewReader(body))
+	err = l.transport.InstallSnapshot(transport.ServerID(uint32(follower+1)), hraft.ServerAddress(c.addrs[follower]), req,
+		&resp, bytes.NewReader(body))
 	if err != nil || !resp.Success || resp.Term != l.Term() {
 		t.Errorf("got %+v, %v", resp, err)
 	}

@@ -81,5 +81,7 @@ func (n *Node) compareCommitted(peer uint32, h *wire.RaftHello) {
 	default:
 		return
 	}
-	n.disbelieve(Dispute{Peer: peer, Index: h.CommitIndex, Says: fmt.Sprintf("its record %d of term %d is acknowledged, %s: acknowledged records are lost, or the peer is wrong", h.CommitIndex, h.CommitTerm, says)})
+	n.disbelieve(Dispute{Peer: peer, Index: h.CommitIndex,
+		Says: fmt.Sprintf("its record %d of term %d is acknowledged, %s: acknowledged records are lost, or the peer is wrong",
+			h.CommitIndex, h.CommitTerm, says)})
 }

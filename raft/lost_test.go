@@ -58,7 +58,8 @@ func TestRecordsThatTheClusterLost(t *testing.T) {
 		if got := c.sms[i].items(); !slices.Equal(got, now) {
 			t.Errorf("node %d has %q", i+1, got)
 		}
-		if !slices.ContainsFunc(c.nodes[i].Disputes(), func(d Dispute) bool { return d.Peer == uint32(l+1) && strings.Contains(d.Says, "acknowledged") }) {
+		if !slices.ContainsFunc(c.nodes[i].Disputes(),
+			func(d Dispute) bool { return d.Peer == uint32(l+1) && strings.Contains(d.Says, "acknowledged") }) {
 			t.Errorf("node %d says %+v", i+1, c.nodes[i].Disputes())
 		}
 		if _, moved := c.aside.Load(i); moved {

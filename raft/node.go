@@ -98,7 +98,8 @@ type peerState struct {
 
 func newNode(cfg Config, sm StateMachine) *Node {
 	found := new(damage.Files)
-	n := &Node{cfg: cfg, log: cfg.Logger, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})}, largeFrames: large.NewTurns(),
+	n := &Node{cfg: cfg, log: cfg.Logger, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})},
+		largeFrames:        large.NewTurns(),
 		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
 		storage:            storage{snaps: newSnapshots(&cfg, found, sm), damaged: found},
 		rejoining:          rejoining{admitters: make(chan hraft.Server, 1), marking: make(chan struct{}, 1)},
@@ -206,7 +207,8 @@ func (n *Node) start() error {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	n.fsm = &fsm{sm: n.sm, disk: n.logs.WaitSynced, node: n}
-	n.raft, err = hraft.NewRaft(n.library(), n.fsm, n.records, logstore.RetryingStable{StableStore: n.votes, Disk: n.disk}, n.snaps, n.transport)
+	n.raft, err = hraft.NewRaft(n.library(), n.fsm, n.records, logstore.RetryingStable{StableStore: n.votes, Disk: n.disk},
+		n.snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}

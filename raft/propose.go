@@ -67,7 +67,8 @@ func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	leader, _, _ := n.Leader()
 	err := n.askLeader(ctx, wire.OpReadIndex, &wire.Nothing{}, wire.OpReadIndexOK, &ok)
 	if err == nil && ok.Index < before { // records that are applied anywhere are committed
-		why := n.refuse(leader, before, fmt.Errorf("record %d is applied here, and the leader says that it has committed %d", before, ok.Index))
+		why := n.refuse(leader, before,
+			fmt.Errorf("record %d is applied here, and the leader says that it has committed %d", before, ok.Index))
 		return 0, fmt.Errorf("%w: %w", ErrNoLeader, why)
 	}
 	return ok.Index, err

@@ -47,7 +47,8 @@ func (n *Node) salvage(path string, why error) (ok bool, err error) {
 	}
 	n.logs, n.votes = nil, nil
 	if base == 0 && r.End > 0 && r.Records[1] == nil { // the first record of a log says who founds it
-		r.Records[1] = &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration, Data: hraft.EncodeConfiguration(n.onlyMember()), AppendedAt: time.Now()}
+		r.Records[1] = &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration,
+			Data: hraft.EncodeConfiguration(n.onlyMember()), AppendedAt: time.Now()}
 	}
 	rest, lost := recovery.Continue(r, base, term)
 	n.loss = nil
@@ -101,5 +102,6 @@ func (n *Node) missingTail(covered uint64) error {
 }
 
 func (n *Node) onlyMember() hraft.Configuration {
-	return hraft.Configuration{Servers: []hraft.Server{{ID: transport.ServerID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}}
+	return hraft.Configuration{Servers: []hraft.Server{{ID: transport.ServerID(n.cfg.NodeID),
+		Address: hraft.ServerAddress(n.cfg.Advertise)}}}
 }

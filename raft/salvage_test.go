@@ -31,7 +31,8 @@ func crash(t *testing.T) crashed { return crashWith(t, nil, func(*Node) {}) }
 func crashWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashed {
 	t.Helper()
 	c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*list{{}}}
-	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"}, Keys: keys, Alone: true, Timing: Timing{SegmentBytes: 2 << 10}, Handler: noHandler{}}
+	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"}, Keys: keys,
+		Alone: true, Timing: Timing{SegmentBytes: 2 << 10}, Handler: noHandler{}}
 	c.sms[0].dir = savedDir(cfg.Dir)
 	n, err := Open(context.Background(), cfg, c.sms[0])
 	if err != nil {

@@ -42,7 +42,8 @@ func (n *Node) screenSnapshot(m *wire.SnapshotBegin) error {
 	if err := errors.Join(n.checkTerm(m.Term), n.checkLeader(m.Leader, m.Term), checkConfiguration(m.Configuration)); err != nil {
 		return n.refuse(m.Leader, 0, fmt.Errorf("snapshot: %w", err))
 	}
-	if index, err := n.checkApplied(&hraft.AppendEntriesRequest{Term: m.Term, PrevLogEntry: m.LastIndex, PrevLogTerm: m.LastTerm}); err != nil {
+	if index, err := n.checkApplied(&hraft.AppendEntriesRequest{Term: m.Term, PrevLogEntry: m.LastIndex,
+		PrevLogTerm: m.LastTerm}); err != nil {
 		return n.refuse(m.Leader, index, fmt.Errorf("snapshot: %w", err))
 	}
 	at := n.committed()
@@ -50,7 +51,8 @@ func (n *Node) screenSnapshot(m *wire.SnapshotBegin) error {
 		return nil
 	}
 	if v := n.askVoters(at); len(v.otherwise) >= v.majority { // it would take the place of records that the others lack
-		return n.refuse(m.Leader, at, fmt.Errorf("snapshot: %s another record %d than this node, where it is committed", hold(v.otherwise), at))
+		return n.refuse(m.Leader, at,
+			fmt.Errorf("snapshot: %s another record %d than this node, where it is committed", hold(v.otherwise), at))
 	}
 	return nil
 }
@@ -83,7 +85,8 @@ func (n *Node) checkRecords(req *hraft.AppendEntriesRequest) error {
 			return fmt.Errorf("record %d is sent in the place of record %d", e.Index, want)
 		}
 		if e.Term < term || e.Term > req.Term {
-			return fmt.Errorf("record %d of term %d is sent behind a record of term %d, by the leader of term %d", e.Index, e.Term, term, req.Term)
+			return fmt.Errorf("record %d of term %d is sent behind a record of term %d, by the leader of term %d", e.Index,
+				e.Term, term, req.Term)
 		}
 		term = e.Term
 		if err := n.checkRecord(e); err != nil {

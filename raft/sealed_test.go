@@ -83,7 +83,9 @@ func TestTheLogAsksForItsKey(t *testing.T) {
 	want := c.propose(0, 5)
 	c.nodes[0].Close()
 	open := func(k *seal.Ring) error {
-		n, err := Open(context.Background(), Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Credentials: Credentials{Secret: "secret"}, Alone: true, Handler: noHandler{}, Keys: k}, c.sms[0])
+		n, err := Open(context.Background(),
+			Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Credentials: Credentials{Secret: "secret"}, Alone: true,
+				Handler: noHandler{}, Keys: k}, c.sms[0])
 		if err == nil {
 			n.Close()
 		}

@@ -21,7 +21,8 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*list{{}}}
-			cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"}, Keys: keys, Alone: true,
+			cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"},
+				Keys: keys, Alone: true,
 				Timing: Timing{SegmentBytes: 2 << 10, TrailingLogs: 5}, Handler: noHandler{}}
 			c.sms[0].dir = savedDir(cfg.Dir)
 			n, err := Open(context.Background(), cfg, c.sms[0])

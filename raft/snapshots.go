@@ -75,7 +75,8 @@ func (s *snapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.
 	for _, m := range list { // the newest has the highest number, whatever the clock says
 		number = max(number, numberOf(m.ID)+1)
 	}
-	m := hraft.SnapshotMeta{Version: v, ID: fmt.Sprintf("%d-%d-%d", term, index, number), Index: index, Term: term, Configuration: c, ConfigurationIndex: at}
+	m := hraft.SnapshotMeta{Version: v, ID: fmt.Sprintf("%d-%d-%d", term, index, number), Index: index, Term: term,
+		Configuration: c, ConfigurationIndex: at}
 	f, err := s.files.Create(s.path(m.ID) + unfinishedSnapshot)
 	if err != nil {
 		return nil, err
@@ -337,7 +338,8 @@ func (n *Node) replaceDamagedSnapshots() {
 		case <-n.ctx.Done():
 			return
 		}
-		for err := n.await(context.Background(), n.raft.Snapshot()); err != nil && n.ctx.Err() == nil; err = n.await(context.Background(), n.raft.Snapshot()) {
+		for err := n.await(context.Background(), n.raft.Snapshot()); err != nil &&
+			n.ctx.Err() == nil; err = n.await(context.Background(), n.raft.Snapshot()) {
 			n.log.Warn("the damaged snapshot is not replaced yet, trying again", "err", err)
 			_ = pause.For(n.ctx, time.Second) // a change of the configuration is under way, or another snapshot
 		}

@@ -67,7 +67,8 @@ func TestEveryBitOfASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := io.ReadAll(in); err != nil || string(b) != "a state" || want.Index != 4321 || want.Term != 7 || len(want.Configuration.Servers) != 3 || want.Size != 7 {
+	if b, err := io.ReadAll(in); err != nil || string(b) != "a state" || want.Index != 4321 || want.Term != 7 ||
+		len(want.Configuration.Servers) != 3 || want.Size != 7 {
 		t.Fatalf("%q, %+v, %v", b, want, err)
 	}
 	in.Close()

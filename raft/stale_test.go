@@ -92,7 +92,8 @@ func TestALeadersCommitReachesNoFurtherThanItsRecords(t *testing.T) {
 	f.storeUnchecked(t, l, &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: index, PrevLogTerm: term, Entries: stale})
 	var resp hraft.AppendEntriesResponse
 	req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: index, PrevLogTerm: term, LeaderCommitIndex: index + 3}
-	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
+	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil ||
+		!resp.Success {
 		t.Fatalf("%+v, %v", resp, err)
 	}
 	if !has() {

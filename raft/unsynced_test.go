@@ -66,9 +66,11 @@ func TestNothingIsSeenBeforeTheLeadersDiskHasIt(t *testing.T) {
 		if n == u.leader {
 			continue
 		}
-		req := &hraft.AppendEntriesRequest{Term: u.leader.Term(), PrevLogEntry: u.index, PrevLogTerm: u.leader.Term(), LeaderCommitIndex: u.index}
+		req := &hraft.AppendEntriesRequest{Term: u.leader.Term(), PrevLogEntry: u.index, PrevLogTerm: u.leader.Term(),
+			LeaderCommitIndex: u.index}
 		var resp hraft.AppendEntriesResponse
-		if err := u.leader.transport.AppendEntries(transport.ServerID(n.cfg.NodeID), hraft.ServerAddress(u.addrs[i]), req, &resp); err != nil || !resp.Success {
+		if err := u.leader.transport.AppendEntries(transport.ServerID(n.cfg.NodeID), hraft.ServerAddress(u.addrs[i]), req,
+			&resp); err != nil || !resp.Success {
 			t.Fatalf("%+v, %v", resp, err)
 		}
 		if at := n.raft.CommitIndex(); at >= u.index {

@@ -89,7 +89,8 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 	c.wait("it to have the leader's barrier", func() bool { return f.raft.LastIndex() == l.raft.LastIndex() })
 	index, term := f.lastRecord()
 	now := f.Term()
-	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Credentials: Credentials{Secret: "secret"}, Advertise: "127.0.0.1:1", Hello: (&list{Items: want}).hello}.withDefaults()}
+	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Credentials: Credentials{Secret: "secret"},
+		Advertise: "127.0.0.1:1", Hello: (&list{Items: want}).hello}.withDefaults()}
 	network := stranger.newTransport(nil)
 	defer network.Close()
 	p := network.Pool
@@ -102,7 +103,8 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 		}
 		defer p.Drop(conn)
 		deadline := time.Now().Add(suite.Patience)
-		if err := conn.Send(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: 99, LastLogHLC: []byte{}, Raft: &v}); err != nil {
+		if err := conn.Send(deadline, wire.OpRequestVote,
+			&wire.RequestVote{Term: v.Term, CandidateID: 99, LastLogHLC: []byte{}, Raft: &v}); err != nil {
 			t.Fatal(err)
 		}
 		answer, err := conn.Next(deadline)
@@ -151,7 +153,8 @@ func TestABrokenSnapshotLeavesAVote(t *testing.T) {
 	f := c.nodes[l.cfg.NodeID%3]
 	other := int(f.cfg.NodeID % 3)
 	c.wait("all to have all", func() bool {
-		return !slices.ContainsFunc(c.sms, func(sm *list) bool { return !slices.Equal(sm.items(), want) }) && f.raft.LastIndex() == l.raft.LastIndex()
+		return !slices.ContainsFunc(c.sms, func(sm *list) bool { return !slices.Equal(sm.items(), want) }) &&
+			f.raft.LastIndex() == l.raft.LastIndex()
 	})
 	index, term := f.lastRecord()
 	servers := l.raft.GetConfiguration()
@@ -175,7 +178,8 @@ func TestABrokenSnapshotLeavesAVote(t *testing.T) {
 	})
 	candidate := c.forger(other, c.identity(other), false)
 	for _, pre := range []bool{true, false} {
-		granted, err := candidate.Vote(t.Context(), f.Advertised(), wire.RaftVote{Term: f.Term() + 1, LastIndex: index, LastTerm: term, PreVote: pre, Addr: c.addrs[other]})
+		granted, err := candidate.Vote(t.Context(), f.Advertised(),
+			wire.RaftVote{Term: f.Term() + 1, LastIndex: index, LastTerm: term, PreVote: pre, Addr: c.addrs[other]})
 		if err != nil || granted == nil || !granted.Granted {
 			t.Errorf("before the vote %v: %+v, %v", pre, granted, err)
 		}

@@ -35,8 +35,10 @@ func startKept(t *testing.T, keys *seal.Ring) *kept {
 
 func newKept(t *testing.T, keys *seal.Ring) *kept {
 	k := &kept{t: t, sm: &list{}}
-	k.cfg = Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Handler: noHandler{}, Keys: keys, Founds: founds, Hello: k.sm.hello, Retain: func() uint64 { return k.retain }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Timing: Timing{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond), SegmentBytes: 4 << 10, TrailingLogs: 10}}
+	k.cfg = Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Handler: noHandler{}, Keys: keys, Founds: founds,
+		Hello: k.sm.hello, Retain: func() uint64 { return k.retain }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Timing: Timing{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond),
+			SegmentBytes: 4 << 10, TrailingLogs: 10}}
 	k.sm.dir = savedDir(k.cfg.Dir)
 	return k
 }
@@ -148,7 +150,8 @@ func TestTheWindowOfTheLog(t *testing.T) {
 			if err := k.n.CutBehind(purge, emptied); err != nil {
 				t.Fatal(err)
 			}
-			if left := k.read(); len(left) != 66 || slices.ContainsFunc(left[:61], func(s string) bool { return s != "emptied" }) || left[65] != k.sm.items()[len(k.sm.items())-1] {
+			if left := k.read(); len(left) != 66 || slices.ContainsFunc(left[:61], func(s string) bool { return s != "emptied" }) ||
+				left[65] != k.sm.items()[len(k.sm.items())-1] {
 				t.Errorf("purged: the window has %q", left)
 			}
 			if n := holds(t, logDir(k.cfg.Dir), "entry-158"); n != 0 {
@@ -213,7 +216,8 @@ func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 	}
 	r.Close()
 	found := k.n.Damaged().List()
-	if k.cfg.Window.First() <= before || len(found) != 1 || found[0] != (damage.File{Kind: damage.Log, Path: names[2], Times: 1, Healed: true}) {
+	if k.cfg.Window.First() <= before || len(found) != 1 ||
+		found[0] != (damage.File{Kind: damage.Log, Path: names[2], Times: 1, Healed: true}) {
 		t.Errorf("the window begins at %d, and what was found is %+v", k.cfg.Window.First(), found)
 	}
 	left := len(k.read())

@@ -9,7 +9,9 @@ import (
 
 // TestChecksums: a frame with a checksum is read as it was written, and refused with any one bit of it changed.
 func TestChecksums(t *testing.T) {
-	frame, err := AppendPack(nil, OpRequestVote, 7, &RequestVote{Term: 4, CandidateID: 1, LastLogHLC: []byte{}, Raft: &RaftVote{Term: 4, Candidate: 1, LastIndex: 90, LastTerm: 3}}, false)
+	frame, err := AppendPack(nil, OpRequestVote, 7,
+		&RequestVote{Term: 4, CandidateID: 1, LastLogHLC: []byte{},
+			Raft: &RaftVote{Term: 4, Candidate: 1, LastIndex: 90, LastTerm: 3}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +41,9 @@ func TestChecksums(t *testing.T) {
 
 // TestHelloChecksums: what a hello says is covered by its own checksum.
 func TestHelloChecksums(t *testing.T) {
-	h := &ClusterHello{NodeID: 2, Role: "voter", CurrentTerm: 3, ClusterSecret: "secret", AdvertiseAddr: "127.0.0.1:7440", ProtocolVersion: 1,
-		Raft: &RaftHello{ClusterID: "c", Purpose: "append", Reads: []byte{1, 2}, AckIndex: 8, AckTerm: 2}}
+	h := &ClusterHello{NodeID: 2, Role: "voter", CurrentTerm: 3, ClusterSecret: "secret", AdvertiseAddr: "127.0.0.1:7440",
+		ProtocolVersion: 1,
+		Raft:            &RaftHello{ClusterID: "c", Purpose: "append", Reads: []byte{1, 2}, AckIndex: 8, AckTerm: 2}}
 	if h.Checked() {
 		t.Error("a hello without a checksum passes for one with it")
 	}

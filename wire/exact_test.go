@@ -38,10 +38,12 @@ func TestUnpackExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := UnpackExact(f, &m, MaxPlainClient); err == nil || !strings.Contains(err.Error(), "half_life: want a number above 0, up to 1000000, got NaN") {
+	if err := UnpackExact(f, &m, MaxPlainClient); err == nil ||
+		!strings.Contains(err.Error(), "half_life: want a number above 0, up to 1000000, got NaN") {
 		t.Errorf("half_life NaN: %v", err)
 	}
-	batch := Frame{Flags: Version | FlagJSON, Op: OpRememberBatch, Payload: []byte(`{"memories":[{"text":"x"},{"text":"y","importance":2}]}`)}
+	batch := Frame{Flags: Version | FlagJSON, Op: OpRememberBatch,
+		Payload: []byte(`{"memories":[{"text":"x"},{"text":"y","importance":2}]}`)}
 	if err := UnpackExact(batch, &RememberBatch{}, MaxPlainClient); err == nil || !strings.Contains(err.Error(), "memories[1]") {
 		t.Errorf("a batch: %v", err)
 	}

@@ -269,7 +269,8 @@ func (t *transcoder) value() {
 		t.word(msgpcode.Nil, "null")
 	default:
 		start := t.at
-		for t.at < len(t.in) && (t.in[t.at] == '-' || t.in[t.at] == '+' || t.in[t.at] == '.' || t.in[t.at]|0x20 == 'e' || t.in[t.at]-'0' < 10) {
+		for t.at < len(t.in) &&
+			(t.in[t.at] == '-' || t.in[t.at] == '+' || t.in[t.at] == '.' || t.in[t.at]|0x20 == 'e' || t.in[t.at]-'0' < 10) {
 			t.at++
 		}
 		t.out = appendNumber(t.out, string(t.in[start:t.at]))

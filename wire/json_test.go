@@ -15,7 +15,8 @@ import (
 
 // Whatever text a client sends, straight to msgpack or by way of a tree comes to the same.
 func FuzzJSONPayload(f *testing.F) {
-	for _, s := range []string{`{"text":"a","n":[1,-2,3.5,1e400,18446744073709551615,-0]}`, ` [ true , false , null , {} , [] ] x`, `"\ud83d\ude00\ud800\u0000é\"\\"`, "\"\xff\"",
+	for _, s := range []string{`{"text":"a","n":[1,-2,3.5,1e400,18446744073709551615,-0]}`,
+		` [ true , false , null , {} , [] ] x`, `"\ud83d\ude00\ud800\u0000é\"\\"`, "\"\xff\"",
 		`{"a":1,"a":2,"":{"b":[[]]}}`, strings.Repeat("[", 1025) + strings.Repeat("]", 1025), `1`, ` `, `{"a" : "b" , "c":[ ] }`} {
 		f.Add([]byte(s))
 	}
@@ -49,7 +50,8 @@ func FuzzJSONPayload(f *testing.F) {
 
 // A text is stored as it was sent or not at all.
 func TestJSONThatIsNotUTF8(t *testing.T) {
-	if _, err := jsonToMsgpack([]byte(`{"text":"caf` + "\xe9" + `"}`)); err == nil || !strings.Contains(err.Error(), "text: byte 12 of the JSON is not UTF-8") {
+	if _, err := jsonToMsgpack([]byte(`{"text":"caf` + "\xe9" + `"}`)); err == nil ||
+		!strings.Contains(err.Error(), "text: byte 12 of the JSON is not UTF-8") {
 		t.Errorf("got %v", err)
 	}
 }

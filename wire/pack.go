@@ -29,7 +29,8 @@ var decoders = map[int]func() *zstd.Decoder{
 
 func newDecoder(limit int) func() *zstd.Decoder {
 	return sync.OnceValue(func() *zstd.Decoder {
-		d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(limit)), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
+		d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(limit)), zstd.WithDecoderConcurrency(0),
+			zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			panic("wire: zstd reader: " + err.Error())
 		}
@@ -155,7 +156,8 @@ const countWindow = 8 << 20
 
 // counters decompress only to count, and drop the output.
 var counters = sync.Pool{New: func() any {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(countWindow), zstd.WithDecodeBuffersBelow(0))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(countWindow), zstd.WithDecodeBuffersBelow(0))
 	if err != nil {
 		panic("wire: zstd reader: " + err.Error())
 	}

@@ -71,7 +71,8 @@ func TestHowPayloadsAreCompressed(t *testing.T) {
 // number.
 func TestRecordsOfAFrameAreCounted(t *testing.T) {
 	for n, ok := range map[int]bool{maxEntries: true, maxEntries + 1: false} {
-		f, err := Pack(OpOplogPush, 0, &OplogPush{Database: "default", Ops: []OplogEntry{}, Raft: &RaftAppend{Entries: make([]RaftEntry, n)}}, false)
+		f, err := Pack(OpOplogPush, 0,
+			&OplogPush{Database: "default", Ops: []OplogEntry{}, Raft: &RaftAppend{Entries: make([]RaftEntry, n)}}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,11 +43,13 @@ var messages = map[Op]func() Message{
 	OpReadonlyError:       func() Message { return new(Error) }, OpError: func() Message { return new(Error) },
 	OpClusterDatabaseList:       func() Message { return new(Nothing) },
 	OpClusterDatabaseListResult: func() Message { return new(DatabaseList) },
-	OpSnapshotBegin:             func() Message { return new(SnapshotBegin) }, OpSnapshotChunk: func() Message { return new(SnapshotChunk) },
-	OpSnapshotOK: func() Message { return new(SnapshotOK) }, OpTimeoutNow: func() Message { return new(TimeoutNow) },
+	OpSnapshotBegin:             func() Message { return new(SnapshotBegin) },
+	OpSnapshotChunk:             func() Message { return new(SnapshotChunk) },
+	OpSnapshotOK:                func() Message { return new(SnapshotOK) }, OpTimeoutNow: func() Message { return new(TimeoutNow) },
 	OpForward: func() Message { return new(Forward) }, OpForwardOK: func() Message { return new(ForwardOK) },
 	OpReadIndexOK: func() Message { return new(ReadIndexOK) }, OpMembership: func() Message { return new(Membership) },
-	OpMembershipOK: func() Message { return new(MembershipOK) }, OpCompare: func() Message { return new(Compare) }, OpCompareOK: func() Message { return new(CompareOK) },
+	OpMembershipOK: func() Message { return new(MembershipOK) }, OpCompare: func() Message { return new(Compare) },
+	OpCompareOK: func() Message { return new(CompareOK) },
 }
 
 func unhex(t testing.TB, text string) []byte {
@@ -220,8 +222,10 @@ func BenchmarkRecall(b *testing.B) {
 	q := NewRecall("who leads the payments team?")
 	namespace := "default"
 	q.Namespace, q.QueryEmbedding, q.Explain = &namespace, make([]float32, 64), true
-	found := RecallResult{RID: strings.Repeat("r", 36), Text: strings.Repeat("memory ", 45), Metadata: JSON(`{"channel":"mail","tags":["a","b"]}`),
-		MemoryType: "semantic", Namespace: namespace, Source: "user", Importance: 0.5, Score: 0.75, WhyRetrieved: []string{"vector", "text"}}
+	found := RecallResult{RID: strings.Repeat("r", 36), Text: strings.Repeat("memory ", 45),
+		Metadata:   JSON(`{"channel":"mail","tags":["a","b"]}`),
+		MemoryType: "semantic", Namespace: namespace, Source: "user", Importance: 0.5, Score: 0.75,
+		WhyRetrieved: []string{"vector", "text"}}
 	request, result := encodeInto(nil, &q), encodeInto(nil, &found)
 	for name, f := range map[string]func() error{
 		"write request": func() error { request = encodeInto(request[:0], &q); return nil },
@@ -246,7 +250,8 @@ func BenchmarkRecall(b *testing.B) {
 
 // BenchmarkAppend encodes what the leader sends a follower under load, and decodes it as the follower does.
 func BenchmarkAppend(b *testing.B) {
-	m := OplogPush{Database: "default", Ops: []OplogEntry{}, Raft: &RaftAppend{Term: 3, Leader: 1, LeaderAddr: "10.0.0.1:7440", PrevIndex: 1 << 20, PrevTerm: 3, Commit: 1 << 20}}
+	m := OplogPush{Database: "default", Ops: []OplogEntry{},
+		Raft: &RaftAppend{Term: 3, Leader: 1, LeaderAddr: "10.0.0.1:7440", PrevIndex: 1 << 20, PrevTerm: 3, Commit: 1 << 20}}
 	for i := range 64 {
 		m.Raft.Entries = append(m.Raft.Entries, RaftEntry{Index: 1<<20 + uint64(i), Term: 3, Data: make([]byte, 400), AppendedAt: 1})
 	}

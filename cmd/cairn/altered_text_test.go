@@ -23,7 +23,8 @@ func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 	nodes, token := threeIn(t, t.TempDir(), func(*config.NodeFile) {}) // the leader stays
 	for _, p := range nodes {
 		change(t, p.Args[3], func(b []byte) []byte {
-			return bytes.Replace(b, []byte("[cluster]\n"), []byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\ntrailing_logs = 8\n"), 1)
+			return bytes.Replace(b, []byte("[cluster]\n"),
+				[]byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\ntrailing_logs = 8\n"), 1)
 		})
 	}
 	startAll(t, nodes, 0, 1, 2)
@@ -51,7 +52,8 @@ func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 			if at := leaderOf(t, of); of[at] == p {
 				return true
 			}
-			_, _ = cairntest.Run(t, "cluster", "transfer", "--node-id", fmt.Sprint(p.Line.NodeID), "--endpoints", p.Line.HTTP, "--token", token)
+			_, _ = cairntest.Run(t, "cluster", "transfer", "--node-id", fmt.Sprint(p.Line.NodeID), "--endpoints",
+				p.Line.HTTP, "--token", token)
 			return false
 		})
 	}

@@ -52,7 +52,8 @@ func TestFiltersOnAFollower(t *testing.T) {
 		return string(b), err == nil && r.StatusCode == http.StatusOK && !bytes.Contains(b, []byte(`"isError":true`))
 	}
 	tool := func(name string, args map[string]any) (string, bool) {
-		return ask("POST", "/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": args}})
+		return ask("POST", "/mcp",
+			map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": args}})
 	}
 	cairn := func(endpoint string, args ...string) (string, bool) {
 		out, code := cairntest.Run(t, append(args, "--endpoints", endpoint, "--token-file", tokenFile)...)
@@ -97,7 +98,8 @@ func TestFiltersOnAFollower(t *testing.T) {
 		}
 	}
 	const filter = `{"project":"atlas","round":{"lte":1},"by":{"in":["HTTP","MCP","wire","CLI"]}}`
-	asked := map[string]any{"query": "harbour note", "top_k": 100, "filter": json.RawMessage(filter), "skip_reinforce": true, "consistency": "linearizable"}
+	asked := map[string]any{"query": "harbour note", "top_k": 100, "filter": json.RawMessage(filter), "skip_reinforce": true,
+		"consistency": "linearizable"}
 	query := "?limit=100&filter=" + url.QueryEscape(filter)
 	reads := map[string]func() (string, bool){
 		"HTTP recall": func() (string, bool) { return ask("POST", "/v1/recall", asked) },
@@ -114,7 +116,8 @@ func TestFiltersOnAFollower(t *testing.T) {
 		},
 		"wire OPERATION": func() (string, bool) {
 			var a json.RawMessage
-			err := connect(t, []*cairntest.Node{p}, token).Query(t.Context(), "records", map[string]any{"limit": 100, "filter": json.RawMessage(filter)}, &a)
+			err := connect(t, []*cairntest.Node{p}, token).Query(t.Context(), "records",
+				map[string]any{"limit": 100, "filter": json.RawMessage(filter)}, &a)
 			return string(a), err == nil
 		},
 		"CLI recall": func() (string, bool) {
@@ -157,14 +160,16 @@ func TestFiltersOnAFollower(t *testing.T) {
 	store(1)
 	check("after the leader died")
 	var count struct{ Count int }
-	if out, ok := ask("GET", "/v1/count?filter="+url.QueryEscape(`{"project":"borealis"}`), nil); !ok || json.Unmarshal([]byte(out), &count) != nil || count.Count < len(others) {
+	if out, ok := ask("GET", "/v1/count?filter="+url.QueryEscape(`{"project":"borealis"}`), nil); !ok ||
+		json.Unmarshal([]byte(out), &count) != nil || count.Count < len(others) {
 		t.Errorf("count: %s", out) // a write that was repeated counts twice
 	}
 	forgot, ok := ask("POST", "/v1/forget/matching", map[string]any{"filter": map[string]any{"project": "borealis"}})
 	if !ok {
 		t.Fatal(forgot)
 	}
-	if out, ok := ask("GET", "/v1/count?filter="+url.QueryEscape(`{"project":"borealis"}`), nil); !ok || !strings.Contains(out, `"count":0`) {
+	if out, ok := ask("GET", "/v1/count?filter="+url.QueryEscape(`{"project":"borealis"}`), nil); !ok ||
+		!strings.Contains(out, `"count":0`) {
 		t.Errorf("after %s: %s", forgot, out)
 	}
 	check("after the others were forgotten")

@@ -87,7 +87,8 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 		up()
 	}
 	leader := fresh[leaderOf(t, fresh)]
-	suite.Eventually(t, "the fresh nodes to be three voters", func() bool { s, ok := statusOf(t, leader); return ok && cli.Voters(&s, false) == 3 })
+	suite.Eventually(t, "the fresh nodes to be three voters",
+		func() bool { s, ok := statusOf(t, leader); return ok && cli.Voters(&s, false) == 3 })
 	if _, code := cairntest.Run(t, "remember", "life goes on", "--endpoints", leader.Line.Wire, "--token", token); code != 0 {
 		t.Error("the restored cluster takes no writes")
 	}
@@ -95,12 +96,14 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	for _, p := range fresh {
 		checkExport(t, p, token, before)
 	}
-	out, code := cairntest.Run(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--endpoints", leader.Line.Wire, "--token", token)
+	out, code := cairntest.Run(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--endpoints",
+		leader.Line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "memories") {
 		t.Errorf("one database into the living cluster: exit %d, %s", code, out)
 	}
 	sameState(t, fresh)
-	out, code = cairntest.Run(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable", "--endpoints", fresh[(leaderOf(t, fresh)+1)%3].Line.Wire, "--token", token)
+	out, code = cairntest.Run(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable",
+		"--endpoints", fresh[(leaderOf(t, fresh)+1)%3].Line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "writer 1 memory 1") {
 		t.Errorf("recall from the restored database on a follower: exit %d, %s", code, out)
 	}
@@ -158,7 +161,8 @@ func TestPointInTime(t *testing.T) {
 		t.Cleanup(q.Kill)
 		q.Launch()()
 		out, code := cairntest.Run(t, "export", "--home", old)
-		if code != 0 || !strings.Contains(out, "the first of two") || strings.Contains(out, "the second of two") || !strings.Contains(out, "before the first") {
+		if code != 0 || !strings.Contains(out, "the first of two") || strings.Contains(out, "the second of two") ||
+			!strings.Contains(out, "before the first") {
 			t.Errorf("at %s: exit %d, %s", at, code, out)
 		}
 		q.Kill()
@@ -174,7 +178,8 @@ func TestPointInTime(t *testing.T) {
 	if again, _ := cairntest.Run(t, "export", "second", "--home", home); again != whole || whole == "" {
 		t.Errorf("restored:\n%s\nwant:\n%s", again, whole)
 	}
-	if out, _ := cairntest.Run(t, "recall", "which came second of two", "--db", "second", "--home", home); !strings.Contains(out, "the second of two") {
+	if out, _ := cairntest.Run(t, "recall", "which came second of two", "--db", "second", "--home",
+		home); !strings.Contains(out, "the second of two") {
 		t.Errorf("recall from the restored database: %s", out)
 	}
 }
@@ -263,7 +268,8 @@ func TestAnIncrementalBackupLeadsOverAPurge(t *testing.T) {
 	said("the neighbour's second", "other")
 	var purged api.Purged
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: filepath.Join(source, "token"), Timeout: time.Minute}
-	if err := tg.GetOnce(t.Context(), "POST", p.Line.HTTP+"/v1/admin/purge", map[string]any{"before": time.Now().Add(time.Minute).UTC().Format(time.RFC3339)}, &purged); err != nil || purged.Count != 2 {
+	if err := tg.GetOnce(t.Context(), "POST", p.Line.HTTP+"/v1/admin/purge",
+		map[string]any{"before": time.Now().Add(time.Minute).UTC().Format(time.RFC3339)}, &purged); err != nil || purged.Count != 2 {
 		t.Fatalf("purge: %+v, %v", purged, err)
 	}
 	said("what is said after the purge", "default")
@@ -273,7 +279,8 @@ func TestAnIncrementalBackupLeadsOverAPurge(t *testing.T) {
 	if found := findMarked(t, backups); done.Since == 0 || len(found) != 1 || strings.Contains(found[0], filepath.Base(done.Path)) {
 		t.Fatalf("the backup behind the purge is %+v; the purged word is in %v", done, found)
 	}
-	if out := run("backup", "verify", backups); !strings.Contains(out, fmt.Sprintf("2 files restore to index %d, state %s", done.Index, done.Hash)) {
+	if out := run("backup", "verify", backups); !strings.Contains(out,
+		fmt.Sprintf("2 files restore to index %d, state %s", done.Index, done.Hash)) {
 		t.Errorf("verify: %s", out)
 	}
 
@@ -297,12 +304,16 @@ func TestAnIncrementalBackupLeadsOverAPurge(t *testing.T) {
 		t.Errorf("after a run, the restored home holds the purged word in %v", found)
 	}
 
-	c := cairntest.Command(t.Context(), "restore", "--from", backups, "--home", filepath.Join(t.TempDir(), "inside"), "--at", fmt.Sprint(point))
-	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("no entries of default; ask for index %d", done.Index)) || !strings.Contains(string(out), "--database") {
+	c := cairntest.Command(t.Context(), "restore", "--from", backups, "--home", filepath.Join(t.TempDir(), "inside"), "--at",
+		fmt.Sprint(point))
+	if out, err := c.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), fmt.Sprintf("no entries of default; ask for index %d", done.Index)) ||
+		!strings.Contains(string(out), "--database") {
 		t.Errorf("a point behind the purge: %v, %s", err, out)
 	}
 	run("restore", "--from", backups, "--database", "other", "--into", "again", "--at", fmt.Sprint(point), "--home", source)
-	if out := run("export", "again", "--home", source); !strings.Contains(out, "first") || !strings.Contains(out, "second") || strings.Contains(out, "third") {
+	if out := run("export", "again", "--home", source); !strings.Contains(out, "first") || !strings.Contains(out, "second") ||
+		strings.Contains(out, "third") {
 		t.Errorf("the other database at that point: %s", out)
 	}
 }

@@ -59,7 +59,8 @@ func TestBombsBeside(t *testing.T) {
 		for _, r := range besideDoor(t, bombed, elsewhere, d, well) {
 			fmt.Fprintf(w, "%.1f ms\t%.1f ms\t%.1f\t%s\t", ms(r.alone), ms(r.beside), r.ratio(), r.bomb)
 			if r.over() {
-				t.Errorf("%s, %s: p99 went from %s to %s, and to %s when the bomb was another node's", d.name, r.bomb, r.alone, r.beside, r.elsewhere)
+				t.Errorf("%s, %s: p99 went from %s to %s, and to %s when the bomb was another node's", d.name, r.bomb,
+					r.alone, r.beside, r.elsewhere)
 			}
 		}
 		fmt.Fprintln(w)
@@ -71,7 +72,9 @@ func TestBombsBeside(t *testing.T) {
 }
 
 func besideNode(t *testing.T) *cairntest.Node {
-	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	p := &cairntest.Node{T: t,
+		Args: []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--log-level", "error", "--port-base",
+			fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	registerWell(t, p)
@@ -225,7 +228,8 @@ func startBomber(t *testing.T, p *cairntest.Node, door string) *bomber {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bomber{t: t, name: door, cmd: exec.CommandContext(t.Context(), "nice", "-n", "19", os.Args[0], "-test.run", "^TestBomber$", "-test.timeout", "1h")}
+	b := &bomber{t: t, name: door,
+		cmd: exec.CommandContext(t.Context(), "nice", "-n", "19", os.Args[0], "-test.run", "^TestBomber$", "-test.timeout", "1h")}
 	b.cmd.Env = append(os.Environ(), bomberEnv+"="+door+"\n"+string(line))
 	if b.in, err = b.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

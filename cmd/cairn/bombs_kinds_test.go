@@ -147,16 +147,21 @@ func httpBombs(d dialer, path string, headers map[string]string) map[string]func
 		"slow headers":   d.from(100, drip([]byte(head+"X-Slow: "), 'a')),
 		"slow bodies":    d.from(100, drip([]byte(head+"Content-Length: 10000000\r\n\r\n{"), ' ')),
 		"large bodies":   d.from(16, flood([]byte(head+"Content-Length: 60000000\r\n\r\n{\"text\":\""), bytes.Repeat([]byte("x"), 64<<10))),
-		"chunked bodies": d.from(16, flood([]byte(head+"Transfer-Encoding: chunked\r\n\r\n"), append([]byte("10000\r\n"), append(bytes.Repeat([]byte("x"), 64<<10), "\r\n"...)...))),
+		"chunked bodies": d.from(16,
+			flood([]byte(head+"Transfer-Encoding: chunked\r\n\r\n"),
+				append([]byte("10000\r\n"), append(bytes.Repeat([]byte("x"), 64<<10), "\r\n"...)...))),
 		"endless header": d.from(8, flood([]byte(head), line)),
 		"endless line":   d.from(8, flood([]byte("GET /"), bytes.Repeat([]byte("a"), 64<<10))),
-		"unread answers": d.from(32, flood(nil, whole(`{"jsonrpc":"2.0","id":1,"method":"tools/list","cmd":"/help","query":"x","text":"x"}`))),
+		"unread answers": d.from(32,
+			flood(nil, whole(`{"jsonrpc":"2.0","id":1,"method":"tools/list","cmd":"/help","query":"x","text":"x"}`))),
 	}
 	if headers["Authorization"] != "" {
-		bombs["wrong tokens"] = d.from(50, fire(bytes.Replace(whole("{}"), []byte(headers["Authorization"]), []byte("Bearer ydb_wrong"), 1)))
+		bombs["wrong tokens"] = d.from(50,
+			fire(bytes.Replace(whole("{}"), []byte(headers["Authorization"]), []byte("Bearer ydb_wrong"), 1)))
 	}
 	for name, v := range nasty() {
-		bombs["json "+name] = d.from(2, fire(whole(v), whole(`{"cmd":"/info","query":"x","text":`+v+`,"top_k":`+v+`,"params":`+v+`,"id":1,"jsonrpc":"2.0","method":"tools/call"}`)))
+		bombs["json "+name] = d.from(2,
+			fire(whole(v), whole(`{"cmd":"/info","query":"x","text":`+v+`,"top_k":`+v+`,"params":`+v+`,"id":1,"jsonrpc":"2.0","method":"tools/call"}`)))
 	}
 	return bombs
 }
@@ -182,8 +187,10 @@ func wireBombs(d dialer, first wire.Op, token string) map[string]func(context.Co
 		"largest length": d.from(50, hold(wireFrame(wire.MaxLength, 0, first, nil))),
 		"zstd":           d.from(8, fire(early(wire.FlagZstd, small[:min(len(small), 60<<10)]))),
 		"deep msgpack":   d.from(8, fire(early(0, bytes.Repeat([]byte{0x91}, 60<<10)))),
-		"wide msgpack":   d.from(8, fire(early(0, []byte{0xdf, 0xff, 0xff, 0xff, 0xff}), early(0, []byte{0xdd, 0xff, 0xff, 0xff, 0xff}), early(0, []byte{0xc6, 0xff, 0xff, 0xff, 0xff}))),
-		"noise":          d.from(8, flood(nil, bytes.Repeat([]byte{0xC1, 0, 0xFF, 7}, 16<<10))),
+		"wide msgpack": d.from(8,
+			fire(early(0, []byte{0xdf, 0xff, 0xff, 0xff, 0xff}), early(0, []byte{0xdd, 0xff, 0xff, 0xff, 0xff}),
+				early(0, []byte{0xc6, 0xff, 0xff, 0xff, 0xff}))),
+		"noise": d.from(8, flood(nil, bytes.Repeat([]byte{0xC1, 0, 0xFF, 7}, 16<<10))),
 	}
 	for name, v := range nasty() {
 		v = v[:min(len(v), 60<<10)]
@@ -206,11 +213,15 @@ func wireBombs(d dialer, first wire.Op, token string) map[string]func(context.Co
 	}
 	bombs["zstd behind the token"] = d.from(8, fire(auth, late(wire.FlagZstd, small)))
 	bombs["deep msgpack behind the token"] = d.from(8, fire(auth, late(0, bytes.Repeat([]byte{0x91}, 8<<20))))
-	bombs["wide msgpack behind the token"] = d.from(8, fire(auth, late(0, []byte{0xdf, 0xff, 0xff, 0xff, 0xff}), late(0, append([]byte{0x81, 0xa4, 't', 'e', 'x', 't', 0xdb, 0xff, 0xff, 0xff, 0xff}, make([]byte, 1<<20)...))))
+	bombs["wide msgpack behind the token"] = d.from(8,
+		fire(auth, late(0, []byte{0xdf, 0xff, 0xff, 0xff, 0xff}),
+			late(0, append([]byte{0x81, 0xa4, 't', 'e', 'x', 't', 0xdb, 0xff, 0xff, 0xff, 0xff}, make([]byte, 1<<20)...))))
 	bombs["unread answers"] = d.from(16, flood(auth, wireFrame(6, 0, wire.OpPing, nil)))
-	bombs["half a frame behind the token"] = d.from(16, hold(append(bytes.Clone(auth), wireFrame(wire.MaxLength, 0, wire.OpRemember, make([]byte, 1<<20))...)))
+	bombs["half a frame behind the token"] = d.from(16,
+		hold(append(bytes.Clone(auth), wireFrame(wire.MaxLength, 0, wire.OpRemember, make([]byte, 1<<20))...)))
 	for name, v := range nasty() {
-		bombs["json "+name+" behind the token"] = d.from(2, fire(auth, late(0x80, []byte(`{"text":`+v+`,"metadata":`+v+`,"importance":`+v+`}`))))
+		bombs["json "+name+" behind the token"] = d.from(2,
+			fire(auth, late(0x80, []byte(`{"text":`+v+`,"metadata":`+v+`,"importance":`+v+`}`))))
 	}
 	return bombs
 }
@@ -234,7 +245,8 @@ func prefixBombs(d dialer, limit int, first string) map[string]func(context.Cont
 func siftBombs(d dialer) map[string]func(context.Context) {
 	bombs := prefixBombs(d, 16<<20, `{"kind":`)
 	for name, v := range nasty() {
-		for _, body := range []string{v, `{"kind":"capture","sessionId":"s","tool":"T","payload":` + v + `}`, `{"kind":"search","k":` + v + `,"query":` + v + `}`} {
+		for _, body := range []string{v, `{"kind":"capture","sessionId":"s","tool":"T","payload":` + v + `}`,
+			`{"kind":"search","k":` + v + `,"query":` + v + `}`} {
 			bombs[fmt.Sprint("json ", name, " ", len(body)-len(v))] = d.from(1, fire(prefixed(len(body), body)))
 		}
 	}
@@ -271,7 +283,9 @@ func processBombs(t *testing.T, d dialer, token string) map[string]func(context.
 		"noise":          d.from(8, flood(nil, bytes.Repeat([]byte("\x00\xff{\n"), 16<<10))),
 		"unread answers": d.from(16, flood(nil, ask("server.capabilities", "{}"))),
 		"endless file":   d.from(16, flood(nil, ask("files.read", `{"path":`+quoted(largeFile(t))+`}`))),
-		"endless output": d.from(2, flood(ask("process.spawn", `{"id":"bomb","command":"/bin/sh","args":["-c","head -c 100000000 /dev/zero"]}`), ask("server.ping", "{}"))),
+		"endless output": d.from(2,
+			flood(ask("process.spawn", `{"id":"bomb","command":"/bin/sh","args":["-c","head -c 100000000 /dev/zero"]}`),
+				ask("server.ping", "{}"))),
 	}
 	for name, v := range nasty() {
 		if v = v[:min(len(v), 900<<10)]; strings.Contains(v, "\n") {

@@ -56,7 +56,8 @@ func TestBombs(t *testing.T) {
 	}
 	suite.NotShort(t, "the race detector takes the memory and the time that are measured here")
 	home := filepath.Join(shortDir(t), "h")
-	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	p := &cairntest.Node{T: t,
+		Args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	registerWell(t, p)
@@ -204,7 +205,8 @@ func listeners(t *testing.T, p *cairntest.Node) []bombed {
 	covenantToken := fileText(t, filepath.Join(filepath.Dir(p.Line.Covenant), "peers", "operator.token"))
 	processToken := fileText(t, filepath.Join(p.Line.Home, "process.token"))
 	onWire := func(ctx context.Context) error {
-		c, err := client.Dial(ctx, client.Config{Addrs: []string{p.Line.Wire}, Token: well.Token, DialTimeout: suite.Patience, Patience: suite.Patience})
+		c, err := client.Dial(ctx,
+			client.Config{Addrs: []string{p.Line.Wire}, Token: well.Token, DialTimeout: suite.Patience, Patience: suite.Patience})
 		if err != nil {
 			return err
 		}
@@ -220,13 +222,16 @@ func listeners(t *testing.T, p *cairntest.Node) []bombed {
 		{"gateway", func(ctx context.Context) error {
 			return post(ctx, p.Line.HTTP+"/v1/recall", `{"query":"anything"}`, wellBearer)
 		}, httpBombs(gateway, "/v1/remember", bearer)},
-		{"gateway mcp", func(ctx context.Context) error { return post(ctx, p.Line.HTTP+"/mcp", rpc, withMCP(wellBearer)) }, httpBombs(gateway, "/mcp", withMCP(bearer))},
+		{"gateway mcp", func(ctx context.Context) error { return post(ctx, p.Line.HTTP+"/mcp", rpc, withMCP(wellBearer)) },
+			httpBombs(gateway, "/mcp", withMCP(bearer))},
 		{"stringd", func(ctx context.Context) error {
 			return post(ctx, p.Line.String+"/exec", `{"cmd":"/info","topic":"mine"}`, map[string]string{"X-Agent-Id": "well"})
 		}, httpBombs(stringd, "/exec", map[string]string{"X-Agent-Id": "well"})},
-		{"stringd mcp", func(ctx context.Context) error { return post(ctx, p.Line.String+"/mcp", rpc, withMCP(nil)) }, httpBombs(stringd, "/mcp", withMCP(nil))},
+		{"stringd mcp", func(ctx context.Context) error { return post(ctx, p.Line.String+"/mcp", rpc, withMCP(nil)) },
+			httpBombs(stringd, "/mcp", withMCP(nil))},
 		{"covenant mirror", func(ctx context.Context) error {
-			return post(ctx, p.Line.CovenantHTTP+"/ignore/check", `{"text":"x"}`, map[string]string{"Authorization": "Bearer " + covenantToken})
+			return post(ctx, p.Line.CovenantHTTP+"/ignore/check", `{"text":"x"}`,
+				map[string]string{"Authorization": "Bearer " + covenantToken})
 		}, httpBombs(mirror, "/intent", map[string]string{"Authorization": "Bearer " + covenantToken})},
 		{"sift", func(ctx context.Context) error {
 			_, err := siftAsk(ctx, p.Line.Sift, `{"kind":"search","query":"anything"}`)

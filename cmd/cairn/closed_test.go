@@ -36,7 +36,9 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	base := cairntest.FreePorts(t, 6)
 	lone := filepath.Join(t.TempDir(), "lone.toml")
 	homeDir := filepath.Join(t.TempDir(), "home")
-	if err := os.WriteFile(lone, fmt.Appendf(nil, "[server]\nwire_port = %d\nbind = \"127.0.0.1\"\ndata_dir = %q\n[local]\ndisable = [\"string\", \"covenant\"]\n", base, homeDir), 0o600); err != nil {
+	if err := os.WriteFile(lone,
+		fmt.Appendf(nil, "[server]\nwire_port = %d\nbind = \"127.0.0.1\"\ndata_dir = %q\n[local]\ndisable = [\"string\", \"covenant\"]\n",
+			base, homeDir), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
@@ -110,7 +112,8 @@ func (s *stranger) ask(op wire.Op, m wire.Message) string {
 func (s *stranger) hello(secret string, id uint32) string {
 	s.t.Helper()
 	return s.refusal(nodetest.SayHello(s.nc, s.r, secret, nil,
-		&wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: wire.Version, Raft: nodetest.Versions()}))
+		&wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: wire.Version,
+			Raft: nodetest.Versions()}))
 }
 
 func (s *stranger) refusal(f wire.Frame, err error) string {
@@ -134,7 +137,8 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 	t.Parallel()
 	p := memberAlone(t)
 	before := tracks(t, settled(t, p))
-	entry, err := oplog.Entry{Node: 9, Ops: []oplog.Op{&oplog.CreateToken{Hash: access.HashToken("mine"), DB: oplog.DefaultDB, Scopes: []string{"admin"}, At: 1}}}.Encode()
+	entry, err := oplog.Entry{Node: 9,
+		Ops: []oplog.Op{&oplog.CreateToken{Hash: access.HashToken("mine"), DB: oplog.DefaultDB, Scopes: []string{"admin"}, At: 1}}}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +314,8 @@ func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 	if err := tg.Get(t.Context(), "GET", "/v1/cluster", nil, &s); err != nil {
 		t.Fatal(err)
 	}
-	if wire, http := fmt.Sprintf("localhost:%d", n.WirePort), fmt.Sprintf("localhost:%d", n.HTTPPort); s.Leader != wire || s.Wire != wire || s.HTTP != http {
+	if wire, http := fmt.Sprintf("localhost:%d", n.WirePort), fmt.Sprintf("localhost:%d", n.HTTPPort); s.Leader != wire || s.Wire != wire ||
+		s.HTTP != http {
 		t.Errorf("%+v, want %s and %s", s, wire, http)
 	}
 }

@@ -21,7 +21,8 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	one := filepath.Join(dir, "one.toml")
 	var out, errw bytes.Buffer
 	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one, "--data-dir", dir, "--wire-port", "8000",
-		"--http-port", "8001", "--cluster-port", "8003", "--peers", "a:1,b:2", "--advertise", "c:3", "--insecure-peers", "--secret", "a secret of more than thirty-two characters"}, nil, &out, &errw); code != cli.ExitOK {
+		"--http-port", "8001", "--cluster-port", "8003", "--peers", "a:1,b:2", "--advertise", "c:3", "--insecure-peers",
+		"--secret", "a secret of more than thirty-two characters"}, nil, &out, &errw); code != cli.ExitOK {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
 	if want := "config written to " + one + "\n"; out.String() != want || strings.Contains(errw.String(), "a secret of") { // terminals are logged
@@ -33,30 +34,38 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := up.Node
-	if c.Member.NodeID != 2 || c.Home != dir || c.Addresses.Wire != "0.0.0.0:8000" || c.Addresses.HTTP != "0.0.0.0:8001" || c.Addresses.Cluster != "0.0.0.0:8003" ||
-		c.Addresses.Advertise != "c:3" || c.Member.Secret != "a secret of more than thirty-two characters" || len(c.Member.Peers) != 2 || c.Member.Peers[1] != "b:2" {
+	if c.Member.NodeID != 2 || c.Home != dir || c.Addresses.Wire != "0.0.0.0:8000" || c.Addresses.HTTP != "0.0.0.0:8001" ||
+		c.Addresses.Cluster != "0.0.0.0:8003" ||
+		c.Addresses.Advertise != "c:3" || c.Member.Secret != "a secret of more than thirty-two characters" || len(c.Member.Peers) != 2 ||
+		c.Member.Peers[1] != "b:2" {
 		t.Errorf("%+v", c)
 	}
 	if i, err := os.Stat(one); err != nil || i.Mode().Perm() != 0o600 {
 		t.Errorf("a file with a secret has mode %v (%v)", i.Mode(), err)
 	}
 	errw.Reset()
-	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", filepath.Join(dir, "two.toml")}, nil, &out, &errw); code != cli.ExitUsage || !strings.Contains(errw.String(), "--tls") {
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", filepath.Join(dir, "two.toml")}, nil,
+		&out, &errw); code != cli.ExitUsage || !strings.Contains(errw.String(), "--tls") {
 		t.Errorf("no certificates and no word that none are wanted: exit %d, %s", code, &errw)
 	}
 	errw.Reset()
-	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one, "--insecure-peers"}, nil, &out, &errw); code != cli.ExitFailed || !strings.Contains(errw.String(), "hint: ") {
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one, "--insecure-peers"}, nil, &out,
+		&errw); code != cli.ExitFailed || !strings.Contains(errw.String(), "hint: ") {
 		t.Errorf("overwriting: exit %d, %s", code, &errw)
 	}
-	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "3", "-o", filepath.Join(dir, "three.toml"), "--insecure-peers"}, nil, &out, &errw); code != cli.ExitOK || !strings.Contains(out.String(), "\ncluster_secret: ") {
+	if code := run(t.Context(),
+		[]string{"cluster", "init", "--node-id", "3", "-o", filepath.Join(dir, "three.toml"), "--insecure-peers"}, nil, &out,
+		&errw); code != cli.ExitOK || !strings.Contains(out.String(), "\ncluster_secret: ") {
 		t.Errorf("a secret that was made: exit %d, %s", code, &out)
 	}
 
-	if code := run(t.Context(), []string{"cluster", "init", "--nodes", "3", "--dir", dir, "--port-base", "7600"}, nil, &out, &errw); code != cli.ExitOK {
+	if code := run(t.Context(), []string{"cluster", "init", "--nodes", "3", "--dir", dir, "--port-base", "7600"}, nil, &out,
+		&errw); code != cli.ExitOK {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
 	for i, at := range []string{"127.0.0.1:7600", "127.0.0.1:7610", "127.0.0.1:7620"} {
-		up, err := config.Load(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, func(*config.File) {}, noEnv, slog.New(slog.DiscardHandler))
+		up, err := config.Load(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, func(*config.File) {}, noEnv,
+			slog.New(slog.DiscardHandler))
 		c := up.Node
 		if err != nil || c.Addresses.Wire != at || c.Member.NodeID != uint32(i+1) || len(c.Member.Peers) != 2 {
 			t.Errorf("node %d: %+v, %v", i+1, c, err)
@@ -72,7 +81,8 @@ func TestAMembersTokenIsGone(t *testing.T) {
 	dir := t.TempDir()
 	var out, errw bytes.Buffer
 	base := fmt.Sprint(cairntest.FreePorts(t, 2*config.PortsEach))
-	if code := run(t.Context(), []string{"cluster", "init", "--nodes", "2", "--dir", dir, "--port-base", base}, nil, &out, &errw); code != cli.ExitOK {
+	if code := run(t.Context(), []string{"cluster", "init", "--nodes", "2", "--dir", dir, "--port-base", base}, nil, &out,
+		&errw); code != cli.ExitOK {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "token"))
@@ -119,7 +129,8 @@ func TestInitNamesHomesWhole(t *testing.T) {
 	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "1", "--insecure-peers"}, nil, &out, &errw); code != cli.ExitOK {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
-	for path, home := range map[string]string{filepath.Join("here", "node1.toml"): filepath.Join(dir, "here", "node1"), "cairn.toml": filepath.Join(dir, "data")} {
+	for path, home := range map[string]string{filepath.Join("here", "node1.toml"): filepath.Join(dir, "here", "node1"),
+		"cairn.toml": filepath.Join(dir, "data")} {
 		up, err := config.Load(path, true, func(*config.File) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
 		if err != nil || up.Node.Home != home {
 			t.Errorf("%s: home %s, want %s; %v", path, up.Node.Home, home, err)
@@ -194,10 +205,12 @@ func TestCertificatesStayWhereNothingIsMade(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, said)
 	}
 	before := read()
-	if code, _, said := cairn(t, append(initialize, "db2.example:7440")...); code != cli.ExitFailed || !strings.Contains(said, "move it away") {
+	if code, _, said := cairn(t, append(initialize, "db2.example:7440")...); code != cli.ExitFailed ||
+		!strings.Contains(said, "move it away") {
 		t.Errorf("a second init: exit %d, %s", code, said)
 	}
-	if code, _, said := cairn(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "1", "--days", "0"); code != cli.ExitUsage {
+	if code, _, said := cairn(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "1", "--days",
+		"0"); code != cli.ExitUsage {
 		t.Errorf("a certificate of no day: exit %d, %s", code, said)
 	}
 	if read() != before {

@@ -49,7 +49,8 @@ func TestKeysOfACluster(t *testing.T) {
 		t.Fatalf("%d nodes, want 3: %+v", len(all.Nodes), all)
 	}
 	for i, n := range all.Nodes {
-		if n.NodeID != uint32(i+1) || n.Error != "" || !n.Encrypted || len(n.Keys) != 1 || !n.Keys[0].Active || len(n.Rewriting) != 0 || len(n.Certificates) != 2 || len(n.Ports) != 3 {
+		if n.NodeID != uint32(i+1) || n.Error != "" || !n.Encrypted || len(n.Keys) != 1 || !n.Keys[0].Active || len(n.Rewriting) != 0 ||
+			len(n.Certificates) != 2 || len(n.Ports) != 3 {
 			t.Errorf("node %d: %+v", i+1, n)
 			continue
 		}
@@ -58,7 +59,8 @@ func TestKeysOfACluster(t *testing.T) {
 		}
 		cert := n.Certificates[0]
 		leaf := shown(t, nodes[i].Line.Wire, au)
-		if cert.To != "clients" || cert.State != "valid" || cert.Subject != leaf.Subject.String() || cert.Until != float64(leaf.NotAfter.Unix()) || len(cert.Names) == 0 {
+		if cert.To != "clients" || cert.State != "valid" || cert.Subject != leaf.Subject.String() ||
+			cert.Until != float64(leaf.NotAfter.Unix()) || len(cert.Names) == 0 {
 			t.Errorf("node %d says that it shows %+v; it shows %s until %s", i+1, cert, leaf.Subject, leaf.NotAfter)
 		}
 		for _, p := range n.Ports {
@@ -69,7 +71,8 @@ func TestKeysOfACluster(t *testing.T) {
 	}
 	raw, code := cairntest.Run(t, append([]string{"cluster", "keys", "--json", "--token", token}, at...)...)
 	key, err := os.ReadFile(keyFile)
-	if code != 0 || err != nil || strings.Contains(raw, strings.TrimSpace(string(key))) || strings.Contains(raw, "PRIVATE") || strings.Contains(strings.ToLower(raw), "wrapped") {
+	if code != 0 || err != nil || strings.Contains(raw, strings.TrimSpace(string(key))) || strings.Contains(raw, "PRIVATE") ||
+		strings.Contains(strings.ToLower(raw), "wrapped") {
 		t.Errorf("exit %d, %v: %s", code, err, raw)
 	}
 	text, code := cairntest.Run(t, append([]string{"cluster", "keys", "--token", token}, at...)...)
@@ -80,7 +83,9 @@ func TestKeysOfACluster(t *testing.T) {
 	}
 	reader := onLeader(t, nodes, token, "token", "create", "--scope", "read", "--ca", ca)
 	sameState(t, nodes) // the token is on all of them
-	if out, err := cairntest.Command(t.Context(), append([]string{"cluster", "keys", "--token", reader}, at...)...).CombinedOutput(); exitOf(t, err) != cli.ExitFailed || !strings.Contains(string(out), "admin") {
+	if out, err := cairntest.Command(t.Context(),
+		append([]string{"cluster", "keys", "--token", reader}, at...)...).CombinedOutput(); exitOf(t, err) != cli.ExitFailed ||
+		!strings.Contains(string(out), "admin") {
 		t.Errorf("a token that may read: %s", fmt.Sprint(string(out), err))
 	}
 }

@@ -15,7 +15,8 @@ func TestCompletion(t *testing.T) {
 	t.Setenv("CAIRN_HOME", home)
 	t.Setenv("CAIRN_CONTEXTS", filepath.Join(home, "contexts.json"))
 	cairntest.StartDevIn(t, home)
-	for _, args := range [][]string{{"db", "create", "work"}, {"remember", "Alice leads payments", "--namespace", "team"}, {"relate", "Alice", "leads", "payments"}} {
+	for _, args := range [][]string{{"db", "create", "work"}, {"remember", "Alice leads payments", "--namespace", "team"},
+		{"relate", "Alice", "leads", "payments"}} {
 		if code, _, said := cairn(t, args...); code != 0 {
 			t.Fatalf("%v: %s", args, said)
 		}
@@ -47,7 +48,8 @@ func TestCompletion(t *testing.T) {
 		names, directive := lines[:len(lines)-1], lines[len(lines)-1]
 		switch {
 		case c.offered == "" && (len(names) != 1 || !strings.Contains(rids, names[0])), c.offered == "-" && len(names) > 0,
-			c.offered != "" && c.offered != "-" && !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, c.offered) }):
+			c.offered != "" && c.offered != "-" &&
+				!slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, c.offered) }):
 			t.Errorf("%q offers %q", c.line, names)
 		}
 		if files := directive == ":0"; files != c.files {

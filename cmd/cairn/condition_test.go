@@ -54,7 +54,8 @@ func TestAConditionInOneWord(t *testing.T) {
 		t.Helper()
 		if !suite.Within(suite.Patience, func() bool {
 			out, code := status()
-			return code == plain && strings.Contains(out, "  "+condition+"\n") && strings.Contains(get("/v1/health"), `"condition":"`+condition+`"`)
+			return code == plain && strings.Contains(out, "  "+condition+"\n") &&
+				strings.Contains(get("/v1/health"), `"condition":"`+condition+`"`)
 		}) {
 			out, code := status()
 			t.Fatalf("want %q and exit code %d: exit %d, %s\n%s", condition, plain, code, out, get("/v1/health"))
@@ -63,7 +64,8 @@ func TestAConditionInOneWord(t *testing.T) {
 			t.Errorf("--exit-code: %d, want %d: %s", code, coded, out)
 		}
 		word, _, _ := strings.Cut(condition, ":")
-		if m := fmt.Sprintf("cairn_cluster_condition{condition=%q} 1", word); !suite.Within(suite.Patience, func() bool { return strings.Contains(get("/metrics"), m) }) {
+		if m := fmt.Sprintf("cairn_cluster_condition{condition=%q} 1", word); !suite.Within(suite.Patience,
+			func() bool { return strings.Contains(get("/metrics"), m) }) {
 			t.Errorf("no %s", m)
 		}
 	}
@@ -71,7 +73,8 @@ func TestAConditionInOneWord(t *testing.T) {
 	a, b := nodes[(l+1)%3], nodes[(l+2)%3]
 	a.Kill()
 	is(fmt.Sprintf("degraded: node %d unreachable", a.Line.NodeID), cli.ExitOK, 3)
-	if out, code := cairntest.Run(t, append([]string{"doctor", "--config", p.Args[3]}, at...)...); code != cli.ExitFailed || !strings.Contains(out, "cluster remove --node-id") {
+	if out, code := cairntest.Run(t, append([]string{"doctor", "--config", p.Args[3]}, at...)...); code != cli.ExitFailed ||
+		!strings.Contains(out, "cluster remove --node-id") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 	b.Kill()
@@ -79,7 +82,8 @@ func TestAConditionInOneWord(t *testing.T) {
 	is(fmt.Sprintf("not healthy: no quorum, node %d and node %d unreachable", first, second), cli.ExitFailed, cli.ExitFailed)
 	if !suite.Within(suite.Patience, func() bool {
 		// it does not wait for as long
-		c := cairntest.Command(suite.Context(t), "remember", "lost to time", "--endpoints", p.Line.Wire, "--token-file", tokenFile, "--timeout", "10m")
+		c := cairntest.Command(suite.Context(t), "remember", "lost to time", "--endpoints", p.Line.Wire, "--token-file",
+			tokenFile, "--timeout", "10m")
 		var errs strings.Builder
 		c.Stderr = &errs
 		_ = c.Run() // its code is looked at
@@ -88,14 +92,17 @@ func TestAConditionInOneWord(t *testing.T) {
 		t.Error("a write does not say that there is no quorum")
 	}
 	gateway := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: tokenFile, Timeout: suite.Patience}
-	if err := gateway.Get(t.Context(), "POST", "/v1/remember", map[string]any{"text": "lost over HTTP"}, nil); err == nil || !strings.Contains(err.Error(), "read-only: no leader elected: no quorum") {
+	if err := gateway.Get(t.Context(), "POST", "/v1/remember", map[string]any{"text": "lost over HTTP"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "read-only: no leader elected: no quorum") {
 		t.Errorf("a write over HTTP: %v", err)
 	}
-	if err := gateway.Get(t.Context(), "POST", "/v1/cluster/remove", map[string]any{"node_id": a.Line.NodeID}, nil); err == nil || !strings.Contains(err.Error(), "no leader elected: no quorum") {
+	if err := gateway.Get(t.Context(), "POST", "/v1/cluster/remove", map[string]any{"node_id": a.Line.NodeID}, nil); err == nil ||
+		!strings.Contains(err.Error(), "no leader elected: no quorum") {
 		t.Errorf("a change of members: %v", err)
 	}
 	out, code := cairntest.Run(t, append([]string{"doctor", "--config", p.Args[3]}, at...)...)
-	if code != cli.ExitFailed || !strings.Contains(out, "no quorum") || strings.Contains(out, "cluster remove") || strings.Contains(out, "clocks agree") {
+	if code != cli.ExitFailed || !strings.Contains(out, "no quorum") || strings.Contains(out, "cluster remove") ||
+		strings.Contains(out, "clocks agree") {
 		t.Errorf("doctor without a quorum: exit %d, %s", code, out)
 	}
 	// The environment names the node that lives; the configuration, the one that does not.

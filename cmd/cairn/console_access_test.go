@@ -73,9 +73,16 @@ func TestConsoleIsReadable(t *testing.T) {
 	rid := p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"].(string)
 	p.ask("POST", "/v1/correct", map[string]any{"rid": rid, "new_text": "The staging database is called kestrel", "reason": "renamed"})
 	for _, view := range []struct{ name, path, ready string }{
-		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/?q=staging%20database", `article.result .score`}, {"memories", "/#memories", `tbody tr`}, {"life", "/#memory/" + rid, `[data-event=corrected]`}, {"graph", "/#graph", `canvas.graph`}, {"mind", "/#mind", `article.conflict`},
-		{"log", "/#log", `ol.log li`}, {"metrics", "/#metrics", `section.chart`}, {"requests", "/#requests/remember", `[data-operation=remember]`}, {"admin", "/#admin", `input[name=label]`}, {"admin-databases", "/#admin/databases", `[data-database=default]`}, {"admin-memory", "/#admin/memory", `form[aria-label=Policies]`}, {"admin-members", "/#admin/members", `[data-member="1"]`}, {"admin-keys", "/#admin/keys", `[data-home="1"]`},
-		{"admin-backup", "/#admin/backup", `form[aria-label="Make a backup"]`}, {"admin-audit", "/#admin/audit", `main table`}, {"docs", "/docs", `#Memory`},
+		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/?q=staging%20database", `article.result .score`},
+		{"memories", "/#memories", `tbody tr`}, {"life", "/#memory/" + rid, `[data-event=corrected]`},
+		{"graph", "/#graph", `canvas.graph`}, {"mind", "/#mind", `article.conflict`},
+		{"log", "/#log", `ol.log li`}, {"metrics", "/#metrics", `section.chart`},
+		{"requests", "/#requests/remember", `[data-operation=remember]`}, {"admin", "/#admin", `input[name=label]`},
+		{"admin-databases", "/#admin/databases", `[data-database=default]`},
+		{"admin-memory", "/#admin/memory", `form[aria-label=Policies]`},
+		{"admin-members", "/#admin/members", `[data-member="1"]`}, {"admin-keys", "/#admin/keys", `[data-home="1"]`},
+		{"admin-backup", "/#admin/backup", `form[aria-label="Make a backup"]`},
+		{"admin-audit", "/#admin/audit", `main table`}, {"docs", "/docs", `#Memory`},
 	} {
 		p.step(view.name, chromedp.Navigate(p.base+view.path), see(view.ready))
 		if view.name == "recall" { // with the sum of a score
@@ -85,7 +92,8 @@ func TestConsoleIsReadable(t *testing.T) {
 			for _, width := range []int64{1440, 768, 360} {
 				var bad []string
 				name := fmt.Sprintf("%s-%s-%d", view.name, theme, width)
-				p.step(name, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.EmulateViewport(width, 900),
+				p.step(name, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme},
+					{Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.EmulateViewport(width, 900),
 					chromedp.Evaluate(unreadable, &bad), shoot(p.dir, name))
 				if bad = append(bad, axe.violations(p, name)...); len(bad) > 0 {
 					t.Errorf("%s:\n\t%s", name, strings.Join(bad, "\n\t"))
@@ -94,8 +102,12 @@ func TestConsoleIsReadable(t *testing.T) {
 		}
 	}
 	var found string
-	p.step("search the reference", chromedp.Navigate(p.base+"/docs"), see(`.search input`), chromedp.SendKeys(`.search input`, "halves merge", chromedp.ByQuery), is(`document.querySelector(".search [role=status]").textContent.startsWith("0 of ")`),
-		chromedp.Navigate(p.base+"/docs?q=forget+rid+reason"), is(`!document.querySelector("#forget").hidden && document.querySelector("#recall").hidden`), chromedp.Text(`.search [role=status]`, &found, chromedp.ByQuery),
+	p.step("search the reference", chromedp.Navigate(p.base+"/docs"), see(`.search input`),
+		chromedp.SendKeys(`.search input`, "halves merge", chromedp.ByQuery),
+		is(`document.querySelector(".search [role=status]").textContent.startsWith("0 of ")`),
+		chromedp.Navigate(p.base+"/docs?q=forget+rid+reason"),
+		is(`!document.querySelector("#forget").hidden && document.querySelector("#recall").hidden`),
+		chromedp.Text(`.search [role=status]`, &found, chromedp.ByQuery),
 		looks(p.dir, "docs-search"), chromedp.Evaluate(`location.hash = "#recall"`, nil), is(`!document.querySelector("#recall").hidden`))
 	p.step("try it", chromedp.Click(`#recall a[href="/#requests/recall"]`, chromedp.ByQuery), see(`[data-operation=recall]`))
 	if found == "" {
@@ -125,6 +137,7 @@ func (a axe) violations(p *pageTest, name string) (bad []string) {
 		return nil
 	}
 	const run = `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => "axe " + v.id + ": " + n.html.slice(0, 120))))`
-	p.step("axe-"+name, chromedp.Evaluate(string(a)+";0", nil), chromedp.Evaluate(run, &bad, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	p.step("axe-"+name, chromedp.Evaluate(string(a)+";0", nil),
+		chromedp.Evaluate(run, &bad, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
 	return bad
 }

@@ -60,13 +60,15 @@ func TestConsoleAsksForConsent(t *testing.T) {
 	}
 	id := fmt.Sprint(post("/oauth/register", "application/json", string(registration))["client_id"])
 	challenge := sha256.Sum256([]byte(verifier))
-	asked := url.Values{"client_id": {id}, "redirect_uri": {client.URL + "/callback"}, "response_type": {"code"}, "code_challenge_method": {"S256"}, "state": {"s"},
+	asked := url.Values{"client_id": {id}, "redirect_uri": {client.URL + "/callback"}, "response_type": {"code"},
+		"code_challenge_method": {"S256"}, "state": {"s"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "resource": {issuer + "/mcp"}}
 	begin := chromedp.Tasks{chromedp.Navigate(p.base + "/oauth/authorize?" + asked.Encode()), see(`input[name=token]`)}
 	enter := chromedp.SendKeys(`input[name=token]`, p.token+"\n", chromedp.ByQuery)
 
 	var text, at string
-	p.step("sign in to consent", begin, looks(p.dir, "consent-signin"), enter, see(`fieldset`), looks(p.dir, "consent"), chromedp.Text(`main`, &text, chromedp.ByQuery))
+	p.step("sign in to consent", begin, looks(p.dir, "consent-signin"), enter, see(`fieldset`), looks(p.dir, "consent"),
+		chromedp.Text(`main`, &text, chromedp.ByQuery))
 	for _, want := range []string{hostile, "nobody has checked its name", strings.TrimPrefix(client.URL, "http://"), "default"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q: %s", want, text)
@@ -77,24 +79,29 @@ func TestConsoleAsksForConsent(t *testing.T) {
 		for _, width := range []int64{1280, 768, 360} {
 			var bad []string
 			name := fmt.Sprintf("consent-%s-%d", theme, width)
-			p.step(name, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}), chromedp.EmulateViewport(width, 800), chromedp.Evaluate(unreadable, &bad))
+			p.step(name, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+				chromedp.EmulateViewport(width, 800), chromedp.Evaluate(unreadable, &bad))
 			if bad = append(bad, axe.violations(p, name)...); len(bad) > 0 {
 				t.Errorf("%s:\n\t%s", name, strings.Join(bad, "\n\t"))
 			}
 		}
 	}
 	back := see(`#back`)
-	p.step("allow", click(`input[name=write]`), chromedp.SendKeys(`input[name=namespaces]`, "agents/one, agents/two", chromedp.ByQuery), click(`button.primary`), back, chromedp.Location(&at))
+	p.step("allow", click(`input[name=write]`),
+		chromedp.SendKeys(`input[name=namespaces]`, "agents/one, agents/two", chromedp.ByQuery), click(`button.primary`),
+		back, chromedp.Location(&at))
 	to, err := url.Parse(at)
 	if err != nil || to.Query().Get("state") != "s" || to.Query().Get("iss") != issuer {
 		t.Fatalf("led to %s, %v", at, err)
 	}
-	got := post("/oauth/token", "application/x-www-form-urlencoded", url.Values{"grant_type": {"authorization_code"}, "code": {to.Query().Get("code")}, "client_id": {id},
-		"redirect_uri": {client.URL + "/callback"}, "code_verifier": {verifier}}.Encode())
+	got := post("/oauth/token", "application/x-www-form-urlencoded",
+		url.Values{"grant_type": {"authorization_code"}, "code": {to.Query().Get("code")}, "client_id": {id},
+			"redirect_uri": {client.URL + "/callback"}, "code_verifier": {verifier}}.Encode())
 	if got["scope"] != "read" || got["access_token"] == nil {
 		t.Errorf("issued %v", got)
 	}
-	if listed := fmt.Sprint(p.ask("GET", "/v1/admin/tokens", nil)); !strings.Contains(listed, "oauth "+hostile) || !strings.Contains(listed, "[agents/one agents/two]") {
+	if listed := fmt.Sprint(p.ask("GET", "/v1/admin/tokens", nil)); !strings.Contains(listed, "oauth "+hostile) ||
+		!strings.Contains(listed, "[agents/one agents/two]") {
 		t.Errorf("the tokens are %s", listed)
 	}
 
@@ -103,10 +110,12 @@ func TestConsoleAsksForConsent(t *testing.T) {
 		t.Errorf("denied, and led to %s", at)
 	}
 	asked.Set("code_challenge_method", "plain")
-	p.step("ask wrongly", chromedp.Navigate(p.base+"/oauth/authorize?"+asked.Encode()), see(`input[name=token]`), enter, click(`.wrong + button`), back, chromedp.Location(&at))
+	p.step("ask wrongly", chromedp.Navigate(p.base+"/oauth/authorize?"+asked.Encode()), see(`input[name=token]`), enter,
+		click(`.wrong + button`), back, chromedp.Location(&at))
 	if !strings.Contains(at, "error=invalid_request") {
 		t.Errorf("asked wrongly, and led to %s", at)
 	}
 	asked.Set("redirect_uri", client.URL+"/other")
-	p.step("another redirect", chromedp.Navigate(p.base+"/oauth/authorize?"+asked.Encode()), see(`input[name=token]`), enter, is(`document.querySelector(".wrong")?.textContent.includes("redirect_uri") && !document.querySelector("main button")`))
+	p.step("another redirect", chromedp.Navigate(p.base+"/oauth/authorize?"+asked.Encode()), see(`input[name=token]`), enter,
+		is(`document.querySelector(".wrong")?.textContent.includes("redirect_uri") && !document.querySelector("main button")`))
 }

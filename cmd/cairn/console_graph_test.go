@@ -46,14 +46,17 @@ func TestConsoleGraph(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	p := onePage(t)
-	for _, r := range [][3]string{{"Alice", "leads", "payments"}, {"Alice", "works on", "payments"}, {"payments", "bills", "Alice"}, {"Bob", "works on", "payments"}, {"payments", "uses", "ledger"}, {"heron", "hosts", "ledger"}, {"heron", "in", "Oslo"}} {
+	for _, r := range [][3]string{{"Alice", "leads", "payments"}, {"Alice", "works on", "payments"},
+		{"payments", "bills", "Alice"}, {"Bob", "works on", "payments"}, {"payments", "uses", "ledger"},
+		{"heron", "hosts", "ledger"}, {"heron", "in", "Oslo"}} {
 		p.ask("POST", "/v1/relate", map[string]any{"entity": r[0], "relationship": r[1], "target": r[2]})
 	}
 	const scene = `document.querySelector("canvas.graph").scene`
 	data := func(name string, want any) chromedp.Action {
 		return is(fmt.Sprintf(`document.querySelector("canvas.graph")?.dataset.%s === "%v"`, name, want))
 	}
-	p.step("open", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.Navigate(p.base+"/#graph/Alice"), data("links", 5), data("nodes", 4), looks(p.dir, "graph"))
+	p.step("open", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}),
+		chromedp.Navigate(p.base+"/#graph/Alice"), data("links", 5), data("nodes", 4), looks(p.dir, "graph"))
 
 	var before, after []float64
 	place := func(into *[]float64) chromedp.Action {
@@ -67,26 +70,40 @@ func TestConsoleGraph(t *testing.T) {
 	if dx, dy := after[0]-before[0], after[1]-before[1]; dx < 40 || dy < 20 {
 		t.Errorf("the ground was dragged by 50 and 30, and the picture moved by %.0f and %.0f", dx, dy)
 	}
-	p.step("unfold by mouse", click(`[aria-label="Show all"]`), drag(scene+`.where("ledger")`, 0, 0), data("chosen", "ledger"), is(`document.querySelector(".side h2").textContent === "ledger"`), data("links", 6), data("nodes", 5))
+	p.step("unfold by mouse", click(`[aria-label="Show all"]`), drag(scene+`.where("ledger")`, 0, 0),
+		data("chosen", "ledger"), is(`document.querySelector(".side h2").textContent === "ledger"`), data("links", 6), data("nodes", 5))
 
 	var at, again string
-	p.step("by keyboard", chromedp.Evaluate(scene+`.select(null)`, nil), chromedp.Focus(`canvas.graph`, chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowRight), is(`document.querySelector("canvas.graph").dataset.chosen !== ""`),
-		chromedp.Evaluate(`document.querySelector("canvas.graph").dataset.chosen`, &at), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.ArrowUp), chromedp.KeyEvent(kb.ArrowDown), chromedp.Evaluate(`document.querySelector("canvas.graph").dataset.chosen`, &again),
-		chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.Enter), is(`document.querySelector(".side h2").textContent === document.querySelector("canvas.graph").dataset.chosen && document.querySelectorAll(".relations li").length > 0`))
+	p.step("by keyboard", chromedp.Evaluate(scene+`.select(null)`, nil), chromedp.Focus(`canvas.graph`, chromedp.ByQuery),
+		chromedp.KeyEvent(kb.ArrowRight), is(`document.querySelector("canvas.graph").dataset.chosen !== ""`),
+		chromedp.Evaluate(`document.querySelector("canvas.graph").dataset.chosen`, &at), chromedp.KeyEvent(kb.ArrowRight),
+		chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.ArrowUp), chromedp.KeyEvent(kb.ArrowDown),
+		chromedp.Evaluate(`document.querySelector("canvas.graph").dataset.chosen`, &again),
+		chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.Enter),
+		is(`document.querySelector(".side h2").textContent === document.querySelector("canvas.graph").dataset.chosen && document.querySelectorAll(".relations li").length > 0`))
 	if at != "payments" || again == "" {
 		t.Errorf("the first key chooses %q, the next ones %q", at, again)
 	}
 
 	// What is filtered by relation and by time is not drawn.
-	p.step("filter", click(`.chips [aria-pressed]`), is(`Number(document.querySelector("canvas.graph").dataset.links) < 6`), click(`.chips [aria-pressed=false]`), data("links", 6),
-		chromedp.Evaluate(`{ const i = document.querySelector("input[name=time]"); i.value = 0; i.dispatchEvent(new Event("input")); }`, nil), data("links", 1), chromedp.Evaluate(`{ const i = document.querySelector("input[name=time]"); i.value = 1000; i.dispatchEvent(new Event("input")); }`, nil), data("links", 6))
+	p.step("filter", click(`.chips [aria-pressed]`), is(`Number(document.querySelector("canvas.graph").dataset.links) < 6`),
+		click(`.chips [aria-pressed=false]`), data("links", 6),
+		chromedp.Evaluate(`{ const i = document.querySelector("input[name=time]"); i.value = 0; i.dispatchEvent(new Event("input")); }`,
+			nil), data("links", 1),
+		chromedp.Evaluate(`{ const i = document.querySelector("input[name=time]"); i.value = 1000; i.dispatchEvent(new Event("input")); }`,
+			nil), data("links", 6))
 
 	// Every entity is reached: all of a small memory are shown, and a name is found in any case.
-	p.step("all", chromedp.Navigate(p.base+"/#graph"), data("nodes", 6), data("links", 7), chromedp.SendKeys(`input[name=entity]`, "HER", chromedp.ByQuery), is(`document.querySelector(".choices li")?.textContent.startsWith("heron")`), looks(p.dir, "graph-find"),
-		chromedp.SendKeys(`input[name=entity]`, "ON"+kb.Enter, chromedp.ByQuery), data("chosen", "heron"), is(`document.querySelectorAll(".relations li").length === 2 && document.querySelectorAll(".stage .legend span").length > 0`))
+	p.step("all", chromedp.Navigate(p.base+"/#graph"), data("nodes", 6), data("links", 7),
+		chromedp.SendKeys(`input[name=entity]`, "HER", chromedp.ByQuery),
+		is(`document.querySelector(".choices li")?.textContent.startsWith("heron")`), looks(p.dir, "graph-find"),
+		chromedp.SendKeys(`input[name=entity]`, "ON"+kb.Enter, chromedp.ByQuery), data("chosen", "heron"),
+		is(`document.querySelectorAll(".relations li").length === 2 && document.querySelectorAll(".stage .legend span").length > 0`))
 
 	var over int
-	p.step("narrow", chromedp.EmulateViewport(360, 800), click(`[aria-label="Show all"]`), chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &over), shoot(p.dir, "graph-360"), chromedp.EmulateViewport(1280, 900))
+	p.step("narrow", chromedp.EmulateViewport(360, 800), click(`[aria-label="Show all"]`),
+		chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &over), shoot(p.dir, "graph-360"),
+		chromedp.EmulateViewport(1280, 900))
 	if over > 0 {
 		t.Errorf("the page is %d pixels wider than a screen of 360", over)
 	}

@@ -39,7 +39,8 @@ func onePage(t *testing.T) *pageTest {
 	p.token = strings.TrimSpace(string(secret))
 	p.base = p.node.Line.HTTP
 	watch(t, p.ctx, func(string) bool { return false })
-	p.step("sign in", chromedp.Navigate(p.base+"/#cluster"), see(`input[name=token]`), chromedp.SendKeys(`input[name=token]`, p.token+"\n", chromedp.ByQuery), see(`[data-node="1"]`))
+	p.step("sign in", chromedp.Navigate(p.base+"/#cluster"), see(`input[name=token]`),
+		chromedp.SendKeys(`input[name=token]`, p.token+"\n", chromedp.ByQuery), see(`[data-node="1"]`))
 	return p
 }
 
@@ -77,15 +78,18 @@ func TestConsoleKeepsAnError(t *testing.T) {
 	const fails = `{ const go = fetch; window.fetch = async (path, o) => String(path).includes("/nope") ? new Response(JSON.stringify({ error: "no such memory", code: "not_found" }), { status: 404, headers: { "Content-Type": "application/json" } }) : go(path, o); }`
 	const later = `new Promise((r) => setTimeout(() => r(document.querySelector("main").textContent), 400))`
 	var shown string
-	p.step("a memory that is not there", see(`main h1`), chromedp.Evaluate(fails, nil), chromedp.Navigate(p.base+"/#memory/nope"), is(`document.querySelector("main").textContent.includes("no such memory")`),
+	p.step("a memory that is not there", see(`main h1`), chromedp.Evaluate(fails, nil),
+		chromedp.Navigate(p.base+"/#memory/nope"), is(`document.querySelector("main").textContent.includes("no such memory")`),
 		chromedp.Evaluate(later, &shown, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
 	if !strings.Contains(shown, "no such memory") || strings.Contains(shown, "Loading") {
 		t.Errorf("the page shows %q", shown)
 	}
 	const broken = `{ const go = fetch; window.fetch = async (path, o) => /admin.me|v1.databases/.test(path) ? go(path, o) : new Response(JSON.stringify({ error: "it broke", code: "internal_error" }), { status: 500, headers: { "Content-Type": "application/json" } }); }`
 	p.step("everything is broken", chromedp.Evaluate(broken, nil))
-	for _, view := range []string{"recall", "recall/?q=tent", "memories", "memory/some", "graph", "graph/Alice", "mind", "log", "metrics", "requests", "admin", "admin/memory", "admin/members", "admin/keys", "admin/audit", "cluster"} {
-		p.step(view, chromedp.Navigate(p.base+"/#"+view), is(`document.querySelector("main").textContent.includes("it broke") && !document.querySelector("main").textContent.includes("Loading")`))
+	for _, view := range []string{"recall", "recall/?q=tent", "memories", "memory/some", "graph", "graph/Alice", "mind",
+		"log", "metrics", "requests", "admin", "admin/memory", "admin/members", "admin/keys", "admin/audit", "cluster"} {
+		p.step(view, chromedp.Navigate(p.base+"/#"+view),
+			is(`document.querySelector("main").textContent.includes("it broke") && !document.querySelector("main").textContent.includes("Loading")`))
 	}
 }
 
@@ -96,7 +100,8 @@ func TestConsoleShowsShortTextsWhole(t *testing.T) {
 	p := onePage(t)
 	p.ask("POST", "/v1/remember", map[string]any{"text": "Deploys > Rollback\n\nRun make rollback."})
 	const row = `document.querySelector(".result .text")`
-	p.step("a memory of two paragraphs", chromedp.Navigate(p.base+"/#recall"), is(row+` !== null`), is(row+`.scrollHeight <= `+row+`.clientHeight`))
+	p.step("a memory of two paragraphs", chromedp.Navigate(p.base+"/#recall"), is(row+` !== null`),
+		is(row+`.scrollHeight <= `+row+`.clientHeight`))
 }
 
 // Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages go
@@ -107,56 +112,82 @@ func TestConsoleMemories(t *testing.T) {
 	p := onePage(t)
 	var memories []map[string]any
 	for i := range 60 {
-		memories = append(memories, map[string]any{"text": fmt.Sprintf("The tent number %d stands by the river", i), "source": []string{"user", "sensor"}[i%2], "created_at": fmt.Sprintf("2026-01-%02dT12:00:00Z", 1+i/2), "namespace": "camp"})
+		memories = append(memories,
+			map[string]any{"text": fmt.Sprintf("The tent number %d stands by the river", i),
+				"source": []string{"user", "sensor"}[i%2], "created_at": fmt.Sprintf("2026-01-%02dT12:00:00Z", 1+i/2), "namespace": "camp"})
 	}
-	memories = append(memories, map[string]any{"text": "Alice leads the payments team"}, map[string]any{"text": "Osprey is the staging database"}, map[string]any{"text": "Alice leads the payments group"})
+	memories = append(memories, map[string]any{"text": "Alice leads the payments team"},
+		map[string]any{"text": "Osprey is the staging database"}, map[string]any{"text": "Alice leads the payments group"})
 	rids := p.ask("POST", "/v1/remember/batch", map[string]any{"memories": memories})["rids"].([]any)
 	osprey := rids[61].(string)
-	p.ask("POST", "/v1/correct", map[string]any{"rid": osprey, "new_text": "Osprey is the production database", "reason": "it was promoted"})
+	p.ask("POST", "/v1/correct",
+		map[string]any{"rid": osprey, "new_text": "Osprey is the production database", "reason": "it was promoted"})
 	p.ask("POST", "/v1/recall", map[string]any{"query": "Osprey database"})
 
 	// Pages: 25, 25 and 13, by cursor, forth and back.
 	const first = `document.querySelector("tbody tr .link")?.textContent`
 	const rows = `document.querySelectorAll("tbody tr").length`
 	var one, two, again, asked string
-	p.step("pages", chromedp.Navigate(p.base+"/#memories"), is(rows+` === 25`), chromedp.Evaluate(first, &one), click(`.pages button:last-child`), is(fmt.Sprintf("%s !== %q", first, "Alice leads the payments group")), chromedp.Evaluate(first, &two),
-		click(`.pages button:last-child`), is(rows+` === 13`), chromedp.Reload(), is(rows+` === 13`), click(`.pages button:first-child`), is(rows+` === 25`), chromedp.Evaluate(first, &again))
+	p.step("pages", chromedp.Navigate(p.base+"/#memories"), is(rows+` === 25`), chromedp.Evaluate(first, &one),
+		click(`.pages button:last-child`), is(fmt.Sprintf("%s !== %q", first, "Alice leads the payments group")),
+		chromedp.Evaluate(first, &two),
+		click(`.pages button:last-child`), is(rows+` === 13`), chromedp.Reload(), is(rows+` === 13`),
+		click(`.pages button:first-child`), is(rows+` === 25`), chromedp.Evaluate(first, &again))
 	if one != "Alice leads the payments group" || two != "The tent number 37 stands by the river" || again != two {
 		t.Errorf("pages begin with %q, %q, and %q on the way back", one, two, again)
 	}
 	p.step("back by the browser", chromedp.Evaluate(`history.back()`, nil), is(rows+` === 13`))
 
 	// Filters: source and days.
-	p.step("filters", chromedp.Navigate(p.base+"/#memories/?source=sensor&from=2026-01-03&to=2026-01-04"), is(rows+` === 2`), looks(p.dir, "memories-filtered"))
+	p.step("filters", chromedp.Navigate(p.base+"/#memories/?source=sensor&from=2026-01-03&to=2026-01-04"), is(rows+` === 2`),
+		looks(p.dir, "memories-filtered"))
 
 	// The first question is held back until the second is asked, which cancels it.
 	const slow = `{ const go = fetch; window.cancelled = 0; window.asked = 0; window.fetch = (path, o) => { if (path.startsWith("/v1/recall") && window.asked++ === 0) return new Promise((_, no) => o.signal.addEventListener("abort", () => { window.cancelled++; no(o.signal.reason); })); return go(path, o); }; }`
-	p.step("search", chromedp.Navigate(p.base+"/#memories"), is(rows+` === 25`), chromedp.Evaluate(slow, nil), chromedp.SendKeys(`input[name=q]`, "payments", chromedp.ByQuery), is(`window.asked === 1`),
-		chromedp.SendKeys(`input[name=q]`, " team", chromedp.ByQuery), is(`window.cancelled === 1`), is(first+` === "Alice leads the payments team"`), chromedp.Evaluate(`location.hash + (window.asked < "payments team".length ? "" : " with a question a letter")`, &asked), looks(p.dir, "memories-search"))
+	p.step("search", chromedp.Navigate(p.base+"/#memories"), is(rows+` === 25`), chromedp.Evaluate(slow, nil),
+		chromedp.SendKeys(`input[name=q]`, "payments", chromedp.ByQuery), is(`window.asked === 1`),
+		chromedp.SendKeys(`input[name=q]`, " team", chromedp.ByQuery), is(`window.cancelled === 1`),
+		is(first+` === "Alice leads the payments team"`),
+		chromedp.Evaluate(`location.hash + (window.asked < "payments team".length ? "" : " with a question a letter")`, &asked),
+		looks(p.dir, "memories-search"))
 	if asked != "#memories/?q=payments+team" {
 		t.Errorf("the address: %s", asked)
 	}
 	if gaps := p.ask("GET", "/v1/insights/gaps", nil); strings.Contains(fmt.Sprint(gaps), "payments") {
 		t.Errorf("what is half typed counts as a question: %v", gaps)
 	}
-	p.step("pages of a search", chromedp.Navigate(p.base+"/#memories/?q=tent+river"), is(rows+` === 25`), click(`.pages button:last-child`), is(`document.querySelector("[role=status].grow").textContent.startsWith("26 to 50")`), chromedp.Reload(), is(`document.querySelector("[role=status].grow")?.textContent.startsWith("26 to 50")`))
+	p.step("pages of a search", chromedp.Navigate(p.base+"/#memories/?q=tent+river"), is(rows+` === 25`),
+		click(`.pages button:last-child`),
+		is(`document.querySelector("[role=status].grow").textContent.startsWith("26 to 50")`), chromedp.Reload(),
+		is(`document.querySelector("[role=status].grow")?.textContent.startsWith("26 to 50")`))
 
 	suite.Eventually(t, "the recall to be counted", func() bool { return p.ask("GET", "/v1/memory/"+osprey, nil)["access_count"] == 1.0 })
 	var life string
-	p.step("life", chromedp.Navigate(p.base+"/#memories/?q=osprey"), is(`document.querySelector("tbody tr .link")?.textContent.includes("production")`), click(`tbody tr .link`), see(`dialog a[href^="#memory/"]`), click(`dialog a[href^="#memory/"]`),
-		see(`[data-event=corrected]`), chromedp.Evaluate(`[...document.querySelectorAll("[data-event]")].map((e) => e.dataset.event + ": " + e.innerText).join("|") + [...document.querySelectorAll("[data-event] del")].map((e) => "[" + e.textContent + "] {" + e.nextSibling.textContent + "}")`, &life), looks(p.dir, "life"))
-	for _, want := range []string{"written: ", "Osprey is the staging database", "[staging] {production}", "it was promoted", "Recalled 1 time"} {
+	p.step("life", chromedp.Navigate(p.base+"/#memories/?q=osprey"),
+		is(`document.querySelector("tbody tr .link")?.textContent.includes("production")`), click(`tbody tr .link`),
+		see(`dialog a[href^="#memory/"]`), click(`dialog a[href^="#memory/"]`),
+		see(`[data-event=corrected]`),
+		chromedp.Evaluate(`[...document.querySelectorAll("[data-event]")].map((e) => e.dataset.event + ": " + e.innerText).join("|") + [...document.querySelectorAll("[data-event] del")].map((e) => "[" + e.textContent + "] {" + e.nextSibling.textContent + "}")`,
+			&life), looks(p.dir, "life"))
+	for _, want := range []string{"written: ", "Osprey is the staging database", "[staging] {production}", "it was promoted",
+		"Recalled 1 time"} {
 		if !strings.Contains(life, want) {
 			t.Errorf("its life does not tell %q: %s", want, life)
 		}
 	}
-	p.step("why", chromedp.SendKeys(`input[name=why]`, "which database is production\n", chromedp.ByQuery), see(`form .sum .bar`), is(`document.querySelector("form .pill.good")?.textContent.startsWith("place 1 of")`),
-		chromedp.SetValue(`input[name=why]`, "tents", chromedp.ByQuery), chromedp.SendKeys(`input[name=why]`, "\n", chromedp.ByQuery), is(`document.querySelector("form .pill.bad")?.textContent === "not found"`), looks(p.dir, "why-not"))
-	p.step("undo", click(`[data-event=corrected] button`), is(`document.querySelector(".small-dialog [data-returns='0']")?.textContent === "Osprey is the staging database"`), looks(p.dir, "undo"), click(`.small-dialog .danger`), is(`document.querySelectorAll("[data-event=corrected]").length === 2`))
+	p.step("why", chromedp.SendKeys(`input[name=why]`, "which database is production\n", chromedp.ByQuery),
+		see(`form .sum .bar`), is(`document.querySelector("form .pill.good")?.textContent.startsWith("place 1 of")`),
+		chromedp.SetValue(`input[name=why]`, "tents", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=why]`, "\n", chromedp.ByQuery),
+		is(`document.querySelector("form .pill.bad")?.textContent === "not found"`), looks(p.dir, "why-not"))
+	p.step("undo", click(`[data-event=corrected] button`),
+		is(`document.querySelector(".small-dialog [data-returns='0']")?.textContent === "Osprey is the staging database"`),
+		looks(p.dir, "undo"), click(`.small-dialog .danger`), is(`document.querySelectorAll("[data-event=corrected]").length === 2`))
 	if m := p.ask("GET", "/v1/memory/"+osprey, nil); m["text"] != "Osprey is the staging database" {
 		t.Errorf("after taking the earlier text again it says %v", m["text"])
 	}
-	p.step("cut", chromedp.Navigate(p.base+"/#recall/?q=tent"), see(`article.result .score`), click(`button[name=cut]`), see(`.cutrow .bar`), is(`document.querySelector(".cutrow .pill").textContent === "place 9"`), looks(p.dir, "cut"))
+	p.step("cut", chromedp.Navigate(p.base+"/#recall/?q=tent"), see(`article.result .score`), click(`button[name=cut]`),
+		see(`.cutrow .bar`), is(`document.querySelector(".cutrow .pill").textContent === "place 9"`), looks(p.dir, "cut"))
 }
 
 // The console opens on the newest memories. An answer has eight results on a screen, by their text and with reasons in
@@ -167,16 +198,23 @@ func TestConsoleRecalls(t *testing.T) {
 	p := onePage(t)
 	var memories []map[string]any
 	for i := range 20 {
-		memories = append(memories, map[string]any{"text": fmt.Sprintf("The tent number %d stands by the river, and rain falls on it", i), "importance": float64(i) / 20, "namespace": "camp"})
+		memories = append(memories,
+			map[string]any{"text": fmt.Sprintf("The tent number %d stands by the river, and rain falls on it", i),
+				"importance": float64(i) / 20, "namespace": "camp"})
 	}
 	p.ask("POST", "/v1/remember/batch", map[string]any{"memories": memories})
-	p.step("newest", chromedp.Navigate(p.base+"/#"), is(`document.querySelectorAll("article.result").length === 8`), is(`document.querySelector("article.result .text").textContent.startsWith("The tent number 19 ")`), looks(p.dir, "recall-newest"),
+	p.step("newest", chromedp.Navigate(p.base+"/#"), is(`document.querySelectorAll("article.result").length === 8`),
+		is(`document.querySelector("article.result .text").textContent.startsWith("The tent number 19 ")`), looks(p.dir, "recall-newest"),
 		click(`.results + .row button`), is(`document.querySelectorAll("article.result").length === 16`))
 	const added = `[...document.querySelectorAll(".sum")].map((s) => [...s.querySelectorAll("b")].map((b) => Math.round(10 * Number(b.textContent.replace("−", "-").replace(/[^0-9.-]/g, ""))))).filter((n) => n.slice(0, -1).reduce((a, b) => a + b, 0) !== n.at(-1) || n.length < 2).length`
 	var seen, wrong int
 	var said string
-	p.step("answer", chromedp.Navigate(p.base+"/#recall"), is(`document.querySelectorAll("article.result").length === 8`), chromedp.SendKeys(`input[name=q]`, "which tent stands by the river in the rain\n", chromedp.ByQuery), is(`document.querySelectorAll(".score").length === 8`),
-		chromedp.Evaluate(`[...document.querySelectorAll("article.result")].filter((e) => e.getBoundingClientRect().bottom <= innerHeight).length`, &seen), chromedp.Evaluate(`document.querySelectorAll(".score").forEach((b) => b.click())`, nil), is(`document.querySelectorAll(".sum").length === 8`),
+	p.step("answer", chromedp.Navigate(p.base+"/#recall"), is(`document.querySelectorAll("article.result").length === 8`),
+		chromedp.SendKeys(`input[name=q]`, "which tent stands by the river in the rain\n", chromedp.ByQuery),
+		is(`document.querySelectorAll(".score").length === 8`),
+		chromedp.Evaluate(`[...document.querySelectorAll("article.result")].filter((e) => e.getBoundingClientRect().bottom <= innerHeight).length`,
+			&seen), chromedp.Evaluate(`document.querySelectorAll(".score").forEach((b) => b.click())`, nil),
+		is(`document.querySelectorAll(".sum").length === 8`),
 		chromedp.Evaluate(added, &wrong), chromedp.Text(`main`, &said, chromedp.ByQuery), looks(p.dir, "recall-sums"))
 	if seen != 8 || wrong != 0 {
 		t.Errorf("%d results on a screen of 900 pixels; the parts of %d scores do not add up: %s", seen, wrong, said)
@@ -187,12 +225,19 @@ func TestConsoleRecalls(t *testing.T) {
 	// The first answer comes when a filter was set and that answer is there; the button rests until its question has ended.
 	const slow = `{ const go = fetch; window.fetch = async (path, o) => { const r = await go(path, o); if (path.startsWith("/v1/recall") && !window.release) await new Promise((yes) => { window.release = yes; }); return r; }; }`
 	const filter = `{ const i = document.querySelector("input[name=namespace]"); i.value = "nowhere"; i.dispatchEvent(new Event("change")); }`
-	p.step("the last question's answer", chromedp.Navigate(p.base+"/#recall"), is(`document.querySelectorAll("article.result").length === 8 && !document.querySelector(".score")`), chromedp.Evaluate(slow, nil), chromedp.SendKeys(`input[name=q]`, "which tent stands by the river in the rain\n", chromedp.ByQuery),
-		is(`window.release`), chromedp.Evaluate(filter, nil), is(`document.querySelector("main").textContent.includes("Nothing is known")`), chromedp.Evaluate(`window.release()`, nil), is(`!document.querySelector("form.ask button.primary").disabled`), chromedp.Text(`main`, &said, chromedp.ByQuery))
+	p.step("the last question's answer", chromedp.Navigate(p.base+"/#recall"),
+		is(`document.querySelectorAll("article.result").length === 8 && !document.querySelector(".score")`),
+		chromedp.Evaluate(slow, nil), chromedp.SendKeys(`input[name=q]`, "which tent stands by the river in the rain\n", chromedp.ByQuery),
+		is(`window.release`), chromedp.Evaluate(filter, nil),
+		is(`document.querySelector("main").textContent.includes("Nothing is known")`),
+		chromedp.Evaluate(`window.release()`, nil), is(`!document.querySelector("form.ask button.primary").disabled`),
+		chromedp.Text(`main`, &said, chromedp.ByQuery))
 	if !strings.Contains(said, "Nothing is known") {
 		t.Errorf("the answer to an earlier question stands: %s", said)
 	}
-	p.step("by its address", chromedp.Navigate(p.base+"/#recall/?q=which+tent"), chromedp.Reload(), is(`document.querySelector("input[name=q]")?.value.startsWith("which tent") && document.querySelectorAll(".score").length === 8`), see(`a.state[aria-label="Cluster: healthy"]`), click(`a.state`), see(`[data-node="1"]`))
+	p.step("by its address", chromedp.Navigate(p.base+"/#recall/?q=which+tent"), chromedp.Reload(),
+		is(`document.querySelector("input[name=q]")?.value.startsWith("which tent") && document.querySelectorAll(".score").length === 8`),
+		see(`a.state[aria-label="Cluster: healthy"]`), click(`a.state`), see(`[data-node="1"]`))
 }
 
 // TestConsoleDrawsThePastThatWasAskedFor: the answer for six hours comes when the one for an hour is drawn.
@@ -203,10 +248,12 @@ func TestConsoleDrawsThePastThatWasAskedFor(t *testing.T) {
 	const slow = `{ const go = fetch, of = (minutes) => ({ ok: true, json: async () => { setTimeout(() => { window["drawn" + minutes] = true; }); return { nodes: [{ node_id: 1, error: minutes + " minutes", at: [], marks: [] }] }; } });
 		window.fetch = (path, o) => !path.startsWith("/v1/cluster/metrics") ? go(path, o) : path.endsWith("=360") ? new Promise((yes) => { window.release = () => yes(of(360)); }) : Promise.resolve(of(60)); }`
 	choose := func(minutes int) chromedp.Action {
-		return chromedp.Evaluate(fmt.Sprintf(`{ const s = document.querySelector("select[aria-label='How far back']"); s.value = "%d"; s.dispatchEvent(new Event("change")); }`, minutes), nil)
+		return chromedp.Evaluate(fmt.Sprintf(`{ const s = document.querySelector("select[aria-label='How far back']"); s.value = "%d"; s.dispatchEvent(new Event("change")); }`,
+			minutes), nil)
 	}
 	var said string
-	p.step("the past", chromedp.Navigate(p.base+"/#metrics"), see(`.past section.chart`), chromedp.Evaluate(slow, nil), choose(360), is(`window.release`), choose(60), is(`window.drawn60`),
+	p.step("the past", chromedp.Navigate(p.base+"/#metrics"), see(`.past section.chart`), chromedp.Evaluate(slow, nil),
+		choose(360), is(`window.release`), choose(60), is(`window.drawn60`),
 		chromedp.Evaluate(`window.release()`, nil), is(`window.drawn360`), chromedp.Text(`.past .legend`, &said, chromedp.ByQuery))
 	if !strings.Contains(said, "60 minutes") || strings.Contains(said, "360") {
 		t.Errorf("an hour was asked for, and drawn is %q", said)
@@ -222,9 +269,12 @@ func TestConsoleCorrectsWhatWasChanged(t *testing.T) {
 	const text = "The ferry leaves at nine.\r\nIt comes back at ten."
 	rid, _ := p.ask("POST", "/v1/remember", map[string]any{"text": text})["rid"].(string)
 	var said string
-	p.step("correct", chromedp.Navigate(p.base+"/#memory/"+rid), see(`article details summary`), click(`article details summary`), chromedp.SetValue(`article input[aria-label=Importance]`, "0.9", chromedp.ByQuery),
-		chromedp.SendKeys(`article input[aria-label=Reason]`, "it matters", chromedp.ByQuery), click(`article details button.primary`), see(`[data-event=corrected]`),
-		chromedp.Evaluate(`new Promise((said) => setTimeout(() => said(document.getElementById("toast").textContent)))`, &said, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	p.step("correct", chromedp.Navigate(p.base+"/#memory/"+rid), see(`article details summary`),
+		click(`article details summary`), chromedp.SetValue(`article input[aria-label=Importance]`, "0.9", chromedp.ByQuery),
+		chromedp.SendKeys(`article input[aria-label=Reason]`, "it matters", chromedp.ByQuery),
+		click(`article details button.primary`), see(`[data-event=corrected]`),
+		chromedp.Evaluate(`new Promise((said) => setTimeout(() => said(document.getElementById("toast").textContent)))`,
+			&said, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
 	if m := p.ask("GET", "/v1/memory/"+rid, nil); m["text"] != text || m["importance"] != 0.9 || said != "Corrected" {
 		t.Errorf("%q of importance %v, and the page says %q", m["text"], m["importance"], said)
 	}

@@ -26,38 +26,46 @@ func TestConsoleRequests(t *testing.T) {
 	ran := func(i int) chromedp.Action {
 		return is(fmt.Sprintf(`document.querySelector('[data-step="%d"]')?.textContent`, i))
 	}
-	p.step("form", chromedp.Navigate(p.base+"/#requests"), see(`[data-operation=recall]`), is(`document.querySelector("pre.code").textContent.includes("curl")`), looks(p.dir, "requests"), click(`.tutorial summary`))
+	p.step("form", chromedp.Navigate(p.base+"/#requests"), see(`[data-operation=recall]`),
+		is(`document.querySelector("pre.code").textContent.includes("curl")`), looks(p.dir, "requests"), click(`.tutorial summary`))
 	for i := 1; i <= 5; i++ {
 		p.step(fmt.Sprintf("step %d", i), step(i), see(`.tutorial button.primary`), click(`.tutorial button.primary`), ran(i))
 	}
 	var rid, look string
-	p.step("history", chromedp.Text(`[data-step="5"]`, &look, chromedp.ByQuery), looks(p.dir, "tutorial"), chromedp.Value(`#path-rid`, &rid, chromedp.ByQuery))
+	p.step("history", chromedp.Text(`[data-step="5"]`, &look, chromedp.ByQuery), looks(p.dir, "tutorial"),
+		chromedp.Value(`#path-rid`, &rid, chromedp.ByQuery))
 	if !strings.HasPrefix(look, "1 earlier version") {
 		t.Errorf("the tutorial says %q", look)
 	}
 
 	// A wrong name runs nothing; the right one does.
-	p.step("ask for the name", step(6), click(`.tutorial button.primary`), see(`dialog input[name=confirm]`), chromedp.SendKeys(`dialog input[name=confirm]`, "another"+kb.Enter, chromedp.ByQuery),
+	p.step("ask for the name", step(6), click(`.tutorial button.primary`), see(`dialog input[name=confirm]`),
+		chromedp.SendKeys(`dialog input[name=confirm]`, "another"+kb.Enter, chromedp.ByQuery),
 		is(`document.querySelector("dialog .danger")?.disabled`), looks(p.dir, "confirm-by-name"))
 	if m := p.ask("GET", "/v1/memory/"+rid, nil); m["consolidation_status"] != "active" {
 		t.Errorf("with a wrong name it is %v", m["consolidation_status"])
 	}
-	p.step("forget", chromedp.SendKeys(`dialog input[name=confirm]`, strings.Repeat(kb.Backspace, len("another"))+rid+kb.Enter, chromedp.ByQuery), chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery), ran(6))
+	p.step("forget", chromedp.SendKeys(`dialog input[name=confirm]`,
+		strings.Repeat(kb.Backspace, len("another"))+rid+kb.Enter, chromedp.ByQuery),
+		chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery), ran(6))
 	if m := p.ask("GET", "/v1/memory/"+rid, nil); m["consolidation_status"] != "tombstoned" {
 		t.Errorf("with its name it is %v", m["consolidation_status"])
 	}
 
 	// What is required is asked for before anything is sent.
 	var said string
-	p.step("required", chromedp.Navigate(p.base+"/#requests/get_claims"), see(`[data-operation=get_claims]`), click(`form[data-operation] button.primary`), see(`#toast.bad`), chromedp.Text(`#toast`, &said, chromedp.ByQuery))
+	p.step("required", chromedp.Navigate(p.base+"/#requests/get_claims"), see(`[data-operation=get_claims]`),
+		click(`form[data-operation] button.primary`), see(`#toast.bad`), chromedp.Text(`#toast`, &said, chromedp.ByQuery))
 	if said != "entity is required." {
 		t.Errorf("it says %q", said)
 	}
 
 	// A stream comes as it comes, until it is stopped.
-	p.step("stream", chromedp.Navigate(p.base+"/#requests/events"), see(`[data-operation=events]`), click(`form[data-operation] button.primary`), see(`[data-status="200"]`))
+	p.step("stream", chromedp.Navigate(p.base+"/#requests/events"), see(`[data-operation=events]`),
+		click(`form[data-operation] button.primary`), see(`[data-status="200"]`))
 	p.ask("POST", "/v1/remember", map[string]any{"text": "while the stream is read"})
-	p.step("stop", is(`document.querySelector("pre.answer").textContent.includes("event: ")`), chromedp.Click(`//button[text()="Stop"]`, chromedp.BySearch), is(`!document.querySelector("[data-status] > .row button")`))
+	p.step("stop", is(`document.querySelector("pre.answer").textContent.includes("event: ")`),
+		chromedp.Click(`//button[text()="Stop"]`, chromedp.BySearch), is(`!document.querySelector("[data-status] > .row button")`))
 
 	// Every operation has a form.
 	var without []string
@@ -82,13 +90,16 @@ func TestConsoleRequestsAsCode(t *testing.T) {
 	t.Parallel()
 	p := onePage(t)
 	said := "it's \"here\": $HOME, `tick`, \\n is no line, ünïcode 🪨"
-	p.step("fill in", chromedp.Navigate(p.base+"/#requests/remember"), see(`#body-text`), chromedp.SetValue(`#body-text`, said, chromedp.ByQuery), chromedp.SetValue(`#body-importance`, "0.25", chromedp.ByQuery))
+	p.step("fill in", chromedp.Navigate(p.base+"/#requests/remember"), see(`#body-text`),
+		chromedp.SetValue(`#body-text`, said, chromedp.ByQuery), chromedp.SetValue(`#body-importance`, "0.25", chromedp.ByQuery))
 	for _, c := range []struct {
 		language, file string
 		run            []string
-	}{{"curl", "a.sh", []string{"sh"}}, {"TypeScript", "a.mjs", []string{"node"}}, {"Python", "a.py", []string{"python3"}}, {"Go", "a.go", []string{"go", "run"}}} {
+	}{{"curl", "a.sh", []string{"sh"}}, {"TypeScript", "a.mjs", []string{"node"}}, {"Python", "a.py", []string{"python3"}},
+		{"Go", "a.go", []string{"go", "run"}}} {
 		var code string
-		p.step(c.language, chromedp.Click(fmt.Sprintf(`//button[text()=%q]`, c.language), chromedp.BySearch), chromedp.Evaluate(`document.querySelector("pre.code").textContent`, &code))
+		p.step(c.language, chromedp.Click(fmt.Sprintf(`//button[text()=%q]`, c.language), chromedp.BySearch),
+			chromedp.Evaluate(`document.querySelector("pre.code").textContent`, &code))
 		if strings.Contains(code, p.token) {
 			t.Errorf("%s holds the token", c.language)
 		}

@@ -39,7 +39,9 @@ func TestSignInLinkOfDev(t *testing.T) {
 		t.Errorf("the address is %q", at)
 	}
 	var said string
-	if err := chromedp.Run(ctx, chromedp.Evaluate(`sessionStorage.clear()`, nil), chromedp.Navigate("about:blank"), chromedp.Navigate(link), see(`.signin .wrong`), is(`document.querySelector(".signin .wrong").textContent !== ""`), chromedp.Text(`.signin .wrong`, &said, chromedp.ByQuery)); err != nil {
+	if err := chromedp.Run(ctx, chromedp.Evaluate(`sessionStorage.clear()`, nil), chromedp.Navigate("about:blank"),
+		chromedp.Navigate(link), see(`.signin .wrong`), is(`document.querySelector(".signin .wrong").textContent !== ""`),
+		chromedp.Text(`.signin .wrong`, &said, chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(said, "has been used") {

@@ -87,7 +87,8 @@ func watch(t *testing.T, ctx context.Context, expected func(string) bool) {
 			mu.Lock()
 			urls[e.RequestID] = e.Request.URL
 			mu.Unlock()
-			if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" && u.Scheme != "chrome-error" && u.Hostname() != "127.0.0.1" {
+			if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" && u.Scheme != "chrome-error" &&
+				u.Hostname() != "127.0.0.1" {
 				note("request to another host: " + e.Request.URL)
 			}
 		case *network.EventResponseReceived:
@@ -132,10 +133,12 @@ func shoot(dir, name string) chromedp.Action {
 // looks takes pictures of a page: wide and narrow, by day and by night.
 func looks(dir, name string) chromedp.Action {
 	night := func(scheme string) chromedp.Action {
-		return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}})
+		return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: "reduce"}})
 	}
 	return chromedp.Tasks{night("light"), shoot(dir, name+"-light"), night("dark"), shoot(dir, name+"-dark"),
-		chromedp.EmulateViewport(390, 844), shoot(dir, name+"-narrow-dark"), night("light"), shoot(dir, name+"-narrow-light"), chromedp.EmulateViewport(1280, 900)}
+		chromedp.EmulateViewport(390, 844), shoot(dir, name+"-narrow-dark"), night("light"),
+		shoot(dir, name+"-narrow-light"), chromedp.EmulateViewport(1280, 900)}
 }
 
 func signInAt(base, token string) chromedp.Tasks {
@@ -161,13 +164,20 @@ func gateway(t *testing.T, n *cairntest.Node, token, method, path string, body a
 func livedIn(t *testing.T, leader *cairntest.Node, token string) {
 	t.Helper()
 	var memories []map[string]any
-	for i, text := range []string{"Alice leads the payments team and reviews every release", "Bob is on call this week for the search cluster", "Payments moved to the new ledger in March",
-		"The staging database is called heron", "Carol prefers short meetings in the morning", "The deploy on friday failed because the disk of heron was full",
-		"Alice lives in Berlin", "Alice lives in Lisbon", "The backup job runs every night at two", "The backup job runs every night at two o'clock"} {
-		memories = append(memories, map[string]any{"text": text, "importance": 0.4 + 0.05*float64(i), "namespace": []string{"default", "work"}[i/6], "source": "user", "domain": []string{"", "ops"}[i%2]})
+	for i, text := range []string{"Alice leads the payments team and reviews every release",
+		"Bob is on call this week for the search cluster", "Payments moved to the new ledger in March",
+		"The staging database is called heron", "Carol prefers short meetings in the morning",
+		"The deploy on friday failed because the disk of heron was full",
+		"Alice lives in Berlin", "Alice lives in Lisbon", "The backup job runs every night at two",
+		"The backup job runs every night at two o'clock"} {
+		memories = append(memories,
+			map[string]any{"text": text, "importance": 0.4 + 0.05*float64(i), "namespace": []string{"default", "work"}[i/6],
+				"source": "user", "domain": []string{"", "ops"}[i%2]})
 	}
 	gateway(t, leader, token, "POST", "/v1/remember/batch", map[string]any{"memories": memories})
-	for _, r := range [][3]string{{"Alice", "leads", "payments"}, {"Bob", "works on", "search"}, {"Carol", "leads", "search"}, {"payments", "uses", "ledger"}, {"heron", "hosts", "ledger"}, {"Bob", "reports to", "Carol"}, {"Dora", "lives_in", "Oslo"}, {"Dora", "lives_in", "Bergen"}} {
+	for _, r := range [][3]string{{"Alice", "leads", "payments"}, {"Bob", "works on", "search"},
+		{"Carol", "leads", "search"}, {"payments", "uses", "ledger"}, {"heron", "hosts", "ledger"},
+		{"Bob", "reports to", "Carol"}, {"Dora", "lives_in", "Oslo"}, {"Dora", "lives_in", "Bergen"}} {
 		gateway(t, leader, token, "POST", "/v1/relate", map[string]any{"entity": r[0], "relationship": r[1], "target": r[2]})
 	}
 	gateway(t, leader, token, "POST", "/v1/think", map[string]any{"run_consolidation": false})
@@ -203,49 +213,68 @@ func TestConsole(t *testing.T) {
 	on := chromedp.ByQuery
 	var title, text string
 
-	step("sign in", chromedp.Navigate(page+"/"), see(`input[name=token]`), looks(dir, "signin"), signInAt(page, token), looks(dir, "cluster"))
+	step("sign in", chromedp.Navigate(page+"/"), see(`input[name=token]`), looks(dir, "signin"), signInAt(page, token),
+		looks(dir, "cluster"))
 
 	hostile := `Heron <img src=x onerror="console.error(1)"> is the staging database`
 	step("remember", chromedp.Navigate(page+"/#recall"), see(`input[name=memory]`), looks(dir, "recall-empty"),
 		chromedp.SendKeys(`input[name=memory]`, hostile+"\n", on), see(`#toast.on`))
-	step("recall", click(`input[name=compare]`), chromedp.SendKeys(`input[name=q]`, "img onerror staging database\n", on), see(`article.result .score`), click(`article.result .score`), see(`article.result .sum .bar`), chromedp.Text(`article.result .text`, &text, on), looks(dir, "recall"))
+	step("recall", click(`input[name=compare]`), chromedp.SendKeys(`input[name=q]`, "img onerror staging database\n", on),
+		see(`article.result .score`), click(`article.result .score`), see(`article.result .sum .bar`),
+		chromedp.Text(`article.result .text`, &text, on), looks(dir, "recall"))
 	if text != hostile {
 		t.Errorf("recalled %q", text)
 	}
-	step("correct", click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`), see(`dialog textarea`), looks(dir, "correct"),
-		chromedp.SetValue(`dialog textarea`, "Osprey is the staging database", on), chromedp.SendKeys(`dialog input[aria-label=Reason]`, "renamed", on), click(`dialog button.primary`),
-		see(`dialog details[open] .was`), chromedp.Text(`dialog p.text`, &title, on), looks(dir, "memory"), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent(`dialog`, on))
+	step("correct", click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`),
+		see(`dialog textarea`), looks(dir, "correct"),
+		chromedp.SetValue(`dialog textarea`, "Osprey is the staging database", on),
+		chromedp.SendKeys(`dialog input[aria-label=Reason]`, "renamed", on), click(`dialog button.primary`),
+		see(`dialog details[open] .was`), chromedp.Text(`dialog p.text`, &title, on), looks(dir, "memory"),
+		chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent(`dialog`, on))
 	if title != "Osprey is the staging database" {
 		t.Errorf("corrected to %q", title)
 	}
 
 	const holdBack = `{ const go = fetch; window.fetch = (path, o) => path.startsWith("/v1/recall") ? new Promise((_, no) => o.signal.addEventListener("abort", () => no(o.signal.reason))) : go(path, o); }`
-	step("leave while it asks again", chromedp.Navigate(page+"/#recall/?q=Osprey"), is(`document.querySelector("input[name=q]")?.value === "Osprey" && document.querySelector("article.result .score")`), chromedp.Evaluate(holdBack, nil), click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`),
-		see(`dialog textarea`), chromedp.SetValue(`dialog textarea`, "Osprey is the production database", on), chromedp.SendKeys(`dialog input[aria-label=Reason]`, "moved", on), click(`dialog button.primary`),
-		is(`document.querySelector("dialog p.text")?.textContent.includes("production")`), chromedp.Navigate(page+"/#memories"), see(`tbody tr`), chromedp.Reload(), see(`tbody tr`))
+	step("leave while it asks again", chromedp.Navigate(page+"/#recall/?q=Osprey"),
+		is(`document.querySelector("input[name=q]")?.value === "Osprey" && document.querySelector("article.result .score")`),
+		chromedp.Evaluate(holdBack, nil), click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`),
+		see(`dialog textarea`), chromedp.SetValue(`dialog textarea`, "Osprey is the production database", on),
+		chromedp.SendKeys(`dialog input[aria-label=Reason]`, "moved", on), click(`dialog button.primary`),
+		is(`document.querySelector("dialog p.text")?.textContent.includes("production")`),
+		chromedp.Navigate(page+"/#memories"), see(`tbody tr`), chromedp.Reload(), see(`tbody tr`))
 
 	var at, hash string
-	step("by keyboard", chromedp.Evaluate(`document.activeElement.blur()`, nil), chromedp.Focus(`.skip`, on), chromedp.KeyEvent(kb.Enter), chromedp.Evaluate(`document.activeElement.id`, &at),
-		chromedp.Focus(`nav a[href="./#memories"]`, on), chromedp.KeyEvent(kb.Enter), see(`tbody tr`), chromedp.Evaluate(`document.activeElement.hash`, &hash))
+	step("by keyboard", chromedp.Evaluate(`document.activeElement.blur()`, nil), chromedp.Focus(`.skip`, on),
+		chromedp.KeyEvent(kb.Enter), chromedp.Evaluate(`document.activeElement.id`, &at),
+		chromedp.Focus(`nav a[href="./#memories"]`, on), chromedp.KeyEvent(kb.Enter), see(`tbody tr`),
+		chromedp.Evaluate(`document.activeElement.hash`, &hash))
 	if at != "main" || hash != "#memories" {
 		t.Errorf("the skip link leads to %q; in the menu the focus went to %q", at, hash)
 	}
-	step("memories", chromedp.Navigate(page+"/#memories"), see(`tbody tr`), looks(dir, "memories"), chromedp.SendKeys(`input[name=namespace]`, "work\n", on),
-		chromedp.WaitNotPresent(`//td[text()="default"]`, chromedp.BySearch), click(`tbody tr button`), see(`dialog .danger`+", dialog summary"), click(`dialog details summary`), click(`dialog .danger`),
-		see(`.small-dialog .danger`), shoot(dir, "confirm"), click(`.small-dialog .danger`), chromedp.WaitNotPresent(`dialog`, on), see(`#toast.on`))
+	step("memories", chromedp.Navigate(page+"/#memories"), see(`tbody tr`), looks(dir, "memories"),
+		chromedp.SendKeys(`input[name=namespace]`, "work\n", on),
+		chromedp.WaitNotPresent(`//td[text()="default"]`, chromedp.BySearch), click(`tbody tr button`),
+		see(`dialog .danger`+", dialog summary"), click(`dialog details summary`), click(`dialog .danger`),
+		see(`.small-dialog .danger`), shoot(dir, "confirm"), click(`.small-dialog .danger`),
+		chromedp.WaitNotPresent(`dialog`, on), see(`#toast.on`))
 	if st := gateway(t, leader, token, "GET", "/v1/stats?namespace=work", nil); st["tombstoned_memories"] != 1.0 {
 		t.Errorf("after forgetting: %v", st)
 	}
 
-	step("all of the graph", chromedp.Navigate(page+"/#graph"), see(`canvas.graph[data-links]`), see(`.side .chip`), shoot(dir, "graph-all"))
+	step("all of the graph", chromedp.Navigate(page+"/#graph"), see(`canvas.graph[data-links]`), see(`.side .chip`),
+		shoot(dir, "graph-all"))
 	step("graph", chromedp.Navigate(page+"/#graph/Alice"), see(`canvas.graph[data-chosen="Alice"]`), see(`.side dl`), looks(dir, "graph"))
 
 	// A conflict of two relations shows both, says what Keep takes away, and fills the merge with what they say.
 	const dora = `//article[contains(@class, "conflict")][.//p[contains(text(), "Oslo")]]`
 	var asked, merged string
-	step("a conflict of relations", chromedp.Navigate(page+"/#mind"), chromedp.WaitVisible(dora, chromedp.BySearch), chromedp.WaitVisible(dora+`//p[text()="Dora lives in Bergen"]`, chromedp.BySearch),
-		chromedp.Click(dora+`//button[starts-with(text(), "Merge")]`, chromedp.BySearch), see(`dialog textarea`), chromedp.Value(`dialog textarea`, &merged, on), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent(`dialog`, on),
-		chromedp.Click(dora+`//button[text()="Keep A"]`, chromedp.BySearch), see(`.small-dialog .danger`), chromedp.Text(`.small-dialog`, &asked, on), shoot(dir, "keep-a-relation"), click(`.small-dialog .danger`),
+	step("a conflict of relations", chromedp.Navigate(page+"/#mind"), chromedp.WaitVisible(dora, chromedp.BySearch),
+		chromedp.WaitVisible(dora+`//p[text()="Dora lives in Bergen"]`, chromedp.BySearch),
+		chromedp.Click(dora+`//button[starts-with(text(), "Merge")]`, chromedp.BySearch), see(`dialog textarea`),
+		chromedp.Value(`dialog textarea`, &merged, on), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent(`dialog`, on),
+		chromedp.Click(dora+`//button[text()="Keep A"]`, chromedp.BySearch), see(`.small-dialog .danger`),
+		chromedp.Text(`.small-dialog`, &asked, on), shoot(dir, "keep-a-relation"), click(`.small-dialog .danger`),
 		chromedp.WaitNotPresent(dora, chromedp.BySearch))
 	if want := []string{"Dora lives in Bergen", "Dora lives in Oslo"}; !slices.Equal(slices.Sorted(slices.Values(strings.Split(merged, "\n"))), want) {
 		t.Errorf("the merge begins as %q, want %q", merged, want)
@@ -253,7 +282,8 @@ func TestConsole(t *testing.T) {
 	if !strings.Contains(asked, "Dora lives in ") {
 		t.Errorf("it asks %q and does not say what is forgotten", asked)
 	}
-	step("mind", chromedp.Navigate(page+"/#mind"), see(`article.conflict`), looks(dir, "mind"), click(`article.conflict .side-by-side:first-child > button`), see(`.small-dialog .danger`), click(`.small-dialog .danger`),
+	step("mind", chromedp.Navigate(page+"/#mind"), see(`article.conflict`), looks(dir, "mind"),
+		click(`article.conflict .side-by-side:first-child > button`), see(`.small-dialog .danger`), click(`.small-dialog .danger`),
 		chromedp.WaitNotPresent(`article.conflict`, on))
 	if got := gateway(t, leader, token, "GET", "/v1/conflicts?status=open", nil); len(got["conflicts"].([]any)) != 0 {
 		t.Errorf("still open: %v", got)
@@ -261,27 +291,40 @@ func TestConsole(t *testing.T) {
 
 	step("log", chromedp.Navigate(page+"/#log"), see(`ol.log li`))
 	said := gateway(t, leader, token, "POST", "/v1/remember", map[string]any{"text": "while the log is watched"})
-	step("live log", is(fmt.Sprintf(`document.querySelector("ol [data-id='%s']")?.textContent === "while the log is watched"`, said["rid"])), looks(dir, "log"))
+	step("live log", is(fmt.Sprintf(`document.querySelector("ol [data-id='%s']")?.textContent === "while the log is watched"`,
+		said["rid"])), looks(dir, "log"))
 	const lines = `document.querySelector(".past section.chart").querySelectorAll("path[data-node]")`
-	step("the past of all nodes", chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), is(`[...`+lines+`].filter((p) => p.getAttribute("d").startsWith("M") && p.getAttribute("d") !== "M0,0").length === 3`),
-		see(`[data-mark=election]`), is(`document.querySelectorAll("[data-mark=start]").length === 3 && document.querySelectorAll("line.mark").length > 0`), looks(dir, "metrics-past"))
+	step("the past of all nodes", chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`),
+		is(`[...`+lines+`].filter((p) => p.getAttribute("d").startsWith("M") && p.getAttribute("d") !== "M0,0").length === 3`),
+		see(`[data-mark=election]`),
+		is(`document.querySelectorAll("[data-mark=start]").length === 3 && document.querySelectorAll("line.mark").length > 0`),
+		looks(dir, "metrics-past"))
 	// A whole day of three nodes, of which one was away for an hour; their starts come before their first samples.
 	const day = `{ const go = fetch; window.fetch = async (path, o) => { if (!path.startsWith("/v1/cluster/metrics")) return go(path, o); const body = await (await go(path, o)).json(), now = Date.now() / 1000;
 		for (const n of body.nodes) { n.at = Array.from({ length: 240 }, (_, i) => now - 360 * (239 - i)); for (const k of Object.keys(n)) if (Array.isArray(n[k]) && k !== "at" && k !== "marks") n[k] = n.at.map((_, i) => (n.node_id === 2 && i >= 100 && i < 110 ? null : 20 * n.node_id + 8 * Math.sin(i / 12 + n.node_id)));
 			n.marks.push({ at: n.at[0] - 1, kind: "start" }, { at: n.at[110], kind: "election", term: 9, leader_id: 3 }); }
 		return new Response(JSON.stringify(body)); }; }`
-	step("a day of all nodes", chromedp.Navigate(page+"/#log"), see(`ol.log`), chromedp.Evaluate(day, nil), chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), is(lines+`[1].getAttribute("d").split("M").length === 3`),
-		is(`[...document.querySelectorAll("[data-mark=election]")].some((m) => m.textContent.includes("Node 3 was elected in term 9"))`), is(`document.querySelectorAll("[data-mark=start]").length === 6`), looks(dir, "metrics-day"))
-	step("metrics", see(`.live section.chart`), is(`(document.querySelector(".live section.chart b")?.textContent ?? "–") !== "–"`), looks(dir, "metrics"),
-		is(`document.querySelectorAll(".live section.chart path:not(.area)")[8]?.getAttribute("d")?.split("L").length > 1`), shoot(dir, "metrics-later"))
+	step("a day of all nodes", chromedp.Navigate(page+"/#log"), see(`ol.log`), chromedp.Evaluate(day, nil),
+		chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), is(lines+`[1].getAttribute("d").split("M").length === 3`),
+		is(`[...document.querySelectorAll("[data-mark=election]")].some((m) => m.textContent.includes("Node 3 was elected in term 9"))`),
+		is(`document.querySelectorAll("[data-mark=start]").length === 6`), looks(dir, "metrics-day"))
+	step("metrics", see(`.live section.chart`),
+		is(`(document.querySelector(".live section.chart b")?.textContent ?? "–") !== "–"`), looks(dir, "metrics"),
+		is(`document.querySelectorAll(".live section.chart path:not(.area)")[8]?.getAttribute("d")?.split("L").length > 1`),
+		shoot(dir, "metrics-later"))
 
-	step("docs", chromedp.Navigate(page+"/docs"), see(`#Memory`), looks(dir, "docs"), chromedp.Navigate(page+"/#cluster"), see(`[data-node="3"]`))
+	step("docs", chromedp.Navigate(page+"/docs"), see(`#Memory`), looks(dir, "docs"), chromedp.Navigate(page+"/#cluster"),
+		see(`[data-node="3"]`))
 
 	// A token that may only read sees all of it, and is offered nothing that it may not do.
 	reader := gateway(t, leader, token, "POST", "/v1/admin/tokens", map[string]any{"scopes": []string{"read"}})["token"].(string)
 	var offered int
-	step("as a reader", click(`.who button`), see(`input[name=token]`), signInAt(page, reader), chromedp.Navigate(page+"/#memories"), see(`tbody tr button`), click(`tbody tr button`), see(`dialog summary`), click(`dialog details summary`),
-		see(`dialog .danger`), chromedp.Evaluate(`document.querySelectorAll("dialog .danger:enabled, dialog .primary:enabled").length`, &offered), shoot(dir, "reader"))
+	step("as a reader", click(`.who button`), see(`input[name=token]`), signInAt(page, reader),
+		chromedp.Navigate(page+"/#memories"), see(`tbody tr button`), click(`tbody tr button`), see(`dialog summary`),
+		click(`dialog details summary`),
+		see(`dialog .danger`),
+		chromedp.Evaluate(`document.querySelectorAll("dialog .danger:enabled, dialog .primary:enabled").length`, &offered),
+		shoot(dir, "reader"))
 	if offered != 0 {
 		t.Error("a token that may only read is offered to correct and forget")
 	}
@@ -298,7 +341,8 @@ func TestConsoleSeesALeaderDie(t *testing.T) {
 	l := leaderOf(t, nodes)
 	f := nodes[(l+1)%3]
 	watch(t, ctx, func(s string) bool { return strings.HasPrefix(s, "status 503") })
-	if err := chromedp.Run(ctx, signInAt(f.Line.HTTP, token), chromedp.WaitVisible(fmt.Sprintf(`[data-node="%d"][data-role="Leader"]`, l+1), chromedp.ByQuery)); err != nil {
+	if err := chromedp.Run(ctx, signInAt(f.Line.HTTP, token),
+		chromedp.WaitVisible(fmt.Sprintf(`[data-node="%d"][data-role="Leader"]`, l+1), chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}
 	nodes[l].Kill()

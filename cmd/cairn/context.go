@@ -30,31 +30,32 @@ Contexts are kept in cairn/contexts.json in your configuration directory, or in 
 
 func contextAdd() *cobra.Command {
 	var x cli.Context
-	c := &cobra.Command{Use: "add NAME", Short: "Add a context, or change one", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
-		if strings.TrimSpace(args[0]) == "" {
-			return cli.Usagef("the name of a context must not be blank")
-		}
-		if x.Home == "" && len(x.Endpoints) == 0 {
-			return cli.Usagef("context %q: give --home for a node on this machine, or --endpoints", args[0])
-		}
-		if err := cli.CheckEndpoints(x.Endpoints); err != nil {
-			return err
-		}
-		for _, path := range []*string{&x.Home, &x.TokenFile, &x.CA} { // contexts are used from any directory
-			if *path == "" {
-				continue
+	c := &cobra.Command{Use: "add NAME", Short: "Add a context, or change one", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if strings.TrimSpace(args[0]) == "" {
+				return cli.Usagef("the name of a context must not be blank")
 			}
-			abs, err := filepath.Abs(*path)
-			if err != nil {
+			if x.Home == "" && len(x.Endpoints) == 0 {
+				return cli.Usagef("context %q: give --home for a node on this machine, or --endpoints", args[0])
+			}
+			if err := cli.CheckEndpoints(x.Endpoints); err != nil {
 				return err
 			}
-			*path = abs
-		}
-		return changeContexts(func(all *cli.Contexts) error {
-			all.All[args[0]] = x
-			return nil
-		})
-	}}
+			for _, path := range []*string{&x.Home, &x.TokenFile, &x.CA} { // contexts are used from any directory
+				if *path == "" {
+					continue
+				}
+				abs, err := filepath.Abs(*path)
+				if err != nil {
+					return err
+				}
+				*path = abs
+			}
+			return changeContexts(func(all *cli.Contexts) error {
+				all.All[args[0]] = x
+				return nil
+			})
+		}}
 	f := c.Flags()
 	f.StringVar(&x.Home, "home", "", "home of a node on this machine")
 	f.StringSliceVar(&x.Endpoints, "endpoints", nil, "nodes, each by its wire port or its gateway, host:port or http://host:port")
@@ -67,32 +68,34 @@ func contextAdd() *cobra.Command {
 
 // contextChange is a verb that does something to a context that is there.
 func contextChange(use, short string, change func(all *cli.Contexts, name string)) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext, RunE: func(_ *cobra.Command, args []string) error {
-		return changeContexts(func(all *cli.Contexts) error {
-			_, err := all.Named(args[0])
-			change(all, args[0])
-			return err
-		})
-	}}
+	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return changeContexts(func(all *cli.Contexts) error {
+				_, err := all.Named(args[0])
+				change(all, args[0])
+				return err
+			})
+		}}
 }
 
 func contextList(s *cli.Streams) *cobra.Command {
-	return cli.WithJSON(&cobra.Command{Use: "list", Short: "List the contexts", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		all, err := cli.OpenContexts()
-		if err != nil {
-			return err
-		}
-		if cli.AsJSON(c) {
-			return s.JSON(all)
-		}
-		return cli.List(s, false, all.Names(), "NAME|HOME|ENDPOINTS|DB", func(name string) []any {
-			x, current := all.All[name], ""
-			if name == all.Current {
-				current = " *"
+	return cli.WithJSON(&cobra.Command{Use: "list", Short: "List the contexts", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			all, err := cli.OpenContexts()
+			if err != nil {
+				return err
 			}
-			return []any{name + current, cmp.Or(x.Home, "-"), cmp.Or(strings.Join(x.Endpoints, ","), "-"), cmp.Or(x.Database, "-")}
-		})
-	}})
+			if cli.AsJSON(c) {
+				return s.JSON(all)
+			}
+			return cli.List(s, false, all.Names(), "NAME|HOME|ENDPOINTS|DB", func(name string) []any {
+				x, current := all.All[name], ""
+				if name == all.Current {
+					current = " *"
+				}
+				return []any{name + current, cmp.Or(x.Home, "-"), cmp.Or(strings.Join(x.Endpoints, ","), "-"), cmp.Or(x.Database, "-")}
+			})
+		}})
 }
 
 // changeContexts changes the user's contexts.

@@ -47,7 +47,8 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone.Kill()
-	if out, code := cairntest.Run(t, "cluster", "recover", "--config", stays.Args[3], "--give-up", fmt.Sprintf("%d,%d", old.Line.NodeID, gone.Line.NodeID)); code != 0 {
+	if out, code := cairntest.Run(t, "cluster", "recover", "--config", stays.Args[3], "--give-up",
+		fmt.Sprintf("%d,%d", old.Line.NodeID, gone.Line.NodeID)); code != 0 {
 		t.Fatalf("recover: exit %d, %s", code, out)
 	}
 	stays.Launch()()
@@ -58,7 +59,8 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 		return code == 0 && strings.Contains(out, "castle number")
 	}
 	suite.Eventually(t, "the old home to answer", castles)
-	if out, code := cairntest.Run(t, "cluster", "join", "--endpoints", stays.Line.HTTP, "--node-id", fmt.Sprint(old.Line.NodeID), "--peer-addr", old.Line.Cluster, "--token", token); code != 0 {
+	if out, code := cairntest.Run(t, "cluster", "join", "--endpoints", stays.Line.HTTP, "--node-id",
+		fmt.Sprint(old.Line.NodeID), "--peer-addr", old.Line.Cluster, "--token", token); code != 0 {
 		t.Fatalf("join: exit %d, %s", code, out)
 	}
 	status := func(p *cairntest.Node) string {
@@ -70,13 +72,15 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 	}) {
 		t.Fatalf("status:\n%s\n%s", status(stays), cairntest.TailOf(old.Log.String(), 3000))
 	}
-	if out := status(old); !strings.Contains(out, fmt.Sprintf("node %d  disputes what node %d says", old.Line.NodeID, stays.Line.NodeID)) || !strings.Contains(out, "too few other voters have answered") {
+	if out := status(old); !strings.Contains(out, fmt.Sprintf("node %d  disputes what node %d says", old.Line.NodeID, stays.Line.NodeID)) ||
+		!strings.Contains(out, "too few other voters have answered") {
 		t.Errorf("its own status:\n%s", out)
 	}
 	if !strings.Contains(old.Log.String(), `level=ERROR msg="refused what a peer sent, and changed nothing"`) {
 		t.Errorf("it logs no error:\n%s", cairntest.TailOf(old.Log.String(), 3000))
 	}
-	if out, code := cairntest.Run(t, "doctor", "--config", old.Args[3]); code != cli.ExitFailed || !strings.Contains(out, fmt.Sprintf("disputes what node %d says", stays.Line.NodeID)) {
+	if out, code := cairntest.Run(t, "doctor", "--config", old.Args[3]); code != cli.ExitFailed ||
+		!strings.Contains(out, fmt.Sprintf("disputes what node %d says", stays.Line.NodeID)) {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 	if aside := movedAside(t, old.Line.Home); len(aside) > 0 || !castles() {
@@ -90,7 +94,8 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 	if castles() {
 		t.Error("it goes on answering")
 	}
-	if out, code := cairntest.Run(t, "doctor", "--config", old.Args[3]); code != cli.ExitFailed || !strings.Contains(out, "hold another record") || !strings.Contains(out, "moves state and log aside") {
+	if out, code := cairntest.Run(t, "doctor", "--config", old.Args[3]); code != cli.ExitFailed ||
+		!strings.Contains(out, "hold another record") || !strings.Contains(out, "moves state and log aside") {
 		t.Errorf("doctor of the stopped member: exit %d, %s", code, out)
 	}
 	if out := status(stays); !strings.Contains(out, fmt.Sprintf("node %d unreachable", old.Line.NodeID)) {

@@ -88,7 +88,8 @@ func TestCovenantFromTheShell(t *testing.T) {
 	if got := run(0, "search", "tea", "-n", "1", "--tier", "working"); !strings.Contains(got, "] working: ") {
 		t.Errorf("search: %q", got)
 	}
-	for kind, want := range map[string]string{"ping": `"kind": "pong"`, "verify_audit_integrity": `"valid": true`, "list_tools": `"name": "clock"`, "list_peers": `"user@local"`} {
+	for kind, want := range map[string]string{"ping": `"kind": "pong"`, "verify_audit_integrity": `"valid": true`,
+		"list_tools": `"name": "clock"`, "list_peers": `"user@local"`} {
 		if got := call(0, kind); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q in it", kind, got, want)
 		}
@@ -135,7 +136,9 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 	agent := map[string]string{"display": o.Display, "pubkey": o.Pubkey}
 	covenantAsked[any](t, c, map[string]any{"kind": "grant_capability", "action": "a2a.send." + o.Display})
 	task := uuid.NewString()
-	covenantAsked[any](t, c, map[string]any{"kind": "send_a2_a_task", "task": map[string]any{"id": task, "sender": agent, "recipient": agent, "intent_text": "x"}})
+	covenantAsked[any](t, c,
+		map[string]any{"kind": "send_a2_a_task",
+			"task": map[string]any{"id": task, "sender": agent, "recipient": agent, "intent_text": "x"}})
 	covenantAsked[any](t, c, map[string]any{"kind": "try_recv_a2_a_task"})
 
 	var mu sync.Mutex
@@ -207,12 +210,16 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 }
 
 // secretForms lists shapes of secrets, each around a core that must be seen nowhere.
-var secretForms = []string{"ghp_%sAAAA", "password=%s", `{"api_key": "%s"}`, "Authorization: Bearer %s", "export DB_PASSWORD='%s'", "postgres://app:%s@db/app",
-	"sk-ant-%s", "curl -u admin:%s https://x", "--token %s", "<private>%s</private>", "github_pat_%s", "sk-proj-%s", "xoxb-12345-%s", "sk_live_%s", "gho_%s",
-	"secret: %s", "-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----", "AWS_SECRET_ACCESS_KEY=%s", "Authorization: Basic %s", "eyJ%s.eyJ%s.c2ln"}
+var secretForms = []string{"ghp_%sAAAA", "password=%s", `{"api_key": "%s"}`, "Authorization: Bearer %s",
+	"export DB_PASSWORD='%s'", "postgres://app:%s@db/app",
+	"sk-ant-%s", "curl -u admin:%s https://x", "--token %s", "<private>%s</private>", "github_pat_%s", "sk-proj-%s",
+	"xoxb-12345-%s", "sk_live_%s", "gho_%s",
+	"secret: %s", "-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----", "AWS_SECRET_ACCESS_KEY=%s",
+	"Authorization: Basic %s", "eyJ%s.eyJ%s.c2ln"}
 
 // secretPlaces lists the texts that secrets stand in.
-var secretPlaces = []string{"%s", "note: %s", "%s and more", "a\nb\n%s\nc", "(%s)", "x %s, y %[1]s", "é %s é", "first; %s; last", "\t%s\t", "1. %s\n2. done"}
+var secretPlaces = []string{"%s", "note: %s", "%s and more", "a\nb\n%s\nc", "(%s)", "x %s, y %[1]s", "é %s é",
+	"first; %s; last", "\t%s\t", "1. %s\n2. done"}
 
 // TestCovenantKeepsNoSecrets plants secrets in two hundred shapes in intents, and in tasks between agents and what
 // answers them, and looks for them in every file, in the log and in the answers.
@@ -248,11 +255,13 @@ func TestCovenantKeepsNoSecrets(t *testing.T) {
 			text := fmt.Sprintf(place, strings.ReplaceAll(form, "%s", core))
 			ask(map[string]any{"kind": "submit_intent", "text": text})
 			id := uuid.NewString()
-			ask(map[string]any{"kind": "send_a2_a_task", "task": map[string]any{"id": id, "sender": self, "recipient": self, "intent_text": text, "task_kind": text,
-				"idempotency": map[string]any{"duplicate_safety": "idempotent", "key": text}}})
+			ask(map[string]any{"kind": "send_a2_a_task",
+				"task": map[string]any{"id": id, "sender": self, "recipient": self, "intent_text": text, "task_kind": text,
+					"idempotency": map[string]any{"duplicate_safety": "idempotent", "key": text}}})
 			ask(map[string]any{"kind": "try_recv_a2_a_task"})
 			ask(map[string]any{"kind": "post_a2_a_result", "result": map[string]any{"task_id": id, "status": "ok", "error_message": text,
-				"content": []any{map[string]any{"type": "text", "text": text}, map[string]any{"type": "json", "value": map[string]any{"deep": []any{text, 1}, text: nil, "password": core}}}}})
+				"content": []any{map[string]any{"type": "text", "text": text},
+					map[string]any{"type": "json", "value": map[string]any{"deep": []any{text, 1}, text: nil, "password": core}}}}})
 			ask(map[string]any{"kind": "a2_a_queue"})
 			ask(map[string]any{"kind": "try_recv_a2_a_result"})
 		}

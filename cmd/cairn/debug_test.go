@@ -24,7 +24,8 @@ func TestDebugBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "b.tar.gz")
-	if said, code := cairntest.Run(t, "debug", "bundle", "--home", home, "-o", out, "--json"); code != 0 || !strings.Contains(said, `"file": "`) {
+	if said, code := cairntest.Run(t, "debug", "bundle", "--home", home, "-o", out, "--json"); code != 0 ||
+		!strings.Contains(said, `"file": "`) {
 		t.Fatalf("exit %d, %s", code, said)
 	}
 	f, err := os.Open(out)

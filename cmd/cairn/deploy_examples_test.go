@@ -41,8 +41,12 @@ func TestExamplesRun(t *testing.T) {
 		program, file, says string
 		args                []string
 	}{
-		{"node", "agent.mjs", "What should Ada eat? A mushroom risotto.\nAda is vegetarian and allergic to nuts.\n0 memories are left\n", []string{one, another}},
-		{"python3", "agent.py", "What should Ada eat? A mushroom risotto.\nAda is vegetarian and allergic to nuts.\n0 memories are left\n", []string{one, another}},
+		{"node", "agent.mjs",
+			"What should Ada eat? A mushroom risotto.\nAda is vegetarian and allergic to nuts.\n0 memories are left\n",
+			[]string{one, another}},
+		{"python3", "agent.py",
+			"What should Ada eat? A mushroom risotto.\nAda is vegetarian and allergic to nuts.\n0 memories are left\n",
+			[]string{one, another}},
 		{"python3", "shared_facts.py", "6 facts, none lost\n", []string{one, another}},
 		{"sh", "session_hooks.sh", "the quota of eu-west is used up", []string{filepath.Join(dir, "cairn"), home}},
 	} {

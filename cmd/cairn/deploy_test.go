@@ -140,8 +140,10 @@ func TestComposeConfigurations(t *testing.T) {
 	}
 	env := func(k string) string { return map[string]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE": secret}[k] }
 	for i, name := range []string{"cairn1", "cairn2", "cairn3"} {
-		up, err := config.Load(filepath.Join(deployDir, "compose", name+".toml"), true, func(*config.File) {}, env, slog.New(slog.DiscardHandler))
-		if err != nil || up.Node.Member.NodeID != uint32(i+1) || len(up.Node.Member.Peers) != 2 || up.Node.Addresses.Advertise != name+":7440" {
+		up, err := config.Load(filepath.Join(deployDir, "compose", name+".toml"), true, func(*config.File) {}, env,
+			slog.New(slog.DiscardHandler))
+		if err != nil || up.Node.Member.NodeID != uint32(i+1) || len(up.Node.Member.Peers) != 2 ||
+			up.Node.Addresses.Advertise != name+":7440" {
 			t.Errorf("%s: %+v, %v", name, up.Node, err)
 		}
 	}

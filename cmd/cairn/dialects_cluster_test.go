@@ -48,7 +48,8 @@ func TestDialectsOnACluster(t *testing.T) {
 	t.Run("SiftCoder's later kinds on a follower", d.siftLater)
 
 	for leader = leaderOf(t, d.nodes); leader == d.follower; leader = leaderOf(t, d.nodes) { // a busy machine may have elected it
-		cairntest.Run(t, "cluster", "transfer", "--node-id", fmt.Sprint(d.nodes[(d.follower+1)%3].Line.NodeID), "--endpoints", d.here().Line.HTTP, "--token", d.token)
+		cairntest.Run(t, "cluster", "transfer", "--node-id", fmt.Sprint(d.nodes[(d.follower+1)%3].Line.NodeID),
+			"--endpoints", d.here().Line.HTTP, "--token", d.token)
 	}
 	d.nodes[leader].Kill()
 	t.Run("the leader is killed", d.withoutLeader)
@@ -72,7 +73,9 @@ func (d *dialectCluster) here() *cairntest.Node { return d.nodes[d.follower] }
 func (d *dialectCluster) covenant(t *testing.T) {
 	nodes := d.nodes
 	a, b := covenantOf(t, d.here()), covenantOf(t, nodes[(d.follower+1)%3])
-	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].Line.Wire}, Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
+	wc, err := client.Dial(t.Context(),
+		client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].Line.Wire}, Token: d.token, DialTimeout: suite.Patience,
+			Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,8 @@ func (d *dialectCluster) covenant(t *testing.T) {
 		return len(covenantAsked[covenantRecords](t, c, map[string]any{"kind": "search_memory", "query": what}).Records)
 	}
 	siftDo(t, d.socket, `{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":"the quokka smiles"}}`)
-	suite.Eventually(t, "three memories on another node", func() bool { return find(b, "wombat") == 1 && find(b, "axolotl") == 1 && find(b, "quokka") == 1 })
+	suite.Eventually(t, "three memories on another node",
+		func() bool { return find(b, "wombat") == 1 && find(b, "axolotl") == 1 && find(b, "quokka") == 1 })
 	sameState(t, nodes) // what is missed below was there
 	rs := covenantAsked[covenantRecords](t, b, map[string]any{"kind": "search_memory", "query": "axolotl"}).Records
 	if rs[0].ID != intent.ID || rs[0].Owner.Display != "user@local" {
@@ -104,12 +108,14 @@ func (d *dialectCluster) covenant(t *testing.T) {
 			t.Errorf("node %d sees drift: %+v", i+1, v)
 		}
 	}
-	if got := covenantAsked[struct{ Purged uint64 }](t, b, map[string]any{"kind": "purge_memory", "before_ms": time.Now().Add(time.Hour).UnixMilli()}); got.Purged != 3 {
+	if got := covenantAsked[struct{ Purged uint64 }](t, b,
+		map[string]any{"kind": "purge_memory", "before_ms": time.Now().Add(time.Hour).UnixMilli()}); got.Purged != 3 {
 		t.Errorf("purged %d, want 3", got.Purged)
 	}
 	for _, p := range nodes {
 		c := covenantOf(t, p)
-		suite.Eventually(t, fmt.Sprintf("node %d to lose what was purged", p.Line.NodeID), func() bool { return find(c, "wombat")+find(c, "axolotl")+find(c, "quokka") == 0 })
+		suite.Eventually(t, fmt.Sprintf("node %d to lose what was purged", p.Line.NodeID),
+			func() bool { return find(c, "wombat")+find(c, "axolotl")+find(c, "quokka") == 0 })
 	}
 	if got := exportedBy(t, nodes[2], d.token); len(got) != 0 {
 		t.Errorf("still exported: %v", got)
@@ -134,11 +140,13 @@ func (d *dialectCluster) stringd(t *testing.T) {
 		}
 	}
 	stringDo(t, follower, "/recall --consistency leader lighthouse")
-	for i, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
+	for i, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.",
+		"Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
 		stringDo(t, follower, fmt.Sprintf("/remember --key thought%d %s", i, text))
 	}
 	// The second statement superseded the first when it was stored, so they contradict each other no more.
-	if got := stringDo(t, follower, "/think --json"); !strings.Contains(got, `\"merged\":1,`) || !strings.Contains(got, `\"conflicts\":0,`) {
+	if got := stringDo(t, follower, "/think --json"); !strings.Contains(got, `\"merged\":1,`) ||
+		!strings.Contains(got, `\"conflicts\":0,`) {
 		t.Errorf("think on a follower: %s", got)
 	}
 	suite.Eventually(t, "a follower that names its leader", func() bool {
@@ -166,7 +174,8 @@ func (d *dialectCluster) sift(t *testing.T) {
 		}
 	}
 	siftDo(t, d.socket, `{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"tool_input":{"command":"deploy zanzibar"},"tool_response":"done"}}`)
-	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{d.nodes[other].Line.Wire}, Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
+	c, err := client.Dial(t.Context(),
+		client.Config{Addrs: []string{d.nodes[other].Line.Wire}, Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,10 +184,12 @@ func (d *dialectCluster) sift(t *testing.T) {
 		rs, _, err := c.Recall(t.Context(), wire.Recall{Query: "zanzibar", TopK: 3})
 		return err == nil && len(rs) > 0 && strings.Contains(rs[0].Text, "deploy zanzibar")
 	})
-	if hits := siftDo(t, elsewhere, `{"kind":"search","query":"zanzibar"}`)["hits"].([]any); len(hits) == 0 || hits[0].(map[string]any)["eventId"] != first+20 {
+	if hits := siftDo(t, elsewhere, `{"kind":"search","query":"zanzibar"}`)["hits"].([]any); len(hits) == 0 ||
+		hits[0].(map[string]any)["eventId"] != first+20 {
 		t.Errorf("on the other node's socket: %v", hits)
 	}
-	l, err := client.Dial(t.Context(), client.Config{Addrs: wires(d.nodes), Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
+	l, err := client.Dial(t.Context(),
+		client.Config{Addrs: wires(d.nodes), Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +248,8 @@ func (d *dialectCluster) stringdAlone(t *testing.T) {
 		got, _ := stringExec(t, d.here(), "/cluster")
 		return strings.Contains(got, "leader: none")
 	})
-	if got, ok := stringExec(t, d.here(), "/remember without a quorum"); ok || !strings.Contains(got, "NO_LEADER") && !strings.Contains(got, "READONLY") {
+	if got, ok := stringExec(t, d.here(), "/remember without a quorum"); ok ||
+		!strings.Contains(got, "NO_LEADER") && !strings.Contains(got, "READONLY") {
 		t.Errorf("a write without a quorum: %s", got)
 	}
 	if got, ok := stringExec(t, d.here(), "/recall fact7"); !ok || !strings.Contains(got, "fact7 about the lighthouse") {

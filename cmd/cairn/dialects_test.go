@@ -59,7 +59,8 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 	tool := func(name string, args map[string]any) map[string]any {
 		t.Helper()
 		args["format"] = "json"
-		out := post("/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": args}})
+		out := post("/mcp",
+			map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": args}})
 		result, _ := out["result"].(map[string]any)
 		content, _ := result["structuredContent"].(map[string]any)
 		if content == nil || result["isError"] == true {
@@ -74,7 +75,8 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 		}
 		return out
 	}
-	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token, DialTimeout: suite.Patience, Patience: suite.Patience})
+	wc, err := client.Dial(t.Context(),
+		client.Config{Addrs: []string{p.Line.Wire}, Token: token, DialTimeout: suite.Patience, Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +90,11 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 		{"http", func(s string) { post("/v1/remember", map[string]any{"text": s, "namespace": "work"}) },
 			func(q string) []string { return texts(post("/v1/recall", map[string]any{"query": q})["results"]) },
 			func(s string) string {
-				stored := post("/v1/remember", map[string]any{"text": s, "memory_type": "capture", "metadata": map[string]any{"out": []string{s}}})
-				fixed := post("/v1/correct", map[string]any{"rid": stored["rid"], "reason": "again", "new_text": "again " + s, "metadata_merge": map[string]any{"more": s}})
+				stored := post("/v1/remember",
+					map[string]any{"text": s, "memory_type": "capture", "metadata": map[string]any{"out": []string{s}}})
+				fixed := post("/v1/correct",
+					map[string]any{"rid": stored["rid"], "reason": "again", "new_text": "again " + s,
+						"metadata_merge": map[string]any{"more": s}})
 				by := post("/v1/remember", map[string]any{"text": s, "metadata": map[string]any{"kind": "capture"}})
 				if fixed["redacted"] == nil || by["redacted"] == nil {
 					t.Errorf("a correction, and a capture by its metadata: %v, %v", fixed, by)
@@ -123,19 +128,23 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 			}
 			return fmt.Sprint(answer.Redacted)
 		}},
-		{"mcp", func(s string) { tool("remember", map[string]any{"text": s}) }, func(q string) []string { return texts(tool("recall", map[string]any{"query": q})["results"]) },
+		{"mcp", func(s string) { tool("remember", map[string]any{"text": s}) },
+			func(q string) []string { return texts(tool("recall", map[string]any{"query": q})["results"]) },
 			func(s string) string {
 				return fmt.Sprint(tool("remember", map[string]any{"text": s, "memory_type": "capture"})["redacted"])
 			}},
-		{"stringd", func(s string) { stringDo(t, p, "/remember "+s) }, func(q string) []string { return []string{stringDo(t, p, "/recall "+q)} }, nil},
-		{"covenant", func(s string) { covenantAsked[any](t, cov, map[string]any{"kind": "submit_intent", "text": s}) }, func(q string) (out []string) {
-			for _, r := range covenantAsked[covenantRecords](t, cov, map[string]any{"kind": "search_memory", "query": q}).Records {
-				out = append(out, r.Text+" "+string(r.Metadata)) // its records say what was answered; what was said is beside it
-			}
-			return out
-		}, nil},
+		{"stringd", func(s string) { stringDo(t, p, "/remember "+s) },
+			func(q string) []string { return []string{stringDo(t, p, "/recall "+q)} }, nil},
+		{"covenant", func(s string) { covenantAsked[any](t, cov, map[string]any{"kind": "submit_intent", "text": s}) },
+			func(q string) (out []string) {
+				for _, r := range covenantAsked[covenantRecords](t, cov, map[string]any{"kind": "search_memory", "query": q}).Records {
+					out = append(out, r.Text+" "+string(r.Metadata)) // its records say what was answered; what was said is beside it
+				}
+				return out
+			}, nil},
 		{"siftcoder", func(s string) {
-			b, err := json.Marshal(map[string]any{"kind": "capture", "sessionId": "s", "tool": "Bash", "payload": map[string]any{"command": "note", "output": s}})
+			b, err := json.Marshal(map[string]any{"kind": "capture", "sessionId": "s", "tool": "Bash",
+				"payload": map[string]any{"command": "note", "output": s}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,8 +172,10 @@ func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 	}
 	all := protocols(t, p, strings.TrimSpace(string(token)))
 	sentence := map[string]string{
-		"http": "The heron nests behind the mill since April", "wire": "The quokka was seen near platform nine", "mcp": "Our wombat refuses to eat carrots on Mondays",
-		"stringd": "The ocelot keeps its toys under the stairs", "covenant": "The axolotl moved into the cold tank on Friday", "siftcoder": "the pangolin service answers on port 8443",
+		"http": "The heron nests behind the mill since April", "wire": "The quokka was seen near platform nine",
+		"mcp":      "Our wombat refuses to eat carrots on Mondays",
+		"stringd":  "The ocelot keeps its toys under the stairs",
+		"covenant": "The axolotl moved into the cold tank on Friday", "siftcoder": "the pangolin service answers on port 8443",
 	}
 	all[0].store("The axolotl lives in a tank") // so that Covenant has something to answer
 	for _, d := range all {
@@ -198,7 +209,8 @@ func TestWeakMatchesAreLeftOut(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	least := fmt.Sprint(all.Results[1].Score + 1e-3)
-	if some := jsonOf[recalled](t, "recall", "violin attic", "--min-score", least, "--home", home); len(some.Results) != 1 || some.Results[0].RID != all.Results[0].RID || some.BelowMinScore != 1 {
+	if some := jsonOf[recalled](t, "recall", "violin attic", "--min-score", least, "--home", home); len(some.Results) != 1 ||
+		some.Results[0].RID != all.Results[0].RID || some.BelowMinScore != 1 {
 		t.Errorf("%+v", some)
 	}
 	c := cairntest.Command(t.Context(), "recall", "violin attic", "--min-score", "100", "--home", home)
@@ -209,7 +221,8 @@ func TestWeakMatchesAreLeftOut(t *testing.T) {
 		t.Error("a negative min-score is taken")
 	}
 	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
-	if got, ok := stringPost(t, p, "/exec", `{"cmd":"/recall violin attic --min-score `+least+`"}`); !ok || !strings.Contains(got, "Recalled 1 of 1") || !strings.Contains(got, "1 more score less than "+least) {
+	if got, ok := stringPost(t, p, "/exec", `{"cmd":"/recall violin attic --min-score `+least+`"}`); !ok ||
+		!strings.Contains(got, "Recalled 1 of 1") || !strings.Contains(got, "1 more score less than "+least) {
 		t.Errorf("stringd: %s", got)
 	}
 }

@@ -35,10 +35,12 @@ func TestDoctorDoesNotMix(t *testing.T) {
 		}
 		return string(out)
 	}
-	if out := look(); !strings.Contains(out, p.Line.HTTP) || !strings.Contains(out, "the only member") || strings.Contains(out, cli.DefaultHome) {
+	if out := look(); !strings.Contains(out, p.Line.HTTP) || !strings.Contains(out, "the only member") ||
+		strings.Contains(out, cli.DefaultHome) {
 		t.Errorf("of the cluster alone:\n%s", out)
 	}
-	if out := look("--home", home, "--token-file", filepath.Join(home, "token")); strings.Contains(out, p.Line.HTTP) || !strings.Contains(out, "a dev node in "+home) || !strings.Contains(out, "the only member") {
+	if out := look("--home", home, "--token-file", filepath.Join(home, "token")); strings.Contains(out, p.Line.HTTP) ||
+		!strings.Contains(out, "a dev node in "+home) || !strings.Contains(out, "the only member") {
 		t.Errorf("of a home:\n%s", out)
 	}
 }

@@ -68,7 +68,8 @@ func TestRevokedTokenClosesItsConnection(t *testing.T) {
 		t.Fatal("no token")
 	}
 	token := strings.TrimSpace(out)
-	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token, DialTimeout: suite.Patience, Patience: suite.Patience})
+	c, err := client.Dial(t.Context(),
+		client.Config{Addrs: []string{p.Line.Wire}, Token: token, DialTimeout: suite.Patience, Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,9 @@ func TestRevokedTokenClosesItsConnection(t *testing.T) {
 		t.Fatal("not revoked")
 	}
 	suite.Receive(t, "the end of the connection with its token", gone)
-	if _, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token, DialTimeout: suite.Patience, Patience: suite.Patience}); !client.IsCode(err, wire.CodeAuthInvalid) {
+	if _, err := client.Dial(t.Context(),
+		client.Config{Addrs: []string{p.Line.Wire}, Token: token, DialTimeout: suite.Patience,
+			Patience: suite.Patience}); !client.IsCode(err, wire.CodeAuthInvalid) {
 		t.Errorf("a revoked token: %v", err)
 	}
 }

@@ -57,17 +57,20 @@ func TestEmbedVerbs(t *testing.T) {
 	suite.Full(t)
 	mirror, from := aMirror(t)
 	home := filepath.Join(t.TempDir(), "h")
-	if code, _, said := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed || !strings.Contains(said, "hint: `cairn embed fetch small --home "+private.Quote(home)+"`") {
+	if code, _, said := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed ||
+		!strings.Contains(said, "hint: `cairn embed fetch small --home "+private.Quote(home)+"`") {
 		t.Errorf("a model that is not here: exit %d, %s", code, said)
 	}
 	code, _, said := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", "http://127.0.0.1:1")
 	part := filepath.Join(home, "models", "small.part")
-	if code != cli.ExitFailed || !strings.Contains(said, "into "+part) || !strings.Contains(said, "https://huggingface.co/test/small/resolve/abc/model.safetensors") {
+	if code != cli.ExitFailed || !strings.Contains(said, "into "+part) ||
+		!strings.Contains(said, "https://huggingface.co/test/small/resolve/abc/model.safetensors") {
 		t.Errorf("without a network: exit %d, %s", code, said)
 	}
 	code, out, said := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", mirror, "--json")
 	var fetched model.Fetched
-	if err := json.Unmarshal([]byte(out), &fetched); code != 0 || err != nil || !fetched.Fetched || fetched.Dir != filepath.Join(home, "models", "small") {
+	if err := json.Unmarshal([]byte(out), &fetched); code != 0 || err != nil || !fetched.Fetched ||
+		fetched.Dir != filepath.Join(home, "models", "small") {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, said)
 	}
 	code, out, _ = cairn(t, "embed", "list", "--home", home, "--json")
@@ -80,13 +83,15 @@ func TestEmbedVerbs(t *testing.T) {
 			t.Errorf("listed: %+v", r)
 		}
 	}
-	if code, out, _ := cairn(t, "embed", "list", "--home", home); code != 0 || !strings.Contains(out, "all-MiniLM-L6-v2") || !strings.Contains(out, list[0].Files[0].SHA256) {
+	if code, out, _ := cairn(t, "embed", "list", "--home", home); code != 0 || !strings.Contains(out, "all-MiniLM-L6-v2") ||
+		!strings.Contains(out, list[0].Files[0].SHA256) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	for _, named := range []string{"small", from} {
 		code, out, said := cairn(t, "embed", "test", named, "--home", home, "--json")
 		var tried model.Tried
-		if err := json.Unmarshal([]byte(out), &tried); code != 0 || err != nil || tried.Dim != 64 || len(tried.Nearest) != 5 || tried.Nearest[0].Cosine < tried.Nearest[4].Cosine || tried.TextsSecond <= 0 {
+		if err := json.Unmarshal([]byte(out), &tried); code != 0 || err != nil || tried.Dim != 64 || len(tried.Nearest) != 5 ||
+			tried.Nearest[0].Cosine < tried.Nearest[4].Cosine || tried.TextsSecond <= 0 {
 			t.Errorf("%s: exit %d, %v: %s%s", named, code, err, out, said)
 		}
 	}
@@ -140,7 +145,8 @@ func TestEmbedUse(t *testing.T) {
 				t.Fatalf("exit %d: %s", code, out)
 			}
 		}
-		is, code := cairntest.RunForJSON[api.EmbeddingAnswer](t, append([]string{"embed", "use", "default", "--home", home, "--json"}, args...)...)
+		is, code := cairntest.RunForJSON[api.EmbeddingAnswer](t,
+			append([]string{"embed", "use", "default", "--home", home, "--json"}, args...)...)
 		if code != 0 || is.ChangesTo != nil || is.Missing != 0 {
 			t.Errorf("%v: exit %d, %+v", args, code, is)
 		}
@@ -148,7 +154,8 @@ func TestEmbedUse(t *testing.T) {
 	}
 	refused := func(what, hint string, args ...string) {
 		t.Helper()
-		if code, _, said := cairn(t, append([]string{"embed", "use", "default", "--home", home}, args...)...); code == 0 || !strings.Contains(said, hint) {
+		if code, _, said := cairn(t, append([]string{"embed", "use", "default", "--home", home}, args...)...); code == 0 ||
+			!strings.Contains(said, hint) {
 			t.Errorf("%s: exit %d, %s", what, code, said)
 		}
 	}
@@ -167,7 +174,8 @@ func TestEmbedUse(t *testing.T) {
 	if is := use("none"); is.Embedder == nil || *is.Embedder != "none" || is.Done != 0 {
 		t.Errorf("none: %+v", is)
 	}
-	if code, out, said := cairn(t, "embed", "use", "default", "builtin", "--home", home); code != 0 || !strings.Contains(out, fmt.Sprintf("%d of %d", stored, stored)) {
+	if code, out, said := cairn(t, "embed", "use", "default", "builtin", "--home", home); code != 0 ||
+		!strings.Contains(out, fmt.Sprintf("%d of %d", stored, stored)) {
 		t.Errorf("from none: exit %d, %s%s", code, out, said)
 	}
 }

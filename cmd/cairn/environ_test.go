@@ -35,7 +35,8 @@ func TestTheEnvironmentIsClosed(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	key := seal.NewMaster().Text()
-	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", filepath.Join(dir, "home"), "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	p := &cairntest.Node{T: t,
+		Args: []string{"dev", "--home", filepath.Join(dir, "home"), "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	as := (*syscall.SysProcAttr)(nil)
 	if os.Getuid() == 0 { // root reads everything: the node and the shell are another user's
 		as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}

@@ -34,7 +34,8 @@ func TestEscapesAreShown(t *testing.T) {
 	if !strings.Contains(shown, `\u001b]52;c;`) {
 		t.Errorf("recall shows %q", shown)
 	}
-	for _, args := range [][]string{{"list"}, {"edges", "a" + planted}, {"entities"}, {"namespaces"}, {"token", "list"}, {"db", "list"}, {"audit"}, {"stats"}, {"status"}, {"sessions", "list"},
+	for _, args := range [][]string{{"list"}, {"edges", "a" + planted}, {"entities"}, {"namespaces"}, {"token", "list"},
+		{"db", "list"}, {"audit"}, {"stats"}, {"status"}, {"sessions", "list"},
 		{"recall", "tea", "--explain"}, {"export"}, {"get", planted}, {"no" + planted}} {
 		run(args...)
 	}
@@ -43,7 +44,8 @@ func TestEscapesAreShown(t *testing.T) {
 			Text string `json:"text"`
 		} `json:"results"`
 	}
-	if out := run("recall", "tea", "--json"); json.Unmarshal([]byte(out), &found) != nil || len(found.Results) == 0 || found.Results[0].Text != "tea "+planted {
+	if out := run("recall", "tea", "--json"); json.Unmarshal([]byte(out), &found) != nil || len(found.Results) == 0 ||
+		found.Results[0].Text != "tea "+planted {
 		t.Errorf("recall --json: %q", out)
 	}
 }

@@ -26,7 +26,8 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	nodes, token := threeIn(t, t.TempDir(), func(*config.NodeFile) {})
 	for _, p := range nodes {
 		change(t, p.Args[3], func(b []byte) []byte {
-			return bytes.Replace(b, []byte("[cluster]\n"), []byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\ntrailing_logs = 8\n"), 1)
+			return bytes.Replace(b, []byte("[cluster]\n"),
+				[]byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\ntrailing_logs = 8\n"), 1)
 		})
 	}
 	startAll(t, nodes, 0, 1, 2)
@@ -53,7 +54,8 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		{"index/checkpoint", anyBit, []string{"checkpoint of the index unreadable"}, nil},
 		{"index/*/text/*.zap", anyBit, []string{"index unreadable, rebuilt"}, nil},
 		{"raft/snapshots/*.snap", func(b []byte) []byte { return flipBehind(b, "127.0.0.") },
-			[]string{"snapshot unreadable, moved aside", "raft log unreadable, moved aside"}, []string{"raft/snapshot-*.corrupt-*", "raft/log.corrupt-*"}},
+			[]string{"snapshot unreadable, moved aside", "raft log unreadable, moved aside"},
+			[]string{"raft/snapshot-*.corrupt-*", "raft/log.corrupt-*"}},
 		{"state/*/*.sst", func(b []byte) []byte { // one in each block of rows
 			for at := min(600, len(b)/4); at < len(b)*3/4; at += 1000 {
 				b[at] ^= 1

@@ -106,9 +106,12 @@ func TestForeignPage(t *testing.T) {
 		Base     string    `json:"base"`
 		Requests []request `json:"requests"`
 	}
-	listeners := []listener{{p.Line.String, requests("/webhook/wh_guessed", mark)["string"]}, {p.Line.CovenantHTTP, requests("", mark)["covenant"]},
-		{p.Line.HTTP, []request{{"GET", "/", ""}, {"GET", "/v1/health", ""}, {"GET", "/v1/cluster", ""}, {"GET", "/metrics", ""}, {"GET", "/v1/stats", ""}, {"POST", "/v1/remember", `{"text":"evil"}`},
-			{"POST", "/v1/recall", `{"query":"x"}`}, {"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}, {"POST", "/v1/admin/tokens", `{"scopes":["admin"]}`}, {"DELETE", "/v1/admin/tokens", ""}}}}
+	listeners := []listener{{p.Line.String, requests("/webhook/wh_guessed", mark)["string"]},
+		{p.Line.CovenantHTTP, requests("", mark)["covenant"]},
+		{p.Line.HTTP, []request{{"GET", "/", ""}, {"GET", "/v1/health", ""}, {"GET", "/v1/cluster", ""},
+			{"GET", "/metrics", ""}, {"GET", "/v1/stats", ""}, {"POST", "/v1/remember", `{"text":"evil"}`},
+			{"POST", "/v1/recall", `{"query":"x"}`}, {"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
+			{"POST", "/v1/admin/tokens", `{"scopes":["admin"]}`}, {"DELETE", "/v1/admin/tokens", ""}}}}
 	for _, l := range slices.Clone(listeners) { // the same, by an address of IPv6 that leads to 127.0.0.1
 		listeners = append(listeners, listener{strings.Replace(l.Base, "127.0.0.1", "[::ffff:127.0.0.1]", 1), l.Requests})
 	}
@@ -116,7 +119,8 @@ func TestForeignPage(t *testing.T) {
 
 	for _, origin := range []string{"http://" + name + ":" + port(evil.URL), evil.URL} { // of another site, and of another port of this host
 		var read []string
-		if err := chromedp.Run(ctx, chromedp.Navigate(origin+"/"), chromedp.Evaluate(applied(t, foreignPage, listeners), &read, awaited)); err != nil {
+		if err := chromedp.Run(ctx, chromedp.Navigate(origin+"/"),
+			chromedp.Evaluate(applied(t, foreignPage, listeners), &read, awaited)); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range read {
@@ -126,7 +130,8 @@ func TestForeignPage(t *testing.T) {
 	}
 	for _, l := range listeners[:2] {
 		var read []string
-		if err := chromedp.Run(ctx, chromedp.Navigate("http://"+other+":"+port(l.Base)+"/"), chromedp.Evaluate(applied(t, rebound, l.Requests), &read, awaited)); err != nil {
+		if err := chromedp.Run(ctx, chromedp.Navigate("http://"+other+":"+port(l.Base)+"/"),
+			chromedp.Evaluate(applied(t, rebound, l.Requests), &read, awaited)); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range read {

@@ -32,7 +32,8 @@ func TestHandover(t *testing.T) {
 	now := -1
 	if !suite.Within(suite.Patience, func() bool { // the cluster may elect anew for reasons of its own
 		now = leaderOf(t, nodes)
-		if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[(now+1)%3].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "leads") {
+		if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[(now+1)%3].Line.HTTP, "--token", token); code != 0 ||
+			!strings.Contains(out, "leads") {
 			t.Errorf("of a follower: exit %d, %s", code, out)
 		}
 		return leaderOf(t, nodes) == now
@@ -44,11 +45,13 @@ func TestHandover(t *testing.T) {
 			p.Kill()
 		}
 	}
-	if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[now].Line.HTTP, "--token", token, "--timeout", "3s"); code != cli.ExitFailed {
+	if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[now].Line.HTTP, "--token", token,
+		"--timeout", "3s"); code != cli.ExitFailed {
 		t.Errorf("with no voter to take it: exit %d, %s", code, out)
 	}
 	_, home := cairntest.StartDev(t)
-	if out, code := cairntest.Run(t, "cluster", "handover", "--home", home); code != 0 || !strings.Contains(out, "no other voter to hand over to") {
+	if out, code := cairntest.Run(t, "cluster", "handover", "--home", home); code != 0 ||
+		!strings.Contains(out, "no other voter to hand over to") {
 		t.Errorf("of a node alone: exit %d, %s", code, out)
 	}
 }

@@ -25,9 +25,11 @@ func importSources(t *testing.T) (args []string) {
 	}
 	for i := range 300 {
 		fmt.Fprintf(&mem0, `{"id":"m%d","memory":"mem0 %d","user_id":"alice"}`+"\n", i, i)
-		fmt.Fprintf(&session, `{"type":"user","timestamp":"2026-11-26T10:00:00Z","sessionId":"s1","uuid":"u%d","message":{"role":"user","content":"said %d"}}`+"\n", i, i)
+		fmt.Fprintf(&session,
+			`{"type":"user","timestamp":"2026-11-26T10:00:00Z","sessionId":"s1","uuid":"u%d","message":{"role":"user","content":"said %d"}}`+"\n", i, i)
 	}
-	for name, text := range map[string]string{"rows.jsonl": rows.String(), "keyed.jsonl": keyed.String(), "mem0.json": mem0.String(), "session.jsonl": session.String(),
+	for name, text := range map[string]string{"rows.jsonl": rows.String(), "keyed.jsonl": keyed.String(),
+		"mem0.json": mem0.String(), "session.jsonl": session.String(),
 		"memory.jsonl": `{"type":"entity","name":"Ada","entityType":"person","observations":["drinks tea"]}` + "\n" + `{"type":"relation","from":"Ada","to":"ACME","relationType":"works_at"}` + "\n",
 		"notes/a.md":   "# A\n\none\n\n# B\n\ntwo\n"} {
 		path := filepath.Join(dir, name)
@@ -102,7 +104,8 @@ func TestAKilledImportIsRepeated(t *testing.T) {
 		t.Error("no import was killed while it ran")
 	}
 	type counts struct{ Memories, Edges, Kept, Refused int }
-	if got, code := cairntest.RunForJSON[counts](t, args...); code != 0 || got.Memories+got.Edges+got.Kept != len(want) || got.Kept == 0 || got.Refused != 0 {
+	if got, code := cairntest.RunForJSON[counts](t, args...); code != 0 || got.Memories+got.Edges+got.Kept != len(want) || got.Kept == 0 ||
+		got.Refused != 0 {
 		t.Errorf("the import that goes on: exit %d, %+v", code, got)
 	}
 	if got := stateOf(t, home); !slices.Equal(got, want) {
@@ -114,10 +117,12 @@ func TestAKilledImportIsRepeated(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(sources[5], "a.md"), []byte("# A\n\none\n\n# B\n\ntwo and a half\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, code := cairntest.RunForJSON[counts](t, "import", "--home", home, "--json", sources[5]); code != 0 || got.Memories != 1 || got.Kept != 1 {
+	if got, code := cairntest.RunForJSON[counts](t, "import", "--home", home, "--json", sources[5]); code != 0 || got.Memories != 1 ||
+		got.Kept != 1 {
 		t.Errorf("a changed file: exit %d, %+v", code, got)
 	}
-	if got := stateOf(t, home); len(got) != len(want) || !slices.ContainsFunc(got, func(row string) bool { return strings.Contains(row, "two and a half /notes/a.md#b default   1") }) {
+	if got := stateOf(t, home); len(got) != len(want) ||
+		!slices.ContainsFunc(got, func(row string) bool { return strings.Contains(row, "two and a half /notes/a.md#b default   1") }) {
 		t.Errorf("a changed section is no revision: %d rows, want %d", len(got), len(want))
 	}
 }

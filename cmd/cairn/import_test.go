@@ -26,7 +26,8 @@ func TestImportFromElsewhere(t *testing.T) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	out, err := take(home, `{"results":[{"memory":"Alice prefers tea","user_id":"alice","created_at":"2024-07-29T16:22:51Z"}],"relations":[{"source":"Alice","relationship":"prefers","target":"tea"}]}`)
+	out, err := take(home,
+		`{"results":[{"memory":"Alice prefers tea","user_id":"alice","created_at":"2024-07-29T16:22:51Z"}],"relations":[{"source":"Alice","relationship":"prefers","target":"tea"}]}`)
 	if err != nil || !strings.Contains(out, "imported 1 memories and 1 relations") {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -47,7 +48,8 @@ func TestImportFromElsewhere(t *testing.T) {
 			t.Errorf("a bad row: %v, %s", err, out)
 		}
 	}
-	if out, code := cairntest.Run(t, "forget", "0198c0de-0000-7000-8000-000000000000", "--home", home, "--json"); code != cli.ExitFailed || !strings.Contains(out, `"found": false`) || !strings.Contains(out, `"log_index": "`) {
+	if out, code := cairntest.Run(t, "forget", "0198c0de-0000-7000-8000-000000000000", "--home", home,
+		"--json"); code != cli.ExitFailed || !strings.Contains(out, `"found": false`) || !strings.Contains(out, `"log_index": "`) {
 		t.Errorf("forgetting nothing: exit %d, %s", code, out)
 	}
 	exported, _ := cairntest.Run(t, "export", "--home", home)

@@ -181,7 +181,8 @@ func TestKeysWhileALeaderDies(t *testing.T) {
 	if out, err := shell.run(ctx, "batch", steps); err != nil || !strings.Contains(string(out), "/counters/all") {
 		t.Errorf("batch: %s, %v", out, err)
 	}
-	if out, err := shell.run(ctx, "keys", "/counters"); err != nil || !strings.Contains(string(out), "/counters/all") || !strings.Contains(string(out), "/counters/new") {
+	if out, err := shell.run(ctx, "keys", "/counters"); err != nil || !strings.Contains(string(out), "/counters/all") ||
+		!strings.Contains(string(out), "/counters/new") {
 		t.Errorf("keys: %s, %v", out, err)
 	}
 	if _, err := shell.run(ctx, "delete", "/counters/new"); err != nil {

@@ -91,7 +91,8 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	for _, p := range nodes {
 		if !suite.Within(suite.Patience, func() bool {
 			out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token)
-			return strings.Contains(out, fmt.Sprintf("node %d  keeps records", old.Line.NodeID)) && p.Says(`level=ERROR msg="a node keeps records that the cluster lacks`)
+			return strings.Contains(out, fmt.Sprintf("node %d  keeps records", old.Line.NodeID)) &&
+				p.Says(`level=ERROR msg="a node keeps records that the cluster lacks`)
 		}) {
 			t.Errorf("node %d does not name them:\n%s", p.Line.NodeID, cairntest.TailOf(p.Log.String(), 3000))
 		}
@@ -107,7 +108,8 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	imports := cairntest.Command(t.Context(), "recover", "--config", old.Args[3], "--import-lost", log)
 	out, err := imports.CombinedOutput()
 	said := string(out)
-	if code := imports.ProcessState.ExitCode(); code != cli.ExitFailed || !strings.Contains(said, "entries imported, 0 were there already") ||
+	if code := imports.ProcessState.ExitCode(); code != cli.ExitFailed ||
+		!strings.Contains(said, "entries imported, 0 were there already") ||
 		!strings.Contains(said, "1 entries were refused; their records stay in "+kept[0]) {
 		t.Fatalf("exit %d, %v: %s", code, err, said)
 	}

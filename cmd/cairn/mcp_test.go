@@ -59,7 +59,8 @@ func TestMCPGoesOnBehindWhatIsNoMessage(t *testing.T) {
 	if !bytes.Contains(out, []byte(`"id":10,"result"`)) {
 		t.Errorf("the last request has no answer:\n%s", out)
 	}
-	for what, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 3, `"id":null`: 5, "method: byte 37 of the JSON is not UTF-8": 1} {
+	for what, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 3, `"id":null`: 5,
+		"method: byte 37 of the JSON is not UTF-8": 1} {
 		if n := bytes.Count(out, []byte(what)); n != want {
 			t.Errorf("%d of %s, want %d:\n%s", n, what, want, out)
 		}
@@ -90,7 +91,8 @@ func TestMCPOverStdio(t *testing.T) {
 	if got := strings.Join(names, " "); got != "context correct forget recall relate remember status think timeline" {
 		t.Errorf("tools: %s", got)
 	}
-	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "remember", Arguments: map[string]any{"text": "the kettle is in the second drawer"}})
+	r, err := s.CallTool(t.Context(),
+		&mcp.CallToolParams{Name: "remember", Arguments: map[string]any{"text": "the kettle is in the second drawer"}})
 	if err != nil || r.IsError {
 		t.Fatalf("remember: %v %v", r, err)
 	}
@@ -117,14 +119,17 @@ func TestMCPPassesErrorsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/none"}); err == nil || !strings.HasSuffix(err.Error(), "\"resources/read\": Resource not found") {
+	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/none"}); err == nil ||
+		!strings.HasSuffix(err.Error(), "\"resources/read\": Resource not found") {
 		t.Errorf("no such memory: %v", err)
 	}
-	if _, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "known"}); err == nil || !strings.HasSuffix(err.Error(), "\"prompts/get\": missing 'topic'") {
+	if _, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "known"}); err == nil ||
+		!strings.HasSuffix(err.Error(), "\"prompts/get\": missing 'topic'") {
 		t.Errorf("no topic: %v", err)
 	}
 	p.Kill()
-	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "status"}); err == nil || !strings.HasSuffix(err.Error(), "the memory is unreachable: its node does not answer") {
+	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "status"}); err == nil ||
+		!strings.HasSuffix(err.Error(), "the memory is unreachable: its node does not answer") {
 		t.Errorf("without the node: %v", err)
 	}
 }
@@ -135,7 +140,8 @@ func TestMCPOffersAProfile(t *testing.T) {
 	_, home := cairntest.StartDev(t)
 	for profile, want := range map[string]int{"full": 23, "server-memory": 9} {
 		cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-		s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: cairntest.Command(t.Context(), "mcp", "--home", home, "--tools", profile)}, nil)
+		s, err := cl.Connect(t.Context(),
+			&mcp.CommandTransport{Command: cairntest.Command(t.Context(), "mcp", "--home", home, "--tools", profile)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +175,8 @@ func TestServerMemoryIsImported(t *testing.T) {
 	ask := func(profile, tool string, args map[string]any) *mcp.CallToolResult {
 		t.Helper()
 		cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-		s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: cairntest.Command(t.Context(), "mcp", "--home", home, "--tools", profile)}, nil)
+		s, err := cl.Connect(t.Context(),
+			&mcp.CommandTransport{Command: cairntest.Command(t.Context(), "mcp", "--home", home, "--tools", profile)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,10 +189,13 @@ func TestServerMemoryIsImported(t *testing.T) {
 	}
 	var got, wanted any
 	b, err := json.Marshal(ask("server-memory", "read_graph", map[string]any{}).StructuredContent)
-	if err := errors.Join(err, json.Unmarshal(b, &got), json.Unmarshal([]byte(want), &wanted)); err != nil || !reflect.DeepEqual(got, wanted) {
+	if err := errors.Join(err, json.Unmarshal(b, &got), json.Unmarshal([]byte(want), &wanted)); err != nil ||
+		!reflect.DeepEqual(got, wanted) {
 		t.Errorf("got %s, %v\nwant %s", b, err, want)
 	}
-	if said := ask("core", "recall", map[string]any{"query": "what does Ada drink"}).Content[0].(*mcp.TextContent).Text; !strings.Contains(said, `"server-memory" in "server-memory": "Ada: drinks tea"`) {
+	if said := ask("core", "recall",
+		map[string]any{"query": "what does Ada drink"}).Content[0].(*mcp.TextContent).Text; !strings.Contains(said,
+		`"server-memory" in "server-memory": "Ada: drinks tea"`) {
 		t.Errorf("recall: %s", said)
 	}
 }

@@ -49,7 +49,8 @@ func TestMemoriesFromTheShell(t *testing.T) {
 		t.Errorf("more than the namespace: %s", out)
 	}
 	var page struct{ Items []struct{ RID string } }
-	if err := json.Unmarshal([]byte(cairn(0, "list", "--namespace", "work", "--json")), &page); err != nil || len(page.Items) != 1 || page.Items[0].RID != rid {
+	if err := json.Unmarshal([]byte(cairn(0, "list", "--namespace", "work", "--json")), &page); err != nil || len(page.Items) != 1 ||
+		page.Items[0].RID != rid {
 		t.Errorf("%+v, %v", page, err)
 	}
 	says(cairn(0, "correct", rid, "Bob leads the payments team", "--reason", "Alice moved on", "--importance", "0.9"), "revision", "1")
@@ -106,7 +107,8 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	}
 	cairn(0, "batch", "["+strings.Join(steps, ",")+"]")
 	var thought struct{ Read, Remaining int }
-	if err := json.Unmarshal([]byte(cairn(0, "think", "--max-ms", "1", "--json")), &thought); err != nil || thought.Remaining != 0 || thought.Read < 2*25 {
+	if err := json.Unmarshal([]byte(cairn(0, "think", "--max-ms", "1", "--json")), &thought); err != nil || thought.Remaining != 0 ||
+		thought.Read < 2*25 {
 		t.Errorf("rounds until all is read: %+v, %v", thought, err)
 	}
 	says(cairn(0, "think"), "duration_ms")

@@ -206,7 +206,8 @@ func TestHostileNeighbours(t *testing.T) {
 	mark := filepath.Join(shortDir(t), "mark")
 	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"}) // it has settled who the operator is
 	before := auditRows(t, home)
-	at := map[string]string{"string": strings.TrimPrefix(p.Line.String, "http://"), "covenant": strings.TrimPrefix(p.Line.CovenantHTTP, "http://")}
+	at := map[string]string{"string": strings.TrimPrefix(p.Line.String, "http://"),
+		"covenant": strings.TrimPrefix(p.Line.CovenantHTTP, "http://")}
 	token := fileText(t, filepath.Join(home, "string.token"))
 	operator := fileText(t, filepath.Join(home, "run", "covenant", "peers", "operator.token"))
 	for _, n := range []struct {
@@ -219,14 +220,20 @@ func TestHostileNeighbours(t *testing.T) {
 		{name: "a foreign origin", head: []string{"Origin: http://evil.example"}, want: "Origin not allowed: http://evil.example"},
 		{name: "a foreign origin on this host", head: []string{"Origin: http://127.0.0.1:9"}, want: "Origin not allowed"},
 		{name: "an origin of a file", head: []string{"Origin: null"}, want: "Origin not allowed: null"},
-		{name: "a foreign origin that knows the tokens", head: []string{"Origin: http://evil.example", "Authorization: Bearer " + token}, want: "Origin not allowed"},
-		{name: "an image on a foreign page", head: []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, want: "Origin not allowed: cross-site"},
+		{name: "a foreign origin that knows the tokens",
+			head: []string{"Origin: http://evil.example", "Authorization: Bearer " + token}, want: "Origin not allowed"},
+		{name: "an image on a foreign page", head: []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"},
+			want: "Origin not allowed: cross-site"},
 		{name: "an image on another user's page", head: []string{"Sec-Fetch-Site: same-site"}, want: "Origin not allowed: same-site"},
 		{name: "a foreign host", host: "evil.example", want: "Host not allowed: evil.example"},
-		{name: "a rebound name", host: "rebound.example:80", head: []string{"Origin: http://rebound.example:80", "Sec-Fetch-Site: same-origin"}, want: "Host not allowed: rebound.example:80"},
+		{name: "a rebound name", host: "rebound.example:80",
+			head: []string{"Origin: http://rebound.example:80", "Sec-Fetch-Site: same-origin"},
+			want: "Host not allowed: rebound.example:80"},
 		{name: "another user", uid: nobodyID, want: "Not your node: connect as uid 0"},
-		{name: "another user with a wrong token", uid: nobodyID, head: []string{"Authorization: Bearer " + strings.Repeat("0", len(token))}, want: "Not your node"},
-		{name: "another user who says otherwise", uid: nobodyID, head: []string{"X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1", "X-Real-Ip: 127.0.0.1"}, want: "Not your node"},
+		{name: "another user with a wrong token", uid: nobodyID,
+			head: []string{"Authorization: Bearer " + strings.Repeat("0", len(token))}, want: "Not your node"},
+		{name: "another user who says otherwise", uid: nobodyID,
+			head: []string{"X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1", "X-Real-Ip: 127.0.0.1"}, want: "Not your node"},
 		{name: "another user who goes at once", uid: nobodyID, goes: true},
 	} {
 		t.Run(n.name, func(t *testing.T) {
@@ -235,7 +242,8 @@ func TestHostileNeighbours(t *testing.T) {
 			}
 			for dialect, addr := range at {
 				for _, r := range requests(webhook, mark)[dialect] {
-					request := raw(r, cmp.Or(n.host, addr), append([]string{"X-Agent-Id: e2e", "Content-Type: application/json"}, n.head...))
+					request := raw(r, cmp.Or(n.host, addr),
+						append([]string{"X-Agent-Id: e2e", "Content-Type: application/json"}, n.head...))
 					got := ""
 					if n.uid == 0 {
 						got = said(t, addr, request)
@@ -243,7 +251,8 @@ func TestHostileNeighbours(t *testing.T) {
 						got = saidTo(t, uint32(n.uid), addr, request, n.goes)
 					}
 					head, body, _ := strings.Cut(got, "\r\n\r\n")
-					if !n.goes && (!strings.HasPrefix(head, "HTTP/1.1 403 ") || !strings.Contains(body, n.want) || strings.Contains(head, "Access-Control-")) {
+					if !n.goes && (!strings.HasPrefix(head, "HTTP/1.1 403 ") || !strings.Contains(body, n.want) ||
+						strings.Contains(head, "Access-Control-")) {
 						t.Errorf("%s %s %s: %.300s", dialect, r.Method, r.Path, got)
 					}
 				}
@@ -254,7 +263,8 @@ func TestHostileNeighbours(t *testing.T) {
 	t.Run("another user with the token", func(t *testing.T) {
 		rootOnly(t)
 		for where, secret := range map[string]string{"string": token, "covenant": operator} {
-			got := saidTo(t, nobodyID, at[where], raw(request{"GET", "/health", ""}, at[where], []string{"Authorization: Bearer " + secret}), false)
+			got := saidTo(t, nobodyID, at[where],
+				raw(request{"GET", "/health", ""}, at[where], []string{"Authorization: Bearer " + secret}), false)
 			if !strings.HasPrefix(got, "HTTP/1.1 200 ") {
 				t.Errorf("%s: %.300s", where, got)
 			}
@@ -266,7 +276,8 @@ func TestHostileNeighbours(t *testing.T) {
 				if r.Path == "/events/stream" || r.Path == "/shutdown" || r.Method == "DELETE" { // it does not end, or ends what others need
 					continue
 				}
-				if got := said(t, addr, raw(r, addr, []string{"X-Agent-Id: e2e", "Content-Type: application/json"})); strings.HasPrefix(got, "HTTP/1.1 403 ") {
+				if got := said(t, addr,
+					raw(r, addr, []string{"X-Agent-Id: e2e", "Content-Type: application/json"})); strings.HasPrefix(got, "HTTP/1.1 403 ") {
 					t.Errorf("%s %s %s: %.300s", dialect, r.Method, r.Path, got)
 				}
 			}
@@ -293,7 +304,8 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	asUser(t, nobodyID, func() {
-		for _, socket := range []string{p.Line.Process, p.Line.Covenant, p.Line.Sift, workspace, filepath.Join(homeDir, "run", "siftcoder", "control.sock"), filepath.Join(homeDir, "run", debug.Socket)} {
+		for _, socket := range []string{p.Line.Process, p.Line.Covenant, p.Line.Sift, workspace,
+			filepath.Join(homeDir, "run", "siftcoder", "control.sock"), filepath.Join(homeDir, "run", debug.Socket)} {
 			if _, err := os.Lstat(socket); err != nil {
 				t.Errorf("%s: %v: the test looks at nothing", socket, err)
 			}
@@ -306,7 +318,9 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 				t.Errorf("connect to %s: %v, want permission denied", socket, err)
 			}
 		}
-		for _, file := range []string{"token", home.SecretFile, "string.token", "process.token", "run/covenant/peers/operator.token", "run/covenant/identity/local.key", "run/covenant/audit/events.jsonl", "run/string/daemon/agents.json"} {
+		for _, file := range []string{"token", home.SecretFile, "string.token", "process.token",
+			"run/covenant/peers/operator.token", "run/covenant/identity/local.key", "run/covenant/audit/events.jsonl",
+			"run/string/daemon/agents.json"} {
 			if _, err := os.ReadFile(filepath.Join(homeDir, file)); !errors.Is(err, syscall.EACCES) {
 				t.Errorf("read %s: %v, want permission denied", file, err)
 			}
@@ -335,7 +349,8 @@ func TestPlantedHome(t *testing.T) {
 
 	own := filepath.Join(above, "own")
 	victim := filepath.Join(above, "victim")
-	if err := errors.Join(os.Mkdir(own, 0o700), os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(victim, filepath.Join(own, "addrs.json")),
+	if err := errors.Join(os.Mkdir(own, 0o700), os.WriteFile(victim, []byte("precious"), 0o600),
+		os.Symlink(victim, filepath.Join(own, "addrs.json")),
 		os.Symlink(victim, filepath.Join(own, "addrs.json.new"))); err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +367,8 @@ func TestPlantedHome(t *testing.T) {
 
 	rootOnly(t)
 	planted := filepath.Join(above, "cairn-data")
-	if err := errors.Join(os.Mkdir(planted, 0o700), os.Chown(planted, nobodyID, nobodyID), os.WriteFile(filepath.Join(planted, "token"), []byte("ydb_planted"), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(planted, 0o700), os.Chown(planted, nobodyID, nobodyID),
+		os.WriteFile(filepath.Join(planted, "token"), []byte("ydb_planted"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	refused(planted, fmt.Sprintf("belongs to uid %d", nobodyID))

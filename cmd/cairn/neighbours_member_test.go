@@ -45,7 +45,8 @@ func impostor(t *testing.T, p *cairntest.Node, id uint32, key ed25519.PrivateKey
 		t.Fatal(err)
 	}
 	hello.ClusterID, hello.HasState, hello.EntryMin, hello.EntryMax, hello.StateMin, hello.StateMax, hello.Reads = cluster, true, oplog.RecordVersion, oplog.RecordVersion, snapshot.Min, snapshot.Max, oplog.Reads()
-	m := peertest.NewPeer(transport.Options{NodeID: id, Advertise: up.Node.Addresses.Advertise, Secret: up.Node.Member.Secret, Identity: key, Log: slog.New(slog.DiscardHandler),
+	m := peertest.NewPeer(transport.Options{NodeID: id, Advertise: up.Node.Addresses.Advertise,
+		Secret: up.Node.Member.Secret, Identity: key, Log: slog.New(slog.DiscardHandler),
 		Dial: up.Node.Seams.WithDefaults().Dial}, hello)
 	t.Cleanup(m.Close)
 	return m
@@ -73,8 +74,10 @@ func TestTheClusterSecretMakesNoMember(t *testing.T) {
 		for _, stateless := range []bool{false, true} {
 			thief := impostor(t, p, p.Line.NodeID, key, s.Cluster, wire.RaftHello{Stateless: stateless})
 			for _, to := range nodes {
-				for _, purpose := range []string{transport.ForHeartbeat, transport.ForAppend, transport.ForSnapshot, transport.ForForward, transport.ForAsk} {
-					if err := thief.Hello(t.Context(), to.Line.Cluster, purpose); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("node %d has the key", p.Line.NodeID)) {
+				for _, purpose := range []string{transport.ForHeartbeat, transport.ForAppend, transport.ForSnapshot,
+					transport.ForForward, transport.ForAsk} {
+					if err := thief.Hello(t.Context(), to.Line.Cluster, purpose); err == nil ||
+						!strings.Contains(err.Error(), fmt.Sprintf("node %d has the key", p.Line.NodeID)) {
 						t.Errorf("node %d, asked as node %d for %s: %v", to.Line.NodeID, p.Line.NodeID, purpose, err)
 					}
 				}
@@ -97,7 +100,8 @@ func TestTheClusterSecretMakesNoMember(t *testing.T) {
 	for _, p := range nodes {
 		log.WriteString(p.Log.String())
 	}
-	if want := fmt.Sprintf("logged=%s key=%s", transport.PublicText(old)[:16], transport.PublicText(keyOf(t, victim))[:16]); !strings.Contains(log.String(), want) {
+	if want := fmt.Sprintf("logged=%s key=%s", transport.PublicText(old)[:16],
+		transport.PublicText(keyOf(t, victim))[:16]); !strings.Contains(log.String(), want) {
 		t.Errorf("no log warns of %s", want)
 	}
 	refused(victim, old)
@@ -127,8 +131,9 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 	if !ok {
 		t.Fatal("no status")
 	}
-	hostile := member(t, third, third.Line.NodeID, s.Cluster, wire.RaftHello{AckTerm: s.CurrentTerm + 5, AckIndex: 1 << 40, Receipt: "of my own making",
-		CommitTerm: s.CurrentTerm, CommitIndex: uint64(s.Applied) + 1000})
+	hostile := member(t, third, third.Line.NodeID, s.Cluster,
+		wire.RaftHello{AckTerm: s.CurrentTerm + 5, AckIndex: 1 << 40, Receipt: "of my own making",
+			CommitTerm: s.CurrentTerm, CommitIndex: uint64(s.Applied) + 1000})
 	inItsName := member(t, leader, leader.Line.NodeID, s.Cluster, wire.RaftHello{})
 	held, err := hostile.Compare(t.Context(), leader.Line.NodeID, leader.Line.Cluster, uint64(s.Applied))
 	if err != nil || held.Term == 0 || len(held.Sum) == 0 || len(held.States) == 0 {
@@ -141,10 +146,13 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 		to   []*cairntest.Node
 		wire.RaftAppend
 	}{
-		{"a term more, and another term at an applied index", hostile, []*cairntest.Node{leader, follower}, wire.RaftAppend{Term: s.CurrentTerm + 1, PrevIndex: last, PrevTerm: held.Term + 1}},
+		{"a term more, and another term at an applied index", hostile, []*cairntest.Node{leader, follower},
+			wire.RaftAppend{Term: s.CurrentTerm + 1, PrevIndex: last, PrevTerm: held.Term + 1}},
 		{"seven bytes of garbage", hostile, []*cairntest.Node{leader, follower},
-			wire.RaftAppend{Term: s.CurrentTerm + 1, PrevIndex: last, PrevTerm: held.Term, Commit: last + 1, Entries: []wire.RaftEntry{{Index: last + 1, Term: s.CurrentTerm + 1, Data: []byte("garbage")}}}},
-		{"one bit in what the leader sends", inItsName, []*cairntest.Node{follower}, wire.RaftAppend{Term: s.CurrentTerm, PrevIndex: last, PrevTerm: held.Term ^ 1}},
+			wire.RaftAppend{Term: s.CurrentTerm + 1, PrevIndex: last, PrevTerm: held.Term, Commit: last + 1,
+				Entries: []wire.RaftEntry{{Index: last + 1, Term: s.CurrentTerm + 1, Data: []byte("garbage")}}}},
+		{"one bit in what the leader sends", inItsName, []*cairntest.Node{follower},
+			wire.RaftAppend{Term: s.CurrentTerm, PrevIndex: last, PrevTerm: held.Term ^ 1}},
 	}
 	for _, f := range forged {
 		for _, to := range f.to {
@@ -160,7 +168,8 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 				_, _ = f.from.Append(t.Context(), to.Line.Cluster, f.RaftAppend) // refused, as above
 			}
 		}
-		if err := errors.Join(hostile.Hello(t.Context(), leader.Line.Cluster, transport.ForAsk), hostile.Hello(t.Context(), follower.Line.Cluster, transport.ForAsk)); err != nil {
+		if err := errors.Join(hostile.Hello(t.Context(), leader.Line.Cluster, transport.ForAsk),
+			hostile.Hello(t.Context(), follower.Line.Cluster, transport.ForAsk)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -169,7 +178,8 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 		if !strings.Contains(p.Log.String(), `msg="refused what a peer sent, and changed nothing" peer=`+fmt.Sprint(third.Line.NodeID)) {
 			t.Errorf("node %d does not say what it refused:\n%s", p.Line.NodeID, cairntest.TailOf(p.Log.String(), 2000))
 		}
-		if out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token); !strings.Contains(out, fmt.Sprintf("node %d  disputes what node %d says", p.Line.NodeID, third.Line.NodeID)) {
+		if out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token",
+			token); !strings.Contains(out, fmt.Sprintf("node %d  disputes what node %d says", p.Line.NodeID, third.Line.NodeID)) {
 			t.Errorf("status of node %d:\n%s", p.Line.NodeID, out)
 		}
 		if aside := movedAside(t, p.Line.Home); len(aside) > 0 {

@@ -64,7 +64,8 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 		{"no token", nil, false, false}, {"no token, writing", nil, true, false},
 		{"an empty secret", &empty, false, false}, {"an empty secret, writing", &empty, true, false},
 		{"a blank secret", &blank, true, false}, {"a weak secret", &weak, false, false}, {"a weak secret, writing", &weak, true, false},
-		{"a guessed token", &guessed, false, false}, {"a revoked token", &revoked, false, false}, {"a revoked token, writing", &revoked, true, false},
+		{"a guessed token", &guessed, false, false}, {"a revoked token", &revoked, false, false},
+		{"a revoked token, writing", &revoked, true, false},
 		{"the wrong scope", &reader, true, true},
 		{"another database's token", &theirs, false, true}, {"another database's token, writing", &theirs, true, true},
 	}
@@ -137,7 +138,8 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 }
 
 func isRefused(answer string) bool {
-	for _, no := range []string{"missing Bearer token", "invalid or revoked token", "too many failed logins", "expected AUTH frame", "expected ClusterHello", "cluster secret mismatch"} {
+	for _, no := range []string{"missing Bearer token", "invalid or revoked token", "too many failed logins",
+		"expected AUTH frame", "expected ClusterHello", "cluster secret mismatch"} {
 		if strings.Contains(answer, no) {
 			return true
 		}
@@ -168,7 +170,8 @@ func networkListeners(t *testing.T, p *cairntest.Node) []listener {
 			if write {
 				call = `"remember","arguments":{"text":"a mark"}`
 			}
-			return neighbourOverHTTP(t, p.Line.HTTP+"/mcp?database=default", token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":`+call+`}}`)
+			return neighbourOverHTTP(t, p.Line.HTTP+"/mcp?database=default", token,
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":`+call+`}}`)
 		}, "database 'default' not found", posted("/mcp")},
 		{"peer port", p.Line.Cluster, func(t *testing.T, token *string, write bool) string {
 			return neighbourAsPeer(t, p.Line.Cluster, token, write)
@@ -239,12 +242,15 @@ func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) strin
 	s := meet(t, addr)
 	said := ""
 	if token != nil {
-		said = s.ask(wire.OpClusterHello, &wire.ClusterHello{NodeID: 9, Role: raft.RoleVoter, ClusterSecret: *token, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: wire.Version})
+		said = s.ask(wire.OpClusterHello,
+			&wire.ClusterHello{NodeID: 9, Role: raft.RoleVoter, ClusterSecret: *token, AdvertiseAddr: "127.0.0.1:1",
+				ProtocolVersion: wire.Version})
 	}
 	var m wire.Message = &wire.OplogPull{Database: "default", Limit: 10}
 	op := wire.OpOplogPull
 	if write {
-		op, m = wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{{OpID: "a mark", OpType: "record", Payload: []byte(`{}`), HLC: make([]byte, 16)}}}
+		op, m = wire.OpOplogPush, &wire.OplogPush{Database: "default",
+			Ops: []wire.OplogEntry{{OpID: "a mark", OpType: "record", Payload: []byte(`{}`), HLC: make([]byte, 16)}}}
 	}
 	return said + "\n" + s.ask(op, m)
 }

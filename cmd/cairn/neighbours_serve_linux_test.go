@@ -46,7 +46,8 @@ func processAsk(t *testing.T, p *cairntest.Node, method, params string) string {
 	}
 	defer nc.Close()
 	nc.SetDeadline(time.Now().Add(suite.Patience))
-	fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s,"auth":%q}`+"\n", method, params, fileText(t, filepath.Join(p.Line.Home, "process.token")))
+	fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s,"auth":%q}`+"\n", method, params,
+		fileText(t, filepath.Join(p.Line.Home, "process.token")))
 	line, err := bufio.NewReader(nc).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
@@ -61,18 +62,21 @@ func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
 	p := closedServe(t, "")
 	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
 	for _, body := range []string{`{"cmd":"/exec id"}`, `{"cmd":"id","topic":"bash:x"}`} {
-		if got, ok := stringPost(t, p, "/exec", body); ok || !strings.Contains(got, "The shell is off on this node") || strings.Contains(got, "uid=") {
+		if got, ok := stringPost(t, p, "/exec", body); ok || !strings.Contains(got, "The shell is off on this node") ||
+			strings.Contains(got, "uid=") {
 			t.Errorf("%s: %s", body, got)
 		}
 	}
 	for _, dir := range []string{"/", p.Line.Home} {
 		for _, body := range []string{`{"agent_id":"e2e","allowed_paths":["` + dir + `"]}`, `{"agent_id":"x","home":"` + dir + `"}`} {
-			if got, _ := stringPost(t, p, "/agents", body); !strings.Contains(got, "lies outside the directories this node gives to agents") {
+			if got, _ := stringPost(t, p, "/agents", body); !strings.Contains(got,
+				"lies outside the directories this node gives to agents") {
 				t.Errorf("%s: %s", body, got)
 			}
 		}
 	}
-	if got, _ := stringPost(t, p, "/exec", `{"cmd":"/open `+filepath.Join(p.Line.Home, "string.token")+`"}`); !strings.Contains(got, "FILE_NOT_ALLOWED") {
+	if got, _ := stringPost(t, p, "/exec",
+		`{"cmd":"/open `+filepath.Join(p.Line.Home, "string.token")+`"}`); !strings.Contains(got, "FILE_NOT_ALLOWED") {
 		t.Errorf("a secret was opened: %s", got)
 	}
 	const no = "shutdown is not allowed on this node"
@@ -80,7 +84,8 @@ func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
 	_, err := sift.Call(t.Context(), socket, json.RawMessage(`{"kind":"shutdown"}`))
 	web, _ := stringPost(t, p, "/shutdown", "")
 	hub, _ := stringPost(t, p, "/exec", `{"cmd":"/stop","topic":"system"}`)
-	for dialect, got := range map[string]string{"siftcoder": fmt.Sprint(err), "stringd": web, "stringd's hub": hub, "claustrum": processAsk(t, p, "server.shutdown", "{}")} {
+	for dialect, got := range map[string]string{"siftcoder": fmt.Sprint(err), "stringd": web, "stringd's hub": hub,
+		"claustrum": processAsk(t, p, "server.shutdown", "{}")} {
 		if !strings.Contains(got, no) {
 			t.Errorf("%s: %s", dialect, got)
 		}
@@ -98,11 +103,13 @@ func TestARootThatHoldsTheNode(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(around, "notes.md"), []byte("# notes\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e","allowed_paths":["`+around+`"]}`); !strings.Contains(got, `"created":true`) {
+	if got, _ := stringPost(t, p, "/agents",
+		`{"agent_id":"e2e","allowed_paths":["`+around+`"]}`); !strings.Contains(got, `"created":true`) {
 		t.Fatalf("a root: %s", got)
 	}
-	for path, want := range map[string]string{"notes.md": "# notes", "h/string.token": "FILE_NOT_ALLOWED", "h/run/covenant/peers/operator.token": "FILE_NOT_ALLOWED",
-		"h/run/string/agents/e2e/none.md": "ERROR(NOT_FOUND)"} {
+	for path, want := range map[string]string{"notes.md": "# notes", "h/string.token": "FILE_NOT_ALLOWED",
+		"h/run/covenant/peers/operator.token": "FILE_NOT_ALLOWED",
+		"h/run/string/agents/e2e/none.md":     "ERROR(NOT_FOUND)"} {
 		if got, _ := stringPost(t, p, "/exec", `{"cmd":"/open `+filepath.Join(around, path)+`"}`); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", path, got)
 		}
@@ -115,7 +122,8 @@ func TestProgramsSeeNoSecrets(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "h")
 	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))},
-		Env: []string{"CAIRN_ENCRYPTION_KEY_ENV=MY_OWN_KEY", "MY_OWN_KEY=" + strings.Repeat("5e", 32), "CAIRN_CLUSTER_SECRET=hush", "YANTRIKDB_CLUSTER_SECRET=hush", "YQL_TOKEN=hush", "CAIRN_SOMETHING_NEW=hush", "HARMLESS=seen"}}
+		Env: []string{"CAIRN_ENCRYPTION_KEY_ENV=MY_OWN_KEY", "MY_OWN_KEY=" + strings.Repeat("5e", 32),
+			"CAIRN_CLUSTER_SECRET=hush", "YANTRIKDB_CLUSTER_SECRET=hush", "YQL_TOKEN=hush", "CAIRN_SOMETHING_NEW=hush", "HARMLESS=seen"}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
@@ -125,12 +133,15 @@ func TestProgramsSeeNoSecrets(t *testing.T) {
 	}
 	stringPost(t, p, "/exec", `{"cmd":"/open p.md"}`)
 	seen := map[string]string{}
-	for name, body := range map[string]string{"/exec": `{"cmd":"/exec env"}`, "a bash topic": `{"cmd":"env","topic":"bash:x"}`, "an action": `{"cmd":"/act.env"}`} {
+	for name, body := range map[string]string{"/exec": `{"cmd":"/exec env"}`,
+		"a bash topic": `{"cmd":"env","topic":"bash:x"}`, "an action": `{"cmd":"/act.env"}`} {
 		seen[name], _ = stringPost(t, p, "/exec", body)
 	}
 	out := filepath.Join(shortDir(t), "env")
-	processAsk(t, p, "process.spawn", fmt.Sprintf(`{"id":"e","command":"/bin/sh","args":["-c","env >%[1]s.new && mv %[1]s.new %[1]s"]}`, out))
-	suite.Eventually(t, "the program to run", func() bool { b, err := os.ReadFile(out); seen["process.spawn"] = string(b); return err == nil })
+	processAsk(t, p, "process.spawn",
+		fmt.Sprintf(`{"id":"e","command":"/bin/sh","args":["-c","env >%[1]s.new && mv %[1]s.new %[1]s"]}`, out))
+	suite.Eventually(t, "the program to run",
+		func() bool { b, err := os.ReadFile(out); seen["process.spawn"] = string(b); return err == nil })
 	for name, env := range seen {
 		if !strings.Contains(env, "HARMLESS=seen") {
 			t.Errorf("%s shows no environment", name)

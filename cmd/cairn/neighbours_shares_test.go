@@ -31,7 +31,9 @@ func TestNeighboursCostLittle(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the memory of another process is read in /proc, which this system has not")
 	}
-	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))},
+	p := &cairntest.Node{T: t,
+		Args: []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--log-level", "error", "--port-base",
+			fmt.Sprint(cairntest.FreePorts(t, 6))},
 		Env: []string{"GOMEMLIMIT=360MiB"}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
@@ -39,10 +41,12 @@ func TestNeighboursCostLittle(t *testing.T) {
 	tokens := map[string]string{}
 	for _, db := range []string{"large", "other"} {
 		gateway(t, p, admin, "POST", "/v1/databases", map[string]any{"name": db})
-		tokens[db] = gateway(t, p, admin, "POST", "/v1/admin/tokens", map[string]any{"database": db, "scopes": []string{"read", "write"}})["token"].(string)
+		tokens[db] = gateway(t, p, admin, "POST", "/v1/admin/tokens",
+			map[string]any{"database": db, "scopes": []string{"read", "write"}})["token"].(string)
 	}
 	for i := range 200 {
-		gateway(t, p, tokens["large"], "POST", "/v1/remember", map[string]any{"text": fmt.Sprintf("tea %d %s", i, strings.Repeat("x", 1<<20-100))})
+		gateway(t, p, tokens["large"], "POST", "/v1/remember",
+			map[string]any{"text": fmt.Sprintf("tea %d %s", i, strings.Repeat("x", 1<<20-100))})
 	}
 	ask := func(method, path, body string) string {
 		return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s",
@@ -50,15 +54,18 @@ func TestNeighboursCostLittle(t *testing.T) {
 	}
 	const mcp = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"tea","top_k":1000}}}`
 	for name, head := range map[string]string{
-		"a list":                        ask("GET", "/v1/memories?limit=1000", ""),
-		"a sorted list":                 ask("GET", "/v1/memories?limit=1000&sort=importance", ""),
-		"a walk":                        ask("GET", "/v1/records?limit=1000", ""),
-		"a recall":                      strings.Replace(ask("POST", "/v1/recall", `{"query":"tea","top_k":1000}`), ", text/event-stream", "", 1),
-		"a streamed recall":             ask("POST", "/v1/recall", `{"query":"tea","top_k":1000}`),
-		"a model's recall":              ask("POST", "/mcp", mcp),
-		"an export":                     ask("GET", "/v1/export", ""),
-		"a body that never comes":       strings.TrimSuffix(strings.Replace(ask("POST", "/v1/remember", "{"), "Content-Length: 1", "Content-Length: 4000000", 1), "{"),
-		"a body that stops half way":    strings.Replace(ask("POST", "/v1/remember", `{"text":"`+strings.Repeat("x", 2<<20)), "Content-Length: 20", "Content-Length: 40", 1),
+		"a list":        ask("GET", "/v1/memories?limit=1000", ""),
+		"a sorted list": ask("GET", "/v1/memories?limit=1000&sort=importance", ""),
+		"a walk":        ask("GET", "/v1/records?limit=1000", ""),
+		"a recall": strings.Replace(ask("POST", "/v1/recall", `{"query":"tea","top_k":1000}`),
+			", text/event-stream", "", 1),
+		"a streamed recall": ask("POST", "/v1/recall", `{"query":"tea","top_k":1000}`),
+		"a model's recall":  ask("POST", "/mcp", mcp),
+		"an export":         ask("GET", "/v1/export", ""),
+		"a body that never comes": strings.TrimSuffix(strings.Replace(ask("POST", "/v1/remember", "{"),
+			"Content-Length: 1", "Content-Length: 4000000", 1), "{"),
+		"a body that stops half way": strings.Replace(ask("POST", "/v1/remember", `{"text":"`+strings.Repeat("x", 2<<20)),
+			"Content-Length: 20", "Content-Length: 40", 1),
 		"a connection that says naught": "",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -71,7 +71,8 @@ func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
 		t.Skip("the memory of another process is read in /proc, which this system has not")
 	}
 	home := filepath.Join(shortDir(t), "h")
-	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	p := &cairntest.Node{T: t,
+		Args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	addr := strings.TrimPrefix(p.Line.HTTP, "http://")
@@ -91,7 +92,8 @@ func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
 		{"no such page", "POST", "/nothing", "", large, http.StatusNotFound},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", f.method, f.path, len(f.body)+1)
+			head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n",
+				f.method, f.path, len(f.body)+1)
 			if f.token != "" {
 				head += "Authorization: Bearer " + f.token + "\r\n"
 			}

@@ -54,10 +54,12 @@ func newLAN(t testing.TB, n int) *lan {
 		}
 		_ = ip("link", "del", bridge)
 	})
-	steps := [][]string{{"link", "add", bridge, "type", "bridge"}, {"addr", "add", l.subnet + ".254/24", "dev", bridge}, {"link", "set", bridge, "up"}}
+	steps := [][]string{{"link", "add", bridge, "type", "bridge"}, {"addr", "add", l.subnet + ".254/24", "dev", bridge},
+		{"link", "set", bridge, "up"}}
 	for i := range n {
 		ns := l.space(i)
-		steps = append(steps, []string{"netns", "add", ns}, []string{"link", "add", l.port(i), "type", "veth", "peer", "name", "eth0", "netns", ns},
+		steps = append(steps, []string{"netns", "add", ns},
+			[]string{"link", "add", l.port(i), "type", "veth", "peer", "name", "eth0", "netns", ns},
 			[]string{"link", "set", l.port(i), "master", bridge, "up"}, []string{"-n", ns, "addr", "add", l.addr(i) + "/24", "dev", "eth0"},
 			[]string{"-n", ns, "link", "set", "eth0", "up"}, []string{"-n", ns, "link", "set", "lo", "up"})
 	}

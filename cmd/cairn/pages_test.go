@@ -121,7 +121,8 @@ func whatTestsRun(t *testing.T, root string) string {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		script := slices.Contains([]string{".js", ".mjs", ".mts", ".py"}, filepath.Ext(path)) && regexp.MustCompile(`/(test|testdata)/`).MatchString(filepath.ToSlash(path))
+		script := slices.Contains([]string{".js", ".mjs", ".mts", ".py"}, filepath.Ext(path)) &&
+			regexp.MustCompile(`/(test|testdata)/`).MatchString(filepath.ToSlash(path))
 		if !script && !strings.HasSuffix(path, "_test.go") && d.Name() != "run" {
 			return nil
 		}

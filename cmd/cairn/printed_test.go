@@ -56,7 +56,8 @@ func printedCommands(t *testing.T, repository string) map[string]string {
 	}
 	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
 		where, kind := strings.TrimPrefix(path, repository+"/"), filepath.Ext(path)
-		if err != nil || d.IsDir() || !slices.Contains([]string{".md", ".go", ".js", ".yml", ".yaml"}, kind) || strings.HasSuffix(path, "_test.go") || strings.Contains(where, "testdata/") {
+		if err != nil || d.IsDir() || !slices.Contains([]string{".md", ".go", ".js", ".yml", ".yaml"}, kind) ||
+			strings.HasSuffix(path, "_test.go") || strings.Contains(where, "testdata/") {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -86,14 +87,30 @@ func printedCommands(t *testing.T, repository string) map[string]string {
 // elsewhere are the printed commands that need more than a node and its files: those that begin with words are parsed
 // here as they are printed, and run by another test.
 var elsewhere = map[string]string{
-	"bench load": "TestBenchLoadPrintsWhatWasAchieved", "bench compare": "TestBenchLoadPrintsWhatWasAchieved", "bench recall": "TestRecallAgainst", "bench write": "TestBenchWrite",
-	"cluster cert": "TestREADMETLS", "cluster handover": "TestHandover", "cluster init": "TestInitWritesWhatServeReads", "cluster join": "TestREADMEThreeNodes", "cluster leave": "TestREADMEThreeNodes",
-	"cluster promote": "TestREADMEThreeNodes", "cluster recover": "TestRecoverFromALostMajority", "cluster remove": "TestREADMEThreeNodes", "cluster transfer": "TestHandover",
-	"connect": "TestConnected", "context add": "TestContexts", "context remove": "TestContexts", "context use": "TestContexts", "hook": "TestConnected",
-	"token revoke": "TestATokenIsRotated", "covenant": "TestCovenantFromTheShell", "db create": "TestREADMERunsAsPrinted", "dev": "TestDevEmbeds", "doctor --config": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "undo RID --expected-revision": "TestUndoHappensOnce", "key encrypt": "TestAHomeIsEncryptedAndItsKeyReplaced", "key list": "TestAHomeIsEncryptedAndItsKeyReplaced", "key rotate": "TestAHomeIsEncryptedAndItsKeyReplaced",
-	"mcp": "TestMCPOverStdio", "put /prefs/editor/theme": "TestREADMERunsAsPrinted", "delete": "TestMemoriesFromTheShell", "erased": "TestMemoriesFromTheShell", "forget": "TestMemoriesFromTheShell", "merge": "TestMemoriesFromTheShell", "move": "TestMemoriesFromTheShell", "split": "TestMemoriesFromTheShell", "read": "TestMemoriesFromTheShell", "release": "TestQuarantineFromTheShell", "rename": "TestMemoriesFromTheShell",
-	"triggers acknowledge": "TestMemoriesFromTheShell", "triggers act": "TestMemoriesFromTheShell", "triggers dismiss": "TestMemoriesFromTheShell", "embed use default all-MiniLM-L6-v2": "TestEmbedUse", "shell --context": "TestShellRunsAScript", "process": "TestProcessUnderBothNames", "recover": "TestAPoisonedRecordIsSkipped", "restore --config": "TestPointInTime", "restore --from ./backups --config": "TestPointInTime", "restore --from DIR --config": "TestPointInTime",
-	"restore --from ./backups --home ./earlier": "TestREADMERunsAsPrinted", "restore --from ./backups --database work": "TestBackupUnderLoadRestoresIntoAFreshCluster", "serve": "TestREADMEThreeNodes",
+	"bench load": "TestBenchLoadPrintsWhatWasAchieved", "bench compare": "TestBenchLoadPrintsWhatWasAchieved",
+	"bench recall": "TestRecallAgainst", "bench write": "TestBenchWrite",
+	"cluster cert": "TestREADMETLS", "cluster handover": "TestHandover", "cluster init": "TestInitWritesWhatServeReads",
+	"cluster join": "TestREADMEThreeNodes", "cluster leave": "TestREADMEThreeNodes",
+	"cluster promote": "TestREADMEThreeNodes", "cluster recover": "TestRecoverFromALostMajority",
+	"cluster remove": "TestREADMEThreeNodes", "cluster transfer": "TestHandover",
+	"connect": "TestConnected", "context add": "TestContexts", "context remove": "TestContexts",
+	"context use": "TestContexts", "hook": "TestConnected",
+	"token revoke": "TestATokenIsRotated", "covenant": "TestCovenantFromTheShell", "db create": "TestREADMERunsAsPrinted",
+	"dev": "TestDevEmbeds", "doctor --config": "TestDoctor", "embed fetch": "TestEmbedVerbs",
+	"embed use default --cancel": "TestEmbedUse", "undo RID --expected-revision": "TestUndoHappensOnce",
+	"key encrypt": "TestAHomeIsEncryptedAndItsKeyReplaced", "key list": "TestAHomeIsEncryptedAndItsKeyReplaced",
+	"key rotate": "TestAHomeIsEncryptedAndItsKeyReplaced",
+	"mcp":        "TestMCPOverStdio", "put /prefs/editor/theme": "TestREADMERunsAsPrinted", "delete": "TestMemoriesFromTheShell",
+	"erased": "TestMemoriesFromTheShell", "forget": "TestMemoriesFromTheShell", "merge": "TestMemoriesFromTheShell",
+	"move": "TestMemoriesFromTheShell", "split": "TestMemoriesFromTheShell", "read": "TestMemoriesFromTheShell",
+	"release": "TestQuarantineFromTheShell", "rename": "TestMemoriesFromTheShell",
+	"triggers acknowledge": "TestMemoriesFromTheShell", "triggers act": "TestMemoriesFromTheShell",
+	"triggers dismiss": "TestMemoriesFromTheShell", "embed use default all-MiniLM-L6-v2": "TestEmbedUse",
+	"shell --context": "TestShellRunsAScript", "process": "TestProcessUnderBothNames",
+	"recover": "TestAPoisonedRecordIsSkipped", "restore --config": "TestPointInTime",
+	"restore --from ./backups --config": "TestPointInTime", "restore --from DIR --config": "TestPointInTime",
+	"restore --from ./backups --home ./earlier": "TestREADMERunsAsPrinted",
+	"restore --from ./backups --database work":  "TestBackupUnderLoadRestoresIntoAFreshCluster", "serve": "TestREADMEThreeNodes",
 	"sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
 }
 
@@ -167,7 +184,8 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 	}
 	for prefix, test := range elsewhere {
 		if !used[prefix] || !there[test] {
-			t.Errorf("cairn %s is run by %s: no page prints it (%t), or there is no such test (%t)", prefix, test, !used[prefix], !there[test])
+			t.Errorf("cairn %s is run by %s: no page prints it (%t), or there is no such test (%t)", prefix, test,
+				!used[prefix], !there[test])
 		}
 	}
 	if ran < 50 {
@@ -254,14 +272,20 @@ func someNames(t *testing.T, home string) *strings.Replacer {
 		t.Fatalf("no conflict: %v", err)
 	}
 	task, old := do("tasks", "add", "Find out who is on call"), do("tasks", "add", "Read the roster")
-	do("skills", "define", "release.notes.write", "Collect the merged changes since the last tag, and write one line for each.", "--skill-type", "procedure", "--applies-to", "release")
+	do("skills", "define", "release.notes.write",
+		"Collect the merged changes since the last tag, and write one line for each.", "--skill-type", "procedure",
+		"--applies-to", "release")
 	do("backup", "--to", "DIR")
 	do("backup", "--to", "backups")
 	do("key", "new", "--output", "FILE")
 	do("db", "create", "work")
 	do("db", "create", "old")
-	for name, text := range map[string]string{"documents.jsonl": `{"text": "Erin wrote the parser"}`, "memories.jsonl": `{"text": "Judy repairs the crane"}`, "memory.jsonl": `{"type":"entity","name":"Alice","entityType":"person","observations":["leads payments"]}`, "questions.txt": "recall \"who leads payments?\"\nstats\n",
-		"mem0.json": `{"results": [{"id": "1", "memory": "Dave plays chess", "user_id": "dave"}]}`, "notes/a.md": "Grace repairs the crane.",
+	for name, text := range map[string]string{"documents.jsonl": `{"text": "Erin wrote the parser"}`,
+		"memories.jsonl":             `{"text": "Judy repairs the crane"}`,
+		"memory.jsonl":               `{"type":"entity","name":"Alice","entityType":"person","observations":["leads payments"]}`,
+		"questions.txt":              "recall \"who leads payments?\"\nstats\n",
+		"mem0.json":                  `{"results": [{"id": "1", "memory": "Dave plays chess", "user_id": "dave"}]}`,
+		"notes/a.md":                 "Grace repairs the crane.",
 		".claude/projects/w/s.jsonl": `{"type":"user","timestamp":"2026-11-26T10:00:00Z","sessionId":"s","uuid":"u","message":{"content":"Heidi tunes the organ"}}`,
 		".codex/sessions/s.jsonl":    `{"timestamp":"2026-11-26T10:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":"Ivan paints the fence"}}`} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
@@ -278,5 +302,8 @@ func someNames(t *testing.T, home string) *strings.Replacer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer("RID", rid, "OLD_TASK", old, "TASK", task, "SESSION", session, "EDGE", edge, "TOKEN", made, "CONFLICT", conflicts.Conflicts[0].ID, "./", "", "~/", "", "NAME", "all-MiniLM-L6-v2", "DB", "default", "/etc/cairn/master.key", "master.key.2", "$(date -u +%FT%TZ)", time.Now().UTC().Format(time.RFC3339), "$(cat cairn-data/token)", strings.TrimSpace(string(token)))
+	return strings.NewReplacer("RID", rid, "OLD_TASK", old, "TASK", task, "SESSION", session, "EDGE", edge, "TOKEN", made,
+		"CONFLICT", conflicts.Conflicts[0].ID, "./", "", "~/", "", "NAME", "all-MiniLM-L6-v2", "DB", "default",
+		"/etc/cairn/master.key", "master.key.2", "$(date -u +%FT%TZ)", time.Now().UTC().Format(time.RFC3339),
+		"$(cat cairn-data/token)", strings.TrimSpace(string(token)))
 }

@@ -46,7 +46,8 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 			}
 			defer nc.Close()
 			ask := func(method, params string) {
-				if _, err := fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s,"auth":%q}`+"\n", method, params, strings.TrimSpace(string(token))); err != nil {
+				if _, err := fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s,"auth":%q}`+"\n", method,
+					params, strings.TrimSpace(string(token))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -94,8 +95,10 @@ func TestProcessUnderBothNames(t *testing.T) {
 		{"/opt/x/claustrum", []string{"--version"}, "claustrum ", "", 0},
 		{"cairn", []string{"process"}, "", none, 2},
 		{"claustrum", nil, "", none, 2},
-		{"claustrum", []string{"-serve", "-socket", "/no/such"}, "", "claustrum: daemonized child requires --token-file or --token-fd\n", 1},
-		{"cairn", []string{"process", "-bridge", "-socket", "/no/such"}, "", "claustrum: dial server: dial unix /no/such: connect: no such file or directory\n", 1},
+		{"claustrum", []string{"-serve", "-socket", "/no/such"}, "",
+			"claustrum: daemonized child requires --token-file or --token-fd\n", 1},
+		{"cairn", []string{"process", "-bridge", "-socket", "/no/such"}, "",
+			"claustrum: dial server: dial unix /no/such: connect: no such file or directory\n", 1},
 		{"cairn", []string{"process", "-stop", "-socket", "/no/such"}, "", "", 0},
 		{"claustrum", []string{"-install"}, "__INSTALL_RESULT__{", "", 0},
 	} {
@@ -104,7 +107,8 @@ func TestProcessUnderBothNames(t *testing.T) {
 		var out, errs strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		_ = cmd.Run() // its code is looked at
-		if code := cmd.ProcessState.ExitCode(); code != c.code || errs.String() != c.stderr || !strings.HasPrefix(out.String(), c.stdout) || (c.stdout == "") != (out.Len() == 0) {
+		if code := cmd.ProcessState.ExitCode(); code != c.code || errs.String() != c.stderr || !strings.HasPrefix(out.String(), c.stdout) ||
+			(c.stdout == "") != (out.Len() == 0) {
 			t.Errorf("%s %q: exit %d, %q, %q", c.name, c.args, code, out.String(), errs.String())
 		}
 	}

@@ -40,7 +40,8 @@ func TestProcessVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, open := range map[string]func(t *testing.T, dir string) (socket string){"alone": listenAlone, "program": startProgram, "node": startNode} {
+	for name, open := range map[string]func(t *testing.T, dir string) (socket string){"alone": listenAlone,
+		"program": startProgram, "node": startNode} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name != "alone" {
@@ -53,7 +54,8 @@ func TestProcessVectors(t *testing.T) {
 
 func listenAlone(t *testing.T, dir string) (socket string) {
 	socket = filepath.Join(dir, "s")
-	s, err := process.Listen(process.Config{Socket: socket, Token: vectorToken, SpillDir: dir, Door: api.At{Host: process.Alone, Also: process.All}})
+	s, err := process.Listen(process.Config{Socket: socket, Token: vectorToken, SpillDir: dir,
+		Door: api.At{Host: process.Alone, Also: process.All}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,13 +75,15 @@ func startProgram(t *testing.T, dir string) (socket string) {
 	if err := os.WriteFile(file, []byte(vectorToken+"\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := cairntest.Run(t, "process", "-serve", "-socket", socket, "-token-file", file); code != 0 || !strings.Contains(out, socket) {
+	if out, code := cairntest.Run(t, "process", "-serve", "-socket", socket, "-token-file", file); code != 0 ||
+		!strings.Contains(out, socket) {
 		t.Fatalf("exit %d, %q", code, out)
 	}
 	t.Cleanup(func() {
 		stop := cairntest.Command(context.Background(), "process", "-stop", "-socket", socket)
 		stop.Env = append(stop.Env, "CLAUDE_RPC_TOKEN="+vectorToken)
-		if out, err := stop.CombinedOutput(); err != nil || !suite.Within(suite.Patience, func() bool { _, err := os.Lstat(socket); return err != nil }) {
+		if out, err := stop.CombinedOutput(); err != nil ||
+			!suite.Within(suite.Patience, func() bool { _, err := os.Lstat(socket); return err != nil }) {
 			t.Errorf("stop: %v, %q", err, out)
 		}
 	})

@@ -38,10 +38,13 @@ func TestMembersBehindProxies(t *testing.T) {
 		put   func(f fault, lead, other, third int)
 	}{
 		{"while no follower hears the leader", stalled, 1, func(f fault, lead, other, third int) { l.set(f, lead, other, third) }},
-		{"while the leader hears no follower", stalled, 1, func(f fault, lead, other, third int) { l.set(f, other, lead); l.set(f, third, lead) }},
-		{"while a follower hears no member", stalled, 1, func(f fault, lead, other, third int) { l.set(f, lead, other); l.set(f, third, other) }},
+		{"while the leader hears no follower", stalled, 1,
+			func(f fault, lead, other, third int) { l.set(f, other, lead); l.set(f, third, lead) }},
+		{"while a follower hears no member", stalled, 1,
+			func(f fault, lead, other, third int) { l.set(f, lead, other); l.set(f, third, other) }},
 		{"while the leader can call no follower", cut, 1, func(f fault, lead, other, third int) { l.set(f, lead, other, third) }},
-		{"while leader and follower are cut from each other", cut, 1, func(f fault, lead, other, _ int) { l.set(f, lead, other); l.set(f, other, lead) }},
+		{"while leader and follower are cut from each other", cut, 1,
+			func(f fault, lead, other, _ int) { l.set(f, lead, other); l.set(f, other, lead) }},
 		{"while all is late", late, 20, func(f fault, _, _, _ int) { l.all(f) }},
 		{"while frames break in the middle", torn, 10, func(f fault, _, _, _ int) { l.all(f) }},
 		{"while bits of frames are flipped", flips, 10, func(f fault, _, _, _ int) { l.all(f) }},

@@ -72,7 +72,8 @@ func TestREADMEThreeNodes(t *testing.T) {
 		printed++
 	}
 	pid := regexp.MustCompile(`node 1  pid (\d+)`).FindStringSubmatch(said.String())[1]
-	ports := strings.NewReplacer("7500", fmt.Sprint(base), "7501", fmt.Sprint(base+1), "7510", fmt.Sprint(base+10), "7511", fmt.Sprint(base+11), "7520", fmt.Sprint(base+20))
+	ports := strings.NewReplacer("7500", fmt.Sprint(base), "7501", fmt.Sprint(base+1), "7510", fmt.Sprint(base+10), "7511",
+		fmt.Sprint(base+11), "7520", fmt.Sprint(base+20))
 	lines := []string{"set -e"}
 	killed := false
 	for _, line := range indented(section(t, string(b), "Three nodes")) {
@@ -82,12 +83,14 @@ func TestREADMEThreeNodes(t *testing.T) {
 		case strings.HasPrefix(line, "kill"):
 			killed = true
 			// a busy machine may elect another
-			lines = append(lines, "until ./cluster/cairn status | grep '1 \\*.*Leader'; do ./cluster/cairn cluster transfer --node-id 1 || sleep 0.1; done")
+			lines = append(lines,
+				"until ./cluster/cairn status | grep '1 \\*.*Leader'; do ./cluster/cairn cluster transfer --node-id 1 || sleep 0.1; done")
 			line = strings.Replace(line, "PID", pid, 1)
 		}
 		lines = append(lines, ports.Replace(line))
 	}
-	lines = append(lines, ports.Replace(`until ./cluster/cairn recall "who took over" --consistency linearizable --endpoints 127.0.0.1:7510,127.0.0.1:7520; do sleep 0.1; done`))
+	lines = append(lines,
+		ports.Replace(`until ./cluster/cairn recall "who took over" --consistency linearizable --endpoints 127.0.0.1:7510,127.0.0.1:7520; do sleep 0.1; done`))
 	if len(lines) < 9 || !killed || printed != 3 {
 		t.Fatalf("the README's commands are %q", lines)
 	}
@@ -96,7 +99,8 @@ func TestREADMEThreeNodes(t *testing.T) {
 	shell := exec.CommandContext(inTime, "bash", "-c", strings.Join(lines, "\n"))
 	shell.Dir, shell.Env = dir, append(env, "CAIRN_CONTEXTS="+filepath.Join(dir, "contexts.json"))
 	out, err := shell.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "Bob is on call this week") || !strings.Contains(string(out), "Carol took over from Bob") {
+	if err != nil || !strings.Contains(string(out), "Bob is on call this week") ||
+		!strings.Contains(string(out), "Carol took over from Bob") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

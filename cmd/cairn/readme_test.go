@@ -107,7 +107,8 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 	p := cairntest.StartDevIn(t, "cairn-data")
 	ports := strings.NewReplacer("localhost:7438", strings.TrimPrefix(p.Line.HTTP, "http://"), "http://127.0.0.1:3923", p.Line.String)
 	count := 0
-	for _, heading := range []string{"Remember and recall", "Plug in the client you have", "Who may do what, and how much", "Encryption at rest", "Back up, and restore", "Run it for a year"} {
+	for _, heading := range []string{"Remember and recall", "Plug in the client you have", "Who may do what, and how much",
+		"Encryption at rest", "Back up, and restore", "Run it for a year"} {
 		for _, c := range indented(section(t, pages, heading)) {
 			if strings.HasPrefix(c, "go build") || c == "./cairn dev" {
 				continue // this is that binary, and it runs
@@ -153,7 +154,8 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 func installSDKs(t *testing.T, dir, root string) {
 	t.Helper()
 	sdk, modules := filepath.Join(root, "wire", "client"), filepath.Join(dir, "node_modules")
-	if err := errors.Join(os.Mkdir(modules, 0o700), os.Symlink(filepath.Join(sdk, "typescript"), filepath.Join(modules, "cairn-client"))); err != nil {
+	if err := errors.Join(os.Mkdir(modules, 0o700),
+		os.Symlink(filepath.Join(sdk, "typescript"), filepath.Join(modules, "cairn-client"))); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PYTHONPATH", filepath.Join(sdk, "python"))
@@ -195,7 +197,9 @@ func movesData(t *testing.T, dir string, commands []string) int {
 			t.Errorf("%s: %s", c, out)
 		}
 	}
-	for question, args := range map[string]string{"Erin wrote the parser": "--home=cairn-data", "Grace repairs the crane": "--home=cairn-data", "Heidi tunes the organ": "--home=cairn-data", "Ivan paints the fence": "--home=cairn-data", "Dave plays chess": "--db=work"} {
+	for question, args := range map[string]string{"Erin wrote the parser": "--home=cairn-data",
+		"Grace repairs the crane": "--home=cairn-data", "Heidi tunes the organ": "--home=cairn-data",
+		"Ivan paints the fence": "--home=cairn-data", "Dave plays chess": "--db=work"} {
 		if out, code := cairntest.Run(t, "recall", question, args, "--json"); code != 0 || !strings.Contains(out, question) {
 			t.Errorf("%s was not imported: %s", question, out)
 		}
@@ -218,12 +222,14 @@ func TestREADMETLS(t *testing.T) {
 			path, _, _ = strings.Cut(path, " ")
 			nodes := make([]*cairntest.Node, 3)
 			for i := range nodes {
-				nodes[i] = &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", strings.Replace(path, "node1", fmt.Sprint("node", i+1), 1)}}
+				nodes[i] = &cairntest.Node{T: t,
+					Args: []string{"serve", "--strict", "--config", strings.Replace(path, "node1", fmt.Sprint("node", i+1), 1)}}
 				t.Cleanup(nodes[i].Kill)
 			}
 			startAll(t, nodes, 0, 1, 2)
 			for _, p := range nodes {
-				if l := p.Line; l.String == "" || l.Process == "" || !strings.HasPrefix(l.Covenant, dir) || strings.Contains(p.Log.String(), "not served") {
+				if l := p.Line; l.String == "" || l.Process == "" || !strings.HasPrefix(l.Covenant, dir) ||
+					strings.Contains(p.Log.String(), "not served") {
 					t.Errorf("%s is without a surface: %+v\n%s", p.Args[3], l, p.Log)
 				}
 			}

@@ -16,7 +16,8 @@ func TestRecallExplains(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
-	for _, args := range [][]string{{"db", "create", "garden"}, {"remember", "Zoe paints the fence", "--db", "garden", "-n", "work"}, {"remember", "Zoe paints the gate", "--db", "garden"}} {
+	for _, args := range [][]string{{"db", "create", "garden"},
+		{"remember", "Zoe paints the fence", "--db", "garden", "-n", "work"}, {"remember", "Zoe paints the gate", "--db", "garden"}} {
 		if out, code := cairntest.Run(t, append(args, "--home", home)...); code != 0 {
 			t.Fatal(out)
 		}

@@ -76,7 +76,8 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	if out, code := cairntest.Run(t, "recover", "--home", home); code != cli.ExitUsage || out != "" {
 		t.Errorf("recover without a word: exit %d, %s", code, out)
 	}
-	if out, code := cairntest.Run(t, "recover", "--accept-loss", "--home", home); code != 0 || !strings.Contains(out, "goes on without these records: any from ") {
+	if out, code := cairntest.Run(t, "recover", "--accept-loss", "--home", home); code != 0 ||
+		!strings.Contains(out, "goes on without these records: any from ") {
 		t.Fatalf("recover: exit %d, %s", code, out)
 	}
 	p.Launch()()

@@ -71,10 +71,13 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 		}
 		sm := &deaf{uint64(files.State.Index), uint64(files.State.Term)}
 		hello := func() wire.RaftHello {
-			return wire.RaftHello{ClusterID: cluster, EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min, StateMax: snapshot.Max, Reads: oplog.Reads()}
+			return wire.RaftHello{ClusterID: cluster, EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion,
+				StateMin: snapshot.Min, StateMax: snapshot.Max, Reads: oplog.Reads()}
 		}
-		if members[i], err = raft.Open(t.Context(), raft.Config{NodeID: cfg.Member.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Addresses.Cluster, Advertise: cfg.Addresses.Advertise, Credentials: raft.Credentials{Secret: cfg.Member.Secret},
-			Role: cfg.Member.Role, Peers: peers, Timing: cfg.Raft, Hello: hello, Handler: sm}, sm); err != nil {
+		if members[i], err = raft.Open(t.Context(),
+			raft.Config{NodeID: cfg.Member.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Addresses.Cluster,
+				Advertise: cfg.Addresses.Advertise, Credentials: raft.Credentials{Secret: cfg.Member.Secret},
+				Role: cfg.Member.Role, Peers: peers, Timing: cfg.Raft, Hello: hello, Handler: sm}, sm); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +111,8 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "changes or reads files of stopped nodes")
 	nodes, token := startThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
-	if out, code := cairntest.Run(t, "remember", "the lamp is lit at dusk", "--endpoints", nodes[leaderOf(t, nodes)].Line.Wire, "--token", token); code != 0 {
+	if out, code := cairntest.Run(t, "remember", "the lamp is lit at dusk", "--endpoints",
+		nodes[leaderOf(t, nodes)].Line.Wire, "--token", token); code != 0 {
 		t.Fatal(out)
 	}
 	sameState(t, nodes)
@@ -131,7 +135,8 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	}
 	for i := range nodes {
 		p := <-stopped
-		if log := p.Log.String(); i < 2 && (!strings.Contains(log, fmt.Sprintf("record %d", at)) || !strings.Contains(log, "cairn recover")) {
+		if log := p.Log.String(); i < 2 &&
+			(!strings.Contains(log, fmt.Sprintf("record %d", at)) || !strings.Contains(log, "cairn recover")) {
 			t.Errorf("%s stopped with:\n%s", p.Args[3], cairntest.TailOf(log, 1000))
 		}
 		if i == 1 { // a majority is gone: the third may not come to hear that the record is committed
@@ -152,7 +157,8 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 			t.Fatalf("exit %d, %s", code, said)
 		}
 		digest = m[1]
-		if _, code := cairntest.Run(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at), "--sha256", strings.Repeat("0", 64)); code != cli.ExitFailed {
+		if _, code := cairntest.Run(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at), "--sha256",
+			strings.Repeat("0", 64)); code != cli.ExitFailed {
 			t.Errorf("another digest: exit %d", code)
 		}
 	}
@@ -164,11 +170,13 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	startAll(t, nodes, 0, 1, 2)
 	sameState(t, nodes)
 	for _, p := range nodes {
-		if out, code := cairntest.Run(t, "recall", "lamp dusk", "--endpoints", p.Line.Wire, "--token", token); code != 0 || !strings.Contains(out, "lit at dusk") {
+		if out, code := cairntest.Run(t, "recall", "lamp dusk", "--endpoints", p.Line.Wire, "--token", token); code != 0 ||
+			!strings.Contains(out, "lit at dusk") {
 			t.Errorf("exit %d, %s", code, out)
 		}
 	}
-	if out, code := cairntest.Run(t, "audit", "--endpoints", nodes[leaderOf(t, nodes)].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "skip_record") || !strings.Contains(out, fmt.Sprintf("record %d", at)) {
+	if out, code := cairntest.Run(t, "audit", "--endpoints", nodes[leaderOf(t, nodes)].Line.HTTP, "--token",
+		token); code != 0 || !strings.Contains(out, "skip_record") || !strings.Contains(out, fmt.Sprintf("record %d", at)) {
 		t.Errorf("audit: exit %d, %s", code, out)
 	}
 }

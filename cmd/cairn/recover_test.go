@@ -59,7 +59,8 @@ func TestRecoverFromALostMajority(t *testing.T) {
 	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config); code != cli.ExitUsage {
 		t.Errorf("recovering without giving anybody up: exit %d", code)
 	}
-	if out, code := cairntest.Run(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != 0 || !strings.Contains(out, "only member") {
+	if out, code := cairntest.Run(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != 0 ||
+		!strings.Contains(out, "only member") {
 		t.Fatalf("recover: exit %d, %s", code, out)
 	}
 	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != cli.ExitUsage {
@@ -75,7 +76,8 @@ func TestRecoverFromALostMajority(t *testing.T) {
 			p.Launch()()
 		}
 	}
-	suite.Eventually(t, "the others as voters", func() bool { s, ok := statusOf(t, nodes[l]); return ok && cli.Voters(&s, false) == 3 && s.Healthy })
+	suite.Eventually(t, "the others as voters",
+		func() bool { s, ok := statusOf(t, nodes[l]); return ok && cli.Voters(&s, false) == 3 && s.Healthy })
 	sameState(t, nodes)
 	for _, p := range nodes {
 		checkExport(t, p, token, acked)
@@ -152,7 +154,8 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 				rest(t.Context(), 5*time.Second) // it writes by itself what it cannot write while it stops
 			}
 			rafttest.FlipTables(t, filepath.Join(home, "state"))
-			if out, code := cairntest.Run(t, append([]string{"doctor", "--home", home, "--deep"}, flags...)...); code != cli.ExitFailed || !strings.Contains(out, "unreadable state") {
+			if out, code := cairntest.Run(t, append([]string{"doctor", "--home", home, "--deep"}, flags...)...); code != cli.ExitFailed ||
+				!strings.Contains(out, "unreadable state") {
 				t.Errorf("the doctor finds nothing: %s", out)
 			}
 			p.Launch()()

@@ -58,8 +58,10 @@ func TestTheReferenceAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run(t, dir, "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", "typescript@5.9.3", "@types/node@20.19.25")
-		run(t, dir, "node", "node_modules/typescript/bin/tsc", "--strict", "--target", "es2022", "--module", "nodenext", "--types", "node", "agent.mts")
+		run(t, dir, "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", "typescript@5.9.3",
+			"@types/node@20.19.25")
+		run(t, dir, "node", "node_modules/typescript/bin/tsc", "--strict", "--target", "es2022", "--module", "nodenext",
+			"--types", "node", "agent.mts")
 		for range 2 {
 			said(t, run(t, dir, "node", "agent.mjs"))
 		}

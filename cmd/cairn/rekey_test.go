@@ -89,7 +89,8 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	if _, code := cairntest.Run(t, "key", "encrypt", "--home", home, "--key-file", keyFile); code != cli.ExitFailed {
 		t.Error("a change that could not be finished succeeded")
 	}
-	if out, err := cairntest.Command(t.Context(), append(p.Args, "--key-file", keyFile)...).CombinedOutput(); exitOf(t, err) != cli.ExitFailed || !strings.Contains(string(out), "cut short") {
+	if out, err := cairntest.Command(t.Context(), append(p.Args, "--key-file", keyFile)...).CombinedOutput(); exitOf(t, err) != cli.ExitFailed ||
+		!strings.Contains(string(out), "cut short") {
 		t.Errorf("a node started between two states of its files: %s", out)
 	}
 	if err := os.Remove(audit); err != nil {
@@ -135,10 +136,12 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	if !suite.Within(suite.Patience, func() bool { return len(keysOf(t, home, keyFile)) == 1 }) {
 		t.Errorf("keys %+v", keysOf(t, home, keyFile))
 	}
-	if out, _ := cairntest.Run(t, "status", "--home", home); strings.Contains(out, "new data key") || strings.Contains(out, "moved files aside") {
+	if out, _ := cairntest.Run(t, "status", "--home", home); strings.Contains(out, "new data key") ||
+		strings.Contains(out, "moved files aside") {
 		t.Errorf("status: %s", out)
 	}
-	if out, code := cairntest.Run(t, "cluster", "keys", "--home", home); code != 0 || strings.Contains(out, "rotating") || strings.Count(out, "encrypted") != 1 || !strings.Contains(out, "active") {
+	if out, code := cairntest.Run(t, "cluster", "keys", "--home", home); code != 0 || strings.Contains(out, "rotating") ||
+		strings.Count(out, "encrypted") != 1 || !strings.Contains(out, "active") {
 		t.Errorf("keys, exit %d: %s", code, out)
 	}
 	stop()
@@ -162,7 +165,8 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 // for its removal.
 func showsRotation(t *testing.T, home, aside string) {
 	t.Helper()
-	if out, _ := cairntest.Run(t, "status", "--home", home); !strings.Contains(out, "node 1  moved files aside that were damaged or differ from a majority's: "+aside+"\n") {
+	if out, _ := cairntest.Run(t, "status", "--home", home); !strings.Contains(out,
+		"node 1  moved files aside that were damaged or differ from a majority's: "+aside+"\n") {
 		t.Errorf("status does not name %s: %s", aside, out)
 	}
 	shown := jsonOf[struct {
@@ -319,7 +323,8 @@ func TestARotationIsKilled(t *testing.T) {
 	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
 		t.Fatal("no key")
 	}
-	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6)), "--key-file", keyFile}}
+	p := &cairntest.Node{T: t,
+		Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6)), "--key-file", keyFile}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	token := strings.TrimSpace(string(readFile(t, filepath.Join(home, "token"))))

@@ -39,7 +39,8 @@ func TestALostNodeIsReplaced(t *testing.T) {
 	if err := cluster.Certify(dir, &n); err != nil {
 		t.Fatal(err)
 	}
-	member := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "one.toml")}, Token: secret, Ca: filepath.Join(dir, "tls", "ca.crt")}
+	member := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "one.toml")},
+		Token: secret, Ca: filepath.Join(dir, "tls", "ca.crt")}
 	if err := config.Write(member.Args[3], n, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +52,11 @@ func TestALostNodeIsReplaced(t *testing.T) {
 	replace := func(id int, without string) *cairntest.Node {
 		t.Helper()
 		file, at := filepath.Join(dir, "new"+strconv.Itoa(id)+".toml"), func(offset int) string { return strconv.Itoa(base + config.PortsEach*(id-1) + offset) }
-		line := strings.NewReplacer("HOST:7440,HOST:7440", n.Advertise, "HERE:7440", "127.0.0.1:"+at(3), "--node-id M", "--node-id "+strconv.Itoa(id), "--secret-file secret", "--secret-file "+filepath.Join(dir, "secret")).
+		line := strings.NewReplacer("HOST:7440,HOST:7440", n.Advertise, "HERE:7440", "127.0.0.1:"+at(3), "--node-id M",
+			"--node-id "+strconv.Itoa(id), "--secret-file secret", "--secret-file "+filepath.Join(dir, "secret")).
 			Replace(string(printed[1]))
-		args := append(strings.Fields(strings.Replace(line, without, "", 1)), "--output", file, "--data-dir", filepath.Join(dir, "home"+strconv.Itoa(id)),
+		args := append(strings.Fields(strings.Replace(line, without, "", 1)), "--output", file, "--data-dir",
+			filepath.Join(dir, "home"+strconv.Itoa(id)),
 			"--wire-port", at(0), "--http-port", at(1), "--cluster-port", at(3))
 		if out, code := cairntest.Run(t, args...); code != 0 {
 			t.Fatalf("%s: exit %d: %s", args, code, out)
@@ -62,7 +65,8 @@ func TestALostNodeIsReplaced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		quiet := strings.NewReplacer("[server]", "[server]\nbind = \"127.0.0.1\"", "[cluster]", "[local]\ndisable = [\"process\", \"debug\", \"string\", \"sift\", \"covenant\"]\n\n[cluster]").Replace(string(b))
+		quiet := strings.NewReplacer("[server]", "[server]\nbind = \"127.0.0.1\"", "[cluster]",
+			"[local]\ndisable = [\"process\", \"debug\", \"string\", \"sift\", \"covenant\"]\n\n[cluster]").Replace(string(b))
 		if err := os.WriteFile(file, []byte(quiet), 0o600); err != nil {
 			t.Fatal(err)
 		}

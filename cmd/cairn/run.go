@@ -58,10 +58,13 @@ Exit codes: 0 ok, 1 failed or rejected by the node, 2 called wrongly and nothing
 	c.SetUsageFunc(cli.PrintUsage)
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
 	group(c, "memories", "Memories:", memory.Commands(s)...)
-	group(c, "node", "Nodes and clusters:", serve.Dev(s), serve.Command(s), status.Command(s), status.Top(s), cluster.Command(s), contexts(s), status.Log(s), admin.Audit(s), model.Command(s),
+	group(c, "node", "Nodes and clusters:", serve.Dev(s), serve.Command(s), status.Command(s), status.Top(s),
+		cluster.Command(s), contexts(s), status.Log(s), admin.Audit(s), model.Command(s),
 		stopped.Key(s), stopped.Recover(s), doctor.Command(s), debug.Command(s), bench.Command(s))
-	group(c, "database", "Databases, tokens and moving data:", admin.DB(s), admin.Token(s), transfer.Import(s), transfer.Export(s), transfer.Backup(s), transfer.Restore(s))
-	group(c, "host", "Clients on this host:", agents.Connect(s), agents.Hook(s), dialect.MCP(s), dialect.Process(s), dialect.Covenant(s), dialect.Sift(s))
+	group(c, "database", "Databases, tokens and moving data:", admin.DB(s), admin.Token(s), transfer.Import(s),
+		transfer.Export(s), transfer.Backup(s), transfer.Restore(s))
+	group(c, "host", "Clients on this host:", agents.Connect(s), agents.Hook(s), dialect.MCP(s), dialect.Process(s),
+		dialect.Covenant(s), dialect.Sift(s))
 	c.AddCommand(version(s), shell.Command(s, root))
 	c.Args = cobra.NoArgs // a command that does not exist is an argument here
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -135,7 +138,8 @@ func strict(c *cobra.Command) {
 }
 
 func version(s *cli.Streams) *cobra.Command {
-	return cli.WithJSON(&cobra.Command{Use: "version", Short: "Print the version, its commit and the commit's date", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		return s.Tell(cli.AsJSON(c), cli.ThisBuild(), "%s", cli.ThisBuild())
-	}})
+	return cli.WithJSON(&cobra.Command{Use: "version", Short: "Print the version, its commit and the commit's date",
+		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+			return s.Tell(cli.AsJSON(c), cli.ThisBuild(), "%s", cli.ThisBuild())
+		}})
 }

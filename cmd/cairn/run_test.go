@@ -41,7 +41,8 @@ func TestExitCodes(t *testing.T) {
 		{"recall x --timeout soon", cli.ExitUsage, `--timeout: want a time such as 500ms, 15s or 1h30m, got "soon"`},
 		{"covenant enroll reviewer memory.read", cli.ExitUsage, `an identity is called NAME@HOST, such as reviewer@local, got "reviewer"`},
 		{"remember x --expires-at 1d", cli.ExitUsage, `--expires-at "1d" is in the past: +1d is in the future`},
-		{"remember x --expires-at 2020-01-01", cli.ExitUsage, `--expires-at "2020-01-01" is in the past: no answer would return the memory`},
+		{"remember x --expires-at 2020-01-01", cli.ExitUsage,
+			`--expires-at "2020-01-01" is in the past: no answer would return the memory`},
 		{"remember x --ttl soon", cli.ExitUsage, `--ttl: want a time such as 12h, 30d or 90 for 90 seconds, got "soon"`},
 		{"recall x --timeout 0s", cli.ExitUsage, "--timeout: want a time above 0, such as 15s, got 0s"},
 		{"remember x --importance high", cli.ExitUsage, `--importance: want a number from 0 to 1, got "high"`},
@@ -116,7 +117,8 @@ func TestOutputKeys(t *testing.T) {
 		{"ready line", cli.Ready{Ready: true, NodeID: 1, Wire: "w", HTTP: "h", Cluster: "c", Home: "d"},
 			`{"ready":true,"node_id":1,"wire":"w","http":"h","cluster":"c","home":"d"}`},
 		{"addrs.json", cli.Addresses{Wire: "w", HTTP: "h", Cluster: "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
-		{"a version", cli.Build{Version: "v", Commit: "c", Date: "d", Go: "g", Host: "p"}, `{"version":"v","commit":"c","date":"d","changed":false,"go":"g","platform":"p"}`},
+		{"a version", cli.Build{Version: "v", Commit: "c", Date: "d", Go: "g", Host: "p"},
+			`{"version":"v","commit":"c","date":"d","changed":false,"go":"g","platform":"p"}`},
 	} {
 		if got, err := json.Marshal(tc.v); err != nil || string(got) != tc.want {
 			t.Errorf("%s: %s (%v), want %s", tc.name, got, err, tc.want)
@@ -133,7 +135,8 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestLostOutputIsAFailure(t *testing.T) {
 	for _, verb := range []string{"help", "version", "completion bash"} {
 		var errw bytes.Buffer
-		if code := run(t.Context(), strings.Fields(verb), strings.NewReader(""), full{}, &errw); code != cli.ExitFailed || strings.Count(errw.String(), "no space left") != 1 {
+		if code := run(t.Context(), strings.Fields(verb), strings.NewReader(""), full{}, &errw); code != cli.ExitFailed ||
+			strings.Count(errw.String(), "no space left") != 1 {
 			t.Errorf("%s: exit %d, %s", verb, code, &errw)
 		}
 	}

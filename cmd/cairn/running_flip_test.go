@@ -92,19 +92,24 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 		t.Errorf("it names %q: %v", file, err)
 	}
 	last := s.Damaged[len(s.Damaged)-1]
-	if last.Kind != "index" || last.Database != "default" || !last.Healed || last.Times != 1 || !slices.Contains(words, filepath.Join(victim.Line.Home, last.File)) {
+	if last.Kind != "index" || last.Database != "default" || !last.Healed || last.Times != 1 ||
+		!slices.Contains(words, filepath.Join(victim.Line.Home, last.File)) {
 		t.Errorf("the index was damaged when it was opened, and status says %+v", s.Damaged)
 	}
 	for _, p := range []*cairntest.Node{victim, leader} { // each member tells it of the others, too
 		out, _ := cairntest.Run(t, "status", "--endpoints", p.Line.HTTP, "--token", token)
-		if !strings.Contains(out, fmt.Sprintf("node %d  found damage in its state: ", victim.Line.NodeID)) || !strings.Contains(out, file) || !strings.Contains(out, "make sure that it is restarted") ||
-			!strings.Contains(out, fmt.Sprintf("node %d  found damage in its index of database default: %s (once)\n        what it held was read from the state instead: check the disk", victim.Line.NodeID, last.File)) {
+		if !strings.Contains(out, fmt.Sprintf("node %d  found damage in its state: ", victim.Line.NodeID)) ||
+			!strings.Contains(out, file) || !strings.Contains(out, "make sure that it is restarted") ||
+			!strings.Contains(out,
+				fmt.Sprintf("node %d  found damage in its index of database default: %s (once)\n        what it held was read from the state instead: check the disk",
+					victim.Line.NodeID, last.File)) {
 			t.Errorf("status of node %d:\n%s", p.Line.NodeID, out)
 		}
 		list, code := cairntest.RunForJSON[[]doctor.Finding](t, "doctor", "--config", p.Args[3], "--json")
 		named, index := false, false
 		for _, f := range list {
-			named = named || f.Status == doctor.Fail && strings.HasPrefix(f.Says, fmt.Sprintf("node %d found damage in its state: ", victim.Line.NodeID)) &&
+			named = named || f.Status == doctor.Fail &&
+				strings.HasPrefix(f.Says, fmt.Sprintf("node %d found damage in its state: ", victim.Line.NodeID)) &&
 				strings.Contains(f.Says, file) && strings.Contains(f.Do, "make sure that it is restarted")
 			index = index || f.Status == doctor.Warn && strings.Contains(f.Says, last.File) && strings.Contains(f.Do, "check the disk")
 		}

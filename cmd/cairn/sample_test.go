@@ -35,7 +35,8 @@ func TestDevWithASample(t *testing.T) {
 			}
 		}
 		for _, name := range mentionedMost(t, home, 10) {
-			if !slices.Contains(strings.Split("Alice,Bob,Carol,Dave,Erin,Frank,Grace,app,support,ledger,resize queue,search index", ","), name) {
+			if !slices.Contains(strings.Split("Alice,Bob,Carol,Dave,Erin,Frank,Grace,app,support,ledger,resize queue,search index",
+				","), name) {
 				t.Errorf("%s is among the names that most memories have", name)
 			}
 		}

@@ -24,7 +24,8 @@ func TestSDKsSurviveTheLeader(t *testing.T) {
 		p.Env = append(p.Env, "CAIRN_SERVER_FORWARD_WRITES=false")
 	}
 	startAll(t, nodes, 0, 1, 2)
-	for _, sdk := range []struct{ folder, program, script string }{{"typescript", "node", "test/cluster.js"}, {"python", "python3", "test/cluster.py"},
+	for _, sdk := range []struct{ folder, program, script string }{{"typescript", "node", "test/cluster.js"},
+		{"python", "python3", "test/cluster.py"},
 		{"python", "python3", "test/adapters.py"}} {
 		t.Run(sdk.folder+"/"+sdk.script, func(t *testing.T) {
 			if _, err := exec.LookPath(sdk.program); err != nil {
@@ -120,8 +121,10 @@ func TestSDKAdapters(t *testing.T) {
 		{"npm", "init", "--yes", "--init-type", "module"},
 		{"npm", "pack", "--pack-destination", dir, source},
 		{"npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "./cairn-client-0.1.0.tgz", "typescript@5.9.3", "@types/node@20",
-			"@langchain/langgraph-checkpoint@1.2.2", "@langchain/core@1.4.0", "@openai/agents-core@0.20.0", "zod@4", "@anthropic-ai/sdk@1.14.0", "ai@6.0.326"},
-		{"npm", "exec", "tsc", "--", "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", "--allowJs", "--checkJs", "adapters.mts", "agent.mjs",
+			"@langchain/langgraph-checkpoint@1.2.2", "@langchain/core@1.4.0", "@openai/agents-core@0.20.0", "zod@4",
+			"@anthropic-ai/sdk@1.14.0", "ai@6.0.326"},
+		{"npm", "exec", "tsc", "--", "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext",
+			"--allowJs", "--checkJs", "adapters.mts", "agent.mjs",
 			"webhook.mjs"},
 	} {
 		run(args...)

@@ -66,15 +66,19 @@ func plantEverywhere(t *testing.T, nodes []*cairntest.Node, token string, plant 
 			return err
 		})
 		do(func() error {
-			_, err := c.Claim(t.Context(), wire.Claim{Src: plant.next(), RelType: plant.next(), Dst: plant.next(), Namespace: plant.next(), Polarity: 1, Modality: "asserted", Extractor: plant.next(), ConfidenceBand: "high"})
+			_, err := c.Claim(t.Context(),
+				wire.Claim{Src: plant.next(), RelType: plant.next(), Dst: plant.next(), Namespace: plant.next(), Polarity: 1,
+					Modality: "asserted", Extractor: plant.next(), ConfidenceBand: "high"})
 			return err
 		})
 		do(func() error {
-			_, err := c.Alias(t.Context(), wire.Alias{Alias: plant.next(), CanonicalName: plant.next(), Namespace: plant.next(), Source: "explicit"})
+			_, err := c.Alias(t.Context(),
+				wire.Alias{Alias: plant.next(), CanonicalName: plant.next(), Namespace: plant.next(), Source: "explicit"})
 			return err
 		})
 		do(func() error {
-			_, err := c.StartSession(t.Context(), wire.SessionStart{Namespace: plant.next(), ClientID: plant.next(), SessionID: plant.next()})
+			_, err := c.StartSession(t.Context(),
+				wire.SessionStart{Namespace: plant.next(), ClientID: plant.next(), SessionID: plant.next()})
 			return err
 		})
 	}
@@ -93,7 +97,8 @@ func plantLocally(t *testing.T, p *cairntest.Node, plant *planted) {
 	t.Helper()
 	socket := siftOpenAt(t, p.Line.Home, shortDir(t))
 	for range 8 {
-		siftDo(t, socket, fmt.Sprintf(`{"kind":"capture","sessionId":%q,"tool":"Notification","payload":{"message":"note %s","x":%q}}`, plant.next(), plant.next(), plant.next()))
+		siftDo(t, socket, fmt.Sprintf(`{"kind":"capture","sessionId":%q,"tool":"Notification","payload":{"message":"note %s","x":%q}}`,
+			plant.next(), plant.next(), plant.next()))
 	}
 	if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, "e2e") {
 		t.Fatalf("register: %s", got)
@@ -118,10 +123,15 @@ func plantLocally(t *testing.T, p *cairntest.Node, plant *planted) {
 	for range 8 {
 		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "submit_intent", "text": "remember that " + plant.next()})
 		id := uuid.NewString()
-		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "send_a2_a_task", "task": map[string]any{"id": id, "sender": self, "recipient": self, "intent_text": plant.next(), "task_kind": plant.next(),
-			"idempotency": map[string]any{"duplicate_safety": "idempotent", "key": plant.next()}}})
+		covenantAsked[json.RawMessage](t, cov,
+			map[string]any{"kind": "send_a2_a_task",
+				"task": map[string]any{"id": id, "sender": self, "recipient": self, "intent_text": plant.next(), "task_kind": plant.next(),
+					"idempotency": map[string]any{"duplicate_safety": "idempotent", "key": plant.next()}}})
 		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "try_recv_a2_a_task"})
-		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "post_a2_a_result", "result": map[string]any{"task_id": id, "status": "ok", "content": []any{map[string]any{"type": "text", "text": plant.next()}}}})
+		covenantAsked[json.RawMessage](t, cov,
+			map[string]any{"kind": "post_a2_a_result",
+				"result": map[string]any{"task_id": id, "status": "ok",
+					"content": []any{map[string]any{"type": "text", "text": plant.next()}}}})
 	}
 	if v := covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "verify_audit_integrity"}); !bytes.Contains(v, []byte(`"valid":true`)) {
 		t.Errorf("the event file and its hash chain do not match: %s", v)

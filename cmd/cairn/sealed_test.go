@@ -204,7 +204,8 @@ func refusals(t *testing.T, p *cairntest.Node, keyFile string) {
 	fail := func(name, config, want string) {
 		t.Helper()
 		out, err := cairntest.Command(suite.Context(t), "serve", "--config", config).CombinedOutput()
-		if code := exitOf(t, err); code != cli.ExitFailed || !strings.Contains(string(out), want) || !strings.Contains(string(out), "hint: ") {
+		if code := exitOf(t, err); code != cli.ExitFailed || !strings.Contains(string(out), want) ||
+			!strings.Contains(string(out), "hint: ") {
 			t.Errorf("%s: exit %d, %s", name, code, out)
 		}
 	}

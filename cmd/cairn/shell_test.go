@@ -31,17 +31,20 @@ func TestShellRunsAScript(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "-- 1\n") || !strings.Contains(out, "NAMESPACE    light\n") || !strings.Contains(out, "ms\n") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	if out, code := shell("stats\nforgett x\nstats\n"); code != 2 || strings.Count(out, "active_memories") != 1 || !strings.Contains(out, "forget") {
+	if out, code := shell("stats\nforgett x\nstats\n"); code != 2 || strings.Count(out, "active_memories") != 1 ||
+		!strings.Contains(out, "forget") {
 		t.Errorf("a script with a wrong line: exit %d: %s", code, out)
 	}
-	if out, code := shell("db create beside\n\\c beside\nremember \"another lamp\"\nstats\n\\c\nstats\n\\q\nnothing\n"); code != 0 || strings.Count(out, "active_memories        1") != 2 {
+	if out, code := shell("db create beside\n\\c beside\nremember \"another lamp\"\nstats\n\\c\nstats\n\\q\nnothing\n"); code != 0 ||
+		strings.Count(out, "active_memories        1") != 2 {
 		t.Errorf("two databases: exit %d: %s", code, out)
 	}
 	if out, code := shell("\\d\n"); code != 2 || !strings.Contains(out, `\? lists the commands`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	contexts := filepath.Join(t.TempDir(), "contexts.json")
-	if err := os.WriteFile(contexts, []byte(`{"contexts":{"other":{"endpoints":["127.0.0.1:1"],"token_file":"/none"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(contexts, []byte(`{"contexts":{"other":{"endpoints":["127.0.0.1:1"],"token_file":"/none"}}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	env = []string{"CAIRN_CONTEXTS=" + contexts, "CAIRN_CONTEXT=other"}

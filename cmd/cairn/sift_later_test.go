@@ -16,7 +16,8 @@ import (
 // TestSiftLaterKinds asks a node by itself for what clients of version 1.1 and later send.
 func TestSiftLaterKinds(t *testing.T) {
 	t.Parallel()
-	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	p := &cairntest.Node{T: t,
+		Args: []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	laterKinds(t, p.Line.Home, p.Line.Home)
@@ -60,7 +61,8 @@ func laterKinds(t *testing.T, home, elsewhere string) {
 	if elsewhere != home {
 		there.socket = siftOpenAt(t, elsewhere, project)
 	}
-	write := l.capture("one", "Write", `{"tool_input":{"file_path":"gate.go","content":"func openGate(x int) error {\n}\ntype gate struct{}\n"},"tool_response":"ok"}`)
+	write := l.capture("one", "Write",
+		`{"tool_input":{"file_path":"gate.go","content":"func openGate(x int) error {\n}\ntype gate struct{}\n"},"tool_response":"ok"}`)
 	run := l.capture("one", "Bash", `{"tool_input":{"command":"make heron"},"tool_response":"error: no rule to make heron"}`)
 	l.capture("two", "Bash", `{"tool_input":{"command":"make heron"},"tool_response":"error: no rule to make heron"}`, `,"ts":1000`)
 	sum, event := int(run["summaryId"].(float64)), int(run["id"].(float64))
@@ -98,23 +100,27 @@ func (l later) drain(there later, event, sum int) {
 		l.t.Fatalf("claimed %v, then %v", first, second)
 	}
 	claimed := first[1].(map[string]any)
-	if claimed["id"] != float64(event) || claimed["tool"] != "Bash" || claimed["sessionId"] != "one" || !json.Valid([]byte(claimed["payloadJson"].(string))) ||
+	if claimed["id"] != float64(event) || claimed["tool"] != "Bash" || claimed["sessionId"] != "one" ||
+		!json.Valid([]byte(claimed["payloadJson"].(string))) ||
 		!strings.Contains(claimed["payloadJson"].(string), "make heron") || len(claimed["inputHash"].(string)) != 64 {
 		l.t.Errorf("claimed %v", claimed)
 	}
 	record := func(text string) map[string]any {
-		return l.do(fmt.Sprintf(`{"kind":"record_summary","eventId":%d,"model":"host-model","promptHash":"p","text":%q,"confidence":0.9,"tokensIn":100,"tokensOut":12,"embedding":[0.1]}`, event, text))
+		return l.do(fmt.Sprintf(`{"kind":"record_summary","eventId":%d,"model":"host-model","promptHash":"p","text":%q,"confidence":0.9,"tokensIn":100,"tokensOut":12,"embedding":[0.1]}`,
+			event, text))
 	}
 	l.is("recorded", record("The build has no rule for the bird target; token ghp_"+strings.Repeat("a", 36)), fmt.Sprintf(`{"id":%d}`, sum))
 	l.is("recorded again", record("Another text"), fmt.Sprintf(`{"id":%d}`, sum))
 	suite.Eventually(l.t, "the recorded summary on another node", func() bool {
 		rows := there.do(fmt.Sprintf(`{"kind":"get","ids":[%d]}`, sum))["rows"].([]any)
 		r := rows[0].(map[string]any)
-		return r["text"] == "The build has no rule for the bird target; token [REDACTED:github]" && r["model"] == "host-model" && r["promptHash"] == "p" && r["confidence"] == 0.9 &&
+		return r["text"] == "The build has no rule for the bird target; token [REDACTED:github]" && r["model"] == "host-model" &&
+			r["promptHash"] == "p" && r["confidence"] == 0.9 &&
 			r["tokensIn"] == 100.0 && r["tokensOut"] == 12.0 && r["eventId"] == float64(event)
 	})
 	for _, q := range []string{"bird target", "make heron"} {
-		if hits := l.do(fmt.Sprintf(`{"kind":"search","query":%q}`, q))["hits"].([]any); !slices.ContainsFunc(hits, func(h any) bool { return h.(map[string]any)["id"] == float64(sum) }) {
+		if hits := l.do(fmt.Sprintf(`{"kind":"search","query":%q}`, q))["hits"].([]any); !slices.ContainsFunc(hits,
+			func(h any) bool { return h.(map[string]any)["id"] == float64(sum) }) {
 			l.t.Errorf("%s: %v", q, hits)
 		}
 	}
@@ -123,7 +129,8 @@ func (l later) drain(there later, event, sum int) {
 		return l.do(fmt.Sprintf(`{"kind":"release_summary","eventId":%d,"error":"rate limit"%s}`, other, more))["status"]
 	}
 	l.is("released", release(""), `"released"`)
-	if again := l.do(`{"kind":"claim_for_summary"}`)["events"].([]any); len(again) != 1 || again[0].(map[string]any)["id"] != float64(other) {
+	if again := l.do(`{"kind":"claim_for_summary"}`)["events"].([]any); len(again) != 1 ||
+		again[0].(map[string]any)["id"] != float64(other) {
 		l.t.Errorf("a released event is offered as %v", again)
 	}
 	l.is("skipped", release(`,"terminal":true`), `"skipped"`)
@@ -139,9 +146,11 @@ func (l later) compared(there later, write map[string]any) {
 	l.t.Helper()
 	suite.Eventually(l.t, "the session with the same event", func() bool {
 		s := there.do(`{"kind":"thread","sessionId":"one"}`)["sessions"].([]any)
-		return len(s) == 1 && s[0].(map[string]any)["sessionId"] == "two" && s[0].(map[string]any)["sharedEvents"] == 1.0 && s[0].(map[string]any)["lastTs"] == "1970-01-01T00:00:01.000Z"
+		return len(s) == 1 && s[0].(map[string]any)["sessionId"] == "two" && s[0].(map[string]any)["sharedEvents"] == 1.0 &&
+			s[0].(map[string]any)["lastTs"] == "1970-01-01T00:00:01.000Z"
 	})
-	for q, want := range map[string]int{"function:openGate": 1, "openGa": 1, "struct:gate": 0, "type:gate": 1, "function:nothing": 0, "": 0} {
+	for q, want := range map[string]int{"function:openGate": 1, "openGa": 1, "struct:gate": 0, "type:gate": 1,
+		"function:nothing": 0, "": 0} {
 		hits := there.do(fmt.Sprintf(`{"kind":"symbol_search","query":%q}`, q))["hits"].([]any)
 		if len(hits) != want || want > 0 && hits[0].(map[string]any)["summaryId"] != write["summaryId"] {
 			l.t.Errorf("symbol %q: %v", q, hits)
@@ -158,7 +167,8 @@ func (l later) cache(there later) {
 	l.t.Helper()
 	l.is("an empty cache", l.do(`{"kind":"cache_get","cacheKey":"abc"}`), `{"cached":null}`)
 	for _, text := range []string{"first", "second"} {
-		l.is("cache_put", l.do(fmt.Sprintf(`{"kind":"cache_put","cacheKey":"abc","text":%q,"tokensIn":7,"tokensOut":null}`, text)), `{"ok":true}`)
+		l.is("cache_put", l.do(fmt.Sprintf(`{"kind":"cache_put","cacheKey":"abc","text":%q,"tokensIn":7,"tokensOut":null}`, text)),
+			`{"ok":true}`)
 	}
 	suite.Eventually(l.t, "the cached text on another node", func() bool {
 		b, err := json.Marshal(there.do(`{"kind":"cache_get","cacheKey":"abc"}`))
@@ -167,7 +177,8 @@ func (l later) cache(there later) {
 	if hits := l.do(`{"kind":"search","query":"second"}`)["hits"].([]any); len(hits) != 0 {
 		l.t.Errorf("a search finds what is cached: %v", hits)
 	}
-	if rows := l.do(`{"kind":"summaries"}`)["summaries"].([]any); slices.ContainsFunc(rows, func(r any) bool { return r.(map[string]any)["text"] == "second" }) {
+	if rows := l.do(`{"kind":"summaries"}`)["summaries"].([]any); slices.ContainsFunc(rows,
+		func(r any) bool { return r.(map[string]any)["text"] == "second" }) {
 		l.t.Errorf("the cache is among the summaries: %v", rows)
 	}
 }
@@ -203,7 +214,8 @@ func (l later) copied(home string) {
 	}
 	l.is("import", other.do(string(b)), `{"errors":1,"inserted":3,"skipped":5}`)
 	l.is("import again", other.do(string(b)), `{"errors":1,"inserted":0,"skipped":8}`)
-	if hits := other.do(`{"kind":"search","query":"bird target"}`)["hits"].([]any); len(hits) == 0 || !strings.Contains(hits[0].(map[string]any)["text"].(string), "no rule for the bird target") {
+	if hits := other.do(`{"kind":"search","query":"bird target"}`)["hits"].([]any); len(hits) == 0 ||
+		!strings.Contains(hits[0].(map[string]any)["text"].(string), "no rule for the bird target") {
 		l.t.Errorf("the host's text is not found where it was imported: %v", hits)
 	}
 	a, c := other.do(`{"kind":"export"}`), all["ndjson"].(string)

@@ -102,7 +102,8 @@ func TestSiftKilled(t *testing.T) {
 			wg.Go(func() {
 				for i := 0; ctx.Err() == nil; {
 					text := fmt.Sprintf("round %d writer %d capture %d", round, w, i)
-					r, err := siftAsk(ctx, socket, fmt.Sprintf(`{"kind":"capture","sessionId":"w%d","tool":"Notification","payload":{"message":%q}}`, w, text))
+					r, err := siftAsk(ctx, socket,
+						fmt.Sprintf(`{"kind":"capture","sessionId":"w%d","tool":"Notification","payload":{"message":%q}}`, w, text))
 					if err != nil { // killed, or the disk is slow: it asks for the same again
 						rest(ctx, time.Millisecond)
 						continue
@@ -141,7 +142,8 @@ func TestSiftKilled(t *testing.T) {
 		}
 	}
 	counts := siftDo(t, socket, `{"kind":"status"}`)["counts"].(map[string]any)
-	if counts["events"] != counts["summarized"] || counts["events"].(float64) < float64(len(acked)) || counts["events"].(float64) > float64(len(acked)+3*8) {
+	if counts["events"] != counts["summarized"] || counts["events"].(float64) < float64(len(acked)) ||
+		counts["events"].(float64) > float64(len(acked)+3*8) {
 		t.Errorf("%d acknowledged, %v", len(acked), counts)
 	}
 	siftDo(t, socket, `{"kind":"shutdown"}`)
@@ -161,24 +163,30 @@ func TestCapturesLeaveNoSecretOnDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "h")
-	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--log-level", "debug", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	p := &cairntest.Node{T: t,
+		Args: []string{"dev", "--home", home, "--log-level", "debug", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	for i := range 60 {
-		secret := []string{"password=Zq%dhunter", "<private>Zq%dhunter</private>", "sk-ant-api03-Zq%dhunteraB3aB3aB3aB3aB3", "ghp_Zq%dhunter" + strings.Repeat("a", 40)}[i%4]
+		secret := []string{"password=Zq%dhunter", "<private>Zq%dhunter</private>", "sk-ant-api03-Zq%dhunteraB3aB3aB3aB3aB3",
+			"ghp_Zq%dhunter" + strings.Repeat("a", 40)}[i%4]
 		secret = fmt.Sprintf(secret, i)
-		siftDo(t, p.Line.Sift, fmt.Sprintf(`{"kind":"capture","sessionId":"s %[1]s","tool":"Bash","payload":{"tool_input":{"command":"x %[1]s y"},"tool_response":["%[1]s",%[2]d]}}`, secret, i))
+		siftDo(t, p.Line.Sift,
+			fmt.Sprintf(`{"kind":"capture","sessionId":"s %[1]s","tool":"Bash","payload":{"tool_input":{"command":"x %[1]s y"},"tool_response":["%[1]s",%[2]d]}}`,
+				secret, i))
 		siftDo(t, p.Line.Sift, fmt.Sprintf(`{"kind":"search","query":%q}`, secret))
 		siftAsk(t.Context(), p.Line.Sift, fmt.Sprintf(`{"kind":%q}`, secret))
 	}
 	const secret = "sk-ant-api03-ZqhunteraB3aB3aB3aB3aB3"
-	if got := siftDo(t, p.Line.Sift, `{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"out":"`+secret+`"}}`); !strings.Contains(fmt.Sprint(got["redacted"]), "anthropic") {
+	if got := siftDo(t, p.Line.Sift,
+		`{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"out":"`+secret+`"}}`); !strings.Contains(fmt.Sprint(got["redacted"]), "anthropic") {
 		t.Errorf("SiftCoder is not told what was taken out: %v", got)
 	}
 	if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, `"agent_id":"e2e"`) {
 		t.Fatalf("register: %s", got)
 	}
-	if got := stringDo(t, p, "/capture Bash --session s\n{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"Zqhunter\"}],\"out\":\""+secret+"\"}"); !strings.Contains(got, "redacted: anthropic, secret") {
+	if got := stringDo(t, p,
+		"/capture Bash --session s\n{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"Zqhunter\"}],\"out\":\""+secret+"\"}"); !strings.Contains(got, "redacted: anthropic, secret") {
 		t.Errorf("stringd does not say what was taken out: %s", got)
 	}
 	token, err := os.ReadFile(filepath.Join(home, "token"))
@@ -308,7 +316,8 @@ func captureBeside(t *testing.T, large, small, session, lines string) {
 	t.Helper()
 	big := make(chan error, 1)
 	go func() {
-		_, err := siftInTime(t.Context(), large, fmt.Sprintf(`{"kind":"capture","sessionId":%q,"tool":"Read","payload":{"content":"`, session)+lines+`"}}`)
+		_, err := siftInTime(t.Context(), large,
+			fmt.Sprintf(`{"kind":"capture","sessionId":%q,"tool":"Read","payload":{"content":"`, session)+lines+`"}}`)
 		big <- err
 	}()
 	var worst time.Duration

@@ -66,7 +66,8 @@ sift_transcripts = %q
 	p.Launch()()
 	run := func(want int, args ...string) string {
 		t.Helper()
-		out, code := cairntest.Run(t, append([]string{"sift", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project}, args...)...)
+		out, code := cairntest.Run(t,
+			append([]string{"sift", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project}, args...)...)
 		if code != want {
 			t.Errorf("sift %v: exit %d", args, code)
 		}
@@ -78,11 +79,13 @@ sift_transcripts = %q
 	if out := run(0, "search", "giraffe"); !strings.HasPrefix(out, "#1  ") || !strings.Contains(out, "[Bash] Ran make giraffe: ok") {
 		t.Errorf("search: %s", out)
 	}
-	if out, err := cairntest.Command(t.Context(), "sift", "search", "zanzibar", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "nothing found: ") {
+	if out, err := cairntest.Command(t.Context(), "sift", "search", "zanzibar", "--sift-home", filepath.Join(dir, "sift"),
+		"--ns", "team-1", "--workspace", project).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "nothing found: ") {
 		t.Errorf("search of what is not there: %s, %v", out, err)
 	}
 	var st dialect.SiftState
-	if out := run(0, "status"); json.Unmarshal([]byte(out), &st) != nil || st.Daemon != "running" || st.Namespace != "team-1" || !strings.Contains(string(st.Counts), `"events": 1`) {
+	if out := run(0, "status"); json.Unmarshal([]byte(out), &st) != nil || st.Daemon != "running" || st.Namespace != "team-1" ||
+		!strings.Contains(string(st.Counts), `"events": 1`) {
 		t.Errorf("status: %s", out)
 	}
 	if out := run(0, "list"); !strings.Contains(out, project) {
@@ -115,7 +118,8 @@ sift_transcripts = %q
 // one node: captures/s, remembers/s, and the ratio.
 func BenchmarkSift(b *testing.B) {
 	home := filepath.Join(shortDir(b), "h")
-	p := &cairntest.Node{T: b, Args: []string{"dev", "--home", home, "--log-level", "warn", "--port-base", fmt.Sprint(cairntest.FreePorts(b, 6))}}
+	p := &cairntest.Node{T: b,
+		Args: []string{"dev", "--home", home, "--log-level", "warn", "--port-base", fmt.Sprint(cairntest.FreePorts(b, 6))}}
 	b.Cleanup(p.Kill)
 	p.Launch()()
 	raw, err := os.ReadFile(filepath.Join(home, "token"))

@@ -153,7 +153,8 @@ func outcome(err error) string {
 	switch {
 	case err == nil:
 		return history.Done
-	case errors.As(err, &refusal) && refusal.Status != http.StatusInternalServerError && refusal.Status != http.StatusBadGateway && refusal.Status != http.StatusGatewayTimeout,
+	case errors.As(err, &refusal) && refusal.Status != http.StatusInternalServerError && refusal.Status != http.StatusBadGateway &&
+		refusal.Status != http.StatusGatewayTimeout,
 		errors.Is(err, syscall.ECONNREFUSED):
 		return history.Refused
 	}
@@ -301,7 +302,8 @@ func (c *soakClient) write() {
 	var out struct {
 		Index field.Token `json:"log_index"`
 	}
-	err := c.ask(c.voter(), "POST", "/v1/correct", map[string]any{"rid": rid, "new_text": rowText(k.name, value), "reason": "overwritten"}, &out)
+	err := c.ask(c.voter(), "POST", "/v1/correct",
+		map[string]any{"rid": rid, "new_text": rowText(k.name, value), "reason": "overwritten"}, &out)
 	r.Outcome, r.Index, r.To = outcome(err), uint64(out.Index), c.s.now()
 	if err == nil {
 		c.acked(r.Index)

@@ -79,7 +79,8 @@ func TestSoak(t *testing.T) {
 	ended := false
 	defer func() {
 		if !ended { // a node did not start, or not all became whole again
-			fmt.Printf("FAIL: the run broke off after %s; what happened is in %s (%v)\n", time.Since(s.began).Round(time.Second), path, s.out.flush())
+			fmt.Printf("FAIL: the run broke off after %s; what happened is in %s (%v)\n",
+				time.Since(s.began).Round(time.Second), path, s.out.flush())
 		}
 	}()
 	s.run(*soakFor)
@@ -106,7 +107,8 @@ func TestSoak(t *testing.T) {
 
 func newSoak(t *testing.T, out *historyWriter) *soak {
 	of := *soakVoters + 1
-	s := &soak{t: t, rng: rand.New(rand.NewPCG(*soakSeed, 1)), dir: shortDir(t), voters: *soakVoters, links: newLinks(t, of), out: out, keys: map[string][]*soakKey{},
+	s := &soak{t: t, rng: rand.New(rand.NewPCG(*soakSeed, 1)), dir: shortDir(t), voters: *soakVoters, links: newLinks(t, of),
+		out: out, keys: map[string][]*soakKey{},
 		lives: make([]atomic.Int64, of), total: make([]int64, of)}
 	s.nodes, s.token = severalIn(t, s.dir, of, func(n *config.NodeFile) {
 		inHaste(n)

@@ -52,7 +52,8 @@ func stringDo(t testing.TB, p *cairntest.Node, cmd string) string {
 		if ok {
 			return got
 		}
-		later := slices.ContainsFunc([]string{"NO_LEADER", "READONLY", "TIMEOUT"}, func(code string) bool { return strings.Contains(got, `"`+code+`"`) })
+		later := slices.ContainsFunc([]string{"NO_LEADER", "READONLY", "TIMEOUT"},
+			func(code string) bool { return strings.Contains(got, `"`+code+`"`) })
 		if !later || time.Since(begin) > suite.Patience {
 			t.Fatalf("%s: %s", cmd, got)
 		}

@@ -103,7 +103,8 @@ func TestTLSEverywhere(t *testing.T) {
 	t.Parallel()
 	nodes, au, token := secureThree(t)
 	leader := nodes[leaderOf(t, nodes)]
-	if _, code := cairntest.Run(t, "remember", "said in private", "--token", token, "--endpoints", leader.Line.Wire, "--ca", au.Path("ca.crt")); code != 0 {
+	if _, code := cairntest.Run(t, "remember", "said in private", "--token", token, "--endpoints", leader.Line.Wire, "--ca",
+		au.Path("ca.crt")); code != 0 {
 		t.Fatal("a client that trusts the authority is not served")
 	}
 	if !strings.HasPrefix(leader.Line.HTTP, "https://") {
@@ -141,7 +142,8 @@ func TestTLSEverywhere(t *testing.T) {
 	good := issue(au, 9, now.Add(-time.Hour), now.Add(time.Hour))
 	expired := issue(au, 9, now.Add(-2*time.Hour), now.Add(-time.Hour))
 	foreign := issue(stranger, 9, now.Add(-time.Hour), now.Add(time.Hour))
-	ca, hello := au.Path("ca.crt"), wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: token, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1}
+	ca, hello := au.Path("ca.crt"), wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: token,
+		AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1}
 	as := func(id uint32, secret string) wire.ClusterHello {
 		h := hello
 		h.NodeID, h.ClusterSecret = id, secret
@@ -189,7 +191,8 @@ func TestTLSEverywhere(t *testing.T) {
 	if !suite.Within(suite.Patience, func() (ok bool) { after, ok = statusOf(t, leader); return ok }) || len(after.Peers) != 2 {
 		t.Errorf("the refused are members: %+v", after)
 	}
-	since, code := cairntest.Run(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1), "--endpoints", leader.Line.HTTP, "--ca", ca)
+	since, code := cairntest.Run(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1),
+		"--endpoints", leader.Line.HTTP, "--ca", ca)
 	for entry := range strings.Lines(since) { // what nodes say of themselves when they start may come as late as that
 		if !strings.Contains(entry, `"kind":"advertise"`) && !strings.Contains(entry, `"kind":"identity"`) {
 			t.Errorf("the refused had an effect: %s", entry)
@@ -209,7 +212,8 @@ func TestTLSEverywhere(t *testing.T) {
 		{[]string{"status", "--endpoints", leader.Line.HTTP}, "hint: name the authority to trust with --ca"},
 	} {
 		var said bytes.Buffer
-		if code := run(t.Context(), append(tc.args, "--token", token), nil, io.Discard, &said); code != cli.ExitFailed || !strings.Contains(said.String(), tc.want) {
+		if code := run(t.Context(), append(tc.args, "--token", token), nil, io.Discard, &said); code != cli.ExitFailed ||
+			!strings.Contains(said.String(), tc.want) {
 			t.Errorf("%v: exit %d, %s; want %q", tc.args, code, &said, tc.want)
 		}
 	}
@@ -320,7 +324,8 @@ func TestClusterInitMakesCertificates(t *testing.T) {
 			t.Errorf("%s.key: %v, %v", name, st, err)
 		}
 	}
-	if _, code := cairntest.Run(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "2", "--host", "db2.example"); code != 0 {
+	if _, code := cairntest.Run(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "2", "--host",
+		"db2.example"); code != 0 {
 		t.Fatal("cert")
 	}
 	elsewhere := filepath.Join(dir, "tsl")
@@ -358,7 +363,8 @@ func TestDoctorLooksAtCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := doctor.LookAt("tls.cluster", certs.Files{Cert: au.Path(name + ".crt"), Key: au.Path(name + ".key"), CA: au.Path("ca.crt")}, true, 1)
+		f := doctor.LookAt("tls.cluster",
+			certs.Files{Cert: au.Path(name + ".crt"), Key: au.Path(name + ".key"), CA: au.Path("ca.crt")}, true, 1)
 		if f.Status != tc.status || !strings.Contains(f.Says, tc.says) || (f.Status != doctor.OK) != (f.Do != "") {
 			t.Errorf("%+v: %+v", tc, f)
 		}

@@ -13,7 +13,8 @@ func TestTopOnce(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
-	if out, code := cairntest.Run(t, "top", "--once", "--interval", "100ms", "--home", home); code != 0 || !strings.Contains(out, "WRITES/S") || !strings.Contains(out, "healthy") || !strings.Contains(out, "Leader") {
+	if out, code := cairntest.Run(t, "top", "--once", "--interval", "100ms", "--home", home); code != 0 ||
+		!strings.Contains(out, "WRITES/S") || !strings.Contains(out, "healthy") || !strings.Contains(out, "Leader") {
 		t.Errorf("exit %d:\n%s", code, out)
 	}
 	f, code := cairntest.RunForJSON[struct {

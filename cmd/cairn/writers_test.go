@@ -74,7 +74,8 @@ func TestEveryWriterIsThoughtOf(t *testing.T) {
 		name, err := filepath.Rel(root, path)
 		name = filepath.ToSlash(name)
 		// clusters of their own and figures; packages for tests
-		if strings.HasPrefix(name, "cmd/cairn/bench/") || strings.HasPrefix(name, "cmd/lab/") || strings.HasSuffix(filepath.Dir(name), "test") {
+		if strings.HasPrefix(name, "cmd/cairn/bench/") || strings.HasPrefix(name, "cmd/lab/") ||
+			strings.HasSuffix(filepath.Dir(name), "test") {
 			return err
 		}
 		if writers[name] == "" {

@@ -67,7 +67,8 @@ func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, er
 	for {
 		rid, err := c.Remember(ctx, m)
 		var e *client.Error
-		if ctx.Err() == nil && errors.As(err, &e) && (e.Code == wire.CodeNoQuorum || strings.Contains(string(e.Details), "unknown_outcome")) {
+		if ctx.Err() == nil && errors.As(err, &e) &&
+			(e.Code == wire.CodeNoQuorum || strings.Contains(string(e.Details), "unknown_outcome")) {
 			rest(ctx, 10*time.Millisecond)
 			continue
 		}

@@ -45,7 +45,8 @@ type answer struct {
 type alikeBench struct{ bench.Recall }
 
 var alikeVerb = bench.Bench{
-	Use: "alike {--corpus FILE --queries FILE | --size N}", Short: "Say whether three nodes answer alike, to the last bit", Start: func() bench.Measurement { return new(alikeBench) },
+	Use: "alike {--corpus FILE --queries FILE | --size N}", Short: "Say whether three nodes answer alike, to the last bit",
+	Start: func() bench.Measurement { return new(alikeBench) },
 	Long: `Start three nodes in this process and say whether they answer every query with the same memories and the same bits of every score:
 one that was there all the time, one that caught up, one whose index was thrown away.
 
@@ -79,7 +80,8 @@ func (f *alikeBench) Run(ctx context.Context, l *bench.Rig) (_ bench.Report, err
 	if err != nil {
 		return nil, err
 	}
-	last, err := api.Search.Do(ctx, own.Nodes[0].Service(), caller(), &api.SearchRequest{Text: "anything", K: 1, Fresh: api.Fresh{Consistency: "linearizable"}})
+	last, err := api.Search.Do(ctx, own.Nodes[0].Service(), caller(),
+		&api.SearchRequest{Text: "anything", K: 1, Fresh: api.Fresh{Consistency: "linearizable"}})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,8 @@ import (
 
 // check judges a history again that deploy/soak/run.sh has left.
 func check(a *cli.Streams) *cobra.Command {
-	return &cobra.Command{Use: "check FILE", Short: "Judge the history that a soak has left, and fail when something is wrong with it", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "check FILE",
+		Short: "Judge the history that a soak has left, and fail when something is wrong with it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, err := os.Open(args[0])
 			if err != nil {

@@ -55,7 +55,8 @@ type driftThought struct {
 type driftBench struct{}
 
 var driftVerb = bench.Bench{
-	Use: "drift", Short: "Store what changed beside what it changed, and say which of the two is told", Start: func() bench.Measurement { return driftBench{} },
+	Use: "drift", Short: "Store what changed beside what it changed, and say which of the two is told",
+	Start: func() bench.Measurement { return driftBench{} },
 	Long: `Store 300 statements and what replaced each of them as memories of their own, ask for what holds now, and report how often the
 current statement is told first and the old one at all, with stock Bleve beside it.`,
 	Example: "  go run ./cmd/lab drift",
@@ -229,9 +230,11 @@ func (r *driftReport) Print(a *cli.Streams) error {
 		name  string
 		share float64
 	}{
-		{"the old text is first for the new one, before that is stored", r.Near}, {"the current text is first", r.First}, {"  of stock Bleve", r.Bleve},
+		{"the old text is first for the new one, before that is stored", r.Near}, {"the current text is first", r.First},
+		{"  of stock Bleve", r.Bleve},
 		{"the current text comes before the old one", r.Before}, {"the old text is among five", r.Stale},
-		{fmt.Sprintf("  unmarked (of %d marks %d name another one; %d are superseded by another one)", r.Marks, r.Misled, r.Wrong), r.Unmarked},
+		{fmt.Sprintf("  unmarked (of %d marks %d name another one; %d are superseded by another one)", r.Marks, r.Misled, r.Wrong),
+			r.Unmarked},
 		{fmt.Sprintf("after THINK, which finds %d contradictions: the current text is first", r.Thought.Conflicts), r.Thought.First},
 		{"  the old text is among five, unmarked", r.Thought.Unmarked},
 	} {

@@ -37,7 +37,8 @@ func TestEngines(t *testing.T) {
 					}
 				}
 				for conv, want := range map[string][]string{"a": {"1"}, "b": {"3"}, "c": nil} {
-					if ids, took, err := e.ask(conv, `"boat", rowing`, 5); err != nil || !slices.Equal(ids, want) || len(want) > 0 && took <= 0 {
+					if ids, took, err := e.ask(conv, `"boat", rowing`, 5); err != nil || !slices.Equal(ids, want) ||
+						len(want) > 0 && took <= 0 {
 						t.Errorf("%s has %q, %v, %v, want %q", conv, ids, took, err, want)
 					}
 				}
@@ -55,7 +56,8 @@ func needsEngine(t *testing.T, name string) {
 	if name != "fts5" {
 		return
 	}
-	if out, err := exec.Command("python3", "-c", "import sqlite3; sqlite3.connect(':memory:').execute('create virtual table t using fts5(x)')").CombinedOutput(); err != nil {
+	if out, err := exec.Command("python3", "-c",
+		"import sqlite3; sqlite3.connect(':memory:').execute('create virtual table t using fts5(x)')").CombinedOutput(); err != nil {
 		t.Skipf("skipped: no python3 with an SQLite that has FTS5: %v\n%s", err, out)
 	}
 }

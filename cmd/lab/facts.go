@@ -50,7 +50,8 @@ type factBin struct {
 type factsBench struct{}
 
 var factsVerb = bench.Bench{
-	Use: "facts", Short: "Ask a list of facts, and say whether scores mean what they say", Start: func() bench.Measurement { return factsBench{} },
+	Use: "facts", Short: "Ask a list of facts, and say whether scores mean what they say",
+	Start: func() bench.Measurement { return factsBench{} },
 	Long: `Store 300 facts, ask 150 questions, 30 of which have no answer, and report how many are answered by the first row, what is left
 at several values of min_score, and the share of relevant rows by tenths of the score.`,
 	Example: "  go run ./cmd/lab facts",
@@ -140,7 +141,9 @@ func (r *factsReport) sum(answers [][]factRow, evidence int) {
 				}
 			}
 		}
-		r.Cuts = append(r.Cuts, factCut{least, float64(relevant) / float64(max(kept, 1)), float64(relevant) / float64(evidence), float64(kept) / float64(len(answers))})
+		r.Cuts = append(r.Cuts,
+			factCut{least, float64(relevant) / float64(max(kept, 1)), float64(relevant) / float64(evidence),
+				float64(kept) / float64(len(answers))})
 	}
 	all := 0
 	for i := range r.Bins {

@@ -55,7 +55,8 @@ const (
 )
 
 var failoverVerb = bench.Bench{
-	Use: "failover", Short: "Kill the leader of three nodes, and say for how long no write was acknowledged", Start: func() bench.Measurement { return new(failoverBench) },
+	Use: "failover", Short: "Kill the leader of three nodes, and say for how long no write was acknowledged",
+	Start: func() bench.Measurement { return new(failoverBench) },
 	Long: `Start three nodes on this machine, in a temporary directory that it removes, and let one client that knows all of them
 write without a pause. Each round kills the leader (SIGKILL), or with --silent stops it (SIGSTOP) as if its machine had gone
 without a word, and takes the time between the last acknowledgement before and the first one after. Then the node comes back.
@@ -181,7 +182,8 @@ func (b *failoverBench) gap(ctx context.Context, at time.Time) (time.Duration, e
 }
 
 func (r *failoverReport) Print(a *cli.Streams) error {
-	fmt.Fprintf(a.Out, "leaders ended by %s, heartbeat %d ms, election timeout %d ms, %d writes\n\n", r.How, r.Heartbeat, r.Election, r.Writes)
+	fmt.Fprintf(a.Out, "leaders ended by %s, heartbeat %d ms, election timeout %d ms, %d writes\n\n", r.How, r.Heartbeat,
+		r.Election, r.Writes)
 	lines := []string{fmt.Sprintf("median\t%.2f\t", r.Median), fmt.Sprintf("max\t%.2f\t", r.Max)}
 	for i, n := range r.Rounds {
 		lines = slices.Insert(lines, i, fmt.Sprintf("node %d\t%.2f\t", n.Leader, n.Gap))

@@ -71,7 +71,8 @@ type followersBench struct {
 }
 
 var followersVerb = bench.Bench{
-	Use: "followers", Short: "Measure writes into the leader during recalls on the followers", Start: func() bench.Measurement { return new(followersBench) },
+	Use: "followers", Short: "Measure writes into the leader during recalls on the followers",
+	Start: func() bench.Measurement { return new(followersBench) },
 	Long: `Start three processes and measure writes into the leader alone, during stale recalls on the followers, and during as many recalls on
 a node that is no member: on one machine recalls take processors from the writes, and the last shows how much of the ratio is that.
 Recalls are due at fixed times, whether or not the last was answered.`,
@@ -146,7 +147,8 @@ type besideTurn struct {
 func besideRunOf(clients, rounds int, turns [][]besideTurn) besideRun {
 	mid := func(turn int) figures {
 		return figures{medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.Rate }),
-			medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P50 }), medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P99 })}
+			medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P50 }),
+			medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P99 })}
 	}
 	to := func(base int) fraction {
 		var p50, p99 []float64
@@ -155,7 +157,8 @@ func besideRunOf(clients, rounds int, turns [][]besideTurn) besideRun {
 		}
 		return fraction{median(p50), median(p99)}
 	}
-	return besideRun{Clients: clients, Rounds: rounds, Alone: mid(turnAlone), Stray: mid(turnStray), Beside: mid(turnBeside), ToAlone: to(turnAlone), ToStray: to(turnStray),
+	return besideRun{Clients: clients, Rounds: rounds, Alone: mid(turnAlone), Stray: mid(turnStray), Beside: mid(turnBeside),
+		ToAlone: to(turnAlone), ToStray: to(turnStray),
 		Recalls: medianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.Rate }),
 		Recall:  medianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.P50 })}
 }
@@ -165,7 +168,8 @@ func (b *followersBench) turn(ctx context.Context, cfg client.Config, readers []
 	reading, stop := context.WithCancel(ctx)
 	read := make(chan bench.LoadRun, 1)
 	go func() { // a recall under way at the end is finished, and counts
-		read <- bench.Load(reading, bench.Span{Long: b.Length + time.Minute}, readers, b.reads, func(_ context.Context, l *bench.Loader, k int) error { return l.Ask(ctx, k, false) })
+		read <- bench.Load(reading, bench.Span{Long: b.Length + time.Minute}, readers, b.reads,
+			func(_ context.Context, l *bench.Loader, k int) error { return l.Ask(ctx, k, false) })
 	}()
 	begun := time.Now()
 	t.writes, err = b.Measure(ctx, cfg, n)
@@ -183,7 +187,8 @@ func (r *besideReport) Print(a *cli.Streams) error {
 		for i, f := range []figures{n.Alone, n.Stray, n.Beside} {
 			fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\t\n", besides[i], f.Rate, f.P50, f.P99)
 		}
-		fmt.Fprintf(w, "to alone\t\t%.2f\t%.2f\t\nto elsewhere\t\t%.2f\t%.2f\t\n", n.ToAlone.P50, n.ToAlone.P99, n.ToStray.P50, n.ToStray.P99)
+		fmt.Fprintf(w, "to alone\t\t%.2f\t%.2f\t\nto elsewhere\t\t%.2f\t%.2f\t\n", n.ToAlone.P50, n.ToAlone.P99,
+			n.ToStray.P50, n.ToStray.P99)
 		if err := w.Flush(); err != nil {
 			return err
 		}

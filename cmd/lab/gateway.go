@@ -30,7 +30,8 @@ type gatewayReport struct {
 type gatewayBench struct{ memories, questions, streams int }
 
 var gatewayVerb = bench.Bench{
-	Use: "gateway", Short: "Compare recalls over HTTP with the same over the wire, and weigh idle event streams", Start: func() bench.Measurement { return new(gatewayBench) },
+	Use: "gateway", Short: "Compare recalls over HTTP with the same over the wire, and weigh idle event streams",
+	Start: func() bench.Measurement { return new(gatewayBench) },
 	Long: `Compare recalls over HTTP with the same over the wire, and weigh idle event streams.
 
 It starts a node on this machine, in a temporary directory that it removes. Each question is asked over the wire, over HTTP
@@ -84,7 +85,8 @@ var transports = []struct {
 		err := l.Post(ctx, "/v1/recall", map[string]any{"query": l.Question(k)})
 		return time.Since(began), err
 	}},
-	{"http, first row of a stream", func(ctx context.Context, l *bench.Loader, k int) (time.Duration, error) { return firstRow(ctx, l, k) }},
+	{"http, first row of a stream",
+		func(ctx context.Context, l *bench.Loader, k int) (time.Duration, error) { return firstRow(ctx, l, k) }},
 }
 
 func (b *gatewayBench) ask(ctx context.Context, l *bench.Loader, r *gatewayReport) error {

@@ -69,7 +69,8 @@ func TestSurfaces(t *testing.T) {
 // TestFailover: the silence that is measured is there, and ends.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	r := figuresOf[failoverReport](t, "failover", "--cairn", cairntest.Binary(), "--rounds", "1", "--heartbeat-ms", "50", "--election-ms", "300")
+	r := figuresOf[failoverReport](t, "failover", "--cairn", cairntest.Binary(), "--rounds", "1", "--heartbeat-ms", "50",
+		"--election-ms", "300")
 	if len(r.Rounds) != 1 {
 		t.Fatalf("got %+v", r)
 	}
@@ -82,7 +83,8 @@ func TestFailover(t *testing.T) {
 func TestFollowers(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "measures, which the race detector falsifies")
-	r := figuresOf[besideReport](t, "followers", "--cairn", cairntest.Binary(), "--reads", "50", "--rounds", "1", "--clients", "1", "--for", "300ms")
+	r := figuresOf[besideReport](t, "followers", "--cairn", cairntest.Binary(), "--reads", "50", "--rounds", "1",
+		"--clients", "1", "--for", "300ms")
 	if len(r.Runs) != 1 {
 		t.Fatalf("got %+v", r)
 	}

@@ -47,7 +47,8 @@ type lagBench struct {
 }
 
 var lagVerb = bench.Bench{
-	Use: "lag", Short: "Write at a rate, and look for every memory once it was acknowledged", Start: func() bench.Measurement { return new(lagBench) },
+	Use: "lag", Short: "Write at a rate, and look for every memory once it was acknowledged",
+	Start: func() bench.Measurement { return new(lagBench) },
 	Long: `Write batches of 100 into a node at a fixed rate. Every memory has a word of its own; while batches are written others ask for
 the newest acknowledged ones, and in the end for all the rest. It fails when one is not found, when the rate was not reached,
 when the index lag gauge is not 0 within two seconds of the end, or when memory grew by more than 12 KiB a memory.`,
@@ -128,7 +129,8 @@ func (b *lagBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) 
 	r.Settled = settled.Seconds()
 	r.Reached = float64(r.Written) / took.Seconds()
 	r.HeapGrew = grew / uint64(max(r.Written, 1))
-	r.Passed = r.Missing == 0 && r.AtOnce > 0 && r.AtOnce+r.After == r.Written && r.Reached >= .95*b.rate && settled <= lagSettle && r.HeapGrew <= lagHeap
+	r.Passed = r.Missing == 0 && r.AtOnce > 0 && r.AtOnce+r.After == r.Written && r.Reached >= .95*b.rate && settled <= lagSettle &&
+		r.HeapGrew <= lagHeap
 	return r, errors.Join(err, t.err)
 }
 
@@ -217,7 +219,8 @@ func (r *lagReport) Pass() bool { return r.Passed }
 
 func (r *lagReport) Print(a *cli.Streams) error {
 	word := map[bool]string{true: "PASS", false: "FAIL"}[r.Passed]
-	_, err := fmt.Fprintf(a.Out, "%s: %d memories at %.0f/s of %.0f; %d looked for at once, %d after the end, %d missing; lag at most %.0f entries, 0 after %.2f s; heap %d bytes a memory\n",
+	_, err := fmt.Fprintf(a.Out,
+		"%s: %d memories at %.0f/s of %.0f; %d looked for at once, %d after the end, %d missing; lag at most %.0f entries, 0 after %.2f s; heap %d bytes a memory\n",
 		word, r.Written, r.Reached, r.Rate, r.AtOnce, r.After, r.Missing, r.MaxLag, r.Settled, r.HeapGrew)
 	return err
 }

@@ -37,7 +37,8 @@ func command(a *cli.Streams) *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
-	root.AddCommand(bench.Verbs(a, recallVerb, alikeVerb, restartVerb, followersVerb, lagVerb, surfacesVerb, gatewayVerb, failoverVerb, snapshotVerb, sweepVerb, factsVerb, driftVerb, modelsVerb)...)
+	root.AddCommand(bench.Verbs(a, recallVerb, alikeVerb, restartVerb, followersVerb, lagVerb, surfacesVerb, gatewayVerb,
+		failoverVerb, snapshotVerb, sweepVerb, factsVerb, driftVerb, modelsVerb)...)
 	root.AddCommand(trainTable(a), check(a))
 	return root
 }

@@ -57,7 +57,8 @@ type modelsBench struct {
 }
 
 var modelsVerb = bench.Bench{
-	Use: "models --corpus FILE --queries FILE", Short: "Ask sets with vectors of made models, from useless to strong", Start: func() bench.Measurement { return &modelsBench{} },
+	Use: "models --corpus FILE --queries FILE", Short: "Ask sets with vectors of made models, from useless to strong",
+	Start: func() bench.Measurement { return &modelsBench{} },
 	Long: `Gives every line and question of a set a vector from a model that is made up: one that knows nothing, one that repeats the words, and
 some that know which lines answer a question, well or badly. Reports recall@10 of words alone, of the vectors alone, and of both
 together, and what both together lose against the better of the two.`,

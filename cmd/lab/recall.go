@@ -33,7 +33,8 @@ type speedAgainst struct {
 func (r *speedAgainst) Print(a *cli.Streams) error {
 	err := r.SpeedReport.Print(a)
 	for _, n := range r.Against {
-		fmt.Fprintf(a.Out, "%s, %s: p50 %.2f ms, p99 %.2f ms, %.2f times (%.2f to %.2f)\n", n.Peer, n.Kind, n.P50, n.P99, n.Ratio, n.Low, n.High)
+		fmt.Fprintf(a.Out, "%s, %s: p50 %.2f ms, p99 %.2f ms, %.2f times (%.2f to %.2f)\n", n.Peer, n.Kind, n.P50, n.P99,
+			n.Ratio, n.Low, n.High)
 	}
 	return err
 }

@@ -22,7 +22,8 @@ type restartBench struct {
 }
 
 var restartVerb = bench.Bench{
-	Use: "restart", Short: "End a node that has many memories, start it again, and measure its first answer", Start: func() bench.Measurement { return new(restartBench) },
+	Use: "restart", Short: "End a node that has many memories, start it again, and measure its first answer",
+	Start: func() bench.Measurement { return new(restartBench) },
 	Long: `Start a node as a process, in a temporary directory that it removes, and store many memories. Then end the node, with SIGTERM and
 with SIGKILL, and measure the time from its next start to its first answer, and until it takes writes.`,
 	Example: "  go run ./cmd/lab restart --size 1000000 --dim 384",
@@ -109,7 +110,8 @@ func (n *devNode) firstAnswer(ctx context.Context, addr string, ask wire.Recall)
 	defer cancel()
 	var cl *client.Client
 	for cl == nil {
-		if cl, err = client.Dial(ctx, client.Config{Addrs: []string{addr}, Token: n.token}); err != nil && pause.For(ctx, 10*time.Millisecond) != nil {
+		if cl, err = client.Dial(ctx, client.Config{Addrs: []string{addr}, Token: n.token}); err != nil &&
+			pause.For(ctx, 10*time.Millisecond) != nil {
 			return at, err
 		}
 	}

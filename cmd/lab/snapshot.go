@@ -50,7 +50,8 @@ type snapshotBench struct {
 }
 
 var snapshotVerb = bench.Bench{
-	Use: "snapshot", Short: "Say what a snapshot and a backup of many memories do to concurrent writes, and how long garbage collection pauses", Start: func() bench.Measurement { return new(snapshotBench) },
+	Use: "snapshot", Short: "Say what a snapshot and a backup of many memories do to concurrent writes, and how long garbage collection pauses",
+	Start: func() bench.Measurement { return new(snapshotBench) },
 	Long: `Start nodes in this process, in a temporary directory that it removes, store many memories, and write on at a steady rate:
 alone, for as long from the moment at which the leader takes a snapshot for its log, and while it makes a backup. A write's
 time counts from when it was due. The pauses of the garbage collector are those of the whole process, clients included, while writes were measured.`,
@@ -81,7 +82,8 @@ func (b *snapshotBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 		return nil, err
 	}
 	r := &snapshotReport{Memories: b.size, Dim: b.dim, Rate: b.rate, Clients: b.clients, Rounds: b.rounds}
-	if r.LoadRate, err = bench.Store(ctx, l.Streams, loaders[0].Client, b.size, bench.NewMade(b.dim).Memory, func([]string) {}); err != nil {
+	if r.LoadRate, err = bench.Store(ctx, l.Streams, loaders[0].Client, b.size, bench.NewMade(b.dim).Memory,
+		func([]string) {}); err != nil {
 		return nil, err
 	}
 	leader := slices.Index(own.Client.Addrs, loaders[0].Client.Addr()) // writes have led its client there
@@ -139,7 +141,8 @@ func (b *snapshotBench) write(ctx context.Context, loaders []*bench.Loader, step
 		defer stop()
 		over <- step()
 	}()
-	n := bench.Load(turn, bench.Span{Long: 24 * time.Hour}, loaders, b.rate, func(_ context.Context, l *bench.Loader, k int) error { return l.Write(ctx, k) })
+	n := bench.Load(turn, bench.Span{Long: 24 * time.Hour}, loaders, b.rate,
+		func(_ context.Context, l *bench.Loader, k int) error { return l.Write(ctx, k) })
 	err := <-over
 	n.Seconds = time.Since(begun).Seconds()
 	if n.Requests == 0 && err == nil {
@@ -151,9 +154,10 @@ func (b *snapshotBench) write(ctx context.Context, loaders []*bench.Loader, step
 func (r *snapshotReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s; state %.2f GB, heap %.2f GB; %.0f writes a second from %d clients, %d rounds\n\n",
 		r.Memories, bench.MadeWords, r.Dim, r.All, float64(r.StateBytes)/1e9, float64(r.Heap)/1e9, r.Rate, r.Clients, r.Rounds)
-	if err := bench.Grid(a.Out, "writes beside\tseconds\twrites\tfailed\tp50 ms\tp99 ms\tmax ms\tp99 ratio\t", r.Runs, func(n snapshotRun) string {
-		return fmt.Sprintf("%s\t%.2f\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t", n.While, n.Took, n.Writes, n.Failed, n.P50, n.P99, n.Max, n.Ratio)
-	}); err != nil {
+	if err := bench.Grid(a.Out, "writes beside\tseconds\twrites\tfailed\tp50 ms\tp99 ms\tmax ms\tp99 ratio\t", r.Runs,
+		func(n snapshotRun) string {
+			return fmt.Sprintf("%s\t%.2f\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t", n.While, n.Took, n.Writes, n.Failed, n.P50, n.P99, n.Max, n.Ratio)
+		}); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "\n%d pauses for garbage collection: p99 %.3f ms, longest %.3f ms\n", r.Pauses.Count, r.Pauses.P99, r.Pauses.Max)

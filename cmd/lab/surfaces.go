@@ -54,7 +54,8 @@ type surfacesBench struct {
 
 var surfacesVerb = bench.Bench{
 	Use: "surfaces", Short: "Measure every protocol of one node", Start: func() bench.Measurement { return new(surfacesBench) },
-	Long:    "Start a node in a temporary directory and measure each protocol it speaks, one after the other.\n\n" + bench.List(dialects, func(d dialect) (string, string) { return d.name, d.what }),
+	Long: "Start a node in a temporary directory and measure each protocol it speaks, one after the other.\n\n" + bench.List(dialects,
+		func(d dialect) (string, string) { return d.name, d.what }),
 	Example: "  go run ./cmd/lab surfaces --clients 32\n  go run ./cmd/lab surfaces --dialect wire,sift",
 }
 
@@ -135,8 +136,9 @@ func dialHTTP(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(int)
 
 func dialSift(ctx context.Context, _ *bench.Rig, n *devNode, who int) (func(int) error, error) {
 	return func(k int) error {
-		_, err := sift.Call(ctx, n.line.Sift, map[string]any{"kind": "capture", "sessionId": strconv.Itoa(who), "tool": "Bash", "payload": map[string]any{
-			"tool_input": map[string]any{"command": "make"}, "tool_response": fmt.Sprintf("step %d went well, %x", k, rand.Uint64())}})
+		_, err := sift.Call(ctx, n.line.Sift,
+			map[string]any{"kind": "capture", "sessionId": strconv.Itoa(who), "tool": "Bash", "payload": map[string]any{
+				"tool_input": map[string]any{"command": "make"}, "tool_response": fmt.Sprintf("step %d went well, %x", k, rand.Uint64())}})
 		return err
 	}, nil
 }
@@ -162,7 +164,8 @@ func dialString(command func(k, who int) string) dialer {
 			}
 			defer resp.Body.Close()
 			got, err := io.ReadAll(resp.Body)
-			if err == nil && (resp.StatusCode >= 300 && resp.StatusCode != http.StatusConflict || bytes.Contains(got, []byte(`"ok":false`))) {
+			if err == nil && (resp.StatusCode >= 300 && resp.StatusCode != http.StatusConflict ||
+				bytes.Contains(got, []byte(`"ok":false`))) {
 				err = fmt.Errorf("status %d: %.200s", resp.StatusCode, got)
 			}
 			return err
@@ -185,7 +188,8 @@ func dialProcess(ctx context.Context, l *bench.Rig, n *devNode, _ int) (func(int
 	l.OnClose(c.Close)
 	lines := bufio.NewReader(c)
 	return func(k int) error {
-		b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": k, "method": "server.ping", "params": map[string]any{}, "auth": strings.TrimSpace(string(token))})
+		b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": k, "method": "server.ping", "params": map[string]any{},
+			"auth": strings.TrimSpace(string(token))})
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,8 @@ type sweepBench struct {
 }
 
 var sweepVerb = bench.Bench{
-	Use: "sweep", Short: "Measure one node at sizes that grow by factors of three, and say with which power of the size each figure grows", Start: func() bench.Measurement { return new(sweepBench) },
+	Use: "sweep", Short: "Measure one node at sizes that grow by factors of three, and say with which power of the size each figure grows",
+	Start: func() bench.Measurement { return new(sweepBench) },
 	Long: `Start a node in this process, in a temporary directory that it removes, and let it grow by factors of three: 10,000 memories,
 30,000, 100,000 and so on. At each size it measures at which rate memories were stored since the size before, every kind of recall, the
 heap, the node's files, a snapshot and a restart. The exponent of a figure is the slope of a line through it and the sizes, both as
@@ -202,7 +203,8 @@ func (r *sweepReport) draw(dir string) error {
 		if i < len(r.Growth) {
 			name = fmt.Sprintf("%s: grows with the size to the power of %.2f", name, r.Growth[i].Exponent)
 		}
-		p := bench.Plot{X: bench.Axis{Log: true}, Y: bench.Axis{Unit: q.unit, Log: true}, Lines: []bench.Line{{Name: name, At: q.over(r.Sizes)}}}
+		p := bench.Plot{X: bench.Axis{Log: true}, Y: bench.Axis{Unit: q.unit, Log: true},
+			Lines: []bench.Line{{Name: name, At: q.over(r.Sizes)}}}
 		file := strings.ReplaceAll(strings.ReplaceAll(q.name, ",", ""), " ", "-") + ".svg"
 		if err := os.WriteFile(filepath.Join(dir, file), p.SVG(), 0o644); err != nil {
 			return err

@@ -36,7 +36,8 @@ func trainTable(a *cli.Streams) *cobra.Command {
 	var text []string
 	var out string
 	var dim int
-	c := &cobra.Command{Use: "table", Short: "Train a small table of word vectors on text, for recall --embedder static:DIR", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "table", Short: "Train a small table of word vectors on text, for recall --embedder static:DIR",
+		Args: cobra.NoArgs,
 		Long: `Trains a table of word vectors on lines of text, and writes it as a directory that the static embedder reads. It stands for a weak
 model where there is none to be had: words are like each other when they stand beside the same words (positive pointwise mutual
 information, reduced to --dim columns). The same text gives the same table.`,
@@ -247,14 +248,17 @@ func writeTable(dir string, words []counted, columns [][]float64) error {
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(v*tableSmooth/(tableSmooth+w.share))))
 		}
 	}
-	header, err := json.Marshal(map[string]any{"embeddings": map[string]any{"dtype": "F32", "shape": []int{len(words) + 1, dim}, "data_offsets": []int{0, len(data)}}})
+	header, err := json.Marshal(map[string]any{"embeddings": map[string]any{"dtype": "F32",
+		"shape": []int{len(words) + 1, dim}, "data_offsets": []int{0, len(data)}}})
 	if err != nil {
 		return err
 	}
 	tokens, err := json.Marshal(map[string]any{
-		"normalizer":    map[string]any{"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": false, "lowercase": true},
+		"normalizer": map[string]any{"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+			"strip_accents": false, "lowercase": true},
 		"pre_tokenizer": map[string]any{"type": "BertPreTokenizer"},
-		"model":         map[string]any{"type": "WordPiece", "vocab": vocab, "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
+		"model": map[string]any{"type": "WordPiece", "vocab": vocab, "unk_token": "[UNK]",
+			"continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
 	})
 	if err != nil {
 		return err

@@ -29,7 +29,8 @@ func TestHashed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vecs, err := h.Embed(t.Context(), []string{"the violin is in the attic", "violins in an attic", "quarterly tax report", "", "the violin is in the attic"})
+	vecs, err := h.Embed(t.Context(),
+		[]string{"the violin is in the attic", "violins in an attic", "quarterly tax report", "", "the violin is in the attic"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func model(t *testing.T, edit func(tok map[string]any)) string {
 	dir := t.TempDir()
 	vocab := map[string]int{"[UNK]": 0, "cat": 1, "##s": 2, "dog": 3, "!": 4, "東": 5}
 	tok := map[string]any{
-		"model":         map[string]any{"type": "WordPiece", "vocab": vocab, "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
+		"model": map[string]any{"type": "WordPiece", "vocab": vocab, "continuing_subword_prefix": "##",
+			"max_input_chars_per_word": 100},
 		"normalizer":    map[string]any{"type": "BertNormalizer", "lowercase": true, "strip_accents": nil, "handle_chinese_chars": true},
 		"pre_tokenizer": map[string]any{"type": "BertPreTokenizer"},
 	}
@@ -73,10 +75,12 @@ func model(t *testing.T, edit func(tok map[string]any)) string {
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
 		}
 	}
-	header, _ := json.Marshal(map[string]any{"embeddings": map[string]any{"dtype": "F32", "shape": []int{len(vocab), dim}, "data_offsets": []int{0, len(data)}}})
+	header, _ := json.Marshal(map[string]any{"embeddings": map[string]any{"dtype": "F32", "shape": []int{len(vocab), dim},
+		"data_offsets": []int{0, len(data)}}})
 	file := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
 	raw, _ := json.Marshal(tok)
-	for name, b := range map[string][]byte{"model.safetensors": append(file, data...), "tokenizer.json": raw, "config.json": []byte(`{"normalize":true}`)} {
+	for name, b := range map[string][]byte{"model.safetensors": append(file, data...), "tokenizer.json": raw,
+		"config.json": []byte(`{"normalize":true}`)} {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +118,8 @@ func TestStaticRefuses(t *testing.T) {
 		"BPE": func(tok map[string]any) { tok["model"] = map[string]any{"type": "BPE"} },
 		"Nmt": func(tok map[string]any) { tok["normalizer"] = map[string]any{"type": "Nmt"} },
 	} {
-		if _, err := OpenStatic(model(t, edit)); err == nil || !strings.Contains(err.Error(), "unsupported tokenizer") || !strings.Contains(err.Error(), name) {
+		if _, err := OpenStatic(model(t, edit)); err == nil || !strings.Contains(err.Error(), "unsupported tokenizer") ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -221,7 +226,8 @@ func TestBert(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(texts[0]) != 64 || texts[1] != nil || len(question) != 64 || slices.Equal(texts[0], question) {
-		t.Errorf("a text has %d numbers, an empty one %d, a question %d, or a question is embedded as a text is", len(texts[0]), len(texts[1]), len(question))
+		t.Errorf("a text has %d numbers, an empty one %d, a question %d, or a question is embedded as a text is",
+			len(texts[0]), len(texts[1]), len(question))
 	}
 	if _, err := Open(Config{Kind: "bert", Path: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "bert embedder: ") {
 		t.Errorf("an empty directory: %v", err)

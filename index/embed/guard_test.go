@@ -62,7 +62,8 @@ func TestGuardHanging(t *testing.T) {
 				t.Errorf("while it rests: got %s, %v", took, err)
 			}
 		}
-		if s := g.State(); e.calls != breaker.Failures || !s.Down || s.Failures != breaker.Failures || s.LastError != "embedder: no answer within 250ms" {
+		if s := g.State(); e.calls != breaker.Failures || !s.Down || s.Failures != breaker.Failures ||
+			s.LastError != "embedder: no answer within 250ms" {
 			t.Errorf("%d calls, %+v", e.calls, s)
 		}
 		time.Sleep(breaker.Rest)

@@ -44,7 +44,8 @@ func NewHTTP(c Config) (*HTTP, error) {
 	if err := checkDim(c.Dim); err != nil {
 		return nil, fmt.Errorf("the http embedder needs its model's dimensions: %w", err)
 	}
-	return &HTTP{server: server, model: c.Model, dim: c.Dim, ollama: strings.HasSuffix(u.Path, "/api/embed"), slots: make(chan struct{}, httpAtOnce)}, nil
+	return &HTTP{server: server, model: c.Model, dim: c.Dim, ollama: strings.HasSuffix(u.Path, "/api/embed"),
+		slots: make(chan struct{}, httpAtOnce)}, nil
 }
 
 // Identity implements Embedder.

@@ -28,7 +28,8 @@ func TestBits(t *testing.T) {
 	for _, c := range []struct {
 		got  float64
 		want uint64
-	}{{Ln(2), 0x3fe62e42fefa39ef}, {Ln(10), 0x40026bb1bbb55515}, {Exp(1), 0x4005bf0a8b14576a}, {Exp(-3.7), 0x3f99511fc6871044}, {Ln(.001), 0xc01ba18a998fffa0}} {
+	}{{Ln(2), 0x3fe62e42fefa39ef}, {Ln(10), 0x40026bb1bbb55515}, {Exp(1), 0x4005bf0a8b14576a},
+		{Exp(-3.7), 0x3f99511fc6871044}, {Ln(.001), 0xc01ba18a998fffa0}} {
 		if b := math.Float64bits(c.got); b != c.want {
 			t.Errorf("%v: %#x, want %#x", c.got, b, c.want)
 		}

@@ -37,8 +37,10 @@ func TestDesignHasTheWeights(t *testing.T) {
 	}
 	fields(Defaults())
 	fields(DefaultWeights())
-	for name, v := range map[string]any{"peers": peers, "doubt": doubt, "trust": trust, "sure": sure, "most": most, "rare": rare, "beside": beside, "spreadShares": spreadShares, "filled": filled, "equals": equals,
-		"briefly": briefly, "strong": strong, "anyRow": anyRow, "byEvidence": byEvidence, "byFirst": byFirst, "byLead": byLead, "loneLead": loneLead, "byBehind": byBehind,
+	for name, v := range map[string]any{"peers": peers, "doubt": doubt, "trust": trust, "sure": sure, "most": most,
+		"rare": rare, "beside": beside, "spreadShares": spreadShares, "filled": filled, "equals": equals,
+		"briefly": briefly, "strong": strong, "anyRow": anyRow, "byEvidence": byEvidence, "byFirst": byFirst,
+		"byLead": byLead, "loneLead": loneLead, "byBehind": byBehind,
 		"byBehindTimes": byBehindTimes, "unsure": unsure, "merit": merit, "nearlySame": nearlySame} {
 		want[name] = say(v)
 	}

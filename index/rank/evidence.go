@@ -111,7 +111,8 @@ func (r *Ranker) forget() {
 // add makes a row's clue, which stays where it is until the next one is made.
 func (r *Ranker) add(row uint32, cand int) *clue {
 	c := r.corpus.Row(row)
-	r.clues = append(r.clues, clue{Row: c, length: float64(c.Length), asks: c.Asks, row: row, cand: int32(cand), talk: -1, spot: -1, dense: 1})
+	r.clues = append(r.clues,
+		clue{Row: c, length: float64(c.Length), asks: c.Asks, row: row, cand: int32(cand), talk: -1, spot: -1, dense: 1})
 	return &r.clues[len(r.clues)-1]
 }
 

@@ -34,13 +34,15 @@ func TestOnlyAnExchangeHasContext(t *testing.T) {
 			if (at >= 0) != c.context {
 				t.Fatalf("the row beside the match is at %d: %+v", at, got)
 			}
-			if match := got[slices.IndexFunc(got, func(x Scored) bool { return x.Row == 1 })]; match.Parts.Solo == c.context && name != "a faint match" {
+			if match := got[slices.IndexFunc(got, func(x Scored) bool { return x.Row == 1 })]; match.Parts.Solo == c.context &&
+				name != "a faint match" {
 				t.Errorf("solo is %v: %+v", match.Parts.Solo, match)
 			}
 			if !c.context {
 				return
 			}
-			if !slices.Contains(got[at].Why, "from the same conversation as #1") && !slices.Contains(got[at].Why, "from the same conversation as #2") {
+			if !slices.Contains(got[at].Why, "from the same conversation as #1") &&
+				!slices.Contains(got[at].Why, "from the same conversation as #2") {
 				t.Errorf("why = %q", got[at].Why)
 			}
 			if got[at].Score >= got[0].Score {
@@ -57,7 +59,8 @@ func TestScoresAreProbabilities(t *testing.T) {
 	both, half := []uint16{1, 1}, []uint16{0, 1}
 	alone, ahead, equal, faint := score(Candidate{Row: 0, TF: both}), score(Candidate{Row: 0, TF: both}, Candidate{Row: 1, TF: half}),
 		score(Candidate{Row: 0, TF: both}, Candidate{Row: 1, TF: both}), score(Candidate{Row: 0, TF: half})
-	if alone[0].Score < .8 || ahead[0].Score < alone[0].Score || equal[0].Score > .55 || equal[0].Score != equal[1].Score || faint[0].Score > .5 {
+	if alone[0].Score < .8 || ahead[0].Score < alone[0].Score || equal[0].Score > .55 || equal[0].Score != equal[1].Score ||
+		faint[0].Score > .5 {
 		t.Errorf("alone %v, ahead %v, equal %v, faint %v", alone, ahead, equal, faint)
 	}
 	if ahead[1].Score > .02 {

@@ -33,7 +33,8 @@ func TestLeftOutRowsWereNotWanted(t *testing.T) {
 			r.Speaker = rapid.SampledFrom([]string{"", "ann", "user"}).Draw(t, "speaker")
 			r.Asks, r.Timed = rapid.Bool().Draw(t, "asks"), rapid.Bool().Draw(t, "timed")
 		})
-		q := ask(rapid.SampledFrom([]string{"x", "what did ann say", "what did I say", "a happy day in May 2021", "a bad day"}).Draw(t, "question"), n)
+		q := ask(rapid.SampledFrom([]string{"x", "what did ann say", "what did I say", "a happy day in May 2021",
+			"a bad day"}).Draw(t, "question"), n)
 		q.When = rapid.Bool().Draw(t, "when")
 		q.Average = rapid.Float64Range(1, 60).Draw(t, "average")
 		var cands []Candidate

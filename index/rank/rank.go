@@ -295,8 +295,9 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 
 // parts explains a row's score.
 func (r *Ranker) parts(c *clue) Parts {
-	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Solo: c.solo, Named: r.about.of(c.Speaker).named,
-		When: r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
+	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Solo: c.solo,
+		Named: r.about.of(c.Speaker).named,
+		When:  r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
 	if r.set.Named <= 0 {
 		p.Named = false
 	}

@@ -66,7 +66,8 @@ const now = int64(1_700_000_000_000_000)
 func rows(n int, edit func(i int, r *Row)) shelf {
 	s := make(shelf, n)
 	for i := range s {
-		s[i] = Row{RID: MakeRID(fmt.Sprintf("r%03d", i)), Created: 1, Accessed: 1, Importance: .5, HalfLife: 604800, Length: 10, Speaker: []string{"p", "q"}[i&1]}
+		s[i] = Row{RID: MakeRID(fmt.Sprintf("r%03d", i)), Created: 1, Accessed: 1, Importance: .5, HalfLife: 604800,
+			Length: 10, Speaker: []string{"p", "q"}[i&1]}
 		if edit != nil {
 			edit(i, &s[i])
 		}
@@ -75,7 +76,8 @@ func rows(n int, edit func(i int, r *Row)) shelf {
 }
 
 func ask(question string, n int) Question {
-	return Question{Text: question, Terms: []Term{{DF: 2, Share: 1}, {DF: 3, Share: 1}}, Rows: uint64(n), Average: 10, Now: now, Asked: text.AskedOf(question, now)}
+	return Question{Text: question, Terms: []Term{{DF: 2, Share: 1}, {DF: 3, Share: 1}}, Rows: uint64(n), Average: 10,
+		Now: now, Asked: text.AskedOf(question, now)}
 }
 
 func order(s []Scored) (out []uint32) {
@@ -175,7 +177,8 @@ func TestNeighboursAnswer(t *testing.T) {
 	if !slices.Contains(order(got), 1) {
 		t.Fatal("the row after a match is no candidate")
 	}
-	if i := slices.IndexFunc(got, func(x Scored) bool { return x.Row == 1 }); !slices.Contains(got[i].Why, "context_match") || got[i].Parts.Words != 0 {
+	if i := slices.IndexFunc(got, func(x Scored) bool { return x.Row == 1 }); !slices.Contains(got[i].Why, "context_match") ||
+		got[i].Parts.Words != 0 {
 		t.Errorf("row 1: %+v", got[i])
 	}
 	set := Defaults()
@@ -196,7 +199,8 @@ func TestReasons(t *testing.T) {
 	s := rows(1, func(_ int, r *Row) {
 		r.Created, r.Accessed, r.Importance, r.Speaker = now, now, .42, "Ada"
 	})
-	got := Rank(ask("of Ada", 9), Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 0}, HasVector: true, Vector: .83, Graph: 1, Via: "Ada"}}, s)
+	got := Rank(ask("of Ada", 9), Defaults(),
+		[]Candidate{{Row: 0, TF: []uint16{1, 0}, HasVector: true, Vector: .83, Graph: 1, Via: "Ada"}}, s)
 	want := []string{"semantically similar (0.83)", "keyword_match", "graph-connected via Ada", "speaker_match"}
 	if !slices.Equal(got[0].Why, want) {
 		t.Errorf("why = %q, want %q", got[0].Why, want)
@@ -224,7 +228,8 @@ func TestReasonsThatMoved(t *testing.T) {
 				edit(r)
 			}
 		})
-		got := Rank(ask("x", 9), Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 0}}, {Row: 1, TF: []uint16{1, 0}}, {Row: 2, TF: []uint16{9, 9}}}, s)
+		got := Rank(ask("x", 9), Defaults(),
+			[]Candidate{{Row: 0, TF: []uint16{1, 0}}, {Row: 1, TF: []uint16{1, 0}}, {Row: 2, TF: []uint16{9, 9}}}, s)
 		wantOrder(t, got, 2, 1, 0)
 		for _, x := range got {
 			if has := slices.Contains(x.Why, reason); has != (x.Row == 1) {
@@ -246,8 +251,10 @@ func TestOnlyWhatMatches(t *testing.T) {
 	hashed.Near, real.Fill = .15, false
 	for _, set := range []Settings{hashed, real} {
 		var r Ranker
-		got := r.Rank(ask("x", 40), set, []Candidate{{Row: 0}, {Row: 1, HasVector: true, Vector: .02}, {Row: 2, HasVector: true, Vector: -1},
-			{Row: 3, HasVector: true, Vector: .3}, {Row: 4, TF: []uint16{0, 1}}, {Row: 5, Graph: .2, Via: "Ada"}, {Row: 35, TF: []uint16{1, 0}}}, s)
+		got := r.Rank(ask("x", 40), set,
+			[]Candidate{{Row: 0}, {Row: 1, HasVector: true, Vector: .02}, {Row: 2, HasVector: true, Vector: -1},
+				{Row: 3, HasVector: true, Vector: .3}, {Row: 4, TF: []uint16{0, 1}}, {Row: 5, Graph: .2, Via: "Ada"},
+				{Row: 35, TF: []uint16{1, 0}}}, s)
 		at := order(got)
 		slices.Sort(at)
 		if want := []uint32{3, 4, 5, 31, 32, 33, 34, 35, 36, 37, 38, 39}; !slices.Equal(at, want) {
@@ -258,7 +265,9 @@ func TestOnlyWhatMatches(t *testing.T) {
 		}
 		q := ask("x", 40)
 		q.K, q.Least = 3, .05
-		if few := r.Rank(q, set, []Candidate{{Row: 3, HasVector: true, Vector: .3}, {Row: 4, TF: []uint16{0, 1}}, {Row: 35, TF: []uint16{1, 0}}}, s); len(few) > 3 ||
+		if few := r.Rank(q, set,
+			[]Candidate{{Row: 3, HasVector: true, Vector: .3}, {Row: 4, TF: []uint16{0, 1}}, {Row: 35, TF: []uint16{1, 0}}},
+			s); len(few) > 3 ||
 			r.Tally.Below == 0 || slices.ContainsFunc(few, func(x Scored) bool { return x.Score < q.Least }) {
 			t.Errorf("at least %v: %+v, %v", q.Least, r.Tally, few)
 		}
@@ -294,7 +303,8 @@ func TestDiverse(t *testing.T) {
 	like := func(a, b uint32) float64 { return max(likeness[a<<8|b], likeness[b<<8|a]) }
 	got := Diverse(in, 3, like)
 	wantOrder(t, got, 1, 4, 3) // the second says what the first says
-	if got[1].Score != .8 || got[1].Parts.Alike != .1 || !slices.Contains(got[1].Why, "diversified") || slices.Contains(got[0].Why, "diversified") {
+	if got[1].Score != .8 || got[1].Parts.Alike != .1 || !slices.Contains(got[1].Why, "diversified") ||
+		slices.Contains(got[0].Why, "diversified") {
 		t.Errorf("unexplained: %+v", got)
 	}
 	wantOrder(t, Diverse(in, 10, func(a, b uint32) float64 { return 0 }), 1, 2, 3, 4, 5)

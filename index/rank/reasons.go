@@ -19,12 +19,14 @@ func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
 		without func(p *Parts) float64
 		set     func(l *lift)
 	}{
-		{func(p *Parts) float64 { return float64(w.freshness(p.Decay, 0, bound)*p.Importance) * p.Trust }, func(l *lift) { l.recent = true }},
+		{func(p *Parts) float64 { return float64(w.freshness(p.Decay, 0, bound)*p.Importance) * p.Trust },
+			func(l *lift) { l.recent = true }},
 		{func(p *Parts) float64 { return w.freshness(0, p.Recency, bound) * p.Trust }, func(l *lift) { l.important = true }},
 	} {
 		plain, order := make([]clue, len(out)), make([]int, len(out))
 		for i := range out {
-			plain[i] = clue{Row: top[i].Row, row: top[i].row, score: exact.Round(float64(out[i].Parts.Relevance * merit.without(&out[i].Parts)))}
+			plain[i] = clue{Row: top[i].Row, row: top[i].row,
+				score: exact.Round(float64(out[i].Parts.Relevance * merit.without(&out[i].Parts)))}
 			order[i] = i
 		}
 		slices.SortFunc(order, func(a, b int) int { return precedes(&plain[a], &plain[b]) })

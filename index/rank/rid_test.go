@@ -10,8 +10,10 @@ import (
 
 // TestRID: an id comes out as it went in, and ids are in the order of their strings.
 func TestRID(t *testing.T) {
-	ids := []string{"", "a", "m00017", "0190aaaa-0000-7000-8000-00000000000", "0190AAAA-0000-7000-8000-000000000001", "urn:uuid:0190aaaa-0000-7000-8000-000000000001",
-		"{0190aaaa-0000-7000-8000-000000000001}", "0190aaaa000070008000000000000001", "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"}
+	ids := []string{"", "a", "m00017", "0190aaaa-0000-7000-8000-00000000000", "0190AAAA-0000-7000-8000-000000000001",
+		"urn:uuid:0190aaaa-0000-7000-8000-000000000001",
+		"{0190aaaa-0000-7000-8000-000000000001}", "0190aaaa000070008000000000000001", "00000000-0000-0000-0000-000000000000",
+		"ffffffff-ffff-ffff-ffff-ffffffffffff"}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		var u uuid.UUID

@@ -37,7 +37,8 @@ func (s *subject) of(name string) speaker {
 	k, ok := s.speakers[name]
 	if !ok {
 		ws := words(name)
-		k = speaker{name, len(ws) > 0 && strings.Contains(s.line, " "+strings.Join(ws, " ")+" "), s.asker && strings.EqualFold(name, "user")}
+		k = speaker{name, len(ws) > 0 && strings.Contains(s.line, " "+strings.Join(ws, " ")+" "),
+			s.asker && strings.EqualFold(name, "user")}
 		if s.speakers == nil {
 			s.speakers = map[string]speaker{}
 		}

@@ -149,7 +149,8 @@ func (s scores) order(n int) ([]float64, error) {
 	out, seen := make([]float64, n), make([]bool, n)
 	for _, a := range s {
 		value := cmp.Or(a.Score, a.Relevance)
-		if a.Index == nil || *a.Index < 0 || *a.Index >= n || seen[*a.Index] || value == nil || math.IsNaN(*value) || math.IsInf(*value, 0) {
+		if a.Index == nil || *a.Index < 0 || *a.Index >= n || seen[*a.Index] || value == nil || math.IsNaN(*value) ||
+			math.IsInf(*value, 0) {
 			return nil, errors.New("reranker: a score for a text that was not sent, or a text without a score")
 		}
 		out[*a.Index], seen[*a.Index] = *value, true

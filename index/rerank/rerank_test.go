@@ -21,7 +21,8 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, q question)) string 
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q question
-		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || r.Method != http.MethodPost || r.Header.Get("Authorization") != "Bearer key" {
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || r.Method != http.MethodPost ||
+			r.Header.Get("Authorization") != "Bearer key" {
 			http.Error(w, "bad", http.StatusBadRequest)
 			return
 		}
@@ -72,8 +73,10 @@ func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	var body atomic.Value
 	url := serve(t, func(w http.ResponseWriter, _ question) { fmt.Fprint(w, body.Load()) })
-	for _, answer := range []string{`[]`, `{}`, `null`, `7`, `[{"index":0,"score":1}]`, `[{"index":0,"score":1},{"index":0,"score":1}]`, `[{"index":0,"score":1},{"index":2,"score":1}]`,
-		`[{"index":0,"score":1},{"index":-1,"score":1}]`, `[{"index":0,"score":1},{"score":1}]`, `[{"index":0,"score":1},{"index":1}]`, `[{"index":0,"score":1},{"index":1,"score":1e999}]`,
+	for _, answer := range []string{`[]`, `{}`, `null`, `7`, `[{"index":0,"score":1}]`,
+		`[{"index":0,"score":1},{"index":0,"score":1}]`, `[{"index":0,"score":1},{"index":2,"score":1}]`,
+		`[{"index":0,"score":1},{"index":-1,"score":1}]`, `[{"index":0,"score":1},{"score":1}]`,
+		`[{"index":0,"score":1},{"index":1}]`, `[{"index":0,"score":1},{"index":1,"score":1e999}]`,
 		`{"results":[{"index":0,"relevance_score":1},{"index":1}]}`, strings.Repeat(" ", maxReply+1)} {
 		r, err := New(Config{URL: url, Key: "key", Wait: maxWait})
 		if err != nil {

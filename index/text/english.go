@@ -13,11 +13,15 @@ import (
 var stops = func() map[string]uint8 {
 	m := make(map[string]uint8)
 	for kind, words := range [...]string{
-		"i me my myself ive", "we our ours ourselves", "you your yours yourself yourselves youre", "he him his himself", "she her hers herself",
+		"i me my myself ive", "we our ours ourselves", "you your yours yourself yourselves youre", "he him his himself",
+		"she her hers herself",
 		"it its itself", "they them their theirs themselves theyre", "what whats", "which", "who whom", "this these", "that those thats",
-		"am is are was were be been being isnt arent wasnt werent", "have has had having hasnt havent hadnt", "do does did doing dont doesnt didnt",
-		"would should could ought can will just wouldnt couldnt shouldnt cant wont", "a an the", "and", "but", "if", "or", "because", "as", "until while",
-		"of", "at", "by", "for", "with", "about", "against", "between", "into", "through", "during", "before", "after", "above over", "below under", "to",
+		"am is are was were be been being isnt arent wasnt werent", "have has had having hasnt havent hadnt",
+		"do does did doing dont doesnt didnt",
+		"would should could ought can will just wouldnt couldnt shouldnt cant wont", "a an the", "and", "but", "if", "or",
+		"because", "as", "until while",
+		"of", "at", "by", "for", "with", "about", "against", "between", "into", "through", "during", "before", "after",
+		"above over", "below under", "to",
 		"from", "up", "down", "in", "out", "on", "off", "again", "further then", "once", "here", "there", "when", "where", "why", "how",
 		"all both each any", "few some such other", "more most very too", "no nor not", "only own", "same so", "than",
 	} {

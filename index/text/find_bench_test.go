@@ -83,7 +83,8 @@ func benchFind(b *testing.B, x *Index, groups []uint32) {
 		runtime.ReadMemStats(&before)
 		for i, terms := range asked {
 			start := time.Now()
-			q := Query{Terms: terms, Groups: groups, K: 1000, Keep: func(row uint32) bool { return true }, Order: func(row uint32) int64 { return ^int64(row) }}
+			q := Query{Terms: terms, Groups: groups, K: 1000, Keep: func(row uint32) bool { return true },
+				Order: func(row uint32) int64 { return ^int64(row) }}
 			if err := x.Find(q, &f); err != nil {
 				b.Fatal(err)
 			}
@@ -98,6 +99,7 @@ func benchFind(b *testing.B, x *Index, groups []uint32) {
 		runtime.ReadMemStats(&after)
 	}
 	slices.Sort(best)
-	b.Logf("%d segments, p50 %v, p90 %v, p99 %v, %d bytes of garbage, sum %x", len(x.snap.segments), best[len(best)/2], best[len(best)*9/10], best[len(best)*99/100],
+	b.Logf("%d segments, p50 %v, p90 %v, p99 %v, %d bytes of garbage, sum %x", len(x.snap.segments), best[len(best)/2],
+		best[len(best)*9/10], best[len(best)*99/100],
 		(after.TotalAlloc-before.TotalAlloc)/uint64(len(asked)), sum.Sum64())
 }

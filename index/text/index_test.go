@@ -48,7 +48,8 @@ func TestModel(t *testing.T) {
 		}
 		defer func() { x.Close() }()
 		m, next, applied := model{}, uint32(0), uint64(0)
-		word := rapid.SampledFrom([]string{"alpha", "beta", "gamma", "delta", "running", "the", "parseHTTP", "a/b.go", "漢字", "é", "gamme", "alpah", "dleta", "alphabeta", "runing", "betas", "deltalar", "3f9a2bc", "3f9a2bc81d", "3f9a2b"})
+		word := rapid.SampledFrom([]string{"alpha", "beta", "gamma", "delta", "running", "the", "parseHTTP", "a/b.go", "漢字",
+			"é", "gamme", "alpah", "dleta", "alphabeta", "runing", "betas", "deltalar", "3f9a2bc", "3f9a2bc81d", "3f9a2b"})
 		text := func() string {
 			s := ""
 			for _, w := range rapid.SliceOfN(word, 0, 8).Draw(t, "words") {
@@ -89,7 +90,8 @@ func TestModel(t *testing.T) {
 					}
 				}
 			}
-			q := Query{Text: text(), K: rapid.IntRange(1, 60).Draw(t, "k"), Groups: rapid.SliceOfN(rapid.Uint32Range(0, 4), 0, 2).Draw(t, "groups")}
+			q := Query{Text: text(), K: rapid.IntRange(1, 60).Draw(t, "k"),
+				Groups: rapid.SliceOfN(rapid.Uint32Range(0, 4), 0, 2).Draw(t, "groups")}
 			p := Params{Local: rapid.Bool().Draw(t, "local"), B: .75}.withDefaults()
 			q.Params = &p
 			q.Exact = rapid.Bool().Draw(t, "exact")

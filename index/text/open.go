@@ -27,7 +27,8 @@ const marker = "cairn.format"
 func Open(cfg Config) (*Index, error) {
 	cfg = cfg.withDefaults()
 	x := &Index{
-		cfg: cfg, wake: make(chan struct{}, 1), panicked: make(chan struct{}, 1), groups: make(map[uint32]*Totals), infos: make(map[uint64]*segmentInfo),
+		cfg: cfg, wake: make(chan struct{}, 1), panicked: make(chan struct{}, 1), groups: make(map[uint32]*Totals),
+		infos:    make(map[uint64]*segmentInfo),
 		progress: progress{seq: 1, flushing: 1, persisted: 1}, tail: tail{open: newBlock()},
 	}
 	x.changed = sync.NewCond(&x.mu)

@@ -116,7 +116,8 @@ func comparePruned(t *testing.T, x *Index, r *rand.Rand, when string) {
 		if m := uint32(1 + r.IntN(60)); r.IntN(2) == 0 {
 			q.Keep = func(row uint32) bool { return row%m == 0 }
 		}
-		p := Params{K1: []float64{0, .4, 2}[r.IntN(3)], B: []float64{0, -1, 1}[r.IntN(3)], P: []float64{0, 1, .5, 6}[r.IntN(4)], Local: r.IntN(2) == 0}
+		p := Params{K1: []float64{0, .4, 2}[r.IntN(3)], B: []float64{0, -1, 1}[r.IntN(3)],
+			P: []float64{0, 1, .5, 6}[r.IntN(4)], Local: r.IntN(2) == 0}
 		q.Params = &p
 		_, want := everyRow(t, x, q)
 		sameHits(t, fmt.Sprintf("%s, search %d, %+v, %+v", when, i, q, p), find(t, x, q), want)

@@ -121,7 +121,8 @@ func TestRewriteOfADamagedList(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			defer cancel()
 			err := x.Rewrite(ctx)
-			if found := x.Verify(context.Background(), 0); errors.Is(err, ErrCorrupt) != errors.Is(found, ErrCorrupt) || err != nil && !errors.Is(err, ErrCorrupt) {
+			if found := x.Verify(context.Background(), 0); errors.Is(err, ErrCorrupt) != errors.Is(found, ErrCorrupt) ||
+				err != nil && !errors.Is(err, ErrCorrupt) {
 				t.Errorf("page %d: Rewrite says %v, Verify %v", from, err, found)
 			}
 			if err != nil {

@@ -247,14 +247,16 @@ func TestClosed(t *testing.T) {
 func TestUnknownTerms(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
 		x := openAt(t, dir)
-		apply(t, x, 1, []Row{{Row: 0, Text: "the restaurant by the harbour"}, {Row: 1, Text: "Die Krankenversicherung zahlt"}, {Row: 2, Text: "commit 3f9a2bc81d7e"},
+		apply(t, x, 1, []Row{{Row: 0, Text: "the restaurant by the harbour"},
+			{Row: 1, Text: "Die Krankenversicherung zahlt"}, {Row: 2, Text: "commit 3f9a2bc81d7e"},
 			{Row: 3, Group: 1, Text: "harber is a name"}, {Row: 4, Text: "a harbuer"},
 			{Row: 5, Group: 1, Text: "zelkob zelkod"}, {Row: 6, Text: "the dorado and the mercado"}, {Row: 7, Text: "the mers"}})
 		apply(t, x, 2, nil, 4)
 		if dir != "" {
 			settle(t, x)
 		}
-		for q, want := range map[string][]uint32{"resturant": {0}, "Versicherung": {1}, "3f9a2bc": {2}, "harber": nil, "zzzzzz": nil, "harbuor": {0}, "zelkog": nil,
+		for q, want := range map[string][]uint32{"resturant": {0}, "Versicherung": {1}, "3f9a2bc": {2}, "harber": nil,
+			"zzzzzz": nil, "harbuor": {0}, "zelkog": nil,
 			"dorado mercado": {6}} {
 			var got []uint32
 			for _, h := range find(t, x, Query{Text: q, Groups: []uint32{0}}) {
@@ -264,7 +266,8 @@ func TestUnknownTerms(t *testing.T) {
 				t.Errorf("%q in %q: got %v, want %v", q, dir, got, want)
 			}
 			// a part of a compound is a term of its own
-			if hits := find(t, x, Query{Text: q, Groups: []uint32{0}, Exact: true}); len(hits) > 0 && q != "Versicherung" && q != "dorado mercado" {
+			if hits := find(t, x, Query{Text: q, Groups: []uint32{0}, Exact: true}); len(hits) > 0 && q != "Versicherung" &&
+				q != "dorado mercado" {
 				t.Errorf("%q exactly: got %v", q, hits)
 			}
 		}

@@ -113,7 +113,8 @@ func (w *segmentWriter) fields(p *part) (at uint64, err error) {
 		options bleve.FieldIndexingOptions
 		terms   []termHits
 	}{
-		{fieldID, bleve.IndexField | bleve.StoreField, p.terms(func(r *tailRow) (string, hit) { return hex8(r.row), hit{freq: 1, norm: 1} })},
+		{fieldID, bleve.IndexField | bleve.StoreField,
+			p.terms(func(r *tailRow) (string, hit) { return hex8(r.row), hit{freq: 1, norm: 1} })},
 		{fieldRow, bleve.IndexField, p.terms(func(r *tailRow) (string, hit) {
 			return hex8(r.group), hit{freq: uint64(r.row) + rowBias, norm: uint32(r.length) + 1}
 		})},

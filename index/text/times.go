@@ -90,7 +90,8 @@ func wordsOf(text string) iter.Seq2[int, string] {
 					if asciiClasses[c] != classWord {
 						break
 					}
-				} else if r, size := utf8.DecodeRuneInString(text[end:]); unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r) {
+				} else if r, size := utf8.DecodeRuneInString(text[end:]); unicode.IsLetter(r) || unicode.IsDigit(r) ||
+					unicode.Is(unicode.M, r) {
 					n = size
 				} else {
 					break
@@ -178,7 +179,8 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 		if w.n == 'd' {
 			way = 0 // the last day is not yesterday
 		}
-		if n := beside(-1); way == 0 && n.kind == numeral && slices.Contains([]uint8{beside(1).kind, beside(-2).kind, beside(-3).kind}, agoWord) {
+		if n := beside(-1); way == 0 && n.kind == numeral &&
+			slices.Contains([]uint8{beside(1).kind, beside(-2).kind, beside(-3).kind}, agoWord) {
 			way = -int(n.n)
 		}
 		return addUnits(today, w.n, way), w.n == 'd', way != 0
@@ -234,7 +236,8 @@ func AsksWhen(question string) bool {
 			break
 		}
 		after := words[i+1]
-		if whichWords[w] && (whichTimes[after] || timeWords[after].kind == dayUnit || timeWords[after].kind == longUnit) || howWords[w] && howLong[after] {
+		if whichWords[w] && (whichTimes[after] || timeWords[after].kind == dayUnit || timeWords[after].kind == longUnit) ||
+			howWords[w] && howLong[after] {
 			return true
 		}
 	}

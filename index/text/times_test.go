@@ -144,7 +144,8 @@ func TestDaysThatAMonthLacks(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := AskedOf(c.question, now.UnixMicro())
-		if from, to := time.UnixMicro(a.From).UTC().Format(time.DateOnly), time.UnixMicro(a.To).UTC().Format(time.DateOnly); from != c.from || to != c.to || a.Day != c.day {
+		if from, to := time.UnixMicro(a.From).UTC().Format(time.DateOnly), time.UnixMicro(a.To).UTC().Format(time.DateOnly); from != c.from ||
+			to != c.to || a.Day != c.day {
 			t.Errorf("%q asked on %s: got %s to %s, day %d, want %+v", c.question, c.asked, from, to, a.Day, c)
 		}
 	}
@@ -172,17 +173,22 @@ func TestMomentsInQuestions(t *testing.T) {
 // TestWordsThatAreOthersWithoutMarks: önce, há, março, dün and gün are other words where they have no marks.
 func TestWordsThatAreOthersWithoutMarks(t *testing.T) {
 	written := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
-	for _, text := range []string{"take the pill once a day", "we meet once a week", "Luca ha tre anni", "Dun and Bradstreet called", "the last gun was sold", "she left on the last day", "the next day we left", "am letzten Tag"} {
+	for _, text := range []string{"take the pill once a day", "we meet once a week", "Luca ha tre anni",
+		"Dun and Bradstreet called", "the last gun was sold", "she left on the last day", "the next day we left", "am letzten Tag"} {
 		if got := TimesOf(text, written); got.Day != 0 {
 			t.Errorf("%q means the day %s", text, time.Unix(int64(got.Day)*86400, 0).UTC().Format(time.DateOnly))
 		}
 	}
-	for _, question := range []string{"what did Marco say?", "when does the Mars rover land", "who works at the Mayo Clinic", "what did Julio say?", "did Avril call", "where does Mei live"} {
+	for _, question := range []string{"what did Marco say?", "when does the Mars rover land", "who works at the Mayo Clinic",
+		"what did Julio say?", "did Avril call", "where does Mei live"} {
 		if got := AskedOf(question, written); got.Named() {
 			t.Errorf("%q asks for a time: %s", question, got.Why)
 		}
 	}
-	for question, want := range map[string]string{"o que foi dito em março?": "2024-03-01", "what was said in march 2023": "2023-03-01", "vad hände i mars 2024": "2024-03-01", "qué pasó en mayo 2023": "2023-05-01", "qué pasó en julio": "2023-07-01", "que s'est-il passé en avril": "2024-04-01", "qué pasó en mayo de 2023": "2023-05-01"} {
+	for question, want := range map[string]string{"o que foi dito em março?": "2024-03-01",
+		"what was said in march 2023": "2023-03-01", "vad hände i mars 2024": "2024-03-01",
+		"qué pasó en mayo 2023": "2023-05-01", "qué pasó en julio": "2023-07-01",
+		"que s'est-il passé en avril": "2024-04-01", "qué pasó en mayo de 2023": "2023-05-01"} {
 		if got := time.UnixMicro(AskedOf(question, written).From).UTC().Format(time.DateOnly); got != want {
 			t.Errorf("%q asks for %s, want %s", question, got, want)
 		}

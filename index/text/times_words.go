@@ -130,15 +130,18 @@ var spacelessTimes = []struct {
 	days  int
 	exact bool
 }{
-	{"一昨日", -2, true}, {"大前天", -3, true}, {"เมื่อวานซืน", -2, true}, {"上上周", -14, false}, {"上上週", -14, false}, {"下下周", 14, false}, {"再来週", 14, false},
+	{"一昨日", -2, true}, {"大前天", -3, true}, {"เมื่อวานซืน", -2, true}, {"上上周", -14, false}, {"上上週", -14, false},
+	{"下下周", 14, false}, {"再来週", 14, false},
 	{"昨天", -1, true}, {"前天", -2, true}, {"今天", 0, true}, {"明天", 1, true}, {"昨日", -1, true}, {"今日", 0, true}, {"明日", 1, true},
 	{"เมื่อวาน", -1, true}, {"วันนี้", 0, true}, {"พรุ่งนี้", 1, true},
-	{"그저께", -2, true}, {"어제", -1, true}, {"오늘", 0, true}, {"내일", 1, true}, {"지난주", -7, false}, {"지난 주", -7, false}, {"다음주", 7, false}, {"다음 주", 7, false},
+	{"그저께", -2, true}, {"어제", -1, true}, {"오늘", 0, true}, {"내일", 1, true}, {"지난주", -7, false}, {"지난 주", -7, false},
+	{"다음주", 7, false}, {"다음 주", 7, false},
 	{"上周", -7, false}, {"上週", -7, false}, {"先週", -7, false}, {"下周", 7, false}, {"来週", 7, false}, {"สัปดาห์ที่แล้ว", -7, false},
 }
 
 // spacelessWhen asks for a time in them.
-var spacelessWhen = []string{"什么时候", "何时", "哪天", "哪一天", "哪年", "多久", "いつ", "何日", "何年", "何月", "เมื่อไหร่", "เมื่อไร", "เมื่อใด", "วันไหน", "นานแค่ไหน", "언제", "며칠", "몇 월", "몇 년"}
+var spacelessWhen = []string{"什么时候", "何时", "哪天", "哪一天", "哪年", "多久", "いつ", "何日", "何年", "何月", "เมื่อไหร่", "เมื่อไร",
+	"เมื่อใด", "วันไหน", "นานแค่ไหน", "언제", "며칠", "몇 월", "몇 년"}
 
 // whenWords ask for a time where a question begins with them, or with one word before them.
 var whenWords = foldedSet("when wann wanneer når när milloin koska quand cuándo quando когда متى")

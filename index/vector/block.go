@@ -80,7 +80,8 @@ func (s *Store) write(b *block, slot int, p Prepared) {
 
 // read is the reverse of write.
 func (s *Store) read(b *block, slot int) Prepared {
-	p := Prepared{code: make([]byte, s.columns), int8s: b.int8s[slot*s.padded : (slot+1)*s.padded], factor: b.factor[slot], scale: b.scale[slot]}
+	p := Prepared{code: make([]byte, s.columns), int8s: b.int8s[slot*s.padded : (slot+1)*s.padded], factor: b.factor[slot],
+		scale: b.scale[slot]}
 	group := b.codes[slot/groupRows*groupRows*s.columns:]
 	for c := range p.code {
 		p.code[c] = group[c*groupRows+slot%groupRows]

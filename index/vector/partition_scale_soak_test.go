@@ -47,8 +47,10 @@ func TestPartitionsAtScale(t *testing.T) {
 	s.Partition(p, Assignment{})
 	assigned := time.Since(start)
 	some := ask()
-	t.Logf("%d rows of %d dimensions: all %v, %d partitions, slack %d: %v; learned in %v, assigned in %v", n, dim, all, len(p.Centroids)/dim, p.Slack, some, learned, assigned)
-	for name, keep := range map[string]func(uint32) bool{"all": nil, "a tenth": func(r uint32) bool { return r%10 == 3 }, "a hundredth": func(r uint32) bool { return r%100 == 7 }} {
+	t.Logf("%d rows of %d dimensions: all %v, %d partitions, slack %d: %v; learned in %v, assigned in %v", n, dim, all,
+		len(p.Centroids)/dim, p.Slack, some, learned, assigned)
+	for name, keep := range map[string]func(uint32) bool{"all": nil, "a tenth": func(r uint32) bool { return r%10 == 3 },
+		"a hundredth": func(r uint32) bool { return r%100 == 7 }} {
 		got := agreement(s, asks, keep)
 		if t.Logf("%s: %.4f of the nearest ten are found", name, got); got < .99 {
 			t.Errorf("%s: %.4f, want .99", name, got)

@@ -57,7 +57,8 @@ func TestPartitionsFindTheNearest(t *testing.T) {
 				}
 				asks = append(asks, Unit(v))
 			}
-			for name, keep := range map[string]func(uint32) bool{"all": nil, "a tenth": func(r uint32) bool { return r%10 == 3 }, "a hundredth": func(r uint32) bool { return r%100 == 7 }} {
+			for name, keep := range map[string]func(uint32) bool{"all": nil,
+				"a tenth": func(r uint32) bool { return r%10 == 3 }, "a hundredth": func(r uint32) bool { return r%100 == 7 }} {
 				if got := agreement(s, asks, keep); got < .99 {
 					t.Errorf("%s: %.4f of the nearest ten are found, want .99", name, got)
 				}
@@ -212,8 +213,10 @@ func TestPartitionIsWholeNumbers(t *testing.T) {
 func TestPartitionOfAnother(t *testing.T) {
 	s := New(4)
 	for name, p := range map[string]*Partition{
-		"none": nil, "not divided": {}, "no groups": {Centroids: make([]int8, 8)}, "half a centroid": {Groups: make([]int8, 4), Centroids: make([]int8, 6)},
-		"more groups than centroids": {Groups: make([]int8, 8), Centroids: make([]int8, 4)}, "too many": {Groups: make([]int8, 4), Centroids: make([]int8, 4*5000)},
+		"none": nil, "not divided": {}, "no groups": {Centroids: make([]int8, 8)},
+		"half a centroid":            {Groups: make([]int8, 4), Centroids: make([]int8, 6)},
+		"more groups than centroids": {Groups: make([]int8, 8), Centroids: make([]int8, 4)},
+		"too many":                   {Groups: make([]int8, 4), Centroids: make([]int8, 4*5000)},
 	} {
 		if s.Partition(p, Assignment{}); s.parts.Load() != nil {
 			t.Errorf("%s: divided", name)
@@ -270,7 +273,9 @@ func BenchmarkPartitions(b *testing.B) {
 					s.Partition(p, Assignment{})
 				}
 				for i := 0; b.Loop(); i++ {
-					q := s.Ask(sample[i*7%len(sample)], Query{K: 100, Sure: 10, Precise: 40, Keep: keep, Exact: func(r uint32) []float32 { return sample[int(r)%len(sample)] }})
+					q := s.Ask(sample[i*7%len(sample)],
+						Query{K: 100, Sure: 10, Precise: 40, Keep: keep,
+							Exact: func(r uint32) []float32 { return sample[int(r)%len(sample)] }})
 					s.Search(q, nil)
 				}
 			})

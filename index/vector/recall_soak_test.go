@@ -19,10 +19,12 @@ func TestRecallAtScale(t *testing.T) {
 		most, _ = strconv.Atoi(s)
 	}
 	for _, n := range []int{100_000, most} {
-		for name, cloud := range map[string]*cloud{"1000 clusters": newCloud(384, 1000, .5), "100 crowded clusters": newCloud(384, 100, .3), "no structure": newCloud(384, 1, 1e6)} {
+		for name, cloud := range map[string]*cloud{"1000 clusters": newCloud(384, 1000, .5),
+			"100 crowded clusters": newCloud(384, 100, .3), "no structure": newCloud(384, 1, 1e6)} {
 			s := fill(384, n, cloud)
 			pool := make(Pool, 3)
-			for what, keep := range map[string]func(uint32) bool{"all": nil, "one in a hundred": func(r uint32) bool { return r%100 == 7 }} {
+			for what, keep := range map[string]func(uint32) bool{"all": nil,
+				"one in a hundred": func(r uint32) bool { return r%100 == 7 }} {
 				const asked = 50
 				asks := make([][]float32, asked)
 				wants := make([][]Hit, asked)

@@ -147,7 +147,8 @@ func TestFindsTheNearest(t *testing.T) {
 			t.Parallel()
 			cloud := newCloud(c.dim, c.centres, c.spread)
 			s := fill(c.dim, c.n, cloud)
-			for name, keep := range map[string]func(uint32) bool{"all": nil, "one in a hundred": func(r uint32) bool { return r%100 == 7 }} {
+			for name, keep := range map[string]func(uint32) bool{"all": nil,
+				"one in a hundred": func(r uint32) bool { return r%100 == 7 }} {
 				var hit, all float64
 				for range 30 {
 					v := cloud.draw()
@@ -225,7 +226,8 @@ func TestDelete(t *testing.T) {
 	if s.Len() != 999 {
 		t.Errorf("%d rows, want 999", s.Len())
 	}
-	if got := s.Search(s.Ask(v, s.query(1000, nil)), nil); len(got) != 999 || slices.ContainsFunc(got, func(h Hit) bool { return h.Row == 123 }) {
+	if got := s.Search(s.Ask(v, s.query(1000, nil)), nil); len(got) != 999 ||
+		slices.ContainsFunc(got, func(h Hit) bool { return h.Row == 123 }) {
 		t.Errorf("a deleted row is found")
 	}
 	if _, ok := similarity(s.Store, s.Ask(v, Query{}), 123); ok {
@@ -262,7 +264,8 @@ func TestEmptyAndTies(t *testing.T) {
 	for row := range uint32(600) {
 		s.Put(row, s.Prepare(v))
 	}
-	got := s.Search(s.Ask(v, Query{K: 3, Tie: func(a, b uint32) int { return int(b) - int(a) }, Exact: func(uint32) []float32 { return v }}), nil)
+	got := s.Search(s.Ask(v,
+		Query{K: 3, Tie: func(a, b uint32) int { return int(b) - int(a) }, Exact: func(uint32) []float32 { return v }}), nil)
 	if got[0].Row != 599 || got[1].Row != 598 || got[2].Row != 597 {
 		t.Errorf("ties: %v", got)
 	}

@@ -25,7 +25,8 @@ func taskOf(id, from, to, more string) string {
 func send(task string) string { return `{"kind":"send_a2_a_task","task":` + task + `}` }
 
 func post(id, status string) string {
-	return fmt.Sprintf(`{"kind":"post_a2_a_result","result":{"task_id":%q,"status":%q,"content":[{"type":"json","value":{"n":18446744073709551615}}]}}`, id, status)
+	return fmt.Sprintf(`{"kind":"post_a2_a_result","result":{"task_id":%q,"status":%q,"content":[{"type":"json","value":{"n":18446744073709551615}}]}}`,
+		id, status)
 }
 
 const (
@@ -53,7 +54,8 @@ func TestTaskFromOneAgentToAnother(t *testing.T) {
 	}
 	bob.grant(`"action":"a2a.recv.ann@local"`)
 	ann.refused("a2a: invalid task: task_kind must not be empty when present", send(taskOf(id, from, to, `,"task_kind":" "`)))
-	ann.refused("a2a: invalid task: idempotency key must not be empty", send(taskOf(id, from, to, `,"idempotency":{"duplicate_safety":"unsafe","key":""}`)))
+	ann.refused("a2a: invalid task: idempotency key must not be empty",
+		send(taskOf(id, from, to, `,"idempotency":{"duplicate_safety":"unsafe","key":""}`)))
 	for range 2 { // the same again is the same
 		if r := ann.want("a2_a_task_queued", send(task)); r["task_id"] != id {
 			t.Errorf("%v", r)
@@ -62,7 +64,8 @@ func TestTaskFromOneAgentToAnother(t *testing.T) {
 	ann.refused("a2a: invalid task: duplicate task id", send(taskOf(id, from, to, "")))
 
 	q := bob.want("a2_a_queue", queue)
-	if rows := list(q["tasks"]); len(rows) != 1 || rows[0]["state"] != "queued" || rows[0]["attempt"] != 0.0 || strings.Join(keys(rows[0]), ",") != "attempt,state,task" {
+	if rows := list(q["tasks"]); len(rows) != 1 || rows[0]["state"] != "queued" || rows[0]["attempt"] != 0.0 ||
+		strings.Join(keys(rows[0]), ",") != "attempt,state,task" {
 		t.Errorf("%v", q)
 	}
 	bob.refused(`a2a respond to ann@local requires capability "a2a.respond.ann@local".`, post(id, "ok"))
@@ -107,7 +110,8 @@ func TestRecentOfTheMailbox(t *testing.T) {
 		t.Errorf("after the first has ended: %v", got)
 	}
 	for range 2 {
-		if got := list(ann.want("a2_a_results", `{"kind":"recent_a2_a_results"}`)["results"]); len(got) != 1 || got[0]["task_id"] != ids[0] {
+		if got := list(ann.want("a2_a_results", `{"kind":"recent_a2_a_results"}`)["results"]); len(got) != 1 ||
+			got[0]["task_id"] != ids[0] {
 			t.Errorf("results: %v", got)
 		}
 	}
@@ -139,7 +143,8 @@ func TestMailbox(t *testing.T) {
 	c.refused("a2a respond to user@local requires capability", post(id, "ok"))
 	c.grant(`"action":"a2a.respond.user@local"`)
 	c.refused("a2a: task "+id+" is not currently leased", post(id, "ok"))
-	if got := c.want("a2_a_task_opt", recvTask)["task"].(object); got["id"] != id || got["deadline_ms"] != 1.0 || strings.Join(keys(got), ",") != "deadline_ms,id,intent_text,recipient,sender" {
+	if got := c.want("a2_a_task_opt", recvTask)["task"].(object); got["id"] != id || got["deadline_ms"] != 1.0 ||
+		strings.Join(keys(got), ",") != "deadline_ms,id,intent_text,recipient,sender" {
 		t.Errorf("%v", got)
 	}
 	if got := c.want("a2_a_task_opt", recvTask); got["task"] != nil {
@@ -148,7 +153,8 @@ func TestMailbox(t *testing.T) {
 	d.restart() // leases outlive it
 	c = d.operator()
 	row := list(c.want("a2_a_queue", queue)["tasks"])[0]
-	if row["state"] != "in_flight" || row["attempt"] != 1.0 || row["lease_id"] == nil || row["leased_at_ms"] == nil || row["leased_to"].(object)["display"] != "user@local" {
+	if row["state"] != "in_flight" || row["attempt"] != 1.0 || row["lease_id"] == nil || row["leased_at_ms"] == nil ||
+		row["leased_to"].(object)["display"] != "user@local" {
 		t.Errorf("%v", row)
 	}
 	for _, f := range []struct {
@@ -212,7 +218,8 @@ func TestIdempotentTaskIsAnsweredFromMemory(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	// two that look alike when masked
-	for _, x := range [][2]string{{"k2", "idempotent"}, {"k1", "unsafe"}, {"password=one1one1", "idempotent"}, {"password=two2two2", "idempotent"}} {
+	for _, x := range [][2]string{{"k2", "idempotent"}, {"k1", "unsafe"}, {"password=one1one1", "idempotent"},
+		{"password=two2two2", "idempotent"}} {
 		id, body := task(x[0], x[1])
 		c.want("a2_a_task_queued", body)
 		if r := c.want("a2_a_task_opt", recvTask)["task"]; r == nil || r.(object)["id"] != id {

@@ -31,7 +31,8 @@ func TestBootstrapGrants(t *testing.T) {
 	for _, o := range capabilities(c, 100) {
 		got = append(got, action(o))
 		inner := o["capability"].(object)
-		if strings.Join(keys(inner), ",") != "action,expires_at,granted_by,scope,subject" || inner["expires_at"] != nil || strings.Join(keys(o), ",") != "capability,signature" {
+		if strings.Join(keys(inner), ",") != "action,expires_at,granted_by,scope,subject" || inner["expires_at"] != nil ||
+			strings.Join(keys(o), ",") != "capability,signature" {
 			t.Errorf("%v", o)
 		}
 	}
@@ -62,12 +63,15 @@ func TestGates(t *testing.T) {
 	op := capabilities(d.operator(), 1)[0]["capability"].(object)["subject"].(object)
 	other := fmt.Sprintf(`{"display":%q,"pubkey":%q}`, op["display"], op["pubkey"])
 	for _, g := range []struct{ request, label, action, text string }{
-		{`{"kind":"submit_intent","text":"x"}`, "memory:write", "memory.write", `intent dispatch requires capability "memory.write" because successful dispatch writes working memory.`},
-		{`{"kind":"recent_memory"}`, "memory:recent", "memory.read", `memory read requires capability "memory.read" or a tier-specific memory.read.<tier> capability.`},
+		{`{"kind":"submit_intent","text":"x"}`, "memory:write", "memory.write",
+			`intent dispatch requires capability "memory.write" because successful dispatch writes working memory.`},
+		{`{"kind":"recent_memory"}`, "memory:recent", "memory.read",
+			`memory read requires capability "memory.read" or a tier-specific memory.read.<tier> capability.`},
 		{`{"kind":"search_memory","query":"x"}`, "memory:search", "memory.read", `memory search requires capability "memory.read" or `},
 		{`{"kind":"purge_memory","before_ms":1}`, "memory:purge", "memory.purge", `memory purge requires capability "memory.purge".`},
 		{`{"kind":"purge_audit","before_ms":1}`, "audit:purge", "audit.purge", `audit purge requires capability "audit.purge".`},
-		{`{"kind":"purge_capabilities","before_ms":1}`, "capabilities:purge", "capabilities.purge", `capabilities purge requires capability "capabilities.purge".`},
+		{`{"kind":"purge_capabilities","before_ms":1}`, "capabilities:purge", "capabilities.purge",
+			`capabilities purge requires capability "capabilities.purge".`},
 		{`{"kind":"purge_peers","before_ms":1}`, "peers:purge", "peers.purge", `peers purge requires capability "peers.purge".`},
 		{`{"kind":"recent_receipts"}`, "chain:receipts", "chain.receipts", `receipt reads require capability "chain.receipts".`},
 		{`{"kind":"call_tool","name":"nope"}`, "tool:nope", "tool.call.nope", `tool nope requires capability ["tool.call.nope"].`},
@@ -80,18 +84,21 @@ func TestGates(t *testing.T) {
 			t.Errorf("%s: %q", g.request, m)
 		}
 		e := list(bob.want("audit_events", `{"kind":"recent_audit","limit":1}`)["events"])[0]["kind"].(object)
-		if e["type"] != "capability_check" || e["agent_id"] != g.label || e["passed"] != false || len(e["authorized_by"].([]any)) != 0 || e["missing_actions"].([]any)[0] != g.action {
+		if e["type"] != "capability_check" || e["agent_id"] != g.label || e["passed"] != false || len(e["authorized_by"].([]any)) != 0 ||
+			e["missing_actions"].([]any)[0] != g.action {
 			t.Errorf("%s: audit row %v", g.request, e)
 		}
 	}
 	bob.refused("audit integrity verification requires the operator identity", `{"kind":"verify_audit_integrity"}`)
-	for _, open := range []string{`{"kind":"ping"}`, `{"kind":"recent_audit"}`, `{"kind":"recent_capabilities"}`, `{"kind":"verify"}`, `{"kind":"ignore_check","text":""}`,
+	for _, open := range []string{`{"kind":"ping"}`, `{"kind":"recent_audit"}`, `{"kind":"recent_capabilities"}`,
+		`{"kind":"verify"}`, `{"kind":"ignore_check","text":""}`,
 		`{"kind":"list_tools"}`, `{"kind":"try_recv_a2_a_task"}`, `{"kind":"try_recv_a2_a_result"}`, `{"kind":"a2_a_queue"}`} {
 		if r := bob.call(open); r["kind"] == "error" {
 			t.Errorf("%s is gated: %v", open, r)
 		}
 	}
-	for _, operators := range []string{`{"kind":"enroll_peer","display":"x@y","actions":[]}`, `{"kind":"list_peers"}`, `{"kind":"revoke_peer","token_prefix":"abc"}`, `{"kind":"rotate_operator_token"}`} {
+	for _, operators := range []string{`{"kind":"enroll_peer","display":"x@y","actions":[]}`, `{"kind":"list_peers"}`,
+		`{"kind":"revoke_peer","token_prefix":"abc"}`, `{"kind":"rotate_operator_token"}`} {
 		bob.refused("peers: ", operators)
 	}
 }
@@ -212,22 +219,38 @@ func TestScopes(t *testing.T) {
 	t.Parallel()
 	const far = "99999999999999"
 	for _, s := range []struct{ action, scope, yes, no, text string }{
-		{"memory.read", `{"version":1,"tiers":["working"]}`, `{"kind":"recent_memory","tier":"working"}`, `{"kind":"recent_memory","tier":"episodic"}`, "memory read rejected by capability scope: tier or before_ms does not match capability scope"},
+		{"memory.read", `{"version":1,"tiers":["working"]}`, `{"kind":"recent_memory","tier":"working"}`,
+			`{"kind":"recent_memory","tier":"episodic"}`,
+			"memory read rejected by capability scope: tier or before_ms does not match capability scope"},
 		{"memory.read", `{"version":1,"tiers":["working","episodic","longterm"]}`, `{"kind":"search_memory","query":"x"}`, "", ""},
-		{"memory.read", `{"version":1,"apply":true}`, "", `{"kind":"search_memory","query":"x"}`, "memory search rejected by capability scope"},
-		{"memory.write", `{"version":1,"apply":false}`, "", `{"kind":"submit_intent","text":"x"}`, "memory write rejected by capability scope"},
+		{"memory.read", `{"version":1,"apply":true}`, "", `{"kind":"search_memory","query":"x"}`,
+			"memory search rejected by capability scope"},
+		{"memory.write", `{"version":1,"apply":false}`, "", `{"kind":"submit_intent","text":"x"}`,
+			"memory write rejected by capability scope"},
 		{"memory.write", `{"version":1,"tiers":["working"],"before_ms":` + far + `}`, `{"kind":"submit_intent","text":"x"}`, "", ""},
-		{"memory.write", `{"version":1,"before_ms":5}`, "", `{"kind":"submit_intent","text":"x"}`, "memory write rejected by capability scope"},
-		{"memory.purge", `{"version":1,"tiers":["working"]}`, `{"kind":"purge_memory","tier":"working","before_ms":1}`, `{"kind":"purge_memory","before_ms":1}`, "memory purge rejected by capability scope: tier or before_ms does not match capability scope"},
-		{"memory.purge", `{"version":1,"before_ms":5}`, `{"kind":"purge_memory","before_ms":5}`, `{"kind":"purge_memory","before_ms":6}`, "memory purge rejected by capability scope"},
-		{"audit.purge", `{"version":1,"before_ms":5}`, `{"kind":"purge_audit","before_ms":5}`, `{"kind":"purge_audit","before_ms":6}`, "audit purge rejected by capability scope"},
-		{"capabilities.purge", `{"version":1,"before_ms":5}`, `{"kind":"purge_capabilities","before_ms":5}`, `{"kind":"purge_capabilities","before_ms":6}`, "capabilities purge rejected by capability scope"},
-		{"peers.purge", `{"version":1,"before_ms":5}`, `{"kind":"purge_peers","before_ms":5}`, `{"kind":"purge_peers","before_ms":6}`, "peers purge rejected by capability scope"},
-		{"chain.receipts", `{"version":1,"limit":5}`, `{"kind":"recent_receipts","limit":5}`, `{"kind":"recent_receipts"}`, "receipt read rejected by capability scope"},
+		{"memory.write", `{"version":1,"before_ms":5}`, "", `{"kind":"submit_intent","text":"x"}`,
+			"memory write rejected by capability scope"},
+		{"memory.purge", `{"version":1,"tiers":["working"]}`, `{"kind":"purge_memory","tier":"working","before_ms":1}`,
+			`{"kind":"purge_memory","before_ms":1}`,
+			"memory purge rejected by capability scope: tier or before_ms does not match capability scope"},
+		{"memory.purge", `{"version":1,"before_ms":5}`, `{"kind":"purge_memory","before_ms":5}`,
+			`{"kind":"purge_memory","before_ms":6}`, "memory purge rejected by capability scope"},
+		{"audit.purge", `{"version":1,"before_ms":5}`, `{"kind":"purge_audit","before_ms":5}`,
+			`{"kind":"purge_audit","before_ms":6}`, "audit purge rejected by capability scope"},
+		{"capabilities.purge", `{"version":1,"before_ms":5}`, `{"kind":"purge_capabilities","before_ms":5}`,
+			`{"kind":"purge_capabilities","before_ms":6}`, "capabilities purge rejected by capability scope"},
+		{"peers.purge", `{"version":1,"before_ms":5}`, `{"kind":"purge_peers","before_ms":5}`,
+			`{"kind":"purge_peers","before_ms":6}`, "peers purge rejected by capability scope"},
+		{"chain.receipts", `{"version":1,"limit":5}`, `{"kind":"recent_receipts","limit":5}`, `{"kind":"recent_receipts"}`,
+			"receipt read rejected by capability scope"},
 		{"tool.call.echo", `{"version":1,"tool":"echo"}`, `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`, "", ""},
-		{"tool.call.echo", `{"version":1,"tool":"clock"}`, "", `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`, "tool echo rejected by capability scope"},
-		{"tool.call.echo", `{"version":1,"arguments":[{"text":"x"}]}`, "", `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`, "tool echo rejected by capability scope"},
-		{"tool.call.echo", `{"version":1,"arguments":{"allow":{"text":"yes"}}}`, `{"kind":"call_tool","name":"echo","arguments":{ "text" : "yes" }}`, `{"kind":"call_tool","name":"echo","arguments":{"text":"no"}}`, "tool echo rejected by capability scope"},
+		{"tool.call.echo", `{"version":1,"tool":"clock"}`, "", `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`,
+			"tool echo rejected by capability scope"},
+		{"tool.call.echo", `{"version":1,"arguments":[{"text":"x"}]}`, "",
+			`{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`, "tool echo rejected by capability scope"},
+		{"tool.call.echo", `{"version":1,"arguments":{"allow":{"text":"yes"}}}`,
+			`{"kind":"call_tool","name":"echo","arguments":{ "text" : "yes" }}`,
+			`{"kind":"call_tool","name":"echo","arguments":{"text":"no"}}`, "tool echo rejected by capability scope"},
 	} {
 		t.Run(s.action+s.scope, func(t *testing.T) {
 			t.Parallel()
@@ -313,7 +336,8 @@ func TestPeers(t *testing.T) {
 	}
 	c.refused("peers: bob@local is enrolled already", `{"kind":"enroll_peer","display":"bob@local","actions":[]}`)
 	peers := list(c.want("peer_list", `{"kind":"list_peers"}`)["peers"])
-	if len(peers) != 2 || peers[0]["agent_id"].(object)["pubkey"] != key || peers[0]["agent_id"].(object)["display"] != "bob@local" || peers[0]["revoked_at"] != nil ||
+	if len(peers) != 2 || peers[0]["agent_id"].(object)["pubkey"] != key || peers[0]["agent_id"].(object)["display"] != "bob@local" ||
+		peers[0]["revoked_at"] != nil ||
 		strings.Join(keys(peers[0]), ",") != "agent_id,registered_at,revoked_at,token_prefix" {
 		t.Errorf("%v", peers)
 	}
@@ -325,7 +349,8 @@ func TestPeers(t *testing.T) {
 		}
 		return len(list(r["peers"])), r["truncated"]
 	}
-	for more, want := range map[string]int{`,"pubkey_prefix":"` + key[:10] + `"`: 1, `,"pubkey_prefix":"0"`: 0, `,"status_filter":"live"`: 2, `,"status_filter":"revoked"`: 0, `,"status_filter":null,"pubkey_prefix":null`: 2, `,"limit":0`: 0} {
+	for more, want := range map[string]int{`,"pubkey_prefix":"` + key[:10] + `"`: 1, `,"pubkey_prefix":"0"`: 0,
+		`,"status_filter":"live"`: 2, `,"status_filter":"revoked"`: 0, `,"status_filter":null,"pubkey_prefix":null`: 2, `,"limit":0`: 0} {
 		if n, _ := count(more); n != want {
 			t.Errorf("%s: %d registrations", more, n)
 		}
@@ -338,7 +363,8 @@ func TestPeers(t *testing.T) {
 	}
 	prefix := peers[0]["token_prefix"]
 	for _, want := range []string{"revoked", "already_revoked"} {
-		if r := outcome(prefix, ""); r["type"] != want || r["token_prefix"] != prefix || r["revoked_at"] == nil || r["agent_id"].(object)["pubkey"] != key {
+		if r := outcome(prefix, ""); r["type"] != want || r["token_prefix"] != prefix || r["revoked_at"] == nil ||
+			r["agent_id"].(object)["pubkey"] != key {
 			t.Errorf("want %s: %v", want, r)
 		}
 	}
@@ -360,7 +386,8 @@ func TestPeers(t *testing.T) {
 	if r["token_b58"] != d.token() || d.token() == old {
 		t.Errorf("rotation: %v", r)
 	}
-	if row := c.lastAudit(); row["type"] != "operator_token_rotated" || row["old_token_prefix"] != old[:6] || row["new_token_prefix"] != d.token()[:6] {
+	if row := c.lastAudit(); row["type"] != "operator_token_rotated" || row["old_token_prefix"] != old[:6] ||
+		row["new_token_prefix"] != d.token()[:6] {
 		t.Errorf("rotation: %v", row)
 	}
 	x := d.dial()

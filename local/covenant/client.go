@@ -30,7 +30,8 @@ func Dial(ctx context.Context, home string) (*Client, error) {
 	end, _ := ctx.Deadline() // without one there is none
 	_ = nc.SetDeadline(end)
 	c := &Client{nc}
-	err = c.Call(map[string]any{"kind": "authenticate", "token_b58": strings.TrimSpace(string(token))}, func(json.RawMessage) error { return nil })
+	err = c.Call(map[string]any{"kind": "authenticate", "token_b58": strings.TrimSpace(string(token))},
+		func(json.RawMessage) error { return nil })
 	if err != nil {
 		return nil, errors.Join(err, nc.Close())
 	}

@@ -51,8 +51,11 @@ func (l *lockedBuffer) String() string {
 
 func startNode(t testing.TB, log *slog.Logger, embedder embed.Embedder) *node.Node {
 	t.Helper()
-	n, err := node.Open(t.Context(), node.Config{Embedder: embedder, Home: filepath.Join(t.TempDir(), "node"), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
-		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond)}, Limits: node.Limits{ApplyTimeout: suite.Patience}, Logger: log})
+	n, err := node.Open(t.Context(),
+		node.Config{Embedder: embedder, Home: filepath.Join(t.TempDir(), "node"),
+			Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
+			Raft:      node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond)},
+			Limits:    node.Limits{ApplyTimeout: suite.Patience}, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +83,8 @@ func startWith(t testing.TB, embedder embed.Embedder, change ...func(*covenant.C
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
-	d.cfg = covenant.Config{Home: home, Memory: api.At{Host: d.node.Host(), Database: "default"}, Node: 1, HTTP: "127.0.0.1:0", WriteTimeout: suite.Patience, AuthTimeout: suite.Patience,
+	d.cfg = covenant.Config{Home: home, Memory: api.At{Host: d.node.Host(), Database: "default"}, Node: 1,
+		HTTP: "127.0.0.1:0", WriteTimeout: suite.Patience, AuthTimeout: suite.Patience,
 		Logger: log}
 	for _, c := range change {
 		c(&d.cfg)

@@ -50,7 +50,8 @@ func TestHTTPMirror(t *testing.T) {
 	d.operator().grant(`"action":"tool.call.echo"`)
 	for _, c := range []struct{ method, path, body, want string }{
 		{"GET", "/health", "", `{"status":"ok"}`},
-		{"GET", "/version", "", `{"kind":"protocol_info","info":{"protocol":"covenant.ipc","version":1,"min_supported":1,"max_supported":2}}`},
+		{"GET", "/version", "",
+			`{"kind":"protocol_info","info":{"protocol":"covenant.ipc","version":1,"min_supported":1,"max_supported":2}}`},
 		{"POST", "/intent", `{"text":"tea over http"}`, `{"kind":"intent_result"`},
 		{"GET", "/memory/recent", "", `{"kind":"memories","records":[{"id"`},
 		{"GET", "/memory/recent?tier=episodic&limit=3", "", `{"kind":"memories","records":[]}`},
@@ -66,20 +67,23 @@ func TestHTTPMirror(t *testing.T) {
 		{"GET", "/audit/recent", "", `{"kind":"audit_events","events":[{`},
 		{"GET", "/audit/verify", "", `{"kind":"audit_integrity","report":{`},
 		{"POST", "/audit/purge", `{"before_ms":1}`, `{"kind":"audit_purged","purged":0}`},
-		{"POST", "/a2a/results", `{"task_id":"11111111-1111-4111-8111-111111111111","status":"ok"}`, `{"kind":"error","message":"a2a respond rejected: task_id 11111111-1111-4111-8111-111111111111 was never`},
+		{"POST", "/a2a/results", `{"task_id":"11111111-1111-4111-8111-111111111111","status":"ok"}`,
+			`{"kind":"error","message":"a2a respond rejected: task_id 11111111-1111-4111-8111-111111111111 was never`},
 		{"GET", "/a2a/tasks/next", "", `{"kind":"a2_a_task_opt","task":null}`},
 		{"GET", "/a2a/results/next", "", `{"kind":"a2_a_result_opt","result":null}`},
 		{"GET", "/a2a/tasks/recent", "", `{"kind":"a2_a_tasks","tasks":[]}`},
 		{"GET", "/a2a/results/recent?limit=3", "", `{"kind":"a2_a_results","results":[]}`},
 		{"GET", "/budget/debits?limit=3", "", `{"kind":"debits","debits":[]}`},
-		{"POST", "/intents/resume", `{"intent_id":"11111111-1111-4111-8111-111111111111"}`, `{"kind":"error","message":"intent: 11111111-1111-4111-8111-111111111111 has no checkpoint to resume from"}`},
+		{"POST", "/intents/resume", `{"intent_id":"11111111-1111-4111-8111-111111111111"}`,
+			`{"kind":"error","message":"intent: 11111111-1111-4111-8111-111111111111 has no checkpoint to resume from"}`},
 		{"GET", "/a2a/queue?state_filter=queued&min_lease_age_ms=1", "", `{"kind":"a2_a_queue","tasks":[],"results":[]}`},
 		{"GET", "/peers/list", "", `{"kind":"peer_list","peers":[{"agent_id":{"display":"user@local"`},
 		{"GET", "/peers/list?status=live", "", `{"kind":"peer_list","peers":[{"agent_id":{"display":"user@local"`},
 		{"GET", "/peers/list?status=revoked", "", `{"kind":"peer_list","peers":[]`},
 		{"GET", "/peers/list?prefix=0", "", `{"kind":"peer_list","peers":[]`}, // no key begins so: 0 is not of the alphabet
 		{"GET", "/memory/recent?consistency=linearizable&min_index=1", "", `{"kind":"memories","records":[{"id"`},
-		{"GET", "/memory/recent?min_index=1099511627776", "", `{"kind":"error","message":"memory: replica behind: this node is at log index`},
+		{"GET", "/memory/recent?min_index=1099511627776", "",
+			`{"kind":"error","message":"memory: replica behind: this node is at log index`},
 		{"POST", "/peers/purge", `{"before_ms":1}`, `{"kind":"peers_purged","purged":0}`},
 		{"POST", "/peers/revoke", `{"token_prefix":"000000"}`, `{"kind":"peer_revoked","outcome":{"type":"not_found"}}`},
 		{"POST", "/memory/purge", `{"before_ms":1}`, `{"kind":"memory_purged","purged":0}`},
@@ -109,7 +113,8 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	d := start(t)
-	token := d.operator().want("peer_enrolled", `{"kind":"enroll_peer","display":"reader@local","actions":["memory.read","memory.write"]}`)["token_b58"].(string)
+	token := d.operator().want("peer_enrolled",
+		`{"kind":"enroll_peer","display":"reader@local","actions":["memory.read","memory.write"]}`)["token_b58"].(string)
 	c := d.as(token)
 	for range 100 { // more than the buffers of a connection hold
 		c.intent(strings.Repeat("x", 256<<10))
@@ -125,11 +130,13 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if out := d.operator().want("peer_revoked", fmt.Sprintf(`{"kind":"revoke_peer","token_prefix":%q}`, token))["outcome"].(object); out["type"] != "revoked" {
+	if out := d.operator().want("peer_revoked",
+		fmt.Sprintf(`{"kind":"revoke_peer","token_prefix":%q}`, token))["outcome"].(object); out["type"] != "revoked" {
 		t.Fatal(out)
 	}
 	b, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.Contains(string(b), "event: stream_error") || strings.Contains(string(b), "event: stream_end") || !strings.Contains(string(b), "unknown or revoked token") {
+	if err != nil || !strings.Contains(string(b), "event: stream_error") || strings.Contains(string(b), "event: stream_end") ||
+		!strings.Contains(string(b), "unknown or revoked token") {
 		t.Errorf("%v, %d bytes that end with %.200q", err, len(b), b[max(0, len(b)-200):])
 	}
 }
@@ -167,12 +174,14 @@ func TestHTTPOrigins(t *testing.T) {
 	d := start(t)
 	w := web{d, d.token()}
 	_, head, _ := w.do("OPTIONS", "/intent", "", "Origin", "http://localhost:3000")
-	if head.Get("Access-Control-Allow-Origin") != "http://localhost:3000" || head.Get("Access-Control-Allow-Methods") != "GET, POST, OPTIONS" || head.Get("Access-Control-Allow-Credentials") != "true" {
+	if head.Get("Access-Control-Allow-Origin") != "http://localhost:3000" ||
+		head.Get("Access-Control-Allow-Methods") != "GET, POST, OPTIONS" || head.Get("Access-Control-Allow-Credentials") != "true" {
 		t.Errorf("%v", head)
 	}
 	for _, head := range [][]string{{"Origin", "http://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}} {
 		for _, method := range []string{"GET", "OPTIONS"} {
-			if code, h, got := w.do(method, "/tools", "", head...); code != 403 || h.Get("Access-Control-Allow-Origin") != "" || !strings.HasPrefix(got, `{"kind":"error","message":"Origin not allowed: `) {
+			if code, h, got := w.do(method, "/tools", "", head...); code != 403 || h.Get("Access-Control-Allow-Origin") != "" ||
+				!strings.HasPrefix(got, `{"kind":"error","message":"Origin not allowed: `) {
 				t.Errorf("%s %v: %d %s", method, head, code, got)
 			}
 		}
@@ -186,12 +195,14 @@ func TestServerSentEvents(t *testing.T) {
 	w.do("POST", "/intent", `{"text":"tea\nin two lines"}`)
 	for _, accept := range []string{"text/event-stream", "application/json, TEXT/Event-Stream;q=0.5"} {
 		_, head, got := w.do("GET", "/memory/recent", "", "Accept", accept)
-		if head.Get("Content-Type") != "text/event-stream" || head.Get("Cache-Control") != "no-cache" || head.Get("X-Accel-Buffering") != "no" {
+		if head.Get("Content-Type") != "text/event-stream" || head.Get("Cache-Control") != "no-cache" ||
+			head.Get("X-Accel-Buffering") != "no" {
 			t.Errorf("%v", head)
 		}
 		events := strings.Split(strings.TrimSuffix(got, "\n\n"), "\n\n")
 		if len(events) != 3 || !strings.HasPrefix(events[0], "event: stream_begin\ndata: {\"kind\":\"stream_begin\"") ||
-			!strings.HasPrefix(events[1], "event: stream_chunk\ndata: {") || strings.Count(events[1], "\n") != 1 || !strings.HasPrefix(events[2], "event: stream_end\n") {
+			!strings.HasPrefix(events[1], "event: stream_chunk\ndata: {") || strings.Count(events[1], "\n") != 1 ||
+			!strings.HasPrefix(events[2], "event: stream_end\n") {
 			t.Errorf("%q", events)
 		}
 	}
@@ -200,10 +211,12 @@ func TestServerSentEvents(t *testing.T) {
 			t.Errorf("Accept %q streams", accept)
 		}
 	}
-	if _, _, got := w.do("POST", "/intent", `{"text":"tea again"}`, "Accept", "text/event-stream"); !strings.Contains(got, `"summary":{"intent_id":`) {
+	if _, _, got := w.do("POST", "/intent", `{"text":"tea again"}`, "Accept",
+		"text/event-stream"); !strings.Contains(got, `"summary":{"intent_id":`) {
 		t.Errorf("%s", got)
 	}
-	if _, head, got := w.do("POST", "/intent", `{"text":"src/.env"}`, "Accept", "text/event-stream"); head.Get("Content-Type") != "application/json" || !strings.Contains(got, `"status":"ignored"`) {
+	if _, head, got := w.do("POST", "/intent", `{"text":"src/.env"}`, "Accept",
+		"text/event-stream"); head.Get("Content-Type") != "application/json" || !strings.Contains(got, `"status":"ignored"`) {
 		t.Errorf("an ignored intent: %s", got)
 	}
 }

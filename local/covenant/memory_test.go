@@ -53,7 +53,8 @@ func TestIntentWithoutEvidence(t *testing.T) {
 		t.Errorf("%v", rec)
 	}
 	c.send(`{"kind":"recent_memory"}`)
-	if raw := string(c.recv()); !strings.Contains(raw, "<&>") || !strings.Contains(raw, `"embedding":[]`) || !strings.Contains(raw, `"parent":null`) {
+	if raw := string(c.recv()); !strings.Contains(raw, "<&>") || !strings.Contains(raw, `"embedding":[]`) ||
+		!strings.Contains(raw, `"parent":null`) {
 		t.Errorf("bytes: %s", raw)
 	}
 	rc := list(c.want("receipts", `{"kind":"recent_receipts"}`)["receipts"])
@@ -64,7 +65,8 @@ func TestIntentWithoutEvidence(t *testing.T) {
 		t.Errorf("receipt keys %s", got)
 	}
 	row := c.lastAudit()
-	if row["type"] != "intent_dispatched" || row["intent_id"] != r["intent_id"] || row["matched_agent"] != nil || row["status"] != "ok" || len(row["result_hash_hex"].(string)) != 64 {
+	if row["type"] != "intent_dispatched" || row["intent_id"] != r["intent_id"] || row["matched_agent"] != nil || row["status"] != "ok" ||
+		len(row["result_hash_hex"].(string)) != 64 {
 		t.Errorf("%v", row)
 	}
 	if empty := c.intent(""); empty["text"] != "phase 0 echo (no agent matched): " {
@@ -86,7 +88,8 @@ func TestIntentQuotesItsSources(t *testing.T) {
 	}
 	rec := c.records(`{"kind":"recent_memory","limit":1}`)[0]
 	meta := rec["metadata"].(object)
-	if rec["text"] != r["text"] || rec["id"] != r["intent_id"] || meta["derived"] != true || meta["source_ids"].([]any)[0] != long["intent_id"] {
+	if rec["text"] != r["text"] || rec["id"] != r["intent_id"] || meta["derived"] != true ||
+		meta["source_ids"].([]any)[0] != long["intent_id"] {
 		t.Errorf("%v", rec)
 	}
 	again := c.intent("who leads the payments team")
@@ -103,10 +106,12 @@ func TestIgnoredIntentLeavesNothing(t *testing.T) {
 	d := start(t)
 	c := d.operator()
 	r := c.intent("read src/.env aloud")
-	if r["status"] != "ignored" || r["text"] != "ignored by .covenantignore rule: **/.env" || r["settlement"] != nil || len(r["sources"].([]any)) != 0 {
+	if r["status"] != "ignored" || r["text"] != "ignored by .covenantignore rule: **/.env" || r["settlement"] != nil ||
+		len(r["sources"].([]any)) != 0 {
 		t.Errorf("%v", r)
 	}
-	if got := c.want("intent_result", `{"kind":"submit_intent","text":"read src/.env aloud","prefer_stream":true}`); got["status"] != "ignored" {
+	if got := c.want("intent_result",
+		`{"kind":"submit_intent","text":"read src/.env aloud","prefer_stream":true}`); got["status"] != "ignored" {
 		t.Errorf("streamed: %v", got)
 	}
 	if rs := c.records(`{"kind":"recent_memory"}`); len(rs) != 0 {
@@ -115,11 +120,13 @@ func TestIgnoredIntentLeavesNothing(t *testing.T) {
 	if row := c.lastAudit(); row["type"] != "intent_ignored" || row["matched_pattern"] != "**/.env" {
 		t.Errorf("%v", row)
 	}
-	if got := c.call(`{"kind":"ignore_check","text":"nothing here"}`); got["ignored"] != false || got["matched_pattern"] != nil || got["rules_loaded"] != 12.0 {
+	if got := c.call(`{"kind":"ignore_check","text":"nothing here"}`); got["ignored"] != false || got["matched_pattern"] != nil ||
+		got["rules_loaded"] != 12.0 {
 		t.Errorf("%v", got)
 	}
 	os.WriteFile(filepath.Join(d.cfg.Home, ".covenantignore"), []byte("*.log\n!keep.log\n"), 0o600)
-	if got := c.call(`{"kind":"ignore_check","text":"keep.log"}`); got["ignored"] != false || got["matched_pattern"] != "!keep.log" || got["rules_loaded"] != 2.0 {
+	if got := c.call(`{"kind":"ignore_check","text":"keep.log"}`); got["ignored"] != false || got["matched_pattern"] != "!keep.log" ||
+		got["rules_loaded"] != 2.0 {
 		t.Errorf("%v", got)
 	}
 }
@@ -129,7 +136,8 @@ func TestRecentMemory(t *testing.T) {
 	d := start(t)
 	at := time.UnixMilli(1_700_000_000_000)
 	put := func(rid, text, tier string, ms int) {
-		q := &api.RememberRequest{Draft: api.Draft{RID: rid, Text: text, Tier: tier, Created: field.Date{Time: at.Add(time.Duration(ms) * time.Millisecond)}}}
+		q := &api.RememberRequest{Draft: api.Draft{RID: rid, Text: text, Tier: tier,
+			Created: field.Date{Time: at.Add(time.Duration(ms) * time.Millisecond)}}}
 		if _, err := api.Remember.Ask(t.Context(), d.cfg.Memory, q); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +151,8 @@ func TestRecentMemory(t *testing.T) {
 	if got := fmt.Sprint(texts(all)); got != "[b d a c]" {
 		t.Errorf("order %s: newest first, ties by id", got)
 	}
-	if all[0]["tier"] != "longterm" || all[0]["metadata"].(object)["source_id"] != "not a uuid" || all[0]["owner"].(object)["display"] != "user@local" {
+	if all[0]["tier"] != "longterm" || all[0]["metadata"].(object)["source_id"] != "not a uuid" ||
+		all[0]["owner"].(object)["display"] != "user@local" {
 		t.Errorf("another protocol's memory: %v", all[0])
 	}
 	for body, want := range map[string]string{
@@ -272,7 +281,8 @@ func TestReceipts(t *testing.T) {
 		}
 	}
 	last := all[3]["settled_at"].(float64)
-	if got := list(c.want("receipts", fmt.Sprintf(`{"kind":"recent_receipts","since_ms":%.0f}`, last))["receipts"]); len(got) == 0 || got[len(got)-1]["id"] != all[3]["id"] {
+	if got := list(c.want("receipts", fmt.Sprintf(`{"kind":"recent_receipts","since_ms":%.0f}`, last))["receipts"]); len(got) == 0 ||
+		got[len(got)-1]["id"] != all[3]["id"] {
 		t.Errorf("since is not inclusive: %v", got)
 	}
 	if got := list(c.want("receipts", fmt.Sprintf(`{"kind":"recent_receipts","since_ms":%.0f}`, last+1))["receipts"]); len(got) != 0 {
@@ -357,7 +367,8 @@ func TestStreamsEqualAnswers(t *testing.T) {
 	}
 	begin, got, end = collect(`{"kind":"submit_intent","text":"streamed answer","prefer_stream":true}`)
 	chunk := got[0].(object)
-	if begin["response_kind"] != "intent_result" || len(got) != 1 || strings.Join(keys(chunk), ",") != "runtime_events,sources,text" || len(chunk["runtime_events"].([]any)) != 0 {
+	if begin["response_kind"] != "intent_result" || len(got) != 1 || strings.Join(keys(chunk), ",") != "runtime_events,sources,text" ||
+		len(chunk["runtime_events"].([]any)) != 0 {
 		t.Errorf("%v %v", begin, got)
 	}
 	sum := end["summary"].(object)

@@ -28,7 +28,8 @@ func TestManyOneShotClients(t *testing.T) {
 			}
 			defer c.Close()
 			cl := &client{t, c}
-			if _, err := c.Write(append(frameOf(fmt.Sprintf(`{"kind":"authenticate","token_b58":%q}`, token)), frameOf(`{"kind":"ping"}`)...)); err != nil {
+			if _, err := c.Write(append(frameOf(fmt.Sprintf(`{"kind":"authenticate","token_b58":%q}`, token)),
+				frameOf(`{"kind":"ping"}`)...)); err != nil {
 				t.Errorf("client %d: %v", i, err)
 				return
 			}

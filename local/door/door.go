@@ -134,7 +134,8 @@ func (d *Door) page(r *http.Request, at net.Addr) (from string, ok bool) {
 	}
 	referer := r.Header.Get("Referer") // what an older browser says, or one that takes the address for no safe one
 	u, err := url.Parse(referer)
-	return referer, referer == "" || err == nil && (slices.Contains(d.Origins, u.Scheme+"://"+u.Host) || own && u.Scheme+"://"+u.Host == "http://"+r.Host)
+	return referer, referer == "" ||
+		err == nil && (slices.Contains(d.Origins, u.Scheme+"://"+u.Host) || own && u.Scheme+"://"+u.Host == "http://"+r.Host)
 }
 
 // ownerOf finds the owner of the client's end of a connection. Only an end on loopback can be one of this host's

@@ -102,7 +102,8 @@ func TestPagesAndNames(t *testing.T) {
 		{"the listener's own", "in", []string{"Origin: http://" + own, "Sec-Fetch-Site: same-origin"}},
 		{"the same, without Origin", "in", []string{"Sec-Fetch-Site: same-origin"}},
 		{"a foreign host", "Host not allowed: evil.example", []string{"Host: evil.example"}},
-		{"the same address, spelled otherwise", "Host not allowed: [::ffff:127.0.0.1]:" + port, []string{"Host: [::ffff:127.0.0.1]:" + port}},
+		{"the same address, spelled otherwise", "Host not allowed: [::ffff:127.0.0.1]:" + port,
+			[]string{"Host: [::ffff:127.0.0.1]:" + port}},
 		{"the same in hex", "Host not allowed: [::ffff:7f00:1]", []string{"Host: [::ffff:7f00:1]"}},
 		{"a page, by its Referer", "Origin not allowed: http://evil.example/a", []string{"Referer: http://evil.example/a"}},
 		{"a page of another port, by its Referer", "Origin not allowed: http://127.0.0.1:1/", []string{"Referer: http://127.0.0.1:1/"}},
@@ -115,14 +116,17 @@ func TestPagesAndNames(t *testing.T) {
 		{"no origin's page", "Origin not allowed: null", []string{"Origin: null"}},
 		{"another port of this host", "Origin not allowed: http://127.0.0.1:1", []string{"Origin: http://127.0.0.1:1"}},
 		{"a listed one with another port", "Origin not allowed: http://localhost:3001", []string{"Origin: http://localhost:3001"}},
-		{"a rebound name's own origin", "Host not allowed: evil.example:" + port, []string{"Host: evil.example:" + port, "Origin: http://evil.example:" + port, "Sec-Fetch-Site: same-origin"}},
+		{"a rebound name's own origin", "Host not allowed: evil.example:" + port,
+			[]string{"Host: evil.example:" + port, "Origin: http://evil.example:" + port, "Sec-Fetch-Site: same-origin"}},
 		{"localhost as the listener's own", "in", []string{"Host: localhost:" + port, "Origin: http://localhost:" + port}},
 		{"the same, without Origin", "in", []string{"Host: localhost:" + port, "Sec-Fetch-Site: same-origin"}},
 		{"one's page sent to the other", "Origin not allowed: http://localhost:" + port, []string{"Origin: http://localhost:" + port}},
-		{"localhost of another port", "Origin not allowed: http://localhost:1", []string{"Host: localhost:1", "Origin: http://localhost:1"}},
+		{"localhost of another port", "Origin not allowed: http://localhost:1",
+			[]string{"Host: localhost:1", "Origin: http://localhost:1"}},
 		{"a foreign page's image", "Origin not allowed: cross-site", []string{"Sec-Fetch-Site: cross-site"}},
 		{"an image of a page of another port", "Origin not allowed: same-site", []string{"Sec-Fetch-Site: same-site"}},
-		{"a foreign page that knows the token", "Origin not allowed: http://evil.example", []string{"Origin: http://evil.example", "Authorization: Bearer secret"}},
+		{"a foreign page that knows the token", "Origin not allowed: http://evil.example",
+			[]string{"Origin: http://evil.example", "Authorization: Bearer secret"}},
 	} {
 		if got := ask1(t, "http://"+own, c.head...); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -141,7 +145,8 @@ func TestLocalhostOfAnother(t *testing.T) {
 	defer other.Close()
 	_, port, _ := net.SplitHostPort(other.Addr().String())
 	own := serve(t, &Door{}, "127.0.0.1:"+port)
-	for _, head := range [][]string{{"Host: localhost:" + port, "Origin: http://localhost:" + port}, {"Host: localhost:" + port, "Sec-Fetch-Site: same-origin"}} {
+	for _, head := range [][]string{{"Host: localhost:" + port, "Origin: http://localhost:" + port},
+		{"Host: localhost:" + port, "Sec-Fetch-Site: same-origin"}} {
 		if got := ask1(t, "http://"+own, head...); !strings.HasPrefix(got, "Origin not allowed: ") {
 			t.Errorf("%v: %q", head, got)
 		}
@@ -174,7 +179,8 @@ func TestNoHost(t *testing.T) {
 // A client whose owner cannot be told comes in with a token. One that does not come over loopback is such a client.
 func TestTokenWhereTheOwnerIsUnknown(t *testing.T) {
 	t.Parallel()
-	addr := serve(t, &Door{Token: func(token string) bool { return Same(token, "secret") }, Hint: "send the token in FILE"}, outside(t)+":0")
+	addr := serve(t, &Door{Token: func(token string) bool { return Same(token, "secret") }, Hint: "send the token in FILE"},
+		outside(t)+":0")
 	for head, want := range map[string]string{
 		"":                              "Not your node: connect as uid ",
 		"Authorization: Bearer wrong":   "Not your node: connect as uid ",
@@ -185,7 +191,8 @@ func TestTokenWhereTheOwnerIsUnknown(t *testing.T) {
 		if head != "" {
 			heads = append(heads, head)
 		}
-		if got := ask1(t, "http://"+addr, heads...); !strings.HasPrefix(got, want) || want != "in" && !strings.HasSuffix(got, ", or send the token in FILE") {
+		if got := ask1(t, "http://"+addr, heads...); !strings.HasPrefix(got, want) ||
+			want != "in" && !strings.HasSuffix(got, ", or send the token in FILE") {
 			t.Errorf("%q: %q, want %q", head, got, want)
 		}
 	}

@@ -49,7 +49,8 @@ func TestOwners(t *testing.T) {
 		name, at string
 		dial     func(netip.AddrPort) (io.Closer, error)
 	}{
-		{"IPv4", "127.0.0.1:0", dialTCP}, {"IPv6", "[::1]:0", dialTCP}, {"IPv4 from a socket of IPv6", "127.0.0.1:0", dialMapped}, {"IPv4 at a listener of both", "[::]:0", dialTCP},
+		{"IPv4", "127.0.0.1:0", dialTCP}, {"IPv6", "[::1]:0", dialTCP},
+		{"IPv4 from a socket of IPv6", "127.0.0.1:0", dialMapped}, {"IPv4 at a listener of both", "[::]:0", dialTCP},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dial := c.dial

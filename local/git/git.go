@@ -13,13 +13,17 @@ import (
 )
 
 // off switches off what a repository's configuration may start.
-var off = []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "core.sshCommand=false",
-	"-c", "core.askPass=", "-c", "credential.helper=", "-c", "diff.external=", "-c", "core.alternateRefsCommand=", "-c", "protocol.allow=never"}
+var off = []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.pager=cat",
+	"-c", "core.sshCommand=false",
+	"-c", "core.askPass=", "-c", "credential.helper=", "-c", "diff.external=", "-c", "core.alternateRefsCommand=", "-c",
+	"protocol.allow=never"}
 
 // redirects are the variables that would point git at another repository than the one that is asked about, or at a
 // program.
-var redirects = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_ALLOW_PROTOCOL"}
+var redirects = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+	"GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS",
+	"GIT_PROXY_COMMAND", "GIT_ALLOW_PROTOCOL"}
 
 // Command is a run of a git program in a directory, in an environment, that is killed when ctx ends. More are settings,
 // as Filters returns them.

@@ -42,7 +42,8 @@ func TestLines(t *testing.T) {
 // A text is whole up to a character that is cut; bytes that are no characters wait for nothing.
 func TestWhole(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int{"": 0, "ab": 2, "a\u20ac": 4, "a\xe2\x82": 1, "a\xe2": 1, "\xf0\x9f\x98": 0, "a\x82": 2, "a\xff": 2} {
+	for text, want := range map[string]int{"": 0, "ab": 2, "a\u20ac": 4, "a\xe2\x82": 1, "a\xe2": 1, "\xf0\x9f\x98": 0,
+		"a\x82": 2, "a\xff": 2} {
 		if got := Whole([]byte(text)); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}

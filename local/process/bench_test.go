@@ -35,7 +35,8 @@ func BenchmarkRelay(b *testing.B) {
 			if err := p.nc.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 				b.Fatal(err)
 			}
-			p.write(request(1, "process.spawn", map[string]any{"id": "p", "command": "head", "args": []string{"-c", fmt.Sprint(size), "/dev/zero"}}))
+			p.write(request(1, "process.spawn",
+				map[string]any{"id": "p", "command": "head", "args": []string{"-c", fmt.Sprint(size), "/dev/zero"}}))
 			for done := false; !done; { // lines are counted, not decoded: the client is not what is measured
 				l, err := p.lines.ReadSlice('\n')
 				if err != nil {
@@ -48,7 +49,8 @@ func BenchmarkRelay(b *testing.B) {
 	b.Run("cat | base64", func(b *testing.B) {
 		b.SetBytes(size)
 		for b.Loop() {
-			if err := exec.Command("/bin/sh", "-c", fmt.Sprintf("head -c %d /dev/zero | cat | base64 -w0 >/dev/null", size)).Run(); err != nil {
+			if err := exec.Command("/bin/sh", "-c",
+				fmt.Sprintf("head -c %d /dev/zero | cat | base64 -w0 >/dev/null", size)).Run(); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -126,7 +126,8 @@ func (p *peer) call(method string, params any) string {
 
 func (p *peer) sh(id, script string) {
 	p.t.Helper()
-	if got := p.call("process.spawn", map[string]any{"id": id, "command": "/bin/sh", "args": []string{"-c", script}}); got != `{"success":true}` {
+	if got := p.call("process.spawn",
+		map[string]any{"id": id, "command": "/bin/sh", "args": []string{"-c", script}}); got != `{"success":true}` {
 		p.t.Fatalf("spawn %s: %s", id, got)
 	}
 }

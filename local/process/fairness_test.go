@@ -63,7 +63,8 @@ func TestConcurrentSpawnsOfOneID(t *testing.T) {
 	for range cap(pids) {
 		all.Go(func() {
 			var r struct{ Pid int }
-			got := connect(t, socket).call("process.spawn", map[string]any{"id": "p", "command": "sleep", "args": []string{"1000"}, "wantPid": true})
+			got := connect(t, socket).call("process.spawn",
+				map[string]any{"id": "p", "command": "sleep", "args": []string{"1000"}, "wantPid": true})
 			if err := unmarshal([]byte(got), &r); err != nil || r.Pid == 0 {
 				t.Errorf("%s: %v", got, err)
 			}
@@ -114,7 +115,9 @@ func TestSpawnsWhileTheServerStops(t *testing.T) {
 						continue
 					}
 					script := "echo $$ >>" + mark + "; exec sleep 1000"
-					if _, err := io.WriteString(p.nc, request(1, "process.spawn", map[string]any{"id": fmt.Sprint(i, "-", n), "command": "/bin/sh", "args": []string{"-c", script}})); err != nil {
+					if _, err := io.WriteString(p.nc,
+						request(1, "process.spawn",
+							map[string]any{"id": fmt.Sprint(i, "-", n), "command": "/bin/sh", "args": []string{"-c", script}})); err != nil {
 						return
 					}
 					if _, err := p.receive(); err != nil {
@@ -189,13 +192,15 @@ func TestWhoReadsNothingLeavesHisTurn(t *testing.T) {
 func TestDroppedFramesCutTheSlowReaderOff(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
-	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(), Door: api.At{Host: process.Alone, Also: process.All}, Replay: 32 << 20})
+	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(),
+		Door: api.At{Host: process.Alone, Also: process.All}, Replay: 32 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	lazy := connect(t, socket)
-	lazy.write(request(1, "process.spawn", map[string]any{"id": "p", "command": "/bin/sh", "args": []string{"-c", "head -c 200000000 /dev/zero; read line"}}))
+	lazy.write(request(1, "process.spawn",
+		map[string]any{"id": "p", "command": "/bin/sh", "args": []string{"-c", "head -c 200000000 /dev/zero; read line"}}))
 	for first := 1; first <= 1; { // until the child, which waits for no reader, has written more than is kept
 		p := connect(t, socket) // a new one each time: it is sent frames, and reads none
 		var r struct{ FirstSeq int }

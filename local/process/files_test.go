@@ -20,7 +20,8 @@ func TestFilesOfEverySize(t *testing.T) {
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	path := filepath.Join(t.TempDir(), "f")
-	for name, unit := range map[string]string{"ascii": "abcdefg\n", "wide": "aé€😀", "escaped": "<&>\u2028\x00\"", "broken": "\xf0\x9f\x98\xe2\x82a\xff"} {
+	for name, unit := range map[string]string{"ascii": "abcdefg\n", "wide": "aé€😀", "escaped": "<&>\u2028\x00\"",
+		"broken": "\xf0\x9f\x98\xe2\x82a\xff"} {
 		for _, size := range []int{0, 1, 32 << 10, 32<<10 + 1, 256<<10 + 32<<10, 256<<10 + 32<<10 + 2, 1_000_003} {
 			content := strings.Repeat(unit, size/len(unit)+1)[:size]
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -11,11 +11,13 @@ import (
 
 // Whatever an archive holds, nothing is written outside of its destination, and the archive is consumed.
 func FuzzUnpack(f *testing.F) {
-	for _, h := range []tar.Header{{Name: "a/b", Typeflag: tar.TypeReg, Size: 1, Mode: 0o644}, {Name: "../out", Typeflag: tar.TypeReg, Size: 1}, {Name: "/abs", Typeflag: tar.TypeDir},
+	for _, h := range []tar.Header{{Name: "a/b", Typeflag: tar.TypeReg, Size: 1, Mode: 0o644},
+		{Name: "../out", Typeflag: tar.TypeReg, Size: 1}, {Name: "/abs", Typeflag: tar.TypeDir},
 		{Name: "l", Linkname: "/etc", Typeflag: tar.TypeSymlink}, {Name: ".", Typeflag: tar.TypeDir}} {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)
-		if w.WriteHeader(&h) != nil || h.Size > 0 && func() bool { _, err := w.Write([]byte("x")); return err != nil }() || w.Close() != nil {
+		if w.WriteHeader(&h) != nil || h.Size > 0 && func() bool { _, err := w.Write([]byte("x")); return err != nil }() ||
+			w.Close() != nil {
 			f.Fatal(h.Name)
 		}
 		f.Add(b.Bytes())

@@ -10,7 +10,8 @@ import (
 
 // Whatever a line holds, it is a request or it is refused with an answer of one line.
 func FuzzParse(f *testing.F) {
-	for _, l := range []string{`{"jsonrpc":"2.0","id":1,"method":"server.ping","auth":"t"}`, `null`, `[]`, `{"id":{"b":1,"a":[1.0]},"auth":"t"}`,
+	for _, l := range []string{`{"jsonrpc":"2.0","id":1,"method":"server.ping","auth":"t"}`, `null`, `[]`,
+		`{"id":{"b":1,"a":[1.0]},"auth":"t"}`,
 		`{"jsonrpc":"2.0","method":"files.stat","params":{"path":"/"},"auth":"t"}`, "{\"method\":\"a\\u2028.b\",\"auth\":\"x\"}", "\xff"} {
 		f.Add([]byte(l))
 	}
@@ -30,7 +31,8 @@ func FuzzParse(f *testing.F) {
 func FuzzBind(f *testing.F) {
 	f.Add([]byte(`{"id":"a","command":"b","args":["c"],"env":{"d":null},"fromSeq":1}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		for _, e := range []error{bound[spawnParams](in), bound[stdinParams](in), bound[killParams](in), bound[waitParams](in), bound[reattachParams](in),
+		for _, e := range []error{bound[spawnParams](in), bound[stdinParams](in), bound[killParams](in),
+			bound[waitParams](in), bound[reattachParams](in),
 			bound[pathParams](in), bound[gitParams](in), bound[tarParams](in)} {
 			if e != nil && e != errParams {
 				t.Fatal(e)

@@ -55,9 +55,12 @@ func TestGitRunsNothingOfARepository(t *testing.T) {
 	write(".git/hooks/post-checkout", "#!/bin/sh\necho hook >> "+marks+"\n")
 	write(".git/hooks/post-index-change", "#!/bin/sh\necho hook >> "+marks+"\n")
 	for key, value := range map[string]string{
-		"core.fsmonitor": program("fsmonitor", ""), "core.pager": program("pager", "cat"), "diff.external": program("external", ""), "filter.evil.clean": program("clean", "cat"),
-		"filter.evil.smudge": program("smudge", "cat"), "diff.evil.textconv": program("textconv", "cat"), "core.sshCommand": program("ssh", ""), "credential.helper": program("helper", ""),
-		"core.askPass": program("askpass", ""), "protocol.ext.allow": "always", "remote.origin.url": "ext::" + program("remote", ""), "remote.origin.promisor": "true",
+		"core.fsmonitor": program("fsmonitor", ""), "core.pager": program("pager", "cat"),
+		"diff.external": program("external", ""), "filter.evil.clean": program("clean", "cat"),
+		"filter.evil.smudge": program("smudge", "cat"), "diff.evil.textconv": program("textconv", "cat"),
+		"core.sshCommand": program("ssh", ""), "credential.helper": program("helper", ""),
+		"core.askPass": program("askpass", ""), "protocol.ext.allow": "always",
+		"remote.origin.url": "ext::" + program("remote", ""), "remote.origin.promisor": "true",
 	} {
 		plain("config", key, value)
 	}
@@ -90,7 +93,8 @@ func TestGitRunsNothingOfARepository(t *testing.T) {
 		}
 	}
 	plain("config", "filter.x=y.clean", program("odd", "cat"))
-	if got := p.answer(p.ask("git.status", map[string]string{"path": repo})); got.Error == nil || !strings.Contains(got.Error.Message, "cannot be switched off") {
+	if got := p.answer(p.ask("git.status", map[string]string{"path": repo})); got.Error == nil ||
+		!strings.Contains(got.Error.Message, "cannot be switched off") {
 		t.Errorf("a filter that cannot be switched off: %s, %+v", got.Result, got.Error)
 	}
 	if said := started(); said != "" {

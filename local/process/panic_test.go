@@ -13,7 +13,8 @@ import (
 // A method that panics is answered, wherever it runs, and the server goes on.
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
-	s, err := Listen(Config{Socket: filepath.Join(t.TempDir(), "s"), Token: "t", SpillDir: t.TempDir(), Door: api.At{Host: Alone, Also: All}})
+	s, err := Listen(Config{Socket: filepath.Join(t.TempDir(), "s"), Token: "t", SpillDir: t.TempDir(),
+		Door: api.At{Host: Alone, Also: All}})
 	if err != nil {
 		t.Fatal(err)
 	}

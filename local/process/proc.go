@@ -51,7 +51,8 @@ func (s *Server) start(p spawnParams) (*proc, error) {
 			return nil, &os.PathError{Op: "chdir", Path: p.Cwd, Err: syscall.ENOTDIR}
 		}
 	}
-	c := &exec.Cmd{Path: path, Args: append([]string{p.Command}, p.Args...), Dir: p.Cwd, Env: s.childEnv(p.Env), SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	c := &exec.Cmd{Path: path, Args: append([]string{p.Command}, p.Args...), Dir: p.Cwd, Env: s.childEnv(p.Env),
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
 	in, ierr := c.StdinPipe()
 	out, oerr := c.StdoutPipe()
 	errs, eerr := c.StderrPipe()
@@ -63,7 +64,8 @@ func (s *Server) start(p spawnParams) (*proc, error) {
 	}
 	id, _ := json.Marshal(p.ID) // a string
 	pr := &proc{s: s, id: p.ID, idJSON: id, pid: c.Process.Pid, started: float64(time.Now().UnixNano()) / 1e9, cmd: c, running: true,
-		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, exited: make(chan struct{}), done: make(chan struct{})}
+		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, exited: make(chan struct{}),
+		done: make(chan struct{})}
 	pr.in = newStdinQueue(in, pr.exited, func() { s.Log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
 	s.Go(func() { pr.watch(out, errs) })
 	return pr, nil

@@ -20,7 +20,8 @@ func listen(t testing.TB) (socket string, s *process.Server) {
 	socket = filepath.Join(t.TempDir(), "s")
 	log := &output{w: t.Output()}
 	t.Cleanup(log.end)
-	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(), Door: api.At{Host: process.Alone, Also: process.All},
+	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(),
+		Door:   api.At{Host: process.Alone, Also: process.All},
 		Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -123,7 +123,8 @@ func TestSlowReadersDelayNobody(t *testing.T) {
 	second := connect(t, socket)
 	second.call("process.reattach", map[string]any{"id": "p"})
 	before := liveMiB()
-	if got := connect(t, socket).call("process.stdin", map[string]any{"id": "p", "data": b64("go\n")}); got != `{"success":true,"applied":3}` {
+	if got := connect(t, socket).call("process.stdin",
+		map[string]any{"id": "p", "data": b64("go\n")}); got != `{"success":true,"applied":3}` {
 		t.Fatal(got) // now that nothing of it can come before the second's answer
 	}
 	var both sync.WaitGroup
@@ -133,7 +134,8 @@ func TestSlowReadersDelayNobody(t *testing.T) {
 	if !testing.Short() {
 		weigh(t, before, 64) // the child's output is larger
 	}
-	if got := connect(t, socket).call("process.reattach", map[string]any{"id": "p", "fromSeq": 1 << 30}); !strings.Contains(got, `"firstSeq":1,`) {
+	if got := connect(t, socket).call("process.reattach",
+		map[string]any{"id": "p", "fromSeq": 1 << 30}); !strings.Contains(got, `"firstSeq":1,`) {
 		t.Errorf("the first frame is gone: %s", got)
 	}
 }
@@ -169,7 +171,8 @@ func TestAnswersBehindFramesAreBounded(t *testing.T) {
 		go func() {
 			for i := range lines {
 				id := fmt.Sprintf("%d %s", i, strings.Repeat("x", 900<<10))
-				if _, err := fmt.Fprintf(lazy.nc, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":{"id":"p","fromSeq":1},"auth":%q}`+"\n", id, method, token); err != nil {
+				if _, err := fmt.Fprintf(lazy.nc,
+					`{"jsonrpc":"2.0","id":%q,"method":%q,"params":{"id":"p","fromSeq":1},"auth":%q}`+"\n", id, method, token); err != nil {
 					t.Error(err)
 					return
 				}

@@ -24,7 +24,8 @@ func TestFields(t *testing.T) {
 	f := Parse([]byte(object))
 	inner := ""
 	f.Object("in", func(in *Fields) { inner = in.Text("s") })
-	if f.Text("s") != "x" || f.Number("n") != 7 || !f.Flag("b") || f.OptText("null") != nil || f.Count("none", 3) != 3 || len(f.Texts("list")) != 2 || inner != "y" || f.Err != nil {
+	if f.Text("s") != "x" || f.Number("n") != 7 || !f.Flag("b") || f.OptText("null") != nil || f.Count("none", 3) != 3 ||
+		len(f.Texts("list")) != 2 || inner != "y" || f.Err != nil {
 		t.Errorf("strictly: %v", f.Err)
 	}
 	for fault, read := range map[string]func(*Fields){

@@ -149,7 +149,8 @@ func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per 
 			r.fail(err)
 		}
 		if t, _ := r.now(); (i+1)%10 == 0 || i+1 == len(files) {
-			c.s.Log.Info("backfill", "workspace", c.w.Key, "scanned", t.Scanned, "of", len(files), "captured", t.Captured, "duplicate", t.SkippedDuplicate)
+			c.s.Log.Info("backfill", "workspace", c.w.Key, "scanned", t.Scanned, "of", len(files), "captured", t.Captured,
+				"duplicate", t.SkippedDuplicate)
 		}
 	}
 	return nil
@@ -189,7 +190,8 @@ func (f sessionFiles) transcripts(root string, w Workspace, own bool) {
 	var dirs []string
 	if own {
 		for _, p := range []string{w.Dir, w.Top} {
-			for _, enc := range []string{strings.ReplaceAll(p, "/", "-"), strings.NewReplacer("/", "-", ".", "-").Replace(p), notAlnum.ReplaceAllString(p, "-")} {
+			for _, enc := range []string{strings.ReplaceAll(p, "/", "-"), strings.NewReplacer("/", "-", ".", "-").Replace(p),
+				notAlnum.ReplaceAllString(p, "-")} {
 				if p != "" && !slices.Contains(dirs, enc) {
 					dirs = append(dirs, enc)
 				}
@@ -247,7 +249,8 @@ func (b *batch) flush(ctx context.Context) error {
 	said := api.Each(b.heard, func(h heard) api.Said { return h.Said })
 	for attempt := 0; len(b.heard) > 0; attempt++ {
 		wctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-		_, err := api.Capture.Ask(wctx, b.c.s.cfg.Memory, &api.CaptureRequest{Said: said, Make: func(clean []api.Said) ([]api.CapturedEvent, error) { return b.events(wctx, clean) }})
+		_, err := api.Capture.Ask(wctx, b.c.s.cfg.Memory,
+			&api.CaptureRequest{Said: said, Make: func(clean []api.Said) ([]api.CapturedEvent, error) { return b.events(wctx, clean) }})
 		cancel()
 		var known *oplog.Error
 		switch {
@@ -256,7 +259,8 @@ func (b *batch) flush(ctx context.Context) error {
 			return nil
 		case errors.Is(err, oplog.ErrEventKnown):
 			continue
-		case errors.As(err, &known) && (known.Kind == oplog.Unavailable || known.Kind == oplog.UnknownOutcome || known.Kind == oplog.NotLeader),
+		case errors.As(err, &known) &&
+			(known.Kind == oplog.Unavailable || known.Kind == oplog.UnknownOutcome || known.Kind == oplog.NotLeader),
 			errors.Is(err, context.DeadlineExceeded):
 		default:
 			return b.c.s.public("backfill", err)

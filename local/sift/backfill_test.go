@@ -39,7 +39,8 @@ func useLine(id, name, input string, at int) string {
 }
 
 func resultLine(id, content string) string {
-	return fmt.Sprintf(`{"type":"user","timestamp":"2024-01-01T00:00:00Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%s}]}}`, id, content) + "\n"
+	return fmt.Sprintf(`{"type":"user","timestamp":"2024-01-01T00:00:00Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%s}]}}`,
+		id, content) + "\n"
 }
 
 func writeFile(t testing.TB, path, text string, at time.Time) {
@@ -53,7 +54,8 @@ func writeFile(t testing.TB, path, text string, at time.Time) {
 }
 
 func tally(m map[string]any) string {
-	return fmt.Sprintf("scanned=%v captured=%v skipped=%v duplicate=%v broken=%v errors=%v", m["scanned"], m["captured"], m["skipped"], m["skippedDuplicate"], m["broken"], m["errors"])
+	return fmt.Sprintf("scanned=%v captured=%v skipped=%v duplicate=%v broken=%v errors=%v", m["scanned"], m["captured"],
+		m["skipped"], m["skippedDuplicate"], m["broken"], m["errors"])
 }
 
 func TestBackfill(t *testing.T) {
@@ -68,7 +70,8 @@ func TestBackfill(t *testing.T) {
 	s.WriteString(useLine("1", "Read", `{"file_path":"a.go"}`, 1) + resultLine("1", `"func A() password=hunter2"`))
 	s.WriteString(useLine("2", "Bash", `{"command":"make"}`, 2) + useLine("3", "Grep", `{"pattern":"x"}`, 3))
 	s.WriteString("{torn\n\n")
-	s.WriteString(resultLine("3", `[{"type":"text","text":"found"},{"type":"image","source":{"type":"base64","data":"AAAA"}}]`) + resultLine("2", `null`))
+	s.WriteString(resultLine("3",
+		`[{"type":"text","text":"found"},{"type":"image","source":{"type":"base64","data":"AAAA"}}]`) + resultLine("2", `null`))
 	s.WriteString(useLine("4", "WebFetch", `{}`, 4) + resultLine("4", `"not taken"`)) // another tool
 	s.WriteString(resultLine("5", `"no use"`))                                        // unmatched
 	s.WriteString(strings.Replace(useLine("6", "Read", `{}`, 6), `"timestamp":"2`, `"timestamp":"x2`, 1) + resultLine("6", `"no time"`))
@@ -77,7 +80,8 @@ func TestBackfill(t *testing.T) {
 	s.WriteString(useLine("8", "Glob", `{"pattern":"*"}`, 8) + strings.TrimSuffix(resultLine("8", `"last, without an end"`), "\n"))
 	now := time.Now()
 	writeFile(t, filepath.Join(dir, "one.jsonl"), s.String(), now)
-	writeFile(t, filepath.Join(dir, "old.jsonl"), useLine("1", "Read", `{"file_path":"old.go"}`, 0)+resultLine("1", `"x"`), now.Add(-time.Hour))
+	writeFile(t, filepath.Join(dir, "old.jsonl"), useLine("1", "Read", `{"file_path":"old.go"}`, 0)+resultLine("1", `"x"`),
+		now.Add(-time.Hour))
 	writeFile(t, filepath.Join(dir, "notes.txt"), "no transcript", now)
 	os.Symlink("/etc/passwd", filepath.Join(dir, "link.jsonl"))
 	syscall.Mkfifo(filepath.Join(dir, "pipe.jsonl"), 0o600)
@@ -199,7 +203,8 @@ not json
 	if err := os.WriteFile(filepath.Join(ws, "wal.ndjson"), []byte(wal), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"scanned=1 captured=2 skipped=0 duplicate=0 broken=3 errors=0", "scanned=1 captured=0 skipped=2 duplicate=2 broken=3 errors=0"} {
+	for i, want := range []string{"scanned=1 captured=2 skipped=0 duplicate=0 broken=3 errors=0",
+		"scanned=1 captured=0 skipped=2 duplicate=2 broken=3 errors=0"} {
 		if got := tally(d.ask(fmt.Sprintf(`{"kind":"import_home","home":%q}`, home))); got != want {
 			t.Errorf("time %d: %s", i+1, got)
 		}

@@ -216,8 +216,10 @@ func (c *call) event(o *observation) api.CapturedEvent {
 		}
 	}
 	return api.CapturedEvent{Event: event, Summary: &oplog.Remember{Content: oplog.Content{RID: rid, Text: sum.text, Type: "episodic",
-		Importance: 0.5, HalfLife: halfLife(o.Tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general", Source: o.Source,
-		Metadata: kit.Must(kit.Object{"sift", from}), Session: o.Session, Created: o.at, Updated: oplog.At(time.Now()), Expires: o.expires}}}
+		Importance: 0.5, HalfLife: halfLife(o.Tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general",
+		Source:   o.Source,
+		Metadata: kit.Must(kit.Object{"sift", from}), Session: o.Session, Created: o.at, Updated: oplog.At(time.Now()),
+		Expires: o.expires}}}
 }
 
 // zip is shared: EncodeAll may be called from any goroutine.

@@ -144,7 +144,8 @@ func symbolSearch(ctx context.Context, c *call) (any, error) {
 	for _, x := range all {
 		r := makeRow(x)
 		o, _ := originOf(x.Memory)
-		hits = append(hits, kit.Object{"summaryId", r.ID, "eventId", r.EventID, "ts", iso(r.TS), "tool", r.Tool, "symbols", o.Symbols, "text", r.Text})
+		hits = append(hits,
+			kit.Object{"summaryId", r.ID, "eventId", r.EventID, "ts", iso(r.TS), "tool", r.Tool, "symbols", o.Symbols, "text", r.Text})
 	}
 	return kit.Object{"hits", hits}, err
 }
@@ -167,7 +168,8 @@ func stats(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory, &api.NeighboursRequest{Sight: api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: true}, Before: statsLook})
+	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory,
+		&api.NeighboursRequest{Sight: api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: true}, Before: statsLook})
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +193,10 @@ func stats(ctx context.Context, c *call) (any, error) {
 	if perMin > 0 {
 		eta = new(int(float64(w.Events.Raw) / perMin * 60))
 	}
-	return kit.Object{"counts", counters(w), "throughput", kit.Object{"eventsPerMin", perMin, "summariesPerMin", perMin, "windowMs", window},
-		"backlog", kit.Object{"pending", w.Events.Raw, "etaSec", eta}, "cacheHitRate", float64(same) / float64(max(1, len(a.Before))), "looked", len(a.Before),
+	return kit.Object{"counts", counters(w), "throughput",
+		kit.Object{"eventsPerMin", perMin, "summariesPerMin", perMin, "windowMs", window},
+		"backlog", kit.Object{"pending", w.Events.Raw, "etaSec", eta}, "cacheHitRate",
+		float64(same) / float64(max(1, len(a.Before))), "looked", len(a.Before),
 		"topTools", top("tool", "count", tools), "topSessions", top("sessionId", "events", sessions)}, nil
 }
 
@@ -223,7 +227,8 @@ func doctor(ctx context.Context, c *call) (any, error) {
 		}
 	}
 	return kit.Object{"integrity", integrity, "orphanSummaries", 0, "orphanEmbeddings", 0, "orphanProvenance", 0,
-		"vecCardinality", kit.Object{"embeddings", w.Embedded, "vec", w.Embedded, "drift", 0}, "counts", counters(w), "pinned", len(rows)}, nil
+		"vecCardinality", kit.Object{"embeddings", w.Embedded, "vec", w.Embedded, "drift", 0}, "counts", counters(w),
+		"pinned", len(rows)}, nil
 }
 
 // sweepExpired forgets captures whose ttlMs is over. The leader does so by itself; a time in the future is taken as

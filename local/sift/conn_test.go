@@ -87,7 +87,8 @@ func TestRequests(t *testing.T) {
 		in   []byte
 		want string // what the reply begins with
 	}{
-		{"two in one write", false, append(encodeFrame(t, `{"kind":"why"}`), encodeFrame(t, `{"kind":"status"}`)...), `{"ok":true,"data":{"edges":[]}}`},
+		{"two in one write", false, append(encodeFrame(t, `{"kind":"why"}`), encodeFrame(t, `{"kind":"status"}`)...),
+			`{"ok":true,"data":{"edges":[]}}`},
 		{"one byte too large", false, head(16<<20 + 1), `{"ok":false,"error":"frame too large: 16777217 > 16777216"}`},
 		{"the largest length", false, head(0xFFFFFFFF), `{"ok":false,"error":"frame too large: 4294967295 > 16777216"}`},
 		{"empty body", false, head(0), `{"ok":false,"error":"invalid json`},
@@ -117,7 +118,8 @@ func TestRequests(t *testing.T) {
 
 func TestInvalidUTF8IsReplaced(t *testing.T) {
 	d := start(t, nil)
-	got := d.exchange(true, encodeFrame(t, "{\"kind\":\"capture\",\"sessionId\":\"s\",\"tool\":\"Notification\",\"payload\":{\"message\":\"caf\xe9 \\ud800 ok\"}}"))
+	got := d.exchange(true,
+		encodeFrame(t, "{\"kind\":\"capture\",\"sessionId\":\"s\",\"tool\":\"Notification\",\"payload\":{\"message\":\"caf\xe9 \\ud800 ok\"}}"))
 	if !strings.Contains(got, `"ok":true`) {
 		t.Fatal(got)
 	}
@@ -192,7 +194,8 @@ func TestManyOneShotClients(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			data, err := Call(t.Context(), d.socket, json.RawMessage(fmt.Sprintf(`{"kind":"capture","sessionId":"s%d","tool":"Bash","payload":{"n":%d}}`, i%7, i)))
+			data, err := Call(t.Context(), d.socket,
+				json.RawMessage(fmt.Sprintf(`{"kind":"capture","sessionId":"s%d","tool":"Bash","payload":{"n":%d}}`, i%7, i)))
 			if err != nil {
 				t.Error(err)
 				return
@@ -271,8 +274,10 @@ func TestWhatIsKnownIsFound(t *testing.T) {
 }
 
 func FuzzAnswer(f *testing.F) {
-	for _, s := range []string{sample, `{"kind":"search"}`, `{"kind":"search","query":"a","k":-1}`, `{"kind":"timeline","nearId":1e300,"window":2}`,
-		`{"kind":"get","ids":[1,2.5,"x"]}`, `{"kind":"backfill","source":{}}`, `{"kind":"stream_search","query":""}`, "\xff{", `{"kind":"summaries","limit":1e9}`} {
+	for _, s := range []string{sample, `{"kind":"search"}`, `{"kind":"search","query":"a","k":-1}`,
+		`{"kind":"timeline","nearId":1e300,"window":2}`,
+		`{"kind":"get","ids":[1,2.5,"x"]}`, `{"kind":"backfill","source":{}}`, `{"kind":"stream_search","query":""}`,
+		"\xff{", `{"kind":"summaries","limit":1e9}`} {
 		f.Add([]byte(s))
 	}
 	d := start(f, nil)

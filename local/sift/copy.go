@@ -92,14 +92,16 @@ func exported(x api.CapturedMemory, payload []byte, first bool) (lines []byte, e
 	if first {
 		add("sessions", kit.Object{"id", e.Session, "started_at", ms(e.At), "cwd", e.Dir})
 	}
-	add("events", kit.Object{"id", e.ID, "ts", ms(e.At), "session_id", e.Session, "tool", e.Tool, "input_hash", hex.EncodeToString(e.Hash), "payload_json", string(payload),
+	add("events", kit.Object{"id", e.ID, "ts", ms(e.At), "session_id", e.Session, "tool", e.Tool, "input_hash",
+		hex.EncodeToString(e.Hash), "payload_json", string(payload),
 		"status", e.Status.String(), "tokens_est", e.Tokens, "expires_at", ms(x.Expires)})
 	r := makeRow(api.Kept{Memory: x.Memory, Event: e.ID})
 	pinned := any(nil)
 	if x.Pin {
 		pinned = ms(x.Updated)
 	}
-	add("summaries", kit.Object{"id", r.ID, "event_id", e.ID, "ts", r.TS, "model", r.Model, "prompt_hash", r.PromptHash, "text", r.Text, "tokens_in", r.TokensIn, "tokens_out", r.TokensOut,
+	add("summaries", kit.Object{"id", r.ID, "event_id", e.ID, "ts", r.TS, "model", r.Model, "prompt_hash", r.PromptHash,
+		"text", r.Text, "tokens_in", r.TokensIn, "tokens_out", r.TokensOut,
 		"confidence", r.Confidence, "pinned_at", pinned})
 	return lines, err
 }
@@ -149,7 +151,8 @@ func importLines(ctx context.Context, c *call) (any, error) {
 				r.fail(badRequest("a line is no row of an export"))
 			case x.Table == "events":
 				events = append(events, x)
-			case x.Table == "summaries" && x.Row.Model != model && x.Row.Text != "" && len(x.Row.Text) <= maxRecorded && len(x.Row.Model) <= maxName && len(x.Row.Prompt) <= maxName:
+			case x.Table == "summaries" && x.Row.Model != model && x.Row.Text != "" && len(x.Row.Text) <= maxRecorded &&
+				len(x.Row.Model) <= maxName && len(x.Row.Prompt) <= maxName:
 				t := &recorded{redact.String(x.Row.Model), x.Row.Prompt, redact.String(x.Row.Text), 0.8, x.Row.HostIn, x.Row.HostOut}
 				if n := x.Row.Certain; n != nil {
 					t.confidence = max(0, min(*n, 1))
@@ -167,7 +170,8 @@ func importLines(ctx context.Context, c *call) (any, error) {
 	}
 	b := &batch{c: c, r: r}
 	for _, x := range events {
-		h := heard{Said: api.Said{Session: x.Row.Session, Tool: x.Row.Tool}, at: oplog.Time(x.Row.TS) * 1000, given: texts[string(x.Row.ID)]}
+		h := heard{Said: api.Said{Session: x.Row.Session, Tool: x.Row.Tool}, at: oplog.Time(x.Row.TS) * 1000,
+			given: texts[string(x.Row.ID)]}
 		h.Payload, err = large.JSON([]byte(x.Row.Payload))
 		if err != nil || h.Session == "" || h.Tool == "" || !(x.Row.TS >= 0 && x.Row.TS <= maxMs) {
 			r.fail(badRequest("an event lacks its session, tool, time or payload"))

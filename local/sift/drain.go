@@ -139,8 +139,9 @@ func (o *offers) add(page *api.CapturesPage) {
 		held := cmp.Or(o.held[x.Event.ID], &claim{at: x.Event.At})
 		held.until, o.held[x.Event.ID] = time.Now().Add(claimFor), held
 		o.room -= len(text)
-		o.events = append(o.events, kit.Object{"id", x.Event.ID, "ts", int64(x.Event.At) / 1000, "sessionId", x.Event.Session, "tool", x.Event.Tool,
-			"inputHash", hex.EncodeToString(x.Event.Hash), "payloadJson", string(text), "tokensEst", x.Event.Tokens})
+		o.events = append(o.events,
+			kit.Object{"id", x.Event.ID, "ts", int64(x.Event.At) / 1000, "sessionId", x.Event.Session, "tool", x.Event.Tool,
+				"inputHash", hex.EncodeToString(x.Event.Hash), "payloadJson", string(text), "tokensEst", x.Event.Tokens})
 	}
 }
 
@@ -175,7 +176,8 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 		return nil, badRequest("record_summary: model required; model and promptHash have at most 512 bytes")
 	}
 	for range tries {
-		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: []oplog.EventID{oplog.EventID(id)}})
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory,
+			&api.CapturesRequest{Workspace: c.ns, Events: []oplog.EventID{oplog.EventID(id)}})
 		if err != nil {
 			return nil, err
 		}
@@ -216,7 +218,9 @@ func (c *call) replace(ctx context.Context, m *oplog.Memory, o origin, text stri
 		certainty = max(0, min(n, 1))
 	}
 	o.Confidence = certainty
-	_, err := api.Correct.Ask(ctx, c.s.cfg.Memory, &api.CorrectRequest{RID: m.RID, Text: &text, Certainty: &certainty, Merge: kit.Must(kit.Object{"sift", o}), Expected: &m.Revision, Reason: "summarised by " + o.Model})
+	_, err := api.Correct.Ask(ctx, c.s.cfg.Memory,
+		&api.CorrectRequest{RID: m.RID, Text: &text, Certainty: &certainty, Merge: kit.Must(kit.Object{"sift", o}),
+			Expected: &m.Revision, Reason: "summarised by " + o.Model})
 	return err
 }
 
@@ -358,8 +362,10 @@ func cachePut(ctx context.Context, c *call) (any, error) {
 	if cmp.Or(err, err2) != nil {
 		return nil, badRequest("cache_put: tokensIn and tokensOut must be numbers")
 	}
-	_, err = api.Put.Ask(ctx, c.s.cfg.Memory, &api.PutRequest{Path: path, Draft: api.Draft{Namespace: ns, Text: text, Type: "cache", Importance: 0.1, HalfLife: 168, Certainty: 1,
-		Metadata: kit.Must(kit.Object{"tokensIn", in, "tokensOut", out}), Source: "sift", Searchable: new(false), TTL: new(float64(cacheSeconds))}})
+	_, err = api.Put.Ask(ctx, c.s.cfg.Memory,
+		&api.PutRequest{Path: path, Draft: api.Draft{Namespace: ns, Text: text, Type: "cache", Importance: 0.1, HalfLife: 168, Certainty: 1,
+			Metadata: kit.Must(kit.Object{"tokensIn", in, "tokensOut", out}), Source: "sift", Searchable: new(false),
+			TTL: new(float64(cacheSeconds))}})
 	return kit.Object{"ok", true}, err
 }
 

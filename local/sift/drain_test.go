@@ -74,11 +74,13 @@ func TestExportKeepsASession(t *testing.T) {
 		t.Fatal(page, err)
 	}
 	long := strings.Repeat("\x01", oplog.MaxText) // six times as long in JSON
-	if _, _, err := d.store.apply(oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Correct{RID: page.Captures[0].RID, Text: &long, At: oplog.At(time.Now())}}}); err != nil {
+	if _, _, err := d.store.apply(oplog.Entry{DB: oplog.DefaultDB,
+		Ops: []oplog.Op{&oplog.Correct{RID: page.Captures[0].RID, Text: &long, At: oplog.At(time.Now())}}}); err != nil {
 		t.Fatal(err)
 	}
 	got := d.ask(`{"kind":"export"}`)
-	if text := got["ndjson"].(string); got["omitted"] != 1.0 || !strings.HasPrefix(text, `{"table":"sessions"`) || strings.Count(text, "\n") != 2 {
+	if text := got["ndjson"].(string); got["omitted"] != 1.0 || !strings.HasPrefix(text, `{"table":"sessions"`) ||
+		strings.Count(text, "\n") != 2 {
 		t.Errorf("%.500v", got)
 	}
 }

@@ -14,7 +14,8 @@ import (
 
 // Whatever a transcript holds, its lines are read to the end, and what is taken of them can be stored.
 func FuzzTranscript(f *testing.F) {
-	f.Add([]byte(useLine("1", "Bash", `{"command":"make"}`, 1) + resultLine("1", `"ok"`) + "{broken\n\n" + resultLine("2", `[{"type":"text","text":"x"},{"type":"image","source":{}}]`)))
+	f.Add([]byte(useLine("1", "Bash", `{"command":"make"}`, 1) + resultLine("1", `"ok"`) + "{broken\n\n" + resultLine("2",
+		`[{"type":"text","text":"x"},{"type":"image","source":{}}]`)))
 	f.Add([]byte("{\"type\":\"user\",\"timestamp\":\"1969-01-01T00:00:00Z\",\"message\":{\"content\":[1]}}\n\xff\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		for line, err := range kit.Lines(bytes.NewReader(in), maxLine) {
@@ -23,7 +24,8 @@ func FuzzTranscript(f *testing.F) {
 			}
 			l, _ := transcript.Parse(line)
 			for _, b := range l.Blocks {
-				o, err := heard{at: oplog.At(l.At)}.observe(api.Said{Session: "s", Tool: b.Name + "x", Source: "replay", Payload: map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)}})
+				o, err := heard{at: oplog.At(l.At)}.observe(api.Said{Session: "s", Tool: b.Name + "x", Source: "replay",
+					Payload: map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)}})
 				if err != nil {
 					continue
 				}

@@ -77,7 +77,8 @@ func TestSameContentIsOneEvent(t *testing.T) {
 			t.Errorf("%s: %v", p, r)
 		}
 	}
-	want := map[string]any{"events": 8.0, "raw": 0.0, "summarized": 8.0, "skipped": 0.0, "summaries": 8.0, "embeddings": 0.0, "superseded": 0.0, "sessions": 3.0}
+	want := map[string]any{"events": 8.0, "raw": 0.0, "summarized": 8.0, "skipped": 0.0, "summaries": 8.0, "embeddings": 0.0,
+		"superseded": 0.0, "sessions": 3.0}
 	if got := d.ask(`{"kind":"status"}`)["counts"]; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
 	}
@@ -86,7 +87,8 @@ func TestSameContentIsOneEvent(t *testing.T) {
 // TestStamp: an event's content is the JSON of its payload, names in order, and its hash is that of the content without
 // the source. Both were written by earlier versions: another hash would make the same event two.
 func TestStamp(t *testing.T) {
-	for _, payload := range []string{`{}`, `5`, `[1.50,null]`, `{"b":[1,{"d":"<&>","c":1e400}],"a":"é","_source":"z"}`, `{"_sourca":1,"_sourcf":2,"A":3,"z":"\u2028","a\"\n":0}`} {
+	for _, payload := range []string{`{}`, `5`, `[1.50,null]`, `{"b":[1,{"d":"<&>","c":1e400}],"a":"é","_source":"z"}`,
+		`{"_sourca":1,"_sourcf":2,"A":3,"z":"\u2028","a\"\n":0}`} {
 		v, err := large.JSON([]byte(payload))
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +141,8 @@ func TestSummaries(t *testing.T) {
 		if row["text"] != want {
 			t.Errorf("%.80s: %q, want %q", in, row["text"], want)
 		}
-		if n := utf8.RuneCountInString(row["text"].(string)); n > 240 || row["model"] != "extractive-v1" || row["tokensIn"] != r["tokensEst"] ||
+		if n := utf8.RuneCountInString(row["text"].(string)); n > 240 || row["model"] != "extractive-v1" ||
+			row["tokensIn"] != r["tokensEst"] ||
 			row["eventId"] != r["id"] || row["sessionId"] != "s" || len(row["promptHash"].(string)) != 64 {
 			t.Errorf("%.80s: %v", in, row)
 		}
@@ -194,7 +197,8 @@ func TestTimeline(t *testing.T) {
 			all = append(all, int(near.(float64)))
 		}
 		all = append(all, c.after...)
-		if !slices.Equal(ids(got["before"]), c.before) || !slices.Equal(ids(got["after"]), c.after) || near != c.near || !slices.Equal(ids(got["rows"]), all) {
+		if !slices.Equal(ids(got["before"]), c.before) || !slices.Equal(ids(got["after"]), c.after) || near != c.near ||
+			!slices.Equal(ids(got["rows"]), all) {
 			t.Errorf("%s: before %v near %v after %v rows %v", c.in, ids(got["before"]), near, ids(got["after"]), ids(got["rows"]))
 		}
 	}
@@ -228,7 +232,8 @@ func TestSearch(t *testing.T) {
 	if got := find("deploy"); slices.Contains(got, 4) || !slices.Contains(got, 5) || !slices.Contains(got, 6) || !slices.Contains(got, 7) {
 		t.Errorf("deploy: %v", got)
 	}
-	for _, q := range []string{"parse config", "snake case", "parseConfig deploy lunch xyzzy something else entirely", `"parseConfig" AND (x:* -y`} {
+	for _, q := range []string{"parse config", "snake case", "parseConfig deploy lunch xyzzy something else entirely",
+		`"parseConfig" AND (x:* -y`} {
 		if got := find(q); !slices.Contains(got, 2) {
 			t.Errorf("%s: %v", q, got)
 		}
@@ -251,7 +256,8 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	hit := d.ask(`{"kind":"search","query":"parseConfig","k":1}`)["hits"].([]any)[0].(map[string]any)
-	if hit["id"] != hit["summaryId"] || hit["eventId"] != 2.0 || hit["tool"] != "Notification" || hit["sessionId"] != "s" || hit["score"].(float64) <= 0 || hit["recency"].(float64) <= recencyFloor {
+	if hit["id"] != hit["summaryId"] || hit["eventId"] != 2.0 || hit["tool"] != "Notification" || hit["sessionId"] != "s" ||
+		hit["score"].(float64) <= 0 || hit["recency"].(float64) <= recencyFloor {
 		t.Errorf("%v", hit)
 	}
 }
@@ -283,10 +289,12 @@ func TestStatusAndPing(t *testing.T) {
 		st["cluster"].(map[string]any)["leaderId"] != 3.0 || st["config"] == nil {
 		t.Errorf("%v", st)
 	}
-	if p := d.ask(`{"kind":"ping"}`); p["pong"] != true || p["pid"] != float64(os.Getpid()) || p["nodeId"] != 2.0 || p["role"] != "follower" || p["uptimeMs"] == nil {
+	if p := d.ask(`{"kind":"ping"}`); p["pong"] != true || p["pid"] != float64(os.Getpid()) || p["nodeId"] != 2.0 ||
+		p["role"] != "follower" || p["uptimeMs"] == nil {
 		t.Errorf("%v", p)
 	}
-	if p := d.ask(`{"kind":"drain"}`); !reflect.DeepEqual(p, map[string]any{"processed": 0.0, "errors": 0.0, "pending": 0.0, "backend": "extractive"}) {
+	if p := d.ask(`{"kind":"drain"}`); !reflect.DeepEqual(p,
+		map[string]any{"processed": 0.0, "errors": 0.0, "pending": 0.0, "backend": "extractive"}) {
 		t.Errorf("%v", p)
 	}
 }
@@ -295,21 +303,24 @@ func TestStatusAndPing(t *testing.T) {
 func TestCounts(t *testing.T) {
 	d := start(t, nil)
 	counts := func() any { return d.ask(`{"kind":"status"}`)["counts"] }
-	zero := map[string]any{"events": 0.0, "raw": 0.0, "summarized": 0.0, "skipped": 0.0, "summaries": 0.0, "embeddings": 0.0, "superseded": 0.0, "sessions": 0.0}
+	zero := map[string]any{"events": 0.0, "raw": 0.0, "summarized": 0.0, "skipped": 0.0, "summaries": 0.0, "embeddings": 0.0,
+		"superseded": 0.0, "sessions": 0.0}
 	if got := counts(); !reflect.DeepEqual(got, zero) {
 		t.Errorf("%v", got)
 	}
 	for i := range 3 {
 		d.ask(note("s", int64(i+1), fmt.Sprint("the deploy went well for the time ", i)))
 	}
-	want := map[string]any{"events": 3.0, "raw": 0.0, "summarized": 3.0, "skipped": 0.0, "summaries": 3.0, "embeddings": 0.0, "superseded": 0.0, "sessions": 1.0}
+	want := map[string]any{"events": 3.0, "raw": 0.0, "summarized": 3.0, "skipped": 0.0, "summaries": 3.0, "embeddings": 0.0,
+		"superseded": 0.0, "sessions": 1.0}
 	if got := counts(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	e := oplog.Embedder{Name: "e", Version: "1", Dim: 8}
 	vector := oplog.MakeVector([]float32{1, 0, 0, 0, 0, 0, 0, 0})
 	embedded := []oplog.Embedded{{Seq: 1, Vector: vector}, {Seq: 2, Vector: vector}} // the third waits for its own
-	if _, _, err := d.store.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.SetEmbedder{Embedder: e}, &oplog.Embed{Embedder: e, Vectors: embedded}}}); err != nil {
+	if _, _, err := d.store.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB,
+		Ops: []oplog.Op{&oplog.SetEmbedder{Embedder: e}, &oplog.Embed{Embedder: e, Vectors: embedded}}}); err != nil {
 		t.Fatal(err)
 	}
 	want["embeddings"] = 2.0
@@ -331,7 +342,8 @@ func TestStreamSearch(t *testing.T) {
 		}
 		got = append(got, string(b))
 	}
-	if len(got) != 3 || !strings.Contains(got[0], `"stage":"bm25"`) || !strings.Contains(got[1], `"stage":"final"`) || got[2] != `{"ok":true,"data":{"done":true}}` {
+	if len(got) != 3 || !strings.Contains(got[0], `"stage":"bm25"`) || !strings.Contains(got[1], `"stage":"final"`) ||
+		got[2] != `{"ok":true,"data":{"done":true}}` {
 		t.Errorf("%q", got)
 	}
 }

@@ -51,7 +51,8 @@ func setPin(ctx context.Context, c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = api.Correct.Ask(ctx, c.s.cfg.Memory, &api.CorrectRequest{RID: m.RID, Pin: &pinned, Attributes: attributes, Expected: &m.Revision, Reason: c.kind()})
+		_, err = api.Correct.Ask(ctx, c.s.cfg.Memory,
+			&api.CorrectRequest{RID: m.RID, Pin: &pinned, Attributes: attributes, Expected: &m.Revision, Reason: c.kind()})
 		if !changedMeanwhile(err) {
 			return kit.Object{"pinned", pinned, "summaryId", id}, err
 		}

@@ -234,7 +234,8 @@ func (c *call) count(name string, def, limit int) (int, error) {
 
 func ping(ctx context.Context, c *call) (any, error) {
 	at := c.s.place(ctx)
-	return kit.Object{"pong", true, "pid", os.Getpid(), "uptimeMs", time.Since(c.s.started).Milliseconds(), "nodeId", at.NodeID, "role", at.Role}, nil
+	return kit.Object{"pong", true, "pid", os.Getpid(), "uptimeMs", time.Since(c.s.started).Milliseconds(), "nodeId",
+		at.NodeID, "role", at.Role}, nil
 }
 
 // shutdown replies first. A node by itself stops whole, unless the request is for its workspace alone; a member of a

@@ -55,7 +55,8 @@ func TestBackfillReadsRollouts(t *testing.T) {
 		}
 		return nil
 	})
-	for i, want := range []string{`"command":"make deploy"`, `"command":"make test"},"tool_response":"all green"`, "Begin Patch", `"command":"ls -l"},"tool_response":"total 0"`} {
+	for i, want := range []string{`"command":"make deploy"`, `"command":"make test"},"tool_response":"all green"`,
+		"Begin Patch", `"command":"ls -l"},"tool_response":"total 0"`} {
 		if !strings.Contains(all[i], want) || !strings.HasPrefix(all[i], id) || strings.Contains(all[i], "hunter22") {
 			t.Errorf("event %d: %s, want %s", i+1, all[i], want)
 		}

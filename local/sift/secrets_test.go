@@ -100,7 +100,8 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 	}
 	dir := d.project(strings.ReplaceAll(d.top(), "/", "-"))
 	secret := func(n int) string { return fmt.Sprintf("password=Zq%dhunter", n) }
-	writeFile(t, filepath.Join(dir, "s.jsonl"), useLine("1", "Bash", `{"command":"`+secret(1)+`"}`, 1)+resultLine("1", `"`+secret(2)+`"`)+"{"+secret(3)+"\n", time.Now())
+	writeFile(t, filepath.Join(dir, "s.jsonl"),
+		useLine("1", "Bash", `{"command":"`+secret(1)+`"}`, 1)+resultLine("1", `"`+secret(2)+`"`)+"{"+secret(3)+"\n", time.Now())
 	cores = append(cores, "Zq1hunter", "Zq2hunter", "Zq3hunter")
 	send(map[string]any{"kind": "backfill"})
 	send(map[string]any{"kind": "summaries", "limit": 1000})

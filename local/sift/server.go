@@ -70,7 +70,8 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, started: time.Now(), large: serve.NewLarge(3), Work: serve.NewWork(cfg.Logger),
-		serving: map[string]*listener{}, runs: map[string]*backfillRun{}, backlogs: map[string]*backlog{}, kinds: kinds(), controls: controls()}
+		serving: map[string]*listener{}, runs: map[string]*backfillRun{}, backlogs: map[string]*backlog{}, kinds: kinds(),
+		controls: controls()}
 	for _, dir := range []string{cfg.Home, cfg.base(), filepath.Join(cfg.base(), "run"), filepath.Join(cfg.base(), "workspaces")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err

@@ -144,7 +144,9 @@ func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (
 		}
 		return &api.Nothing{}, nil
 	case *api.SearchRequest:
-		hits, _, err := s.index.Search(ctx, c.DB, index.Query{Text: q.Text, K: q.K, Filter: index.Filter{Namespace: q.Namespace, Private: q.Private, Within: q.Within}, Quiet: q.Quiet, Now: time.Now()})
+		hits, _, err := s.index.Search(ctx, c.DB,
+			index.Query{Text: q.Text, K: q.K,
+				Filter: index.Filter{Namespace: q.Namespace, Private: q.Private, Within: q.Within}, Quiet: q.Quiet, Now: time.Now()})
 		found := &api.Found{}
 		for _, h := range hits {
 			found.Hits = append(found.Hits, api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why})
@@ -205,8 +207,9 @@ func (s *store) capture(ctx context.Context, q *api.CaptureRequest) (*api.Captur
 func (s *store) remember(t testing.TB, namespace, text string) oplog.Seq {
 	t.Helper()
 	now := oplog.At(time.Now())
-	r, _, err := s.apply(oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text,
-		Namespace: namespace, Importance: 0.5, Created: now, Updated: now}}}})
+	r, _, err := s.apply(oplog.Entry{DB: oplog.DefaultDB,
+		Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text,
+			Namespace: namespace, Importance: 0.5, Created: now, Updated: now}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +240,9 @@ func shortDir(t testing.TB) string {
 func start(t testing.TB, change func(*Config)) *daemon {
 	t.Helper()
 	d := &daemon{t: t, store: newStore(t), dir: shortDir(t), log: &guarded{}}
-	cfg := Config{Home: filepath.Join(shortDir(t), "h"), Memory: api.At{Host: d.store, Also: []api.Scope{api.Stop, api.Files, api.Git}}, Transcripts: filepath.Join(d.dir, "projects"), Rollouts: filepath.Join(d.dir, "rollouts"),
+	cfg := Config{Home: filepath.Join(shortDir(t), "h"),
+		Memory:      api.At{Host: d.store, Also: []api.Scope{api.Stop, api.Files, api.Git}},
+		Transcripts: filepath.Join(d.dir, "projects"), Rollouts: filepath.Join(d.dir, "rollouts"),
 		Patience: suite.Patience, Logger: slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(&cfg)

@@ -14,7 +14,8 @@ func (c *call) counts(ctx context.Context) (*api.WorkspaceCounts, error) {
 // counters are a workspace's counts as answers have them. raw + summarized + skipped = events.
 func counters(w *api.WorkspaceCounts) kit.Object {
 	e := w.Events
-	return kit.Object{"events", e.Events, "raw", e.Raw, "summarized", e.Summarized, "skipped", e.Skipped, "summaries", e.Summarized, "embeddings", w.Embedded,
+	return kit.Object{"events", e.Events, "raw", e.Raw, "summarized", e.Summarized, "skipped", e.Skipped, "summaries",
+		e.Summarized, "embeddings", w.Embedded,
 		"superseded", w.Memories.Consolidated, "sessions", e.Sessions}
 }
 
@@ -24,7 +25,8 @@ func (s *Server) settings() kit.Object {
 	for _, t := range []string{"Edit", "Read", "Grep", "Bash", "default"} {
 		days[t] = halfLife(t).Hours() / 24
 	}
-	return kit.Object{"retrieval", kit.Object{"topK", defaultK, "maxK", maxK}, "decay", kit.Object{"floor", recencyFloor, "halfLifeDays", days},
+	return kit.Object{"retrieval", kit.Object{"topK", defaultK, "maxK", maxK}, "decay",
+		kit.Object{"floor", recencyFloor, "halfLifeDays", days},
 		"consolidator", kit.Object{"model", model, "maxSummary", maxSummary, "deferred", false}, "shared", !s.cfg.Private}
 }
 
@@ -36,7 +38,8 @@ func status(ctx context.Context, c *call) (any, error) {
 	at := c.s.place(ctx)
 	return kit.Object{"counts", counters(w), "namespace", c.s.cfg.NS, "workspace", c.w.Key, "cwd", c.w.Dir, "backend", "extractive",
 		"backends", map[string]bool{"extractive": true, "ollama": false, "anthropic": false}, "config", c.s.settings(),
-		"cluster", kit.Object{"nodeId", at.NodeID, "role", at.Role, "leaderId", at.Leader, "term", at.Term, "commitIndex", at.Commit, "appliedIndex", at.Applied, "peers", at.Peers}}, nil
+		"cluster", kit.Object{"nodeId", at.NodeID, "role", at.Role, "leaderId", at.Leader, "term", at.Term, "commitIndex",
+			at.Commit, "appliedIndex", at.Applied, "peers", at.Peers}}, nil
 }
 
 // drain says how many events wait. None do: a summary is made with its event.

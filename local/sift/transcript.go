@@ -77,7 +77,8 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 			delete(pending, bl.ToolUseID)
 			taken++
 			h := heard{Said: api.Said{Session: session, Tool: u.name, Source: "replay",
-				Payload: map[string]any{"tool_input": value(u.input), "tool_response": value(bl.Content)}}, at: oplog.Time(u.at.UnixMilli()) * 1000}
+				Payload: map[string]any{"tool_input": value(u.input), "tool_response": value(bl.Content)}},
+				at: oplog.Time(u.at.UnixMilli()) * 1000}
 			if err := b.add(ctx, h, len(u.input)+len(bl.Content)); err != nil {
 				return err
 			}

@@ -19,7 +19,8 @@ import (
 )
 
 func TestKeys(t *testing.T) {
-	for _, c := range [][3]string{{"/home/u/proj", "", "9c09f8055a26"}, {"/home/u/proj", "svc", "940423a5354a"}, {"/", "", "8a5edab28263"}} {
+	for _, c := range [][3]string{{"/home/u/proj", "", "9c09f8055a26"}, {"/home/u/proj", "svc", "940423a5354a"},
+		{"/", "", "8a5edab28263"}} {
 		if got := Key(c[0], c[1]); got != c[2] {
 			t.Errorf("%v: %s", c, got)
 		}
@@ -76,7 +77,8 @@ func TestFind(t *testing.T) {
 func TestFilesOfAWorkspace(t *testing.T) {
 	d := start(t, nil)
 	key := keyOf(d)
-	for path, mode := range map[string]os.FileMode{d.socket: 0o600, filepath.Dir(d.socket): 0o700, d.cfg.Home: 0o700, Control(d.cfg.Home): 0o600} {
+	for path, mode := range map[string]os.FileMode{d.socket: 0o600, filepath.Dir(d.socket): 0o700, d.cfg.Home: 0o700,
+		Control(d.cfg.Home): 0o600} {
 		if i, err := os.Stat(path); err != nil || i.Mode().Perm() != mode {
 			t.Errorf("%s: %v %v", path, i.Mode(), err)
 		}
@@ -184,7 +186,9 @@ func TestClaiming(t *testing.T) {
 	}
 	defer func() { other.Process.Kill(); other.Wait() }()
 	os.WriteFile(d.cfg.files(w.Key, filePid), fmt.Appendf(nil, "%d", other.Process.Pid), 0o600)
-	if err := d.guard(w.Key, socket); err == nil || err.Error() != fmt.Sprintf("daemon already running for this workspace (pid=%d); refusing to start a second instance", other.Process.Pid) {
+	if err := d.guard(w.Key, socket); err == nil ||
+		err.Error() != fmt.Sprintf("daemon already running for this workspace (pid=%d); refusing to start a second instance",
+			other.Process.Pid) {
 		t.Errorf("a living daemon: %v", err)
 	}
 	if _, err := Open(d.cfg); err == nil || !strings.Contains(err.Error(), "another process") {
@@ -255,12 +259,15 @@ func TestSharedName(t *testing.T) {
 func TestWhatTouchesTheHostIsNamed(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(cfg *Config) { cfg.Memory.Also = nil })
-	for socket, request := range map[string]string{Control(d.cfg.Home): fmt.Sprintf(`{"kind":"open","path":%q}`, t.TempDir()), d.socket: `{"kind":"backfill"}`} {
-		if _, err := Call(t.Context(), socket, json.RawMessage(request)); err == nil || !strings.Contains(err.Error(), "not allowed on this node") {
+	for socket, request := range map[string]string{Control(d.cfg.Home): fmt.Sprintf(`{"kind":"open","path":%q}`, t.TempDir()),
+		d.socket: `{"kind":"backfill"}`} {
+		if _, err := Call(t.Context(), socket, json.RawMessage(request)); err == nil ||
+			!strings.Contains(err.Error(), "not allowed on this node") {
 			t.Errorf("%s: %v", request, err)
 		}
 	}
-	if _, err := Call(t.Context(), d.socket, json.RawMessage(`{"kind":"import_home","home":"/"}`)); err == nil || !strings.Contains(err.Error(), "not allowed on this node") {
+	if _, err := Call(t.Context(), d.socket, json.RawMessage(`{"kind":"import_home","home":"/"}`)); err == nil ||
+		!strings.Contains(err.Error(), "not allowed on this node") {
 		t.Errorf("import_home: %v", err)
 	}
 	if r := d.ask(`{"kind":"capture","sessionId":"s","tool":"T","payload":1}`); r["duplicate"] != false {

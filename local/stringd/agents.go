@@ -73,7 +73,8 @@ func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err 
 	}
 	for _, dir := range append([]string{home}, allowed...) {
 		if !s.cfg.FullAccess && !s.settings.Roots.Contain(home, dir) {
-			return false, refuse(http.StatusBadRequest, "%s lies outside the directories this node gives to agents: %s; [local] string_roots lists others",
+			return false, refuse(http.StatusBadRequest,
+				"%s lies outside the directories this node gives to agents: %s; [local] string_roots lists others",
 				dir, s.settings.Roots)
 		}
 	}

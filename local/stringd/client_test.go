@@ -31,7 +31,8 @@ func start(t testing.TB, edit func(*stringd.Config)) *daemon {
 	t.Helper()
 	dir := t.TempDir()
 	cfg := stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Home: dir,
-		Roots: []string{dir}, Memory: api.At{Host: newStorage(t), Also: []api.Scope{api.Programs, api.Files, api.Stop}}, Version: "test", Ping: time.Hour}
+		Roots: []string{dir}, Memory: api.At{Host: newStorage(t), Also: []api.Scope{api.Programs, api.Files, api.Stop}},
+		Version: "test", Ping: time.Hour}
 	if edit != nil {
 		edit(&cfg)
 	}

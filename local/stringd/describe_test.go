@@ -39,10 +39,12 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("no capability %s", key)
 		}
 	}
-	if said.Capabilities["events"]["max_webhook_text_bytes"] != 65536.0 || said.Capabilities["exec"]["max_request_body_bytes"] != 10485760.0 {
+	if said.Capabilities["events"]["max_webhook_text_bytes"] != 65536.0 ||
+		said.Capabilities["exec"]["max_request_body_bytes"] != 10485760.0 {
 		t.Errorf("limits: %v", said.Capabilities)
 	}
-	for _, c := range [][3]string{{`{"instance_label":"live-main","role":"production"}`, "live-main", "production"}, {`{"instance_label":"scratch","role":"test"}`, "scratch", "test"},
+	for _, c := range [][3]string{{`{"instance_label":"live-main","role":"production"}`, "live-main", "production"},
+		{`{"instance_label":"scratch","role":"test"}`, "scratch", "test"},
 		{`{"instance_label":"   ","role":"prod"}`, "stringd", "unknown"}, {`{`, "stringd", "unknown"}} {
 		if err := os.WriteFile(filepath.Join(data, "daemon.json"), []byte(c[0]), 0o600); err != nil {
 			t.Fatal(err)

@@ -86,7 +86,8 @@ func TestWebhook(t *testing.T) {
 	if got := <-lines; got != "event: event" {
 		t.Errorf("got %q", got)
 	}
-	has(t, <-lines, `data: {"id":"`+r.Event+`","agentId":"a","receivedAt":"`, `","source":"local-webhook","text":"first\n$(touch /tmp/never)","status":"pending"}`)
+	has(t, <-lines, `data: {"id":"`+r.Event+`","agentId":"a","receivedAt":"`,
+		`","source":"local-webhook","text":"first\n$(touch /tmp/never)","status":"pending"}`)
 	has(t, d.ok("main", "/events"), "## Pending events (1)", r.Event+"  pending  ", "  first")
 	has(t, d.ok("event", "/read "+r.Event), "Event "+r.Event+"\n---\nreceivedAt: ", "next: /events.ack "+r.Event)
 	has(t, d.ok("main", "/remember --event "+r.Event), "Remembered")
@@ -224,7 +225,8 @@ func TestASlowStreamIsTold(t *testing.T) {
 	wg.Wait()
 	all, _ := io.ReadAll(raw) // one that took nothing for ten seconds is cut off: it reads a part, and then an error
 	suite.Receive(t, "the count of a stream that reads nothing", dropped)
-	if said := log.String(); !strings.Contains(said, "event stream ended by this side") || !strings.Contains(said, "client="+raw.LocalAddr().String()) || strings.Contains(said, "secret") {
+	if said := log.String(); !strings.Contains(said, "event stream ended by this side") ||
+		!strings.Contains(said, "client="+raw.LocalAddr().String()) || strings.Contains(said, "secret") {
 		t.Errorf("the log says %s", said)
 	}
 	if took := time.Since(begun); took < 9*time.Second && !bytes.Contains(all, []byte(": ended: too many events behind")) {

@@ -44,7 +44,9 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch err := x.acquire(r.Context(), s.cfg.QueueSize, s.cfg.QueueWait); {
 	case errors.Is(err, errFull):
-		return &refusal{http.StatusTooManyRequests, kit.Object{"error", "QUEUE_FULL", "message", fmt.Sprintf("Topic %s:%s has %d commands queued. Try again later.", a.ID, t.Name, s.cfg.QueueSize)}}
+		return &refusal{http.StatusTooManyRequests,
+			kit.Object{"error", "QUEUE_FULL", "message",
+				fmt.Sprintf("Topic %s:%s has %d commands queued. Try again later.", a.ID, t.Name, s.cfg.QueueSize)}}
 	case errors.Is(err, errWaited), errors.Is(err, errDropped):
 		return &refusal{http.StatusGatewayTimeout, kit.Object{"error", "QUEUE_TIMEOUT", "message", "Timed out waiting in queue."}}
 	case errors.Is(err, errGone):
@@ -56,8 +58,9 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	if res.Code == lang.InternalError {
 		meta = nil
 	}
-	out := event(nil, "head", kit.Object{"ok", res.OK(), "code", api.OrNil(string(res.Code)), "cmd", label, "request_id", api.OrNil(id), "agent_id", a.ID,
-		"topic", t.Name, "topic_type", t.Type, "meta", meta})
+	out := event(nil, "head",
+		kit.Object{"ok", res.OK(), "code", api.OrNil(string(res.Code)), "cmd", label, "request_id", api.OrNil(id), "agent_id", a.ID,
+			"topic", t.Name, "topic_type", t.Type, "meta", meta})
 	out = event(out, "content", "re: "+prefix(id)+label+"\n"+res.Body())
 	out = event(out, "done", struct{}{})
 	_, _ = w.Write(out) // a client that is gone needs no answer

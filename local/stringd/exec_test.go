@@ -24,14 +24,16 @@ func TestExecBytes(t *testing.T) {
 	if a.status != 200 || a.body != want {
 		t.Errorf("got %d\n%s\nwant\n%s", a.status, a.body, want)
 	}
-	for k, v := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "Connection": "keep-alive", "X-Accel-Buffering": "no",
+	for k, v := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache",
+		"Connection": "keep-alive", "X-Accel-Buffering": "no",
 		"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "Content-Type, X-Agent-Id"} {
 		if got := a.header.Get(k); got != v {
 			t.Errorf("%s: got %q, want %q", k, got, v)
 		}
 	}
 	a = d.do("POST", "/exec", `{"cmd":"/nope"}`, "X-Agent-Id: a")
-	has(t, a.body, `"ok":false,"code":"COMMAND_UNSUPPORTED"`, `"re: /nope\nERROR(COMMAND_UNSUPPORTED): Unknown command: /nope\nUse /info to see available commands."`)
+	has(t, a.body, `"ok":false,"code":"COMMAND_UNSUPPORTED"`,
+		`"re: /nope\nERROR(COMMAND_UNSUPPORTED): Unknown command: /nope\nUse /info to see available commands."`)
 	long := "/set {x} = " + strings.Repeat("é", 100)
 	has(t, d.do("POST", "/exec", fmt.Sprintf(`{"cmd":%q}`, long), "X-Agent-Id: a").body, `"cmd":"`+string([]rune(long)[:77])+`..."`)
 }
@@ -71,8 +73,10 @@ func TestHTTPErrors(t *testing.T) {
 		{"POST", "/sessions", `{`, nil, 400, `{"error":"agent_id required"}`},
 		{"POST", "/sessions", `{"agent_id":"no"}`, nil, 401, `{"error":"Unknown agent: no"}`},
 		{"POST", "/sessions", `{"agent_id":"a","topic":"a.b"}`, nil, 400, `{"error":"Invalid topic: a.b"}`},
-		{"POST", "/sessions", `{"agent_id":"a","topic":"docs"}`, nil, 200, `{"agent_id":"a","topic":"docs","topic_type":"tab","created":true}`},
-		{"POST", "/sessions", `{"agent_id":"a","topic":"docs"}`, nil, 200, `{"agent_id":"a","topic":"docs","topic_type":"tab","created":false}`},
+		{"POST", "/sessions", `{"agent_id":"a","topic":"docs"}`, nil, 200,
+			`{"agent_id":"a","topic":"docs","topic_type":"tab","created":true}`},
+		{"POST", "/sessions", `{"agent_id":"a","topic":"docs"}`, nil, 200,
+			`{"agent_id":"a","topic":"docs","topic_type":"tab","created":false}`},
 		{"GET", "/sessions?agent_id=no", "", nil, 200, `{"sessions":[]}`},
 		{"DELETE", "/sessions/a", "", nil, 400, `{"error":"Expected /sessions/:agent_id/:topic"}`},
 		{"DELETE", "/sessions/a/docs", "", nil, 200, `{"agent_id":"a","topic":"docs","deleted":true}`},
@@ -93,7 +97,8 @@ func TestHTTPErrors(t *testing.T) {
 		if refused := a.header.Get("Access-Control-Allow-Origin") == ""; refused && a.status == 403 {
 			continue
 		}
-		if a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Allow-Headers") != "Content-Type, X-Agent-Id" {
+		if a.header.Get("Access-Control-Allow-Origin") != "*" ||
+			a.header.Get("Access-Control-Allow-Headers") != "Content-Type, X-Agent-Id" {
 			t.Errorf("%s %s: no CORS headers", c.method, c.path)
 		}
 	}
@@ -239,12 +244,15 @@ func TestMCPCallWakesTheQueue(t *testing.T) {
 	done := make(chan answer, 1)
 	mark, let := filepath.Join(d.dir, "on"), filepath.Join(d.dir, "let")
 	go func() {
-		a, _ := d.try(context.Background(), "POST", "/mcp", call("main", "/exec : > '"+mark+"'; while [ ! -e '"+let+"' ]; do sleep 0.02; done"),
+		a, _ := d.try(context.Background(), "POST", "/mcp",
+			call("main", "/exec : > '"+mark+"'; while [ ! -e '"+let+"' ]; do sleep 0.02; done"),
 			"X-Agent-Id: a", "Content-Type: application/json")
 		done <- a
 	}()
 	suite.Eventually(d.t, "running", func() bool { _, err := os.Stat(mark); return err == nil })
-	if a := d.do("POST", "/mcp", call("main", "/info"), "X-Agent-Id: a", "Content-Type: application/json"); !strings.Contains(a.body, "ERROR(BUSY): Topic main is executing another command. Retry shortly.") {
+	if a := d.do("POST", "/mcp", call("main", "/info"), "X-Agent-Id: a",
+		"Content-Type: application/json"); !strings.Contains(a.body,
+		"ERROR(BUSY): Topic main is executing another command. Retry shortly.") {
 		t.Errorf("busy: %s", a.body)
 	}
 	got := make(chan outcome, 1)
@@ -274,7 +282,8 @@ func TestTopicsAreIndependentAndOrdered(t *testing.T) {
 			for i := range 20 {
 				name := fmt.Sprint("t", topic)
 				if i > 0 {
-					if o, err := d.tryExec(context.Background(), name, "/set"); err != nil || !strings.Contains(o.Content, fmt.Sprintf("{n} = \"%d\"", i-1)) {
+					if o, err := d.tryExec(context.Background(), name, "/set"); err != nil ||
+						!strings.Contains(o.Content, fmt.Sprintf("{n} = \"%d\"", i-1)) {
 						t.Errorf("topic %d, command %d: %+v %v", topic, i, o, err)
 						return
 					}
@@ -302,7 +311,8 @@ func TestHostAndOrigin(t *testing.T) {
 		if a := d.do("POST", "/mcp", init, "Content-Type: application/json", "Origin: "+origin); a.status != want {
 			t.Errorf("%s: %d %s", origin, a.status, a.body)
 		}
-		if a := d.do("OPTIONS", "/exec", "", "Origin: "+origin); (a.status == 204) != (want == 200) || (a.header.Get("Access-Control-Allow-Origin") == "*") != (want == 200) {
+		if a := d.do("OPTIONS", "/exec", "", "Origin: "+origin); (a.status == 204) != (want == 200) ||
+			(a.header.Get("Access-Control-Allow-Origin") == "*") != (want == 200) {
 			t.Errorf("preflight of %s: %d %v", origin, a.status, a.header)
 		}
 	}
@@ -312,7 +322,8 @@ func TestHostAndOrigin(t *testing.T) {
 	if strings.Contains(d.do("GET", "/agents", "", "Host: LOCALHOST").body, "evil") {
 		t.Error("a refused request changed something")
 	}
-	if a := d.do("GET", "/health", "", "Origin: http://example.com"); a.status != 403 || a.body != `{"error":"Origin not allowed: http://example.com"}` {
+	if a := d.do("GET", "/health", "", "Origin: http://example.com"); a.status != 403 ||
+		a.body != `{"error":"Origin not allowed: http://example.com"}` {
 		t.Errorf("a page of another origin: %d %s", a.status, a.body)
 	}
 	if a := d.do("GET", "/health", "", "Host: [::1]:80"); a.status != 200 {

@@ -29,7 +29,8 @@ func TestAFullInbox(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if a := d.do("POST", path, "one more"); a.status != 429 || a.body != `{"error":"Agent a has 10000 pending events: it has to acknowledge or clear some"}` {
+		if a := d.do("POST", path, "one more"); a.status != 429 ||
+			a.body != `{"error":"Agent a has 10000 pending events: it has to acknowledge or clear some"}` {
 			t.Fatalf("got %d %s", a.status, a.body)
 		}
 	}
@@ -81,7 +82,8 @@ func TestAnUnreadableEventIsLogged(t *testing.T) {
 	if a := d.do("POST", d.hook("GET"), "whole"); a.status != 202 {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
-	for name, text := range map[string]string{"evt_1_torn.json": `{"id":"evt_1_torn","text":"secret`, "evt_2_other.json": `{"id":"evt_3_secret"}`, "notes.json": "secret"} {
+	for name, text := range map[string]string{"evt_1_torn.json": `{"id":"evt_1_torn","text":"secret`,
+		"evt_2_other.json": `{"id":"evt_3_secret"}`, "notes.json": "secret"} {
 		if err := os.WriteFile(d.home("events", name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -32,8 +32,11 @@ func (s *Server) describe(_ http.ResponseWriter, r *http.Request) (kit.Object, e
 	_, noShell := api.RunProgram.Ask(r.Context(), s.cfg.Memory, &api.HostRequest{})
 	return kit.Object{"name", "stringd", "version", s.cfg.Version, "api", "string-daemon/v2",
 		"instance", kit.Object{"instance_label", label, "role", role},
-		"capabilities", kit.Object{"describe", none, "agents", none, "agent-webhooks", none, "events", kit.Object{"max_webhook_text_bytes", maxEvent}, "event-stream", none,
-			"sessions", none, "exec", kit.Object{"max_request_body_bytes", maxBody, "max_queue_size", s.cfg.QueueSize, "queue_wait_timeout_ms", s.cfg.QueueWait.Milliseconds(),
+		"capabilities", kit.Object{"describe", none, "agents", none, "agent-webhooks", none, "events",
+			kit.Object{"max_webhook_text_bytes", maxEvent}, "event-stream", none,
+			"sessions", none, "exec",
+			kit.Object{"max_request_body_bytes", maxBody, "max_queue_size", s.cfg.QueueSize, "queue_wait_timeout_ms",
+				s.cfg.QueueWait.Milliseconds(),
 				"command_timeout_ms", s.cfg.Timeout.Milliseconds(), "shell", noShell == nil},
 			"mcp", none, "memory", none}}, nil
 }
@@ -114,7 +117,8 @@ func (s *Server) place(ctx context.Context) (role string, applied oplog.Index) {
 func (s *Server) Status() string {
 	role, index := s.place(s.Ctx)
 	_, port, _ := net.SplitHostPort(s.Addr())
-	return fmt.Sprintf("stringd running on port %s — %d agent(s), %d session(s)\nnode: %s, index %d", port, len(s.agents.all()), len(s.sessions.list("")), role, index)
+	return fmt.Sprintf("stringd running on port %s — %d agent(s), %d session(s)\nnode: %s, index %d", port,
+		len(s.agents.all()), len(s.sessions.list("")), role, index)
 }
 
 var _ state.Host = (*Server)(nil)

@@ -31,12 +31,14 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "f.md"), []byte("# secret of "+filepath.Base(dir)+"\n<!-- #b -->\nblock\n<!-- /b -->\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "f.md"),
+			[]byte("# secret of "+filepath.Base(dir)+"\n<!-- #b -->\nblock\n<!-- /b -->\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"out": outside, "outfile.md": filepath.Join(outside, "f.md"), "dangling.md": filepath.Join(outside, "new.md"),
-		"up": "../../..", "in": inside, "twice": filepath.Join(d.home(), "out")} {
+	for link, to := range map[string]string{"out": outside, "outfile.md": filepath.Join(outside, "f.md"),
+		"dangling.md": filepath.Join(outside, "new.md"),
+		"up":          "../../..", "in": inside, "twice": filepath.Join(d.home(), "out")} {
 		if err := os.Symlink(to, d.home(link)); err != nil {
 			t.Fatal(err)
 		}
@@ -44,8 +46,10 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 	if err := os.WriteFile(d.home("includes.md"), []byte("[!include:b](out/f.md)\n[!nav:m](outfile.md)\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"out/f.md", "outfile.md", "outfile.md#b", "up/outside/f.md", "twice/f.md", "../../outside/f.md", outside + "/f.md", "file://" + outside + "/f.md", "in/../out/f.md"} {
-		for _, cmd := range []string{"/open " + path, "/edit " + path, "/write --force " + path + "\nmine", "/append " + path + "\nmine", "/replace " + path + "\nsecret\n---\nmine"} {
+	for _, path := range []string{"out/f.md", "outfile.md", "outfile.md#b", "up/outside/f.md", "twice/f.md",
+		"../../outside/f.md", outside + "/f.md", "file://" + outside + "/f.md", "in/../out/f.md"} {
+		for _, cmd := range []string{"/open " + path, "/edit " + path, "/write --force " + path + "\nmine",
+			"/append " + path + "\nmine", "/replace " + path + "\nsecret\n---\nmine"} {
 			o := d.exec("main", cmd)
 			if o.OK || o.Code != "FILE_NOT_ALLOWED" || strings.Contains(o.Content, "secret of outside") {
 				t.Errorf("%q: %+v", cmd, o)
@@ -93,7 +97,8 @@ func TestHTTPActions(t *testing.T) {
 	defer host.Close()
 	doc := "# Actions\n"
 	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-		doc += fmt.Sprintf("```act.%s\n%s %s/items/{id} -H \"X-Key: $KEY\"\n  id: string (required)\n  q, -q: string\n  n: number\n```\n", strings.ToLower(m), m, host.URL)
+		doc += fmt.Sprintf("```act.%s\n%s %s/items/{id} -H \"X-Key: $KEY\"\n  id: string (required)\n  q, -q: string\n  n: number\n```\n",
+			strings.ToLower(m), m, host.URL)
 	}
 	doc += "```act.body\nPOST " + host.URL + "/b -d '{\"deep\":{\"q\":\"{q}\"}}'\n  q: string (required)\n```\n" +
 		"```act.made\nGET " + host.URL + "/made\n```\n```act.made.response\n{made} = {Response.body.id}\n{@it} = /open x\nfor: x in Response.body.list\n- {x.n}\nend:\nstatus {Response.status}, {Response.body.list[1].n}\n```\n" +
@@ -104,7 +109,8 @@ func TestHTTPActions(t *testing.T) {
 	d.ok("main", `/set $KEY = "k1"`)
 	d.ok("main", "/open a.md")
 	for m, want := range map[string]string{"get": "GET /items/a%2Fb?n=5&q=x+y key=k1 ", "delete": "DELETE /items/a%2Fb?n=5&q=x+y key=k1 ",
-		"post": `POST /items/a%2Fb key=k1 {"n":5,"q":"x y"}`, "put": `PUT /items/a%2Fb key=k1 {"n":5,"q":"x y"}`, "patch": `PATCH /items/a%2Fb key=k1 {"n":5,"q":"x y"}`} {
+		"post": `POST /items/a%2Fb key=k1 {"n":5,"q":"x y"}`, "put": `PUT /items/a%2Fb key=k1 {"n":5,"q":"x y"}`,
+		"patch": `PATCH /items/a%2Fb key=k1 {"n":5,"q":"x y"}`} {
 		has(t, d.ok("main", "/act."+m+` a/b -q "x y" --n 5`), `"id":7`)
 		if last := seen.Load(); last != want {
 			t.Errorf("%s sent %q, want %q", m, last, want)
@@ -175,12 +181,14 @@ func TestBounds(t *testing.T) {
 			t.Fatalf("session %d: %d %s", i, a.status, a.body)
 		}
 	}
-	for _, a := range []answer{d.do("POST", "/sessions", `{"agent_id":"a","topic":"more"}`), d.do("POST", "/exec", `{"cmd":"/info","topic":"more"}`, "X-Agent-Id: a")} {
+	for _, a := range []answer{d.do("POST", "/sessions", `{"agent_id":"a","topic":"more"}`),
+		d.do("POST", "/exec", `{"cmd":"/info","topic":"more"}`, "X-Agent-Id: a")} {
 		if a.status != 429 || !strings.Contains(a.body, "1000 sessions") {
 			t.Errorf("one more session: %d %s", a.status, a.body)
 		}
 	}
-	has(t, d.do("POST", "/mcp", call("more", "/info"), "X-Agent-Id: a", "Content-Type: application/json").body, "1000 sessions", `"isError":true`)
+	has(t, d.do("POST", "/mcp", call("more", "/info"), "X-Agent-Id: a", "Content-Type: application/json").body,
+		"1000 sessions", `"isError":true`)
 	d.do("POST", "/agents", `{"agent_id":"b"}`)
 	if a := d.do("POST", "/sessions", `{"agent_id":"b","topic":"t"}`); a.status != 200 {
 		t.Errorf("another agent: %d", a.status)
@@ -214,13 +222,16 @@ func TestLargeBodiesTakePlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if _, err := fmt.Fprintf(c, "POST /exec HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Agent-Id: a\r\nContent-Length: 9000000\r\n\r\n%s", strings.Repeat(" ", 2<<20)); err != nil {
+		if _, err := fmt.Fprintf(c,
+			"POST /exec HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Agent-Id: a\r\nContent-Length: 9000000\r\n\r\n%s",
+			strings.Repeat(" ", 2<<20)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	suite.Eventually(d.t, "eight bodies have their places", func() bool { return d.s.LargeBodies() == 8 })
 	large := `{"cmd":"/set {x} = ` + strings.Repeat("y", 2<<20) + `"}`
-	if a := d.do("POST", "/exec", large, "X-Agent-Id: a"); a.status != 503 || a.body != `{"error":"Too many large requests. Try again later."}` {
+	if a := d.do("POST", "/exec", large, "X-Agent-Id: a"); a.status != 503 ||
+		a.body != `{"error":"Too many large requests. Try again later."}` {
 		t.Errorf("a ninth: %d %s", a.status, a.body)
 	}
 	d.ok("main", "/set {x} = 1")

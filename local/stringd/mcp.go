@@ -81,7 +81,8 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 		return rpcRefuse(http.StatusUnsupportedMediaType, rpcTransport, "Unsupported Media Type: Content-Type must be application/json")
 	}
 	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" && v < statelessVersion && !slices.Contains(mcpVersions, v) {
-		return rpcRefuse(http.StatusBadRequest, rpcTransport, "Bad Request: Unsupported protocol version: %s (supported versions: %s)", v, strings.Join(mcpVersions, ", "))
+		return rpcRefuse(http.StatusBadRequest, rpcTransport,
+			"Bad Request: Unsupported protocol version: %s (supported versions: %s)", v, strings.Join(mcpVersions, ", "))
 	}
 	b, err := s.readBody(w, r, maxBody, rpcRefuse(http.StatusRequestEntityTooLarge, rpcTransport, "Request body exceeds %d bytes", maxBody))
 	if err != nil {
@@ -211,7 +212,8 @@ func (s *Server) mcpInitialize(_ agent, params json.RawMessage) kit.Object {
 	if !slices.Contains(mcpVersions, p.Version) {
 		p.Version = latestVersion
 	}
-	return kit.Object{"protocolVersion", p.Version, "capabilities", kit.Object{"tools", kit.Object{"listChanged", true}}, "serverInfo", s.serverInfo()}
+	return kit.Object{"protocolVersion", p.Version, "capabilities", kit.Object{"tools", kit.Object{"listChanged", true}},
+		"serverInfo", s.serverInfo()}
 }
 
 func (s *Server) serverInfo() kit.Object {
@@ -250,7 +252,8 @@ func (s *Server) mcpCall(a agent, params json.RawMessage) kit.Object {
 	topic, topicOK := text(p.Args, "topic")
 	cmd, cmdOK := text(p.Args, "cmd")
 	if !topicOK || !cmdOK || topic == "" || cmd == "" {
-		return toolText(fmt.Sprintf("MCP error %d: Input validation error: Invalid arguments for tool string: topic and cmd must be non-empty strings", rpcParams), true)
+		return toolText(fmt.Sprintf("MCP error %d: Input validation error: Invalid arguments for tool string: topic and cmd must be non-empty strings",
+			rpcParams), true)
 	}
 	t, ok := lang.ParseTopic(topic)
 	if !ok {

@@ -36,7 +36,8 @@ const listTTL = time.Hour
 // statelessMethods are the requests of that version.
 var statelessMethods = map[string]func(*Server, agent, json.RawMessage) kit.Object{
 	"server/discover": func(s *Server, _ agent, _ json.RawMessage) kit.Object {
-		return kit.Object{"supportedVersions", supportedVersions, "capabilities", kit.Object{"tools", kit.Object{}}, "ttlMs", listTTL.Milliseconds(), "cacheScope", "private"}
+		return kit.Object{"supportedVersions", supportedVersions, "capabilities", kit.Object{"tools", kit.Object{}}, "ttlMs",
+			listTTL.Milliseconds(), "cacheScope", "private"}
 	},
 	"tools/list": func(*Server, agent, json.RawMessage) kit.Object {
 		return kit.Object{"tools", []any{stringTool()}, "ttlMs", listTTL.Milliseconds(), "cacheScope", "private"}

@@ -54,7 +54,8 @@ func (m *storage) apply(e oplog.Entry) (oplog.Outcome, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.at++
-	out, err := m.state.Apply([]oplog.Record{{Index: m.at, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(time.Now().UnixMilli()), uint32(m.at), 1), body)}})
+	out, err := m.state.Apply([]oplog.Record{{Index: m.at, Term: 1,
+		Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(time.Now().UnixMilli()), uint32(m.at), 1), body)}})
 	if err != nil {
 		return oplog.Outcome{}, err
 	}
@@ -138,7 +139,8 @@ func (m *storage) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 			return &api.PlaceAnswer{NodeID: 1, Role: "leader", Leader: new(uint32), Applied: at}, nil
 		case api.Cluster.Op:
 			id := uint32(1)
-			return &api.ClusterStatus{NodeID: id, Role: "Leader", LeaderID: &id, CurrentTerm: 1, Commit: uint64(at), Vitals: api.Vitals{Applied: at}}, nil
+			return &api.ClusterStatus{NodeID: id, Role: "Leader", LeaderID: &id, CurrentTerm: 1, Commit: uint64(at),
+				Vitals: api.Vitals{Applied: at}}, nil
 		case api.LoseStream.Op:
 			m.lost <- struct{}{}
 			return q, nil
@@ -161,7 +163,8 @@ func (m *storage) remember(d api.Draft) (*api.Remembered, error) {
 		d.Created.Time = time.Now()
 	}
 	o, err := m.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Key: d.Key, Digest: []byte(d.Text),
-		Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: d.Text, Type: d.Type, Tier: d.Tier, Source: d.Source,
+		Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: d.Text, Type: d.Type, Tier: d.Tier,
+			Source:    d.Source,
 			Namespace: d.Namespace, Importance: d.Importance, Metadata: d.Metadata, Created: oplog.At(d.Created.Time),
 			HalfLife: d.HalfLife * 3600, Certainty: d.Certainty}}}})
 	if err != nil {
@@ -171,8 +174,10 @@ func (m *storage) remember(d api.Draft) (*api.Remembered, error) {
 }
 
 func (m *storage) search(ctx context.Context, q *api.SearchRequest) (*api.Found, error) {
-	hits, info, err := m.index.Search(ctx, oplog.DefaultDB, index.Query{Text: q.Text, K: q.K, Filter: index.Filter{Types: q.Types, Namespace: q.Namespace, Tier: q.Tier, Since: q.Since, Until: q.Until},
-		MinScore: q.MinScore, Now: q.Now, Quiet: q.Quiet})
+	hits, info, err := m.index.Search(ctx, oplog.DefaultDB,
+		index.Query{Text: q.Text, K: q.K,
+			Filter:   index.Filter{Types: q.Types, Namespace: q.Namespace, Tier: q.Tier, Since: q.Since, Until: q.Until},
+			MinScore: q.MinScore, Now: q.Now, Quiet: q.Quiet})
 	found := &api.Found{Matched: info.Matched, Below: info.Below}
 	for _, h := range hits {
 		found.Hits = append(found.Hits, api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why})

@@ -53,7 +53,8 @@ func (a *agent) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &a.extra); err != nil {
 		return err
 	}
-	for k, into := range map[string]any{"id": &a.ID, "home": &a.Home, "allowedPaths": &a.Allowed, "createdAt": &a.Created, "webhookToken": &a.Token} {
+	for k, into := range map[string]any{"id": &a.ID, "home": &a.Home, "allowedPaths": &a.Allowed, "createdAt": &a.Created,
+		"webhookToken": &a.Token} {
 		if raw, ok := a.extra[k]; ok {
 			if err := json.Unmarshal(raw, into); err != nil {
 				return err
@@ -160,7 +161,8 @@ func (r *registry) put(id string, edit func(*agent)) (created bool, err error) {
 	err = r.change(func(l []agent) []agent {
 		i := find(l, id)
 		if created = i < 0; created {
-			l = append(l, agent{Agent: state.Agent{ID: id, Allowed: []string{}}, Token: newToken(), Created: time.Now().UTC().Format(inbox.Stamp)})
+			l = append(l, agent{Agent: state.Agent{ID: id, Allowed: []string{}}, Token: newToken(),
+				Created: time.Now().UTC().Format(inbox.Stamp)})
 			i = len(l) - 1
 		}
 		edit(&l[i])

@@ -58,7 +58,8 @@ func TestAgentsSurviveARestart(t *testing.T) {
 }
 
 func config(t testing.TB, dir string) stringd.Config {
-	return stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Home: dir, Memory: api.At{Host: newStorage(t), Also: []api.Scope{api.Files}}}
+	return stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"),
+		Home: dir, Memory: api.At{Host: newStorage(t), Also: []api.Scope{api.Files}}}
 }
 
 func restart(t testing.TB, dir string) *daemon {
@@ -122,7 +123,8 @@ func TestMain(m *testing.M) {
 
 // registerForEver writes the number of each registered agent to stdout once it is acknowledged.
 func registerForEver(dir string) {
-	s, err := stringd.Listen(stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Memory: api.At{Host: (*storage)(nil)}})
+	s, err := stringd.Listen(stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"),
+		Agents: filepath.Join(dir, "agents"), Memory: api.At{Host: (*storage)(nil)}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -33,11 +33,13 @@ func TestRoots(t *testing.T) {
 	})
 	refused := func(what, got string) {
 		t.Helper()
-		if !strings.Contains(got, "lies outside the directories this node gives to agents") || !strings.Contains(got, project) || !strings.Contains(got, "string_roots") {
+		if !strings.Contains(got, "lies outside the directories this node gives to agents") || !strings.Contains(got, project) ||
+			!strings.Contains(got, "string_roots") {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
-	for _, path := range []string{"/", private, project + "-2", project + "/..", project + "/link", closed, closed + "/below", d.dir, "relative", "", "~/../../..", "/nowhere/at/all"} {
+	for _, path := range []string{"/", private, project + "-2", project + "/..", project + "/link", closed,
+		closed + "/below", d.dir, "relative", "", "~/../../..", "/nowhere/at/all"} {
 		if path != "" {
 			a := d.do("POST", "/agents", `{"agent_id":"a","allowed_paths":["`+project+`","`+path+`"]}`)
 			refused("allowed "+path, a.body)

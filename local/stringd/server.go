@@ -118,7 +118,8 @@ func Listen(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.settings = &state.Settings{Host: s, Memory: cfg.Memory, FullAccess: cfg.FullAccess,
-		Roots: state.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: environ.Clean(), Temp: temp}
+		Roots: state.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout,
+		Environ: environ.Clean(), Temp: temp}
 	d := &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}
 	s.sessions = &sessions{set: s.settings, m: map[key]*session{}}

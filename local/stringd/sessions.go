@@ -225,8 +225,9 @@ func (s *Server) listSessions(_ http.ResponseWriter, r *http.Request) (kit.Objec
 			about = kit.Object{"uri", m.URI, "title", m.Title, "menus", m.Menus, "actions", m.Actions, "history_length", m.HistoryLength,
 				"block_id", m.BlockID, "converted", m.Converted, "warnings", m.Warnings}
 		}
-		list = append(list, append(kit.Object{"agent_id", x.id.agent, "topic", x.run.Topic.Name, "topic_type", x.run.Topic.Type, "executing", busy,
-			"queue_length", queued, "doc", doc, "created", true}, about...))
+		list = append(list,
+			append(kit.Object{"agent_id", x.id.agent, "topic", x.run.Topic.Name, "topic_type", x.run.Topic.Type, "executing", busy,
+				"queue_length", queued, "doc", doc, "created", true}, about...))
 	}
 	return kit.Object{"sessions", list}, nil
 }

@@ -110,7 +110,8 @@ func outputOf(raw json.RawMessage) json.RawMessage {
 	}
 	if json.Unmarshal([]byte(text), &envelope) == nil && envelope.Output != nil {
 		text = *envelope.Output
-	} else if head, rest, ok := strings.Cut(text, "\nOutput:\n"); ok && (strings.HasPrefix(head, "Chunk ID:") || strings.HasPrefix(head, "Exit code:")) {
+	} else if head, rest, ok := strings.Cut(text, "\nOutput:\n"); ok &&
+		(strings.HasPrefix(head, "Chunk ID:") || strings.HasPrefix(head, "Exit code:")) {
 		text = rest
 	}
 	if inner, err := kit.JSON(text); err == nil {

@@ -49,7 +49,9 @@ type Control struct {
 
 // New makes the access control of a node from its state.
 func New(c Config) *Control {
-	a := &Control{state: c.State, whole: c.Whole, refusal: c.Refusal, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, turn: make(chan struct{}, 1)}, ended: make(chan struct{}), open: map[*lasting]struct{}{}}
+	a := &Control{state: c.State, whole: c.Whole, refusal: c.Refusal, rates: newRates(), logins: newLogins(c.FailedLogins),
+		usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, turn: make(chan struct{}, 1)},
+		ended: make(chan struct{}), open: map[*lasting]struct{}{}}
 	for _, s := range c.Secrets {
 		if s != "" { // which would let in a client that shows nothing
 			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))

@@ -38,7 +38,8 @@ func apply(t testing.TB, st *state.State, ops ...oplog.Op) []oplog.Outcome {
 		t.Fatal(err)
 	}
 	at, _ := st.Applied()
-	out, err := st.Apply([]oplog.Record{{Index: at + 1, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(time.Now().UnixMilli())+uint64(at), 0, 1), body)}})
+	out, err := st.Apply([]oplog.Record{{Index: at + 1, Term: 1,
+		Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(time.Now().UnixMilli())+uint64(at), 0, 1), body)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,18 +84,21 @@ func TestTokensBecomeCallers(t *testing.T) {
 		{admin, []api.Scope{api.Admin}, Prefix(HashToken(admin)), true},
 	} {
 		got, err := a.Authenticate(c.text)
-		if err != nil || got.Who() != c.who || got.DB != oplog.DefaultDB || got.Database != "default" || !reflect.DeepEqual(got.Scopes, c.scopes) {
+		if err != nil || got.Who() != c.who || got.DB != oplog.DefaultDB || got.Database != "default" ||
+			!reflect.DeepEqual(got.Scopes, c.scopes) {
 			t.Errorf("%s: %+v %v", c.who, got, err)
 		}
 		there, err := a.Select(got, "other")
-		if (err == nil) != c.other || c.other && there.Database != "other" || !c.other && !errors.Is(err, &oplog.Error{Kind: oplog.NotFound, Text: "database 'other' not found"}) {
+		if (err == nil) != c.other || c.other && there.Database != "other" ||
+			!c.other && !errors.Is(err, &oplog.Error{Kind: oplog.NotFound, Text: "database 'other' not found"}) {
 			t.Errorf("%s in another database: %+v %v", c.who, there, err)
 		}
 		if got.Token != "" && !a.Holds(got) {
 			t.Errorf("%s was let in and may not stay", c.who)
 		}
 	}
-	for name, text := range map[string]string{"revoked": ended, "expired": expired, "unknown": NewToken(), "no": "", "its hash as a": HashToken(usual)} {
+	for name, text := range map[string]string{"revoked": ended, "expired": expired, "unknown": NewToken(), "no": "",
+		"its hash as a": HashToken(usual)} {
 		if got, err := a.Authenticate(text); !errors.Is(err, ErrToken) || got.Scopes != nil || a.Holds(api.Caller{Token: HashToken(text)}) {
 			t.Errorf("%s token: %+v %v", name, got, err)
 		}
@@ -102,7 +106,8 @@ func TestTokensBecomeCallers(t *testing.T) {
 	if got, err := New(Config{State: st}).Authenticate(secret); err == nil {
 		t.Errorf("the cluster secret where it is no token: %+v", got)
 	}
-	if got, err := a.Local("other"); err != nil || got.Who() != api.ByLocal || got.Database != "other" || !got.May(api.Owner) || got.May(api.Admin) || !got.Forward {
+	if got, err := a.Local("other"); err != nil || got.Who() != api.ByLocal || got.Database != "other" || !got.May(api.Owner) ||
+		got.May(api.Admin) || !got.Forward {
 		t.Errorf("this host's user: %+v %v", got, err)
 	} else if _, err := a.Select(got, "default"); err == nil {
 		t.Error("this host's user goes to another database")
@@ -289,7 +294,8 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 	if len(asked) != 3 || asked[0] != oplog.Op(create) || asked[1] != oplog.Op(member) || len(rows) != 2 {
 		t.Fatalf("asked %v, rows %v", asked, rows)
 	}
-	for i, want := range [][3]string{{"create_token", Prefix(hash), `database default, label "l", scopes read, write`}, {"set_quota", "default", "max_memories 7"}} {
+	for i, want := range [][3]string{{"create_token", Prefix(hash), `database default, label "l", scopes read, write`},
+		{"set_quota", "default", "max_memories 7"}} {
 		r := rows[i].(*oplog.Audit)
 		if got := [3]string{r.What, r.On, r.How}; got != want || len(r.By) != maxAsker || r.Label != "ci" || r.Node != 2 {
 			t.Errorf("row %d: %+v, want %v", i, r, want)

@@ -89,7 +89,8 @@ const maxAsker = 256
 // Audit is the row about a change: what was done, on what, and how.
 func (by Asker) Audit(what, on, how string) *oplog.Audit {
 	short := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAsker)], "") }
-	return &oplog.Audit{By: cmp.Or(short(by.By), api.ByNode), Label: short(by.Label), What: what, On: on, How: how, Node: by.Node, At: oplog.At(time.Now())}
+	return &oplog.Audit{By: cmp.Or(short(by.By), api.ByNode), Label: short(by.Label), What: what, On: on, How: how,
+		Node: by.Node, At: oplog.At(time.Now())}
 }
 
 // rejoinVerb is the verb with which a member that lost its log asks to be brought up to date.

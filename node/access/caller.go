@@ -36,10 +36,12 @@ func Prefix(hash string) string { return hash[:min(len(hash), api.HashPrefix)] }
 var ErrToken = &oplog.Error{Kind: oplog.Denied, Text: "invalid or revoked token"}
 
 // ErrStarting refuses what a node does not know yet: it was killed, and has not applied its log again.
-var ErrStarting = &oplog.Error{Kind: oplog.Unavailable, Text: "this node has just started and does not know yet all that it holds; retry, or ask another node"}
+var ErrStarting = &oplog.Error{Kind: oplog.Unavailable,
+	Text: "this node has just started and does not know yet all that it holds; retry, or ask another node"}
 
 // errFull refuses the same on a node whose disk is full.
-var errFull = &oplog.Error{Kind: oplog.Unavailable, Text: "disk full: this node does not know yet all that it holds; free space on its disk, or ask another node"}
+var errFull = &oplog.Error{Kind: oplog.Unavailable,
+	Text: "disk full: this node does not know yet all that it holds; free space on its disk, or ask another node"}
 
 // read looks something up. Not to find it means nothing while the state lacks what the log has.
 func (a *Control) read(f func(*state.View) error) error {

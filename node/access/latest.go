@@ -14,7 +14,8 @@ import (
 const latestWait = time.Second
 
 // ErrBehind refuses a token that this node does not know, while it may be behind the cluster.
-var ErrBehind = &oplog.Error{Kind: oplog.Unavailable, Text: "this node does not know this token, and cannot find out now whether it has just been made; retry, or ask another node"}
+var ErrBehind = &oplog.Error{Kind: oplog.Unavailable,
+	Text: "this node does not know this token, and cannot find out now whether it has just been made; retry, or ask another node"}
 
 // catchUp brings the state up to all that was acknowledged, in rounds: one at a time, with one question to the leader,
 // however many callers wait.

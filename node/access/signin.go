@@ -14,7 +14,8 @@ import (
 const signInTime = time.Minute
 
 // ErrSignIn refuses a sign-in code that is unknown, was used or is too old.
-var ErrSignIn = &oplog.Error{Kind: oplog.Denied, Text: "this sign-in link has been used or is over a minute old: sign in with the token, or start the node again for another link"}
+var ErrSignIn = &oplog.Error{Kind: oplog.Denied,
+	Text: "this sign-in link has been used or is over a minute old: sign in with the token, or start the node again for another link"}
 
 // SignIn exchanges a code for a token, once. A link with the code in it may be printed: it is worthless a minute later,
 // and the token itself is in no link. The zero SignIn accepts no code.

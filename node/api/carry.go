@@ -84,7 +84,8 @@ var (
 
 // carryValue chooses by the two types.
 func carryValue(src, dst reflect.StructField) carrier {
-	for _, of := range []func(src, dst reflect.StructField) carrier{carryOpposite, carryHours, carryTime, carryStatus, carryJSON, carryPlain} {
+	for _, of := range []func(src, dst reflect.StructField) carrier{carryOpposite, carryHours, carryTime, carryStatus,
+		carryJSON, carryPlain} {
 		if c := of(src, dst); c != nil {
 			return c
 		}

@@ -7,16 +7,22 @@ import (
 
 // The cluster and its members.
 var (
-	Cluster = row[Nothing, ClusterStatus](Op{Name: "cluster", Node: true, Does: "The cluster as this node sees it. Without a token: whether the node is alive and ready.",
+	Cluster = row[Nothing, ClusterStatus](Op{Name: "cluster", Node: true,
+		Does: "The cluster as this node sees it. Without a token: whether the node is alive and ready.",
 		HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
-	Up = row[Nothing, UpAnswer](Op{Name: "up", Bound: Free, Node: true, Does: "Whether this node is alive and ready, and nothing else; needs no token."})
+	Up = row[Nothing, UpAnswer](Op{Name: "up", Bound: Free, Node: true,
+		Does: "Whether this node is alive and ready, and nothing else; needs no token."})
 
-	Topology = row[Nothing, TopologyAnswer](Op{Name: "cluster_topology", Node: true, Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
-	Raft     = row[Nothing, RaftState](Op{Name: "cluster_raft", Node: true, Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
+	Topology = row[Nothing, TopologyAnswer](Op{Name: "cluster_topology", Node: true,
+		Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
+	Raft = row[Nothing, RaftState](Op{Name: "cluster_raft", Node: true, Does: "Raft as this node knows it.", Scope: Read,
+		HTTP: "GET /v1/cluster/raft"})
 
-	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Node: true, Scope: Admin, HTTP: "POST /v1/cluster/{verb}", Confirm: "verb",
+	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Node: true, Scope: Admin,
+		HTTP: "POST /v1/cluster/{verb}", Confirm: "verb",
 		Does: "Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id requests leadership for this node."})
-	ControlSnapshot = row[ReadRequest, Control](Op{Name: "control_snapshot", Does: "The replicated databases and tokens; for tokens with the scope admin only.", Scope: Read,
+	ControlSnapshot = row[ReadRequest, Control](Op{Name: "control_snapshot",
+		Does: "The replicated databases and tokens; for tokens with the scope admin only.", Scope: Read,
 		HTTP: "GET /v1/admin/control-snapshot"})
 )
 
@@ -62,7 +68,8 @@ type ClusterStatus struct {
 
 // Members are all nodes of the cluster, first the node that answers.
 func (s *ClusterStatus) Members() []Peer {
-	return append([]Peer{{NodeID: s.NodeID, State: s.Role, Voter: s.Voter, Reachable: true, Wire: s.Wire, HTTP: s.HTTP, LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
+	return append([]Peer{{NodeID: s.NodeID, State: s.Role, Voter: s.Voter, Reachable: true, Wire: s.Wire, HTTP: s.HTTP,
+		LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
 }
 
 // Vitals is a node's report about itself, in its own status and to the other members.

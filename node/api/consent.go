@@ -9,9 +9,11 @@ import (
 // Consents. An OAuth client acts with some of the rights of a token whose holder agreed. No surface offers these rows
 // as they are: node/oauth asks them, GiveConsent for the holder and the other two for the client.
 var (
-	GiveConsent = row[ConsentRequest, ConsentGiven](Op{Name: "consent", Bound: Free, Does: "Let an OAuth client act with some of the rights of the caller's token.", Scope: Read, Writes: true})
+	GiveConsent = row[ConsentRequest, ConsentGiven](Op{Name: "consent", Bound: Free,
+		Does: "Let an OAuth client act with some of the rights of the caller's token.", Scope: Read, Writes: true})
 
-	RenewConsent = row[RenewConsentRequest, Nothing](Op{Name: "consent_renew", Bound: Free, Does: "Redeem the code or the refresh token that the caller's consent issued last.", Writes: true})
+	RenewConsent = row[RenewConsentRequest, Nothing](Op{Name: "consent_renew", Bound: Free,
+		Does: "Redeem the code or the refresh token that the caller's consent issued last.", Writes: true})
 
 	EndConsent = row[Nothing, Nothing](Op{Name: "consent_end", Bound: Free, Does: "End the caller's consent.", Writes: true})
 )

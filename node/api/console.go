@@ -4,19 +4,26 @@ import "github.com/cairndb/cairn/oplog"
 
 // What the console asks for.
 var (
-	Timeline = row[TimelineRequest, MemoryList](Op{Name: "timeline", Bound: Narrowed, Does: "Memories stored shortly before and after a memory, oldest first.", Scope: Read,
+	Timeline = row[TimelineRequest, MemoryList](Op{Name: "timeline", Bound: Narrowed,
+		Does: "Memories stored shortly before and after a memory, oldest first.", Scope: Read,
 		HTTP: "GET /v1/memory/{rid}/timeline", Missing: "memory_not_found"})
-	Entities = row[EntitiesRequest, EntityList](Op{Name: "entities", Bound: Narrowed, Does: "Names that memories, relations and claims mention.", Scope: Read, HTTP: "GET /v1/entities"})
-	Compare  = row[CompareRequest, Comparison](Op{Name: "recall_compare", Bound: Narrowed, Does: "Ask every node the same question: nodes at the same index give the same answer.", Scope: Read, HTTP: "POST /v1/recall/compare"})
+	Entities = row[EntitiesRequest, EntityList](Op{Name: "entities", Bound: Narrowed,
+		Does: "Names that memories, relations and claims mention.", Scope: Read, HTTP: "GET /v1/entities"})
+	Compare = row[CompareRequest, Comparison](Op{Name: "recall_compare", Bound: Narrowed,
+		Does: "Ask every node the same question: nodes at the same index give the same answer.", Scope: Read,
+		HTTP: "POST /v1/recall/compare"})
 )
 
 // What models ask for that no other surface offers in this form.
 var (
-	Around = row[AroundRequest, MemoryList](Op{Name: "around", Bound: Narrowed, Does: "Memories stored shortly before and after a memory, or the newest ones.", Scope: Read,
+	Around = row[AroundRequest, MemoryList](Op{Name: "around", Bound: Narrowed,
+		Does: "Memories stored shortly before and after a memory, or the newest ones.", Scope: Read,
 		Tool: &Tool{Name: "timeline", Title: "Timeline", ReadOnly: true, Idempotent: true,
 			Text: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see how something came about. " + QuotedData}})
-	Status = row[ReadRequest, StatusAnswer](Op{Name: "status", Bound: Narrowed, Node: true, Does: "How many memories there are, and whether new ones can be stored.", Scope: Read,
-		Tool: &Tool{Name: "status", Title: "Status", ReadOnly: true, Idempotent: true, Text: "How many memories there are, and whether new ones can be stored."}})
+	Status = row[ReadRequest, StatusAnswer](Op{Name: "status", Bound: Narrowed, Node: true,
+		Does: "How many memories there are, and whether new ones can be stored.", Scope: Read,
+		Tool: &Tool{Name: "status", Title: "Status", ReadOnly: true, Idempotent: true,
+			Text: "How many memories there are, and whether new ones can be stored."}})
 )
 
 type AroundRequest struct {

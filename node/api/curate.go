@@ -4,19 +4,23 @@ import "github.com/cairndb/cairn/wire/field"
 
 // Curation: memories merged, split and moved. Undo takes each back.
 var (
-	Merge = row[MergeRequest, Merged](Op{Name: "merge", Bound: Narrowed, Scope: Write, Writes: true, HTTP: "POST /v1/merge", Missing: "memory_not_found", Adds: func(any) int { return 1 },
+	Merge = row[MergeRequest, Merged](Op{Name: "merge", Bound: Narrowed, Scope: Write, Writes: true, HTTP: "POST /v1/merge",
+		Missing: "memory_not_found", Adds: func(any) int { return 1 },
 		Does: "Merge memories of one namespace into a new one with a text of yours. The new one has the highest importance and the lowest certainty of its sources, the attributes that they share, and their entities. " +
 			"The sources stay readable by id, lead to the new one, and lose their keys. undo of any of them takes the merge back.",
 		Tool: &Tool{Name: "merge", Title: "Merge memories", Full: true, Destructive: true,
 			Text: "Make one memory of several that say the same or belong together. Write the text of the new one; the others are no longer recalled. undo takes it back."}})
-	Split = row[SplitRequest, Splitted](Op{Name: "split", Bound: Narrowed, Scope: Write, Writes: true, HTTP: "POST /v1/split", Missing: "memory_not_found",
+	Split = row[SplitRequest, Splitted](Op{Name: "split", Bound: Narrowed, Scope: Write, Writes: true,
+		HTTP: "POST /v1/split", Missing: "memory_not_found",
 		Adds: func(request any) int { return len(request.(*SplitRequest).Texts) },
 		Does: "Split a memory into several, each with a text of yours and the fields of the source. The source stays readable by id, leads to the new ones, and loses its key. undo of any of them takes the split back.",
 		Tool: &Tool{Name: "split", Title: "Split a memory", Full: true, Destructive: true,
 			Text: "Make several memories of one that says several things. Write each as a sentence that stands by itself; the source is no longer recalled. undo takes it back."}})
-	Move = row[MoveRequest, Moved](Op{Name: "move", Bound: Single, Scope: Write, Writes: true, HTTP: "POST /v1/move", Missing: "memory_not_found",
-		Does: "Move memories to another namespace: one by its id, or all below a key, at most 1,000, all or none. They keep their ids, keys and revisions. undo moves a memory back.",
-		Tool: &Tool{Name: "move", Title: "Move to a namespace", Full: true, Text: "Move a memory, or those below a key, to another namespace. undo moves a memory back."}})
+	Move = row[MoveRequest, Moved](Op{Name: "move", Bound: Single, Scope: Write, Writes: true, HTTP: "POST /v1/move",
+		Missing: "memory_not_found",
+		Does:    "Move memories to another namespace: one by its id, or all below a key, at most 1,000, all or none. They keep their ids, keys and revisions. undo moves a memory back.",
+		Tool: &Tool{Name: "move", Title: "Move to a namespace", Full: true,
+			Text: "Move a memory, or those below a key, to another namespace. undo moves a memory back."}})
 )
 
 type MergeRequest struct {

@@ -8,21 +8,28 @@ import (
 
 // Databases: what they are, what bounds them, and the policies that they keep their memories by.
 var (
-	CreateDatabase = row[CreateDatabaseRequest, CreatedDatabase](Op{Name: "databases_create", Does: "Create a database.", Scope: Write, Writes: true,
+	CreateDatabase = row[CreateDatabaseRequest, CreatedDatabase](Op{Name: "databases_create", Does: "Create a database.",
+		Scope: Write, Writes: true,
 		HTTP: "POST /v1/databases", Wire: wire.OpCreateDB})
-	Databases    = row[ReadRequest, DatabaseList](Op{Name: "databases", Bound: Free, Does: "The databases that the token may use.", Scope: Read, HTTP: "GET /v1/databases", Wire: wire.OpListDB})
-	DropDatabase = row[DropDatabaseRequest, DroppedDatabase](Op{Name: "databases_drop", Does: "Delete a database with all its content; its tokens are revoked.",
+	Databases = row[ReadRequest, DatabaseList](Op{Name: "databases", Bound: Free,
+		Does: "The databases that the token may use.", Scope: Read, HTTP: "GET /v1/databases", Wire: wire.OpListDB})
+	DropDatabase = row[DropDatabaseRequest, DroppedDatabase](Op{Name: "databases_drop",
+		Does:  "Delete a database with all its content; its tokens are revoked.",
 		Scope: Admin, Writes: true, HTTP: "DELETE /v1/databases/{name}", Confirm: "name"})
 
 	Quota = row[QuotaRequest, QuotaAnswer](Op{Name: "quota", Does: "A database's limits; 0 for no limit.", Scope: Read,
 		HTTP: "GET /v1/admin/databases/{name}/quota"})
-	SetQuota = row[SetQuotaRequest, QuotaSet](Op{Name: "quota_set", Does: "Set a database's limits: active memories, and requests on each node; 0 for no limit; omitted fields stay as they are.",
+	SetQuota = row[SetQuotaRequest, QuotaSet](Op{Name: "quota_set",
+		Does:  "Set a database's limits: active memories, and requests on each node; 0 for no limit; omitted fields stay as they are.",
 		Scope: Admin, Writes: true, HTTP: "POST /v1/admin/databases/{name}/quota"})
 
-	Settings    = row[ReadRequest, Policies](Op{Name: "settings", Does: "A database's policies; ages in seconds, 0 for none.", Scope: Read, HTTP: "GET /v1/admin/settings"})
-	SetSettings = row[SetSettingsRequest, Policies](Op{Name: "settings_set", Does: "Change a database's policies; omitted fields stay.", Scope: Owner, Writes: true,
+	Settings = row[ReadRequest, Policies](Op{Name: "settings",
+		Does: "A database's policies; ages in seconds, 0 for none.", Scope: Read, HTTP: "GET /v1/admin/settings"})
+	SetSettings = row[SetSettingsRequest, Policies](Op{Name: "settings_set",
+		Does: "Change a database's policies; omitted fields stay.", Scope: Owner, Writes: true,
 		HTTP: "POST /v1/admin/settings"})
-	Purge = row[PurgeRequest, Purged](Op{Name: "purge", Does: "Erase memories created before a time: texts, vectors and revisions.", Scope: Owner, Writes: true,
+	Purge = row[PurgeRequest, Purged](Op{Name: "purge",
+		Does: "Erase memories created before a time: texts, vectors and revisions.", Scope: Owner, Writes: true,
 		HTTP: "POST /v1/admin/purge", Confirm: "before"})
 )
 

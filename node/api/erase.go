@@ -10,8 +10,9 @@ var (
 	Erase = row[EraseRequest, Erasing](Op{Name: "erase", Scope: Owner, Writes: true, HTTP: "POST /v1/erase",
 		Does: "Erase memories for good: their texts, vectors, revisions and claims, what they were merged or split into, and what that was merged or split into in turn. Of a memory that was itself merged or split from others it erases these too. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. " +
 			"From then on, storing one of these texts again is rejected."})
-	Erased = row[ErasedRequest, Proof](Op{Name: "erased", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/erased/{rid}", Missing: "memory_not_found",
-		Does: "A statement, signed by the node, about a memory that was erased for good: when, by which log record, what it consisted of, and where its bytes may still be. Nothing of its text is in it."})
+	Erased = row[ErasedRequest, Proof](Op{Name: "erased", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/erased/{rid}",
+		Missing: "memory_not_found",
+		Does:    "A statement, signed by the node, about a memory that was erased for good: when, by which log record, what it consisted of, and where its bytes may still be. Nothing of its text is in it."})
 )
 
 // An EraseRequest names memories in one of four ways.

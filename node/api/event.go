@@ -10,7 +10,8 @@ import (
 )
 
 // Events tells what happens in a database as it happens.
-var Events = row[EventsRequest, Subscription](Op{Name: "events", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/events", Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
+var Events = row[EventsRequest, Subscription](Op{Name: "events", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/events",
+	Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
 	Does: "A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. " +
 		"When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. " +
 		"After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed, or that it ends before the position you named."})
@@ -27,7 +28,8 @@ type EventsRequest struct {
 }
 
 // EventTypes are the events that a subscriber can ask for.
-var EventTypes = []string{"stored", "corrected", "forgotten", "related", "unrelated", "claimed", "session_started", "session_ended", "thought", "consolidated", "conflict", "resolved", "trigger",
+var EventTypes = []string{"stored", "corrected", "forgotten", "related", "unrelated", "claimed", "session_started",
+	"session_ended", "thought", "consolidated", "conflict", "resolved", "trigger",
 	"trigger_moved", "purged", "leader", "*"}
 
 // A Change is the data of an event: ids, never text.

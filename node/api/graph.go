@@ -8,18 +8,26 @@ import (
 
 // Relations, claims and aliases.
 var (
-	Relate = row[RelateRequest, Related](Op{Name: "relate", Does: "Relate two entities; repeating it changes the weight. Relations belong to the database, not to a namespace.",
+	Relate = row[RelateRequest, Related](Op{Name: "relate",
+		Does:  "Relate two entities; repeating it changes the weight. Relations belong to the database, not to a namespace.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/relate", Wire: wire.OpRelate,
 		Tool: &Tool{Name: "relate", Title: "Relate two entities", Idempotent: true,
 			Text: "State a relation between two entities, such as Alice leads payments. Recall follows relations between the names in a question."}})
-	Edges   = row[EdgesRequest, EdgeList](Op{Name: "edges", Does: "The relations that an entity is in, in both directions, one step away. entity also returns its memories and claims.", Scope: Read, HTTP: "GET /v1/edges", Wire: wire.OpEdges})
+	Edges = row[EdgesRequest, EdgeList](Op{Name: "edges",
+		Does:  "The relations that an entity is in, in both directions, one step away. entity also returns its memories and claims.",
+		Scope: Read, HTTP: "GET /v1/edges", Wire: wire.OpEdges})
 	Graph   = row[GraphRequest, EdgeList](Op{Name: "graph", Does: "The same as edges, as a POST.", Scope: Read, HTTP: "POST /v1/graph"})
-	OneEdge = row[EdgeRequest, Edge](Op{Name: "edge", Does: "A relation, by its id.", Scope: Read, HTTP: "GET /v1/edges/{id}", Missing: "relation_not_found"})
+	OneEdge = row[EdgeRequest, Edge](Op{Name: "edge", Does: "A relation, by its id.", Scope: Read,
+		HTTP: "GET /v1/edges/{id}", Missing: "relation_not_found"})
 
-	Unrelate = row[UnrelateRequest, Unrelated](Op{Name: "unrelate", Does: "Delete a relation.", Scope: Write, Writes: true, HTTP: "DELETE /v1/edges/{id}", Confirm: "id"})
-	Claim    = row[ClaimRequest, Claimed](Op{Name: "ingest_claim", Bound: Single, Does: "State a relation with its evidence.", Scope: Write, Writes: true, HTTP: "POST /v1/claim", Wire: wire.OpClaim})
-	Claims   = row[ClaimsRequest, ClaimList](Op{Name: "get_claims", Bound: Narrowed, Does: "Claims about an entity, newest first.", Scope: Read, HTTP: "GET /v1/claims", Wire: wire.OpClaims})
-	Alias    = row[AliasRequest, Aliased](Op{Name: "add_alias", Bound: Single, Does: "Make a name an alias of another.", Scope: Write, Writes: true, HTTP: "POST /v1/alias", Wire: wire.OpAlias})
+	Unrelate = row[UnrelateRequest, Unrelated](Op{Name: "unrelate", Does: "Delete a relation.", Scope: Write, Writes: true,
+		HTTP: "DELETE /v1/edges/{id}", Confirm: "id"})
+	Claim = row[ClaimRequest, Claimed](Op{Name: "ingest_claim", Bound: Single,
+		Does: "State a relation with its evidence.", Scope: Write, Writes: true, HTTP: "POST /v1/claim", Wire: wire.OpClaim})
+	Claims = row[ClaimsRequest, ClaimList](Op{Name: "get_claims", Bound: Narrowed,
+		Does: "Claims about an entity, newest first.", Scope: Read, HTTP: "GET /v1/claims", Wire: wire.OpClaims})
+	Alias = row[AliasRequest, Aliased](Op{Name: "add_alias", Bound: Single, Does: "Make a name an alias of another.",
+		Scope: Write, Writes: true, HTTP: "POST /v1/alias", Wire: wire.OpAlias})
 )
 
 type RelateRequest struct {

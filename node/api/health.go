@@ -7,15 +7,18 @@ import (
 
 // The health of a node. No token is needed: a load balancer has none.
 var (
-	Alive      = row[Nothing, AliveAnswer](Op{Name: "health", Bound: Free, Node: true, Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
+	Alive = row[Nothing, AliveAnswer](Op{Name: "health", Bound: Free, Node: true,
+		Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
 	DeepHealth = row[Nothing, DeepHealthAnswer](Op{Name: "health_deep", Bound: Free, Node: true, HTTP: "GET /v1/health/deep",
 		Does: "Whether state, index and quorum answer; 503 when one does not. The embedder's state is included but does not count."})
 	Ready = row[Nothing, ReadyAnswer](Op{Name: "health_ready", Bound: Free, Node: true, HTTP: "GET /v1/health/ready",
 		Does: "Whether the node has caught up since its start and is not far behind; 503 when not. A node that loses its leader stays ready, because it still answers reads. behind is null while it hears no leader."})
 
-	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding", Does: "A database's embedder, the number of memories with a vector, and the state of this node's embedder.",
+	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding",
+		Does:  "A database's embedder, the number of memories with a vector, and the state of this node's embedder.",
 		Scope: Read, HTTP: "GET /v1/admin/databases/{name}/embedding"})
-	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed", Does: "Change a database's embedder and embed its memories again, in the background; old vectors serve until it is done.",
+	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed",
+		Does:  "Change a database's embedder and embed its memories again, in the background; old vectors serve until it is done.",
 		Scope: Admin, Writes: true, HTTP: "POST /v1/admin/databases/{name}/embedding"})
 )
 

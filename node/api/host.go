@@ -14,32 +14,46 @@ import (
 // tool, and pass the same door.
 var (
 	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with a dialect's own filters.", Scope: Read})
-	Place  = row[Nothing, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment, without asking another node.", Scope: Read, Cost: free})
+	Place  = row[Nothing, PlaceAnswer](Op{Name: "place",
+		Does: "This node's place in its cluster at the moment, without asking another node.", Scope: Read, Cost: free})
 
-	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.", Scope: Write, Writes: true,
+	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.",
+		Scope: Write, Writes: true,
 		Cost: free}) // what is new is counted when the events are made
-	ForgetMany = row[ForgetManyRequest, ForgottenMany](Op{Name: "forget_many", Does: "Forget memories in one entry.", Scope: Write, Writes: true,
+	ForgetMany = row[ForgetManyRequest, ForgottenMany](Op{Name: "forget_many", Does: "Forget memories in one entry.",
+		Scope: Write, Writes: true,
 		Cost: func(request any) int { return max(1, len(request.(*ForgetManyRequest).RIDs)) }})
-	SweepNow = row[SweepNowRequest, Swept](Op{Name: "sweep_now", Does: "Forget memories of a namespace whose time is over, as one bounded step.", Scope: Write, Writes: true})
+	SweepNow = row[SweepNowRequest, Swept](Op{Name: "sweep_now",
+		Does: "Forget memories of a namespace whose time is over, as one bounded step.", Scope: Write, Writes: true})
 
-	PurgeStep = row[oplog.Purge, PurgedStep](Op{Name: "purge_step", Does: "Drop some memories created before a time, as one bounded step.", Scope: Owner, Writes: true})
+	PurgeStep = row[oplog.Purge, PurgedStep](Op{Name: "purge_step",
+		Does: "Drop some memories created before a time, as one bounded step.", Scope: Owner, Writes: true})
 
-	KeepIntent   = row[KeepIntentRequest, Nothing](Op{Name: "keep_intent", Does: "Store an intent's outcome, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})
-	KeepIdentity = row[KeepIdentityRequest, Nothing](Op{Name: "keep_identity", Does: "Store an agent's identity, with its first capabilities.", Scope: Write, Writes: true})
-	Grant        = row[oplog.Grant, Nothing](Op{Name: "grant", Does: "Give an agent a capability.", Scope: Write, Writes: true})
-	Revoke       = row[oplog.Revoke, Revoked](Op{Name: "revoke", Does: "End a capability.", Scope: Write, Writes: true})
-	PurgeGrants  = row[oplog.PurgeGrants, PurgedGrants](Op{Name: "purge_grants", Does: "Drop capabilities that were revoked before a time.", Scope: Owner, Writes: true})
+	KeepIntent = row[KeepIntentRequest, Nothing](Op{Name: "keep_intent",
+		Does: "Store an intent's outcome, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})
+	KeepIdentity = row[KeepIdentityRequest, Nothing](Op{Name: "keep_identity",
+		Does: "Store an agent's identity, with its first capabilities.", Scope: Write, Writes: true})
+	Grant       = row[oplog.Grant, Nothing](Op{Name: "grant", Does: "Give an agent a capability.", Scope: Write, Writes: true})
+	Revoke      = row[oplog.Revoke, Revoked](Op{Name: "revoke", Does: "End a capability.", Scope: Write, Writes: true})
+	PurgeGrants = row[oplog.PurgeGrants, PurgedGrants](Op{Name: "purge_grants",
+		Does: "Drop capabilities that were revoked before a time.", Scope: Owner, Writes: true})
 )
 
 // What the dialects of this host do to the host and not to a memory. What a request does is in it as a function: the
 // door decides whether it is called.
 var (
-	RunProgram = row[HostRequest, Nothing](Op{Name: "run_program", Node: true, Does: "Run a program of this host.", Scope: Programs, Stream: true, Cost: free})
-	UseFiles   = row[HostRequest, Nothing](Op{Name: "use_files", Node: true, Does: "Read or write files of this host.", Scope: Files, Stream: true, Cost: free})
-	RunGit     = row[HostRequest, Nothing](Op{Name: "run_git", Node: true, Does: "Run git on a repository of this host.", Scope: Git, Stream: true, Cost: free})
-	AskHosts   = row[HostRequest, Nothing](Op{Name: "ask_hosts", Node: true, Does: "Ask other hosts over HTTP.", Scope: Network, Stream: true, Cost: free})
-	StopNode   = row[HostRequest, Nothing](Op{Name: "stop_node", Node: true, Does: "Stop the process that serves the client.", Scope: Stop, Stream: true, Cost: free})
-	LoseStream = row[Nothing, Nothing](Op{Name: "lose_stream", Node: true, Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
+	RunProgram = row[HostRequest, Nothing](Op{Name: "run_program", Node: true, Does: "Run a program of this host.",
+		Scope: Programs, Stream: true, Cost: free})
+	UseFiles = row[HostRequest, Nothing](Op{Name: "use_files", Node: true, Does: "Read or write files of this host.",
+		Scope: Files, Stream: true, Cost: free})
+	RunGit = row[HostRequest, Nothing](Op{Name: "run_git", Node: true, Does: "Run git on a repository of this host.",
+		Scope: Git, Stream: true, Cost: free})
+	AskHosts = row[HostRequest, Nothing](Op{Name: "ask_hosts", Node: true, Does: "Ask other hosts over HTTP.",
+		Scope: Network, Stream: true, Cost: free})
+	StopNode = row[HostRequest, Nothing](Op{Name: "stop_node", Node: true,
+		Does: "Stop the process that serves the client.", Scope: Stop, Stream: true, Cost: free})
+	LoseStream = row[Nothing, Nothing](Op{Name: "lose_stream", Node: true,
+		Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
 )
 
 // free is the cost of what is part of an operation, and of what is about no memory: the rate of a database does not

@@ -40,9 +40,11 @@ func (a *IDsAnswer) Whole(i int, name, short string) (string, error) {
 	case len(full) == 1:
 		return full[0], nil
 	case len(full) > 1:
-		return "", oplog.Errorf(oplog.Invalid, "%s: %q begins the ids of several memories, such as %s and %s: write more of it", name, short, full[0], full[1])
+		return "", oplog.Errorf(oplog.Invalid,
+			"%s: %q begins the ids of several memories, such as %s and %s: write more of it", name, short, full[0], full[1])
 	case strings.HasPrefix(short, "/"):
-		return "", oplog.Errorf(oplog.NotFound, "%s: no memory has the id %s; if it is a key, read the key: the answer has the id", name, OneLine(fmt.Sprintf("%.40s", short)))
+		return "", oplog.Errorf(oplog.NotFound,
+			"%s: no memory has the id %s; if it is a key, read the key: the answer has the id", name, OneLine(fmt.Sprintf("%.40s", short)))
 	case strings.HasPrefix(short, "#"):
 		return "", oplog.Errorf(oplog.NotFound, "%s: no memory %s in this database", name, OneLine(fmt.Sprintf("%.40s", short)))
 	}

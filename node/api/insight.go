@@ -2,9 +2,11 @@ package api
 
 // What is asked often and known badly, and what an agent should know when it begins.
 var (
-	Gaps = row[GapsRequest, GapList](Op{Name: "gaps", Bound: Narrowed, Scope: Read, Asked: true, HTTP: "GET /v1/insights/gaps", Also: []string{"/v1/knowledge_gaps"},
+	Gaps = row[GapsRequest, GapList](Op{Name: "gaps", Bound: Narrowed, Scope: Read, Asked: true,
+		HTTP: "GET /v1/insights/gaps", Also: []string{"/v1/knowledge_gaps"},
 		Does: "Questions that were asked often and had poor answers, on all nodes since they started."})
-	Digest = row[DigestRequest, DigestAnswer](Op{Name: "digest", Bound: Single, Does: "What an agent should know at the start of its work.", Scope: Read, HTTP: "GET /v1/session/digest"})
+	Digest = row[DigestRequest, DigestAnswer](Op{Name: "digest", Bound: Single,
+		Does: "What an agent should know at the start of its work.", Scope: Read, HTTP: "GET /v1/session/digest"})
 )
 
 type GapsRequest struct {

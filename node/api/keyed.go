@@ -8,18 +8,27 @@ var (
 		Does: "Store a memory under a key. If the key has a memory, the request corrects it under the same id and keeps a revision: text, importance, valence, certainty, pin, metadata and attributes are replaced (omitted ones are cleared), expiry and searchability change only if the request sets them, and other fields stay. If if_absent, if_revision or if_sha256 does not hold: 409 precondition_failed, with rid, revision and sha256 of the current memory.",
 		Tool: &Tool{Name: "put", Title: "Put a memory under a key", Full: true, Destructive: true,
 			Text: "Store a memory under a key that you choose, such as /prefs/editor, or replace the one that is there. Use if_absent or if_revision when others may write the same key."}})
-	GetKey = row[GetKeyRequest, KeyedMemory](Op{Name: "get", Bound: Single, Does: "The memory that a key has, or had at a date.", Scope: Read, HTTP: "GET /v1/get", Missing: "key_not_found",
-		Tool: &Tool{Name: "get", Title: "Get the memory of a key", Full: true, ReadOnly: true, Idempotent: true, Text: "The memory that a key has, or had at a date. " + QuotedData}})
-	Rename = row[RenameRequest, RenameAnswer](Op{Name: "rename", Bound: Single, Does: "Give a key's memory another key in its namespace. The memory keeps its id.",
+	GetKey = row[GetKeyRequest, KeyedMemory](Op{Name: "get", Bound: Single,
+		Does: "The memory that a key has, or had at a date.", Scope: Read, HTTP: "GET /v1/get", Missing: "key_not_found",
+		Tool: &Tool{Name: "get", Title: "Get the memory of a key", Full: true, ReadOnly: true, Idempotent: true,
+			Text: "The memory that a key has, or had at a date. " + QuotedData}})
+	Rename = row[RenameRequest, RenameAnswer](Op{Name: "rename", Bound: Single,
+		Does:  "Give a key's memory another key in its namespace. The memory keeps its id.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/rename", Missing: "key_not_found",
 		Tool: &Tool{Name: "rename", Title: "Rename a key", Full: true, Text: "Give a key's memory another key. The memory keeps its id."}})
-	Delete = row[DeleteRequest, DeleteAnswer](Op{Name: "delete", Bound: Single, Does: "Forget a key's memory, which frees the key.", Scope: Write, Writes: true, HTTP: "POST /v1/delete", Confirm: "key",
-		Tool: &Tool{Name: "delete", Title: "Delete a key", Full: true, Destructive: true, Idempotent: true, Text: "Forget a key's memory. The key is free again."}})
-	ListKeys = row[ListKeysRequest, KeyPage](Op{Name: "keys", Bound: Single, Does: "The keys below a folder, in the order of their bytes. With a depth, deeper keys are grouped by folder, and listing a group costs as much as listing one key.",
+	Delete = row[DeleteRequest, DeleteAnswer](Op{Name: "delete", Bound: Single,
+		Does: "Forget a key's memory, which frees the key.", Scope: Write, Writes: true, HTTP: "POST /v1/delete", Confirm: "key",
+		Tool: &Tool{Name: "delete", Title: "Delete a key", Full: true, Destructive: true, Idempotent: true,
+			Text: "Forget a key's memory. The key is free again."}})
+	ListKeys = row[ListKeysRequest, KeyPage](Op{Name: "keys", Bound: Single,
+		Does:  "The keys below a folder, in the order of their bytes. With a depth, deeper keys are grouped by folder, and listing a group costs as much as listing one key.",
 		Scope: Read, HTTP: "GET /v1/keys",
-		Tool: &Tool{Name: "keys", Title: "List keys", Full: true, ReadOnly: true, Idempotent: true, Text: "The keys below a folder, such as /prefs. " + QuotedData}})
-	Batch = row[BatchRequest, BatchAnswer](Op{Name: "batch", Bound: Single, Does: "Read and write keys in one atomic step: if all conditions hold, all writes are done, otherwise none. Reads see the state before the writes.",
-		Scope: Write, Writes: true, Reads: true, HTTP: "POST /v1/batch", Large: true, Cost: func(q any) int { return max(1, len(q.(*BatchRequest).Steps)) },
+		Tool: &Tool{Name: "keys", Title: "List keys", Full: true, ReadOnly: true, Idempotent: true,
+			Text: "The keys below a folder, such as /prefs. " + QuotedData}})
+	Batch = row[BatchRequest, BatchAnswer](Op{Name: "batch", Bound: Single,
+		Does:  "Read and write keys in one atomic step: if all conditions hold, all writes are done, otherwise none. Reads see the state before the writes.",
+		Scope: Write, Writes: true, Reads: true, HTTP: "POST /v1/batch", Large: true,
+		Cost: func(q any) int { return max(1, len(q.(*BatchRequest).Steps)) },
 		Tool: &Tool{Name: "batch", Title: "Read and write keys at once", Full: true, Destructive: true,
 			Text: "Do several steps on keys as one: all of them, or none if any condition fails. " + QuotedData}})
 )

@@ -13,7 +13,8 @@ func TestAnotherClientsKeyNamesItsEntity(t *testing.T) {
 		}
 	}
 	for folder, name := range map[string]string{"100%": "100%", "50%zz": "50%zz", "a%20b": "a b"} {
-		if f, isType := GraphFactOf(GraphFolder+"/"+folder+"/"+graphType, name+": person"); f.Entity != name || f.Says != "person" || !isType {
+		if f, isType := GraphFactOf(GraphFolder+"/"+folder+"/"+graphType, name+": person"); f.Entity != name ||
+			f.Says != "person" || !isType {
 			t.Errorf("the folder %q: %+v", folder, f)
 		}
 	}

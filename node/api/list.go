@@ -14,12 +14,17 @@ var (
 	Memories = row[MemoriesRequest, MemoryPage](Op{Name: "memories", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/memories",
 		Does: "Memories, newest first, or the newest 20,000 sorted by a field. before, a creation time, gives the next page. total counts the namespace, or the database. " +
 			"To walk through all memories use records; with kind, drive_id, since_rid or order this returns what records returns."})
-	Records    = row[RecordsRequest, RecordPage](Op{Name: "records", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/records", Does: "All memories in the order of their ids, page by page: pass the next_cursor of each page as since_rid, until it is null."})
-	Namespaces = row[NamespacesRequest, NamespacePage](Op{Name: "namespaces", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/namespaces", Does: "The namespaces of a database, and how many memories each has."})
+	Records = row[RecordsRequest, RecordPage](Op{Name: "records", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/records",
+		Does: "All memories in the order of their ids, page by page: pass the next_cursor of each page as since_rid, until it is null."})
+	Namespaces = row[NamespacesRequest, NamespacePage](Op{Name: "namespaces", Bound: Narrowed, Scope: Read,
+		HTTP: "GET /v1/namespaces", Does: "The namespaces of a database, and how many memories each has."})
 
-	IDs    = row[IDsRequest, IDsAnswer](Op{Name: "ids", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/ids", Does: "The ids that short forms stand for, and the numbers of memories."})
-	Count  = row[CountRequest, Counted](Op{Name: "count", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/count", Does: "How many active memories pass filters. Memories with searchable false are not counted."})
-	Values = row[ValuesRequest, ValuePage](Op{Name: "values", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/values", Does: "The values of an attribute, and how many active memories have each. Memories with searchable false are not counted."})
+	IDs = row[IDsRequest, IDsAnswer](Op{Name: "ids", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/ids",
+		Does: "The ids that short forms stand for, and the numbers of memories."})
+	Count = row[CountRequest, Counted](Op{Name: "count", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/count",
+		Does: "How many active memories pass filters. Memories with searchable false are not counted."})
+	Values = row[ValuesRequest, ValuePage](Op{Name: "values", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/values",
+		Does: "The values of an attribute, and how many active memories have each. Memories with searchable false are not counted."})
 
 	Stats = row[StatsRequest, Counters](Op{Name: "stats", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/stats", Wire: wire.OpStats,
 		Does: "Counters of a database or a namespace. Counters that need a scan stop at 20,000. For a namespace, relations and operations are 0, because they belong to no namespace. verbose=1 returns more."})

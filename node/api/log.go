@@ -4,8 +4,10 @@ import "github.com/cairndb/cairn/oplog"
 
 // The log: changes of the cluster with their callers, and applied entries without their content.
 var (
-	Audits = row[AuditsRequest, AuditList](Op{Name: "audit", Does: "Changes of the cluster and the callers that made them, newest first.", Scope: Admin, HTTP: "GET /v1/admin/audit"})
-	Log    = row[LogRequest, LogAnswer](Op{Name: "log", Does: "Applied log entries without their texts; NDJSON.", Scope: Admin, HTTP: "GET /v1/admin/log", Media: "application/x-ndjson", Stream: true})
+	Audits = row[AuditsRequest, AuditList](Op{Name: "audit",
+		Does: "Changes of the cluster and the callers that made them, newest first.", Scope: Admin, HTTP: "GET /v1/admin/audit"})
+	Log = row[LogRequest, LogAnswer](Op{Name: "log", Does: "Applied log entries without their texts; NDJSON.",
+		Scope: Admin, HTTP: "GET /v1/admin/log", Media: "application/x-ndjson", Stream: true})
 )
 
 type AuditsRequest struct {

@@ -3,9 +3,11 @@ package api
 // Databases looked over one after the other. Clients that look after a server call its databases tenants. What they may
 // ask for beside a round of cognition has no meaning here: nothing is left to split or to repair by hand.
 var (
-	RunMaintenance = row[RunMaintenanceRequest, MaintenanceRun](Op{Name: "maintenance_run", Scope: Admin, Writes: true, HTTP: "POST /v1/admin/maintenance/run",
+	RunMaintenance = row[RunMaintenanceRequest, MaintenanceRun](Op{Name: "maintenance_run", Scope: Admin, Writes: true,
+		HTTP: "POST /v1/admin/maintenance/run",
 		Does: "Merge duplicates and look for contradictions and patterns, in one database or all."})
-	MaintenanceStatus = row[MaintenanceStatusRequest, UpkeepList](Op{Name: "maintenance_status", Scope: Admin, HTTP: "GET /v1/admin/maintenance/status",
+	MaintenanceStatus = row[MaintenanceStatusRequest, UpkeepList](Op{Name: "maintenance_status", Scope: Admin,
+		HTTP: "GET /v1/admin/maintenance/status",
 		Does: "When maintenance last ran, for one database or each, and what waits for a decision."})
 )
 

@@ -9,34 +9,48 @@ import (
 
 // Memories.
 var (
-	Remember = row[RememberRequest, Remembered](Op{Name: "remember", Bound: Single, Waits: true, Does: "Store a memory. To store it under a key of your own, or to replace what a key has, use put.", Scope: Write, Writes: true, HTTP: "POST /v1/remember", Wire: wire.OpRemember,
+	Remember = row[RememberRequest, Remembered](Op{Name: "remember", Bound: Single, Waits: true,
+		Does: "Store a memory. To store it under a key of your own, or to replace what a key has, use put.", Scope: Write,
+		Writes: true, HTTP: "POST /v1/remember", Wire: wire.OpRemember,
 		Adds: func(any) int { return 1 },
-		Tool: &Tool{Name: "remember", Title: "Remember", Text: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
-			"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets. " +
-			"If near in the answer lists a memory that the new one replaces, correct that one with the new text and forget the new one."}})
-	RememberBatch = row[RememberBatchRequest, RememberedBatch](Op{Name: "remember_batch", Bound: Single, Waits: true, Does: "Store memories, all or none.", Scope: Write, Writes: true,
+		Tool: &Tool{Name: "remember", Title: "Remember",
+			Text: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
+				"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets. " +
+				"If near in the answer lists a memory that the new one replaces, correct that one with the new text and forget the new one."}})
+	RememberBatch = row[RememberBatchRequest, RememberedBatch](Op{Name: "remember_batch", Bound: Single, Waits: true,
+		Does: "Store memories, all or none.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/remember/batch", Large: true, Wire: wire.OpRememberBatch, Adds: memories})
 
-	Forget = row[ForgetRequest, Forgotten](Op{Name: "forget", Bound: Narrowed, Does: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged.",
+	Forget = row[ForgetRequest, Forgotten](Op{Name: "forget", Bound: Narrowed,
+		Does:  "Make a memory invisible to recall and lists; it can still be read by its id until it is purged.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/forget", Wire: wire.OpForget, Confirm: "rid",
 		Tool: &Tool{Name: "forget", Title: "Forget", Destructive: true, Idempotent: true,
 			Text: "Hide a memory; this cannot be undone. Use it when the user asks for it, or when a memory should never have been stored."}})
-	ForgetMatching = row[ForgetMatchingRequest, ForgottenMatching](Op{Name: "forget_matching", Bound: Narrowed, Scope: Write, Writes: true, HTTP: "POST /v1/forget/matching", Confirm: "filter",
+	ForgetMatching = row[ForgetMatchingRequest, ForgottenMatching](Op{Name: "forget_matching", Bound: Narrowed, Scope: Write,
+		Writes: true, HTTP: "POST /v1/forget/matching", Confirm: "filter",
 		Does: "Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten, and neither is one with searchable false.",
 		Cost: func(request any) int { return 1 + request.(*ForgetMatchingRequest).Limit/100 }})
-	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Bound: Narrowed, Does: "Change a memory in place; the old text is kept as a revision.",
+	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Bound: Narrowed,
+		Does:  "Change a memory in place; the old text is kept as a revision.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/correct", Missing: "memory_not_found",
 		Tool: &Tool{Name: "correct", Title: "Correct a memory", Destructive: true,
 			Text: "Change a memory that is wrong or out of date. The old text is kept as a revision. Prefer it to forgetting and storing another one."}})
-	Undo = row[UndoRequest, Undone](Op{Name: "undo", Bound: Narrowed, Does: "Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. " +
-		"Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again.",
+	Undo = row[UndoRequest, Undone](Op{Name: "undo", Bound: Narrowed,
+		Does: "Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. " +
+			"Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/undo", Missing: "memory_not_found", Confirm: "rid",
-		Tool: &Tool{Name: "undo", Title: "Undo a change", Full: true, Text: "Take back the last correction of a memory, a merge, a split or a move, or go back to an earlier revision that history lists."}})
+		Tool: &Tool{Name: "undo", Title: "Undo a change", Full: true,
+			Text: "Take back the last correction of a memory, a merge, a split or a move, or go back to an earlier revision that history lists."}})
 
-	Get       = row[GetRequest, Memory](Op{Name: "memory", Bound: Narrowed, Does: "One memory, even if it was merged or forgotten.", Scope: Read, HTTP: "GET /v1/memory/{rid}", Missing: "memory_not_found"})
-	Revisions = row[RevisionsRequest, RevisionList](Op{Name: "revisions", Bound: Narrowed, Does: "A memory's earlier texts, one before each correction, oldest first.", Scope: Read, HTTP: "GET /v1/memory/{rid}/revisions", Missing: "memory_not_found",
-		Tool: &Tool{Name: "history", Title: "History of a memory", Full: true, ReadOnly: true, Idempotent: true, Text: "What a memory said before each of its corrections, and why it was corrected. " + QuotedData}})
-	Current = row[CurrentRequest, CurrentMemory](Op{Name: "current", Bound: Single, Does: "The newest memory of a namespace that recall finds.", Scope: Read, HTTP: "GET /v1/current", Missing: "memory_not_found"})
+	Get = row[GetRequest, Memory](Op{Name: "memory", Bound: Narrowed,
+		Does: "One memory, even if it was merged or forgotten.", Scope: Read, HTTP: "GET /v1/memory/{rid}", Missing: "memory_not_found"})
+	Revisions = row[RevisionsRequest, RevisionList](Op{Name: "revisions", Bound: Narrowed,
+		Does: "A memory's earlier texts, one before each correction, oldest first.", Scope: Read,
+		HTTP: "GET /v1/memory/{rid}/revisions", Missing: "memory_not_found",
+		Tool: &Tool{Name: "history", Title: "History of a memory", Full: true, ReadOnly: true, Idempotent: true,
+			Text: "What a memory said before each of its corrections, and why it was corrected. " + QuotedData}})
+	Current = row[CurrentRequest, CurrentMemory](Op{Name: "current", Bound: Single,
+		Does: "The newest memory of a namespace that recall finds.", Scope: Read, HTTP: "GET /v1/current", Missing: "memory_not_found"})
 )
 
 // memories returns the number of memories in a batch.

@@ -7,30 +7,45 @@ import (
 
 // What cognition finds: contradictions, triggers, traits and patterns; and what clients say of it.
 var (
-	Conflicts = row[ConflictsRequest, ConflictList](Op{Name: "conflicts", Bound: Narrowed, Does: "Contradictions, the most urgent first, then the newest.", Scope: Read, HTTP: "GET /v1/conflicts", Wire: wire.OpConflicts,
+	Conflicts = row[ConflictsRequest, ConflictList](Op{Name: "conflicts", Bound: Narrowed,
+		Does: "Contradictions, the most urgent first, then the newest.", Scope: Read, HTTP: "GET /v1/conflicts", Wire: wire.OpConflicts,
 		Tool: &Tool{Name: "conflicts", Title: "Contradictions", Full: true, ReadOnly: true, Idempotent: true,
 			Text: "Memories that contradict each other, the most urgent first, with the ids for resolve_conflict. " + QuotedData}})
-	Resolve = row[ResolveRequest, Resolved](Op{Name: "resolve_conflict", Bound: Narrowed, Does: "Resolve a contradiction.", Scope: Write, Writes: true, HTTP: "POST /v1/conflicts/{id}/resolve",
+	Resolve = row[ResolveRequest, Resolved](Op{Name: "resolve_conflict", Bound: Narrowed, Does: "Resolve a contradiction.",
+		Scope: Write, Writes: true, HTTP: "POST /v1/conflicts/{id}/resolve",
 		Missing: "conflict_not_found", Wire: wire.OpResolve,
 		Tool: &Tool{Name: "resolve_conflict", Title: "Resolve a contradiction", Full: true, Destructive: true,
 			Text: "Resolve a contradiction: keep one side and forget the other, keep both, or merge them. Ask the user when you are not sure."}})
 
-	Triggers = row[TriggersRequest, TriggerList](Op{Name: "triggers", Bound: Narrowed, Does: "Triggers: things an agent should act on.", Scope: Read, HTTP: "GET /v1/triggers", Also: []string{"/v1/triggers/pending"}})
+	Triggers = row[TriggersRequest, TriggerList](Op{Name: "triggers", Bound: Narrowed,
+		Does: "Triggers: things an agent should act on.", Scope: Read, HTTP: "GET /v1/triggers", Also: []string{"/v1/triggers/pending"}})
 
-	TriggerHistory  = row[TriggerHistoryRequest, TriggerList](Op{Name: "triggers_history", Bound: Narrowed, Does: "Triggers of every status.", Scope: Read, HTTP: "GET /v1/triggers/history"})
-	DeliverTriggers = row[DeliverTriggersRequest, TriggerList](Op{Name: "triggers_deliver", Bound: Narrowed, Does: "Take pending triggers and mark them as delivered.", Scope: Write, Reads: true, Writes: true, HTTP: "POST /v1/triggers/deliver"})
-	MoveTrigger     = row[MoveTriggerRequest, MovedTrigger](Op{Name: "trigger_move", Bound: Narrowed, Does: "Acknowledge a trigger, act on it or dismiss it.", Scope: Write, Writes: true,
+	TriggerHistory = row[TriggerHistoryRequest, TriggerList](Op{Name: "triggers_history", Bound: Narrowed,
+		Does: "Triggers of every status.", Scope: Read, HTTP: "GET /v1/triggers/history"})
+	DeliverTriggers = row[DeliverTriggersRequest, TriggerList](Op{Name: "triggers_deliver", Bound: Narrowed,
+		Does: "Take pending triggers and mark them as delivered.", Scope: Write, Reads: true, Writes: true,
+		HTTP: "POST /v1/triggers/deliver"})
+	MoveTrigger = row[MoveTriggerRequest, MovedTrigger](Op{Name: "trigger_move", Bound: Narrowed,
+		Does: "Acknowledge a trigger, act on it or dismiss it.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/triggers/{id}/{verb}", Missing: "trigger_not_found"})
 
-	PruneTriggers = row[PruneTriggersRequest, PrunedTriggers](Op{Name: "triggers_prune", Scope: Write, Reads: true, Writes: true, HTTP: "POST /v1/triggers/prune",
+	PruneTriggers = row[PruneTriggersRequest, PrunedTriggers](Op{Name: "triggers_prune", Scope: Write, Reads: true,
+		Writes: true, HTTP: "POST /v1/triggers/prune",
 		Does: "Expire pending triggers that are overdue, then the least urgent ones beyond max_pending. By default it only counts them. One request expires at most 1,000."})
 
-	Categories      = row[CategoriesRequest, CategoryList](Op{Name: "categories", Bound: Free, Does: "Lists of words of which only one can hold at a time, such as names of databases. The lists are built in.", Scope: Read, HTTP: "GET /v1/categories"})
-	CategoryMembers = row[CategoryMembersRequest, CategoryWords](Op{Name: "category_members", Bound: Free, Does: "The words of a category.", Scope: Read, HTTP: "GET /v1/categories/{name}/members", Missing: "category_not_found"})
+	Categories = row[CategoriesRequest, CategoryList](Op{Name: "categories", Bound: Free,
+		Does:  "Lists of words of which only one can hold at a time, such as names of databases. The lists are built in.",
+		Scope: Read, HTTP: "GET /v1/categories"})
+	CategoryMembers = row[CategoryMembersRequest, CategoryWords](Op{Name: "category_members", Bound: Free,
+		Does: "The words of a category.", Scope: Read, HTTP: "GET /v1/categories/{name}/members", Missing: "category_not_found"})
 
-	Personality = row[PersonalityRequest, TraitList](Op{Name: "personality", Bound: Narrowed, Does: "The agent's traits, computed from its memories.", Scope: Read, HTTP: "GET /v1/personality", Wire: wire.OpPersonality})
-	Patterns    = row[PatternsRequest, PatternList](Op{Name: "patterns", Bound: Narrowed, Does: "Patterns, the most certain first.", Scope: Read, HTTP: "GET /v1/patterns"})
-	Feedback    = row[FeedbackRequest, Heeded](Op{Name: "feedback", Bound: Narrowed, Does: "Say whether a recalled memory was relevant; ranking learns from it.", Scope: Write, Writes: true, HTTP: "POST /v1/feedback", Missing: "memory_not_found"})
+	Personality = row[PersonalityRequest, TraitList](Op{Name: "personality", Bound: Narrowed,
+		Does: "The agent's traits, computed from its memories.", Scope: Read, HTTP: "GET /v1/personality", Wire: wire.OpPersonality})
+	Patterns = row[PatternsRequest, PatternList](Op{Name: "patterns", Bound: Narrowed,
+		Does: "Patterns, the most certain first.", Scope: Read, HTTP: "GET /v1/patterns"})
+	Feedback = row[FeedbackRequest, Heeded](Op{Name: "feedback", Bound: Narrowed,
+		Does: "Say whether a recalled memory was relevant; ranking learns from it.", Scope: Write, Writes: true,
+		HTTP: "POST /v1/feedback", Missing: "memory_not_found"})
 )
 
 type ConflictsRequest struct {

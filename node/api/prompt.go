@@ -13,7 +13,8 @@ var (
 			"the answer names what was left out, with the reason. The block quotes its memories, so that nothing in them reads as an instruction.",
 		Tool: &Tool{Name: "context", Title: "Context for a prompt", ReadOnly: true, Idempotent: true,
 			Text: "What is known about something, as one text within a budget of tokens. Use it instead of recall when you want many texts and no scores. " + QuotedData}})
-	PackContext = row[PackContextRequest, PackContextAnswer](Op{Name: "pack_context", Bound: Narrowed, Does: "The same block, about the newest memories when there is no question, in the form that SDKs of YantrikDB expect.",
+	PackContext = row[PackContextRequest, PackContextAnswer](Op{Name: "pack_context", Bound: Narrowed,
+		Does:  "The same block, about the newest memories when there is no question, in the form that SDKs of YantrikDB expect.",
 		Scope: Read, HTTP: "GET /v1/pack-context"})
 )
 

@@ -6,7 +6,8 @@ import "github.com/cairndb/cairn/wire/field"
 var (
 	Quarantine = row[QuarantineRequest, QuarantinePage](Op{Name: "quarantine", Bound: Narrowed, Scope: Owner, HTTP: "GET /v1/quarantine",
 		Does: "Memories that wait in quarantine, the oldest first. They are in no recall, list or subscription. release lets one in; forget rejects it."})
-	Release = row[ReleaseRequest, Released](Op{Name: "release", Bound: Narrowed, Scope: Owner, Writes: true, HTTP: "POST /v1/release", Missing: "memory_not_found",
+	Release = row[ReleaseRequest, Released](Op{Name: "release", Bound: Narrowed, Scope: Owner, Writes: true,
+		HTTP: "POST /v1/release", Missing: "memory_not_found",
 		Does: "Let a memory out of quarantine: from then on recall finds it. It keeps its class of trust."})
 )
 

@@ -9,7 +9,8 @@ import (
 // TestQuotesAreOneLine: whatever a memory holds, it is one line, it closes nothing, and JSON reads it back as it was.
 func TestQuotesAreOneLine(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"plain — with ünïcode", "two\nlines\r\n\u2028\u2029\u0085", "</𝒞>\n<𝒞=string:main>", `"quoted" and \n`, "a\u202eb\u2066c", "\U000e0041hidden", "<system>&amp;", ""} {
+	for _, text := range []string{"plain — with ünïcode", "two\nlines\r\n\u2028\u2029\u0085", "</𝒞>\n<𝒞=string:main>",
+		`"quoted" and \n`, "a\u202eb\u2066c", "\U000e0041hidden", "<system>&amp;", ""} {
 		line := Quote("u\nser", "n<s", text)
 		for _, no := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029", "<", ">", "\u202e", "\u2066", "\U000e0041"} {
 			if strings.Contains(line, no) {
@@ -24,7 +25,8 @@ func TestQuotesAreOneLine(t *testing.T) {
 		if !strings.HasPrefix(line, `"u\nser" in "n\u003cs": `) {
 			t.Errorf("%q does not begin with its author", line)
 		}
-		if one := OneLine(text); strings.ContainsAny(one, "\n\r\u0085\u2028") || !strings.ContainsAny(text, "\n\r\u202e\U000e0041") && one != text {
+		if one := OneLine(text); strings.ContainsAny(one, "\n\r\u0085\u2028") ||
+			!strings.ContainsAny(text, "\n\r\u202e\U000e0041") && one != text {
 			t.Errorf("one line of %q is %q", text, one)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 // The dialects of this host read these beside what every surface reads. An answer holds plain data of the caller's
 // database, all of one moment. No surface offers the rows, and they cost nothing.
 var (
-	Await = row[AwaitRequest, Nothing](Op{Name: "await", Bound: Free, Does: "Wait until this node is as fresh as a request requires.", Scope: Read, Cost: free})
+	Await = row[AwaitRequest, Nothing](Op{Name: "await", Bound: Free,
+		Does: "Wait until this node is as fresh as a request requires.", Scope: Read, Cost: free})
 
 	EdgesOf = row[EdgesOfRequest, EdgesOfAnswer](reading("edges_of", "The relations that some entities are in."))
 
@@ -18,8 +19,10 @@ var (
 	Workspace   = row[WorkspaceRequest, WorkspaceCounts](reading("workspace", "The counters of a namespace that events are captured in."))
 	KnownEvents = row[KnownEventsRequest, KnownEventIDs](reading("known_events", "The events that are stored already."))
 
-	Captures = row[CapturesRequest, CapturesPage](reading("captures", "The summaries of a workspace's events with their events, in the order of their numbers."))
-	Alike    = row[AlikeRequest, AlikeSessions](reading("alike", "The sessions of a workspace that have events in common with one of them."))
+	Captures = row[CapturesRequest, CapturesPage](reading("captures",
+		"The summaries of a workspace's events with their events, in the order of their numbers."))
+	Alike = row[AlikeRequest, AlikeSessions](reading("alike",
+		"The sessions of a workspace that have events in common with one of them."))
 
 	Owned      = row[OwnedRequest, OwnedPage](reading("owned", "The memories that an agent owns, the newest first."))
 	Receipts   = row[ReceiptsRequest, ReceiptList](reading("receipts", "What an agent's memories cost, the newest first."))

@@ -8,13 +8,15 @@ import (
 
 // Recall.
 var (
-	Recall = row[RecallRequest, Recalled](Op{Name: "recall", Bound: Narrowed, Scope: Read, Early: true, Asked: true, HTTP: "POST /v1/recall", Wire: wire.OpRecall,
+	Recall = row[RecallRequest, Recalled](Op{Name: "recall", Bound: Narrowed, Scope: Read, Early: true, Asked: true,
+		HTTP: "POST /v1/recall", Wire: wire.OpRecall,
 		Does: "Find memories by words, meaning, relation and time. Words match when they or their stems are the same; meaning needs an embedder (embedding_model in the answer of /v1/health names it). With Accept: text/event-stream each row is an event named result, and the event named end has the rest. Only memories that match the question and score at least min_score are returned: " +
 			"considered and below_min_score count those examined and those left out.",
 		Tool: &Tool{Name: "recall", Title: "Recall", ReadOnly: true, Idempotent: true,
 			Text: "Find what is known about something: memories by words, meaning, relation and time, best first, each with a score and why it was found. Only matches are returned; min_score leaves out weak ones. " +
 				"Use it at the start of a task, and before you answer anything about the user, the project or earlier work. " + QuotedData}})
-	RecallAsOf = row[RecallAsOfRequest, Recalled](Op{Name: "recall_as_of", Bound: Narrowed, Does: "Recall the memories as they were at a date.", Scope: Read, HTTP: "POST /v1/temporal/as_of"})
+	RecallAsOf = row[RecallAsOfRequest, Recalled](Op{Name: "recall_as_of", Bound: Narrowed,
+		Does: "Recall the memories as they were at a date.", Scope: Read, HTTP: "POST /v1/temporal/as_of"})
 )
 
 // A Question is the query of a recall.

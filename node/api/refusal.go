@@ -25,7 +25,8 @@ func NoScope(s Scope) error {
 
 // OutOfBound refuses what a token that is bound to namespaces may not do, and says what it may.
 func OutOfBound(c Caller, format string, args ...any) error {
-	return &Refusal{Code: "namespace_denied", Err: oplog.Errorf(oplog.Denied, format+"; this token is bound to "+c.Spaces.String(), args...),
+	return &Refusal{Code: "namespace_denied",
+		Err:  oplog.Errorf(oplog.Denied, format+"; this token is bound to "+c.Spaces.String(), args...),
 		More: map[string]any{"namespaces": c.Spaces}}
 }
 

@@ -10,16 +10,20 @@ import (
 
 // Sessions, and what was stored about one time.
 var (
-	StartSession = row[StartSessionRequest, StartedSession](Op{Name: "session_start", Bound: Single, Does: "Open a session; its namespace's memories join it.",
+	StartSession = row[StartSessionRequest, StartedSession](Op{Name: "session_start", Bound: Single,
+		Does:  "Open a session; its namespace's memories join it.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/sessions", Wire: wire.OpSessionStart})
 	EndSession = row[EndSessionRequest, EndedSession](Op{Name: "session_end", Bound: Narrowed, Does: "Close a session.",
 		Scope: Write, Writes: true, HTTP: "DELETE /v1/sessions/{id}", Missing: "session_not_found", Wire: wire.OpSessionEnd})
-	SessionHistory = row[SessionHistoryRequest, SessionAndMemories](Op{Name: "session", Bound: Narrowed, Does: "A session and its memories, in order.",
+	SessionHistory = row[SessionHistoryRequest, SessionAndMemories](Op{Name: "session", Bound: Narrowed,
+		Does:  "A session and its memories, in order.",
 		Scope: Read, HTTP: "GET /v1/sessions/{id}", Missing: "session_not_found"})
 	Sessions = row[SessionsRequest, SessionList](Op{Name: "sessions", Bound: Narrowed, Does: "Sessions, newest first.",
 		Scope: Read, HTTP: "GET /v1/sessions"})
-	DraftSummary = row[DraftSummaryRequest, Drafted](Op{Name: "session_draft", Bound: Single, Does: "Store a session's summary, as one memory for each statement.",
-		Scope: Write, Writes: true, HTTP: "POST /v1/session/end", Adds: func(request any) int { return len(request.(*DraftSummaryRequest).Statements()) }})
+	DraftSummary = row[DraftSummaryRequest, Drafted](Op{Name: "session_draft", Bound: Single,
+		Does:  "Store a session's summary, as one memory for each statement.",
+		Scope: Write, Writes: true, HTTP: "POST /v1/session/end",
+		Adds: func(request any) int { return len(request.(*DraftSummaryRequest).Statements()) }})
 )
 
 type StartSessionRequest struct {

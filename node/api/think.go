@@ -7,12 +7,15 @@ import (
 
 // Rounds of cognition.
 var (
-	Think = row[ThinkRequest, Thought](Op{Name: "think", Does: "Look for duplicates, contradictions, patterns and things an agent should act on.",
+	Think = row[ThinkRequest, Thought](Op{Name: "think",
+		Does:  "Look for duplicates, contradictions, patterns and things an agent should act on.",
 		Scope: Write, Writes: true, Asked: true, Bound: Single, HTTP: "POST /v1/think", Wire: wire.OpThink})
 
 	// Reflect is the same for models, which say less of it, and whose rounds leave the personality alone unless they
 	// ask for it.
-	Reflect = row[ReflectRequest, Thought](Op{Name: "reflect", Does: "Look for duplicates, contradictions, patterns and things an agent should act on, when a model asks.", Scope: Write, Writes: true, Bound: Single,
+	Reflect = row[ReflectRequest, Thought](Op{Name: "reflect",
+		Does:  "Look for duplicates, contradictions, patterns and things an agent should act on, when a model asks.",
+		Scope: Write, Writes: true, Bound: Single,
 		Tool: &Tool{Name: "think", Title: "Think", Destructive: true,
 			Text: "Merge duplicates, find contradictions, and list what an agent should act on. Use it at the end of a long piece of work, " +
 				"or when memories seem to disagree; then bring the triggers it returns to the user."}})

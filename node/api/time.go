@@ -4,13 +4,17 @@ import "github.com/cairndb/cairn/wire/field"
 
 // Memories by time, and what is known of an entity.
 var (
-	Stale = row[StaleRequest, MemoryItems](Op{Name: "stale", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/stale", Also: []string{"/v1/temporal/stale"},
+	Stale = row[StaleRequest, MemoryItems](Op{Name: "stale", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/stale",
+		Also: []string{"/v1/temporal/stale"},
 		Does: "Memories that were not accessed for days, the most important first."})
-	Upcoming = row[UpcomingRequest, MemoryItems](Op{Name: "upcoming", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/upcoming", Also: []string{"/v1/temporal/upcoming"},
+	Upcoming = row[UpcomingRequest, MemoryItems](Op{Name: "upcoming", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/upcoming",
+		Also: []string{"/v1/temporal/upcoming"},
 		Does: "Memories due within days, the soonest first."})
-	Chronology = row[ChronologyRequest, MemoryItems](Op{Name: "chronology", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/chronology", Also: []string{"/v1/temporal/range"},
+	Chronology = row[ChronologyRequest, MemoryItems](Op{Name: "chronology", Bound: Narrowed, Scope: Read,
+		HTTP: "GET /v1/chronology", Also: []string{"/v1/temporal/range"},
 		Does: "Memories stored between two dates, the oldest first."})
-	Profile = row[ProfileRequest, EntityProfile](Op{Name: "entity", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/entities/{name}", Missing: "entity_not_found", Does: "An entity's profile: mentions, sessions, relations, valence.",
+	Profile = row[ProfileRequest, EntityProfile](Op{Name: "entity", Bound: Narrowed, Scope: Read,
+		HTTP: "GET /v1/entities/{name}", Missing: "entity_not_found", Does: "An entity's profile: mentions, sessions, relations, valence.",
 		Tool: &Tool{Name: "entity", Title: "Profile of an entity", Full: true, ReadOnly: true, Idempotent: true,
 			Text: "Numbers about a person, project or thing: how many memories name it, since when, and its relations."}})
 )

@@ -8,13 +8,18 @@ import (
 // Tokens. A token is for one database: a caller with the scope owner makes, sees and ends those for its own database
 // that may no more than it may; a caller with the scope admin those for all.
 var (
-	Me = row[Nothing, MeAnswer](Op{Name: "me", Bound: Free, Node: true, Does: "The scopes and the database of this request's token.", Scope: Read, HTTP: "GET /v1/admin/me"})
+	Me = row[Nothing, MeAnswer](Op{Name: "me", Bound: Free, Node: true,
+		Does: "The scopes and the database of this request's token.", Scope: Read, HTTP: "GET /v1/admin/me"})
 
-	CreateToken = row[CreateTokenRequest, CreatedToken](Op{Name: "tokens_create", Does: "Create a token; its text is shown once.", Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens"})
-	Tokens      = row[ReadRequest, TokenList](Op{Name: "tokens", Does: "All tokens, by the beginning of their hashes.", Scope: Owner, HTTP: "GET /v1/admin/tokens"})
-	RevokeToken = row[RevokeTokenRequest, RevokedToken](Op{Name: "tokens_revoke", Does: "Revoke a token, given as its text, its hash or the beginning of its hash.",
+	CreateToken = row[CreateTokenRequest, CreatedToken](Op{Name: "tokens_create",
+		Does: "Create a token; its text is shown once.", Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens"})
+	Tokens = row[ReadRequest, TokenList](Op{Name: "tokens", Does: "All tokens, by the beginning of their hashes.",
+		Scope: Owner, HTTP: "GET /v1/admin/tokens"})
+	RevokeToken = row[RevokeTokenRequest, RevokedToken](Op{Name: "tokens_revoke",
+		Does:  "Revoke a token, given as its text, its hash or the beginning of its hash.",
 		Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens/revoke", Confirm: "token"})
-	LimitToken = row[LimitTokenRequest, LimitedToken](Op{Name: "tokens_limit", Does: "Limit a token's requests on each node; 0 or omitted for no limit.",
+	LimitToken = row[LimitTokenRequest, LimitedToken](Op{Name: "tokens_limit",
+		Does:  "Limit a token's requests on each node; 0 or omitted for no limit.",
 		Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens/limit"})
 )
 

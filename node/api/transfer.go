@@ -15,13 +15,18 @@ import (
 var (
 	MakeBackup = row[MakeBackupRequest, Backup](Op{Name: "backup", Scope: Admin, HTTP: "POST /v1/admin/backups",
 		Does: "Make a backup of all databases as this node has them: the whole state, or, with since, the log after an index."})
-	FetchBackup = row[FetchBackupRequest, BackupFile](Op{Name: "backup_send", Does: "Download a backup; ranges are served.", Scope: Admin, HTTP: "GET /v1/admin/backups/{id}",
+	FetchBackup = row[FetchBackupRequest, BackupFile](Op{Name: "backup_send", Does: "Download a backup; ranges are served.",
+		Scope: Admin, HTTP: "GET /v1/admin/backups/{id}",
 		Media: "application/octet-stream", Stream: true})
-	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
+	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.",
+		Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
 
-	Export = row[ExportRequest, Exported](Op{Name: "export", Bound: Narrowed, Does: "A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. With a filter, relations are left out. Forgotten memories, claims that clients stated, aliases, sessions, policies and what think found are in a backup alone.", Scope: Read, HTTP: "GET /v1/export",
+	Export = row[ExportRequest, Exported](Op{Name: "export", Bound: Narrowed,
+		Does:  "A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. With a filter, relations are left out. Forgotten memories, claims that clients stated, aliases, sessions, policies and what think found are in a backup alone.",
+		Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
-	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import", Body: "application/x-ndjson", Stream: true,
+	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import",
+		Body: "application/x-ndjson", Stream: true,
 		Does: "Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line with a key or an external_id is stored under it, or corrects the memory there if that says something else. " +
 			"A line that is there already changes nothing, so an import that broke off can be repeated. A line is read only after the lines before it are stored."})
 )

@@ -9,22 +9,36 @@ import (
 // What agents keep of their work. Turns, tasks and outcomes are memories under keys that no recall finds: they are in
 // lists and exports with all others. A skill is a memory under a key that recalls find.
 var (
-	RecordTurn = row[RecordTurnRequest, RecordedTurn](Op{Name: "turn_record", Bound: Single, Scope: Write, Writes: true, HTTP: "POST /v1/conversation/turns",
+	RecordTurn = row[RecordTurnRequest, RecordedTurn](Op{Name: "turn_record", Bound: Single, Scope: Write, Writes: true,
+		HTTP: "POST /v1/conversation/turns",
 		Does: "Add a turn to the end of a namespace's conversation, and forget the oldest ones beyond max_turns."})
-	RecentTurns = row[RecentTurnsRequest, TurnList](Op{Name: "turns", Bound: Single, Does: "The last turns of a namespace's conversation, word for word, the oldest first.", Scope: Read, HTTP: "GET /v1/conversation/recent"})
-	ClearTurns  = row[ClearTurnsRequest, ClearedTurns](Op{Name: "turns_clear", Bound: Single, Does: "Forget all turns of a namespace's conversation.", Scope: Write, Writes: true, HTTP: "POST /v1/conversation/clear"})
+	RecentTurns = row[RecentTurnsRequest, TurnList](Op{Name: "turns", Bound: Single,
+		Does: "The last turns of a namespace's conversation, word for word, the oldest first.", Scope: Read,
+		HTTP: "GET /v1/conversation/recent"})
+	ClearTurns = row[ClearTurnsRequest, ClearedTurns](Op{Name: "turns_clear", Bound: Single,
+		Does: "Forget all turns of a namespace's conversation.", Scope: Write, Writes: true, HTTP: "POST /v1/conversation/clear"})
 
-	AddTask = row[AddTaskRequest, AddedTask](Op{Name: "task_add", Bound: Single, Does: "Add a task to a namespace's list.", Scope: Write, Writes: true, HTTP: "POST /v1/tasks", Adds: one, Missing: "task_not_found"})
-	Tasks   = row[TasksRequest, TaskList](Op{Name: "tasks", Bound: Single, Scope: Read, HTTP: "GET /v1/tasks",
+	AddTask = row[AddTaskRequest, AddedTask](Op{Name: "task_add", Bound: Single, Does: "Add a task to a namespace's list.",
+		Scope: Write, Writes: true, HTTP: "POST /v1/tasks", Adds: one, Missing: "task_not_found"})
+	Tasks = row[TasksRequest, TaskList](Op{Name: "tasks", Bound: Single, Scope: Read, HTTP: "GET /v1/tasks",
 		Does: "The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed."})
-	GetTask    = row[GetTaskRequest, Task](Op{Name: "task", Bound: Narrowed, Does: "One task.", Scope: Read, HTTP: "GET /v1/tasks/{id}", Missing: "task_not_found"})
-	ChangeTask = row[ChangeTaskRequest, ChangedTask](Op{Name: "task_change", Bound: Narrowed, Does: "Change a task's status, priority or title.", Scope: Write, Writes: true, HTTP: "PATCH /v1/tasks/{id}", Missing: "task_not_found"})
-	DropTask   = row[DropTaskRequest, DroppedTask](Op{Name: "task_delete", Bound: Narrowed, Does: "Forget a task. Its subtasks stay.", Scope: Write, Writes: true, HTTP: "DELETE /v1/tasks/{id}", Confirm: "id", Missing: "task_not_found"})
+	GetTask = row[GetTaskRequest, Task](Op{Name: "task", Bound: Narrowed, Does: "One task.", Scope: Read,
+		HTTP: "GET /v1/tasks/{id}", Missing: "task_not_found"})
+	ChangeTask = row[ChangeTaskRequest, ChangedTask](Op{Name: "task_change", Bound: Narrowed,
+		Does: "Change a task's status, priority or title.", Scope: Write, Writes: true, HTTP: "PATCH /v1/tasks/{id}",
+		Missing: "task_not_found"})
+	DropTask = row[DropTaskRequest, DroppedTask](Op{Name: "task_delete", Bound: Narrowed,
+		Does: "Forget a task. Its subtasks stay.", Scope: Write, Writes: true, HTTP: "DELETE /v1/tasks/{id}", Confirm: "id",
+		Missing: "task_not_found"})
 
-	SearchSkills = row[SearchSkillsRequest, SkillList](Op{Name: "skills_search", Does: "Find skills by what they are for, the best first.", Scope: Read, HTTP: "POST /v1/skills/search"})
-	DefineSkill  = row[DefineSkillRequest, DefinedSkill](Op{Name: "skill_define", Does: "Store a skill under its id. If a skill has the id already, on_conflict says whether to replace it.",
+	SearchSkills = row[SearchSkillsRequest, SkillList](Op{Name: "skills_search",
+		Does: "Find skills by what they are for, the best first.", Scope: Read, HTTP: "POST /v1/skills/search"})
+	DefineSkill = row[DefineSkillRequest, DefinedSkill](Op{Name: "skill_define",
+		Does:  "Store a skill under its id. If a skill has the id already, on_conflict says whether to replace it.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/skills/define"})
-	NoteOutcome = row[NoteOutcomeRequest, NotedOutcome](Op{Name: "skill_outcome", Does: "Record whether a skill succeeded when it was used.", Scope: Write, Writes: true, HTTP: "POST /v1/skills/{id}/outcome", Adds: one, Missing: "skill_not_found"})
+	NoteOutcome = row[NoteOutcomeRequest, NotedOutcome](Op{Name: "skill_outcome",
+		Does: "Record whether a skill succeeded when it was used.", Scope: Write, Writes: true,
+		HTTP: "POST /v1/skills/{id}/outcome", Adds: one, Missing: "skill_not_found"})
 )
 
 // one is the number of memories that a row stores.

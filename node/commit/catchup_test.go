@@ -40,7 +40,8 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := New(Options{NodeID: 1, State: st, Disk: space, Logger: log, Observe: func([]oplog.Outcome, bool) {}, Fail: func(err error) { t.Error(err) }})
+	l := New(Options{NodeID: 1, State: st, Disk: space, Logger: log, Observe: func([]oplog.Outcome, bool) {},
+		Fail: func(err error) { t.Error(err) }})
 	m := l.machine
 	cfg := index.Config{Dir: filepath.Join(dir, "index"), State: st, Logger: log}
 	x, at, err := index.Open(t.Context(), cfg)

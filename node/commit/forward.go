@@ -105,7 +105,8 @@ func Send(ctx context.Context, to *raft.Client, e oplog.Entry) (oplog.Outcome, e
 			out, err := to.Forward(ctx, addr, wire.Forward{Entry: body, Asker: wire.Asker{By: "operator"}})
 			if err == nil {
 				var o oplog.Outcome
-				if o, err = outcomeOf(out); !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) && !errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) {
+				if o, err = outcomeOf(out); !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) &&
+					!errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) {
 					return o, err
 				}
 			}

@@ -14,7 +14,8 @@ import (
 func TestForwardedOutcome(t *testing.T) {
 	for _, want := range []forwarded{
 		{},
-		{Index: 1 << 40, Results: []oplog.Result{{ID: "m", Num: 7, Changed: true}, {Session: &oplog.SessionSummary{ID: "s"}}}, Replayed: true},
+		{Index: 1 << 40, Results: []oplog.Result{{ID: "m", Num: 7, Changed: true}, {Session: &oplog.SessionSummary{ID: "s"}}},
+			Replayed: true},
 		{Index: 7, Err: oplog.ErrKeyReused},
 	} {
 		var got forwarded

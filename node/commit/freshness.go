@@ -42,7 +42,8 @@ func (l *Log) Fresh(ctx context.Context, f Freshness) error {
 	if f.Linearizable {
 		acknowledged, err := l.acknowledged(ctx)
 		if at = max(at, acknowledged); err != nil {
-			return &oplog.Error{Kind: oplog.Unavailable, Text: "no leader confirmed its leadership; retry, or ask without consistency linearizable", Err: err}
+			return &oplog.Error{Kind: oplog.Unavailable,
+				Text: "no leader confirmed its leadership; retry, or ask without consistency linearizable", Err: err}
 		}
 	}
 	if err := l.WaitIndexed(ctx, at); err != nil {

@@ -77,7 +77,8 @@ func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 	cfg.Dir, cfg.NoSync, cfg.Logger, cfg.Secret = filepath.Join(dir, "raft"), true, log, "secret"
 	cfg.Heartbeat, cfg.Election = cmp.Or(cfg.Heartbeat, 50*time.Millisecond), cmp.Or(cfg.Election, rafttest.Election(200*time.Millisecond))
 	cfg.Hello = func() wire.RaftHello {
-		return wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min, StateMax: snapshot.Max, Reads: oplog.Reads()}
+		return wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min,
+			StateMax: snapshot.Max, Reads: oplog.Reads()}
 	}
 	cfg.Handler = peers{m.Log}
 	r, err := raft.Open(t.Context(), cfg, m.StateMachine())

@@ -19,7 +19,8 @@ import (
 func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	t.Parallel()
 	var entered atomic.Int64
-	m := open(t, raft.Config{Peers: []string{"127.0.0.1:1"}, Addr: "127.0.0.1:0", Timing: raft.Timing{Heartbeat: time.Minute, Election: 2 * time.Minute}}, func(o *Options) {
+	m := open(t, raft.Config{Peers: []string{"127.0.0.1:1"}, Addr: "127.0.0.1:0",
+		Timing: raft.Timing{Heartbeat: time.Minute, Election: 2 * time.Minute}}, func(o *Options) {
 		o.Heartbeat = time.Minute
 		o.Audit = func(_ access.Asker, _ oplog.DB, ops []oplog.Op) (kept, rows []oplog.Op) {
 			entered.Add(1)

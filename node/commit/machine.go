@@ -43,7 +43,8 @@ type machine struct {
 }
 
 func newMachine(o Options) *machine {
-	m := &machine{saved: saved{o.State}, o: o, feed: newFeed(), queue: make(chan step, followQueue), shrunk: make(chan struct{}, 1), stop: make(chan struct{})}
+	m := &machine{saved: saved{o.State}, o: o, feed: newFeed(), queue: make(chan step, followQueue),
+		shrunk: make(chan struct{}, 1), stop: make(chan struct{})}
 	applied, _ := o.State.Applied()
 	m.applied.advance(applied)
 	m.sums.note(o.State)
@@ -138,7 +139,8 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 	}
 	last := records[len(records)-1].Index
 	if took := time.Since(start); m.o.Slow > 0 && took >= m.o.Slow {
-		m.o.Logger.Warn("slow apply", "records", len(records), "entries", len(outcomes), "index", last, "took", took.Round(time.Millisecond))
+		m.o.Logger.Warn("slow apply", "records", len(records), "entries", len(outcomes), "index", last,
+			"took", took.Round(time.Millisecond))
 	}
 	at := 0
 	for i, r := range records {

@@ -26,7 +26,8 @@ func TestASnapshotThatIsNotSummedIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		at, _ := sender.Applied()
-		if _, err := sender.Apply([]oplog.Record{{Index: at + 1, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(at)+1, 0, 1), body)}}); err != nil {
+		if _, err := sender.Apply([]oplog.Record{{Index: at + 1, Term: 1,
+			Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(at)+1, 0, 1), body)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

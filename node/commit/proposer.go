@@ -41,7 +41,8 @@ type proposer struct {
 }
 
 func newProposer(r *raft.Node, clock *oplog.Clock, space *disk.Space) *proposer {
-	return &proposer{raft: r, clock: clock, disk: space, queue: make(chan proposal, proposalQueue), slots: make(chan struct{}, recordsInFlight)}
+	return &proposer{raft: r, clock: clock, disk: space, queue: make(chan proposal, proposalQueue),
+		slots: make(chan struct{}, recordsInFlight)}
 }
 
 // propose takes a body into the log on the leader and waits for what became of it. When ctx ends first the outcome is

@@ -47,7 +47,8 @@ func TestQueries(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), "node", "--input-type=module", "--eval", `import { query } from "./code.js";
 console.log(decodeURIComponent(query({ filter: { project: "atlas" }, names: ["a", "b,c"], limit: 5, full: true, min_index: "9007199254740993" })) + "|" + query({}))`).CombinedOutput()
-	if want := "filter={\"project\":\"atlas\"}&names=a&names=b,c&limit=5&full=true&min_index=9007199254740993|\n"; err != nil || string(out) != want {
+	if want := "filter={\"project\":\"atlas\"}&names=a&names=b,c&limit=5&full=true&min_index=9007199254740993|\n"; err != nil ||
+		string(out) != want {
 		t.Errorf("%v: %s, want %s", err, out, want)
 	}
 }

@@ -42,7 +42,8 @@ func Open(home string, least uint64, log *slog.Logger) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Space{dirs: []string{home, filepath.Join(home, "raft"), filepath.Join(home, "state"), filepath.Join(home, "index")}, min: least, log: log}
+	s := &Space{dirs: []string{home, filepath.Join(home, "raft"), filepath.Join(home, "state"), filepath.Join(home, "index")},
+		min: least, log: log}
 	if used {
 		s.reserve.Store(reserveBytes)
 	}
@@ -71,7 +72,8 @@ func (s *Space) Measure() {
 	s.free.Store(free)
 	if full := free < s.least() || s.waits.Load() != nil; full != s.full.Swap(full) {
 		if full {
-			s.log.Error("disk full, writes are refused", "free_bytes", free, "min_free_bytes", s.least(), "home", s.dirs[0], "may_be_removed", Removable(s.dirs[0]))
+			s.log.Error("disk full, writes are refused", "free_bytes", free, "min_free_bytes", s.least(), "home", s.dirs[0],
+				"may_be_removed", Removable(s.dirs[0]))
 		} else {
 			s.log.Info("disk has room again, writes are taken", "free_bytes", free)
 		}
@@ -93,9 +95,11 @@ func (s *Space) Refusal() error {
 		return nil
 	}
 	if err := s.waits.Load(); err != nil && s.free.Load() >= s.least() {
-		return oplog.Errorf(oplog.Unavailable, "disk full: the state cannot be written; reads go on, writes are refused until space is freed")
+		return oplog.Errorf(oplog.Unavailable,
+			"disk full: the state cannot be written; reads go on, writes are refused until space is freed")
 	}
-	return oplog.Errorf(oplog.Unavailable, "disk full: %d MiB free, %d MiB are needed; reads go on, writes are refused until space is freed",
+	return oplog.Errorf(oplog.Unavailable,
+		"disk full: %d MiB free, %d MiB are needed; reads go on, writes are refused until space is freed",
 		s.free.Load()>>20, s.least()>>20)
 }
 

@@ -76,7 +76,8 @@ func (s *Service) askLeader(ctx context.Context, c api.Caller, op *api.Op, reque
 		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader's answer to " + op.Name + " cannot be read", Err: err}
 	}
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
-		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader has finished, but this node has not applied the result yet", Err: err}
+		return &oplog.Error{Kind: oplog.UnknownOutcome,
+			Text: "the leader has finished, but this node has not applied the result yet", Err: err}
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 		}
 	}
 	slices.SortFunc(hits, func(x, y index.Hit) int {
-		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.Memory.Created, x.Memory.Created), cmp.Compare(x.Memory.RID, y.Memory.RID))
+		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.Memory.Created, x.Memory.Created),
+			cmp.Compare(x.Memory.RID, y.Memory.RID))
 	})
 	if !q.Lists() {
 		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score <= 0 })
@@ -84,7 +85,8 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 				return false
 			}
 			// what was moved out of the caller's namespaces since is no longer the caller's
-			if was, ok := v.AsOf(db, m, then); ok && !seen[m.Seq] && was.Text != "" && selects(&q.Filter, was) && q.Spaces.Has(m.Namespace) {
+			if was, ok := v.AsOf(db, m, then); ok && !seen[m.Seq] && was.Text != "" && selects(&q.Filter, was) &&
+				q.Spaces.Has(m.Namespace) {
 				hits = append(hits, index.Hit{Memory: was})
 			}
 			seen[m.Seq] = true

@@ -104,7 +104,8 @@ func (s *Service) learnPartitions() func(context.Context, api.Caller) error {
 			return err
 		}
 		p := op.Partitions
-		s.log.Info("vectors divided into partitions", "database", c.Database, "vectors", p.Rows, "partitions", p.Count(), "took", time.Since(begun))
+		s.log.Info("vectors divided into partitions", "database", c.Database, "vectors", p.Rows, "partitions", p.Count(),
+			"took", time.Since(begun))
 		return nil
 	}
 }

@@ -22,9 +22,11 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 	s := n.Service()
 	ctx := t.Context()
 	old := time.Now().Add(-48 * time.Hour)
-	drafts := []api.Draft{{RID: "scratch", Text: "left over scratch", Tier: thinking.TierWorking, Created: field.Date{Time: old}}, {RID: "used", Text: "looked at again and again", Tier: thinking.TierWorking, Created: field.Date{Time: old}}}
+	drafts := []api.Draft{{RID: "scratch", Text: "left over scratch", Tier: thinking.TierWorking, Created: field.Date{Time: old}},
+		{RID: "used", Text: "looked at again and again", Tier: thinking.TierWorking, Created: field.Date{Time: old}}}
 	for i := range 10 { // as few as a round begins with
-		drafts = append(drafts, api.Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprint("note ", i), Tier: thinking.TierLongterm, Created: field.Date{Time: old}})
+		drafts = append(drafts,
+			api.Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprint("note ", i), Tier: thinking.TierLongterm, Created: field.Date{Time: old}})
 	}
 	if err := s.Remember(ctx, c, drafts...); err != nil {
 		t.Fatal(err)
@@ -45,7 +47,8 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 			t.Errorf("%s: %+v, %v", rid, m, err)
 		}
 	}
-	for _, x := range []oplog.SessionStart{{ID: "left", Namespace: "default", Client: "a", At: oplog.At(old)}, {ID: "open", Namespace: "default", Client: "b", At: oplog.At(time.Now())}} {
+	for _, x := range []oplog.SessionStart{{ID: "left", Namespace: "default", Client: "a", At: oplog.At(old)},
+		{ID: "open", Namespace: "default", Client: "b", At: oplog.At(time.Now())}} {
 		if err := s.Propose(ctx, c, &x); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,8 @@ func BenchmarkDraft(b *testing.B) {
 		b.Fatal(err)
 	}
 	s, c := &Service{state: st}, api.Caller{DB: oplog.DefaultDB}
-	d := []api.Draft{{Text: strings.Repeat("Ada learned something on 5 May ", 10), Namespace: "agents", Importance: .5, Embedding: make([]float32, 64)}}
+	d := []api.Draft{{Text: strings.Repeat("Ada learned something on 5 May ", 10), Namespace: "agents", Importance: .5,
+		Embedding: make([]float32, 64)}}
 	b.ReportAllocs()
 	for b.Loop() {
 		digestDrafts(d)

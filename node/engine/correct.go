@@ -29,8 +29,10 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err != nil {
 		return nil, err
 	}
-	err = cmp.Or(fits("text", len(api.OrOld(q.Text, "")), MaxText), fits("metadata", len(q.Merge), MaxMetadata), fits("reason", len(q.Reason), MaxMetadata),
-		finite("importance", api.OrOld(q.Importance, 0)), finite("valence", api.OrOld(q.Valence, 0)), finite("certainty", api.OrOld(q.Certainty, 0)), CheckVector(q.Embedding, int(now.Database.Dim)))
+	err = cmp.Or(fits("text", len(api.OrOld(q.Text, "")), MaxText), fits("metadata", len(q.Merge), MaxMetadata),
+		fits("reason", len(q.Reason), MaxMetadata),
+		finite("importance", api.OrOld(q.Importance, 0)), finite("valence", api.OrOld(q.Valence, 0)),
+		finite("certainty", api.OrOld(q.Certainty, 0)), CheckVector(q.Embedding, int(now.Database.Dim)))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +50,8 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err != nil {
 		return nil, err
 	}
-	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty, Pin: q.Pin, Merge: q.Merge, Attributes: attributes,
+	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty,
+		Pin: q.Pin, Merge: q.Merge, Attributes: attributes,
 		Searchable: q.Searchable, Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(time.Now())}
 	if op.Expires, err = s.expiry("new_ttl", "new_expires_at", q.TTL, atOrNone(q.Expires.Time)); err != nil {
 		return nil, err
@@ -60,7 +63,9 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err != nil {
 		return nil, err
 	}
-	asks := write{key: q.Key, digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty), values(q.Pin, q.Searchable), values(q.TTL), q.Expires, q.Merge, attributes, q.Embedding, values(q.Expected))}
+	asks := write{key: q.Key,
+		digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty),
+			values(q.Pin, q.Searchable), values(q.TTL), q.Expires, q.Merge, attributes, q.Embedding, values(q.Expected))}
 	stated, err := s.statedBy(c, op)
 	if err != nil {
 		return nil, err
@@ -69,7 +74,8 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err == nil && w.Replayed {
 		err = s.addEarlier(c.DB, &w)
 	}
-	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index), Redacted: secrets.found.Kinds(),
+	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index),
+		Redacted:   secrets.found.Kinds(),
 		Superseded: w.Superseded, Check: notStated(stated, op)}, err
 }
 
@@ -78,7 +84,8 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 func (s *Service) mayCorrect(db oplog.DB, q *api.CorrectRequest) error {
 	return s.state.Read(func(v *state.View) error {
 		if m, ok := v.Memory(db, q.RID); ok && m.Status == oplog.Consolidated && len(v.KeyResults(db, q.Key)) == 0 {
-			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID, strings.Join(madeOf(m), ", "))
+			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID,
+				strings.Join(madeOf(m), ", "))
 		}
 		return nil
 	})
@@ -208,7 +215,8 @@ func (s *Service) revisionConflict(db oplog.DB, rid string, expected uint32, cau
 		return cause
 	}
 	return &api.Refusal{Code: "revision_conflict", More: map[string]any{"expected_revision": expected, "revision": now.Revision},
-		Err: oplog.Errorf(oplog.Conflict, "memory %s is at revision %d, the request expects revision %d: read it again, then decide", rid, now.Revision, expected)}
+		Err: oplog.Errorf(oplog.Conflict,
+			"memory %s is at revision %d, the request expects revision %d: read it again, then decide", rid, now.Revision, expected)}
 }
 
 // values are the values behind a request's pointers, for its digest.

@@ -26,7 +26,8 @@ func (s *Service) merge(ctx context.Context, c api.Caller, q *api.MergeRequest) 
 		return nil, oplog.Errorf(oplog.Invalid, "rids: want 2 to %d ids of memories, got %d", oplog.MaxRecast, n)
 	}
 	if q.Expected != nil && len(q.Expected) != len(q.RIDs) {
-		return nil, oplog.Errorf(oplog.Invalid, "expected_revisions: want one for each of the %d rids, got %d", len(q.RIDs), len(q.Expected))
+		return nil, oplog.Errorf(oplog.Invalid, "expected_revisions: want one for each of the %d rids, got %d", len(q.RIDs),
+			len(q.Expected))
 	}
 	sources, err := s.sources(ctx, c, q.RIDs, q.Text, q.Reason)
 	if err != nil {
@@ -63,7 +64,8 @@ func (s *Service) split(ctx context.Context, c api.Caller, q *api.SplitRequest) 
 		return nil, err
 	}
 	m := sources[0]
-	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(time.Now()), Sources: []oplog.Grounds{{RID: m.RID, Revision: api.OrOld(q.Expected, m.Revision)}}}
+	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(time.Now()),
+		Sources: []oplog.Grounds{{RID: m.RID, Revision: api.OrOld(q.Expected, m.Revision)}}}
 	for _, text := range q.Texts {
 		if strings.TrimSpace(text) == "" {
 			return nil, oplog.Errorf(oplog.Invalid, "texts: want words in each, got a blank text")
@@ -119,7 +121,8 @@ func (s *Service) sources(ctx context.Context, c api.Caller, rids []string, text
 				return oplog.Errorf(oplog.Invalid, "rids: %s stands there twice", rid)
 			}
 			if list = append(list, m); m.Namespace != list[0].Namespace {
-				return oplog.Errorf(oplog.Conflict, "memory %s is in namespace %s, %s in %s: move it first", rid, m.Namespace, list[0].RID, list[0].Namespace)
+				return oplog.Errorf(oplog.Conflict, "memory %s is in namespace %s, %s in %s: move it first", rid,
+					m.Namespace, list[0].RID, list[0].Namespace)
 			}
 		}
 		return nil
@@ -132,8 +135,10 @@ func mergedContent(sources []*oplog.Memory, text string, at oplog.Time) oplog.Co
 	d, first := api.Draft{}, sources[0]
 	d.Inherit(sources)
 	meta, _ := json.Marshal(map[string]any{"consolidated_from": api.Each(sources, func(m *oplog.Memory) string { return m.RID })}) // ids always encode
-	made := oplog.Content{RID: oplog.NewID(), Text: text, Type: first.Type, Importance: d.Importance, Certainty: first.Certainty, Namespace: first.Namespace,
-		Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta, Created: at, Updated: at, Unsearchable: true, Expires: first.Expires,
+	made := oplog.Content{RID: oplog.NewID(), Text: text, Type: first.Type, Importance: d.Importance,
+		Certainty: first.Certainty, Namespace: first.Namespace,
+		Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta, Created: at, Updated: at,
+		Unsearchable: true, Expires: first.Expires,
 		Attributes: filter.Shared(api.Each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...)}
 	for _, m := range sources {
 		if m.Type != made.Type {
@@ -225,7 +230,8 @@ func (s *Service) changed(db oplog.DB, grounds []oplog.Grounds, cause error) err
 		case m.RID != "" && m.Status == oplog.Active && m.Revision != g.Revision:
 			return s.revisionConflict(db, g.RID, g.Revision, cause)
 		case m.RID != "" && m.Status == oplog.Consolidated:
-			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split already, into %s: undo that first", g.RID, strings.Join(madeOf(&m), ", "))
+			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split already, into %s: undo that first", g.RID,
+				strings.Join(madeOf(&m), ", "))
 		}
 	}
 	return cause

@@ -18,9 +18,10 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
 	r := c.Reach(ns)
 	err := s.state.Read(func(v *state.View) error {
-		a.Decisions = decisions(v, c, state.Pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }), func(m *oplog.Memory) bool {
-			return m.Status == oplog.Active && r.Has(m.Namespace) && !m.Unsearchable
-		}), q)
+		a.Decisions = decisions(v, c,
+			state.Pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }), func(m *oplog.Memory) bool {
+				return m.Status == oplog.Active && r.Has(m.Namespace) && !m.Unsearchable
+			}), q)
 		a.Conflicts = thinking.FindConflicts(v, c, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)})
 		a.Triggers = thinking.FindTriggers(v, c, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)})
 		a.AllConflicts, a.AllTriggers, a.Thought = thinking.OpenConflicts(v, c.DB, r), thinking.PendingTriggers(v, c.DB, r), api.When(v.Mind(c.DB, "").LastThink)
@@ -49,7 +50,8 @@ func decisions(v *state.View, c api.Caller, newest []*oplog.Memory, q *api.Diges
 	slices.SortStableFunc(newest, func(a, b *oplog.Memory) int { return cmp.Compare(b.Importance, a.Importance) })
 	list, _ := whole(v, c.DB, newest[:min(len(newest), q.MaxDecisions)], c.Hold)
 	return api.Each(list, func(m *oplog.Memory) api.Decision {
-		return api.Decision{RID: m.RID, Snippet: snippet(m.Text, q.SnippetChars), Type: m.Type, Importance: m.Importance, Created: m.Created.Seconds()}
+		return api.Decision{RID: m.RID, Snippet: snippet(m.Text, q.SnippetChars), Type: m.Type, Importance: m.Importance,
+			Created: m.Created.Seconds()}
 	})
 }
 

@@ -60,7 +60,8 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 			if !found || j < i {
 				continue
 			}
-			if m := hits[j].Memory; h.Memory.Session == "" && m.Session == "" && m.Created > h.Memory.Created && oplog.TrustBelow(m.Trust, h.Memory.Trust) == 0 {
+			if m := hits[j].Memory; h.Memory.Session == "" && m.Session == "" && m.Created > h.Memory.Created &&
+				oplog.TrustBelow(m.Trust, h.Memory.Trust) == 0 {
 				newer = append(newer, j)
 			}
 		}
@@ -173,7 +174,9 @@ func passes(f *index.Filter, m *oplog.Memory) bool {
 // selects compares the fields of a memory with those that a filter names.
 func selects(f *index.Filter, m *oplog.Memory) bool {
 	return !m.Unsearchable && (len(f.Types) == 0 || slices.Contains(f.Types, m.Type)) && f.Reach().Has(m.Namespace) &&
-		(f.Domain == "" || f.Domain == m.Domain) && (f.Source == "" || f.Source == m.Source) && (f.Session == "" || f.Session == m.Session) &&
-		(f.Tier == "" || f.Tier == m.Tier) && (f.Owner == "" || f.Owner == m.Owner) && (f.Since == 0 || m.Created >= f.Since) && (f.Until == 0 || m.Created <= f.Until) &&
+		(f.Domain == "" || f.Domain == m.Domain) && (f.Source == "" || f.Source == m.Source) &&
+		(f.Session == "" || f.Session == m.Session) &&
+		(f.Tier == "" || f.Tier == m.Tier) && (f.Owner == "" || f.Owner == m.Owner) && (f.Since == 0 || m.Created >= f.Since) &&
+		(f.Until == 0 || m.Created <= f.Until) &&
 		m.Passes(f.Match)
 }

@@ -42,7 +42,8 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 		s.cluster.Recent.Requests.Took(took)
 		if err == nil && s.cfg.Slow >= 0 && took >= s.cfg.Slow { // the log has the operation, the database and the surface, never the text
 			s.measured.slow.Add(1)
-			s.log.Warn("slow operation", "surface", c.Surface, "operation", op.Name, "database", c.Database, "took", took.Round(time.Millisecond), "index", s.commit.Applied())
+			s.log.Warn("slow operation", "surface", c.Surface, "operation", op.Name, "database", c.Database,
+				"took", took.Round(time.Millisecond), "index", s.commit.Applied())
 		}
 	}
 	return answer, err

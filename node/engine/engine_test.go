@@ -14,8 +14,10 @@ import (
 // alone is a node of one, with what it does by itself as it is by default, or as given.
 func alone(t testing.TB, background ...engine.Background) (*node.Node, api.Caller) {
 	t.Helper()
-	cfg := node.Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},
-		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}, Limits: node.Limits{ApplyTimeout: time.Minute}}
+	cfg := node.Config{Home: filepath.Join(t.TempDir(), "h"),
+		Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},
+		Raft:   node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)},
+		Limits: node.Limits{ApplyTimeout: time.Minute}}
 	for _, b := range background {
 		cfg.Background = b
 	}

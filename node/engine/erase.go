@@ -65,7 +65,8 @@ func (s *Service) eraseForGood(ctx context.Context, c api.Caller, q *api.EraseRe
 		return a, nil
 	}
 	if q.Confirm != a.Confirm {
-		return nil, oplog.Errorf(oplog.Conflict, "what this request erases has changed since it was shown: look at it again, and confirm that")
+		return nil, oplog.Errorf(oplog.Conflict,
+			"what this request erases has changed since it was shown: look at it again, and confirm that")
 	}
 	return a, s.eraseNow(ctx, c, d, a)
 }
@@ -223,7 +224,8 @@ func (d *doomed) tell(v *state.View, db oplog.DB, a *api.Erasing) {
 	d.all = v.Derived(db, d.rids)
 	for i := range d.all.Gone {
 		m := &d.all.Gone[i]
-		a.Memories = append(a.Memories, api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: snippet(m.Text, shownErased), Merged: m.Merged > 0})
+		a.Memories = append(a.Memories,
+			api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: snippet(m.Text, shownErased), Merged: m.Merged > 0})
 	}
 	a.Back = ridsOf(d.all.Back)
 	a.Relations, a.Claims = len(d.edges), len(d.claims)
@@ -243,7 +245,8 @@ func (d *doomed) tellPast(v *state.View, db oplog.DB, numbers []uint32, a *api.E
 		}
 		if all[i].Erased == 0 && !slices.Contains(d.past, number) {
 			d.past = append(d.past, number)
-			a.Memories = append(a.Memories, api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: snippet(all[i].Text, shownErased), Revision: &number})
+			a.Memories = append(a.Memories,
+				api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: snippet(all[i].Text, shownErased), Revision: &number})
 		}
 	}
 	return nil
@@ -255,7 +258,8 @@ func ridsOf(list []oplog.Memory) []string {
 
 // digest confirms exactly this.
 func (d *doomed) digest() string {
-	return hex.EncodeToString(digest(ridsOf(d.all.Gone), ridsOf(d.all.Back), d.edges, d.claims, api.Each(d.past, func(n uint32) string { return fmt.Sprint(d.rids[0], " ", n) })))
+	return hex.EncodeToString(digest(ridsOf(d.all.Gone), ridsOf(d.all.Back), d.edges, d.claims,
+		api.Each(d.past, func(n uint32) string { return fmt.Sprint(d.rids[0], " ", n) })))
 }
 
 // erased proves that a memory was erased for good.
@@ -265,13 +269,15 @@ func (s *Service) erased(v *state.View, c api.Caller, q *api.ErasedRequest) (*ap
 		return nil, oplog.Errorf(oplog.NotFound, "no memory with this id was erased for good")
 	}
 	d, _ := v.Database(c.DB)
-	st := api.Statement{RID: e.RID, Database: d.Name, Index: e.Index, At: e.At.Seconds(), Revisions: e.Revisions, Claims: e.Claims, Entities: e.Entities,
+	st := api.Statement{RID: e.RID, Database: d.Name, Index: e.Index, At: e.At.Seconds(), Revisions: e.Revisions,
+		Claims: e.Claims, Entities: e.Entities,
 		Vector: e.Vector, Merged: e.Merged, Holds: s.cfg.Home.Leftovers().HoldPurge, Held: stillHolds(e.Index)}
 	said, err := json.Marshal(st)
 	if err != nil {
 		return nil, err
 	}
-	return &api.Proof{Statement: st, NodeID: s.cfg.Member.NodeID, Key: s.key(), Signature: hex.EncodeToString(ed25519.Sign(s.cfg.Home.Identity, said))}, nil
+	return &api.Proof{Statement: st, NodeID: s.cfg.Member.NodeID, Key: s.key(),
+		Signature: hex.EncodeToString(ed25519.Sign(s.cfg.Home.Identity, said))}, nil
 }
 
 // key is the public key of the node's home; blank for an engine that has none.

@@ -18,10 +18,13 @@ import (
 
 // eventTypes are the events of the log's entries.
 var eventTypes = map[oplog.OpKind]string{
-	oplog.KindOf[oplog.Remember](): "stored", oplog.KindOf[oplog.Correct](): "corrected", oplog.KindOf[oplog.Forget](): "forgotten", oplog.KindOf[oplog.Sweep](): "forgotten",
-	oplog.KindOf[oplog.Relate](): "related", oplog.KindOf[oplog.Unrelate](): "unrelated", oplog.KindOf[oplog.Claim](): "claimed", oplog.KindOf[oplog.Assert](): "claimed",
+	oplog.KindOf[oplog.Remember](): "stored", oplog.KindOf[oplog.Correct](): "corrected",
+	oplog.KindOf[oplog.Forget](): "forgotten", oplog.KindOf[oplog.Sweep](): "forgotten",
+	oplog.KindOf[oplog.Relate](): "related", oplog.KindOf[oplog.Unrelate](): "unrelated",
+	oplog.KindOf[oplog.Claim](): "claimed", oplog.KindOf[oplog.Assert](): "claimed",
 	oplog.KindOf[oplog.SessionStart](): "session_started", oplog.KindOf[oplog.SessionEnd](): "session_ended",
-	oplog.KindOf[oplog.Cognition](): "thought", oplog.KindOf[oplog.Resolve](): "resolved", oplog.KindOf[oplog.TriggerMove](): "trigger_moved", oplog.KindOf[oplog.Purge](): "purged",
+	oplog.KindOf[oplog.Cognition](): "thought", oplog.KindOf[oplog.Resolve](): "resolved",
+	oplog.KindOf[oplog.TriggerMove](): "trigger_moved", oplog.KindOf[oplog.Purge](): "purged",
 }
 
 func (s *Service) position() json.RawMessage {
@@ -48,7 +51,8 @@ type pusher struct {
 func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) (*api.Subscription, error) {
 	for _, name := range q.Types {
 		if !slices.Contains(api.EventTypes, name) {
-			return nil, oplog.Errorf(oplog.Invalid, "type: %s is not an event type; want some of %s", api.Quoted(name), strings.Join(api.EventTypes, ", "))
+			return nil, oplog.Errorf(oplog.Invalid, "type: %s is not an event type; want some of %s", api.Quoted(name),
+				strings.Join(api.EventTypes, ", "))
 		}
 	}
 	match, err := parseFilter(q.Filter)

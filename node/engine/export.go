@@ -22,19 +22,20 @@ func (s *Service) export(_ context.Context, c api.Caller, q *api.ExportRequest) 
 		Memories: func(yield func([]api.ExportedMemory, error) bool) {
 			var rows []api.ExportedMemory
 			bytes := 0
-			for err := range state.InPages(s.state, c.DB, exportPage, 1, (*state.View).Memories, func(v *state.View, m *oplog.Memory) (oplog.Seq, int, bool) {
-				if !m.Passes(match) || !c.Spaces.Has(m.Namespace) {
-					return m.Seq + 1, 1, true
-				}
-				bytes += m.Weight()
-				if !c.Hold.FitsFirst(bytes) {
-					return 0, 0, false
-				}
-				if m.Status != oplog.Tombstoned && (m.Status != oplog.Quarantined || c.May(api.Owner)) { // what was forgotten leaves with no export
-					rows = append(rows, exportMemory(v, c, m))
-				}
-				return m.Seq + 1, 1 + m.Weight()*exportPage/pageBytes, true
-			}) {
+			for err := range state.InPages(s.state, c.DB, exportPage, 1, (*state.View).Memories,
+				func(v *state.View, m *oplog.Memory) (oplog.Seq, int, bool) {
+					if !m.Passes(match) || !c.Spaces.Has(m.Namespace) {
+						return m.Seq + 1, 1, true
+					}
+					bytes += m.Weight()
+					if !c.Hold.FitsFirst(bytes) {
+						return 0, 0, false
+					}
+					if m.Status != oplog.Tombstoned && (m.Status != oplog.Quarantined || c.May(api.Owner)) { // what was forgotten leaves with no export
+						rows = append(rows, exportMemory(v, c, m))
+					}
+					return m.Seq + 1, 1 + m.Weight()*exportPage/pageBytes, true
+				}) {
 				if err == nil && c.Hold.Starved() {
 					err = errManyAnswers
 				}
@@ -49,12 +50,13 @@ func (s *Service) export(_ context.Context, c api.Caller, q *api.ExportRequest) 
 				return
 			}
 			var rows []api.ExportedEdge
-			for err := range state.InPages(s.state, c.DB, exportPage, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, int, bool) {
-				edge := api.ExportedEdge{Line: "edge"}
-				exportEdge(&e, &edge)
-				rows = append(rows, edge)
-				return e.ID, 1, true
-			}) {
+			for err := range state.InPages(s.state, c.DB, exportPage, "", (*state.View).EdgesBehind,
+				func(_ *state.View, e oplog.Edge) (string, int, bool) {
+					edge := api.ExportedEdge{Line: "edge"}
+					exportEdge(&e, &edge)
+					rows = append(rows, edge)
+					return e.ID, 1, true
+				}) {
 				if !yield(rows, err) {
 					return
 				}

@@ -25,7 +25,9 @@ func (s *Service) Propose(ctx context.Context, c api.Caller, ops ...oplog.Op) er
 
 // Marks compares a statement with those of its namespace.
 func (s *Service) Marks(ctx context.Context, db oplog.DB, text string) ([]oplog.Mark, error) {
-	return s.marks(ctx, db, &oplog.Memory{Content: oplog.Content{RID: "new", Text: text, Namespace: "default", Created: oplog.At(time.Now())}}, oplog.At(time.Now()))
+	return s.marks(ctx, db,
+		&oplog.Memory{Content: oplog.Content{RID: "new", Text: text, Namespace: "default", Created: oplog.At(time.Now())}},
+		oplog.At(time.Now()))
 }
 
 // ThinkAlone is a round that the leader makes by itself.

@@ -103,15 +103,17 @@ func readText(v *state.View, c api.Caller, text string) (version uint8, names []
 	var known func(string) []string
 	if v != nil {
 		known = func(folded string) []string {
-			return slices.DeleteFunc(v.EntitiesFolded(c.DB, folded, sameNames), func(name string) bool { return !v.NamedWithin(c.DB, c.Spaces, name) })
+			return slices.DeleteFunc(v.EntitiesFolded(c.DB, folded, sameNames),
+				func(name string) bool { return !v.NamedWithin(c.DB, c.Spaces, name) })
 		}
 	}
 	entities := extract.Link(text, extract.Entities(text), known)
 	names = api.Each(entities, func(e extract.Entity) oplog.Mention { return oplog.Mention{Name: e.Name, Type: e.Type} })
 	for _, c := range extract.Claims(text, entities) {
 		start, end := int64(c.Start), int64(c.End)
-		claim := oplog.Claim{ID: oplog.NewID(), Src: c.Src, Type: c.Type, Dst: c.Dst, Polarity: 1, Modality: "asserted", Extractor: extract.ClaimExtractor,
-			Band: "medium", SpanStart: &start, SpanEnd: &end, Weight: 1}
+		claim := oplog.Claim{ID: oplog.NewID(), Src: c.Src, Type: c.Type, Dst: c.Dst, Polarity: 1, Modality: "asserted",
+			Extractor: extract.ClaimExtractor,
+			Band:      "medium", SpanStart: &start, SpanEnd: &end, Weight: 1}
 		if c.Denied {
 			claim.Polarity = -1
 		}

@@ -32,7 +32,8 @@ func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, &oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())})
+	w, err := s.write(ctx, c,
+		&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())})
 	return &api.Related{ID: w.First.ID, Index: field.Token(w.Index), New: w.First.Changed}, err
 }
 
@@ -117,8 +118,10 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 	if q.Polarity < -1 || q.Polarity > 1 {
 		return nil, oplog.Errorf(oplog.Invalid, "polarity: want 1, 0 or -1")
 	}
-	claim := oplog.Claim{ID: oplog.NewID(), Namespace: orDefault(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst, Polarity: int8(q.Polarity), Modality: q.Modality,
-		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band, SourceRID: q.SourceRID,
+	claim := oplog.Claim{ID: oplog.NewID(), Namespace: orDefault(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst,
+		Polarity: int8(q.Polarity), Modality: q.Modality,
+		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band,
+		SourceRID: q.SourceRID,
 		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(time.Now()), Trust: c.Class()}
 	w, err := s.write(ctx, c, &oplog.Assert{Claim: claim})
 	if commit.IsTooOld(err) {
@@ -143,9 +146,12 @@ func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*ap
 			x.SourceRID = ""
 		}
 		disputed := v.InConflict(c.DB, "claim:"+x.ID) || x.SourceRID != "" && v.InConflict(c.DB, x.SourceRID)
-		list.Claims = append(list.Claims, api.ClaimRow{ID: x.ID, Src: x.Src, Dst: x.Dst, Type: x.Type, Weight: x.Weight, Created: x.At.Seconds(), Polarity: int(x.Polarity),
-			Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band, SourceRID: api.OrNil(x.SourceRID), Namespace: x.Namespace,
-			Trust: lessThanAgent(x.Trust), Suggestion: suggestion(x, now, disputed)})
+		list.Claims = append(list.Claims,
+			api.ClaimRow{ID: x.ID, Src: x.Src, Dst: x.Dst, Type: x.Type, Weight: x.Weight, Created: x.At.Seconds(),
+				Polarity: int(x.Polarity),
+				Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band,
+				SourceRID: api.OrNil(x.SourceRID), Namespace: x.Namespace,
+				Trust: lessThanAgent(x.Trust), Suggestion: suggestion(x, now, disputed)})
 	}
 	return list, nil
 }
@@ -189,7 +195,8 @@ func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) 
 			return nil, err
 		}
 	}
-	w, err := s.write(ctx, c, &oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())})
+	w, err := s.write(ctx, c,
+		&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())})
 	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.First.Changed, Index: w.Index}, err
 }
 

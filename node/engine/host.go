@@ -26,8 +26,10 @@ func (s *Service) awaitFound(ctx context.Context, c api.Caller, q *api.AwaitRequ
 var _ = [1]struct{}{}[api.MaxHits-index.MaxK]
 
 func (s *Service) hostSearch(ctx context.Context, c api.Caller, asked *api.SearchRequest) (*api.Found, error) {
-	q := index.Query{Text: asked.Text, Vector: asked.Vector, K: asked.K, Expand: asked.Expand, MinScore: asked.MinScore, Quiet: asked.Quiet, Now: asked.Now,
-		Filter: index.Filter{Types: asked.Types, Namespace: asked.Namespace, Tier: asked.Tier, Private: asked.Private, Within: asked.Within, Since: asked.Since, Until: asked.Until}}
+	q := index.Query{Text: asked.Text, Vector: asked.Vector, K: asked.K, Expand: asked.Expand, MinScore: asked.MinScore,
+		Quiet: asked.Quiet, Now: asked.Now,
+		Filter: index.Filter{Types: asked.Types, Namespace: asked.Namespace, Tier: asked.Tier, Private: asked.Private,
+			Within: asked.Within, Since: asked.Since, Until: asked.Until}}
 	match, err := parseFilter(asked.Match)
 	if err != nil {
 		return nil, err

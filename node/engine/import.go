@@ -189,8 +189,10 @@ func (im *importer) line(b []byte) error {
 		if err := oplog.CheckNames(l.Src, l.Dst, l.RelType, l.EdgeID); err != nil {
 			return err
 		}
-		im.edges = append(im.edges, edgeLine{&oplog.Relate{ID: l.EdgeID, Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight, At: cmp.Or(atOrNone(l.Updated.Time), oplog.At(time.Now())),
-			Since: atOrNone(l.Created.Time)}, im.done.Lines})
+		im.edges = append(im.edges,
+			edgeLine{&oplog.Relate{ID: l.EdgeID, Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight,
+				At:    cmp.Or(atOrNone(l.Updated.Time), oplog.At(time.Now())),
+				Since: atOrNone(l.Created.Time)}, im.done.Lines})
 	default:
 		return oplog.Errorf(oplog.Invalid, "type %q: want memory or edge", l.Type)
 	}
@@ -275,7 +277,8 @@ func (im *importer) broken(err error) error {
 	if e.Kind == oplog.NotLeader || errors.Is(err, api.ErrNoLeader) { // the client is told where to go
 		return said
 	}
-	out := &api.Refusal{Err: said, More: map[string]any{"line": line, "reason": e.Text, "memories": im.done.Memories, "edges": im.done.Edges}}
+	out := &api.Refusal{Err: said,
+		More: map[string]any{"line": line, "reason": e.Text, "memories": im.done.Memories, "edges": im.done.Edges}}
 	var refused *api.Refusal
 	if errors.As(err, &refused) {
 		out.Code = refused.Code

@@ -43,7 +43,8 @@ func (im *importer) reject(line int, err error) error {
 // ofTheLine says whether an error is about what a line says, so that the import may go on behind it.
 func ofTheLine(err error) bool {
 	var e *oplog.Error
-	return errors.As(err, &e) && (e.Kind == oplog.Invalid || e.Kind == oplog.Conflict || e.Kind == oplog.TooLarge) && !errors.Is(err, oplog.ErrKeyReused)
+	return errors.As(err, &e) && (e.Kind == oplog.Invalid || e.Kind == oplog.Conflict || e.Kind == oplog.TooLarge) &&
+		!errors.Is(err, oplog.ErrKeyReused)
 }
 
 // halved stores lines as one entry. When a line is the reason that the entry is refused, it stores the halves, down to
@@ -151,5 +152,6 @@ func (im *importer) absentEdges(lines []edgeLine) (list []edgeLine, err error) {
 
 // asNew says whether a line with the id of a memory would make that memory, unchanged.
 func asNew(m *oplog.Memory, d *api.Draft) bool {
-	return m.Status != oplog.Tombstoned && m.Text == d.Text && m.Namespace == cmp.Or(d.Namespace, "default") && (d.History == nil || m.Revision >= d.History.Revision)
+	return m.Status != oplog.Tombstoned && m.Text == d.Text && m.Namespace == cmp.Or(d.Namespace, "default") &&
+		(d.History == nil || m.Revision >= d.History.Revision)
 }

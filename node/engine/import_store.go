@@ -19,7 +19,8 @@ func (im *importer) storeDrafts(c api.Caller, lines []draftLine) error {
 		return err
 	}
 	key, drafts := im.batchKey(), api.Each(lines, func(d draftLine) api.Draft { return d.Draft })
-	r, err := anew(im, func(v *state.View) { im.freeRIDs(v, pointers(drafts)) }, func() (stored, error) { return im.s.store(im.ctx, c, key, slices.Clone(drafts)...) })
+	r, err := anew(im, func(v *state.View) { im.freeRIDs(v, pointers(drafts)) },
+		func() (stored, error) { return im.s.store(im.ctx, c, key, slices.Clone(drafts)...) })
 	if err != nil {
 		return err
 	}

@@ -205,7 +205,8 @@ func (k *keyed) decide(v *state.View) (ops []oplog.Op) {
 			writes, made = append(writes, made[0]), made[1:]
 			continue
 		}
-		guard := &oplog.Keyed{Namespace: st.Namespace, Path: st.Path, IfAbsent: st.IfAbsent, IfRevision: st.IfRevision, IfSHA256: st.IfSHA256}
+		guard := &oplog.Keyed{Namespace: st.Namespace, Path: st.Path, IfAbsent: st.IfAbsent, IfRevision: st.IfRevision,
+			IfSHA256: st.IfSHA256}
 		ops = append(ops, guard)
 		if st.Op == "get" {
 			continue
@@ -224,7 +225,8 @@ func (k *keyed) decide(v *state.View) (ops []oplog.Op) {
 			switch {
 			case !held:
 				write = draft
-			case k.newer && st.Memory.History != nil && st.Memory.History.Revision <= m.Revision, len(st.Memory.Embedding) == 0 && same(m, draft, st.Memory):
+			case k.newer && st.Memory.History != nil && st.Memory.History.Revision <= m.Revision,
+				len(st.Memory.Embedding) == 0 && same(m, draft, st.Memory):
 				guard.At = &m.Revision
 			default:
 				write = correction(m, draft, &st, now)
@@ -253,14 +255,16 @@ func drafted(st *api.BatchStep) bool {
 
 // same says whether a memory is already what a put makes of it.
 func same(m *oplog.Memory, to *oplog.Remember, said *api.Draft) bool {
-	return (!lasting(said) || m.Expires == to.Expires) && (said.Searchable == nil || m.Unsearchable == to.Unsearchable) && m.Text == to.Text && m.Importance == to.Importance && m.Valence == to.Valence && m.Certainty == to.Certainty && m.Pin == to.Pin &&
+	return (!lasting(said) || m.Expires == to.Expires) && (said.Searchable == nil || m.Unsearchable == to.Unsearchable) &&
+		m.Text == to.Text && m.Importance == to.Importance && m.Valence == to.Valence && m.Certainty == to.Certainty && m.Pin == to.Pin &&
 		string(orObject(m.Metadata)) == string(orObject(to.Metadata)) && string(m.Attributes) == string(to.Attributes)
 }
 
 // correction makes a memory what a put says.
 func correction(m *oplog.Memory, to *oplog.Remember, st *api.BatchStep, now oplog.Time) *oplog.Correct {
 	op := &oplog.Correct{RID: m.RID, Importance: &to.Importance, Valence: &to.Valence, Certainty: &to.Certainty, Pin: &to.Pin,
-		Metadata: orObject(to.Metadata), Attributes: orObject(to.Attributes), Reason: st.Reason, At: now, Approval: oplog.Approval{Stamp: to.Stamp}}
+		Metadata: orObject(to.Metadata), Attributes: orObject(to.Attributes), Reason: st.Reason, At: now,
+		Approval: oplog.Approval{Stamp: to.Stamp}}
 	if lasting(st.Memory) {
 		op.Expires = &to.Expires
 	}

@@ -35,7 +35,8 @@ func keyedWrite(key string, steps []api.BatchStep) (write, error) {
 func (s *Service) put(ctx context.Context, c api.Caller, q *api.PutRequest) (*api.PutAnswer, error) {
 	key := q.Draft.Key
 	q.Draft.Key = ""
-	k, done, err := s.one(ctx, c, key, api.BatchStep{Op: "put", Namespace: q.Namespace, Path: q.Path, Memory: &q.Draft, Condition: q.Condition, Reason: q.Reason})
+	k, done, err := s.one(ctx, c, key,
+		api.BatchStep{Op: "put", Namespace: q.Namespace, Path: q.Path, Memory: &q.Draft, Condition: q.Condition, Reason: q.Reason})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,8 @@ func (s *Service) put(ctx context.Context, c api.Caller, q *api.PutRequest) (*ap
 }
 
 func (s *Service) rename(ctx context.Context, c api.Caller, q *api.RenameRequest) (*api.RenameAnswer, error) {
-	k, done, err := s.one(ctx, c, q.Key, api.BatchStep{Op: "rename", Namespace: q.Namespace, Path: q.Path, To: q.To, Condition: q.Condition, Reason: q.Reason})
+	k, done, err := s.one(ctx, c, q.Key,
+		api.BatchStep{Op: "rename", Namespace: q.Namespace, Path: q.Path, To: q.To, Condition: q.Condition, Reason: q.Reason})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,8 @@ func (s *Service) rename(ctx context.Context, c api.Caller, q *api.RenameRequest
 }
 
 func (s *Service) deleteKey(ctx context.Context, c api.Caller, q *api.DeleteRequest) (*api.DeleteAnswer, error) {
-	k, done, err := s.one(ctx, c, q.Key, api.BatchStep{Op: "delete", Namespace: q.Namespace, Path: q.Path, Condition: q.Condition, Reason: q.Reason})
+	k, done, err := s.one(ctx, c, q.Key,
+		api.BatchStep{Op: "delete", Namespace: q.Namespace, Path: q.Path, Condition: q.Condition, Reason: q.Reason})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +68,8 @@ func (s *Service) deleteKey(ctx context.Context, c api.Caller, q *api.DeleteRequ
 // result says what became of a step, without the memory that it read.
 func (k *keyed) result(i int, done *settled) api.BatchResult {
 	st, before, after := k.steps[i], done.before[i], done.after[i]
-	r := api.BatchResult{Path: st.Path, Found: before.ID != "", RID: cmp.Or(after.ID, before.ID), Changed: after.Changed, Revision: uint32(after.Num)}
+	r := api.BatchResult{Path: st.Path, Found: before.ID != "", RID: cmp.Or(after.ID, before.ID), Changed: after.Changed,
+		Revision: uint32(after.Num)}
 	switch {
 	case st.Op == "put":
 		if !r.Found {

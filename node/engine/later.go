@@ -30,7 +30,8 @@ func later(question string, hits []index.Hit) {
 	gists, asked := gistsOf(hits), mind.GistOf(question)
 	outdates := func(newer, older int) float64 {
 		m := hits[newer].Memory
-		if !mayReplace(m, hits[older].Memory) || slices.ContainsFunc(hits[older].Against, func(a index.Against) bool { return a.RID == m.RID }) {
+		if !mayReplace(m, hits[older].Memory) ||
+			slices.ContainsFunc(hits[older].Against, func(a index.Against) bool { return a.RID == m.RID }) {
 			return 0
 		}
 		return gists[older].Likeness(gists[newer], asked)
@@ -83,5 +84,6 @@ func gistsOf(hits []index.Hit) []mind.Gist {
 
 // mayReplace says whether a memory is newer than another of the same place, and its writer trusted as much.
 func mayReplace(m, older *oplog.Memory) bool {
-	return m.Created > older.Created+apart && m.Namespace == older.Namespace && m.Owner == older.Owner && oplog.TrustBelow(m.Trust, older.Trust) == 0
+	return m.Created > older.Created+apart && m.Namespace == older.Namespace && m.Owner == older.Owner &&
+		oplog.TrustBelow(m.Trust, older.Trust) == 0
 }

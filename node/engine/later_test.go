@@ -34,15 +34,20 @@ func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 		want     []string
 		outdated string
 	}{
-		"alike":               {"", []index.Hit{hit(gisela, day, .5, ""), hit(other, 3*day, .49, ""), hit(kamil, 2*day, .4, "")}, []string{kamil, gisela, other}, gisela},
-		"the newer is first":  {"", []index.Hit{hit(kamil, 2*day, .5, ""), hit(gisela, day, .48, "")}, []string{kamil, gisela}, gisela},
-		"one answers better":  {"", []index.Hit{hit(gisela, day, .5, ""), hit(kamil, 2*day, .3, "")}, []string{gisela, kamil}, gisela},
-		"one is named":        {"what runs on db1", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, "")}, []string{one, two}, ""},
-		"none is named":       {"which Postgres runs in rack 4", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, "")}, []string{two, one}, one},
+		"alike": {"",
+			[]index.Hit{hit(gisela, day, .5, ""), hit(other, 3*day, .49, ""), hit(kamil, 2*day, .4, "")},
+			[]string{kamil, gisela, other}, gisela},
+		"the newer is first": {"", []index.Hit{hit(kamil, 2*day, .5, ""), hit(gisela, day, .48, "")}, []string{kamil, gisela}, gisela},
+		"one answers better": {"", []index.Hit{hit(gisela, day, .5, ""), hit(kamil, 2*day, .3, "")}, []string{gisela, kamil}, gisela},
+		"one is named":       {"what runs on db1", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, "")}, []string{one, two}, ""},
+		"none is named": {"which Postgres runs in rack 4", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, "")},
+			[]string{two, one}, one},
 		"turns of a dialogue": {"", []index.Hit{hit(gisela, day, .5, "s"), hit(kamil, 2*day, .5, "s")}, []string{gisela, kamil}, ""},
 		"stored at once":      {"", []index.Hit{hit(gisela, day, .5, ""), hit(kamil, day+1000, .5, "")}, []string{gisela, kamil}, ""},
 		"known to be past":    {"", []index.Hit{past, hit(kamil, 2*day, .5, "")}, []string{gisela, kamil}, ""},
-		"a list of such": {"", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, ""), hit("Server db3 runs Postgres 17 in rack 5.", 3*day, .5, ""), hit("Server db4 runs Postgres 16 in rack 5.", 4*day, .5, "")},
+		"a list of such": {"",
+			[]index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, ""),
+				hit("Server db3 runs Postgres 17 in rack 5.", 3*day, .5, ""), hit("Server db4 runs Postgres 16 in rack 5.", 4*day, .5, "")},
 			[]string{one, two, "Server db3 runs Postgres 17 in rack 5.", "Server db4 runs Postgres 16 in rack 5."}, ""},
 		"unlike": {"", []index.Hit{hit(gisela, day, .5, ""), hit(other, 2*day, .5, "")}, []string{gisela, other}, ""},
 	} {

@@ -24,7 +24,8 @@ const (
 func admits(c api.Caller, l *api.Listing, m *oplog.Memory) bool {
 	return (m.Status == oplog.Active || l.Gone && m.Status == oplog.Tombstoned) && c.Reach(l.Namespace).Has(m.Namespace) &&
 		(l.Domain == "" || m.Domain == l.Domain) && (l.Type == "" || m.Type == l.Type) && (l.Source == "" || m.Source == l.Source) &&
-		m.Passes(l.Match) && (l.After.IsZero() || m.Created >= oplog.At(l.After.Time)) && (l.Before.IsZero() || m.Created < oplog.At(l.Before.Time))
+		m.Passes(l.Match) && (l.After.IsZero() || m.Created >= oplog.At(l.After.Time)) &&
+		(l.Before.IsZero() || m.Created < oplog.At(l.Before.Time))
 }
 
 // listOrders holds the orders of a listing other than that of creation.
@@ -45,7 +46,8 @@ func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) 
 		return page, nil
 	}
 	list, more, err := listed(v, c, q)
-	page.NewestMemories = &api.NewestMemories{Total: v.ReachStats(c.DB, c.Reach(q.Namespace)).Active, Offset: q.Offset, Items: api.Each(list, memoryOf)}
+	page.NewestMemories = &api.NewestMemories{Total: v.ReachStats(c.DB, c.Reach(q.Namespace)).Active, Offset: q.Offset,
+		Items: api.Each(list, memoryOf)}
 	if more {
 		page.NewestMemories.Next = new(q.Offset + len(list))
 	}
@@ -70,7 +72,8 @@ func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesReque
 			page.Next = &page.Namespaces[most-1].Name
 			return false
 		}
-		page.Namespaces = append(page.Namespaces, api.Namespace{Name: name, Active: n.Active, Merged: n.Consolidated, Forgotten: n.Tombstoned})
+		page.Namespaces = append(page.Namespaces,
+			api.Namespace{Name: name, Active: n.Active, Merged: n.Consolidated, Forgotten: n.Tombstoned})
 		return true
 	})
 	return page, nil
@@ -177,16 +180,19 @@ func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) api.Walked {
 func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
 	r := c.Reach(q.Namespace)
 	st := statsOf(v, c.DB, r)
-	a := &api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges, Entities: st.Entities, Operations: st.Operations,
+	a := &api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges,
+		Entities: st.Entities, Operations: st.Operations,
 		Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
 	if q.Verbose {
 		size := index.Size{}
 		if r.All() { // the index does not count namespaces
 			size = s.index.Size(c.DB)
 		}
-		a.MoreCounters = &api.MoreCounters{Claims: st.Claims, Rows: size.Rows, Vectors: size.Vectors, Applied: uint64(s.commit.Applied()), Indexed: uint64(s.commit.Indexed())}
+		a.MoreCounters = &api.MoreCounters{Claims: st.Claims, Rows: size.Rows, Vectors: size.Vectors,
+			Applied: uint64(s.commit.Applied()), Indexed: uint64(s.commit.Indexed())}
 		a.Resolved = v.ConflictsWithin(c.DB, r, oplog.ConflictResolved, oplog.ConflictDismissed)
-		a.Patterns = state.Counted(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool { return v.Within(c.DB, r, p.Sources) })
+		a.Patterns = state.Counted(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) },
+			func(p oplog.Pattern) bool { return v.Within(c.DB, r, p.Sources) })
 	}
 	return a, nil
 }

@@ -38,7 +38,9 @@ const maxValues = 1000
 // values lists the values of an attribute from the index, which the door has waited for.
 func (s *Service) values(_ context.Context, c api.Caller, q *api.ValuesRequest) (*api.ValuePage, error) {
 	if !filter.Nameable(q.Attribute) {
-		return nil, oplog.Errorf(oplog.Invalid, "attribute: %q is not the name of an attribute: want 1 to %d bytes, not and, or, not, and no @ in front", q.Attribute, filter.MaxName)
+		return nil, oplog.Errorf(oplog.Invalid,
+			"attribute: %q is not the name of an attribute: want 1 to %d bytes, not and, or, not, and no @ in front",
+			q.Attribute, filter.MaxName)
 	}
 	f := index.Filter{Namespace: strings.TrimSpace(q.Namespace), Spaces: c.Spaces}
 	var err error
@@ -62,7 +64,8 @@ func (s *Service) values(_ context.Context, c api.Caller, q *api.ValuesRequest) 
 			}
 			break
 		}
-		page.Values = append(page.Values, api.AttributeValue{Value: json.RawMessage(v.Value), Count: v.Memories, First: v.First.Seconds(), Last: v.Last.Seconds()})
+		page.Values = append(page.Values,
+			api.AttributeValue{Value: json.RawMessage(v.Value), Count: v.Memories, First: v.First.Seconds(), Last: v.Last.Seconds()})
 	}
 	return page, nil
 }
@@ -107,7 +110,8 @@ func (s *Service) forgetPassing(ctx context.Context, c api.Caller, q *api.Forget
 	if err := s.state.Read(func(v *state.View) error {
 		for _, h := range hits {
 			if m, ok := v.MemoryAt(c.DB, h.Memory.Seq); ok && passes(&f, m) {
-				ops = append(ops, &oplog.Expect{RID: m.RID, Revision: m.Revision}, &oplog.Forget{RID: m.RID, At: oplog.At(now), Reason: q.Reason})
+				ops = append(ops, &oplog.Expect{RID: m.RID, Revision: m.Revision},
+					&oplog.Forget{RID: m.RID, At: oplog.At(now), Reason: q.Reason})
 				a.RIDs = append(a.RIDs, m.RID)
 			}
 		}

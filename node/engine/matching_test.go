@@ -20,7 +20,8 @@ import (
 // with stores a memory with attributes.
 func with(t testing.TB, n *node.Node, c api.Caller, text, attributes string) (rid string) {
 	t.Helper()
-	a, err := api.Remember.Do(t.Context(), n.Host(), c, &api.RememberRequest{Draft: api.Draft{Text: text, Attributes: field.Map(attributes)}})
+	a, err := api.Remember.Do(t.Context(), n.Host(), c,
+		&api.RememberRequest{Draft: api.Draft{Text: text, Attributes: field.Map(attributes)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,8 @@ func with(t testing.TB, n *node.Node, c api.Caller, text, attributes string) (ri
 
 func replace(t testing.TB, n *node.Node, c api.Caller, rid, attributes string) error {
 	t.Helper()
-	_, err := api.Correct.Do(t.Context(), n.Host(), c, &api.CorrectRequest{RID: rid, Reason: "it changed", Attributes: field.Map(attributes)})
+	_, err := api.Correct.Do(t.Context(), n.Host(), c,
+		&api.CorrectRequest{RID: rid, Reason: "it changed", Attributes: field.Map(attributes)})
 	return err
 }
 
@@ -49,7 +51,9 @@ func TestRecallOfThePastFiltersByThen(t *testing.T) {
 		at   time.Time
 		want string
 	}{{then, was}, {time.Time{}, is}} {
-		a, err := api.Recall.Do(t.Context(), n.Host(), c, &api.RecallRequest{AsOf: field.Date{Time: tc.at}, Question: api.Question{Text: "harbour", K: 10, Filter: field.Map(`{"state":"open"}`)}})
+		a, err := api.Recall.Do(t.Context(), n.Host(), c,
+			&api.RecallRequest{AsOf: field.Date{Time: tc.at},
+				Question: api.Question{Text: "harbour", K: 10, Filter: field.Map(`{"state":"open"}`)}})
 		if err != nil || len(a.Results) != 1 || a.Results[0].RID != tc.want {
 			t.Errorf("as of %v: %+v, %v; want %s", tc.at, a, err, tc.want)
 		}
@@ -79,7 +83,8 @@ func TestForgettingByFilter(t *testing.T) {
 	})
 	forgotten := []string{}
 	forget := func() *api.ForgottenMatching {
-		a, err := api.ForgetMatching.Do(t.Context(), n.Host(), c, &api.ForgetMatchingRequest{Filter: field.Map(`{"state":"old"}`), Limit: 3})
+		a, err := api.ForgetMatching.Do(t.Context(), n.Host(), c,
+			&api.ForgetMatchingRequest{Filter: field.Map(`{"state":"old"}`), Limit: 3})
 		if err != nil && !errors.Is(err, oplog.ErrRevision) && !errors.Is(err, oplog.ErrNoMemory) { // corrected meanwhile, again and again
 			t.Fatal(err)
 		}

@@ -72,7 +72,8 @@ func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, c
 	if err == nil && compared {
 		err = s.addEarlier(c.DB, &out)
 	}
-	return stored{Held: held, RIDs: api.Each(out.Results, func(r oplog.Result) string { return r.ID }), Redacted: secrets.found.Kinds(), Written: out}, err
+	return stored{Held: held, RIDs: api.Each(out.Results, func(r oplog.Result) string { return r.ID }),
+		Redacted: secrets.found.Kinds(), Written: out}, err
 }
 
 // digestDrafts is a digest of what the client says in its drafts, without the ids and times that differ in a retry.
@@ -117,7 +118,8 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	}
 	for _, f := range [...]struct{ name, value string }{{"namespace", d.Namespace}, {"domain", d.Domain}, {"source", d.Source},
 		{"memory_type", d.Type}, {"emotional_state", d.Emotion}, {"session_id", d.Session}, {"tier", d.Tier},
-		{"rid", d.RID}, {"owner", d.Owner}, {"speaker", d.Speaker}, {"temporal_kind", d.TemporalKind}, {"writer", d.Writer}, {"dialect", d.Dialect}, {"agent", d.Agent}} {
+		{"rid", d.RID}, {"owner", d.Owner}, {"speaker", d.Speaker}, {"temporal_kind", d.TemporalKind}, {"writer", d.Writer},
+		{"dialect", d.Dialect}, {"agent", d.Agent}} {
 		if err := fits(f.name, len(f.value), maxName); err != nil {
 			return nil, err
 		}
@@ -130,7 +132,8 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if len(d.Key) > field.MaxKey+maxPlace {
 		return nil, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(d.Key), field.MaxKey)
 	}
-	if err := cmp.Or(finite("importance", d.Importance), finite("valence", d.Valence), finite("certainty", d.Certainty), CheckVector(d.Embedding, dim)); err != nil {
+	if err := cmp.Or(finite("importance", d.Importance), finite("valence", d.Valence), finite("certainty", d.Certainty),
+		CheckVector(d.Embedding, dim)); err != nil {
 		return nil, err
 	}
 	op := &oplog.Remember{Vector: oplog.MakeVector(d.Embedding), Key: d.Key}

@@ -144,7 +144,8 @@ func number(b bool) float64 {
 const stageSeconds = "cairn_stage_seconds"
 
 func newStages() *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: stageSeconds, Help: stageHelp, Buckets: requestBuckets}, []string{"stage"})
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: stageSeconds, Help: stageHelp, Buckets: requestBuckets},
+		[]string{"stage"})
 }
 
 // took counts a stage of a write or a recall that began at start.

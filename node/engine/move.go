@@ -65,7 +65,8 @@ func (s *Service) move(ctx context.Context, c api.Caller, q *api.MoveRequest) (*
 // movable refuses the namespaces whose memories belong to clients of one protocol.
 func movable(namespace string) error {
 	if namespace == oplog.CovenantNamespace || namespace == oplog.Mem0Namespace || strings.HasPrefix(namespace, oplog.EventPrefix) {
-		return oplog.Errorf(oplog.Invalid, "memories of namespace %q belong to the clients of one protocol: nothing is moved there or away", namespace)
+		return oplog.Errorf(oplog.Invalid,
+			"memories of namespace %q belong to the clients of one protocol: nothing is moved there or away", namespace)
 	}
 	return nil
 }
@@ -108,7 +109,8 @@ func toMove(v *state.View, db oplog.DB, q *api.MoveRequest) (list []*oplog.Memor
 		case !ok || m.Status == oplog.Tombstoned:
 			return nil, oplog.ErrNoMemory
 		case m.Status != oplog.Active:
-			return nil, oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: move that", m.RID, strings.Join(madeOf(m), ", "))
+			return nil, oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: move that", m.RID,
+				strings.Join(madeOf(m), ", "))
 		}
 		return []*oplog.Memory{m}, nil
 	}

@@ -16,7 +16,8 @@ func TestAStreamedAnswerStaysInItsNamespaces(t *testing.T) {
 	bound.Spaces = oplog.Spaces{"agents/billing"}
 	answers := map[string]*api.Recalled{}
 	for _, text := range []string{"the violin is sold", "the violin is in the attic"} {
-		_, err := api.Remember.Do(t.Context(), n.Host(), owner, &api.RememberRequest{Draft: api.Draft{Text: text, Namespace: "agents/billing"}})
+		_, err := api.Remember.Do(t.Context(), n.Host(), owner,
+			&api.RememberRequest{Draft: api.Draft{Text: text, Namespace: "agents/billing"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,8 @@ func TestAStreamedAnswerStaysInItsNamespaces(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	rid, to, text := list.Results[0].RID, "default", "the violin is worth a fortune"
-	if err := n.Service().Propose(t.Context(), owner, &oplog.Correct{RID: rid, Text: &text, Place: oplog.Place{Namespace: &to}, Reason: "moved", At: 1}); err != nil {
+	if err := n.Service().Propose(t.Context(), owner,
+		&oplog.Correct{RID: rid, Text: &text, Place: oplog.Place{Namespace: &to}, Reason: "moved", At: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for name, a := range answers {

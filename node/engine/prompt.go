@@ -37,7 +37,8 @@ func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest
 	rows := make([]prompt.Row, len(found.Hits))
 	for i, h := range found.Hits {
 		m := h.Memory
-		rows[i] = prompt.Row{ID: prompt.ID(uint64(m.Seq)), Namespace: m.Namespace, Source: m.Source, Text: m.Text, Created: m.Created.Time()}
+		rows[i] = prompt.Row{ID: prompt.ID(uint64(m.Seq)), Namespace: m.Namespace, Source: m.Source, Text: m.Text,
+			Created: m.Created.Time()}
 		if class := lessThanAgent(m.Trust); class != "" {
 			rows[i].Marks = append(rows[i].Marks, prompt.From(class))
 		}
@@ -52,10 +53,13 @@ func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest
 		}
 	}
 	b := prompt.Write(q.Text, rows, prompt.Budget{Tokens: q.Budget, Letters: q.Letters})
-	a := &api.PromptAnswer{Text: b.Text, Tokens: b.Tokens, Index: found.Index, Lag: found.Lag, Memories: []api.PromptMemory{}, Left: []api.PromptLeft{}}
+	a := &api.PromptAnswer{Text: b.Text, Tokens: b.Tokens, Index: found.Index, Lag: found.Lag,
+		Memories: []api.PromptMemory{}, Left: []api.PromptLeft{}}
 	for _, t := range b.Taken {
 		h := found.Hits[t.Row]
-		a.Memories = append(a.Memories, api.PromptMemory{RID: h.Memory.RID, Short: rows[t.Row].ID, Namespace: h.Memory.Namespace, Score: h.Score, Tokens: t.Tokens, Cut: t.Cut})
+		a.Memories = append(a.Memories,
+			api.PromptMemory{RID: h.Memory.RID, Short: rows[t.Row].ID, Namespace: h.Memory.Namespace, Score: h.Score,
+				Tokens: t.Tokens, Cut: t.Cut})
 	}
 	for _, l := range b.Left {
 		a.Left = append(a.Left, api.PromptLeft{RID: found.Hits[l.Row].Memory.RID, Reason: l.Reason})
@@ -70,7 +74,8 @@ func (s *Service) matching(ctx context.Context, c api.Caller, q *api.PromptReque
 	if len(q.Namespaces) > 0 {
 		spaces = slices.Compact(slices.Sorted(slices.Values(q.Namespaces)))
 	}
-	asked := api.Question{Text: q.Text, K: min(max(q.Budget/tokensALine, leastPromptRows), mostPromptRows), Expand: true, MinScore: q.MinScore, Quiet: q.Quiet, Filter: q.Filter}
+	asked := api.Question{Text: q.Text, K: min(max(q.Budget/tokensALine, leastPromptRows), mostPromptRows), Expand: true,
+		MinScore: q.MinScore, Quiet: q.Quiet, Filter: q.Filter}
 	for i, space := range spaces {
 		asked.Namespace = space
 		one, err := query(c, &asked)

@@ -90,7 +90,8 @@ func (k *questionLog) gaps(db oplog.DB, r oplog.Reach) (list []api.Gap) {
 	for q, a := range k.all {
 		if q.db == db && r.Has(q.namespace) {
 			n := float64(a.count)
-			list = append(list, api.Gap{Query: a.text, Count: a.count, Top: a.top / n, Results: a.got / n, Last: oplog.At(a.last).Seconds()})
+			list = append(list,
+				api.Gap{Query: a.text, Count: a.count, Top: a.top / n, Results: a.got / n, Last: oplog.At(a.last).Seconds()})
 		}
 	}
 	return list
@@ -106,7 +107,8 @@ const (
 func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
 	lists := [][]api.Gap{s.questions.gaps(c.DB, c.Reach(q.Namespace))}
 	if !q.Here && !c.Asked {
-		for _, got := range askOthers(s, api.Gaps)(ctx, c, &api.GapsRequest{Namespace: q.Namespace, MaxTop: math.MaxFloat64, Limit: api.MaxList, Here: true}) {
+		for _, got := range askOthers(s, api.Gaps)(ctx, c,
+			&api.GapsRequest{Namespace: q.Namespace, MaxTop: math.MaxFloat64, Limit: api.MaxList, Here: true}) {
 			if got != nil {
 				lists = append(lists, got.Gaps)
 			}

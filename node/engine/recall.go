@@ -51,7 +51,8 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	if err != nil {
 		return nil, err
 	}
-	r := &api.Recalled{Results: []api.Result{}, Total: len(a.Hits), Confidence: a.Info.Confidence, Hints: hints(a, q.Text), Index: a.Index, Lag: a.Lag,
+	r := &api.Recalled{Results: []api.Result{}, Total: len(a.Hits), Confidence: a.Info.Confidence, Hints: hints(a, q.Text),
+		Index: a.Index, Lag: a.Lag,
 		Considered: a.Info.Considered, Below: a.Info.Below, Left: a.Info.Cut}
 	for _, l := range a.Info.Left {
 		r.Filtered = append(r.Filtered, api.Filtered{Filter: l.Filter, Left: l.Rows})
@@ -98,8 +99,10 @@ var everything = []string{"*", "everything"}
 
 // query is a caller's question as the index takes it.
 func query(c api.Caller, asked *api.Question) (index.Query, error) {
-	q := index.Query{Text: asked.Text, K: asked.K, Expand: asked.Expand, Vector: asked.Embedding, Quiet: asked.Quiet, Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore, Skip: asked.Skip,
-		Filter: index.Filter{Types: asked.Types, Namespace: strings.TrimSpace(asked.Namespace), Spaces: c.Spaces, Domain: asked.Domain, Source: asked.Source, Session: asked.Session,
+	q := index.Query{Text: asked.Text, K: asked.K, Expand: asked.Expand, Vector: asked.Embedding, Quiet: asked.Quiet,
+		Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore, Skip: asked.Skip,
+		Filter: index.Filter{Types: asked.Types, Namespace: strings.TrimSpace(asked.Namespace), Spaces: c.Spaces,
+			Domain: asked.Domain, Source: asked.Source, Session: asked.Session,
 			Consolidated: asked.Consolidated, Since: atOrNone(asked.Window.From), Until: atOrNone(asked.Window.To)}}
 	if slices.Contains(everything, strings.ToLower(strings.TrimSpace(asked.Text))) && len(asked.Embedding) == 0 {
 		q.Text = ""
@@ -149,9 +152,11 @@ func resultOf(h index.Hit, explain bool) api.Result {
 	showResult(m, &r)
 	if explain {
 		p := h.Parts
-		r.Explained = &api.Explained{Shares: sharesOf(h), By: h.By.RID, Later: h.Later.RID, Against: api.Each(h.Against, func(a index.Against) string { return a.RID }), Reranked: (*api.Reranked)(h.Rerank),
+		r.Explained = &api.Explained{Shares: sharesOf(h), By: h.By.RID, Later: h.Later.RID,
+			Against: api.Each(h.Against, func(a index.Against) string { return a.RID }), Reranked: (*api.Reranked)(h.Rerank),
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Recency: p.Recency, Decay: p.Decay, Trust: p.Trust},
-			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
+			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor,
+				Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
 				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}
 		showMore(m, r.Explained)
 	}

@@ -36,7 +36,8 @@ func (r *redactor) covers(kind string, metadata []byte) bool {
 	var meta struct {
 		Kind string `json:"kind"`
 	}
-	return kind == kindCapture || bytes.Contains(metadata, []byte(kindCapture)) && json.Unmarshal(metadata, &meta) == nil && meta.Kind == kindCapture
+	return kind == kindCapture ||
+		bytes.Contains(metadata, []byte(kindCapture)) && json.Unmarshal(metadata, &meta) == nil && meta.Kind == kindCapture
 }
 
 // drafts redacts memories that come in.

@@ -29,7 +29,8 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 		return nil, refused
 	}
 	near = slices.DeleteFunc(near, func(n api.Near) bool { return n.RID == r.First.ID }) // it was stored before
-	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near, Superseded: older(r), Held: r.Held > 0, Replayed: r.Replayed}, err
+	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near,
+		Superseded: older(r), Held: r.Held > 0, Replayed: r.Replayed}, err
 }
 
 // older are the memories that new ones supersede: one that is dated earlier may be superseded itself.
@@ -61,13 +62,15 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	case errors.As(err, &one) && errors.As(one.err, &cause):
 		return nil, oplog.Errorf(cause.Kind, "memories[%d]: %s", one.at, one.err)
 	}
-	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Superseded: older(r), Held: r.Held, Replayed: r.Replayed}, err
+	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted,
+		Superseded: older(r), Held: r.Held, Replayed: r.Replayed}, err
 }
 
 // checkQuota refuses memories that would not fit a database, with the texts that clients match.
 func (s *Service) checkQuota(c api.Caller, adding int) error {
 	now, err := s.state.Current(c.DB)
-	if current, most := now.Stats.Active+now.Stats.Quarantined, now.Database.MaxMemories; err == nil && most > 0 && current+uint64(adding) > most {
+	if current, most := now.Stats.Active+now.Stats.Quarantined, now.Database.MaxMemories; err == nil && most > 0 &&
+		current+uint64(adding) > most {
 		return oplog.Errorf(oplog.OverQuota, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, most)
 	}
 	return err
@@ -133,8 +136,10 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 	left := room{hold: c.Hold}
 	v.EachRevision(c.DB, m.Seq, func(r oplog.Revision) bool {
 		if skip--; skip < 0 && left.has(512+len(r.Text)+len(r.Metadata)) {
-			list.Revisions = append(list.Revisions, api.Revision{Number: r.Number, Text: r.Text, Importance: r.Importance, Valence: r.Valence, Certainty: r.Certainty,
-				Namespace: r.Namespace, Reason: r.Reason, Until: r.Until.Seconds(), Erased: r.Erased.Seconds(), Path: r.Path, Metadata: r.Metadata})
+			list.Revisions = append(list.Revisions,
+				api.Revision{Number: r.Number, Text: r.Text, Importance: r.Importance, Valence: r.Valence, Certainty: r.Certainty,
+					Namespace: r.Namespace, Reason: r.Reason, Until: r.Until.Seconds(), Erased: r.Erased.Seconds(), Path: r.Path,
+					Metadata: r.Metadata})
 		}
 		return !left.full
 	})

@@ -75,11 +75,15 @@ func New(cfg Config) (s *Service, err error) {
 	s.measured.stages = newStages()
 	s.load.imports, s.load.reads = large.NewShares(maxImports), large.NewShares(readsAtOnce())
 	s.reinforcer = newReinforcer(s)
-	s.cluster = operate.NewCluster(operate.ClusterConfig{Logger: cfg.Logger, State: cfg.State, Commit: cfg.Commit, Disk: cfg.Disk, Keys: cfg.Keys, Member: cfg.Member, Scheme: cfg.Scheme,
+	s.cluster = operate.NewCluster(operate.ClusterConfig{Logger: cfg.Logger, State: cfg.State, Commit: cfg.Commit,
+		Disk: cfg.Disk, Keys: cfg.Keys, Member: cfg.Member, Scheme: cfg.Scheme,
 		Home: cfg.Home.Dir, Key: s.key(), Leftovers: cfg.Home.Leftovers, Certificates: cfg.Home.Certificates, Ports: cfg.Home.Ports,
-		OthersKeys: askOthers(s, api.Keys), OthersPast: askOthers(s, api.Past), IndexDamage: func() []damage.File { return s.index.Damaged().List() },
-		Models: func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() }, Check: func() (api.Check, bool) { return s.vectors.Check() }})
-	s.admin = operate.NewAdmin(operate.AdminConfig{State: cfg.State, Commit: cfg.Commit, Access: cfg.Access, NodeID: cfg.Member.NodeID, Wire: cfg.Member.Wire, HTTP: cfg.Member.HTTP, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.first,
+		OthersKeys: askOthers(s, api.Keys), OthersPast: askOthers(s, api.Past),
+		IndexDamage: func() []damage.File { return s.index.Damaged().List() },
+		Models:      func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() },
+		Check: func() (api.Check, bool) { return s.vectors.Check() }})
+	s.admin = operate.NewAdmin(operate.AdminConfig{State: cfg.State, Commit: cfg.Commit, Access: cfg.Access,
+		NodeID: cfg.Member.NodeID, Wire: cfg.Member.Wire, HTTP: cfg.Member.HTTP, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.first,
 		CatchUp: func(ctx context.Context) error { return cfg.Commit.Fresh(ctx, commit.Linearizable) }})
 	s.backups, err = operate.NewBackups(cfg.Logger, cfg.State, cfg.Keys, cfg.Home.Spool, cfg.Backup)
 	return s, err
@@ -103,7 +107,8 @@ func (s *Service) now() time.Time { return s.raft.Clock().Time }
 // SetIndex has recalls answered, memories embedded and databases thought about. It is called before surfaces open.
 func (s *Service) SetIndex(x *index.Index) {
 	s.index = x
-	s.vectors = embedding.New(embedding.Config{Logger: s.log, State: s.state, Index: x, Embedder: s.cfg.Embedder, Folder: s.cfg.Home.Models, Leads: s.commit.Leads, Select: s.access.Select,
+	s.vectors = embedding.New(embedding.Config{Logger: s.log, State: s.state, Index: x, Embedder: s.cfg.Embedder,
+		Folder: s.cfg.Home.Models, Leads: s.commit.Leads, Select: s.access.Select,
 		Write: func(ctx context.Context, c api.Caller, op oplog.Op) (oplog.Index, error) {
 			w, err := s.write(ctx, c, op)
 			return w.Index, err
@@ -112,7 +117,9 @@ func (s *Service) SetIndex(x *index.Index) {
 	})
 	b := s.cfg.Background
 	s.thinker = thinking.New(thinking.Config{Logger: s.log, State: s.state, Index: x, Rows: b.ThinkRows, Consolidate: b.Consolidate,
-		Now: s.now, Recalling: func() bool { return s.load.asking.Load() > 0 }, Leads: s.commit.Leads, Indexed: s.commit.Indexed, Databases: s.access.Databases, AskLeader: s.askLeader, ReadText: readText, Compose: s.composed, Write: s.first})
+		Now: s.now, Recalling: func() bool { return s.load.asking.Load() > 0 }, Leads: s.commit.Leads,
+		Indexed: s.commit.Indexed, Databases: s.access.Databases, AskLeader: s.askLeader, ReadText: readText,
+		Compose: s.composed, Write: s.first})
 }
 
 // Start begins the tasks. It is called when the log is open, before package commit says so.

@@ -13,7 +13,8 @@ import (
 )
 
 func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSessionRequest) (*api.StartedSession, error) {
-	op := &oplog.SessionStart{ID: cmp.Or(q.ID, oplog.NewID()), Namespace: orDefault(q.Namespace), Client: q.Client, Metadata: q.Metadata, At: oplog.At(time.Now())}
+	op := &oplog.SessionStart{ID: cmp.Or(q.ID, oplog.NewID()), Namespace: orDefault(q.Namespace), Client: q.Client,
+		Metadata: q.Metadata, At: oplog.At(time.Now())}
 	if err := oplog.CheckNames(op.Namespace, op.Client, op.ID); err != nil {
 		return nil, err
 	}
@@ -27,7 +28,8 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 // activeSession returns the active session that blocks a new one; nil when it has ended in the meantime.
 func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) any {
 	found, _ := state.Get(s.state, func(v *state.View) []oplog.Session { // a closing state knows none
-		return state.Pick(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) }, func(x oplog.Session) bool { return x.Status == oplog.SessionActive })
+		return state.Pick(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) },
+			func(x oplog.Session) bool { return x.Status == oplog.SessionActive })
 	})
 	if len(found) == 0 {
 		return nil
@@ -41,7 +43,8 @@ func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessio
 		return nil, err
 	}
 	x := w.First.Session
-	return &api.EndedSession{ID: x.ID, Duration: (x.Ended - x.Started).Seconds(), Memories: x.Memories, Topics: api.OrEmpty(x.Topics), Index: w.Index}, nil
+	return &api.EndedSession{ID: x.ID, Duration: (x.Ended - x.Started).Seconds(), Memories: x.Memories,
+		Topics: api.OrEmpty(x.Topics), Index: w.Index}, nil
 }
 
 // sessions lists the newest first.
@@ -55,7 +58,8 @@ func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) 
 		walk, most = func(f func(oplog.Session) bool) { v.Sessions(c.DB, q.Namespace, *q.Client, f) }, n
 	}
 	found := state.Pick(most, walk, func(x oplog.Session) bool {
-		return c.Reach(q.Namespace).Has(x.Namespace) && (!q.Active || x.Status == oplog.SessionActive) && (q.Client == nil || x.Client == *q.Client)
+		return c.Reach(q.Namespace).Has(x.Namespace) && (!q.Active || x.Status == oplog.SessionActive) &&
+			(q.Client == nil || x.Client == *q.Client)
 	})
 	slices.SortStableFunc(found, func(a, b oplog.Session) int {
 		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.ID, b.ID))
@@ -64,10 +68,12 @@ func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) 
 	return &api.SessionList{Sessions: api.Each(found, sessionOf), Count: len(found)}, nil
 }
 
-var sessionStatuses = map[oplog.SessionStatus]string{oplog.SessionActive: "active", oplog.SessionEnded: "ended", oplog.SessionAbandoned: "abandoned", oplog.SessionImplicit: "implicit"}
+var sessionStatuses = map[oplog.SessionStatus]string{oplog.SessionActive: "active", oplog.SessionEnded: "ended",
+	oplog.SessionAbandoned: "abandoned", oplog.SessionImplicit: "implicit"}
 
 func sessionOf(x oplog.Session) api.Session {
-	return api.Session{ID: x.ID, Namespace: x.Namespace, Client: x.Client, Started: x.Started.Seconds(), Ended: api.When(x.Ended), Status: sessionStatuses[x.Status],
+	return api.Session{ID: x.ID, Namespace: x.Namespace, Client: x.Client, Started: x.Started.Seconds(),
+		Ended: api.When(x.Ended), Status: sessionStatuses[x.Status],
 		Summary: x.Summary, Memories: x.Memories, Topics: api.OrEmpty(x.Topics)}
 }
 

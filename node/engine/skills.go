@@ -48,7 +48,9 @@ func checkSkill(q *api.DefineSkillRequest) error {
 		return oplog.Errorf(oplog.Invalid, "body: want %d to %d characters, got %d", minBody, maxBody, n)
 	}
 	if len(q.ID) < minSkillID || len(q.ID) > maxSkillID || !skillID.MatchString(q.ID) {
-		return oplog.Errorf(oplog.Invalid, "skill_id: want %d to %d lower-case letters, digits and underscores in parts with dots between, such as release.notes.write", minSkillID, maxSkillID)
+		return oplog.Errorf(oplog.Invalid,
+			"skill_id: want %d to %d lower-case letters, digits and underscores in parts with dots between, such as release.notes.write",
+			minSkillID, maxSkillID)
 	}
 	if !slices.Contains(skillTypes, q.Kind) {
 		return oplog.Errorf(oplog.Invalid, "skill_type: want one of %s, got %.64q", strings.Join(skillTypes, ", "), q.Kind)
@@ -108,7 +110,8 @@ func (s *Service) defineSkill(ctx context.Context, c api.Caller, q *api.DefineSk
 // skillTaken answers the definition of a skill whose id another one has: with that one, or with a refusal.
 func (s *Service) skillTaken(c api.Caller, q *api.DefineSkillRequest, refused *api.Refusal) (*api.DefinedSkill, error) {
 	if q.Conflict == "reject" {
-		refused.Code, refused.Err = "skill_exists", oplog.Errorf(oplog.Conflict, "skill %s exists already: define it with on_conflict replace, or choose another skill_id", q.ID)
+		refused.Code, refused.Err = "skill_exists", oplog.Errorf(oplog.Conflict,
+			"skill %s exists already: define it with on_conflict replace, or choose another skill_id", q.ID)
 		return nil, refused
 	}
 	a := &api.DefinedSkill{ID: q.ID}
@@ -152,7 +155,8 @@ func skillOf(h index.Hit) api.Skill {
 		For  []string `json:"applies_to"`
 	}
 	_ = json.Unmarshal(m.Attributes, &is) // what another client stored in the namespace may have attributes of other types
-	return api.Skill{RID: m.RID, ID: is.ID, Text: m.Text, Body: m.Text, Score: h.Score, Kind: is.Kind, For: api.OrEmpty(is.For), Metadata: orObject(m.Metadata),
+	return api.Skill{RID: m.RID, ID: is.ID, Text: m.Text, Body: m.Text, Score: h.Score, Kind: is.Kind,
+		For: api.OrEmpty(is.For), Metadata: orObject(m.Metadata),
 		Created: m.Created.Seconds(), Revision: m.Revision}
 }
 
@@ -163,7 +167,8 @@ func (s *Service) noteOutcome(ctx context.Context, c api.Caller, q *api.NoteOutc
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a skill that another node has just stored has outcomes too
 		return nil, err
 	}
-	if known, err := state.Get(s.state, func(v *state.View) bool { _, ok := v.Keyed(c.DB, skillNamespace, "/"+q.ID); return ok }); err != nil || !known {
+	if known, err := state.Get(s.state,
+		func(v *state.View) bool { _, ok := v.Keyed(c.DB, skillNamespace, "/"+q.ID); return ok }); err != nil || !known {
 		return nil, cmp.Or(err, error(errNoSkill))
 	}
 	text := fmt.Sprintf("outcome: skill=%s succeeded=%t", q.ID, q.Succeeded)

@@ -19,18 +19,29 @@ import (
 
 // bound holds the requests of a token that is bound to agents/billing: a value for each field that a request must have, and for
 // those that make its answer show more.
-var bound = map[string]string{"query": `"who drinks tea"`, "skip_reinforce": "true", "explain": "true", "min_score": "0", "top_k": "100", "name": `"Shared"`, "entity": `"Shared"`,
-	"status": `"all"`, "days": "30", "verbose": "true", "full": "true", "include_gaps": "true", "key": `"/k"`, "as_of": `"2100-01-01"`, "rid": `"agents/billing-0"`, "filter": `{"@source":{"exists":true}}`,
-	"text": `"Wordagents/billing drinks tea"`, "memories": `[{"text":"Wordagents/billing drinks tea"}]`, "reason": `"because"`, "new_text": `"Wordagents/billing drinks coffee"`,
-	"steps": `[{"op":"get","key":"/k"}]`, "summary": `"Wordagents/billing rests."`, "src": `"Shared"`, "rel_type": `"likes"`, "dst": `"Wordagents/billing"`, "alias": `"Sha"`,
+var bound = map[string]string{"query": `"who drinks tea"`, "skip_reinforce": "true", "explain": "true", "min_score": "0",
+	"top_k": "100", "name": `"Shared"`, "entity": `"Shared"`,
+	"status": `"all"`, "days": "30", "verbose": "true", "full": "true", "include_gaps": "true", "key": `"/k"`,
+	"as_of": `"2100-01-01"`, "rid": `"agents/billing-0"`, "filter": `{"@source":{"exists":true}}`,
+	"text": `"Wordagents/billing drinks tea"`, "memories": `[{"text":"Wordagents/billing drinks tea"}]`,
+	"reason": `"because"`, "new_text": `"Wordagents/billing drinks coffee"`,
+	"steps": `[{"op":"get","key":"/k"}]`, "summary": `"Wordagents/billing rests."`, "src": `"Shared"`, "rel_type": `"likes"`,
+	"dst": `"Wordagents/billing"`, "alias": `"Sha"`,
 	"canonical_name": `"Shared"`, "strategy": `"dismiss"`, "verb": `"act"`, "relevant": "true", "max_tokens": "10000", "metadata": `{}`}
 
 // bounds are the values for some operations where another one is asked of them.
-var bounds = map[string]string{"stale days": "1", "upcoming days": "7", "entity days": "0", "session id": `"sWordagents/billing"`, "session_start session_id": `"own"`, "session_end id": `"own"`,
-	"resolve_conflict id": `"cWordagents/billing"`, "trigger_move id": `"tWordagents/billing"`, "rename to": `"/l"`, "release rid": `"agents/billing-5"`, "undo rid": `"agents/billing-1"`, "move to": `"agents/billing/eu"`, "move rid": `"agents/billing-0"`, "split rid": `"agents/billing-1"`,
-	"split texts": `["Wordagents/billing drinks","Wordagents/billing eats"]`, "merge rids": `["agents/billing-6","agents/billing-7"]`, "correct rid": `"agents/billing-1"`,
-	"forget rid": `"agents/billing-2"`, "task id": `"agents/billing-4"`, "task_change id": `"agents/billing-4"`, "task_delete id": `"agents/billing-4"`, "task_add title": `"tea"`,
-	"turn_record role": `"user"`, "turn_record content": `"tea"`, "remember key": "", "stats status": "", "ids short": `["agents/billing-1","agents/billing2","#1","#9"]`, "ids rids": `["agents/billing-1","default-1"]`, "values attribute": `"of"`, "conflicts entity": "", "forget_matching filter": `{"@namespace":"agents/billing/eu"}`}
+var bounds = map[string]string{"stale days": "1", "upcoming days": "7", "entity days": "0",
+	"session id": `"sWordagents/billing"`, "session_start session_id": `"own"`, "session_end id": `"own"`,
+	"resolve_conflict id": `"cWordagents/billing"`, "trigger_move id": `"tWordagents/billing"`, "rename to": `"/l"`,
+	"release rid": `"agents/billing-5"`, "undo rid": `"agents/billing-1"`, "move to": `"agents/billing/eu"`,
+	"move rid": `"agents/billing-0"`, "split rid": `"agents/billing-1"`,
+	"split texts": `["Wordagents/billing drinks","Wordagents/billing eats"]`,
+	"merge rids":  `["agents/billing-6","agents/billing-7"]`, "correct rid": `"agents/billing-1"`,
+	"forget rid": `"agents/billing-2"`, "task id": `"agents/billing-4"`, "task_change id": `"agents/billing-4"`,
+	"task_delete id": `"agents/billing-4"`, "task_add title": `"tea"`,
+	"turn_record role": `"user"`, "turn_record content": `"tea"`, "remember key": "", "stats status": "",
+	"ids short": `["agents/billing-1","agents/billing2","#1","#9"]`, "ids rids": `["agents/billing-1","default-1"]`,
+	"values attribute": `"of"`, "conflicts entity": "", "forget_matching filter": `{"@namespace":"agents/billing/eu"}`}
 
 // ofBound is a request of the bound token; more are fields beside, as JSON.
 func ofBound(t *testing.T, op *api.Op, more map[string]string) any {
@@ -136,7 +147,8 @@ func TestATokenStaysInItsNamespaces(t *testing.T) {
 			if op.Bound == api.Refused || op.Bound == api.Free || op.Writes {
 				continue
 			}
-			for _, more := range []map[string]string{{}, {"namespace": `"agents/billing"`}, {"namespace": `"agents/billing/eu"`}, {"order": `"asc"`}} {
+			for _, more := range []map[string]string{{}, {"namespace": `"agents/billing"`},
+				{"namespace": `"agents/billing/eu"`}, {"order": `"asc"`}} {
 				name := op.Name + fmt.Sprint(more)
 				a, err := n.Host().Do(t.Context(), c, op, ofBound(t, op, more))
 				if err != nil && !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
@@ -150,10 +162,13 @@ func TestATokenStaysInItsNamespaces(t *testing.T) {
 	}
 	before := reads()
 	plant("agents/billing2", "default")
-	propose(&oplog.Relate{ID: "eWord", Src: "Shared", Dst: "Worddefault", Type: "knows", Weight: 1, At: 1}, &oplog.Alias{Namespace: "agents/billing2", Alias: "Sha", Canonical: "Worddefault", At: 1})
+	propose(&oplog.Relate{ID: "eWord", Src: "Shared", Dst: "Worddefault", Type: "knows", Weight: 1, At: 1},
+		&oplog.Alias{Namespace: "agents/billing2", Alias: "Sha", Canonical: "Worddefault", At: 1})
 	for _, op := range api.Ops { // all answers have something to tell, but for those that are numbers
-		silent := []*api.Op{api.Stats.Op, api.Count.Op, api.Compare.Op, api.Personality.Op, api.Status.Op, api.Events.Op, api.Gaps.Op, api.Erased.Op}
-		if got, asked := before[op.Name+"map[]"]; op.Bound != api.Refused && op.Bound != api.Free && !op.Writes && !slices.Contains(silent, op) && (!asked || !strings.Contains(got, "agents/billing")) {
+		silent := []*api.Op{api.Stats.Op, api.Count.Op, api.Compare.Op, api.Personality.Op, api.Status.Op, api.Events.Op,
+			api.Gaps.Op, api.Erased.Op}
+		if got, asked := before[op.Name+"map[]"]; op.Bound != api.Refused && op.Bound != api.Free && !op.Writes &&
+			!slices.Contains(silent, op) && (!asked || !strings.Contains(got, "agents/billing")) {
 			t.Errorf("%s tells nothing: %s", op.Name, got)
 		}
 	}
@@ -168,7 +183,8 @@ func TestATokenStaysInItsNamespaces(t *testing.T) {
 	}
 	deniedAndMissing(t, n, c)
 	writesWithin(t, n, c)
-	propose(&oplog.Remember{Content: oplog.Content{RID: "agents/billing-last", Text: "last", Namespace: "agents/billing", Type: "semantic"}})
+	propose(&oplog.Remember{Content: oplog.Content{RID: "agents/billing-last", Text: "last", Namespace: "agents/billing",
+		Type: "semantic"}})
 	eventsWithin(t, n, c)
 }
 
@@ -207,7 +223,8 @@ func TestTextsOfABoundTokenLinkWithin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := said(t, all); strings.Contains(got, "person") || !strings.Contains(got, `"QUILL"`) && !strings.Contains(got, "Zephyrine QUILL") {
+	if got := said(t, all); strings.Contains(got, "person") ||
+		!strings.Contains(got, `"QUILL"`) && !strings.Contains(got, "Zephyrine QUILL") {
 		t.Errorf("the export says of what kind a name is: %s", got)
 	}
 }
@@ -237,7 +254,8 @@ func eventsWithin(t *testing.T, n *node.Node, c api.Caller) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"stored", "claimed", "session_started", "session_ended", "conflict", "trigger", "forgotten", "corrected", "resolved", "trigger_moved"} {
+	for _, name := range []string{"stored", "claimed", "session_started", "session_ended", "conflict", "trigger",
+		"forgotten", "corrected", "resolved", "trigger_moved"} {
 		if told[name] == 0 {
 			t.Errorf("no event %s of its own: %v", name, told)
 		}
@@ -255,7 +273,8 @@ func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
 			t.Errorf("%s, %s: %v", op.Name, what, err)
 		}
 	}
-	theirs := map[string]string{"memory": `"default-0"`, "session": `"sWorddefault"`, "conflict": `"cWorddefault"`, "trigger": `"tWorddefault"`}
+	theirs := map[string]string{"memory": `"default-0"`, "session": `"sWorddefault"`, "conflict": `"cWorddefault"`,
+		"trigger": `"tWorddefault"`}
 	for _, op := range api.Ops {
 		if op.Bound == api.Refused {
 			if c.May(op.Scope) || op.Scope == "" {
@@ -282,7 +301,8 @@ func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
 			if f.Type.Kind() == reflect.Slice {
 				id = "[" + id + "," + id + "]"
 			}
-			if _, err := n.Host().Do(t.Context(), c, op, ofBound(t, op, map[string]string{name: id})); !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+			if _, err := n.Host().Do(t.Context(), c, op,
+				ofBound(t, op, map[string]string{name: id})); !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 				t.Errorf("%s of another's %s: %v", op.Name, of, err)
 			}
 		}
@@ -319,7 +339,8 @@ func writesWithin(t *testing.T, n *node.Node, c api.Caller) {
 	all := c
 	all.Spaces = nil
 	for _, ns := range []string{"agents/billing2", "default"} {
-		if s, err := api.Stats.Do(t.Context(), n.Host(), all, &api.StatsRequest{Namespace: ns}); err != nil || s.Active != 7 || s.Tombstoned != 0 || s.Conflicts != 1 || s.Triggers != 1 {
+		if s, err := api.Stats.Do(t.Context(), n.Host(), all,
+			&api.StatsRequest{Namespace: ns}); err != nil || s.Active != 7 || s.Tombstoned != 0 || s.Conflicts != 1 || s.Triggers != 1 {
 			t.Errorf("the token changed %s: %+v, %v", ns, s, err)
 		}
 	}

@@ -73,7 +73,8 @@ func states(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 			return false // a transcript's
 		}
 	}
-	return m.Speaker == "" && m.Path == "" && !m.Unsearchable && !m.Pin && m.Namespace != oplog.Mem0Namespace && m.Merged == 0 && len(m.Text) <= statedBytes &&
+	return m.Speaker == "" && m.Path == "" && !m.Unsearchable && !m.Pin && m.Namespace != oplog.Mem0Namespace && m.Merged == 0 &&
+		len(m.Text) <= statedBytes &&
 		!slices.Contains(keptAsSaid, m.Type)
 }
 
@@ -94,7 +95,9 @@ func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at op
 	if err != nil || !ok {
 		return nil, err
 	}
-	hits, _, err := s.index.Search(ctx, db, index.Query{Text: words, K: closest, Rare: rareRows, Now: at.Time(), Without: rank.Switches(), Filter: index.Filter{Namespace: m.Namespace}})
+	hits, _, err := s.index.Search(ctx, db,
+		index.Query{Text: words, K: closest, Rare: rareRows, Now: at.Time(), Without: rank.Switches(),
+			Filter: index.Filter{Namespace: m.Namespace}})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +105,8 @@ func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at op
 		relations := mind.Relations{Single: v.Settings(db).Single, Several: v.Settings(db).Several}
 		for place, h := range hits {
 			o, ok := v.Memory(db, h.Memory.RID)
-			if !ok || o.RID == m.RID || o.Status != oplog.Active || o.Owner != m.Owner || o.Tier != m.Tier || o.By != "" && o.By != m.RID || !states(v, db, o) {
+			if !ok || o.RID == m.RID || o.Status != oplog.Active || o.Owner != m.Owner || o.Tier != m.Tier || o.By != "" && o.By != m.RID ||
+				!states(v, db, o) {
 				continue
 			}
 			if o.By == m.RID {
@@ -136,7 +140,8 @@ func markOf(older, newer *oplog.Memory, r mind.Replacement, at oplog.Time) oplog
 	default:
 		c.Reason = "the newer text says that something has changed"
 	}
-	return oplog.Mark{RID: older.RID, Revision: older.Revision, By: newer.RID, ByRevision: newer.Revision, Surely: r.How == mind.Stated && alone(older.Text), Record: c}
+	return oplog.Mark{RID: older.RID, Revision: older.Revision, By: newer.RID, ByRevision: newer.Revision,
+		Surely: r.How == mind.Stated && alone(older.Text), Record: c}
 }
 
 // alone says whether a text says one thing: one that says more is not left out for the one that is replaced.

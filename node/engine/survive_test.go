@@ -182,7 +182,8 @@ func TestMemoriesSurviveExport(t *testing.T) {
 			HalfLife: 604800 * math.Pow(1.2, float64(i%25)) * float64(1+i/25), Created: 1, Extractor: 1,
 			Stamp: oplog.Stamp{Writer: "w", Dialect: "http", Trust: oplog.TrustAgent}}})
 	}
-	ops = append(ops, &oplog.Relate{ID: "edge", Src: "a", Dst: "b", Type: "knows", Weight: .3, At: 1_700_000_000_000_001, Since: 1_600_000_000_000_001})
+	ops = append(ops, &oplog.Relate{ID: "edge", Src: "a", Dst: "b", Type: "knows", Weight: .3, At: 1_700_000_000_000_001,
+		Since: 1_600_000_000_000_001})
 	if err := n.Service().Propose(t.Context(), c, ops...); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,8 @@ func TestMemoriesSurviveExport(t *testing.T) {
 	for i, k := range whole[:2] { // a field of a memory that no operation sets would not be tried here; Undone names forgotten ones, which no export has
 		v := reflect.ValueOf(k.Memory)
 		for _, f := range reflect.VisibleFields(v.Type()) {
-			if v.FieldByIndex(f.Index).IsZero() && f.Name != "Status" && f.Name != "Unsearchable" && f.Name != "Undone" && (f.Name != "Path" || i == 0) {
+			if v.FieldByIndex(f.Index).IsZero() && f.Name != "Status" && f.Name != "Unsearchable" && f.Name != "Undone" &&
+				(f.Name != "Path" || i == 0) {
 				t.Errorf("the test leaves %s empty", f.Name)
 			}
 		}
@@ -273,7 +275,8 @@ func TestImportRefusesImpossibleHistories(t *testing.T) {
 		{"a long name", `"consolidated_into":"` + strings.Repeat("x", 600) + `"`, "over 512"},
 	} {
 		line := `{"type":"memory","text":"a","extractor":1,"updated_at":2,"last_access":2,` + tc.line + "}\n"
-		if _, err := api.Import.Do(t.Context(), n.Host(), c, &api.ImportRequest{Lines: strings.NewReader(line)}); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := api.Import.Do(t.Context(), n.Host(), c, &api.ImportRequest{Lines: strings.NewReader(line)}); err == nil ||
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}

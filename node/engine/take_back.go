@@ -47,7 +47,9 @@ func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, m
 			continue
 		}
 		if x.Status == oplog.Consolidated {
-			return oplog.Errorf(oplog.Conflict, "memory %s, which was made of %s, was merged or split itself, into %s: undo that first", rid, m.RID, strings.Join(madeOf(x), ", "))
+			return oplog.Errorf(oplog.Conflict,
+				"memory %s, which was made of %s, was merged or split itself, into %s: undo that first", rid, m.RID,
+				strings.Join(madeOf(x), ", "))
 		}
 		if !c.Reach("").Has(x.Namespace) {
 			return oplog.Errorf(oplog.NotFound, "what memory %s was merged or split into is outside of this token's namespaces", m.RID)

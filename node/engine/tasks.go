@@ -99,10 +99,12 @@ func (s *Service) tasks(v *state.View, c api.Caller, q *api.TasksRequest) (*api.
 	}
 	all := api.Each(state.Pick(state.MaxLook, keyed, func(m *oplog.Memory) bool {
 		t := stateOf(m)
-		return m.Type == kindTask && (q.Status == "all" || q.Status == "" || q.Status == t.Status) && (q.Parent == "" || q.Parent == t.Parent)
+		return m.Type == kindTask && (q.Status == "all" || q.Status == "" || q.Status == t.Status) &&
+			(q.Parent == "" || q.Parent == t.Parent)
 	}), taskOf)
 	slices.SortStableFunc(all, func(a, b api.Task) int {
-		return cmp.Or(cmp.Compare(slices.Index(urgencies, a.Priority), slices.Index(urgencies, b.Priority)), cmp.Compare(a.Created, b.Created))
+		return cmp.Or(cmp.Compare(slices.Index(urgencies, a.Priority), slices.Index(urgencies, b.Priority)),
+			cmp.Compare(a.Created, b.Created))
 	})
 	left, list := room{hold: c.Hold}, &api.TaskList{Tasks: []api.Task{}}
 	for _, t := range all {
@@ -136,7 +138,9 @@ func (s *Service) changeTask(ctx context.Context, c api.Caller, q *api.ChangeTas
 		if err != nil {
 			return nil, err
 		}
-		done, err := s.correct(ctx, c, &api.CorrectRequest{RID: q.ID, Text: q.Title, Attributes: attributes, Expected: cmp.Or(q.Expected, &m.Revision), Reason: "task changed"})
+		done, err := s.correct(ctx, c,
+			&api.CorrectRequest{RID: q.ID, Text: q.Title, Attributes: attributes, Expected: cmp.Or(q.Expected, &m.Revision),
+				Reason: "task changed"})
 		if q.Expected == nil && (refusedAs(err, "revision_conflict") || errors.Is(err, oplog.ErrRevision)) {
 			continue
 		}

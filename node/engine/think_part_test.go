@@ -20,7 +20,8 @@ func large(t *testing.T, rows int) (*engine.Service, api.Caller) {
 	t.Helper()
 	n, c := alone(t, engine.Background{ThinkRows: rows / 4})
 	s := n.Service()
-	drafts := []api.Draft{{RID: "lisbon", Text: "Alice Chen lives in Lisbon."}, {RID: "report", Text: "Bob Moreau asked for the quarterly report on Thursday."},
+	drafts := []api.Draft{{RID: "lisbon", Text: "Alice Chen lives in Lisbon."},
+		{RID: "report", Text: "Bob Moreau asked for the quarterly report on Thursday."},
 		{RID: "rome", Text: "Dora Silva lives in Rome."}, {RID: "case", Text: "Case 17 is waiting."}}
 	for i := range rows {
 		drafts = append(drafts, api.Draft{Text: fmt.Sprintf("Ticket %d about exports was closed by team %d.", i, i%7)})
@@ -78,7 +79,8 @@ func TestARoundReadsWhatIsNew(t *testing.T) {
 	if rounds, conflicts, merged := allThought(t, s, c, one); rounds < 2 || conflicts != 0 || merged != 0 {
 		t.Errorf("%d rounds found %d conflicts and merged %d", rounds, conflicts, merged)
 	}
-	news := []api.Draft{{Text: "Alice Chen lives in Berlin.", Type: "episodic"}, {Text: "Note that Bob Moreau asked for the quarterly report on Thursday.", Type: "episodic"}}
+	news := []api.Draft{{Text: "Alice Chen lives in Berlin.", Type: "episodic"},
+		{Text: "Note that Bob Moreau asked for the quarterly report on Thursday.", Type: "episodic"}}
 	if err := s.Remember(t.Context(), c, news...); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +152,8 @@ func TestARoundOfANamespace(t *testing.T) {
 			s := n.Service()
 			var drafts []api.Draft
 			for _, ns := range []string{"one", "two"} {
-				for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
+				for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.",
+					"Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
 					drafts = append(drafts, api.Draft{Text: text, Namespace: ns, Type: "episodic"})
 				}
 				for i := range 40 {
@@ -184,7 +187,8 @@ func TestARoundOfANamespace(t *testing.T) {
 			if _, conflicts, merged := allThought(t, s, c, api.ThinkRequest{Limit: 100}); conflicts != 1 || merged != 1 {
 				t.Errorf("the whole database afterwards: %d conflicts, %d merged", conflicts, merged)
 			}
-			if a := thought(t, s, c, api.ThinkRequest{Namespace: "nowhere", Limit: 100}); *a.Read != 0 || *a.Remaining != 0 || len(a.Triggers) != 0 {
+			if a := thought(t, s, c, api.ThinkRequest{Namespace: "nowhere", Limit: 100}); *a.Read != 0 || *a.Remaining != 0 ||
+				len(a.Triggers) != 0 {
 				t.Errorf("of a namespace without memories: %+v", a)
 			}
 		})
@@ -221,7 +225,8 @@ func TestTheLeaderReadsAllThatIsNew(t *testing.T) {
 	t.Parallel()
 	s, c := large(t, 200)
 	old := time.Now().Add(-48 * time.Hour)
-	if err := s.Remember(t.Context(), c, api.Draft{RID: "scratch", Text: "left over", Tier: thinking.TierWorking, Created: field.Date{Time: old}}); err != nil {
+	if err := s.Remember(t.Context(), c,
+		api.Draft{RID: "scratch", Text: "left over", Tier: thinking.TierWorking, Created: field.Date{Time: old}}); err != nil {
 		t.Fatal(err)
 	}
 	ttl := (24 * time.Hour).Seconds()

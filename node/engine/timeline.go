@@ -38,9 +38,10 @@ func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest
 	}
 	cutoff := oplog.At(s.now()) - silent
 	// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
-	rows := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, 0, cutoff, f) }), func(m *oplog.Memory) bool {
-		return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && c.Reach(q.Namespace).Has(m.Namespace)
-	})
+	rows := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, 0, cutoff, f) }),
+		func(m *oplog.Memory) bool {
+			return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && c.Reach(q.Namespace).Has(m.Namespace)
+		})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.Accessed, b.Accessed), cmp.Compare(a.RID, b.RID))
 	})
@@ -67,9 +68,10 @@ func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) 
 		return nil, err
 	}
 	now, n := oplog.At(s.now()), api.Limit(q.Limit)
-	return items(v, c, state.Pick(n, outlined(func(f func(*oplog.Memory) bool) { v.Due(c.DB, now, now+ahead, f) }), func(m *oplog.Memory) bool {
-		return m.Status == oplog.Active && c.Reach(q.Namespace).Has(m.Namespace)
-	}), n), nil
+	return items(v, c, state.Pick(n, outlined(func(f func(*oplog.Memory) bool) { v.Due(c.DB, now, now+ahead, f) }),
+		func(m *oplog.Memory) bool {
+			return m.Status == oplog.Active && c.Reach(q.Namespace).Has(m.Namespace)
+		}), n), nil
 }
 
 // chronology returns the memories stored in a period, the oldest first.
@@ -84,7 +86,8 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 		most, walk = state.MaxLook, func(f func(*oplog.Memory) bool) { v.MemoriesOfAll(c.DB, names, f) }
 	}
 	rows := state.Pick(most, outlined(walk), func(m *oplog.Memory) bool {
-		return !m.Unlisted() && m.Created >= from && m.Created < to && c.Reach(q.Namespace).Has(m.Namespace) && (q.Type == "" || q.Type == m.Type)
+		return !m.Unlisted() && m.Created >= from && m.Created < to && c.Reach(q.Namespace).Has(m.Namespace) &&
+			(q.Type == "" || q.Type == m.Type)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
@@ -146,5 +149,6 @@ func (s *Service) around(v *state.View, c api.Caller, q *api.AroundRequest) (*ap
 func (s *Service) tellStatus(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.StatusAnswer, error) {
 	st := statsOf(v, c.DB, c.Reach(""))
 	_, led := s.commit.Leader()
-	return &api.StatusAnswer{Active: st.Active, Entities: st.Entities, Edges: st.Edges, Database: c.Database, Writes: led, NodeID: s.cfg.Member.NodeID}, nil
+	return &api.StatusAnswer{Active: st.Active, Entities: st.Entities, Edges: st.Edges, Database: c.Database, Writes: led,
+		NodeID: s.cfg.Member.NodeID}, nil
 }

@@ -113,7 +113,8 @@ func (s *Service) release(ctx context.Context, c api.Caller, q *api.ReleaseReque
 	if m.RID == "" {
 		return nil, oplog.ErrNoMemory
 	}
-	op := &oplog.Correct{RID: q.RID, Text: &m.Text, Approval: oplog.Approval{Release: true}, Reason: cmp.Or(q.Reason, "released from quarantine"), At: oplog.At(time.Now())}
+	op := &oplog.Correct{RID: q.RID, Text: &m.Text, Approval: oplog.Approval{Release: true},
+		Reason: cmp.Or(q.Reason, "released from quarantine"), At: oplog.At(time.Now())}
 	w, err := s.change(ctx, c, op, &m.Revision, write{})
 	return &api.Released{RID: q.RID, Trust: oplog.TrustOf(m.Trust), Index: field.Token(w.Index)}, err
 }

@@ -31,7 +31,8 @@ func unsearchable(namespace, kind, text string, attributes any) api.Draft {
 	if err != nil {
 		panic("engine: attributes do not encode: " + err.Error())
 	}
-	return api.Draft{Namespace: namespace, Type: kind, Text: text, Attributes: b, Importance: 0.5, HalfLife: api.DefaultHalfLife, Certainty: 1, Source: "user",
+	return api.Draft{Namespace: namespace, Type: kind, Text: text, Attributes: b, Importance: 0.5,
+		HalfLife: api.DefaultHalfLife, Certainty: 1, Source: "user",
 		Searchable: new(false)}
 }
 
@@ -77,7 +78,8 @@ func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTur
 		steps, err := state.Get(s.state, func(v *state.View) []api.BatchStep {
 			all, last := turnsOf(v, c.DB, ns)
 			return append(dropped(ns, all[:max(0, min(len(all)+1-q.MaxTurns, MaxBatch-1))]),
-				api.BatchStep{Op: "put", Namespace: ns, Path: fmt.Sprintf("%s%020d", turnFolder, last+1), Memory: &draft, Condition: api.Condition{IfAbsent: true}})
+				api.BatchStep{Op: "put", Namespace: ns, Path: fmt.Sprintf("%s%020d", turnFolder, last+1), Memory: &draft,
+					Condition: api.Condition{IfAbsent: true}})
 		})
 		if err != nil {
 			return nil, err
@@ -91,7 +93,8 @@ func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTur
 			return nil, err
 		}
 		n := len(steps) - 1
-		return &api.RecordedTurn{Recorded: true, Role: q.Role, RID: done.after[n].ID, Dropped: n, Index: field.Token(done.Index), Redacted: k.redacted}, nil
+		return &api.RecordedTurn{Recorded: true, Role: q.Role, RID: done.after[n].ID, Dropped: n,
+			Index: field.Token(done.Index), Redacted: k.redacted}, nil
 	}
 	return nil, oplog.Errorf(oplog.Unavailable, "other clients write to the conversation all the time; retry")
 }

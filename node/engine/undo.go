@@ -128,7 +128,8 @@ func backTo(was *oplog.Revision, now time.Time) *oplog.Correct {
 	if was.Stamp != (oplog.Stamp{}) {
 		was.Trust = oplog.TrustOf(was.Trust) // a blank class keeps the stamp that the memory has
 	}
-	op := &oplog.Correct{Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty, Pin: &was.Pin, Metadata: was.Metadata, Attributes: was.Attributes,
+	op := &oplog.Correct{Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty,
+		Pin: &was.Pin, Metadata: was.Metadata, Attributes: was.Attributes,
 		Expires: &was.Expires, Searchable: new(!was.Hidden), Approval: oplog.Approval{Stamp: was.Stamp}}
 	if was.Path != "" {
 		op.Path = &was.Path
@@ -142,10 +143,12 @@ func backTo(was *oplog.Revision, now time.Time) *oplog.Correct {
 // earlier returns the revision that an undo of a memory goes back to: the one of a number, or the last.
 func earlier(v *state.View, db oplog.DB, m *oplog.Memory, number *uint32) (was oplog.Revision, err error) {
 	if m.Status == oplog.Tombstoned {
-		return was, oplog.Errorf(oplog.Conflict, "memory %s was forgotten, which cannot be undone: store what it said as a new memory", m.RID)
+		return was, oplog.Errorf(oplog.Conflict,
+			"memory %s was forgotten, which cannot be undone: store what it said as a new memory", m.RID)
 	}
 	if m.Status == oplog.Consolidated {
-		return was, oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: undo without a revision takes that back", m.RID, strings.Join(madeOf(m), ", "))
+		return was, oplog.Errorf(oplog.Conflict,
+			"memory %s was merged or split, into %s: undo without a revision takes that back", m.RID, strings.Join(madeOf(m), ", "))
 	}
 	all := v.Revisions(db, m.Seq)
 	if len(all) == 0 {
@@ -160,7 +163,8 @@ func earlier(v *state.View, db oplog.DB, m *oplog.Memory, number *uint32) (was o
 		was = all[i]
 	}
 	if was.Erased != 0 {
-		return was, oplog.Errorf(oplog.Conflict, "revision %d of memory %s was erased for good: name another with revision", was.Number, m.RID)
+		return was, oplog.Errorf(oplog.Conflict, "revision %d of memory %s was erased for good: name another with revision",
+			was.Number, m.RID)
 	}
 	return was, nil
 }
@@ -169,7 +173,8 @@ func earlier(v *state.View, db oplog.DB, m *oplog.Memory, number *uint32) (was o
 // memory supersedes at once made two revisions, and is one change.
 func lastChange(all []oplog.Revision) int {
 	last := len(all) - 1
-	if last > 0 && all[last].From == all[last].Until && all[last].Text != all[last-1].Text && strings.HasPrefix(all[last].Reason, oplog.SupersededBy) {
+	if last > 0 && all[last].From == all[last].Until && all[last].Text != all[last-1].Text &&
+		strings.HasPrefix(all[last].Reason, oplog.SupersededBy) {
 		return last - 1
 	}
 	return last

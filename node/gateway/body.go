@@ -113,7 +113,8 @@ func (g *Gateway) decodeInto(q *request, b []byte, to any) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
 	}
-	if t, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type")); err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
+	if t, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type")); err != nil ||
+		t != "application/json" && !strings.HasSuffix(t, "+json") {
 		return invalidBody(errNotJSON)
 	}
 	var garbled error

@@ -48,7 +48,8 @@ func (q *request) bind(stream bool) (done func()) {
 // not known stays so.
 func (q *request) ended(err error) error {
 	var why *oplog.Error
-	if err != nil && q.r.Context().Err() != nil && errors.As(context.Cause(q.r.Context()), &why) && !errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) {
+	if err != nil && q.r.Context().Err() != nil && errors.As(context.Cause(q.r.Context()), &why) &&
+		!errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) {
 		return why
 	}
 	return err

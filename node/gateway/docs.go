@@ -30,7 +30,8 @@ var docs = sync.OnceValue(func() []byte {
 	contents(&b, known)
 	b.WriteString("</nav><main>" + introduction)
 	b.WriteString("<section id=errors><h2>Errors</h2><p>An error is <code>{\"error\": \"a message for people\", \"code\": \"a code for programs\"}</code>.</p><table><thead><tr><th>status<th>code<th>meaning</thead><tbody>")
-	for _, r := range slices.SortedStableFunc(slices.Values(refusals), func(a, b refusal) int { return strings.Compare(a.status, b.status) }) {
+	for _, r := range slices.SortedStableFunc(slices.Values(refusals),
+		func(a, b refusal) int { return strings.Compare(a.status, b.status) }) {
 		fmt.Fprintf(&b, "<tr><td><code>%s</code><td>%s<td>%s", r.status, codes(r), html.EscapeString(r.text))
 	}
 	b.WriteString("</tbody></table>" + wrongField + "</section></div>\n")

@@ -35,7 +35,9 @@ var kinds = map[oplog.Kind]struct {
 }
 
 // codeStatuses are the codes of refusals whose status is not that of their kind.
-var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "forbidden": http.StatusForbidden, "namespace_denied": http.StatusForbidden, "trust_denied": http.StatusForbidden, "quarantined": http.StatusForbidden, "rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
+var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "forbidden": http.StatusForbidden,
+	"namespace_denied": http.StatusForbidden, "trust_denied": http.StatusForbidden, "quarantined": http.StatusForbidden,
+	"rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
 
 // failure holds what a client reads of an error.
 type failure struct {

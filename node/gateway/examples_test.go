@@ -12,7 +12,8 @@ import (
 // TestEveryOperationHasAnExample: the reference shows a request of each operation that it lists, and what a node
 // answered.
 func TestEveryOperationHasAnExample(t *testing.T) {
-	without := map[string]string{"reembed": "the node of the examples has no model", "cluster_change": "it is alone", "trigger_move": "nothing deserves its attention"}
+	without := map[string]string{"reembed": "the node of the examples has no model", "cluster_change": "it is alone",
+		"trigger_move": "nothing deserves its attention"}
 	all := succeeded()
 	for _, s := range subjects() {
 		for _, op := range s.Ops {
@@ -26,7 +27,8 @@ func TestEveryOperationHasAnExample(t *testing.T) {
 // TestWhatThePageShows: an error and events on the page are as a node tells them.
 func TestWhatThePageShows(t *testing.T) {
 	wrong, err := examples.ReadFile("examples/05_wrong.txt")
-	if shown := strings.TrimSuffix(strings.TrimPrefix(wrongField, "<pre tabindex=0>"), "</pre>"); err != nil || !strings.Contains(string(wrong), "\n"+shown+"\n") {
+	if shown := strings.TrimSuffix(strings.TrimPrefix(wrongField, "<pre tabindex=0>"), "</pre>"); err != nil ||
+		!strings.Contains(string(wrong), "\n"+shown+"\n") {
 		t.Errorf("no node answered %s (%v)", shown, err)
 	}
 	_, data, _ := strings.Cut(someEvents, "event: stored\ndata: ")

@@ -266,7 +266,8 @@ func (g *Gateway) forwards(r *http.Request) bool {
 func (q *request) work() error {
 	idle, ok := q.g.busy.Try(q.c.Principal(), 1)
 	if !ok {
-		return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", q.g.busy.Used(), q.g.cfg.MaxInFlight)
+		return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", q.g.busy.Used(),
+			q.g.cfg.MaxInFlight)
 	}
 	q.idle = idle
 	return nil

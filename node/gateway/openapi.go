@@ -36,11 +36,12 @@ var openAPI = sync.OnceValue(func() []byte {
 		"openapi": "3.1.0",
 		"info": map[string]any{"title": "Cairn gateway", "version": "1", "description": about,
 			"license": map[string]any{"name": "Apache License 2.0", "identifier": "Apache-2.0"}},
-		"servers":    []any{map[string]any{"url": "/", "description": "The node that this document comes from."}},
-		"tags":       tags,
-		"security":   []any{map[string]any{"token": []string{}}},
-		"components": map[string]any{"schemas": components(), "parameters": sharedParameters(), "responses": refused(), "securitySchemes": map[string]any{"token": token}},
-		"paths":      paths,
+		"servers":  []any{map[string]any{"url": "/", "description": "The node that this document comes from."}},
+		"tags":     tags,
+		"security": []any{map[string]any{"token": []string{}}},
+		"components": map[string]any{"schemas": components(), "parameters": sharedParameters(), "responses": refused(),
+			"securitySchemes": map[string]any{"token": token}},
+		"paths": paths,
 	})
 	if err != nil {
 		panic("openapi: " + err.Error()) // maps of strings always encode
@@ -50,7 +51,8 @@ var openAPI = sync.OnceValue(func() []byte {
 
 // described is an operation as the document has it.
 func described(s api.Subject, op *api.Op) map[string]any {
-	d := map[string]any{"summary": summary(op), "description": terms(op), "operationId": op.Name, "tags": []string{s.Name}, "responses": responses(op), "security": []any{}}
+	d := map[string]any{"summary": summary(op), "description": terms(op), "operationId": op.Name, "tags": []string{s.Name},
+		"responses": responses(op), "security": []any{}}
 	if params := append(parameters("path", op.InPath()), parameters("query", inQuery(op))...); len(params) > 0 {
 		d["parameters"] = params
 	}
@@ -119,7 +121,8 @@ func parameters(in string, o field.Object) (list []any) {
 // parameter is a field as a parameter.
 func parameter(in string, f field.Field) map[string]any {
 	schema := f.Schema()
-	p := map[string]any{"name": f.Name, "in": in, "required": f.Must || in == "path", "description": schema["description"], "schema": schema}
+	p := map[string]any{"name": f.Name, "in": in, "required": f.Must || in == "path", "description": schema["description"],
+		"schema": schema}
 	delete(schema, "description")
 	return p
 }

@@ -30,7 +30,8 @@ func TestOpenAPI(t *testing.T) {
 	if err := json.Unmarshal(openAPI(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	l := &linter{t: t, shapes: at(doc, "components", "schemas"), answers: at(doc, "components", "responses"), params: at(doc, "components", "parameters"), used: map[string]bool{}, ids: map[string]bool{}, tags: map[string]bool{}}
+	l := &linter{t: t, shapes: at(doc, "components", "schemas"), answers: at(doc, "components", "responses"),
+		params: at(doc, "components", "parameters"), used: map[string]bool{}, ids: map[string]bool{}, tags: map[string]bool{}}
 	l.head(doc)
 	for path, ops := range at(doc, "paths") {
 		for method, op := range ops.(map[string]any) {

@@ -40,7 +40,8 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 		}
 		defer func() {
 			g.cfg.Metrics.Answered(w.status)
-			g.cfg.Log.Debug("request", "surface", "http", "id", id, "method", r.Method, "route", r.Pattern, "status", w.status, "took", time.Since(start))
+			g.cfg.Log.Debug("request", "surface", "http", "id", id, "method", r.Method, "route", r.Pattern,
+				"status", w.status, "took", time.Since(start))
 		}()
 		if !g.named(r) {
 			leaveUnread(w, r)
@@ -66,7 +67,8 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 // to this machine is no such name. From other machines any name may lead here.
 func (g *Gateway) named(r *http.Request) bool {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return r.Host == "" || at == nil || !at.IP.IsLoopback() || ownhost.Is(r.Host, at) || slices.Contains(g.cfg.Hosts, strings.ToLower(ownhost.Name(r.Host)))
+	return r.Host == "" || at == nil || !at.IP.IsLoopback() || ownhost.Is(r.Host, at) ||
+		slices.Contains(g.cfg.Hosts, strings.ToLower(ownhost.Name(r.Host)))
 }
 
 // printable says whether a client's request id may be sent back and logged.

@@ -21,23 +21,31 @@ type refusal struct {
 
 // refusals holds the errors of all operations. Of several with one status an operation has the last that applies.
 var refusals = []refusal{
-	{"invalid", "400", "A field or a parameter is missing, unknown or wrong. The text names it.", []string{"invalid_request", "invalid_body", "invalid_query_parameter", "invalid_cursor", "invalid_min_seq"}, "Error", always},
+	{"invalid", "400", "A field or a parameter is missing, unknown or wrong. The text names it.",
+		[]string{"invalid_request", "invalid_body", "invalid_query_parameter", "invalid_cursor", "invalid_min_seq"}, "Error", always},
 	{"unauthorized", "401", "The token is missing, invalid or revoked.", []string{"unauthenticated"}, "Error", needsToken},
-	{"forbidden", "403", "The token does not have the scope, or may not reach what the request names.", []string{"insufficient_scope", "namespace_denied", "trust_denied", "quarantined", "forbidden"}, "Error", needsToken},
-	{"not_found", "404", "There is no such database, or nothing of that name.", []string{"not_found", "revision_not_found"}, "Error", needsToken},
+	{"forbidden", "403", "The token does not have the scope, or may not reach what the request names.",
+		[]string{"insufficient_scope", "namespace_denied", "trust_denied", "quarantined", "forbidden"}, "Error", needsToken},
+	{"not_found", "404", "There is no such database, or nothing of that name.", []string{"not_found", "revision_not_found"},
+		"Error", needsToken},
 	{"method", "405", "The path does not have this method.", []string{"method_not_allowed"}, "Error", none},
-	{"conflict", "409", "The request conflicts with what is stored.", []string{"conflict", "precondition_failed", "key_taken", "revision_conflict", "skill_exists", "version_upgrade"}, "Error", func(op *api.Op) bool { return needsToken(op) && hasBody(op) }},
+	{"conflict", "409", "The request conflicts with what is stored.",
+		[]string{"conflict", "precondition_failed", "key_taken", "revision_conflict", "skill_exists", "version_upgrade"},
+		"Error", func(op *api.Op) bool { return needsToken(op) && hasBody(op) }},
 	{"behind", "412", "This node has not applied the log up to min_index.", []string{"replica_behind"}, "Error", func(op *api.Op) bool {
 		return slices.ContainsFunc(op.InQuery(), func(f field.Field) bool { return f.Name == "min_index" })
 	}},
 	{"too_large", "413", "The body is too large.", []string{"too_large"}, "Error", hasBody},
 	{"not_json", "415", "The request lacks the header Content-Type: application/json.", []string{"invalid_body"}, "Error", hasBody},
-	{"too_many", "429", "Too many operations for this token, too many wrong tokens from this address, or a quota is used up. Retry-After says how long to wait.", []string{"rate_limited"}, "Error", needsToken},
+	{"too_many", "429", "Too many operations for this token, too many wrong tokens from this address, or a quota is used up. Retry-After says how long to wait.",
+		[]string{"rate_limited"}, "Error", needsToken},
 	{"failed", "500", "The node failed; its log says why.", []string{"internal_error"}, "Error", always},
 	{"busy", "503", "The node is overloaded, starting or stopping: try again.", []string{"cluster_unavailable"}, "Error", always},
-	{"elsewhere", "307", "This node does not lead and does not forward writes. Location and leader_addr name the leader.", []string{"not_leader"}, "NotLeader", writes},
+	{"elsewhere", "307", "This node does not lead and does not forward writes. Location and leader_addr name the leader.",
+		[]string{"not_leader"}, "NotLeader", writes},
 	{"no_leader", "503", "This node knows of no leader: try again.", []string{"not_leader"}, "NotLeader", writes},
-	{"unknown", "504", "The write may or may not have happened. Repeat the request with the same idempotency_key.", []string{"commit_timeout"}, "Error", writes},
+	{"unknown", "504", "The write may or may not have happened. Repeat the request with the same idempotency_key.",
+		[]string{"commit_timeout"}, "Error", writes},
 }
 
 func always(*api.Op) bool        { return true }
@@ -72,7 +80,8 @@ func refused() map[string]any {
 	}
 	all := map[string]any{}
 	for name, text := range texts {
-		all[name] = map[string]any{"description": text, "content": content(jsonType, map[string]any{"$ref": "#/components/schemas/" + shapes[name]})}
+		all[name] = map[string]any{"description": text,
+			"content": content(jsonType, map[string]any{"$ref": "#/components/schemas/" + shapes[name]})}
 	}
 	return all
 }

@@ -16,7 +16,8 @@ const signInPath = "/console/sign-in"
 const maxSignIn = 1 << 10 // bytes of a body
 
 // errOnlyHere refuses an exchange that does not come from a page of this node in a browser on this machine.
-var errOnlyHere = &oplog.Error{Kind: oplog.Denied, Text: "sign-in links work in a browser on the node's own machine alone; sign in with the token"}
+var errOnlyHere = &oplog.Error{Kind: oplog.Denied,
+	Text: "sign-in links work in a browser on the node's own machine alone; sign in with the token"}
 
 // SignInLink returns a link that signs the console in with a token, once, within a minute, on this machine. The caller
 // shows it to the node's user and logs it nowhere.

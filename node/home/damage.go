@@ -133,7 +133,8 @@ func Rebuilt(cfg Config, last uint64) error {
 	}
 	if lost != "" {
 		cfg.Logger.Error("records lost", "records", lost)
-		return fmt.Errorf("the state was damaged and moved aside, and snapshot and log do not reach the index that it had: %w: %s", ErrLoss, lost)
+		return fmt.Errorf("the state was damaged and moved aside, and snapshot and log do not reach the index that it had: %w: %s",
+			ErrLoss, lost)
 	}
 	return removeIfThere(cfg.Dir, rebuildingFile)
 }

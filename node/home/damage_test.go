@@ -31,7 +31,8 @@ func TestWordsOfTheLastRun(t *testing.T) {
 		{name: "found damaged, and the word is no run's", words: []string{DamageFile}, peers: true, spoiled: true},
 		{name: "suspected, sound", words: []string{SuspectFile}, peers: true},
 		{name: "suspected, damaged", words: []string{SuspectFile}, damaged: true, peers: true, moved: []string{"state", "log"}},
-		{name: "suspected, damaged, alone", words: []string{SuspectFile}, damaged: true, apart: true, moved: []string{"state"}, left: []string{rebuildingFile}},
+		{name: "suspected, damaged, alone", words: []string{SuspectFile}, damaged: true, apart: true,
+			moved: []string{"state"}, left: []string{rebuildingFile}},
 		{name: "suspected, damaged with its checkpoint, alone", words: []string{SuspectFile}, damaged: true},
 		{name: "to be built anew", words: []string{RebuildFile}, moved: []string{"state"}, left: []string{rebuildingFile}},
 	} {

@@ -42,8 +42,9 @@ func fill(t *testing.T, cfg Config) Config {
 	add(oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}})
 	for i := range 400 {
 		text := fmt.Sprintf("%s %x", planted, sha256.Sum256([]byte{byte(i), byte(i >> 8)})) // no compression makes one block of them
-		add(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: fmt.Sprint("m", i), Text: text,
-			Namespace: "default", Created: 1}}}})
+		add(oplog.Entry{Node: 1, DB: oplog.DefaultDB,
+			Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: fmt.Sprint("m", i), Text: text,
+				Namespace: "default", Created: 1}}}})
 	}
 	_, err = st.Apply(records)
 	must(t, errors.Join(err, st.Close()))

@@ -37,12 +37,14 @@ func withFilesIn(dir string, cfg Config, keys *seal.Ring, f func(raft.Config, co
 	if err != nil {
 		return at, err
 	}
-	st, err := state.Open(filepath.Join(dir, StateDir), state.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys, Skip: skip})
+	st, err := state.Open(filepath.Join(dir, StateDir),
+		state.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys, Skip: skip})
 	if err != nil {
 		return at, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	err = f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(dir, raftDir), Addr: cfg.Addr, Advertise: cfg.Advertise, Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
+	err = f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(dir, raftDir), Addr: cfg.Addr, Advertise: cfg.Advertise,
+		Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
 	return st.Point(), err
 }
 

@@ -70,7 +70,8 @@ func OpenSecret(cfg Config) (string, error) {
 		secret := strings.TrimSpace(string(raw))
 		return secret, CheckSecret(path, secret)
 	case cfg.Peers:
-		return "", fmt.Errorf("cluster_secret is required when there are peers, and is the same on all members: `cairn cluster secret` makes one, or copy %s of a member", SecretFile)
+		return "", fmt.Errorf("cluster_secret is required when there are peers, and is the same on all members: `cairn cluster secret` makes one, or copy %s of a member",
+			SecretFile)
 	}
 	secret := NewSecret()
 	return secret, writeSecret(path, secret)

@@ -50,8 +50,9 @@ func propose(t *testing.T, cfg Config, data []byte) oplog.Index {
 // proposeGood has the log of a stopped node take in a memory that its state does not have yet.
 func proposeGood(t *testing.T, cfg Config) oplog.Index {
 	t.Helper()
-	body, err := oplog.Entry{Node: 1, DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "good", Text: planted,
-		Namespace: "default", Created: 1}}}}.Encode()
+	body, err := oplog.Entry{Node: 1, DB: oplog.DefaultDB,
+		Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "good", Text: planted,
+			Namespace: "default", Created: 1}}}}.Encode()
 	must(t, err)
 	return propose(t, cfg, oplog.EncodeRecord(oplog.MakeHLC(1000, 0, 1), body))
 }

@@ -29,10 +29,14 @@ const (
 func Usable(home string) error {
 	old := filepath.Join(home, "state.db")
 	if _, err := os.Lstat(old); err == nil {
-		return fmt.Errorf("home %s: %w", home, oplog.Errorf(oplog.TooOld, "%s was written by a version before 1.0: run `cairn export` with that version, and `cairn import` with this one into an empty home", old))
+		return fmt.Errorf("home %s: %w", home,
+			oplog.Errorf(oplog.TooOld,
+				"%s was written by a version before 1.0: run `cairn export` with that version, and `cairn import` with this one into an empty home", old))
 	}
 	if part := filepath.Join(home, restoringDir); exists(part) {
-		return fmt.Errorf("home %s: %w", home, oplog.Errorf(oplog.Conflict, "a restore into it did not end: run the same `cairn restore` again, which starts again; or remove %s, and the home is empty", part))
+		return fmt.Errorf("home %s: %w", home,
+			oplog.Errorf(oplog.Conflict,
+				"a restore into it did not end: run the same `cairn restore` again, which starts again; or remove %s, and the home is empty", part))
 	}
 	return place(home)
 }

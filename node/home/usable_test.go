@@ -25,7 +25,8 @@ func TestAnOldHomeIsRefused(t *testing.T) {
 	}
 	err := home.Usable(dir)
 	var refused *oplog.Error
-	if !errors.As(err, &refused) || refused.Kind != oplog.TooOld || !strings.Contains(err.Error(), old) || !strings.Contains(err.Error(), "cairn export") {
+	if !errors.As(err, &refused) || refused.Kind != oplog.TooOld || !strings.Contains(err.Error(), old) ||
+		!strings.Contains(err.Error(), "cairn export") {
 		t.Errorf("got %v", err)
 	}
 	if raw, err := os.ReadFile(old); err != nil || string(raw) != "rows" {

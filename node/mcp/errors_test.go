@@ -37,9 +37,12 @@ func TestCausesStayHere(t *testing.T) {
 	t.Parallel()
 	const cause = "open /srv/cairn/state: input/output error"
 	messages := map[string]string{
-		"tool": `"method":"tools/call","params":{"name":"recall","arguments":{"query":"x"}}`, "graph": `"method":"tools/call","params":{"name":"read_graph","arguments":{}}`,
-		"list": `"method":"resources/read","params":{"uri":"cairn://memories/recent"}`, "memory": `"method":"resources/read","params":{"uri":"cairn://memory/x"}`,
-		"knowledge": `"method":"resources/read","params":{"uri":"memory://knowledge-graph"}`, "prompt": `"method":"prompts/get","params":{"name":"known","arguments":{"topic":"x"}}`,
+		"tool":       `"method":"tools/call","params":{"name":"recall","arguments":{"query":"x"}}`,
+		"graph":      `"method":"tools/call","params":{"name":"read_graph","arguments":{}}`,
+		"list":       `"method":"resources/read","params":{"uri":"cairn://memories/recent"}`,
+		"memory":     `"method":"resources/read","params":{"uri":"cairn://memory/x"}`,
+		"knowledge":  `"method":"resources/read","params":{"uri":"memory://knowledge-graph"}`,
+		"prompt":     `"method":"prompts/get","params":{"name":"known","arguments":{"topic":"x"}}`,
 		"completion": `"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"cairn://memory/{rid}"},"argument":{"name":"rid","value":""}}`,
 		"counting":   `"method":"tools/list"`,
 	}
@@ -63,7 +66,8 @@ func TestCausesStayHere(t *testing.T) {
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Accept", "application/json, text/event-stream")
 			w := httptest.NewRecorder()
-			New(Config{Door: failing{err: c.err, counted: name == "counting"}, Version: "test", Log: slog.New(slog.NewTextHandler(log, nil))}).Serve(w, r, api.Caller{}, []byte(message), nil)
+			New(Config{Door: failing{err: c.err, counted: name == "counting"}, Version: "test",
+				Log: slog.New(slog.NewTextHandler(log, nil))}).Serve(w, r, api.Caller{}, []byte(message), nil)
 			if got := w.Body.String(); strings.Contains(got, "/srv") || !strings.Contains(got, c.reads) {
 				t.Errorf("%s: a model reads %s; want %s", name, got, c.reads)
 			}

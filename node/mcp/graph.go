@@ -76,16 +76,24 @@ type (
 // addGraph offers the nine tools, and the graph as a resource.
 func (s *Server) addGraph(srv *mcp.Server) {
 	create, remove, look := api.Tool{}, api.Tool{Destructive: true, Idempotent: true}, api.Tool{ReadOnly: true, Idempotent: true}
-	offer(s, srv, create, "create_entities", "Create Entities", "Create multiple new entities in the knowledge graph", (*grapher).createEntities)
-	offer(s, srv, create, "create_relations", "Create Relations", "Create multiple new relations between entities in the knowledge graph. Relations should be in active voice", (*grapher).createRelations)
-	offer(s, srv, create, "add_observations", "Add Observations", "Add new observations to existing entities in the knowledge graph", (*grapher).addObservations)
-	offer(s, srv, remove, "delete_entities", "Delete Entities", "Delete multiple entities and their associated relations from the knowledge graph", (*grapher).deleteEntities)
-	offer(s, srv, remove, "delete_observations", "Delete Observations", "Delete specific observations from entities in the knowledge graph", (*grapher).deleteObservations)
-	offer(s, srv, remove, "delete_relations", "Delete Relations", "Delete multiple relations from the knowledge graph", (*grapher).deleteRelations)
+	offer(s, srv, create, "create_entities", "Create Entities", "Create multiple new entities in the knowledge graph",
+		(*grapher).createEntities)
+	offer(s, srv, create, "create_relations", "Create Relations",
+		"Create multiple new relations between entities in the knowledge graph. Relations should be in active voice",
+		(*grapher).createRelations)
+	offer(s, srv, create, "add_observations", "Add Observations",
+		"Add new observations to existing entities in the knowledge graph", (*grapher).addObservations)
+	offer(s, srv, remove, "delete_entities", "Delete Entities",
+		"Delete multiple entities and their associated relations from the knowledge graph", (*grapher).deleteEntities)
+	offer(s, srv, remove, "delete_observations", "Delete Observations",
+		"Delete specific observations from entities in the knowledge graph", (*grapher).deleteObservations)
+	offer(s, srv, remove, "delete_relations", "Delete Relations", "Delete multiple relations from the knowledge graph",
+		(*grapher).deleteRelations)
 	offer(s, srv, look, "read_graph", "Read Graph", "Read the entire knowledge graph", (*grapher).readGraph)
 	offer(s, srv, look, "search_nodes", "Search Nodes", "Search for nodes in the knowledge graph based on a query", (*grapher).searchNodes)
 	offer(s, srv, look, "open_nodes", "Open Nodes", "Open specific nodes in the knowledge graph by their names", (*grapher).openNodes)
-	srv.AddResource(&mcp.Resource{URI: "memory://knowledge-graph", Name: "knowledge-graph", Title: "Knowledge Graph", Description: "The full knowledge graph with all entities and relations", MIMEType: "application/json"},
+	srv.AddResource(&mcp.Resource{URI: "memory://knowledge-graph", Name: "knowledge-graph", Title: "Knowledge Graph",
+		Description: "The full knowledge graph with all entities and relations", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			g := &grapher{ctx, s.cfg.Door, caller(ctx)}
 			all, err := g.readGraph(&api.Nothing{})
@@ -100,28 +108,29 @@ func (s *Server) addGraph(srv *mcp.Server) {
 func offer[Q, A any](s *Server, srv *mcp.Server, kind api.Tool, name, title, text string, call func(*grapher, *Q) (*A, error)) {
 	kind.Name, kind.Title, kind.Text = name, title, text
 	takes := field.Of(reflect.TypeFor[Q]())
-	s.add(srv, tool{Tool: kind, takes: takes, gives: field.Of(reflect.TypeFor[A]()).Answered(), call: func(ctx context.Context, c api.Caller, args map[string]json.RawMessage) (a answer, err error) {
-		q := new(Q)
-		if err := s.decode(ctx, takes, q, args); err != nil {
+	s.add(srv, tool{Tool: kind, takes: takes, gives: field.Of(reflect.TypeFor[A]()).Answered(),
+		call: func(ctx context.Context, c api.Caller, args map[string]json.RawMessage) (a answer, err error) {
+			q := new(Q)
+			if err := s.decode(ctx, takes, q, args); err != nil {
+				return a, err
+			}
+			got, err := call(&grapher{ctx, s.cfg.Door, c}, q)
+			if err != nil {
+				return a, err
+			}
+			if a.structured, err = json.Marshal(got); err != nil {
+				return a, err
+			}
+			if done, ok := any(got).(*graphDone); ok {
+				a.text = done.Message
+				return a, nil
+			}
+			var shown any = got
+			if v := reflect.ValueOf(got).Elem(); v.NumField() == 1 {
+				shown = v.Field(0).Interface()
+			}
+			b, err := json.MarshalIndent(shown, "", "  ")
+			a.text = string(b)
 			return a, err
-		}
-		got, err := call(&grapher{ctx, s.cfg.Door, c}, q)
-		if err != nil {
-			return a, err
-		}
-		if a.structured, err = json.Marshal(got); err != nil {
-			return a, err
-		}
-		if done, ok := any(got).(*graphDone); ok {
-			a.text = done.Message
-			return a, nil
-		}
-		var shown any = got
-		if v := reflect.ValueOf(got).Elem(); v.NumField() == 1 {
-			shown = v.Field(0).Interface()
-		}
-		b, err := json.MarshalIndent(shown, "", "  ")
-		a.text = string(b)
-		return a, err
-	}})
+		}})
 }

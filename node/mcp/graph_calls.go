@@ -31,7 +31,8 @@ func draft(f api.GraphFact, key string) (api.BatchStep, error) {
 		return api.BatchStep{}, err
 	}
 	d := &api.Draft{} // with the defaults of remember
-	err = field.Of(reflect.TypeFor[api.Draft]()).Decode(d, map[string]json.RawMessage{"text": text, "source": json.RawMessage(`"` + api.GraphNamespace + `"`)}, false)
+	err = field.Of(reflect.TypeFor[api.Draft]()).Decode(d,
+		map[string]json.RawMessage{"text": text, "source": json.RawMessage(`"` + api.GraphNamespace + `"`)}, false)
 	return api.BatchStep{Op: "put", Namespace: api.GraphNamespace, Path: key, Memory: d, Condition: api.Condition{IfAbsent: true}}, err
 }
 
@@ -73,7 +74,8 @@ type stored struct {
 func (g *grapher) facts(folder string) (all []stored, err error) {
 	err = g.each(folder, func(f stored) error {
 		if all = append(all, f); len(all) > maxGraph {
-			return oplog.Errorf(oplog.TooLarge, "the graph has more than %d observations: open_nodes reads entities by their names, and recall, in another profile, finds observations", maxGraph)
+			return oplog.Errorf(oplog.TooLarge,
+				"the graph has more than %d observations: open_nodes reads entities by their names, and recall, in another profile, finds observations", maxGraph)
 		}
 		return nil
 	})

@@ -52,7 +52,8 @@ func TestMirrors(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		New(Config{Door: counting{}, Version: "test"}).Serve(w, r, api.Caller{}, []byte(message), nil)
-		refused := w.Code == http.StatusBadRequest && strings.Contains(w.Body.String(), `"code":-32020`) && strings.Contains(w.Body.String(), `"id":7`)
+		refused := w.Code == http.StatusBadRequest && strings.Contains(w.Body.String(), `"code":-32020`) &&
+			strings.Contains(w.Body.String(), `"id":7`)
 		if refused == x.passes || !refused && w.Code != http.StatusOK {
 			t.Errorf("%q, %s: %d %s", x.header, x.arguments, w.Code, w.Body)
 		}

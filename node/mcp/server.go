@@ -45,7 +45,8 @@ func New(cfg Config) *Server {
 	for _, name := range api.ToolProfiles {
 		profiles[name] = s.server(name)
 	}
-	s.http = mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return profiles[profileOf(r)] }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	s.http = mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return profiles[profileOf(r)] },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return s
 }
 
@@ -57,7 +58,8 @@ func profileOf(r *http.Request) string { return cmp.Or(r.URL.Query().Get("tools"
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, message []byte, decoded func()) {
 	switch profile := profileOf(r); {
 	case !slices.Contains(api.ToolProfiles, profile):
-		refuse(w, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("tools: want one of %s, got %.40q", strings.Join(api.ToolProfiles, ", "), profile))
+		refuse(w, nil, jsonrpc.CodeInvalidRequest,
+			fmt.Sprintf("tools: want one of %s, got %.40q", strings.Join(api.ToolProfiles, ", "), profile))
 		return
 	case overMaxBatch(message):
 		refuse(w, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("Invalid Request: a batch holds at most %d messages", maxBatch))
@@ -144,9 +146,11 @@ func (s *Server) server(profile string) *mcp.Server {
 
 // addKnown offers the prompt and the resources.
 func (s *Server) addKnown(srv *mcp.Server) {
-	srv.AddPrompt(&mcp.Prompt{Name: "known", Title: "What is known", Description: "What the memory knows about something, to begin a conversation with.",
-		Arguments: []*mcp.PromptArgument{{Name: "topic", Description: "a person, a project, a question", Required: true}}}, s.promptKnown)
-	srv.AddResource(&mcp.Resource{URI: "cairn://memories/recent", Name: "recent", Title: "Recent memories", Description: "The twenty newest memories.", MIMEType: "application/json"},
+	srv.AddPrompt(&mcp.Prompt{Name: "known", Title: "What is known",
+		Description: "What the memory knows about something, to begin a conversation with.",
+		Arguments:   []*mcp.PromptArgument{{Name: "topic", Description: "a person, a project, a question", Required: true}}}, s.promptKnown)
+	srv.AddResource(&mcp.Resource{URI: "cairn://memories/recent", Name: "recent", Title: "Recent memories",
+		Description: "The twenty newest memories.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			newest, err := api.Around.Do(ctx, s.cfg.Door, caller(ctx), &api.AroundRequest{Limit: 20})
 			if err != nil {
@@ -154,7 +158,8 @@ func (s *Server) addKnown(srv *mcp.Server) {
 			}
 			return resource(req.Params.URI, newest.Memories)
 		})
-	srv.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: memoryURI + "{rid}", Name: "memory", Title: "A memory", Description: "One memory by its id.", MIMEType: "application/json"},
+	srv.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: memoryURI + "{rid}", Name: "memory", Title: "A memory",
+		Description: "One memory by its id.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			m, err := api.Get.Do(ctx, s.cfg.Door, caller(ctx), &api.GetRequest{RID: strings.TrimPrefix(req.Params.URI, memoryURI)})
 			if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {

@@ -254,7 +254,8 @@ func isMemory(o field.Object) bool {
 // row is a memory as a row of a block.
 func (w *writer) row(v map[string]json.RawMessage) prompt.Row {
 	created, _ := strconv.ParseFloat(string(v["created_at"]), 64) // an answer of ours is valid
-	r := prompt.Row{ID: w.short(textIn(v["rid"])), Namespace: textIn(v["namespace"]), Source: textIn(v["source"]), Text: textIn(v["text"]), Created: field.UnixOrNone(created)}
+	r := prompt.Row{ID: w.short(textIn(v["rid"])), Namespace: textIn(v["namespace"]), Source: textIn(v["source"]),
+		Text: textIn(v["text"]), Created: field.UnixOrNone(created)}
 	mark := func(name, text string) {
 		if raw := v[name]; !blank(raw) && string(raw) != "false" && string(raw) != "0" {
 			r.Marks = append(r.Marks, text)

@@ -32,7 +32,8 @@ type answer struct {
 // add offers a tool. What fails is an answer too, which the model can read and act upon.
 func (s *Server) add(srv *mcp.Server, t tool) {
 	shown := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Text, InputSchema: mirrored(t.takes.Standalone(false)),
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.ReadOnly, DestructiveHint: new(t.Destructive), IdempotentHint: t.Idempotent, OpenWorldHint: new(bool)}}
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.ReadOnly, DestructiveHint: new(t.Destructive),
+			IdempotentHint: t.Idempotent, OpenWorldHint: new(bool)}}
 	if t.gives != nil {
 		shown.OutputSchema = t.gives.Standalone(true)
 	}
@@ -95,35 +96,36 @@ func (s *Server) addTool(srv *mcp.Server, op *api.Op, full bool) {
 	if !full {
 		shown = takes.Core()
 	}
-	s.add(srv, tool{Tool: *op.Tool, takes: shown, call: func(ctx context.Context, c api.Caller, args map[string]json.RawMessage) (a answer, err error) {
-		if err := s.cfg.Door.May(c, op); err != nil { // before its arguments are read, as on every surface
+	s.add(srv, tool{Tool: *op.Tool, takes: shown,
+		call: func(ctx context.Context, c api.Caller, args map[string]json.RawMessage) (a answer, err error) {
+			if err := s.cfg.Door.May(c, op); err != nil { // before its arguments are read, as on every surface
+				return a, err
+			}
+			var as format
+			if err := formats.Decode(&as, pick(args, "format"), false); err != nil {
+				return a, oplog.Errorf(oplog.Invalid, "%s", err)
+			}
+			if err := s.expand(ctx, c, takes, args); err != nil {
+				return a, err
+			}
+			request := op.New()
+			if err := s.decode(ctx, takes, request, args); err != nil {
+				return a, err
+			}
+			got, err := s.cfg.Door.Do(ctx, c, op, request)
+			if err != nil {
+				return a, err
+			}
+			b, err := json.Marshal(got)
+			if err != nil {
+				return a, err
+			}
+			if as.Format == "json" {
+				return answer{string(b), b}, nil
+			}
+			a.text, err = s.textOf(ctx, c, op, got, b)
 			return a, err
-		}
-		var as format
-		if err := formats.Decode(&as, pick(args, "format"), false); err != nil {
-			return a, oplog.Errorf(oplog.Invalid, "%s", err)
-		}
-		if err := s.expand(ctx, c, takes, args); err != nil {
-			return a, err
-		}
-		request := op.New()
-		if err := s.decode(ctx, takes, request, args); err != nil {
-			return a, err
-		}
-		got, err := s.cfg.Door.Do(ctx, c, op, request)
-		if err != nil {
-			return a, err
-		}
-		b, err := json.Marshal(got)
-		if err != nil {
-			return a, err
-		}
-		if as.Format == "json" {
-			return answer{string(b), b}, nil
-		}
-		a.text, err = s.textOf(ctx, c, op, got, b)
-		return a, err
-	}})
+		}})
 }
 
 // pick takes an argument out.

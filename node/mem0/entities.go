@@ -28,7 +28,8 @@ func entities(as shape) func(*exchange) (any, error) {
 		all, totals, count, seen := []object{}, object{}, 0, 0
 		for _, kind := range entityTypes {
 			for after, more := "", true; more; {
-				a, err := ask(x, api.Values, object{"attribute": kind + "_id", "namespace": oplog.Mem0Namespace, "limit": api.MaxHits, "after": after})
+				a, err := ask(x, api.Values,
+					object{"attribute": kind + "_id", "namespace": oplog.Mem0Namespace, "limit": api.MaxHits, "after": after})
 				if err != nil {
 					return nil, err
 				}
@@ -36,7 +37,9 @@ func entities(as shape) func(*exchange) (any, error) {
 					totals["total_"+kind+"s"], count = a.Total, count+a.Total
 				}
 				if as == hosted && count > maxEntities {
-					return nil, oplog.Errorf(oplog.TooLarge, "there are more than %d entities: GET /v1/entities/?page=1&page_size=%d pages through them", maxEntities, api.MaxHits)
+					return nil, oplog.Errorf(oplog.TooLarge,
+						"there are more than %d entities: GET /v1/entities/?page=1&page_size=%d pages through them",
+						maxEntities, api.MaxHits)
 				}
 				for _, v := range a.Values {
 					if seen >= first && seen < last {
@@ -65,7 +68,8 @@ func entity(kind string, v *api.AttributeValue, owner string) object {
 	if json.Unmarshal(v.Value, &name) != nil {
 		name = string(v.Value)
 	}
-	return object{"id": name, "name": name, "type": kind, "created_at": iso(v.First), "updated_at": iso(v.Last), "total_memories": v.Count, "owner": owner, "metadata": object{}}
+	return object{"id": name, "name": name, "type": kind, "created_at": iso(v.First), "updated_at": iso(v.Last),
+		"total_memories": v.Count, "owner": owner, "metadata": object{}}
 }
 
 func iso(seconds float64) string { return field.UnixOrNone(seconds).UTC().Format(time.RFC3339Nano) }

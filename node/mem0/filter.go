@@ -28,8 +28,9 @@ type selection struct {
 func (x *exchange) selected() selection {
 	get := func(name string) id { return id(x.params.Get(name)) }
 	return selection{ids: ids{get("user_id"), get("agent_id"), get("app_id"), get("run_id"), get("session_id")},
-		Filters: json.RawMessage(x.params.Get("filters")), Metadata: json.RawMessage(x.params.Get("metadata")), Categories: x.params["categories"],
-		Start: x.params.Get("start_date"), End: x.params.Get("end_date"), Keywords: json.RawMessage(x.params.Get("keywords"))}
+		Filters: json.RawMessage(x.params.Get("filters")), Metadata: json.RawMessage(x.params.Get("metadata")),
+		Categories: x.params["categories"],
+		Start:      x.params.Get("start_date"), End: x.params.Get("end_date"), Keywords: json.RawMessage(x.params.Get("keywords"))}
 }
 
 // filter translates a selection to a filter of the table. It names one entity at least.
@@ -214,7 +215,8 @@ func (t *translation) test(name, op string, raw json.RawMessage) any {
 	}
 	var list []json.RawMessage
 	switch _ = json.Unmarshal(raw, &list); {
-	case string(raw) == anything && (op == "eq" || op == "contains" || op == "icontains"), op == "in" && slices.ContainsFunc(list, func(v json.RawMessage) bool { return string(v) == anything }):
+	case string(raw) == anything && (op == "eq" || op == "contains" || op == "icontains"),
+		op == "in" && slices.ContainsFunc(list, func(v json.RawMessage) bool { return string(v) == anything }):
 		return object{name: object{"exists": true}}
 	case string(raw) == anything && op == "ne":
 		return object{name: object{"exists": false}}

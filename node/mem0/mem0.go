@@ -67,14 +67,16 @@ var routes = map[string]route{
 	"POST /api/v1/webhooks/projects/{project}/{$}":                  {api.Correct.Op, lacks(noHooks)},
 	"PUT /api/v1/webhooks/{id}/{$}":                                 {api.Correct.Op, lacks(noHooks)},
 	"DELETE /api/v1/webhooks/{id}/{$}":                              {api.Correct.Op, lacks(noHooks)},
-	"POST /v1/feedback/{$}":                                         {api.Feedback.Op, lacks("feedback is about a question here: POST /v1/feedback, without the last slash, with the question and the memory")},
-	"POST /v1/exports/{$}":                                          {api.Export.Op, lacks(noExports)},
-	"POST /v1/exports/get/{$}":                                      {api.Export.Op, lacks(noExports)},
-	"GET /v2/entities/user/{name}/profile/{$}":                      {api.Me.Op, (*exchange).profile},
-	"POST /v2/profiles/jobs/{$}":                                    {api.Correct.Op, lacks(noModel)},
-	"GET /v2/profiles/jobs/{id}/{$}":                                {api.Me.Op, lacks(noModel)},
-	"GET /v2/profiles/settings/{$}":                                 {api.Me.Op, func(*exchange) (any, error) { return object{"enabled": false, "entities": object{}}, nil }},
-	"POST /v2/profiles/settings/{$}":                                {api.Correct.Op, lacks(noModel)},
+	"POST /v1/feedback/{$}": {api.Feedback.Op,
+		lacks("feedback is about a question here: POST /v1/feedback, without the last slash, with the question and the memory")},
+	"POST /v1/exports/{$}":                     {api.Export.Op, lacks(noExports)},
+	"POST /v1/exports/get/{$}":                 {api.Export.Op, lacks(noExports)},
+	"GET /v2/entities/user/{name}/profile/{$}": {api.Me.Op, (*exchange).profile},
+	"POST /v2/profiles/jobs/{$}":               {api.Correct.Op, lacks(noModel)},
+	"GET /v2/profiles/jobs/{id}/{$}":           {api.Me.Op, lacks(noModel)},
+	"GET /v2/profiles/settings/{$}": {api.Me.Op,
+		func(*exchange) (any, error) { return object{"enabled": false, "entities": object{}}, nil }},
+	"POST /v2/profiles/settings/{$}": {api.Correct.Op, lacks(noModel)},
 
 	"POST /memories":                 {api.RememberBatch.Op, add(hosted)},
 	"GET /memories":                  {api.Recall.Op, list(hosted)},
@@ -169,10 +171,12 @@ func (x *exchange) project() (any, error) {
 	if org, project := x.r.PathValue("org"), x.r.PathValue("project"); org != "" && (org != organization || project != x.c.Database) {
 		return nil, oplog.Errorf(oplog.NotFound, "this token's project is %s of the organization %s", x.c.Database, organization)
 	}
-	all := object{"id": x.c.Database, "name": x.c.Database, "org_id": organization, "custom_instructions": nil, "custom_categories": []any{}, "decay": false}
+	all := object{"id": x.c.Database, "name": x.c.Database, "org_id": organization, "custom_instructions": nil,
+		"custom_categories": []any{}, "decay": false}
 	return only(all, x.params["fields"]), nil
 }
 
 func (x *exchange) profile() (any, error) {
-	return object{"profile": object{}, "status": "not_enabled", "entity_type": "user", "entity_id": x.r.PathValue("name"), "updated_at": nil, "generation_count": 0}, nil
+	return object{"profile": object{}, "status": "not_enabled", "entity_type": "user", "entity_id": x.r.PathValue("name"),
+		"updated_at": nil, "generation_count": 0}, nil
 }

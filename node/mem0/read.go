@@ -50,7 +50,8 @@ func (x *exchange) pageOf(p page, count int, results any) object {
 		}
 		return u.String()
 	}
-	return object{"count": count, "next": at(p.number+1, p.skip()+p.size < count), "previous": at(p.number-1, p.number > 1), "results": results}
+	return object{"count": count, "next": at(p.number+1, p.skip()+p.size < count), "previous": at(p.number-1, p.number > 1),
+		"results": results}
 }
 
 // rows lists memories, the newest first.
@@ -194,7 +195,8 @@ func (x *exchange) history() (any, error) {
 			break
 		}
 		if len(texts) > maxHistory {
-			return nil, oplog.Errorf(oplog.TooLarge, "the memory has more than %d revisions: GET /v1/memory/%s/revisions pages through them", maxHistory, m.RID)
+			return nil, oplog.Errorf(oplog.TooLarge,
+				"the memory has more than %d revisions: GET /v1/memory/%s/revisions pages through them", maxHistory, m.RID)
 		}
 		offset = *a.Next
 	}
@@ -202,8 +204,10 @@ func (x *exchange) history() (any, error) {
 	shown := show(m)
 	var all []object
 	add := func(event string, before, after any, at string) {
-		all = append(all, object{"id": m.RID + "-" + strconv.Itoa(len(all)), "memory_id": m.RID, "input": []any{}, "old_memory": before, "new_memory": after, "event": event,
-			"user_id": shown["user_id"], "metadata": shown["metadata"], "categories": shown["categories"], "created_at": m.CreatedAt, "updated_at": at})
+		all = append(all, object{"id": m.RID + "-" + strconv.Itoa(len(all)), "memory_id": m.RID, "input": []any{},
+			"old_memory": before, "new_memory": after, "event": event,
+			"user_id": shown["user_id"], "metadata": shown["metadata"], "categories": shown["categories"],
+			"created_at": m.CreatedAt, "updated_at": at})
 	}
 	add("ADD", nil, texts[0], times[0])
 	for i := 1; i < len(texts); i++ {
@@ -244,6 +248,7 @@ func (x *exchange) event() (any, error) {
 }
 
 func addition(m *api.Memory) object {
-	return object{"id": m.RID, "event_type": "ADD", "status": succeeded, "payload": object{}, "results": []object{added(m.RID, m.Text)}, "created_at": m.CreatedAt,
+	return object{"id": m.RID, "event_type": "ADD", "status": succeeded, "payload": object{},
+		"results": []object{added(m.RID, m.Text)}, "created_at": m.CreatedAt,
 		"updated_at": m.CreatedAt, "started_at": m.CreatedAt, "completed_at": m.CreatedAt, "latency": 0, "error": nil}
 }

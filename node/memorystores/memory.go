@@ -50,8 +50,10 @@ func sha256Of(content string) string {
 // show is a memory as clients read it.
 func show(store string, m *api.Memory, full bool) object {
 	content, _ := contentOf(m.Text, m.Metadata)
-	o := object{"id": memoryPrefix + m.RID, "type": "memory", "memory_store_id": store, "memory_version_id": versionID(m.RID, m.Revision), "path": m.Path,
-		"content_sha256": sha256Of(content), "content_size_bytes": len(content), "created_at": m.CreatedAt, "updated_at": m.UpdatedAt, "content": nil}
+	o := object{"id": memoryPrefix + m.RID, "type": "memory", "memory_store_id": store,
+		"memory_version_id": versionID(m.RID, m.Revision), "path": m.Path,
+		"content_sha256": sha256Of(content), "content_size_bytes": len(content), "created_at": m.CreatedAt,
+		"updated_at": m.UpdatedAt, "content": nil}
 	if full {
 		o["content"] = content
 	}
@@ -225,7 +227,8 @@ func (q *updateRequest) step(x *exchange, m *api.Memory) (object, error) {
 			return nil, err
 		}
 	}
-	step := object{"op": "put", "namespace": m.Namespace, "key": m.Path, "if_revision": m.Revision, "memory": x.draft(content, m), "reason": "updated"}
+	step := object{"op": "put", "namespace": m.Namespace, "key": m.Path, "if_revision": m.Revision,
+		"memory": x.draft(content, m), "reason": "updated"}
 	if path != m.Path {
 		step["op"], step["to"], step["reason"] = "rename", path, "renamed"
 	}
@@ -238,7 +241,8 @@ func holds(content, sum string) error {
 		return oplog.Errorf(oplog.Invalid, "content_sha256: want 64 hex digits")
 	}
 	if !strings.EqualFold(sha256Of(content), sum) {
-		return &refusal{http.StatusConflict, "memory_precondition_failed_error", "the memory's content has another SHA-256: read it and decide again", nil}
+		return &refusal{http.StatusConflict, "memory_precondition_failed_error",
+			"the memory's content has another SHA-256: read it and decide again", nil}
 	}
 	return nil
 }

@@ -97,8 +97,10 @@ func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (s
 // kinds are the types of errors by status; others are invalid requests.
 var kinds = map[int]string{
 	http.StatusUnauthorized: "authentication_error", http.StatusForbidden: "permission_error", http.StatusNotFound: "not_found_error",
-	http.StatusConflict: "conflict_error", http.StatusRequestEntityTooLarge: "request_too_large", http.StatusTooManyRequests: "rate_limit_error",
-	http.StatusInternalServerError: "api_error", http.StatusServiceUnavailable: "overloaded_error", http.StatusGatewayTimeout: "timeout_error",
+	http.StatusConflict: "conflict_error", http.StatusRequestEntityTooLarge: "request_too_large",
+	http.StatusTooManyRequests:     "rate_limit_error",
+	http.StatusInternalServerError: "api_error", http.StatusServiceUnavailable: "overloaded_error",
+	http.StatusGatewayTimeout: "timeout_error",
 }
 
 // Refuse returns the status and the body of an error.

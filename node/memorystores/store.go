@@ -51,7 +51,8 @@ func (s *store) show() object {
 func readStore(m *api.Memory) (*store, error) {
 	s := &store{id: strings.TrimPrefix(m.Path, "/"), record: m}
 	if err := json.Unmarshal(m.Metadata, s); err != nil || s.Name == "" {
-		return nil, oplog.Errorf(oplog.Conflict, "the memory %s in the namespace %s is not a store: another dialect changed it", m.Path, namespace)
+		return nil, oplog.Errorf(oplog.Conflict,
+			"the memory %s in the namespace %s is not a store: another dialect changed it", m.Path, namespace)
 	}
 	if s.Metadata == nil {
 		s.Metadata = map[string]string{}
@@ -83,7 +84,8 @@ func (s *store) guard() object {
 }
 
 func (s *store) check() error {
-	if n := utf8.RuneCountInString(s.Name); n < 1 || n > maxName || strings.TrimSpace(s.Name) == "" || strings.ContainsFunc(s.Name, unicode.IsControl) {
+	if n := utf8.RuneCountInString(s.Name); n < 1 || n > maxName || strings.TrimSpace(s.Name) == "" ||
+		strings.ContainsFunc(s.Name, unicode.IsControl) {
 		return oplog.Errorf(oplog.Invalid, "name: want 1 to %d characters, none of them a control character", maxName)
 	}
 	if utf8.RuneCountInString(s.Description) > maxDescription {
@@ -94,7 +96,8 @@ func (s *store) check() error {
 	}
 	for name, v := range s.Metadata {
 		if n := utf8.RuneCountInString(name); n < 1 || n > maxPairName || utf8.RuneCountInString(v) > maxPairValue {
-			return oplog.Errorf(oplog.Invalid, "metadata: want keys of 1 to %d and values of at most %d characters", maxPairName, maxPairValue)
+			return oplog.Errorf(oplog.Invalid, "metadata: want keys of 1 to %d and values of at most %d characters",
+				maxPairName, maxPairValue)
 		}
 	}
 	return nil

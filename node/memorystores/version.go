@@ -49,7 +49,8 @@ func (x *exchange) versionsOf(m *api.Memory) (all []version, err error) {
 			break
 		}
 		if offset = *a.Next; offset > maxVersions {
-			return nil, oplog.Errorf(oplog.TooLarge, "the memory has more than %d versions: GET /v1/memory/%s/revisions pages through them", maxVersions, m.RID)
+			return nil, oplog.Errorf(oplog.TooLarge,
+				"the memory has more than %d versions: GET /v1/memory/%s/revisions pages through them", maxVersions, m.RID)
 		}
 	}
 	add(m.Revision, m.Text, m.Metadata, m.Path, 0)
@@ -67,9 +68,11 @@ func (x *exchange) versionsOf(m *api.Memory) (all []version, err error) {
 const maxVersions = 10_000
 
 func (v *version) show(store, rid string, full bool) object {
-	o := object{"id": versionID(rid, v.number), "type": "memory_version", "memory_store_id": store, "memory_id": memoryPrefix + rid, "operation": v.operation, "path": v.path,
-		"created_at": field.UnixOrNone(v.created).UTC().Format(time.RFC3339Nano), "created_by": object{"type": "api_actor", "api_key_id": v.by},
-		"content": nil, "content_sha256": nil, "content_size_bytes": nil, "redacted_at": nil, "redacted_by": nil}
+	o := object{"id": versionID(rid, v.number), "type": "memory_version", "memory_store_id": store,
+		"memory_id": memoryPrefix + rid, "operation": v.operation, "path": v.path,
+		"created_at": field.UnixOrNone(v.created).UTC().Format(time.RFC3339Nano),
+		"created_by": object{"type": "api_actor", "api_key_id": v.by},
+		"content":    nil, "content_sha256": nil, "content_size_bytes": nil, "redacted_at": nil, "redacted_by": nil}
 	if v.redacted != 0 {
 		o["path"], o["redacted_at"] = nil, field.UnixOrNone(v.redacted).UTC().Format(time.RFC3339Nano)
 	} else if v.operation != "deleted" {
@@ -134,7 +137,8 @@ func (x *exchange) redactVersion() (any, error) {
 		return nil, err
 	}
 	if v.number >= m.Revision {
-		return nil, oplog.Errorf(oplog.Conflict, "the last version of a memory cannot be redacted: update the memory first, or erase it with POST /v1/erase")
+		return nil, oplog.Errorf(oplog.Conflict,
+			"the last version of a memory cannot be redacted: update the memory first, or erase it with POST /v1/erase")
 	}
 	named := object{"rids": []string{rid}, "revisions": []uint32{v.number}}
 	shown, err := ask(x, api.Erase, named)
@@ -169,7 +173,8 @@ func (x *exchange) listVersions() (any, error) {
 	x.c.Quiet = true
 	wanted := func(v *version) bool {
 		operation, key := x.params.Get("operation"), x.params.Get("api_key_id")
-		return (operation == "" || v.operation == operation) && (key == "" || v.by == key) && within(v.created) && !x.params.Has("session_id") && !x.params.Has("service_account_id")
+		return (operation == "" || v.operation == operation) && (key == "" || v.by == key) && within(v.created) &&
+			!x.params.Has("session_id") && !x.params.Has("service_account_id")
 	}
 	var rows []object
 	looked := 0

@@ -49,8 +49,9 @@ func Growth(s *Snapshot) (out []oplog.TriggerRow) {
 			}
 			for w, seen := range words {
 				if categories[w] == "" && seen >= unfamiliar {
-					out = append(out, s.Trigger("gossip_expand_category", growUrgency, fmt.Sprintf("%q stands where %s stand (%s): is it one of them?", w,
-						strings.ReplaceAll(c, "_", " "), strings.TrimSpace(frame)), c+"/"+w))
+					out = append(out,
+						s.Trigger("gossip_expand_category", growUrgency, fmt.Sprintf("%q stands where %s stand (%s): is it one of them?", w,
+							strings.ReplaceAll(c, "_", " "), strings.TrimSpace(frame)), c+"/"+w))
 				}
 			}
 		}

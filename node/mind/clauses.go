@@ -7,7 +7,8 @@ import (
 
 // finders read a clause, each in its own way, the surest first. They return the words that name its subject, which read
 // looks at, and the rest of the fact; no words when the clause is not of their form.
-var finders = []func([]word) (about []word, f fact){possessive, ofPhrase, inverse, usesFor, prefers, hasNumbered, aged, framed, definite, predicate}
+var finders = []func([]word) (about []word, f fact){possessive, ofPhrase, inverse, usesFor, prefers, hasNumbered, aged,
+	framed, definite, predicate}
 
 // place returns the position of the first word between from and to, both included, that is in a set; -1 when there is
 // none.
@@ -115,8 +116,10 @@ var posts = set("ceo cto cfo coo president chair chairman chairwoman mayor capta
 // states are words of which one holds at a time.
 var states = func() map[string]string {
 	m := map[string]string{}
-	for _, group := range []string{"left-handed right-handed", "enabled disabled", "open closed", "married single divorced widowed", "public private",
-		"online offline", "approved rejected", "active inactive", "alive dead", "locked unlocked", "mandatory optional", "deprecated supported"} {
+	for _, group := range []string{"left-handed right-handed", "enabled disabled", "open closed",
+		"married single divorced widowed", "public private",
+		"online offline", "approved rejected", "active inactive", "alive dead", "locked unlocked", "mandatory optional",
+		"deprecated supported"} {
 		for w := range strings.FieldsSeq(group) {
 			m[w] = group
 		}

@@ -11,7 +11,8 @@ import (
 )
 
 // Types and priorities of conflicts.
-var priorities = map[string]oplog.Priority{"identity_fact": oplog.Critical, "preference": oplog.High, "temporal": oplog.High, "minor": oplog.Low}
+var priorities = map[string]oplog.Priority{"identity_fact": oplog.Critical, "preference": oplog.High, "temporal": oplog.High,
+	"minor": oplog.Low}
 
 // told is a fact and the row that tells it.
 type told struct {

@@ -62,7 +62,8 @@ func same(a, b *meaning) bool {
 	if d := len(a.words) - len(b.words); d > maxMore || d < -maxMore {
 		return false
 	}
-	if a.partly || b.partly || len(a.words) < minWords || len(b.words) < minWords || a.denied != b.denied || !slices.Equal(a.numbers, b.numbers) {
+	if a.partly || b.partly || len(a.words) < minWords || len(b.words) < minWords || a.denied != b.denied ||
+		!slices.Equal(a.numbers, b.numbers) {
 		return false
 	}
 	if len(a.words) < len(b.words) {

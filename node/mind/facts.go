@@ -75,7 +75,8 @@ func read(c []word, kept *[]word) (fact, bool) {
 	defer func() { *kept = ws }()
 	for i, w := range c[:min(len(c), mostRead)] {
 		switch {
-		case w.low == "used" && i+1 < len(c) && c[i+1].low == "to", w.low == "formerly" || w.low == "previously" || w.low == "once" || w.low == "maybe" || w.low == "if":
+		case w.low == "used" && i+1 < len(c) && c[i+1].low == "to",
+			w.low == "formerly" || w.low == "previously" || w.low == "once" || w.low == "maybe" || w.low == "if":
 			return fact{}, false // the past, or no statement
 		case w.low == "longer" && i > 0 && c[i-1].low == "no", w.is(denial):
 			denied = true

@@ -26,7 +26,8 @@ var verbs = []struct {
 	forms string // with commas between them
 }{
 	{frame{attr: "lives in", kind: identity, single: true}, "lives in,is living in,resides in,moved to,relocated to"},
-	{frame{attr: "works at", kind: identity, single: true}, "works at,works for,is working at,is working for,is employed at,is employed by"},
+	{frame{attr: "works at", kind: identity, single: true},
+		"works at,works for,is working at,is working for,is employed at,is employed by"},
 	{frame{attr: "studies at", kind: identity, single: true}, "studies at"},
 	{frame{attr: "born", kind: identity, single: true}, "was born in,was born on,born in,born on"},
 	{frame{attr: "located in", kind: identity, single: true}, "is based in,is located in,is headquartered in,sits in"},
@@ -37,11 +38,13 @@ var verbs = []struct {
 	{frame{attr: "runs on", kind: identity, single: true}, "runs on,is hosted on,is deployed on,is deployed to,is running on,is hosted in"},
 	{frame{attr: "written in", kind: "preference", single: true}, "is written in,is implemented in,is built with,is built in,is built on"},
 	{frame{attr: "stored in", kind: "preference", single: true}, "is stored in,stores data in,is backed by"},
-	{frame{attr: "when", kind: "temporal", single: true, timed: true}, "is scheduled for,is scheduled on,is scheduled at,is planned for,is set for,is due on,is due by," +
-		"is due in,is due,takes place on,takes place in,takes place at,happens on,happens at,meets on,meets at,meets every,launches on,launches in,ships on,ships in," +
-		"goes live on,starts on,starts at,starts in,begins on,begins at,is moved to,departs at,arrives at,leaves at,departs on,arrives on,leaves on," +
-		"goes out on,goes out at,runs at,resets on,resets at,renews on,renews in,is paid on,is sent on,is delivered on"},
-	{frame{attr: "handled by", kind: identity, single: true}, "is handled by,is operated by,is administered by,is processed by,is provided by,is supplied by,is chaired by"},
+	{frame{attr: "when", kind: "temporal", single: true, timed: true},
+		"is scheduled for,is scheduled on,is scheduled at,is planned for,is set for,is due on,is due by," +
+			"is due in,is due,takes place on,takes place in,takes place at,happens on,happens at,meets on,meets at,meets every,launches on,launches in,ships on,ships in," +
+			"goes live on,starts on,starts at,starts in,begins on,begins at,is moved to,departs at,arrives at,leaves at,departs on,arrives on,leaves on," +
+			"goes out on,goes out at,runs at,resets on,resets at,renews on,renews in,is paid on,is sent on,is delivered on"},
+	{frame{attr: "handled by", kind: identity, single: true},
+		"is handled by,is operated by,is administered by,is processed by,is provided by,is supplied by,is chaired by"},
 	{frame{attr: "runs version", kind: identity, single: true, version: true}, "runs,is running"},
 	{frame{attr: "founded", kind: identity, single: true}, "was founded in,was established in"},
 	{frame{attr: "hired", kind: identity, single: true, timed: true}, "was hired in,was hired on"},
@@ -101,7 +104,8 @@ func framed(ws []word) (about []word, f fact) {
 	}
 	fr := frames[best]
 	v, shown, vw := value(ws[at+len(fr.words):])
-	if v == "" || fr.timed && !timely(vw) || fr.number && !numbered(vw) || fr.version && (len(vw) != 2 || !isUpper(vw[0].raw) || !hasNumber(vw[1].raw)) ||
+	if v == "" || fr.timed && !timely(vw) || fr.number && !numbered(vw) ||
+		fr.version && (len(vw) != 2 || !isUpper(vw[0].raw) || !hasNumber(vw[1].raw)) ||
 		fr.single && len(vw) > 4 && !fr.timed {
 		return nil, f
 	}

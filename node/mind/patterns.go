@@ -51,7 +51,8 @@ func coOccurrence(s *Snapshot) (out []oplog.Pattern) {
 	}
 	for p, n := range shared { // sorted by the caller
 		if n >= 3 {
-			out = append(out, oplog.Pattern{Key: "co_occurrence\x00" + p[0] + "\x00" + p[1], Type: "co_occurrence", Confidence: min(float64(n)/10, 1),
+			out = append(out, oplog.Pattern{Key: "co_occurrence\x00" + p[0] + "\x00" + p[1], Type: "co_occurrence",
+				Confidence:  min(float64(n)/10, 1),
 				Description: fmt.Sprintf("%s and %s are both related to %d others", p[0], p[1], n), Entities: p[:]})
 		}
 	}
@@ -83,7 +84,8 @@ func clusters(s *Snapshot) (out []oplog.Pattern) {
 	limit := max(mean+2*math.Sqrt(sum/168), 3)
 	for h, n := range hours {
 		if float64(n) >= limit {
-			out = append(out, oplog.Pattern{Key: fmt.Sprintf("temporal_cluster\x00%d", h), Type: "temporal_cluster", Confidence: min(float64(n)/float64(total)*3, 1),
+			out = append(out, oplog.Pattern{Key: fmt.Sprintf("temporal_cluster\x00%d", h), Type: "temporal_cluster",
+				Confidence:  min(float64(n)/float64(total)*3, 1),
 				Description: fmt.Sprintf("%d memories of %s, %d:00 UTC", n, weekdayNames[h/24], h%24)})
 		}
 	}
@@ -118,7 +120,8 @@ func topics(s *Snapshot) (out []oplog.Pattern) {
 		if len(rs) < 5 || rs[len(rs)-1].Created-rs[0].Created < 7*day {
 			continue
 		}
-		p := oplog.Pattern{Key: "topic_cluster\x00" + name, Type: "topic_cluster", Confidence: min(float64(len(rs))/20, 1), Entities: []string{name},
+		p := oplog.Pattern{Key: "topic_cluster\x00" + name, Type: "topic_cluster", Confidence: min(float64(len(rs))/20, 1),
+			Entities:    []string{name},
 			Description: fmt.Sprintf("%s keeps coming up: %d memories", name, len(rs))}
 		for _, r := range rs[:min(len(rs), 20)] {
 			p.Sources = append(p.Sources, r.RID)
@@ -130,7 +133,8 @@ func topics(s *Snapshot) (out []oplog.Pattern) {
 
 func hubPatterns(s *Snapshot) (out []oplog.Pattern) {
 	for _, h := range hubs(s) {
-		out = append(out, oplog.Pattern{Key: "entity_hub\x00" + h.name, Type: "entity_hub", Confidence: min(float64(h.n)/20, 1), Entities: []string{h.name},
+		out = append(out, oplog.Pattern{Key: "entity_hub\x00" + h.name, Type: "entity_hub",
+			Confidence: min(float64(h.n)/20, 1), Entities: []string{h.name},
 			Description: fmt.Sprintf("%s is at the centre of %d relations", h.name, h.n)})
 	}
 	return out
@@ -169,7 +173,8 @@ func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 			x, y := min(a.Domain, b.Domain), max(a.Domain, b.Domain)
 			key := "cross_domain\x00" + x + "\x00" + y
 			if best[key].Confidence < sim {
-				best[key] = oplog.Pattern{Key: key, Type: "cross_domain", Confidence: sim, Sources: []string{min(a.RID, b.RID), max(a.RID, b.RID)},
+				best[key] = oplog.Pattern{Key: key, Type: "cross_domain", Confidence: sim,
+					Sources:     []string{min(a.RID, b.RID), max(a.RID, b.RID)},
 					Description: fmt.Sprintf("%s and %s meet: two memories share %.0f%% of their words", x, y, 100*sim)}
 			}
 		}
@@ -207,7 +212,8 @@ func bridges(s *Snapshot) (out []oplog.Pattern) {
 			continue
 		}
 		slices.Sort(wide)
-		out = append(out, oplog.Pattern{Key: "entity_bridge\x00" + name, Type: "entity_bridge", Confidence: min(float64(len(wide))/5, 1), Entities: []string{name},
+		out = append(out, oplog.Pattern{Key: "entity_bridge\x00" + name, Type: "entity_bridge",
+			Confidence: min(float64(len(wide))/5, 1), Entities: []string{name},
 			Description: fmt.Sprintf("%s connects %v", name, wide)})
 	}
 	return out

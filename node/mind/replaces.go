@@ -123,7 +123,8 @@ func (a *Statement) Replaces(older string, relations Relations) (r Replacement, 
 	if len(a.all) < 3 || len(b.all) < 3 || b.past {
 		return r, false
 	}
-	if len(was) > 0 && len(is) > 0 && was[0].subject == is[0].subject && !a.moves && (was[0].attr != is[0].attr || !relations.single(&was[0])) {
+	if len(was) > 0 && len(is) > 0 && was[0].subject == is[0].subject && !a.moves &&
+		(was[0].attr != is[0].attr || !relations.single(&was[0])) {
 		return r, false // two things about one subject
 	}
 	r.Kind = "minor"
@@ -149,7 +150,8 @@ func byFacts(is, was []fact, relations *Relations) (Replacement, bool) {
 			if f.subject != o.subject || f.attr != o.attr || f.denied && o.denied {
 				continue
 			}
-			if f.denied != o.denied && f.value == o.value || !f.denied && !o.denied && relations.single(&f) && relations.single(&o) && differ(f.value, o.value) {
+			if f.denied != o.denied && f.value == o.value ||
+				!f.denied && !o.denied && relations.single(&f) && relations.single(&o) && differ(f.value, o.value) {
 				return Replacement{Stated, f.kind, f.name, strings.TrimSpace(f.attr), quote(o), quote(f)}, true
 			}
 		}
@@ -331,7 +333,8 @@ func byCue(a *Statement, b *statement) bool {
 		return false // Priya owns checkout, and search was handed to Priya
 	}
 	says := slices.ContainsFunc(a.words, notIn(b.words)) && slices.ContainsFunc(b.words, notIn(a.words)) // neither repeats the other
-	return says && !(alike && subjectsDiffer(a.all, b.all)) && (about >= 3 || !notIn(b.words)(a.first) || !notIn(a.words)(b.first)) && float64(about) >= strongShare*least
+	return says && !(alike && subjectsDiffer(a.all, b.all)) && (about >= 3 || !notIn(b.words)(a.first) || !notIn(a.words)(b.first)) &&
+		float64(about) >= strongShare*least
 }
 
 // gives says whether a statement has a word only where something goes to it: the word is the new value, and an older

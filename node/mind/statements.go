@@ -72,7 +72,8 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 				kind = "preference"
 			}
 			c := oplog.ConflictRow{Type: kind, Priority: priorities[kind], A: "edge:" + e.ID, B: "edge:" + last.ID, Entity: e.Src,
-				Relation: e.Type, Namespace: "default", Reason: fmt.Sprintf("Entity '%s' has conflicting %s values: '%s' vs '%s'", e.Src, e.Type, e.Dst, last.Dst)}
+				Relation: e.Type, Namespace: "default",
+				Reason: fmt.Sprintf("Entity '%s' has conflicting %s values: '%s' vs '%s'", e.Src, e.Type, e.Dst, last.Dst)}
 			if s.news(c.A, c.B) {
 				found = append(found, c)
 			}

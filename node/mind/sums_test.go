@@ -13,7 +13,8 @@ import (
 
 func rows(n int, change func(int, *Row)) (out []Row) {
 	for i := range n {
-		r := Row{RID: fmt.Sprintf("m%03d", i), Text: fmt.Sprintf("event number %d happened", i), Type: "episodic", Namespace: "default", Importance: .5, HalfLife: 604800}
+		r := Row{RID: fmt.Sprintf("m%03d", i), Text: fmt.Sprintf("event number %d happened", i), Type: "episodic",
+			Namespace: "default", Importance: .5, HalfLife: 604800}
 		change(i, &r)
 		out = append(out, r)
 	}
@@ -88,7 +89,8 @@ func TestPatterns(t *testing.T) {
 	for _, p := range found {
 		kinds[p.Type] = true
 	}
-	for _, k := range []string{"co_occurrence", "temporal_cluster", "valence_trend", "topic_cluster", "entity_hub", "entity_bridge", "cross_domain"} {
+	for _, k := range []string{"co_occurrence", "temporal_cluster", "valence_trend", "topic_cluster", "entity_hub",
+		"entity_bridge", "cross_domain"} {
 		if !kinds[k] {
 			t.Errorf("no %s among %v", k, kinds)
 		}
@@ -115,7 +117,8 @@ func TestTraits(t *testing.T) {
 	now := oplog.Time(400 * day)
 	s := &Snapshot{Now: now, Rows: rows(70, func(i int, r *Row) { r.Created, r.Valence, r.Domain = now, 1, fmt.Sprint(i%5) })}
 	first := Traits(s)
-	if first.Warmth != 1 || math.Abs(first.Energy-.9) > 1e-9 || math.Abs(first.Depth-.9) > 1e-9 || first.Runs != 1 || first.Confidence != .05 {
+	if first.Warmth != 1 || math.Abs(first.Energy-.9) > 1e-9 || math.Abs(first.Depth-.9) > 1e-9 || first.Runs != 1 ||
+		first.Confidence != .05 {
 		t.Errorf("%+v", first)
 	}
 	s.Traits = *first
@@ -153,7 +156,8 @@ func TestLearn(t *testing.T) {
 func TestStatements(t *testing.T) {
 	at := func(v float64) *float64 { return &v }
 	claim := func(id, dst string, from, to *float64, polarity int8) oplog.StoredClaim {
-		return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Acme", Type: "ceo_of", Dst: dst, Polarity: polarity, Modality: "asserted", ValidFrom: from, ValidTo: to, At: oplog.Time(id[1])}}
+		return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Acme", Type: "ceo_of", Dst: dst,
+			Polarity: polarity, Modality: "asserted", ValidFrom: from, ValidTo: to, At: oplog.Time(id[1])}}
 	}
 	for name, c := range map[string]struct {
 		claims        []oplog.StoredClaim
@@ -164,7 +168,8 @@ func TestStatements(t *testing.T) {
 		"succession": {[]oplog.StoredClaim{claim("c1", "Ann", at(1), nil, 1), claim("c2", "Bob", at(5), nil, 1)}, 0, 1, 0},
 		"apart":      {[]oplog.StoredClaim{claim("c1", "Ann", at(1), at(4), 1), claim("c2", "Bob", at(5), nil, 1)}, 0, 0, 0},
 		"told later": {[]oplog.StoredClaim{claim("c1", "Ann", at(5), nil, 1), claim("c2", "Bob", at(1), at(4), 1)}, 0, 0, 0},
-		"and at last": {[]oplog.StoredClaim{claim("c1", "Ann", at(5), nil, 1), claim("c2", "Bob", at(1), at(4), 1), claim("c3", "Cid", at(9), nil, 1),
+		"and at last": {[]oplog.StoredClaim{claim("c1", "Ann", at(5), nil, 1), claim("c2", "Bob", at(1), at(4), 1),
+			claim("c3", "Cid", at(9), nil, 1),
 			claim("c4", "Dan", at(7), nil, 1)}, 1, 1, oplog.High},
 		"unknown":  {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Bob", nil, nil, 1)}, 1, 0, oplog.Medium},
 		"polarity": {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Ann", nil, nil, -1)}, 1, 0, oplog.High},
@@ -191,20 +196,24 @@ func TestStatements(t *testing.T) {
 		{"speaks", "asserted", 1, "French", 0, 0},
 	} {
 		read := func(id, dst string, polarity int8) oplog.StoredClaim {
-			return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Ann", Type: c.kind, Dst: dst, Polarity: polarity, Modality: c.modality, Extractor: "heuristic_v1"}}
+			return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Ann", Type: c.kind, Dst: dst,
+				Polarity: polarity, Modality: c.modality, Extractor: "heuristic_v1"}}
 		}
 		for minor, want := range map[bool]int{false: c.found, true: c.minor} {
-			found, _ := Statements(&Snapshot{Minor: minor, Claims: []oplog.StoredClaim{read("c1", "Apollo", 1), read("c2", c.dst, c.polarity)}})
+			found, _ := Statements(&Snapshot{Minor: minor,
+				Claims: []oplog.StoredClaim{read("c1", "Apollo", 1), read("c2", c.dst, c.polarity)}})
 			if len(found) != want || want > c.found && found[0].Type != "minor" {
 				t.Errorf("%s %s, minor %t: %+v", c.kind, c.modality, minor, found)
 			}
 		}
 	}
 	born := func(id, dst, source string) oplog.StoredClaim {
-		return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Ann", Type: "born_in", Dst: dst, Polarity: 1, Modality: "asserted", SourceRID: source}}
+		return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Ann", Type: "born_in", Dst: dst,
+			Polarity: 1, Modality: "asserted", SourceRID: source}}
 	}
 	for source, want := range map[string]int{"m1": 0, "m2": 1} { // a memory that contradicts itself is no news, round after round
-		if found, _ := Statements(&Snapshot{Rows: []Row{{RID: "m1"}, {RID: "m2"}}, Claims: []oplog.StoredClaim{born("c1", "Lima", "m1"), born("c2", "Quito", source)}}); len(found) != want {
+		if found, _ := Statements(&Snapshot{Rows: []Row{{RID: "m1"}, {RID: "m2"}},
+			Claims: []oplog.StoredClaim{born("c1", "Lima", "m1"), born("c2", "Quito", source)}}); len(found) != want {
 			t.Errorf("claims of m1 and %s: %+v", source, found)
 		}
 	}

@@ -38,7 +38,8 @@ var kinds = map[string]kind{
 func (s *Snapshot) Trigger(name string, urgency float64, reason, entity string, sources ...string) oplog.TriggerRow {
 	k := kinds[name]
 	slices.Sort(sources)
-	return oplog.TriggerRow{Type: name, Urgency: min(max(urgency, 0), 1), Reason: reason, Action: k.action, Sources: sources, Entity: entity, Created: s.Now,
+	return oplog.TriggerRow{Type: name, Urgency: min(max(urgency, 0), 1), Reason: reason, Action: k.action, Sources: sources,
+		Entity: entity, Created: s.Now,
 		Expires: s.Now + k.expiry, CoolFor: k.cool, Cooldown: strings.Join(append([]string{name, entity}, sources...), "\x00")}
 }
 
@@ -56,7 +57,8 @@ const maxOf = 10
 // Triggers returns what an agent should act on, the most urgent first.
 func Triggers(ctx context.Context, s *Snapshot) ([]oplog.TriggerRow, error) {
 	var out []oplog.TriggerRow
-	for _, f := range []func(*Snapshot) []oplog.TriggerRow{decayed, ready, escalation, drifted, redundant, insights, trend, anomalies, awareness} {
+	for _, f := range []func(*Snapshot) []oplog.TriggerRow{decayed, ready, escalation, drifted, redundant, insights, trend,
+		anomalies, awareness} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -108,7 +110,8 @@ func decayed(s *Snapshot) (out []oplog.TriggerRow) {
 		}
 		return 0
 	}) {
-		out = append(out, s.Trigger("decay_review", x.urgency, fmt.Sprintf("an important memory (%.2f) has faded to %.2f", x.row.Importance, x.row.decay(s.Now)), "", x.row.RID))
+		out = append(out, s.Trigger("decay_review", x.urgency,
+			fmt.Sprintf("an important memory (%.2f) has faded to %.2f", x.row.Importance, x.row.decay(s.Now)), "", x.row.RID))
 	}
 	return out
 }
@@ -124,7 +127,8 @@ func ready(s *Snapshot) []oplog.TriggerRow {
 	if len(s.Rows) < 10 || episodic < 10 {
 		return nil
 	}
-	return []oplog.TriggerRow{s.Trigger("consolidation_ready", float64(episodic)/50, fmt.Sprintf("%d episodic memories could be consolidated", episodic), "")}
+	return []oplog.TriggerRow{s.Trigger("consolidation_ready", float64(episodic)/50,
+		fmt.Sprintf("%d episodic memories could be consolidated", episodic), "")}
 }
 
 func escalation(s *Snapshot) []oplog.TriggerRow {
@@ -147,7 +151,8 @@ func drifted(s *Snapshot) (out []oplog.TriggerRow) {
 		}
 		return 0
 	}) {
-		out = append(out, s.Trigger("temporal_drift", x.urgency, fmt.Sprintf("stored %d days ago and not looked at for a month", (s.Now-x.row.Created)/day), "", x.row.RID))
+		out = append(out, s.Trigger("temporal_drift", x.urgency,
+			fmt.Sprintf("stored %d days ago and not looked at for a month", (s.Now-x.row.Created)/day), "", x.row.RID))
 	}
 	return out
 }
@@ -246,7 +251,8 @@ func anomalies(s *Snapshot) (out []oplog.TriggerRow) {
 	}
 	for k, values := range dst { // sorted by the caller
 		if len(values) >= 3 {
-			out = append(out, s.Trigger("entity_anomaly", float64(len(values))/5, fmt.Sprintf("%s has %d values for %s", k[0], len(values), k[1]), k[0]))
+			out = append(out, s.Trigger("entity_anomaly", float64(len(values))/5,
+				fmt.Sprintf("%s has %d values for %s", k[0], len(values), k[1]), k[0]))
 		}
 	}
 	return out

@@ -70,7 +70,8 @@ func TestPlantedTruth(t *testing.T) {
 		if share := float64(merged) / float64(len(c.Duplicates)); share < .8 {
 			t.Errorf("seed %d: %.0f %% of the duplicates merged", seed, 100*share)
 		}
-		t.Logf("seed %d: %d memories, %d of %d contradictions, %d false alarms, %d of %d duplicates, %d wrong merges", seed, len(c.Rows), right,
+		t.Logf("seed %d: %d memories, %d of %d contradictions, %d false alarms, %d of %d duplicates, %d wrong merges", seed,
+			len(c.Rows), right,
 			len(c.Conflicts), len(found)-right, merged, len(c.Duplicates), wrong)
 	}
 }

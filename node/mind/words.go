@@ -96,7 +96,8 @@ var irregular = map[string]string{"is": "be", "are": "be", "was": "be", "were": 
 const longestIrregular = len("children")
 
 // american spells a few common words in one way.
-var american = strings.NewReplacer("favour", "favor", "colour", "color", "flavour", "flavor", "behaviour", "behavior", "neighbour", "neighbor", "labour", "labor")
+var american = strings.NewReplacer("favour", "favor", "colour", "color", "flavour", "flavor", "behaviour", "behavior",
+	"neighbour", "neighbor", "labour", "labor")
 
 // stem maps the forms of a word to one. It need not be right, only the same for both texts that are compared.
 func stem(w string) string {
@@ -169,12 +170,14 @@ q3 q4 am pm`)
 
 // temporal says whether a word tells a time.
 func temporal(low string) bool {
-	return months[low] || weekdays[low] || dayParts[low] || clock(low) || digit(low) && len(low) == 4 && (low[:2] == "19" || low[:2] == "20") || ordinal(low) ||
+	return months[low] || weekdays[low] || dayParts[low] || clock(low) ||
+		digit(low) && len(low) == 4 && (low[:2] == "19" || low[:2] == "20") || ordinal(low) ||
 		isoDate(low)
 }
 
 func isoDate(low string) bool {
-	return len(low) >= 8 && strings.Count(low, "-") == 2 && strings.IndexFunc(low, func(r rune) bool { return r != '-' && !unicode.IsDigit(r) }) < 0
+	return len(low) >= 8 && strings.Count(low, "-") == 2 &&
+		strings.IndexFunc(low, func(r rune) bool { return r != '-' && !unicode.IsDigit(r) }) < 0
 }
 
 func digit(w string) bool {

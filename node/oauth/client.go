@@ -48,7 +48,9 @@ func (c client) checked() (client, error) {
 	for _, r := range c.Redirects {
 		size += len(r)
 		if !mayRedirect(r) {
-			return c, refusal("invalid_redirect_uri", "redirect_uris: want https, or http on a loopback host, without a fragment or a user, in %d bytes: got %.100q", maxRedirect, r)
+			return c, refusal("invalid_redirect_uri",
+				"redirect_uris: want https, or http on a loopback host, without a fragment or a user, in %d bytes: got %.100q",
+				maxRedirect, r)
 		}
 	}
 	if len(c.Redirects) == 0 || len(c.Redirects) > maxRedirects || size > maxAll {
@@ -60,7 +62,8 @@ func (c client) checked() (client, error) {
 // mayRedirect says whether a code may be sent to a URI at all.
 func mayRedirect(raw string) bool {
 	u, err := url.Parse(raw)
-	return err == nil && len(raw) <= maxRedirect && u.Host != "" && u.User == nil && !strings.ContainsRune(raw, '#') && (u.Scheme == "https" || onLoopback(u))
+	return err == nil && len(raw) <= maxRedirect && u.Host != "" && u.User == nil && !strings.ContainsRune(raw, '#') &&
+		(u.Scheme == "https" || onLoopback(u))
 }
 
 // redirectsTo says whether a client gets its codes at a URI. The port of one on loopback is whichever was free.
@@ -119,7 +122,8 @@ func (s *Server) clientOf(ctx context.Context, from, id string) (c client, err e
 			return c, refusal("invalid_client", "client_id %.200s: %s", id, err)
 		}
 	} else if !s.sealer.open(clientPrefix, id, &c) {
-		return c, refusal("invalid_client", "client_id: no such client: register it at %s/oauth/register, or name the https URL of its metadata document", s.cfg.Issuer)
+		return c, refusal("invalid_client",
+			"client_id: no such client: register it at %s/oauth/register, or name the https URL of its metadata document", s.cfg.Issuer)
 	}
 	return c, nil
 }

@@ -62,7 +62,9 @@ func (s *Server) consent(x *exchange) (int, any, error) {
 	offered, code, why := s.offered(x.c, q)
 	switch {
 	case code != "":
-		return http.StatusBadRequest, object{"error": code, "error_description": why, "redirect": s.back(q, url.Values{"error": {code}, "error_description": {why}})}, nil
+		return http.StatusBadRequest,
+			object{"error": code, "error_description": why,
+				"redirect": s.back(q, url.Values{"error": {code}, "error_description": {why}})}, nil
 	case q.Decision == "deny":
 		return http.StatusOK, object{"redirect": s.back(q, url.Values{"error": {"access_denied"}})}, nil
 	case q.Decision == "allow":
@@ -78,7 +80,9 @@ func (s *Server) consent(x *exchange) (int, any, error) {
 	if err != nil {
 		return 0, nil, err // redirectsTo has parsed it
 	}
-	return http.StatusOK, question{Client: c.describe(), Host: c.host, Redirect: to.Host, Database: x.c.Database, Label: x.c.Label, Scopes: offered, Spaces: x.c.Spaces}, nil
+	return http.StatusOK,
+		question{Client: c.describe(), Host: c.host, Redirect: to.Host, Database: x.c.Database, Label: x.c.Label,
+			Scopes: offered, Spaces: x.c.Spaces}, nil
 }
 
 // offered are the scopes that a person may give a client, or the error to send the client.
@@ -136,9 +140,12 @@ func (s *Server) give(x *exchange, q ask, c client, offered []string) (code stri
 	if c.host != "" {
 		label = fmt.Sprintf("%s (%s)", label, c.host)
 	}
-	given, err := api.GiveConsent.Do(x.r.Context(), s.cfg.Door, x.c, &api.ConsentRequest{Label: label, Scopes: q.Scopes, Spaces: q.Spaces, Expires: until})
+	given, err := api.GiveConsent.Do(x.r.Context(), s.cfg.Door, x.c,
+		&api.ConsentRequest{Label: label, Scopes: q.Scopes, Spaces: q.Spaces, Expires: until})
 	if err != nil {
 		return "", err
 	}
-	return s.sealer.seal(codePrefix, ticket{Consent: given.Hash, Index: given.Index, Client: digest(q.ClientID), Redirect: q.Redirect, Challenge: q.Challenge, Until: oplog.At(until)}), nil
+	return s.sealer.seal(codePrefix,
+		ticket{Consent: given.Hash, Index: given.Index, Client: digest(q.ClientID), Redirect: q.Redirect,
+			Challenge: q.Challenge, Until: oplog.At(until)}), nil
 }

@@ -34,7 +34,8 @@ var special = func(blocks ...string) (all []netip.Prefix) {
 		all = append(all, netip.MustParsePrefix(b))
 	}
 	return all
-}("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+}("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
+	"203.0.113.0/24", "240.0.0.0/4",
 	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10")
 
 // public says whether an address is one of the public internet.
@@ -63,15 +64,18 @@ func newFetcher(allowed func(netip.Addr) bool, roots *x509.CertPool) *fetcher {
 		}
 		return nil
 	}}
-	return &fetcher{&http.Client{Timeout: fetchTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 16 << 10,
-			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}}
+	return &fetcher{&http.Client{Timeout: fetchTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true,
+			MaxResponseHeaderBytes: 16 << 10,
+			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}}
 }
 
 // documentURL checks the URL of a document as a client_id: a path, and nothing that two readers could read in two ways.
 func documentURL(id string) (*url.URL, error) {
 	u, err := url.Parse(id)
-	if err != nil || len(id) > maxDocumentURL || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsRune(id, '#') || u.Path == "" || u.Path == "/" {
+	if err != nil || len(id) > maxDocumentURL || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsRune(id, '#') ||
+		u.Path == "" || u.Path == "/" {
 		return nil, fmt.Errorf("want an https URL with a path, without a user or a fragment, in %d bytes", maxDocumentURL)
 	}
 	for _, part := range strings.Split(u.Path, "/") {

@@ -53,14 +53,17 @@ func TestDocuments(t *testing.T) {
 	})
 	defer close(wait)
 	c, err := f.fetch(t.Context(), srv.URL+"/good")
-	if err != nil || c.Name != "Agent" || c.host != strings.TrimPrefix(srv.URL, "https://") || !c.redirectsTo("http://localhost:99/cb") || c.redirectsTo("http://localhost:99/other") {
+	if err != nil || c.Name != "Agent" || c.host != strings.TrimPrefix(srv.URL, "https://") || !c.redirectsTo("http://localhost:99/cb") ||
+		c.redirectsTo("http://localhost:99/other") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	slow := *f.http
 	slow.Timeout = 50 * time.Millisecond
 	for path, want := range map[string]string{
-		"/other": "another client_id", "/secret": "only token_endpoint_auth_method none", "/plain": "redirect_uris", "/moved": "status 302", "/large": "within 65536 bytes",
-		"/text": "not a JSON object", "/none": "status 404", "/slow": "could not be fetched", "": "https URL with a path", "/": "https URL with a path", "/a/../good": ". or ..",
+		"/other": "another client_id", "/secret": "only token_endpoint_auth_method none", "/plain": "redirect_uris",
+		"/moved": "status 302", "/large": "within 65536 bytes",
+		"/text": "not a JSON object", "/none": "status 404", "/slow": "could not be fetched", "": "https URL with a path",
+		"/": "https URL with a path", "/a/../good": ". or ..",
 		"/good#x": "fragment", "/" + strings.Repeat("x", 600): "512 bytes",
 	} {
 		use := f
@@ -121,10 +124,14 @@ func TestDocumentsReachNoPrivateHost(t *testing.T) {
 	}
 	for addr, want := range map[string]bool{
 		"1.1.1.1": true, "93.184.216.34": true, "2606:4700::1111": true,
-		"127.0.0.1": false, "127.8.8.8": false, "0.0.0.0": false, "0.1.2.3": false, "10.0.0.1": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false,
-		"100.64.0.1": false, "192.0.0.8": false, "198.18.0.1": false, "203.0.113.1": false, "224.0.0.1": false, "240.0.0.1": false, "255.255.255.255": false,
-		"::": false, "::1": false, "fe80::1": false, "fe80::1%eth0": false, "fc00::1": false, "fd00:ec2::254": false, "ff02::1": false, "::ffff:10.0.0.1": false,
-		"::127.0.0.1": false, "64:ff9b::7f00:1": false, "64:ff9b::a00:1": false, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false,
+		"127.0.0.1": false, "127.8.8.8": false, "0.0.0.0": false, "0.1.2.3": false, "10.0.0.1": false, "172.16.0.1": false,
+		"192.168.1.1": false, "169.254.169.254": false,
+		"100.64.0.1": false, "192.0.0.8": false, "198.18.0.1": false, "203.0.113.1": false, "224.0.0.1": false,
+		"240.0.0.1": false, "255.255.255.255": false,
+		"::": false, "::1": false, "fe80::1": false, "fe80::1%eth0": false, "fc00::1": false, "fd00:ec2::254": false,
+		"ff02::1": false, "::ffff:10.0.0.1": false,
+		"::127.0.0.1": false, "64:ff9b::7f00:1": false, "64:ff9b::a00:1": false, "2002:7f00:1::": false, "2001::1": false,
+		"2001:db8::1": false,
 	} {
 		if public(netip.MustParseAddr(addr)) != want {
 			t.Errorf("public(%s) is not %v", addr, want)

@@ -130,10 +130,14 @@ var Scopes = []string{string(api.Read), string(api.Write)}
 
 func (s *Server) metadata(*exchange) (int, any, error) {
 	at := s.cfg.Issuer + "/oauth/"
-	return http.StatusOK, object{"issuer": s.cfg.Issuer, "authorization_endpoint": at + "authorize", "token_endpoint": at + "token", "registration_endpoint": at + "register",
-		"scopes_supported": Scopes, "response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},
-		"grant_types_supported": grants, "token_endpoint_auth_methods_supported": []string{"none"}, "code_challenge_methods_supported": []string{"S256"},
-		"client_id_metadata_document_supported": true, "authorization_response_iss_parameter_supported": true, "service_documentation": s.cfg.Issuer + "/docs"}, nil
+	return http.StatusOK,
+		object{"issuer": s.cfg.Issuer, "authorization_endpoint": at + "authorize", "token_endpoint": at + "token",
+			"registration_endpoint": at + "register",
+			"scopes_supported":      Scopes, "response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},
+			"grant_types_supported": grants, "token_endpoint_auth_methods_supported": []string{"none"},
+			"code_challenge_methods_supported":      []string{"S256"},
+			"client_id_metadata_document_supported": true, "authorization_response_iss_parameter_supported": true,
+			"service_documentation": s.cfg.Issuer + "/docs"}, nil
 }
 
 // grants are the grant types that the token endpoint knows.
@@ -162,7 +166,8 @@ func (s *Server) holder(ctx context.Context, from string, t ticket) (api.Caller,
 	if t.Index > 0 {
 		ctx, cancel := context.WithTimeout(ctx, behindWait)
 		defer cancel()
-		if _, err := api.Await.Do(ctx, s.cfg.Door, access.Node(), &api.AwaitRequest{Fresh: api.Fresh{MinIndex: field.Token(t.Index)}}); err != nil {
+		if _, err := api.Await.Do(ctx, s.cfg.Door, access.Node(),
+			&api.AwaitRequest{Fresh: api.Fresh{MinIndex: field.Token(t.Index)}}); err != nil {
 			return api.Caller{}, err
 		}
 	}

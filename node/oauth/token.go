@@ -37,7 +37,8 @@ func (s *Server) token(x *exchange) (int, any, error) {
 	ok := false
 	switch form.Get("grant_type") {
 	case "authorization_code":
-		ok = s.sealer.open(codePrefix, form.Get("code"), &t) && t.Redirect == form.Get("redirect_uri") && proves(form.Get("code_verifier"), t.Challenge)
+		ok = s.sealer.open(codePrefix, form.Get("code"), &t) && t.Redirect == form.Get("redirect_uri") &&
+			proves(form.Get("code_verifier"), t.Challenge)
 	case "refresh_token":
 		ok = s.sealer.open(refreshPrefix, form.Get("refresh_token"), &t)
 	default:
@@ -51,7 +52,8 @@ func (s *Server) token(x *exchange) (int, any, error) {
 
 // proves says whether a verifier is the one of a challenge.
 func proves(verifier, challenge string) bool {
-	return len(verifier) >= minVerifier && len(verifier) <= maxVerifier && subtle.ConstantTimeCompare([]byte(digest(verifier)), []byte(challenge)) == 1
+	return len(verifier) >= minVerifier && len(verifier) <= maxVerifier &&
+		subtle.ConstantTimeCompare([]byte(digest(verifier)), []byte(challenge)) == 1
 }
 
 // issue uses a code or a refresh token up, and answers with the next tokens. One that was used before ends its consent,
@@ -86,12 +88,14 @@ func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 	}
 	next := ticket{Consent: t.Consent, Index: t.Index, Turn: t.Turn + 1, Client: t.Client, Until: oplog.At(until)}
 	shown := ticket{Consent: t.Consent, Index: t.Index, Until: oplog.At(now.Add(s.cfg.AccessLife))}
-	return http.StatusOK, object{"access_token": s.sealer.seal(accessPrefix, shown), "token_type": "Bearer", "expires_in": int(s.cfg.AccessLife.Seconds()),
-		"refresh_token": s.sealer.seal(refreshPrefix, next), "scope": scopesOf(c)}, nil
+	return http.StatusOK,
+		object{"access_token": s.sealer.seal(accessPrefix, shown), "token_type": "Bearer", "expires_in": int(s.cfg.AccessLife.Seconds()),
+			"refresh_token": s.sealer.seal(refreshPrefix, next), "scope": scopesOf(c)}, nil
 }
 
 // errGrant refuses a code or a refresh token, whatever is wrong with it.
-var errGrant = refusal("invalid_grant", "this code or refresh token is wrong, was used before, has expired, or its consent has ended: ask the user again")
+var errGrant = refusal("invalid_grant",
+	"this code or refresh token is wrong, was used before, has expired, or its consent has ended: ask the user again")
 
 func scopesOf(c api.Caller) string {
 	return strings.Join(api.Each(c.Scopes, func(sc api.Scope) string { return string(sc) }), " ")

@@ -58,7 +58,8 @@ func (p *Port) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
 	}
 	h, ok := handlers[f.Op]
 	if !ok {
-		return wire.Pack(wire.OpError, f.Stream, &wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported cluster opcode: " + f.Op.Name()}, f.JSON())
+		return wire.Pack(wire.OpError, f.Stream,
+			&wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported cluster opcode: " + f.Op.Name()}, f.JSON())
 	}
 	op, m, err := h(p, ctx, f)
 	var told *refusal
@@ -77,7 +78,8 @@ type refusal struct{ frame wire.Error }
 func (r *refusal) Error() string { return r.frame.Message }
 
 // errSnapshotRequired tells a reader that what it asks for has left the log.
-var errSnapshotRequired = &refusal{wire.Error{Code: wire.CodeInternal, Message: "the cursor is older than the retained log", Details: wire.JSON(`{"snapshot_required":true}`)}}
+var errSnapshotRequired = &refusal{wire.Error{Code: wire.CodeInternal, Message: "the cursor is older than the retained log",
+	Details: wire.JSON(`{"snapshot_required":true}`)}}
 
 // database is the database that a peer names.
 func database(v *state.View, name string) (oplog.Database, error) {
@@ -93,7 +95,8 @@ func (p *Port) databases(_ context.Context, f wire.Frame) (wire.Op, wire.Message
 		return 0, nil, err
 	}
 	all, err := state.Get(p.cfg.State, (*state.View).Databases)
-	return wire.OpClusterDatabaseListResult, &wire.DatabaseList{Databases: api.Each(all, func(d oplog.Database) string { return d.Name })}, err
+	return wire.OpClusterDatabaseListResult,
+		&wire.DatabaseList{Databases: api.Each(all, func(d oplog.Database) string { return d.Name })}, err
 }
 
 func (p *Port) status(context.Context, wire.Frame) (wire.Op, wire.Message, error) {

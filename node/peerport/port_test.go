@@ -45,7 +45,8 @@ func (e *engine) apply(db oplog.DB, ops ...oplog.Op) []oplog.Result {
 		e.t.Fatal(err)
 	}
 	at, _ := e.st.Applied()
-	out, err := e.st.Apply([]oplog.Record{{Index: at + 1, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(1_700_000_000_000+at), 0, 1), body)}})
+	out, err := e.st.Apply([]oplog.Record{{Index: at + 1, Term: 1,
+		Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(1_700_000_000_000+at), 0, 1), body)}})
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -72,8 +73,9 @@ func (e *engine) port() *Port {
 			if d.Text == "" {
 				return nil, oplog.Errorf(oplog.Invalid, "no text")
 			}
-			return &oplog.Remember{Content: oplog.Content{RID: d.RID, Text: d.Text, Type: d.Type, HalfLife: d.HalfLife, Namespace: "default",
-				Metadata: d.Metadata, Created: oplog.At(d.Created.Time), Updated: oplog.At(d.Created.Time)}}, nil
+			return &oplog.Remember{Content: oplog.Content{RID: d.RID, Text: d.Text, Type: d.Type, HalfLife: d.HalfLife,
+				Namespace: "default",
+				Metadata:  d.Metadata, Created: oplog.At(d.Created.Time), Updated: oplog.At(d.Created.Time)}}, nil
 		},
 		Push: e.push, Turns: large.NewTurns(),
 		Errors: func(err error) (wire.Op, *wire.Error) {
@@ -113,8 +115,9 @@ func TestPulledIsPushed(t *testing.T) {
 	t.Parallel()
 	from, to := newEngine(t), newEngine(t)
 	at := oplog.At(time.Unix(1_700_000_000, 0))
-	from.apply(oplog.DefaultDB, &oplog.Remember{Content: oplog.Content{RID: "m1", Text: "the heron is back", Type: "semantic", HalfLife: 3600,
-		Namespace: "default", Created: at, Updated: at}},
+	from.apply(oplog.DefaultDB,
+		&oplog.Remember{Content: oplog.Content{RID: "m1", Text: "the heron is back", Type: "semantic", HalfLife: 3600,
+			Namespace: "default", Created: at, Updated: at}},
 		&oplog.Remember{Content: oplog.Content{RID: "m2", Text: "forgotten", Namespace: "default", Created: at, Updated: at}})
 	from.apply(oplog.DefaultDB, &oplog.Relate{ID: "e1", Src: "heron", Dst: "mill", Type: "nests_at", Weight: 1, At: at})
 	from.apply(oplog.DefaultDB, &oplog.Forget{RID: "m2", At: at})
@@ -248,7 +251,8 @@ func TestAPageOfVectorsFitsIntoAFrame(t *testing.T) {
 			for k := range v {
 				v[k] = float32(rng.NormFloat64())
 			}
-			ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%d-%d", i, j), Text: "a heron", Type: "semantic", HalfLife: 3600, Namespace: "default",
+			ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%d-%d", i, j), Text: "a heron",
+				Type: "semantic", HalfLife: 3600, Namespace: "default",
 				Created: at, Updated: at}, Vector: oplog.MakeVector(v)})
 		}
 		e.apply(oplog.DefaultDB, ops...)

@@ -129,7 +129,8 @@ func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 		payload = map[string]any{"rid": op.RID, "updated_at": op.At.Seconds()}
 	case *oplog.Relate:
 		e.OpType, e.TargetRID = "relate", &op.ID
-		payload = map[string]any{"edge_id": op.ID, "src": op.Src, "dst": op.Dst, "rel_type": op.Type, "weight": op.Weight, "created_at": op.At.Seconds()}
+		payload = map[string]any{"edge_id": op.ID, "src": op.Src, "dst": op.Dst, "rel_type": op.Type, "weight": op.Weight,
+			"created_at": op.At.Seconds()}
 	case *oplog.Foreign:
 		e.OpID, e.OpType, e.Payload, e.ActorID, e.OriginActor = op.OpID, op.Type, op.Payload, op.Actor, op.Origin
 		return e, true

@@ -74,7 +74,8 @@ func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 		op.Forgot = &oplog.Forget{RID: in.RID, At: oplog.At(time.Now())}
 	case "relate":
 		if in.Src != "" && in.Dst != "" && in.RelType != "" {
-			op.Related = &oplog.Relate{ID: cmp.Or(in.Edge, oplog.NewID()), Src: in.Src, Dst: in.Dst, Type: in.RelType, Weight: in.Weight, At: oplog.At(time.Now())}
+			op.Related = &oplog.Relate{ID: cmp.Or(in.Edge, oplog.NewID()), Src: in.Src, Dst: in.Dst, Type: in.RelType,
+				Weight: in.Weight, At: oplog.At(time.Now())}
 		}
 	}
 	return op, nil

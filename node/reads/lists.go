@@ -51,7 +51,8 @@ func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
 		beside := func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }
 		if q.Window > 0 {
 			v.Recent(v.db, m.Created, gather(&a.Before, q.Window, q.Look, beside))
-			v.Memories(v.db, m.Seq+1, gather(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && beside(o) }))
+			v.Memories(v.db, m.Seq+1,
+				gather(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && beside(o) }))
 		}
 	}
 	slices.Reverse(a.Before)

@@ -49,10 +49,12 @@ func newCluster(t *testing.T, seed uint64, size, retain int) *cluster {
 }
 
 func newClusterWith(t *testing.T, seed uint64, size, retain int, log *slog.Logger) *cluster {
-	c := &cluster{t: t, retain: retain, net: newNetwork(seed), nodes: make([]*node.Node, size), skew: make([]time.Duration, size), hurt: map[int]uint64{}, hurts: [4]bool{spare: true}, born: time.Now(), log: log}
+	c := &cluster{t: t, retain: retain, net: newNetwork(seed), nodes: make([]*node.Node, size),
+		skew: make([]time.Duration, size), hurt: map[int]uint64{}, hurts: [4]bool{spare: true}, born: time.Now(), log: log}
 	dir := t.TempDir()
 	for i := range c.nodes {
-		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }, synced: map[uint64]int64{}})
+		c.disks = append(c.disks,
+			&disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }, synced: map[uint64]int64{}})
 		if c.runs(i) {
 			c.open(i)
 		}
@@ -75,15 +77,19 @@ var verbose = flag.Bool("logs", false, "show the nodes' logs")
 func (c *cluster) open(i int) {
 	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
 	cfg := node.Config{Home: c.disks[i].home, TLS: node.TLS{PlainPeers: true},
-		Seams: node.Seams{LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true,
+		Seams: node.Seams{LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Dial: c.net.dialer(i + 1),
+			Listen: c.net.listen, NoSync: true,
 			Elapsed: func() time.Duration { return time.Since(c.born) },
 			Now: func() time.Time {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				return time.Now().Add(c.skew[i])
-			}}, Addresses: node.Addresses{Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440)}, Member: node.Member{NodeID: uint32(i + 1), Secret: secret},
-		Raft: node.Raft{Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20, SegmentBytes: 64 << 10}, Storage: node.Storage{RetainOps: c.retain, StateBuffer: 64 << 10, StateStep: c.disks[i].state},
-		Logger: c.log.With("node", i+1)}
+			}}, Addresses: node.Addresses{Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440)},
+		Member: node.Member{NodeID: uint32(i + 1), Secret: secret},
+		Raft: node.Raft{Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20,
+			SnapshotInterval: time.Second, TrailingLogs: 20, SegmentBytes: 64 << 10},
+		Storage: node.Storage{RetainOps: c.retain, StateBuffer: 64 << 10, StateStep: c.disks[i].state},
+		Logger:  c.log.With("node", i+1)}
 	if i == spare {
 		cfg.Member.Role = c.role
 	}

@@ -77,7 +77,8 @@ func (c *cluster) content(i int) {
 	}
 	followed := api.Fresh{MinIndex: field.Token(s.Applied())} // the index comes behind the state
 	for rid, want := range alive {
-		a, err := api.Search.Do(context.Background(), s, caller, &api.SearchRequest{Text: texts[rid], K: 1000, Quiet: true, Fresh: followed})
+		a, err := api.Search.Do(context.Background(), s, caller,
+			&api.SearchRequest{Text: texts[rid], K: 1000, Quiet: true, Fresh: followed})
 		if err != nil {
 			c.t.Fatal(err)
 		}

@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-var stride = flag.Int("stride", suite.Count(120, 12, 1), "TestACrashOfAllFiles: the machine ends with each such step of the files of state, log and snapshots")
+var stride = flag.Int("stride", suite.Count(120, 12, 1),
+	"TestACrashOfAllFiles: the machine ends with each such step of the files of state, log and snapshots")
 
 // TestACrashOfAllFiles ends the machine of a lone node with one step after another of what its state, its log and its
 // snapshots do to their files, and with it goes any part of what was not synced. What was acknowledged is there
@@ -31,7 +32,9 @@ func TestACrashOfAllFiles(t *testing.T) {
 			count[k]++
 		}
 		t.Logf("crashes: %v", count)
-		for _, k := range []string{"state create", "state write", "state sync", "state link", "state remove", "log create", "log write", "log sync", "log rename", "log remove", "snapshot create", "snapshot write", "snapshot sync", "snapshot rename", "snapshot remove"} {
+		for _, k := range []string{"state create", "state write", "state sync", "state link", "state remove", "log create",
+			"log write", "log sync", "log rename", "log remove", "snapshot create", "snapshot write", "snapshot sync",
+			"snapshot rename", "snapshot remove"} {
 			if count[k] == 0 && *stride == 1 {
 				t.Errorf("no crash at a %s", k)
 			}
@@ -116,7 +119,8 @@ func (c *cluster) putOnce(k int) (rid string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(c.t.Context(), 3*time.Second)
 	defer cancel()
-	r, err := api.Remember.Do(ctx, n.Service(), caller, &api.RememberRequest{Draft: api.Draft{Key: fmt.Sprint("key ", k), Text: crashText(k), Importance: 0.5}})
+	r, err := api.Remember.Do(ctx, n.Service(), caller,
+		&api.RememberRequest{Draft: api.Draft{Key: fmt.Sprint("key ", k), Text: crashText(k), Importance: 0.5}})
 	if err != nil {
 		return "", err
 	}

@@ -82,7 +82,8 @@ func (d *disk) read(name string) ([]byte, error) {
 
 // threaten has a blow come at a step that is to come, unless another is due already.
 func (d *disk) threaten(on int, power bool, in int, rng *rand.Rand) *blow {
-	b := &blow{disk: on, power: power, in: in, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), struck: make(chan struct{}), over: make(chan struct{})}
+	b := &blow{disk: on, power: power, in: in, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), struck: make(chan struct{}),
+		over: make(chan struct{})}
 	d.change(func() {
 		if d.due == nil {
 			d.due, d.unsynced = b, map[string][]byte{}

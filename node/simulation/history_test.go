@@ -94,7 +94,8 @@ type worker struct {
 }
 
 func (w *worker) run(ctx context.Context) {
-	verbs := []func(context.Context, *engine.Service, api.Caller, *node.Node){w.set, w.set, w.get, w.get, w.add, w.mark, w.mark, w.look, w.take, w.stale, w.swap, w.swap, w.both, w.both, w.move, w.peek, w.pass}
+	verbs := []func(context.Context, *engine.Service, api.Caller, *node.Node){w.set, w.set, w.get, w.get, w.add, w.mark,
+		w.mark, w.look, w.take, w.stale, w.swap, w.swap, w.both, w.both, w.move, w.peek, w.pass}
 	for ctx.Err() == nil {
 		n := w.pick()
 		if n == nil {
@@ -270,7 +271,8 @@ func (w *worker) pass(ctx context.Context, s *engine.Service, c api.Caller, _ *n
 	w.gone++
 	due := time.Now().Add(time.Duration(w.rng.IntN(6000)) * time.Millisecond)
 	w.c.net.awake(w.at + 1)
-	r, err := api.Remember.Do(ctx, s, c, &api.RememberRequest{Draft: api.Draft{RID: rid, Text: "word" + rid, Expires: field.Date{Time: due}}})
+	r, err := api.Remember.Do(ctx, s, c,
+		&api.RememberRequest{Draft: api.Draft{RID: rid, Text: "word" + rid, Expires: field.Date{Time: due}}})
 	if err != nil {
 		return
 	}

@@ -23,7 +23,8 @@ func (c *cluster) mayEmpty(i int) bool {
 		if n == nil || n.Err() != nil {
 			return other == i
 		}
-		if st := n.Service().RaftStatus(); st.Amnesia || st.AppliedIndex < lacked || len(st.Members) == 0 || other != spare && !slices.ContainsFunc(st.Members, func(m raft.Member) bool { return m.ID == uint32(other+1) && m.Voter }) {
+		if st := n.Service().RaftStatus(); st.Amnesia || st.AppliedIndex < lacked || len(st.Members) == 0 ||
+			other != spare && !slices.ContainsFunc(st.Members, func(m raft.Member) bool { return m.ID == uint32(other+1) && m.Voter }) {
 			return other == i
 		}
 		delete(c.hurt, other)

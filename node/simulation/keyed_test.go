@@ -101,8 +101,9 @@ func (w *worker) both(ctx context.Context, s *engine.Service, c api.Caller, _ *n
 	a, b := side(in.key, "a"), side(in.key, "b")
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
-	answer, err := api.Batch.Do(ctx, s, c, &api.BatchRequest{Steps: []api.BatchStep{w.write(b, in.value%wide, api.Condition{}), {Op: "get", Path: b}, {Op: "get", Path: a},
-		w.write(a, in.value/wide, expecting(in.expect))}})
+	answer, err := api.Batch.Do(ctx, s, c,
+		&api.BatchRequest{Steps: []api.BatchStep{w.write(b, in.value%wide, api.Condition{}), {Op: "get", Path: b}, {Op: "get", Path: a},
+			w.write(a, in.value/wide, expecting(in.expect))}})
 	value := 0
 	if err == nil {
 		value = read(answer.Results[2])*wide + read(answer.Results[1])
@@ -132,7 +133,8 @@ func (w *worker) peek(ctx context.Context, s *engine.Service, c api.Caller, _ *n
 	in := asked{verb: "peek", key: w.pair()}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
-	page, err := api.ListKeys.Do(ctx, s, c, &api.ListKeysRequest{Prefix: "/" + in.key, Limit: 2, Full: true, Fresh: api.Fresh{Consistency: "linearizable"}})
+	page, err := api.ListKeys.Do(ctx, s, c,
+		&api.ListKeysRequest{Prefix: "/" + in.key, Limit: 2, Full: true, Fresh: api.Fresh{Consistency: "linearizable"}})
 	if err != nil {
 		return
 	}

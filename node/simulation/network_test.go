@@ -29,7 +29,8 @@ type network struct {
 }
 
 func newNetwork(seed uint64) *network {
-	return &network{rng: rand.New(rand.NewPCG(seed, 1)), listeners: map[string]*listener{}, cut: map[[2]int]bool{}, dead: map[int]bool{}, paused: map[int]bool{},
+	return &network{rng: rand.New(rand.NewPCG(seed, 1)), listeners: map[string]*listener{}, cut: map[[2]int]bool{},
+		dead: map[int]bool{}, paused: map[int]bool{},
 		delay: map[int]time.Duration{}, mute: map[int]time.Time{}, changed: make(chan struct{})}
 }
 

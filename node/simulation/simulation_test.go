@@ -40,7 +40,8 @@ var warm = sync.OnceFunc(func() {
 			panic(err)
 		}
 	}
-	big := oplog.Entry{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "r", Text: string(bytes.Repeat([]byte("warm "), 4000))}}}}
+	big := oplog.Entry{DB: 1,
+		Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "r", Text: string(bytes.Repeat([]byte("warm "), 4000))}}}}
 	body, err := big.Encode()
 	if err != nil {
 		panic(err)

@@ -57,7 +57,8 @@ func (s *subscriber) follow(ctx context.Context, n int) {
 	if from == "" {
 		from = "1"
 	}
-	if _, err := fmt.Fprintf(nc, "GET /v1/events?from=%s HTTP/1.0\r\nHost: node%d\r\nAuthorization: Bearer %s\r\n\r\n", from, n, secret); err != nil {
+	if _, err := fmt.Fprintf(nc, "GET /v1/events?from=%s HTTP/1.0\r\nHost: node%d\r\nAuthorization: Bearer %s\r\n\r\n", from,
+		n, secret); err != nil {
 		return
 	}
 	var id, name string
@@ -134,9 +135,11 @@ func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 	all := inOrder(heard)
 	for who, got := range heard {
 		if at := unlike(all, got); at < len(got) {
-			c.t.Errorf("%s heard %d events, all together %d; wrong at the %dth: %q behind %q", who, len(got), len(all), at, got[at:min(at+3, len(got))], got[max(at-3, 0):at])
+			c.t.Errorf("%s heard %d events, all together %d; wrong at the %dth: %q behind %q", who, len(got), len(all), at,
+				got[at:min(at+3, len(got))], got[max(at-3, 0):at])
 		} else if len(got) == 0 || got[len(got)-1] != all[len(all)-1] {
-			c.t.Errorf("%s heard %d events, and %q in place of the last, %q", who, len(got), got[max(len(got)-2, 0):], all[max(len(all)-2, 0):])
+			c.t.Errorf("%s heard %d events, and %q in place of the last, %q", who, len(got), got[max(len(got)-2, 0):],
+				all[max(len(all)-2, 0):])
 		}
 	}
 }
@@ -201,7 +204,8 @@ func (c *cluster) finish() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		_, last = api.Remember.Do(ctx, n.Service(), caller, &api.RememberRequest{Draft: api.Draft{RID: closing, Key: closing, Text: "word" + closing}})
+		_, last = api.Remember.Do(ctx, n.Service(), caller,
+			&api.RememberRequest{Draft: api.Draft{RID: closing, Key: closing, Text: "word" + closing}})
 		cancel()
 		if last == nil {
 			return

@@ -63,9 +63,10 @@ func (l *logged) String() string {
 const third = 2
 
 var wrongTriggers = map[string]wrongTrigger{
-	"a request of one member contradicts what is applied": {says: "a majority agrees with this node, the peer is ignored", pull: func(w *wrong) {
-		w.append(third, wire.RaftAppend{Term: w.term + 1, PrevIndex: w.last.Index, PrevTerm: w.held.Term + 1}, 0, 1)
-	}},
+	"a request of one member contradicts what is applied": {says: "a majority agrees with this node, the peer is ignored",
+		pull: func(w *wrong) {
+			w.append(third, wire.RaftAppend{Term: w.term + 1, PrevIndex: w.last.Index, PrevTerm: w.held.Term + 1}, 0, 1)
+		}},
 	"a bit changes in what the leader sends": {says: "a majority agrees with this node, the peer is ignored", pull: func(w *wrong) {
 		w.append(w.leader, wire.RaftAppend{Term: w.term, PrevIndex: w.last.Index, PrevTerm: w.held.Term ^ 1}, 1-w.leader)
 	}},
@@ -78,18 +79,20 @@ var wrongTriggers = map[string]wrongTrigger{
 		defer liar.Close()
 		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
 	}},
-	"a member says that records are acknowledged which the others lack": {says: "acknowledged records are lost, or the peer is wrong", pull: func(w *wrong) {
-		liar := w.peer(third, wire.RaftHello{CommitTerm: w.term, CommitIndex: w.last.Index + 1000})
-		defer liar.Close()
-		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
-		time.Sleep(2 * time.Second)
-	}},
-	"a member says that another record is acknowledged than the others have": {says: "a majority agrees with this node, the peer is ignored", pull: func(w *wrong) {
-		liar := w.peer(third, wire.RaftHello{CommitTerm: w.held.Term + 1, CommitIndex: w.last.Index})
-		defer liar.Close()
-		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
-		time.Sleep(2 * time.Second)
-	}},
+	"a member says that records are acknowledged which the others lack": {says: "acknowledged records are lost, or the peer is wrong",
+		pull: func(w *wrong) {
+			liar := w.peer(third, wire.RaftHello{CommitTerm: w.term, CommitIndex: w.last.Index + 1000})
+			defer liar.Close()
+			w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
+			time.Sleep(2 * time.Second)
+		}},
+	"a member says that another record is acknowledged than the others have": {says: "a majority agrees with this node, the peer is ignored",
+		pull: func(w *wrong) {
+			liar := w.peer(third, wire.RaftHello{CommitTerm: w.held.Term + 1, CommitIndex: w.last.Index})
+			defer liar.Close()
+			w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
+			time.Sleep(2 * time.Second)
+		}},
 	"a mark of a member without state": {hurt: true, says: "this member has its state again", pull: func(w *wrong) {
 		w.must(os.WriteFile(filepath.Join(w.disks[third].home, "raft", "amnesia"), []byte("no state\n"), 0o600))
 	}},
@@ -145,7 +148,8 @@ func (w *wrong) put(nodes ...int) {
 			n := w.node(i)
 			caller, cerr := n.Access().Local("default")
 			w.must(cerr)
-			if _, err = api.Remember.Do(context.Background(), n.Service(), caller, &api.RememberRequest{Draft: api.Draft{Text: fmt.Sprint("by node ", i+1), Importance: 0.5}}); err == nil {
+			if _, err = api.Remember.Do(context.Background(), n.Service(), caller,
+				&api.RememberRequest{Draft: api.Draft{Text: fmt.Sprint("by node ", i+1), Importance: 0.5}}); err == nil {
 				break
 			}
 		}
@@ -158,7 +162,8 @@ func (w *wrong) put(nodes ...int) {
 // note notes what the others hold.
 func (w *wrong) note() {
 	st := w.node(0).Service().Cluster().Status(context.Background())
-	for end := time.Now().Add(time.Minute); st.Agreement != "agree" || st.LeaderID == nil; st = w.node(0).Service().Cluster().Status(context.Background()) {
+	for end := time.Now().Add(time.Minute); st.Agreement != "agree" ||
+		st.LeaderID == nil; st = w.node(0).Service().Cluster().Status(context.Background()) {
 		if time.Sleep(50 * time.Millisecond); time.Now().After(end) {
 			w.t.Fatalf("the others do not agree: %+v", st)
 		}
@@ -183,7 +188,8 @@ func (w *wrong) peer(i int, hello wire.RaftHello) *peertest.Peer {
 	w.must(err)
 	st := w.node(0).Service().Cluster().Status(context.Background())
 	hello.ClusterID, hello.HasState, hello.EntryMin, hello.EntryMax, hello.StateMin, hello.StateMax, hello.Reads = st.Cluster, true, oplog.RecordVersion, oplog.RecordVersion, snapshot.Min, snapshot.Max, oplog.Reads()
-	return peertest.NewPeer(transport.Options{NodeID: uint32(i + 1), Advertise: w.addr(i), Secret: secret, Identity: key, Dial: w.net.dialer(third + 1), Log: slog.New(slog.DiscardHandler)}, hello)
+	return peertest.NewPeer(transport.Options{NodeID: uint32(i + 1), Advertise: w.addr(i), Secret: secret, Identity: key,
+		Dial: w.net.dialer(third + 1), Log: slog.New(slog.DiscardHandler)}, hello)
 }
 
 // append sends a request of a leader in a node's name, which is to be refused.

@@ -66,5 +66,6 @@ func (ss *session) selectDB(ctx context.Context, _ api.Caller, f wire.Frame) err
 		return err
 	}
 	ss.setCaller(c)
-	return ss.reply(f, wire.OpDBOK, &wire.DBOK{ID: uint32(c.DB), Message: fmt.Sprintf("database '%s' selected", c.Database), Name: c.Database})
+	return ss.reply(f, wire.OpDBOK,
+		&wire.DBOK{ID: uint32(c.DB), Message: fmt.Sprintf("database '%s' selected", c.Database), Name: c.Database})
 }

@@ -18,7 +18,8 @@ func TestTheClientsNamesAreTheTables(t *testing.T) {
 		of    any
 		table field.Object
 	}{
-		{client.Memory{}, api.Get.Gives()}, {client.Listing{}, api.Memories.Takes()}, {client.Correction{}, api.Correct.Takes()}, {client.Context{}, api.Digest.Gives()},
+		{client.Memory{}, api.Get.Gives()}, {client.Listing{}, api.Memories.Takes()},
+		{client.Correction{}, api.Correct.Takes()}, {client.Context{}, api.Digest.Gives()},
 	} {
 		names := map[string]bool{}
 		for _, f := range c.table {

@@ -20,7 +20,8 @@ func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) er
 	if ss.followsMost(f.Stream) {
 		return ss.fail(f, overloaded)
 	}
-	sub, err := api.Events.Do(ctx, ss.w.cfg.Door, c, &api.EventsRequest{From: m.Cursor, Types: m.Events, Filter: field.Map(m.Filter), Prefix: m.Prefix})
+	sub, err := api.Events.Do(ctx, ss.w.cfg.Door, c,
+		&api.EventsRequest{From: m.Cursor, Types: m.Events, Filter: field.Map(m.Filter), Prefix: m.Prefix})
 	if err != nil {
 		return err
 	}

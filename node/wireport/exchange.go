@@ -37,7 +37,8 @@ var exchanges = byOpcode([]exchange{
 	on(api.Claims, wire.OpClaimsResult, toClaims, fromClaims),
 	on(api.Alias, wire.OpAliasOK, nil, fromAliased),
 	on[wire.SessionStart, wire.SessionStarted](api.StartSession, wire.OpSessionOK, nil, nil),
-	on[wire.SessionEnd, wire.SessionEnded](api.EndSession, wire.OpSessionOK, byName[wire.SessionEnd, api.EndSessionRequest](names{"session_id": "id"}), nil),
+	on[wire.SessionEnd, wire.SessionEnded](api.EndSession, wire.OpSessionOK,
+		byName[wire.SessionEnd, api.EndSessionRequest](names{"session_id": "id"}), nil),
 	on[wire.Think, wire.ThinkResult](api.Think, wire.OpThinkResult, nil, nil),
 	on[wire.Conflicts, wire.ConflictResult](api.Conflicts, wire.OpConflictResult, nil, nil),
 	on(api.Resolve, wire.OpConflictResult, byName[wire.Resolve, api.ResolveRequest](names{"conflict_id": "id"}), fromResolved),
@@ -72,35 +73,37 @@ func on[M, R, Q, A any, P message[M], S message[R]](row api.Of[Q, A], reply wire
 		made := byName[A, R](nil)
 		from = func(_ *M, a *A) *R { return made(a) }
 	}
-	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply}, answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
-		m := new(M)
-		if err := ss.unpack(in, P(m)); err != nil {
-			return err
-		}
-		a, err := row.Do(ctx, ss.w.cfg.Door, c, to(m))
-		if err != nil {
-			return coded(row.Op, err)
-		}
-		return ss.reply(in, reply, S(from(m, a)))
-	}}
+	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply},
+		answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
+			m := new(M)
+			if err := ss.unpack(in, P(m)); err != nil {
+				return err
+			}
+			a, err := row.Do(ctx, ss.w.cfg.Door, c, to(m))
+			if err != nil {
+				return coded(row.Op, err)
+			}
+			return ss.reply(in, reply, S(from(m, a)))
+		}}
 }
 
 // bare is a row whose request says no more than how new the answer must be, if that.
 func bare[R, Q, A any, S message[R]](row api.Of[Q, A], reply wire.Op, from func(*A) *R) exchange {
-	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply}, answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
-		q := new(Q)
-		if wants, ok := any(q).(interface{ Want(api.Fresh) }); ok && len(in.Payload) > 0 {
-			var m wire.Fresh
-			if wire.Unpack(in, &m, wire.MaxPlainClient) == nil { // old clients send anything here
-				wants.Want(api.Fresh(m))
+	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply},
+		answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
+			q := new(Q)
+			if wants, ok := any(q).(interface{ Want(api.Fresh) }); ok && len(in.Payload) > 0 {
+				var m wire.Fresh
+				if wire.Unpack(in, &m, wire.MaxPlainClient) == nil { // old clients send anything here
+					wants.Want(api.Fresh(m))
+				}
 			}
-		}
-		a, err := row.Do(ctx, ss.w.cfg.Door, c, q)
-		if err != nil {
-			return err
-		}
-		return ss.reply(in, reply, S(from(a)))
-	}}
+			a, err := row.Do(ctx, ss.w.cfg.Door, c, q)
+			if err != nil {
+				return err
+			}
+			return ss.reply(in, reply, S(from(a)))
+		}}
 }
 
 // unpack reads a request. Large ones take their turn, so that there are always processors for the small ones.

@@ -71,7 +71,9 @@ func oversized(op *api.Op, err error) error {
 	if op.Writes {
 		return oplog.Errorf(oplog.TooLarge, "%s was done, but its answer is too long to send: %s", op.Name, err)
 	}
-	return oplog.Errorf(oplog.TooLarge, "the answer of %s is too long to send: %s; ask for less, with a smaller limit where it has one, or over HTTP, %s", op.Name, err, op.HTTP)
+	return oplog.Errorf(oplog.TooLarge,
+		"the answer of %s is too long to send: %s; ask for less, with a smaller limit where it has one, or over HTTP, %s",
+		op.Name, err, op.HTTP)
 }
 
 // longestName bounds how many bytes of an unknown name an error repeats.

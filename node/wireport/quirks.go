@@ -56,7 +56,8 @@ func fromClaims(_ *wire.Claims, a *api.ClaimList) *wire.ClaimsResult {
 }
 
 func fromAliased(m *wire.Alias, a *api.Aliased) *wire.AliasOK {
-	return &wire.AliasOK{Added: a.Added, Alias: m.Alias, CanonicalName: m.CanonicalName, Namespace: m.Namespace, Index: field.Token(a.Index)}
+	return &wire.AliasOK{Added: a.Added, Alias: m.Alias, CanonicalName: m.CanonicalName, Namespace: m.Namespace,
+		Index: field.Token(a.Index)}
 }
 
 func fromResolved(m *wire.Resolve, _ *api.Resolved) *wire.Resolved {
@@ -74,7 +75,9 @@ func fromCluster(a *api.ClusterStatus) *wire.ClusterStatusResult {
 		if p.LastSeenSecsAgo != nil {
 			seen = *p.LastSeenSecsAgo
 		}
-		r.Peers = append(r.Peers, wire.PeerStatus{NodeID: p.NodeID, Addr: p.Addr, Role: role, CurrentTerm: p.CurrentTerm, LastSeenSecsAgo: seen, Reachable: p.Reachable})
+		r.Peers = append(r.Peers,
+			wire.PeerStatus{NodeID: p.NodeID, Addr: p.Addr, Role: role, CurrentTerm: p.CurrentTerm, LastSeenSecsAgo: seen,
+				Reachable: p.Reachable})
 	}
 	return r
 }

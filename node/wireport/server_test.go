@@ -51,7 +51,8 @@ func open(t *testing.T, d Door) (addr string) {
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	node := uint32(2)
-	w := New(Config{Door: d, Access: access.New(access.Config{State: st, Secrets: []string{secret}}), Conns: access.NewConns(100, 100), Log: log,
+	w := New(Config{Door: d, Access: access.New(access.Config{State: st, Secrets: []string{secret}}),
+		Conns: access.NewConns(100, 100), Log: log,
 		Errors: Errors{Log: log, Leader: func() api.Leader {
 			return api.Leader{ID: &node, Wire: "192.0.2.2:7437", HTTP: "http://192.0.2.2:7438", Term: 7}
 		}},

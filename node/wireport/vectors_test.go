@@ -25,7 +25,8 @@ import (
 var requests = map[wire.Op]wire.Message{
 	wire.OpRemember:      &wire.Remember{},
 	wire.OpRememberBatch: &wire.RememberBatch{},
-	wire.OpRecall:        &wire.Recall{Consistency: "linearizable", Since: 1_700_000_000, Until: 1_800_000_000.5, Without: []string{"vector"}},
+	wire.OpRecall: &wire.Recall{Consistency: "linearizable", Since: 1_700_000_000, Until: 1_800_000_000.5,
+		Without: []string{"vector"}},
 	wire.OpForget:        &wire.Forget{},
 	wire.OpRelate:        &wire.Relate{},
 	wire.OpEdges:         &wire.Entity{},
@@ -102,7 +103,8 @@ func TestVectors(t *testing.T) {
 		for {
 			f := next()
 			fmt.Fprintf(&said, "  %s %x\n", f.Op, wire.AppendFrame(nil, f))
-			if !slices.Contains([]wire.Op{wire.OpRecallResult, wire.OpEvent}, f.Op) || f.Op == wire.OpEvent && strings.Contains(string(f.Payload), "lagged") {
+			if !slices.Contains([]wire.Op{wire.OpRecallResult, wire.OpEvent}, f.Op) ||
+				f.Op == wire.OpEvent && strings.Contains(string(f.Payload), "lagged") {
 				break
 			}
 		}
@@ -135,7 +137,8 @@ func answerOf(op *api.Op) any {
 	if sub, ok := a.Interface().(*api.Subscription); ok {
 		sub.Close = func() {}
 		sub.Follow = func(ctx context.Context, tell func(api.Event) error) error {
-			for _, e := range []api.Event{{}, {Name: "stored", Index: 7, Data: json.RawMessage(`{"index":7}`)}, {Name: "lagged", Data: json.RawMessage(`{}`)}} {
+			for _, e := range []api.Event{{}, {Name: "stored", Index: 7, Data: json.RawMessage(`{"index":7}`)},
+				{Name: "lagged", Data: json.RawMessage(`{}`)}} {
 				if err := tell(e); err != nil {
 					return err
 				}

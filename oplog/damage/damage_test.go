@@ -46,7 +46,8 @@ func TestAnErrorNamesItsFile(t *testing.T) {
 	t.Parallel()
 	why := errors.New("checksum differs")
 	err := fmt.Errorf("open: %w", &Error{Path: "/home/index/1-2/rows-3", Err: why})
-	if PathOf(err, "d") != "/home/index/1-2/rows-3" || PathOf(why, "d") != "d" || !errors.Is(err, why) || err.Error() != "open: rows-3: checksum differs" {
+	if PathOf(err, "d") != "/home/index/1-2/rows-3" || PathOf(why, "d") != "d" || !errors.Is(err, why) ||
+		err.Error() != "open: rows-3: checksum differs" {
 		t.Errorf("%v is about %s", err, PathOf(err, "d"))
 	}
 }

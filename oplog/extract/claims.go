@@ -32,11 +32,13 @@ var claimants = set("person organization place tech project unknown")
 // phrases between a source and its target.
 var phrases = map[string]string{
 	"ceo of": "ceo_of", "chief executive of": "ceo_of", "chief executive officer of": "ceo_of", "cto of": "cto_of", "cfo of": "cfo_of",
-	"founder of": "founded", "co-founder of": "founded", "cofounder of": "founded", "co-founded": "founded", "cofounded": "founded", "founded": "founded",
+	"founder of": "founded", "co-founder of": "founded", "cofounder of": "founded", "co-founded": "founded",
+	"cofounded": "founded", "founded": "founded",
 	"leads": "leads", "heads": "leads", "runs": "leads", "manages": "leads", "directs": "leads",
 	"works at": "works_at", "works for": "works_at", "employed at": "works_at", "employed by": "works_at", "joined": "works_at",
 	"born in": "born_in", "was born in": "born_in",
-	"headquartered in": "headquartered_in", "quartered in": "headquartered_in", "based in": "headquartered_in", "located in": "headquartered_in",
+	"headquartered in": "headquartered_in", "quartered in": "headquartered_in", "based in": "headquartered_in",
+	"located in": "headquartered_in",
 	"married to": "married_to", "acquired": "acquired", "bought": "acquired", "purchased": "acquired", "took over": "acquired",
 	"subsidiary of": "subsidiary_of", "owned by": "subsidiary_of", "speaks": "speaks", "fluent in": "speaks",
 	"member of": "member_of", "part of": "member_of", "belongs to": "member_of", "reports to": "reports_to",
@@ -44,11 +46,14 @@ var phrases = map[string]string{
 
 // possessed maps the words that stand behind "Acme's" and before a name to a relation, which leads from the name to
 // Acme.
-var possessed = map[string]string{"ceo": "ceo_of", "cto": "cto_of", "cfo": "cfo_of", "founder": "founded", "co-founder": "founded", "cofounder": "founded"}
+var possessed = map[string]string{"ceo": "ceo_of", "cto": "cto_of", "cfo": "cfo_of", "founder": "founded",
+	"co-founder": "founded", "cofounder": "founded"}
 
 // bare are the forms of verbs that stand behind "does not" or "may".
-var bare = map[string]string{"work at": "works_at", "work for": "works_at", "join": "works_at", "lead": "leads", "head": "leads", "run": "leads", "manage": "leads",
-	"direct": "leads", "acquire": "acquired", "buy": "acquired", "purchase": "acquired", "take over": "acquired", "speak": "speaks", "belong to": "member_of",
+var bare = map[string]string{"work at": "works_at", "work for": "works_at", "join": "works_at", "lead": "leads",
+	"head": "leads", "run": "leads", "manage": "leads",
+	"direct": "leads", "acquire": "acquired", "buy": "acquired", "purchase": "acquired", "take over": "acquired",
+	"speak": "speaks", "belong to": "member_of",
 	"report to": "reports_to", "found": "founded"}
 
 var (
@@ -176,7 +181,8 @@ func relation(a, b occurrence, gap string) (Claim, bool) {
 	if c.Type = phrases[phrase]; c.Type == "" && (c.Denied || c.Reported) {
 		c.Type = bare[phrase]
 	}
-	if n := len(said); c.Type == "" && n > 2 && n <= 6 && said[0] == "works" && said[1] == "as" && (said[n-1] == "at" || said[n-1] == "for") {
+	if n := len(said); c.Type == "" && n > 2 && n <= 6 && said[0] == "works" && said[1] == "as" &&
+		(said[n-1] == "at" || said[n-1] == "for") {
 		c.Type = "works_at"
 	}
 	return c, c.Type != "" && fits(c.Type, a.kind, b.kind)

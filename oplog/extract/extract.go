@@ -219,7 +219,8 @@ func (f *finder) quoted() {
 				break
 			}
 			rest = next
-			if n := len(strings.Fields(inside)); n >= 1 && n <= 6 && alnum(inside) >= 2 && len(inside) <= 64 && !strings.ContainsAny(inside, "\n") {
+			if n := len(strings.Fields(inside)); n >= 1 && n <= 6 && alnum(inside) >= 2 && len(inside) <= 64 &&
+				!strings.ContainsAny(inside, "\n") {
 				f.add(strings.Trim(inside, " .,;:!?"), "term")
 			}
 		}

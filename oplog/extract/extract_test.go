@@ -197,7 +197,8 @@ func TestNamesOfTheSample(t *testing.T) {
 			times[e.Name]++
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(times),
+		func(a, b string) int { return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b)) })
 	for _, name := range names[:10] {
 		if !known[name] {
 			t.Errorf("%d rows name %q", times[name], name)

@@ -32,7 +32,8 @@ func Attributes(raw []byte) ([]Attribute, error) {
 	list := make([]Attribute, len(all))
 	for i, m := range all {
 		if list[i].Name = m.name; !Nameable(m.name) {
-			return nil, fmt.Errorf("%s is not the name of an attribute: want 1 to %d bytes, not and, or, not, and no @ in front", shown(m.name), MaxName)
+			return nil, fmt.Errorf("%s is not the name of an attribute: want 1 to %d bytes, not and, or, not, and no @ in front",
+				shown(m.name), MaxName)
 		}
 		if list[i].Value, err = readValue(m.value); err != nil {
 			return nil, fmt.Errorf("%s: %w", shown(m.name), err)

@@ -106,8 +106,10 @@ func (f *Filter) Match(of func(name string) Value) bool {
 }
 
 // fields are the kinds of a record's own fields.
-var fields = map[string]string{"@memory_type": "string", "@namespace": "string", "@domain": "string", "@source": "string", "@session_id": "string",
-	"@tier": "string", "@writer": "string", "@dialect": "string", "@agent": "string", "@trust": "string", "@created_at": "time", "@updated_at": "time", "@importance": "number"}
+var fields = map[string]string{"@memory_type": "string", "@namespace": "string", "@domain": "string", "@source": "string",
+	"@session_id": "string",
+	"@tier":       "string", "@writer": "string", "@dialect": "string", "@agent": "string", "@trust": "string",
+	"@created_at": "time", "@updated_at": "time", "@importance": "number"}
 
 // Parse reads a filter. Nothing, and null, is nil, which filters nothing.
 func Parse(raw []byte) (*Filter, error) {
@@ -251,7 +253,8 @@ func (p *parser) test(name, op string, raw json.RawMessage) (*Filter, error) {
 		}
 		opposite = !*is
 	default:
-		return nil, fmt.Errorf("%s: %s is not an operator: want eq, ne, in, nin, gt, gte, lt, lte, exists, contains, icontains or prefix", shown(name), shown(op))
+		return nil, fmt.Errorf("%s: %s is not an operator: want eq, ne, in, nin, gt, gte, lt, lte, exists, contains, icontains or prefix",
+			shown(name), shown(op))
 	}
 	if op != "in" && op != "nin" && op != "exists" {
 		if err := p.value(f, raw); err != nil {

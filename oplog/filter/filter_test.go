@@ -319,7 +319,8 @@ var (
 	someList   = rapid.Custom(func(t *rapid.T) any { return rapid.SliceOfN(someText, 0, 3).Draw(t, "list") })
 	someValue  = rapid.OneOf(someText, someNumber, rapid.SampledFrom([]any{true, false}), someList)
 	someTest   = rapid.Custom(func(t *rapid.T) any {
-		op := rapid.SampledFrom([]string{"eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "exists", "contains", "icontains", "prefix"}).Draw(t, "op")
+		op := rapid.SampledFrom([]string{"eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "exists", "contains",
+			"icontains", "prefix"}).Draw(t, "op")
 		switch op {
 		case "in", "nin":
 			return map[string]any{op: rapid.SliceOfN(someValue, 0, 3).Draw(t, "values")}
@@ -379,7 +380,8 @@ func TestFiltersMeanWhatTheySay(t *testing.T) {
 func TestTimesTooFar(t *testing.T) {
 	t.Parallel()
 	now := filter.Time(1_700_000_000_000_000)
-	for raw, want := range map[string]string{`{"@created_at":{"lt":1.8e9}}`: "passes", `{"@created_at":{"gte":-6e10}}`: "passes", `{"@created_at":{"gt":2.5e11}}`: "fails",
+	for raw, want := range map[string]string{`{"@created_at":{"lt":1.8e9}}`: "passes",
+		`{"@created_at":{"gte":-6e10}}`: "passes", `{"@created_at":{"gt":2.5e11}}`: "fails",
 		`{"@created_at":{"gt":1.7e12}}`: "refused", `{"@created_at":{"gte":-9e12}}`: "refused",
 		`{"@created_at":{"gte":1.7e15}}`: "refused", `{"@updated_at":{"lt":1.7e15}}`: "refused", `{"@created_at":-9.3e12}`: "refused"} {
 		got := "refused"

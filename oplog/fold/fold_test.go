@@ -25,7 +25,8 @@ func TestLowerIsPinned(t *testing.T) {
 	if unicode.Version == "15.0.0" && folded != strings.ToLower(all.String()) {
 		t.Error("the table is not that of Unicode 15.0.0")
 	}
-	for in, want := range map[string]string{"": "", "Alice": "alice", "ÀÉÎ": "àéî", "ŒUVRE": "œuvre", "ΣΊΣΥΦΟΣ": "σίσυφοσ", "İ": "i", "Straße": "straße", "ẞ": "ß", "ДОМ": "дом",
+	for in, want := range map[string]string{"": "", "Alice": "alice", "ÀÉÎ": "àéî", "ŒUVRE": "œuvre", "ΣΊΣΥΦΟΣ": "σίσυφοσ",
+		"İ": "i", "Straße": "straße", "ẞ": "ß", "ДОМ": "дом",
 		"Ǆ": "ǆ", "Ԯ": "ԯ", "Ꭰ": "ꭰ", "a\xffB": "a\uFFFDb", "日本": "日本"} {
 		if got := Lower(in); got != want {
 			t.Errorf("%q folds to %q, not %q", in, got, want)

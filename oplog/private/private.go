@@ -77,7 +77,8 @@ func read(path string, flag int, forbidden fs.FileMode) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: %s is not a regular file", ErrOpen, path)
 	case info.Mode().Perm()&forbidden != 0:
-		return nil, fmt.Errorf("%w: %s has mode %04o, and others may read or change it: chmod 600 %s", ErrOpen, path, info.Mode().Perm(), Quote(path))
+		return nil, fmt.Errorf("%w: %s has mode %04o, and others may read or change it: chmod 600 %s", ErrOpen, path,
+			info.Mode().Perm(), Quote(path))
 	case flag != 0 && owner(info) != os.Geteuid() && os.Geteuid() != 0:
 		return nil, fmt.Errorf("%w: %s belongs to uid %d: remove it, or make it your own", ErrOpen, path, owner(info))
 	}

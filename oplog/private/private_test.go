@@ -64,8 +64,10 @@ func TestFiles(t *testing.T) {
 		mode       fs.FileMode
 		own, named bool
 	}{
-		{path, 0o600, true, true}, {path, 0o400, true, true}, {path, 0o640, false, true}, {path, 0o440, false, true}, {path, 0o660, false, false},
-		{path, 0o604, false, false}, {path, 0o602, false, false}, {link, 0o600, false, true}, {link, 0o644, false, false}, {pipe, 0o600, false, false}, {dir, 0o700, false, false},
+		{path, 0o600, true, true}, {path, 0o400, true, true}, {path, 0o640, false, true}, {path, 0o440, false, true},
+		{path, 0o660, false, false},
+		{path, 0o604, false, false}, {path, 0o602, false, false}, {link, 0o600, false, true}, {link, 0o644, false, false},
+		{pipe, 0o600, false, false}, {dir, 0o700, false, false},
 	} {
 		must(t, os.Chmod(c.path, c.mode))
 		for name, want := range map[string]bool{"own": c.own, "named": c.named} {
@@ -86,7 +88,8 @@ func TestFiles(t *testing.T) {
 
 // TestQuote: the shell takes what is quoted for one word, which is the text; names without special characters stay.
 func TestQuote(t *testing.T) {
-	for _, text := range []string{"/srv/cairn-data_2/node.toml", "", "a b", "$HOME", "it's", "a;b&c|d>e", "`id`", "~", "*", `back\\slash "quoted"`, "é 漢"} {
+	for _, text := range []string{"/srv/cairn-data_2/node.toml", "", "a b", "$HOME", "it's", "a;b&c|d>e", "`id`", "~", "*",
+		`back\\slash "quoted"`, "é 漢"} {
 		out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", "printf '%s|' "+private.Quote(text)).Output()
 		if err != nil || string(out) != text+"|" {
 			t.Errorf("%s is %q, %v; want %q", private.Quote(text), out, err, text)

@@ -141,7 +141,8 @@ func parseBlock(buf []byte) (b block, ok bool) {
 		return b, false
 	}
 	length := binary.BigEndian.Uint32(buf[4:])
-	b = block{number: binary.BigEndian.Uint32(buf[12:]), length: int(length &^ marked), mark: length&marked != 0, since: binary.BigEndian.Uint32(buf[8:])}
+	b = block{number: binary.BigEndian.Uint32(buf[12:]), length: int(length &^ marked), mark: length&marked != 0,
+		since: binary.BigEndian.Uint32(buf[8:])}
 	return b, b.length <= blockPlain
 }
 

@@ -162,7 +162,8 @@ func (r *Ring) load(raw []byte) error {
 	for _, k := range s.Keys {
 		m, ok := r.master(k.Master)
 		if !ok {
-			return fmt.Errorf("%w: data key %s is wrapped by master key %s, and the one configured is %s", ErrKey, k.ID, k.Master, r.masters[0].ID())
+			return fmt.Errorf("%w: data key %s is wrapped by master key %s, and the one configured is %s", ErrKey, k.ID,
+				k.Master, r.masters[0].ID())
 		}
 		key, err := unwrap(m.key, k.Wrapped, ringContext(k.ID))
 		if err != nil {

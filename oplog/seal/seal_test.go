@@ -75,7 +75,8 @@ func TestRing(t *testing.T) {
 		t.Error("a keyring was made over another")
 	}
 	sealed := r.Seal(nil, []byte("v"), nil)
-	if _, _, err := seal.Open(home, []seal.Master{other}); !errors.Is(err, seal.ErrKey) || !strings.Contains(err.Error(), other.ID().String()) {
+	if _, _, err := seal.Open(home, []seal.Master{other}); !errors.Is(err, seal.ErrKey) ||
+		!strings.Contains(err.Error(), other.ID().String()) {
 		t.Errorf("wrong master key: %v", err)
 	}
 	if _, rotated, err := seal.Open(home, []seal.Master{old, other}); err != nil || rotated {
@@ -133,7 +134,8 @@ func TestSources(t *testing.T) {
 		}
 	}
 	for name, s := range map[string]seal.Source{"two at once": {File: path, Env: "TEST_KEYS"}, "no variable": {Env: "TEST_NONE"},
-		"no file": {File: path + "x"}, "failing command": {Command: "exit 3"}, "no key": {Command: "echo"}, "no hex": {Command: "echo secret"}} {
+		"no file": {File: path + "x"}, "failing command": {Command: "exit 3"}, "no key": {Command: "echo"},
+		"no hex": {Command: "echo secret"}} {
 		if keys, err := s.Masters(context.Background()); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %d keys, %v", name, len(keys), err)
 		}

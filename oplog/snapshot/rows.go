@@ -91,9 +91,11 @@ func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 	defer in.z.Close()
 	switch version := in.version; {
 	case version < Min:
-		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, and export it there", ErrUnreadable, version, Max)
+		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, and export it there",
+			ErrUnreadable, version, Max)
 	case version > Max:
-		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, or a later one", ErrUnreadable, version, Max)
+		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, or a later one",
+			ErrUnreadable, version, Max)
 	}
 	var size uint64
 	if err := binary.Read(in, binary.BigEndian, &size); err != nil {

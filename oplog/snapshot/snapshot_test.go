@@ -135,7 +135,8 @@ func TestVersions(t *testing.T) {
 	stream := rows(t, nil)
 	for _, version := range []byte{snapshot.Min - 1, snapshot.Max + 1} {
 		stream[len("CAIRNSNP")] = version
-		if _, err := reads(stream); !errors.Is(err, snapshot.ErrUnreadable) || !bytes.Contains([]byte(err.Error()), []byte("the version that wrote it")) {
+		if _, err := reads(stream); !errors.Is(err, snapshot.ErrUnreadable) ||
+			!bytes.Contains([]byte(err.Error()), []byte("the version that wrote it")) {
 			t.Errorf("version %d: %v", version, err)
 		}
 	}

@@ -172,7 +172,8 @@ func (t *txn) applyEntry(o *oplog.Outcome) {
 		t.counters[e.DB] = st
 	}
 	before := *st
-	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1, key: e.Key, counted: map[string]oplog.Counts{}}
+	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1, key: e.Key,
+		counted: map[string]oplog.Counts{}}
 	t.undo = t.undo[:0]
 	if o.Err = a.perform(e, o); o.Err != nil {
 		o.Results, o.Stored = nil, nil

@@ -200,7 +200,8 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 	var b strings.Builder
 	err := e.s.Read(func(v *View) error {
 		st := v.Stats(oplog.DB(db))
-		fmt.Fprintf(&b, "active=%d tombstoned=%d edges=%d entities=%d claims=%d operations=%d\n", st.Active, st.Tombstoned, st.Edges, st.Entities, st.Claims, st.Operations)
+		fmt.Fprintf(&b, "active=%d tombstoned=%d edges=%d entities=%d claims=%d operations=%d\n", st.Active, st.Tombstoned,
+			st.Edges, st.Entities, st.Claims, st.Operations)
 		v.Memories(oplog.DB(db), 0, func(m *oplog.Memory) bool {
 			fmt.Fprintf(&b, "memory %d %s %q %s", m.Seq, m.RID, m.Text, m.Status)
 			if m.Expired() {
@@ -241,7 +242,9 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 			return true
 		})
 		v.ClaimsBehind(oplog.DB(db), "", func(c oplog.StoredClaim) bool {
-			lines = append(lines, fmt.Sprintf("claim %s %s -%s-> %s polarity=%d by=%s of=%s%s\n", c.ID, c.Src, c.Type, c.Dst, c.Polarity, c.Extractor, c.SourceRID, lowered(c.Trust)))
+			lines = append(lines,
+				fmt.Sprintf("claim %s %s -%s-> %s polarity=%d by=%s of=%s%s\n", c.ID, c.Src, c.Type, c.Dst, c.Polarity,
+					c.Extractor, c.SourceRID, lowered(c.Trust)))
 			return true
 		})
 		slices.SortFunc(lines, func(x, y string) int { return cmp.Or(-cmp.Compare(x[:1], y[:1]), cmp.Compare(x, y)) })
@@ -309,7 +312,8 @@ func TestMergedMetadataIsBounded(t *testing.T) {
 		Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "a", Text: "x"}}}}}))
 	for i, want := range []oplog.Kind{0, oplog.TooLarge} {
 		merge := fmt.Appendf(nil, `{"m%d":"%s"}`, i, strings.Repeat("x", oplog.MaxMetadata*2/3))
-		out, err := s.Apply([]oplog.Record{record(oplog.Index(i+2), []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Correct{RID: "a", Merge: merge}}}})})
+		out, err := s.Apply([]oplog.Record{record(oplog.Index(i+2),
+			[]oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Correct{RID: "a", Merge: merge}}}})})
 		must(t, err)
 		if got := out[0].Err; (got == nil) != (want == 0) || got != nil && got.Kind != want {
 			t.Errorf("merge %d: %v", i, got)

@@ -22,7 +22,8 @@ func lighthouses(t testing.TB, s *State, n int) {
 		ops[i] = &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: fmt.Sprintf("lighthouse number %05d has a keeper", i),
 			Namespace: "default", Created: 1}}
 	}
-	mustApply(t, s, record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}}))
+	mustApply(t, s, record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}),
+		record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}}))
 }
 
 // flipTables flips a bit in each block of rows of a state, which may have the files open.
@@ -116,8 +117,9 @@ func TestScrubWhileTheStateChanges(t *testing.T) {
 	})
 	text := string(bytes.Repeat([]byte("x"), 16<<10))
 	for i := range oplog.Index(300) {
-		mustApply(t, s, record(2+i, []oplog.Entry{{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(),
-			Text: text, Namespace: "default", Created: 1}}}}}))
+		mustApply(t, s, record(2+i,
+			[]oplog.Entry{{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(),
+				Text: text, Namespace: "default", Created: 1}}}}}))
 		if i%100 == 50 {
 			must(t, s.Restore(snapshotOf(t, s), nil))
 		}

@@ -127,7 +127,9 @@ func TestApplyGoesOnUnderACheckpoint(t *testing.T) {
 				made = append(made, at)
 			}
 		default:
-			mustApply(t, s, record(next, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "more", Namespace: "n", Created: 1}}}}}))
+			mustApply(t, s, record(next,
+				[]oplog.Entry{{DB: 1,
+					Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "more", Namespace: "n", Created: 1}}}}}))
 			_, sums[next] = s.Sum()
 			next++
 		}

@@ -20,7 +20,8 @@ func applyResolve(a *applying, op *oplog.Resolve) oplog.Result {
 
 // resolveConflict does to the sides what the strategy says.
 func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) oplog.Result {
-	refusef(op.Winner != "" && op.Winner != c.A && op.Winner != c.B, oplog.Invalid, "winner %s is not a side of conflict %s", op.Winner, c.ID)
+	refusef(op.Winner != "" && op.Winner != c.A && op.Winner != c.B, oplog.Invalid, "winner %s is not a side of conflict %s",
+		op.Winner, c.ID)
 	r := oplog.Result{ID: c.ID, Changed: true}
 	switch op.Strategy {
 	case oplog.KeepBoth, oplog.Dismiss:

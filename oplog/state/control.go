@@ -22,7 +22,8 @@ func applyCreateDB(a *applying, op *oplog.CreateDB) oplog.Result {
 	other, known := a.databaseNamed(op.Name)
 	refusef(known && other.Name == op.Name, oplog.Conflict, "database '%s' already exists", op.Name)
 	refusef(known, oplog.Conflict, "database '%s' exists, which differs from '%s' by case alone", other.Name, op.Name)
-	refusef(op.Most > 0 && beUint64(a.get(tControl, 0, madeBy(op.By))) >= uint64(op.Most), oplog.OverQuota, "would exceed database quota: the tokens of this database may have made %d", op.Most)
+	refusef(op.Most > 0 && beUint64(a.get(tControl, 0, madeBy(op.By))) >= uint64(op.Most), oplog.OverQuota,
+		"would exceed database quota: the tokens of this database may have made %d", op.Most)
 	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}
 }
 
@@ -121,7 +122,8 @@ func applySetQuota(a *applying, op *oplog.SetQuota) oplog.Result {
 }
 
 func applyAdvertise(a *applying, op *oplog.Advertise) oplog.Result {
-	write(a.txn, tNode, 0, be64(uint64(op.Node)), &oplog.NodeInfo{ID: op.Node, Wire: op.Wire, HTTP: op.HTTP, Peer: op.Peer, Version: op.Version, Key: op.Key})
+	write(a.txn, tNode, 0, be64(uint64(op.Node)),
+		&oplog.NodeInfo{ID: op.Node, Wire: op.Wire, HTTP: op.HTTP, Peer: op.Peer, Version: op.Version, Key: op.Key})
 	return oplog.Result{Num: uint64(op.Node), Changed: true}
 }
 

@@ -28,7 +28,8 @@ func applyReceipt(a *applying, op *oplog.Receipt) oplog.Result {
 }
 
 func applyGrant(a *applying, op *oplog.Grant) oplog.Result {
-	refusef(op.Signature == "" || op.Subject == "" || op.Action == "", oplog.Invalid, "a capability needs a subject, an action and a signature")
+	refusef(op.Signature == "" || op.Subject == "" || op.Action == "", oplog.Invalid,
+		"a capability needs a subject, an action and a signature")
 	old, had := read[oplog.StoredGrant](a.txn, tGrant, a.db, []byte(op.Signature))
 	if had && old.Revoked == 0 {
 		return oplog.Result{ID: op.Signature, Num: old.Number}

@@ -14,13 +14,15 @@ type applier struct {
 
 // controlPlane has the operations that need no database.
 var controlPlane = byKind(
-	of(applyInit), of(applyCreateDB), of(applyDropDB), of(applyErase), of(applyCreateToken), of(applyCreateBound), of(applyRevokeToken), of(applySetQuota),
+	of(applyInit), of(applyCreateDB), of(applyDropDB), of(applyErase), of(applyCreateToken), of(applyCreateBound),
+	of(applyRevokeToken), of(applySetQuota),
 	of(applyConsent), of(applyRenew), of(applyAdvertise), of(applySetLimit), of(applyAudit), of(applyUses),
 )
 
 // memories has those that change one.
 var memories = byKind(
-	of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyExpect), of(applySweep), of(applyKeyed), of(applyRecast), of(applyTakeBack), of(applyRelate), of(applyUnrelate),
+	of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyExpect), of(applySweep),
+	of(applyKeyed), of(applyRecast), of(applyTakeBack), of(applyRelate), of(applyUnrelate),
 	of(applyClaim), of(applyAlias), of(applyAssert), of(applyStated), of(applyLinked), of(applyHandOn), of(applySupersede),
 	of(applySessionStart), of(applySessionEnd), of(applyAbandon), of(applyEvent), of(applyEventMark), of(applyIdentity),
 	of(applyReceipt), of(applyGrant), of(applyRevoke), of(applyPurgeGrants), of(applyCognition), of(applyResolve),

@@ -59,7 +59,8 @@ func applyEmbed(a *applying, op *oplog.Embed) oplog.Result {
 	if pending {
 		table, dim = a.otherVectors(a.db), now.Pending.Dim
 	}
-	refusef(!pending && (d.Embedder == nil || *d.Embedder != op.Embedder), oplog.Conflict, "database %s is embedded by %s, not by %s", d.Name, d.Embedder, &op.Embedder)
+	refusef(!pending && (d.Embedder == nil || *d.Embedder != op.Embedder), oplog.Conflict,
+		"database %s is embedded by %s, not by %s", d.Name, d.Embedder, &op.Embedder)
 	var r oplog.Result
 	for _, v := range op.Vectors {
 		fits(v.Vector, dim, d.Name)

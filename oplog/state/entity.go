@@ -14,7 +14,8 @@ const maxLinked = 64
 func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result) {
 	for _, l := range op.Links {
 		m, ok := a.liveMemory(l.RID)
-		if !ok || m.Status != oplog.Active || m.Unsearchable || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked || !a.exists(tEntity, a.db, []byte(l.Name)) {
+		if !ok || m.Status != oplog.Active || m.Unsearchable || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked ||
+			!a.exists(tEntity, a.db, []byte(l.Name)) {
 			continue
 		}
 		m.Entities = append(m.Entities, l.Name)

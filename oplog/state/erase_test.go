@@ -45,7 +45,8 @@ func TestADroppedDatabaseIsErasedInSteps(t *testing.T) {
 	for n := range 50 {
 		var ops []oplog.Op
 		for i := range 50 {
-			ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%d-%d", n, i), Text: "gone", Namespace: "default", Created: 1}})
+			ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%d-%d", n, i), Text: "gone",
+				Namespace: "default", Created: 1}})
 		}
 		apply(2, ops...)
 	}

@@ -54,7 +54,8 @@ func applyEventMark(a *applying, op *oplog.EventMark) oplog.Result {
 }
 
 func agree(s oplog.EventStatus, summary string) {
-	refusef(s > oplog.EventSkipped || (s == oplog.EventSummarized) != (summary != ""), oplog.Invalid, "an event's status says whether it has a summary")
+	refusef(s > oplog.EventSkipped || (s == oplog.EventSummarized) != (summary != ""), oplog.Invalid,
+		"an event's status says whether it has a summary")
 }
 
 func countOf(c *oplog.EventCounts, s oplog.EventStatus) *uint64 {

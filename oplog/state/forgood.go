@@ -159,7 +159,8 @@ func (t *txn) sourcesOf(db oplog.DB, product *oplog.Memory, products func(*oplog
 // keepProof keeps what is left of a memory that is about to be erased.
 func (a *applying) keepProof(m *oplog.Memory, at oplog.Time) {
 	key := seqKey(m.Seq)
-	e := oplog.ErasedMemory{RID: m.RID, Index: a.index, At: at, Claims: uint32(len(m.Claims)), Entities: uint32(len(m.Entities)), Merged: m.Merged > 0,
+	e := oplog.ErasedMemory{RID: m.RID, Index: a.index, At: at, Claims: uint32(len(m.Claims)),
+		Entities: uint32(len(m.Entities)), Merged: m.Merged > 0,
 		Vector: a.exists(tVector, a.db, key) || a.exists(tVectorOdd, a.db, key)}
 	for range a.scan(tRevision, a.db, key) {
 		e.Revisions++

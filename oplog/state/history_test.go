@@ -24,7 +24,8 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 	id := func(prefix string) string { return fmt.Sprint(prefix, rapid.IntRange(0, world).Draw(t, "id")) }
 	at := oplog.Time(0)
 	found := func() []oplog.Claim {
-		return []oplog.Claim{{ID: id("claim"), Src: id("e"), Type: "works_at", Dst: id("e"), Polarity: int8(rapid.IntRange(-1, 1).Draw(t, "polarity")), Extractor: "x"}}
+		return []oplog.Claim{{ID: id("claim"), Src: id("e"), Type: "works_at", Dst: id("e"),
+			Polarity: int8(rapid.IntRange(-1, 1).Draw(t, "polarity")), Extractor: "x"}}
 	}
 	path := func() string {
 		return rapid.SampledFrom([]string{"", "", "", "", "", "/a", "/a/b", "/c"}).Draw(t, "path")
@@ -35,7 +36,8 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 		case 0, 1, 2, 3:
 			return &oplog.Remember{Content: oplog.Content{RID: id("m"), Text: id("text"), Namespace: id("ns"),
 				Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"), Created: at, Expires: expires(t),
-				Refresh: rapid.SampledFrom([]float64{0, 20}).Draw(t, "refresh"), Unsearchable: rapid.IntRange(0, 4).Draw(t, "unsearchable") == 0, Path: path()},
+				Refresh:      rapid.SampledFrom([]float64{0, 20}).Draw(t, "refresh"),
+				Unsearchable: rapid.IntRange(0, 4).Draw(t, "unsearchable") == 0, Path: path()},
 				Vector:   rapid.SampledFrom([]oplog.Vector{nil, make(oplog.Vector, 8), make(oplog.Vector, 12)}).Draw(t, "vector"),
 				Entities: []oplog.Mention{{Name: id("e")}}}
 		case 4:
@@ -71,14 +73,17 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 		case 19:
 			return &oplog.Keyed{Namespace: id("ns"), Path: "/a", IfAbsent: rapid.Bool().Draw(t, "absent")}
 		case 18:
-			return &oplog.Partition{At: oplog.Index(rapid.IntRange(0, 80).Draw(t, "learned")), Partitions: oplog.Partitions{Dim: rapid.SampledFrom([]uint32{0, 8}).Draw(t, "dim")}}
+			return &oplog.Partition{At: oplog.Index(rapid.IntRange(0, 80).Draw(t, "learned")),
+				Partitions: oplog.Partitions{Dim: rapid.SampledFrom([]uint32{0, 8}).Draw(t, "dim")}}
 		case 24, 25:
 			return &oplog.Sweep{RIDs: []string{id("m"), id("m"), id("m")}}
 		case 26:
 			text, pin, searchable, when := id("new"), rapid.Bool().Draw(t, "pin"), rapid.Bool().Draw(t, "searchable"), expires(t)
-			return &oplog.Correct{RID: id("m"), Text: &text, Pin: &pin, Searchable: &searchable, Expires: &when, Entities: []oplog.Mention{{Name: id("e")}}, At: at}
+			return &oplog.Correct{RID: id("m"), Text: &text, Pin: &pin, Searchable: &searchable, Expires: &when,
+				Entities: []oplog.Mention{{Name: id("e")}}, At: at}
 		case 27, 28:
-			k := oplog.Mark{RID: id("m"), By: rapid.SampledFrom([]string{"", id("m"), id("m")}).Draw(t, "by"), Revision: uint32(rapid.IntRange(0, 1).Draw(t, "revision"))}
+			k := oplog.Mark{RID: id("m"), By: rapid.SampledFrom([]string{"", id("m"), id("m")}).Draw(t, "by"),
+				Revision: uint32(rapid.IntRange(0, 1).Draw(t, "revision"))}
 			k.Record = oplog.ConflictRow{ID: id("conflict"), Type: "minor", Priority: oplog.Low}
 			return &oplog.Supersede{Marks: []oplog.Mark{k}, At: at}
 		case 29, 30, 31, 32, 33:
@@ -102,11 +107,13 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 			}
 			if rapid.IntRange(0, 15).Draw(t, "purge") == 0 {
 				e := oplog.Entry{Node: 1, DB: rapid.SampledFrom([]oplog.DB{1, 2, 3}).Draw(t, "database")}
-				e.Ops = []oplog.Op{&oplog.Purge{Before: oplog.Time(rapid.IntRange(0, int(at)+1).Draw(t, "before")), At: at}, &oplog.Audit{By: "x", What: "purge", At: at}}
+				e.Ops = []oplog.Op{&oplog.Purge{Before: oplog.Time(rapid.IntRange(0, int(at)+1).Draw(t, "before")), At: at},
+					&oplog.Audit{By: "x", What: "purge", At: at}}
 				entries = append(entries, e)
 				continue
 			}
-			e := oplog.Entry{Node: 1, DB: rapid.SampledFrom([]oplog.DB{1, 1, 1, 2, 3}).Draw(t, "database"), Key: rapid.SampledFrom([]string{"", "", "k1", "k2"}).Draw(t, "key")}
+			e := oplog.Entry{Node: 1, DB: rapid.SampledFrom([]oplog.DB{1, 1, 1, 2, 3}).Draw(t, "database"),
+				Key: rapid.SampledFrom([]string{"", "", "k1", "k2"}).Draw(t, "key")}
 			for range rapid.IntRange(1, 4).Draw(t, "ops") {
 				e.Ops = append(e.Ops, op())
 			}
@@ -124,7 +131,8 @@ func recastOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 		return oplog.Grounds{RID: rid, Revision: uint32(rapid.IntRange(0, 1).Draw(t, "revision"))}
 	}
 	made := func(rid string) oplog.Remember {
-		return oplog.Remember{Content: oplog.Content{RID: rid, Text: rid, Namespace: id("ns"), Created: at, Metadata: []byte(`{"split_from":"` + m + `"}`)}, Entities: []oplog.Mention{{Name: id("e")}}}
+		return oplog.Remember{Content: oplog.Content{RID: rid, Text: rid, Namespace: id("ns"), Created: at,
+			Metadata: []byte(`{"split_from":"` + m + `"}`)}, Entities: []oplog.Mention{{Name: id("e")}}}
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "recast") {
 	case 0:
@@ -132,7 +140,8 @@ func recastOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 	case 1:
 		return &oplog.Recast{Sources: []oplog.Grounds{grounds(m)}, Into: []oplog.Remember{made("x" + m), made("y" + m)}, At: at}
 	case 2:
-		return &oplog.TakeBack{Made: []oplog.Grounds{{RID: "z" + m}}, Sources: []oplog.Grounds{{RID: m, Revision: 1}, {RID: other, Revision: 1}}, At: at}
+		return &oplog.TakeBack{Made: []oplog.Grounds{{RID: "z" + m}},
+			Sources: []oplog.Grounds{{RID: m, Revision: 1}, {RID: other, Revision: 1}}, At: at}
 	}
 	return &oplog.TakeBack{Made: []oplog.Grounds{{RID: "x" + m}, {RID: "y" + m}}, Sources: []oplog.Grounds{{RID: m, Revision: 1}}, At: at}
 }
@@ -200,7 +209,8 @@ func TestOneHistoryOneState(t *testing.T) {
 			case 3:
 				b = throughCrash(t, b, rapid.Bool().Draw(t, "flush"), keys)
 				applied, _ := b.Applied()
-				i = slices.IndexFunc(append(records, oplog.Record{Index: applied + 1}), func(r oplog.Record) bool { return r.Index > applied })
+				i = slices.IndexFunc(append(records, oplog.Record{Index: applied + 1}),
+					func(r oplog.Record) bool { return r.Index > applied })
 				saidB = slices.DeleteFunc(saidB, func(o oplog.Outcome) bool { return o.Index > applied })
 			}
 		}
@@ -225,7 +235,8 @@ func currentHolds(t *rapid.T, s *State) {
 			if !ok && !errors.Is(err, oplog.ErrNoDatabase) {
 				t.Fatal(err)
 			}
-			if row, there := v.Database(db); ok != there || !reflect.DeepEqual(c.Database, row) || ok && (c.Stats != v.counters(db) || !reflect.DeepEqual(c.Embedding, v.Embedding(db))) {
+			if row, there := v.Database(db); ok != there || !reflect.DeepEqual(c.Database, row) ||
+				ok && (c.Stats != v.counters(db) || !reflect.DeepEqual(c.Embedding, v.Embedding(db))) {
 				t.Fatalf("database %d: %t %+v, the rows say %t %+v %+v", db, ok, c, there, row, v.Stats(db))
 			}
 			if w, learned := v.Weights(db); learned != (c.Weights != nil) || learned && *c.Weights != w {
@@ -287,7 +298,9 @@ func same(t *rapid.T, a, b *State) {
 			for range v.scan(tExpiry, 1, nil) {
 				expiring++
 			}
-			if st := v.Stats(1); st.Active != count[oplog.Active] || st.Consolidated != count[oplog.Consolidated] || st.Tombstoned != count[oplog.Tombstoned] || st.Quarantined != count[oplog.Quarantined] || st.Edges != edges || st.Claims != claims || st.Expiring != expiring || st.Superseded != superseded {
+			if st := v.Stats(1); st.Active != count[oplog.Active] || st.Consolidated != count[oplog.Consolidated] ||
+				st.Tombstoned != count[oplog.Tombstoned] || st.Quarantined != count[oplog.Quarantined] || st.Edges != edges ||
+				st.Claims != claims || st.Expiring != expiring || st.Superseded != superseded {
 				return fmt.Errorf("counters %+v, counted %v, %d edges, %d claims and %d that expire", st, count, edges, claims, expiring)
 			}
 			return countMind(v)

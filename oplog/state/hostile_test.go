@@ -117,13 +117,16 @@ func hostileEntries() (names []string, entries []oplog.Entry) {
 		}
 		made := func() oplog.Op { return named("x") }
 		db := oplog.DB(1)
-		if oplog.OpKind(k) >= oplog.KindOf[oplog.CreateDB]() && oplog.OpKind(k) < oplog.KindOf[oplog.Foreign]() && oplog.OpKind(k) != oplog.KindOf[oplog.SetEmbedder]() || oplog.OpKind(k) == oplog.KindOf[oplog.Init]() {
+		if oplog.OpKind(k) >= oplog.KindOf[oplog.CreateDB]() && oplog.OpKind(k) < oplog.KindOf[oplog.Foreign]() &&
+			oplog.OpKind(k) != oplog.KindOf[oplog.SetEmbedder]() || oplog.OpKind(k) == oplog.KindOf[oplog.Init]() {
 			db = 0
 		}
 		add(oplog.OpKind(k).String(), oplog.Entry{Node: 1, DB: db, Ops: []oplog.Op{made()}})
 		add(oplog.OpKind(k).String()+" in no database", oplog.Entry{Node: 1, DB: 77, Ops: []oplog.Op{made()}})
-		for _, key := range []string{strings.Repeat("k", 40_000), strings.Repeat("k", oplog.MaxKey), strings.Repeat("k", oplog.MaxKey-8), "\x00"} {
-			add(fmt.Sprintf("%s under a key of %d", oplog.OpKind(k).String(), len(key)), oplog.Entry{Node: 1, DB: db, Key: key, Ops: []oplog.Op{made()}})
+		for _, key := range []string{strings.Repeat("k", 40_000), strings.Repeat("k", oplog.MaxKey),
+			strings.Repeat("k", oplog.MaxKey-8), "\x00"} {
+			add(fmt.Sprintf("%s under a key of %d", oplog.OpKind(k).String(), len(key)),
+				oplog.Entry{Node: 1, DB: db, Key: key, Ops: []oplog.Op{made()}})
 		}
 		count := 0
 		fields(reflect.ValueOf(made()).Elem(), oplog.OpKind(k).String(), func(string, reflect.Value) { count++ })
@@ -166,7 +169,8 @@ func TestHostileFields(t *testing.T) {
 	for _, s := range states {
 		defer s.Close()
 	}
-	records := []oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{{Ops: []oplog.Op{&oplog.CreateDB{Name: "x"}}}})}
+	records := []oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}),
+		record(2, []oplog.Entry{{Ops: []oplog.Op{&oplog.CreateDB{Name: "x"}}}})}
 	names, entries := hostileEntries()
 	if len(entries) < 2000 {
 		t.Fatalf("only %d entries were made", len(entries))
@@ -246,7 +250,8 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		at, _ := s.Applied()
-		_, err := s.Apply([]oplog.Record{{Index: at + 1, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+uint64(at)*1000, 0, 1), body)}})
+		_, err := s.Apply([]oplog.Record{{Index: at + 1, Term: 1,
+			Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+uint64(at)*1000, 0, 1), body)}})
 		if err != nil && !errors.Is(err, oplog.ErrRecord) {
 			t.Fatal(err)
 		}

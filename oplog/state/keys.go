@@ -93,8 +93,10 @@ const (
 // tableNames are for errors.
 var tableNames = map[tableID]string{
 	tControl: "control", tDatabase: "databases", tDatabaseName: "database-names", tDropped: "dropped",
-	tToken: "tokens", tNode: "nodes", tLimit: "limits", tAudit: "audits", tTokenUse: "token-uses", tConsent: "consents", tConsentBy: "consents-by-token", tStats: "stats", tMemory: "memories",
-	tRID: "rids", tVector: "vectors", tVectorOdd: "vectors-odd", tEmbedding: "embedding", tPartitions: "partitions", tCreated: "by-created", tNamespace: "by-namespace",
+	tToken: "tokens", tNode: "nodes", tLimit: "limits", tAudit: "audits", tTokenUse: "token-uses", tConsent: "consents",
+	tConsentBy: "consents-by-token", tStats: "stats", tMemory: "memories",
+	tRID: "rids", tVector: "vectors", tVectorOdd: "vectors-odd", tEmbedding: "embedding", tPartitions: "partitions",
+	tCreated: "by-created", tNamespace: "by-namespace",
 	tDue: "by-due", tExpiry: "by-expiry", tRevision: "revisions", tEdge: "edges", tTriple: "triples",
 	tBySource: "edges-by-source", tByTarget: "edges-by-target", tClaim: "claims",
 	tStatement: "statements", tClaimBy: "claims-by-entity", tAlias: "aliases",

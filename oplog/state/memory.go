@@ -83,7 +83,8 @@ func memoryOf(op *oplog.Remember) *oplog.Memory {
 	return m
 }
 
-var errHistory = oplog.Errorf(oplog.Invalid, "the history of an imported memory cannot be: it was forgotten, or its revisions or claims are out of order")
+var errHistory = oplog.Errorf(oplog.Invalid,
+	"the history of an imported memory cannot be: it was forgotten, or its revisions or claims are out of order")
 
 // possible reports whether an imported memory can have this history: its revisions are in order, and its claims are
 // complete.
@@ -234,7 +235,8 @@ func mergeJSON(into, from []byte) []byte {
 		return into
 	}
 	have, add := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	refusef(len(into) > 0 && json.Unmarshal(into, &have) != nil, oplog.Invalid, "the memory's metadata is not a JSON object, so nothing can be merged into it")
+	refusef(len(into) > 0 && json.Unmarshal(into, &have) != nil, oplog.Invalid,
+		"the memory's metadata is not a JSON object, so nothing can be merged into it")
 	refusef(json.Unmarshal(from, &add) != nil, oplog.Invalid, "metadata to merge is not a JSON object")
 	if have == nil { // it was null
 		have = map[string]json.RawMessage{}
@@ -349,9 +351,11 @@ func memoryByRID(t *txn, db oplog.DB, rid string) (*oplog.Memory, bool) {
 func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqKey(m.Seq), m) }
 
 func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
-	write(a.txn, tRevision, a.db, revisionKey(m.Seq, m.Revision), &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
-		Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Path: m.Path, Namespace: m.Namespace, Metadata: m.Metadata, Attributes: m.Attributes, Expires: m.Expires, Hidden: m.Unsearchable,
-		Held: m.Status == oplog.Quarantined, By: m.By, Surely: m.Surely, From: since(m), Reason: reason, Until: at, Stamp: m.Stamp})
+	write(a.txn, tRevision, a.db, revisionKey(m.Seq, m.Revision),
+		&oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
+			Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Path: m.Path, Namespace: m.Namespace, Metadata: m.Metadata,
+			Attributes: m.Attributes, Expires: m.Expires, Hidden: m.Unsearchable,
+			Held: m.Status == oplog.Quarantined, By: m.By, Surely: m.Surely, From: since(m), Reason: reason, Until: at, Stamp: m.Stamp})
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 

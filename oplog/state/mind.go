@@ -154,7 +154,8 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 	seen := map[string]bool{}
 	for i, g := range m.Sources {
 		s, ok := a.unchanged(g)
-		if !ok || seen[g.RID] || s.Merged > 0 || s.Pin || s.Path != "" || s.Expires != 0 || s.Unsearchable || s.By != "" || s.Namespace != m.Into.Namespace || a.InConflict(a.db, g.RID) {
+		if !ok || seen[g.RID] || s.Merged > 0 || s.Pin || s.Path != "" || s.Expires != 0 || s.Unsearchable || s.By != "" ||
+			s.Namespace != m.Into.Namespace || a.InConflict(a.db, g.RID) {
 			return false
 		}
 		seen[g.RID] = true

@@ -19,10 +19,12 @@ func (e *env) mind(t *testing.T) string {
 	var b strings.Builder
 	err := e.s.Read(func(v *View) error {
 		st := v.Stats(1)
-		fmt.Fprintf(&b, "active=%d consolidated=%d tombstoned=%d open_conflicts=%d pending_triggers=%d\n", st.Active, st.Consolidated, st.Tombstoned,
+		fmt.Fprintf(&b, "active=%d consolidated=%d tombstoned=%d open_conflicts=%d pending_triggers=%d\n", st.Active,
+			st.Consolidated, st.Tombstoned,
 			st.OpenConflicts, st.PendingTriggers)
 		v.Conflicts(1, nil, func(c oplog.ConflictRow) bool {
-			fmt.Fprintf(&b, "conflict %s %s %s %s %s/%s %s winner=%s merged=%s\n", c.ID, c.Status, c.Type, c.Priority, c.A, c.B, c.Strategy, c.Winner, c.Merged)
+			fmt.Fprintf(&b, "conflict %s %s %s %s %s/%s %s winner=%s merged=%s\n", c.ID, c.Status, c.Type, c.Priority, c.A,
+				c.B, c.Strategy, c.Winner, c.Merged)
 			return true
 		})
 		for s := oplog.TriggerPending; s <= oplog.TriggerExpired; s++ {
@@ -36,7 +38,8 @@ func (e *env) mind(t *testing.T) string {
 			return true
 		})
 		w, _ := v.Weights(1)
-		fmt.Fprintf(&b, "mind %+v depth=%.2f weights=%.2f/%d promote=%d\n", v.Mind(1, ""), v.Personality(1).Depth, w.Sim, w.Generation, v.Settings(1).PromoteAfter)
+		fmt.Fprintf(&b, "mind %+v depth=%.2f weights=%.2f/%d promote=%d\n", v.Mind(1, ""), v.Personality(1).Depth, w.Sim,
+			w.Generation, v.Settings(1).PromoteAfter)
 		v.EachNamespace(1, oplog.Reach{}, func(namespace string, _ oplog.Counts) bool {
 			if m := v.Mind(1, namespace); m != (oplog.Mind{}) {
 				fmt.Fprintf(&b, "mind of %s %+v\n", namespace, m)
@@ -67,14 +70,19 @@ func mindOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 	switch rapid.IntRange(0, 8).Draw(t, "mind") {
 	case 0:
 		return &oplog.Cognition{At: at, Conflicts: []oplog.ConflictRow{{ID: id("c"), Type: "minor", A: id("m"), B: id("m"), Detected: at}},
-			Triggers: []oplog.TriggerRow{{ID: id("t"), Cooldown: id("k"), CoolFor: 5, Created: at, Expires: at + 9}}, Expired: []string{id("t")}}
+			Triggers: []oplog.TriggerRow{{ID: id("t"), Cooldown: id("k"), CoolFor: 5, Created: at, Expires: at + 9}},
+			Expired:  []string{id("t")}}
 	case 1, 2:
 		return &oplog.Cognition{At: at, Last: true, Merges: []oplog.Merge{{Into: oplog.Remember{Content: oplog.Content{RID: id("x"),
 			Text: "merged", Namespace: id("ns"), Created: at}, Entities: []oplog.Mention{{Name: id("e")}}},
-			Sources: []oplog.Grounds{grounds(), grounds()}}}, Retier: []oplog.Retier{{RID: id("m"), To: "longterm"}}, Patterns: []oplog.Pattern{{Key: id("p")}},
-			Read: oplog.Seq(rapid.IntRange(0, 20).Draw(t, "read")), Reread: []oplog.Grounds{grounds()}, Namespace: rapid.SampledFrom([]string{"", "", id("ns"), "nowhere"}).Draw(t, "of")}
+			Sources: []oplog.Grounds{grounds(), grounds()}}}, Retier: []oplog.Retier{{RID: id("m"), To: "longterm"}},
+			Patterns: []oplog.Pattern{{Key: id("p")}},
+			Read:     oplog.Seq(rapid.IntRange(0, 20).Draw(t, "read")), Reread: []oplog.Grounds{grounds()},
+			Namespace: rapid.SampledFrom([]string{"", "", id("ns"), "nowhere"}).Draw(t, "of")}
 	case 3:
-		return &oplog.Resolve{ID: id("c"), Strategy: rapid.SampledFrom([]string{oplog.KeepA, oplog.KeepB, oplog.KeepBoth, oplog.MergeAB, oplog.Dismiss}).Draw(t, "strategy"),
+		return &oplog.Resolve{ID: id("c"),
+			Strategy: rapid.SampledFrom([]string{oplog.KeepA, oplog.KeepB, oplog.KeepBoth, oplog.MergeAB,
+				oplog.Dismiss}).Draw(t, "strategy"),
 			Merged: &oplog.Remember{Content: oplog.Content{RID: id("y"), Text: "both", Namespace: "ns1", Created: at}}, At: at}
 	case 4:
 		return &oplog.TriggerMove{ID: id("t"), To: oplog.TriggerStatus(rapid.IntRange(1, 5).Draw(t, "status")), At: at}
@@ -167,7 +175,8 @@ func TestPages(t *testing.T) {
 		const n = 100
 		in := oplog.Entry{DB: 1}
 		for i := range n {
-			in.Ops = append(in.Ops, &oplog.Relate{ID: fmt.Sprint("e", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"}, &oplog.Claim{ID: fmt.Sprint("c", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"})
+			in.Ops = append(in.Ops, &oplog.Relate{ID: fmt.Sprint("e", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"},
+				&oplog.Claim{ID: fmt.Sprint("c", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"})
 		}
 		mustApply(t, e.s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{in}))
 		if err := e.s.Read(func(v *View) error {

@@ -54,7 +54,8 @@ func TestNamespacesWithin(t *testing.T) {
 		after := rapid.SampledFrom(append([]string{""}, all...)).Draw(t, "after")
 		var want []string
 		for i, name := range all {
-			if i > slices.Index(all, after) && slices.ContainsFunc(within, func(p string) bool { return strings.HasPrefix(name+"/", p+"/") }) {
+			if i > slices.Index(all, after) &&
+				slices.ContainsFunc(within, func(p string) bool { return strings.HasPrefix(name+"/", p+"/") }) {
 				want = append(want, name)
 			}
 		}

@@ -7,7 +7,8 @@ import "github.com/cairndb/cairn/oplog"
 func applyPartition(a *applying, op *oplog.Partition) oplog.Result {
 	d := a.database()
 	p := op.Partitions
-	refusef(p.Epoch != a.Embedding(a.db).Epoch || p.Dim != d.Dim, oplog.Conflict, "partitions were learned from vectors that database %s no longer has", d.Name)
+	refusef(p.Epoch != a.Embedding(a.db).Epoch || p.Dim != d.Dim, oplog.Conflict,
+		"partitions were learned from vectors that database %s no longer has", d.Name)
 	refusef(op.At < d.Purged, oplog.Conflict, "partitions of database %s were learned before the last purge", d.Name)
 	if err := p.Check(); err != nil {
 		refuse(err)

@@ -147,7 +147,8 @@ func TestKeysAreAMap(t *testing.T) {
 					next[key] = m
 					ops = append(ops, &oplog.Correct{RID: m.RID, Text: new(m.Text), At: oplog.Time(at)})
 				case what > 0:
-					m = oplog.Memory{Content: oplog.Content{RID: fmt.Sprintf("m%d-%d", at, n), Text: "x", Namespace: "n", Path: key, Created: oplog.Time(at)}}
+					m = oplog.Memory{Content: oplog.Content{RID: fmt.Sprintf("m%d-%d", at, n), Text: "x", Namespace: "n",
+						Path: key, Created: oplog.Time(at)}}
 					refused = next.conflicts(key)
 					next[key] = m
 					ops = append(ops, &oplog.Remember{Content: m.Content})
@@ -168,7 +169,8 @@ func TestKeysAreAMap(t *testing.T) {
 			for at, then := range times {
 				for _, key := range slices.Sorted(maps.Keys(everKeyed(times))) {
 					m, ok := v.KeyedAsOf(1, "n", key, oplog.Time(at))
-					if want, has := then[key]; ok != has || ok && (m.RID != want.RID || m.Text != want.Text || m.Revision != want.Revision || m.Path != key) {
+					if want, has := then[key]; ok != has ||
+						ok && (m.RID != want.RID || m.Text != want.Text || m.Revision != want.Revision || m.Path != key) {
 						t.Fatalf("%s at %d: %+v, want %+v", key, at, m, want)
 					}
 				}

@@ -14,11 +14,13 @@ import (
 )
 
 // tableBound are functions whose answer depends on the Unicode tables of the toolchain, which a later one replaces.
-var tableBound = map[string]bool{"ToLower": true, "ToUpper": true, "ToTitle": true, "Title": true, "EqualFold": true, "TrimSpace": true, "Fields": true, "FieldsSeq": true,
+var tableBound = map[string]bool{"ToLower": true, "ToUpper": true, "ToTitle": true, "Title": true, "EqualFold": true,
+	"TrimSpace": true, "Fields": true, "FieldsSeq": true,
 	"ToLowerSpecial": true, "ToUpperSpecial": true, "ToTitleSpecial": true}
 
 // unpinned are imports that Apply must not reach: tables of Unicode, chance, and packages with either inside.
-var unpinned = []string{"unicode", "golang.org/x/text", "math/rand", "github.com/blevesearch", "github.com/cairndb/cairn/oplog/extract", "github.com/cairndb/cairn/index"}
+var unpinned = []string{"unicode", "golang.org/x/text", "math/rand", "github.com/blevesearch",
+	"github.com/cairndb/cairn/oplog/extract", "github.com/cairndb/cairn/index"}
 
 // TestApplyKnowsNoTables holds this package and the operations to what is the same in every build: no file of it, and
 // so nothing that Apply reaches but libraries that know no text, asks the toolchain what a letter is.
@@ -50,7 +52,8 @@ func TestApplyKnowsNoTables(t *testing.T) {
 					t.Errorf("%s: %s.%s depends on the toolchain's version of Unicode", fset.Position(s.Pos()), x.Name, s.Sel.Name)
 				}
 			}
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && (strings.Contains(lit.Value, "(?i") || strings.Contains(lit.Value, `\p{`)) {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING &&
+				(strings.Contains(lit.Value, "(?i") || strings.Contains(lit.Value, `\p{`)) {
 				t.Errorf("%s: a pattern that folds or names classes of letters", fset.Position(lit.Pos()))
 			}
 			return true
@@ -70,7 +73,8 @@ func TestMergedMetadataIsPinned(t *testing.T) {
 		{`{"a":1,"b":2}`, `{"a":null}`, `{"b":2}`},
 		{`null`, `{"A":1,"a":2}`, `{"A":1,"a":2}`},
 		{`{"a":1}`, `{"a":1,"a":2}`, `{"a":2}`},
-		{`{}`, `{"<&>":"<&>","\u2028":"\b\f\u0001é\ud800"}`, "{\"\\u003c\\u0026\\u003e\":\"\\u003c\\u0026\\u003e\",\"\\u2028\":\"\\b\\f\\u0001é\\ud800\"}"},
+		{`{}`, `{"<&>":"<&>","\u2028":"\b\f\u0001é\ud800"}`,
+			"{\"\\u003c\\u0026\\u003e\":\"\\u003c\\u0026\\u003e\",\"\\u2028\":\"\\b\\f\\u0001é\\ud800\"}"},
 		{`{}`, "{\"k\":\"\xff\",\"\xff\":1,\"\u2029\":\"\u2028\"}", "{\"k\":\"\xff\",\"\\u2029\":\"\\u2028\",\"\uFFFD\":1}"},
 	} {
 		if got := mergeJSON([]byte(c[0]), []byte(c[1])); string(got) != c[2] {

@@ -17,14 +17,16 @@ func TestALargeBatchMeetsDamage(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "state")
 			s := mustOpen(t, dir)
 			remember := func(i int) oplog.Op {
-				return &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%05d", i), Text: fmt.Sprint("lighthouse number ", i), Namespace: "default", Created: 1},
+				return &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%05d", i),
+					Text: fmt.Sprint("lighthouse number ", i), Namespace: "default", Created: 1},
 					Entities: []oplog.Mention{{Name: fmt.Sprint("Keeper ", i)}}}
 			}
 			ops := make([]oplog.Op, 2000)
 			for i := range ops {
 				ops[i] = remember(i)
 			}
-			mustApply(t, s, record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}}))
+			mustApply(t, s, record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}),
+				record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}}))
 			must(t, errors.Join(s.Flush(), s.Close()))
 			s = mustOpen(t, dir)
 			defer s.Close()

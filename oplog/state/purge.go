@@ -74,7 +74,8 @@ func purgeMatches(op *oplog.Purge, m *oplog.Memory) bool {
 
 // erased says whether nothing of what a memory said is left in it.
 func erased(m *oplog.Memory) bool {
-	return m.Text == "" && m.Metadata == nil && m.Attributes == nil && m.Reason == "" && m.Path == "" && len(m.Entities) == 0 && len(m.Keys) == 0
+	return m.Text == "" && m.Metadata == nil && m.Attributes == nil && m.Reason == "" && m.Path == "" && len(m.Entities) == 0 &&
+		len(m.Keys) == 0
 }
 
 // erase forgets a memory and takes its content out of the state, with all that was made of it: revisions, vectors,

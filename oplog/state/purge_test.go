@@ -18,7 +18,8 @@ import (
 func TestPurgeLeavesNoWord(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]*oplog.Purge{"plain": {Before: 100, At: 200}, "encrypted": {Before: 100, At: 200},
-		"for good": {RIDs: []string{"a", "b", "e", "f"}, Claims: []string{"c1"}, Name: oplog.NameHash(make([]byte, oplog.MinSalt), "Zyx"), Salt: make([]byte, oplog.MinSalt), At: 200}} {
+		"for good": {RIDs: []string{"a", "b", "e", "f"}, Claims: []string{"c1"},
+			Name: oplog.NameHash(make([]byte, oplog.MinSalt), "Zyx"), Salt: make([]byte, oplog.MinSalt), At: 200}} {
 		t.Run(name, func(t *testing.T) {
 			var keys *seal.Ring
 			if name == "encrypted" {
@@ -39,11 +40,13 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 				}))
 				return b.String()
 			}
-			if n, half := strings.Count(strings.ToLower(rows(s)), "zyx"), strings.Count(strings.ToLower(rows(restored)), "zyx"); n < 30 || half < 10 {
+			if n, half := strings.Count(strings.ToLower(rows(s)), "zyx"), strings.Count(strings.ToLower(rows(restored)), "zyx"); n < 30 ||
+				half < 10 {
 				t.Fatalf("the word is there %d times, and %d times in the backup: what is looked for was not written", n, half)
 			}
 			mustApply(t, s, record(20, []oplog.Entry{{DB: 1, Ops: []oplog.Op{op}}}),
-				record(21, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "later", Text: "after", Created: 150}}}}}))
+				record(21, []oplog.Entry{{DB: 1,
+					Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "later", Text: "after", Created: 150}}}}}))
 			var log bytes.Buffer
 			must(t, s.Read(func(v *View) error { return v.WriteRange(&log, half) }))
 			left := map[string]string{"state": rows(s), "backup of the log": string(snapshottest.Range(t, bytes.NewReader(log.Bytes())))}
@@ -66,7 +69,8 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 				if v.Purged() != 20 {
 					t.Errorf("purged at %d", v.Purged())
 				}
-				if st := v.Stats(1); st.Entities != 1 || st.OpenConflicts != 0 || st.PendingTriggers != 0 || st.Claims != 0 || st.Active != 2 {
+				if st := v.Stats(1); st.Entities != 1 || st.OpenConflicts != 0 || st.PendingTriggers != 0 || st.Claims != 0 ||
+					st.Active != 2 {
 					t.Errorf("counters: %+v", st)
 				}
 				return oneInWindow(t, v)
@@ -98,15 +102,19 @@ func marked() []oplog.Record {
 			keyed("kept-key", &oplog.Remember{Content: oplog.Content{RID: "k", Text: "kept text", Namespace: "n", Created: 150},
 				Entities: []oplog.Mention{{Name: "Kept"}}}),
 		}),
-		record(4, []oplog.Entry{keyed("zyx-correct", &oplog.Correct{RID: "b", Text: &text, Reason: other, At: 12, Entities: []oplog.Mention{{Name: "Zyx New"}}})}),
+		record(4, []oplog.Entry{keyed("zyx-correct",
+			&oplog.Correct{RID: "b", Text: &text, Reason: other, At: 12, Entities: []oplog.Mention{{Name: "Zyx New"}}})}),
 		record(5, []oplog.Entry{entry(&oplog.SessionEnd{ID: "s", At: 13})}),
 		record(6, []oplog.Entry{entry(&oplog.Cognition{At: 14,
-			Conflicts: []oplog.ConflictRow{{ID: "x", A: "a", B: "b", Entity: "Zyx", Relation: "zyx", Reason: "zyx and not zyx", Detected: 14}},
-			Triggers:  []oplog.TriggerRow{{ID: "t", Type: "decay", Reason: "zyx", Action: "ask about zyx", Sources: []string{"a"}, Entity: "Zyx", Cooldown: "zyx"}},
-			Patterns:  []oplog.Pattern{{Key: "zyx", Description: "zyx often", Sources: []string{"b"}, Entities: []string{"Zyx"}}}})}),
+			Conflicts: []oplog.ConflictRow{{ID: "x", A: "a", B: "b", Entity: "Zyx", Relation: "zyx",
+				Reason: "zyx and not zyx", Detected: 14}},
+			Triggers: []oplog.TriggerRow{{ID: "t", Type: "decay", Reason: "zyx", Action: "ask about zyx",
+				Sources: []string{"a"}, Entity: "Zyx", Cooldown: "zyx"}},
+			Patterns: []oplog.Pattern{{Key: "zyx", Description: "zyx often", Sources: []string{"b"}, Entities: []string{"Zyx"}}}})}),
 		record(7, []oplog.Entry{entry(&oplog.Feedback{Judgements: []oplog.Judgement{{Query: "who is zyx", RID: "a", Relevant: true}}})}),
 		record(8, []oplog.Entry{entry(&oplog.Remember{Content: oplog.Content{RID: "e", Text: "Ran zyx", Namespace: "sift/w", Created: 15}},
-			&oplog.Event{Workspace: "sift/w", Session: "es", Tool: "Bash", Hash: []byte("hash"), Payload: []byte(`{"command":"zyx"}`), Dir: "/home/w", Status: oplog.EventSummarized, Summary: "e", At: 15})}),
+			&oplog.Event{Workspace: "sift/w", Session: "es", Tool: "Bash", Hash: []byte("hash"),
+				Payload: []byte(`{"command":"zyx"}`), Dir: "/home/w", Status: oplog.EventSummarized, Summary: "e", At: 15})}),
 		record(9, []oplog.Entry{entry(&oplog.Remember{Content: oplog.Content{RID: "f", Text: "zyx forgotten", Namespace: "n", Created: 16},
 			Entities: []oplog.Mention{{Name: "Gone Zyx"}}}), entry(&oplog.Forget{RID: "f", At: 17, Reason: other})}),
 	}
@@ -121,11 +129,14 @@ func TestAPurgeLeavesTheLogOfOthers(t *testing.T) {
 	must(t, err)
 	defer s.Close()
 	remember := func(db oplog.DB, rid string) oplog.Entry {
-		return oplog.Entry{DB: db, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "said by " + rid, Namespace: "n", Created: 10}}}}
+		return oplog.Entry{DB: db,
+			Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "said by " + rid, Namespace: "n", Created: 10}}}}
 	}
-	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Ops: []oplog.Op{&oplog.CreateDB{Name: "other", At: 1}}}}),
+	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}),
+		record(2, []oplog.Entry{{Ops: []oplog.Op{&oplog.CreateDB{Name: "other", At: 1}}}}),
 		record(3, []oplog.Entry{remember(1, "gone"), remember(2, "beside")}), record(4, []oplog.Entry{remember(2, "alone")}),
-		record(5, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Purge{Before: 100, At: 200}}}}), record(6, []oplog.Entry{remember(1, "later"), remember(2, "last")}))
+		record(5, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Purge{Before: 100, At: 200}}}}),
+		record(6, []oplog.Entry{remember(1, "later"), remember(2, "last")}))
 	want := func(db oplog.DB, rids ...string) {
 		t.Helper()
 		var got []string

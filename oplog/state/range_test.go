@@ -112,7 +112,8 @@ func leadsOverErasing(t *testing.T, names, more int) {
 	many := func(db oplog.DB, n, names int) {
 		var ops []oplog.Op
 		for i := range n {
-			m := &oplog.Remember{Content: oplog.Content{RID: fmt.Sprint(s.Point().Index, "/", i), Text: "text", Namespace: "n", Created: 10}}
+			m := &oplog.Remember{Content: oplog.Content{RID: fmt.Sprint(s.Point().Index, "/", i), Text: "text",
+				Namespace: "n", Created: 10}}
 			for name := range names {
 				m.Entities = append(m.Entities, oplog.Mention{Name: fmt.Sprint(i, "/", name)})
 			}

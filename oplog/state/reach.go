@@ -25,7 +25,8 @@ func Pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T)
 
 // ConflictsWithin counts the conflicts of some statuses within reach, of the first MaxLook.
 func (v *View) ConflictsWithin(db oplog.DB, r oplog.Reach, statuses ...oplog.ConflictStatus) int {
-	return Counted(func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, statuses, f) }, func(x oplog.ConflictRow) bool { return v.ConflictWithin(db, r, &x) })
+	return Counted(func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, statuses, f) },
+		func(x oplog.ConflictRow) bool { return v.ConflictWithin(db, r, &x) })
 }
 
 // Counted counts the wanted rows of a walk, of the first MaxLook.

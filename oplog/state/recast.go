@@ -8,7 +8,8 @@ import (
 
 func applyRecast(a *applying, op *oplog.Recast) oplog.Result {
 	merge, split := len(op.Sources) > 1 && len(op.Into) == 1, len(op.Sources) == 1 && len(op.Into) > 1
-	refusef(!merge && !split || len(op.Sources)+len(op.Into) > oplog.MaxRecast+1, oplog.Invalid, "want 2 to %d memories to merge into one, or one to split into as many", oplog.MaxRecast)
+	refusef(!merge && !split || len(op.Sources)+len(op.Into) > oplog.MaxRecast+1, oplog.Invalid,
+		"want 2 to %d memories to merge into one, or one to split into as many", oplog.MaxRecast)
 	sources := a.asKnown(op.Sources, oplog.Active)
 	for i := range op.Into {
 		a.admitText(op.Into[i].Text)
@@ -21,7 +22,8 @@ func applyRecast(a *applying, op *oplog.Recast) oplog.Result {
 		reason = op.Reason
 	}
 	for _, s := range sources {
-		refusef(s.Namespace != sources[0].Namespace || s.Owner != sources[0].Owner, oplog.Conflict, "memories of several namespaces or owners are not merged: move them first")
+		refusef(s.Namespace != sources[0].Namespace || s.Owner != sources[0].Owner, oplog.Conflict,
+			"memories of several namespaces or owners are not merged: move them first")
 		a.settle(s, "what superseded it was "+reason, op.At)
 		if s.By != "" {
 			a.unmark(s, oplog.Restated, op.At)

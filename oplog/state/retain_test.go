@@ -34,7 +34,8 @@ func TestLogWindow(t *testing.T) {
 			for i := oplog.Index(1); i <= 100; i++ {
 				db, op := oplog.DB(0), oplog.Op(&oplog.Init{Cluster: "c", At: 1})
 				if i > 1 {
-					db, op = oplog.DefaultDB, &oplog.Remember{Content: oplog.Content{RID: fmt.Sprint(i), Text: "t", Namespace: "n", Created: oplog.Time(i)}}
+					db, op = oplog.DefaultDB, &oplog.Remember{Content: oplog.Content{RID: fmt.Sprint(i), Text: "t",
+						Namespace: "n", Created: oplog.Time(i)}}
 				}
 				body, err := oplog.Entry{DB: db, Ops: []oplog.Op{op}}.Encode()
 				must(t, err)
@@ -81,8 +82,9 @@ func TestLargeRecords(t *testing.T) {
 			for i := range noise { // nothing that compression makes smaller
 				noise[i] = rand.Float32()
 			}
-			entries[1].Ops = append(entries[1].Ops, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "t", Namespace: "default"},
-				Vector: oplog.MakeVector(noise)})
+			entries[1].Ops = append(entries[1].Ops,
+				&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "t", Namespace: "default"},
+					Vector: oplog.MakeVector(noise)})
 		}
 		at++
 		r := record(at, entries)
@@ -91,8 +93,9 @@ func TestLargeRecords(t *testing.T) {
 	}
 	one := func() {
 		at++
-		mustApply(t, s, record(at, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "t",
-			Namespace: "default"}}}}}))
+		mustApply(t, s, record(at,
+			[]oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "t",
+				Namespace: "default"}}}}}))
 	}
 	one() // reads the oldest
 	if each := allocated(func() {

@@ -13,12 +13,15 @@ import (
 // TestRowsAreTheLibrarys: Pack writes rows of types that only the state has as the library writes them by their tags,
 // and Unpack reads them back as the library does.
 func TestRowsAreTheLibrarys(t *testing.T) {
-	results := []oplog.Result{{ID: "m", Num: 7, Changed: true, Rows: []string{"a"}}, {}, {Session: &oplog.SessionSummary{ID: "s"}, Thought: &oplog.Thought{}}}
+	results := []oplog.Result{{ID: "m", Num: 7, Changed: true, Rows: []string{"a"}}, {},
+		{Session: &oplog.SessionSummary{ID: "s"}, Thought: &oplog.Thought{}}}
 	for _, v := range []any{
 		&keyRecord{}, &keyRecord{Digest: []byte{1}, Expires: -5, Kept: 1 << 40, Results: results},
 		&oplog.Counts{}, &oplog.Counts{Active: 1, Consolidated: 1 << 40, Tombstoned: 7},
-		&retained{}, &retained{extent: extent{HLC: oplog.MakeHLC(9, 8, 7), Entries: 3, Ops: 300}, Check: 1 << 31, Notes: []note{{Entry: 1, Void: true}, {Entry: 2, Idle: []int{1}, Rows: []string{"a", "b"}}}},
-		&mark{}, &mark{Point: Point{Index: 7, Term: 2, Sum: Sum{1, 2}}, Last: oplog.MakeHLC(9, 8, 7), Ops: 300, First: 5, Oldest: oplog.MakeHLC(1, 2, 3), Trimmed: oplog.MakeHLC(1, 1, 3)},
+		&retained{}, &retained{extent: extent{HLC: oplog.MakeHLC(9, 8, 7), Entries: 3, Ops: 300}, Check: 1 << 31,
+			Notes: []note{{Entry: 1, Void: true}, {Entry: 2, Idle: []int{1}, Rows: []string{"a", "b"}}}},
+		&mark{}, &mark{Point: Point{Index: 7, Term: 2, Sum: Sum{1, 2}}, Last: oplog.MakeHLC(9, 8, 7), Ops: 300, First: 5,
+			Oldest: oplog.MakeHLC(1, 2, 3), Trimmed: oplog.MakeHLC(1, 1, 3)},
 	} {
 		var want bytes.Buffer
 		enc := msgpack.NewEncoder(&want)

@@ -23,16 +23,21 @@ func planted() []oplog.Record {
 	return []oplog.Record{
 		record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}),
 		record(2, []oplog.Entry{
-			{DB: 1, Key: "plantedkey", Digest: []byte("d"), Ops: []oplog.Op{&oplog.SessionStart{ID: "plantedsession", Namespace: "plantedns", Client: "plantedclient", At: at}}},
+			{DB: 1, Key: "plantedkey", Digest: []byte("d"),
+				Ops: []oplog.Op{&oplog.SessionStart{ID: "plantedsession", Namespace: "plantedns", Client: "plantedclient", At: at}}},
 			{DB: 1, Key: "plantedkey2", Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "plantedtext",
 				Namespace: "plantedns", Created: at, Metadata: meta, Session: "plantedsession"},
 				Entities: []oplog.Mention{{Name: "plantedentity"}}, Vector: oplog.MakeVector([]float32{1, 2})}}},
-			{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "plantedrid", Text: "plantedold", Namespace: "plantedns", Created: at}}}},
+			{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "plantedrid", Text: "plantedold",
+				Namespace: "plantedns", Created: at}}}},
 			{DB: 1, Ops: []oplog.Op{&oplog.Correct{RID: "plantedrid", Text: &text, At: at}}},
-			{DB: 1, Ops: []oplog.Op{&oplog.Relate{ID: "plantededge", Src: "plantedsrc", Dst: "planteddst", Type: "plantedtype", Weight: 1, At: at}}},
-			{DB: 1, Ops: []oplog.Op{&oplog.Claim{ID: oplog.NewID(), Namespace: "plantedns", Src: "plantedclaimer", Dst: "plantedclaimed", Type: "plantedrel", Polarity: 1, Extractor: "plantedextractor", At: at}}},
+			{DB: 1, Ops: []oplog.Op{&oplog.Relate{ID: "plantededge", Src: "plantedsrc", Dst: "planteddst",
+				Type: "plantedtype", Weight: 1, At: at}}},
+			{DB: 1, Ops: []oplog.Op{&oplog.Claim{ID: oplog.NewID(), Namespace: "plantedns", Src: "plantedclaimer",
+				Dst: "plantedclaimed", Type: "plantedrel", Polarity: 1, Extractor: "plantedextractor", At: at}}},
 			{DB: 1, Ops: []oplog.Op{&oplog.Alias{Namespace: "plantedns", Alias: "plantedalias", Canonical: "plantedentity", At: at}}},
-			{DB: 1, Ops: []oplog.Op{&oplog.Event{Workspace: "plantedws", Session: "plantedses", Tool: "plantedtool", Payload: []byte(`{"x":"plantedpayload"}`), Hash: []byte("plantedhash")}}},
+			{DB: 1, Ops: []oplog.Op{&oplog.Event{Workspace: "plantedws", Session: "plantedses", Tool: "plantedtool",
+				Payload: []byte(`{"x":"plantedpayload"}`), Hash: []byte("plantedhash")}}},
 			{Ops: []oplog.Op{&oplog.CreateDB{Name: "planteddb", At: at}}},
 		}),
 	}
@@ -100,7 +105,8 @@ func TestKeysAreAskedFor(t *testing.T) {
 		file string
 		keys *seal.Ring
 		want error
-	}{{"plain", keys, seal.ErrPlain}, {"sealed", nil, seal.ErrSealed}, {"sealed", seal.Ephemeral([]seal.Master{seal.NewMaster()}), seal.ErrKey}} {
+	}{{"plain", keys, seal.ErrPlain}, {"sealed", nil, seal.ErrSealed},
+		{"sealed", seal.Ephemeral([]seal.Master{seal.NewMaster()}), seal.ErrKey}} {
 		_, err := Open(filepath.Join(dir, c.file), Options{Keys: c.keys})
 		if !errors.Is(err, c.want) || IsCorrupt(err) {
 			t.Errorf("%s: %v, want %v", c.file, err, c.want)
@@ -132,7 +138,8 @@ func FuzzRows(f *testing.F) {
 			t.Fatal(err)
 		}
 		must(t, w.Close())
-		err = build(filepath.Join(t.TempDir(), "state"), Options{NoSync: true}, func(add func(k, v []byte) error) error { return receive(&stream, nil, add) })
+		err = build(filepath.Join(t.TempDir(), "state"), Options{NoSync: true},
+			func(add func(k, v []byte) error) error { return receive(&stream, nil, add) })
 		if err != nil && !errors.Is(err, snapshot.ErrUnreadable) {
 			t.Errorf("it is refused as %v", err)
 		}

@@ -10,7 +10,8 @@ import (
 
 func applySessionStart(a *applying, op *oplog.SessionStart) oplog.Result {
 	pair := joinKey(op.Namespace, op.Client)
-	refusef(a.exists(tActivePair, a.db, pair), oplog.Conflict, "session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
+	refusef(a.exists(tActivePair, a.db, pair), oplog.Conflict,
+		"session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
 	refusef(a.exists(tSession, a.db, []byte(op.ID)), oplog.Conflict, "session %s exists already", op.ID)
 	write(a.txn, tSession, a.db, []byte(op.ID), &oplog.Session{ID: op.ID, Namespace: op.Namespace, Client: op.Client,
 		Metadata: op.Metadata, Started: op.At, Status: oplog.SessionActive})
@@ -78,7 +79,8 @@ func (a *applying) topics(id string) []string {
 			break
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(count), func(x, y string) int { return cmp.Or(cmp.Compare(count[y], count[x]), cmp.Compare(x, y)) })
+	names := slices.SortedFunc(maps.Keys(count),
+		func(x, y string) int { return cmp.Or(cmp.Compare(count[y], count[x]), cmp.Compare(x, y)) })
 	return names[:min(len(names), maxTopics)]
 }
 

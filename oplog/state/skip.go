@@ -30,7 +30,8 @@ func (t *txn) skip(r oplog.Record, next *mark) {
 	next.Ops = 0
 	t.undo = t.undo[:0]
 	a := &applying{txn: t, hlc: h, index: r.Index}
-	row := &oplog.Audit{By: "operator", What: "skip_record", On: fmt.Sprintf("record %d", r.Index), How: "sha256 " + oplog.DigestOf(r.Data).String(), At: h.Time()}
+	row := &oplog.Audit{By: "operator", What: "skip_record", On: fmt.Sprintf("record %d", r.Index),
+		How: "sha256 " + oplog.DigestOf(r.Data).String(), At: h.Time()}
 	applyAudit(a, row)
 }
 

@@ -18,7 +18,8 @@ func TestSkippedRecord(t *testing.T) {
 	claim := func() oplog.Op {
 		return &oplog.Claim{ID: oplog.NewID(), Src: "a", Dst: "b", Type: "t", Extractor: "x", At: 1}
 	}
-	good := []oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{{DB: 1, Ops: []oplog.Op{claim()}}})}
+	good := []oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}),
+		record(2, []oplog.Entry{{DB: 1, Ops: []oplog.Op{claim()}}})}
 	poison := record(3, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "m", Text: "t"}}}}, {DB: 1,
 		Ops: []oplog.Op{claim()}}})
 	unreadable := oplog.Record{Index: 4, Term: 1, Data: []byte("not what any version wrote, and long enough to have a time")}
@@ -50,7 +51,8 @@ func TestSkippedRecord(t *testing.T) {
 	if at, _ := s.Applied(); at != 2 {
 		t.Errorf("trying moved the state to %d", at)
 	}
-	skip := map[oplog.Index]oplog.Digest{3: oplog.DigestOf(poison.Data), 4: oplog.DigestOf(unreadable.Data), 5: oplog.DigestOf([]byte("another record that had this index"))}
+	skip := map[oplog.Index]oplog.Digest{3: oplog.DigestOf(poison.Data), 4: oplog.DigestOf(unreadable.Data),
+		5: oplog.DigestOf([]byte("another record that had this index"))}
 	var sums []Sum
 	for i, state := range []*State{s, faulty("b")} {
 		state.opts.Skip = skip
@@ -71,7 +73,8 @@ func TestSkippedRecord(t *testing.T) {
 				t.Error("the record behind is missing: a digest that differs is another record's")
 			}
 			rows := v.Audits(10)
-			if len(rows) != 2 || rows[1].What != "skip_record" || rows[1].Index != 3 || rows[1].How != "sha256 "+skip[3].String() || rows[0].On != "record 4" {
+			if len(rows) != 2 || rows[1].What != "skip_record" || rows[1].Index != 3 || rows[1].How != "sha256 "+skip[3].String() ||
+				rows[0].On != "record 4" {
 				t.Errorf("audits %+v", rows)
 			}
 			if err := v.WriteRange(io.Discard, 2); !errors.Is(err, ErrTrimmed) {

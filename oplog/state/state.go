@@ -167,7 +167,9 @@ func (s *State) open(dir string, readOnly bool) (g *generation, m mark, err erro
 		defer snap.Close()
 		t := newTxn(snap)
 		if f := t.get(tMeta, 0, keyFormat); f != nil && beUint64(f) != stateFormat {
-			return oplog.Errorf(oplog.TooOld, "its rows have format %d, and this version reads %d: export it with the version that wrote it, or run that one", beUint64(f), stateFormat)
+			return oplog.Errorf(oplog.TooOld,
+				"its rows have format %d, and this version reads %d: export it with the version that wrote it, or run that one",
+				beUint64(f), stateFormat)
 		}
 		m = t.mark()
 		return nil

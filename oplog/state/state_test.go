@@ -169,7 +169,8 @@ func BenchmarkApply(b *testing.B) {
 				for range batch {
 					memories++
 					e.Ops = append(e.Ops, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(),
-						Text: "an agent learned something worth keeping for later", Namespace: "default", Created: oplog.Time(memories)}, Vector: vec})
+						Text: "an agent learned something worth keeping for later", Namespace: "default", Created: oplog.Time(memories)},
+						Vector: vec})
 				}
 				mustApply(b, s, record(i, []oplog.Entry{e}))
 			}

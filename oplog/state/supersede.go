@@ -27,7 +27,8 @@ func applySupersede(a *applying, op *oplog.Supersede) (r oplog.Result) {
 // the one that it would replace.
 func (a *applying) mark(m *oplog.Memory, k *oplog.Mark, at oplog.Time) bool {
 	by, ok := a.unchanged(oplog.Grounds{RID: k.By, Revision: k.ByRevision})
-	if !ok || by.Seq == m.Seq || m.Revision != k.Revision || m.By != "" || by.By != "" || by.Namespace != m.Namespace || oplog.TrustBelow(by.Trust, m.Trust) > 0 || !a.record(m, by, k.Record, at) {
+	if !ok || by.Seq == m.Seq || m.Revision != k.Revision || m.By != "" || by.By != "" || by.Namespace != m.Namespace ||
+		oplog.TrustBelow(by.Trust, m.Trust) > 0 || !a.record(m, by, k.Record, at) {
 		return false
 	}
 	a.revise(m, oplog.SupersededBy+by.RID, at)

@@ -151,7 +151,8 @@ func (t *txn) putOver(table tableID, db oplog.DB, key, old, value []byte) {
 		refuse(oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table]))
 	}
 	if len(key) > oplog.MaxKey {
-		refuse(oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s", len(key), oplog.MaxKey, tableNames[table]))
+		refuse(oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s",
+			len(key), oplog.MaxKey, tableNames[table]))
 	}
 	if old != nil && bytes.Equal(old, value) {
 		return

@@ -25,7 +25,8 @@ func TestNoFlipIsServed(t *testing.T) {
 			dir, batches := written(t, o)
 			rng := rand.New(rand.NewPCG(1, 2))
 			ends := rafttest.Ends{}
-			for kind, pattern := range map[string]string{"tables": "*.sst", "list of tables": "MANIFEST*", "options": "OPTIONS*", "markers": "marker*"} {
+			for kind, pattern := range map[string]string{"tables": "*.sst", "list of tables": "MANIFEST*",
+				"options": "OPTIONS*", "markers": "marker*"} {
 				for range rafttest.Flips(40) {
 					copied := filepath.Join(t.TempDir(), "state")
 					must(t, os.CopyFS(copied, os.DirFS(dir)))

@@ -22,7 +22,8 @@ var (
 
 // damageError marks an error of pebble as ErrDamaged where a block or a file is not what was written.
 func damageError(err error) error {
-	if err != nil && !errors.Is(err, ErrDamaged) && (pebble.IsCorruptionError(err) || errors.Is(err, seal.ErrDamaged) || errors.Is(err, fs.ErrNotExist)) {
+	if err != nil && !errors.Is(err, ErrDamaged) &&
+		(pebble.IsCorruptionError(err) || errors.Is(err, seal.ErrDamaged) || errors.Is(err, fs.ErrNotExist)) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err
@@ -35,7 +36,8 @@ func openError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrDamaged):
 		return err
-	case errors.As(err, &no) && no != syscall.ENOENT, errors.Is(err, seal.ErrKey), errors.Is(err, seal.ErrSealed), errors.Is(err, seal.ErrPlain):
+	case errors.As(err, &no) && no != syscall.ENOENT, errors.Is(err, seal.ErrKey), errors.Is(err, seal.ErrSealed),
+		errors.Is(err, seal.ErrPlain):
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)

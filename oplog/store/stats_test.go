@@ -94,13 +94,15 @@ func TestDamageIsCountedAndNamed(t *testing.T) {
 				t.Errorf("a reader gets %v", err)
 			}
 			read := s.Stats()
-			if read.Damaged == 0 || len(read.DamagedFiles) != 1 || filepath.Dir(read.DamagedFiles[0].Path) != dir || filepath.Ext(read.DamagedFiles[0].Path) != ".sst" {
+			if read.Damaged == 0 || len(read.DamagedFiles) != 1 || filepath.Dir(read.DamagedFiles[0].Path) != dir ||
+				filepath.Ext(read.DamagedFiles[0].Path) != ".sst" {
 				t.Errorf("a reader met %d, in %+v", read.Damaged, read.DamagedFiles)
 			}
 			if err := s.Check(t.Context(), func(int64) time.Duration { return 0 }); !errors.Is(err, ErrDamaged) {
 				t.Errorf("the check says %v", err)
 			}
-			if got := s.Stats(); got.Damaged <= read.Damaged || len(got.DamagedFiles) != 1 || got.DamagedFiles[0].Times != got.Damaged || got.DamagedFiles[0].Healed {
+			if got := s.Stats(); got.Damaged <= read.Damaged || len(got.DamagedFiles) != 1 || got.DamagedFiles[0].Times != got.Damaged ||
+				got.DamagedFiles[0].Healed {
 				t.Errorf("with the check %d, in %+v, and %d before", got.Damaged, got.DamagedFiles, read.Damaged)
 			}
 			_ = s.Close() // what it says of damage is beside the point

@@ -66,7 +66,8 @@ func place(s *Store) (int, error) {
 	err = snap.Walk([]byte("row/"), []byte("row0"), false, func(k, v []byte) bool {
 		rows++
 		var i, n int
-		if _, odd = fmt.Sscanf(string(k), "row/%06d/%03d", &i, &n); odd == nil && (n > at || !bytes.Equal(v, bytes.Repeat([]byte{byte(n)}, 100))) {
+		if _, odd = fmt.Sscanf(string(k), "row/%06d/%03d", &i, &n); odd == nil &&
+			(n > at || !bytes.Equal(v, bytes.Repeat([]byte{byte(n)}, 100))) {
 			odd = fmt.Errorf("at %d there is row %s with %x", at, k, v)
 		}
 		return odd == nil

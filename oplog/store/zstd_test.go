@@ -29,7 +29,8 @@ func TestPebbleReadsItsZstd(t *testing.T) {
 	for i := range noise {
 		noise[i] = byte(rng.Uint32())
 	}
-	want := map[string][]byte{"empty": {}, "zeros": make([]byte, 1<<20), "noise": noise, "text": bytes.Repeat([]byte("Alice leads the payments team. "), 3000)}
+	want := map[string][]byte{"empty": {}, "zeros": make([]byte, 1<<20), "noise": noise,
+		"text": bytes.Repeat([]byte("Alice leads the payments team. "), 3000)}
 	for i := range 200 {
 		want[fmt.Sprint("row ", i)] = noise[i*7 : i*7+i*5]
 	}

@@ -18,7 +18,8 @@ import (
 func TestACrashAtEveryStep(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	for name, o := range map[string]Options{"plain": small(nil, nil), "sealed": small(nil, newRing()), "leader": {SegmentBytes: 2 << 10, Leads: func() bool { return true }}} {
+	for name, o := range map[string]Options{"plain": small(nil, nil), "sealed": small(nil, newRing()),
+		"leader": {SegmentBytes: 2 << 10, Leads: func() bool { return true }}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if testing.Short() && o.Leads == nil {
@@ -187,7 +188,8 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 				t.Fatalf("crash at step %d: %v", at, err)
 			}
 			was := holdsWith(log, s.want, s.kept, mayKeep)
-			if was != nil && !slices.ContainsFunc(may, func(want []*hraft.Log) bool { return holdsWith(log, want, s.kept, mayKeep) == nil }) {
+			if was != nil && !slices.ContainsFunc(may,
+				func(want []*hraft.Log) bool { return holdsWith(log, want, s.kept, mayKeep) == nil }) {
 				t.Fatalf("crash at step %d: %v", at, was)
 			}
 			if got := log.Committed(); got != committed && got != committed+1 {
@@ -199,8 +201,10 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 				must(t, log.GetLog(last, &end))
 			}
 			cutTerm, cutIndex := log.Cut()
-			if slices.Compare([]uint64{end.Term, end.Index}, reached[:]) < 0 && slices.Compare([]uint64{cutTerm, cutIndex}, reached[:]) < 0 {
-				t.Fatalf("crash at step %d: the log, which ends at %d (term %d), forgot that it had reached %v", at, last, end.Term, reached)
+			if slices.Compare([]uint64{end.Term, end.Index}, reached[:]) < 0 &&
+				slices.Compare([]uint64{cutTerm, cutIndex}, reached[:]) < 0 {
+				t.Fatalf("crash at step %d: the log, which ends at %d (term %d), forgot that it had reached %v", at, last,
+					end.Term, reached)
 			}
 			l := record(last+1, 5, 100)
 			if err := errors.Join(log.StoreLog(l), log.WaitSynced(l.Index), log.DeleteRange(l.Index, l.Index)); err != nil {

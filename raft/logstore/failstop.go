@@ -115,7 +115,8 @@ const changeWaits = 8
 func (s *Failstop) StoreLogs(logs []*hraft.Log) error {
 	store := func() error { return s.LogStore.StoreLogs(logs) }
 	err := s.Disk.Try(store)
-	changes := LacksRoom(err) && s.Disk.Leads != nil && s.Disk.Leads() && slices.ContainsFunc(logs, func(l *hraft.Log) bool { return l.Type == hraft.LogConfiguration })
+	changes := LacksRoom(err) && s.Disk.Leads != nil && s.Disk.Leads() &&
+		slices.ContainsFunc(logs, func(l *hraft.Log) bool { return l.Type == hraft.LogConfiguration })
 	for waits := 0; LacksRoom(err) && (s.cut.Load() || changes && waits < changeWaits) && s.Disk.waitForRoom(); waits++ {
 		err = s.Disk.Try(store)
 	}

@@ -95,19 +95,22 @@ func TestTheLogOnADiskThatFillsUp(t *testing.T) {
 			"store": func(t *rapid.T) {
 				var logs []*hraft.Log
 				for range rapid.IntRange(1, 5).Draw(t, "records") {
-					logs = append(logs, record(s.last()+uint64(len(logs))+1, rapid.Uint64().Draw(t, "chance"), rapid.IntRange(0, 900).Draw(t, "size")))
+					logs = append(logs,
+						record(s.last()+uint64(len(logs))+1, rapid.Uint64().Draw(t, "chance"), rapid.IntRange(0, 900).Draw(t, "size")))
 				}
 				if made(t, func() error { return s.log.StoreLogs(logs) }) {
 					s.want = append(s.want, logs...)
 				}
 			},
 			"cut the beginning": func(t *rapid.T) {
-				if n := rapid.IntRange(0, max(0, len(s.want)-1)).Draw(t, "records"); n > 0 && made(t, func() error { return s.log.DeleteRange(1, s.want[n-1].Index) }) {
+				if n := rapid.IntRange(0, max(0, len(s.want)-1)).Draw(t, "records"); n > 0 &&
+					made(t, func() error { return s.log.DeleteRange(1, s.want[n-1].Index) }) {
 					s.want = s.want[n:]
 				}
 			},
 			"cut the end": func(t *rapid.T) {
-				if n := rapid.IntRange(1, max(1, len(s.want))).Draw(t, "left"); n < len(s.want) && made(t, func() error { return s.log.DeleteRange(s.want[n].Index, s.last()) }) {
+				if n := rapid.IntRange(1, max(1, len(s.want))).Draw(t, "left"); n < len(s.want) &&
+					made(t, func() error { return s.log.DeleteRange(s.want[n].Index, s.last()) }) {
 					s.want = s.want[:n]
 				}
 			},
@@ -219,8 +222,9 @@ func TestNoRoomForAChangeOfMembers(t *testing.T) {
 		leads, always bool
 		stops, stored bool
 	}{
-		"a leader's change": {hraft.LogConfiguration, true, true, true, false}, "room comes": {hraft.LogConfiguration, true, false, false, true},
-		"a follower's": {hraft.LogConfiguration, false, true, false, false}, "another record": {hraft.LogCommand, true, true, false, false},
+		"a leader's change": {hraft.LogConfiguration, true, true, true, false},
+		"room comes":        {hraft.LogConfiguration, true, false, false, true},
+		"a follower's":      {hraft.LogConfiguration, false, true, false, false}, "another record": {hraft.LogCommand, true, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

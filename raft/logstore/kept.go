@@ -27,7 +27,9 @@ func (s *Store) listKept(firsts []uint64) (others []uint64) {
 		firsts = firsts[1:]
 	}
 	if len(s.segs) > 0 && s.segs[0].first > m.Kept {
-		s.lose(s.segs[0].first, &damage.Error{Path: s.segmentPath(m.Kept), Err: fmt.Errorf("%w: the kept records begin at %d, and meta says %d", ErrDamaged, s.segs[0].first, m.Kept)})
+		s.lose(s.segs[0].first,
+			&damage.Error{Path: s.segmentPath(m.Kept),
+				Err: fmt.Errorf("%w: the kept records begin at %d, and meta says %d", ErrDamaged, s.segs[0].first, m.Kept)})
 	}
 	return firsts
 }

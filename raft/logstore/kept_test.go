@@ -177,7 +177,8 @@ func TestReadersBesideAWriter(t *testing.T) {
 				from := s.log.FirstKept() + uint64(rng.IntN(50))
 				for i := from; i < from+30; i++ {
 					l, err := r.Read(i)
-					if err != nil && !errors.Is(err, hraft.ErrLogNotFound) || err == nil && !slices.Equal(l.Data, erasedData) && !slices.Equal(l.Data, record(i, (i-1)*8+1, 100).Data) {
+					if err != nil && !errors.Is(err, hraft.ErrLogNotFound) ||
+						err == nil && !slices.Equal(l.Data, erasedData) && !slices.Equal(l.Data, record(i, (i-1)*8+1, 100).Data) {
 						t.Errorf("record %d: %v, %v", i, l, err)
 					}
 				}

@@ -79,7 +79,8 @@ func (r *Remains) collect(c codec, raw []byte, from uint64) (was int64) {
 	most := c.first + uint64(len(raw)/headSize)
 	for at := headerSize; at+headSize <= len(raw); {
 		h := readHead(raw[at:])
-		if mark := h.kind == kindMark; !mark && h.kind > byte(hraft.LogConfiguration) || h.index+1 < c.first || h.index > most || int(h.body) > len(raw)-at {
+		if mark := h.kind == kindMark; !mark && h.kind > byte(hraft.LogConfiguration) || h.index+1 < c.first || h.index > most ||
+			int(h.body) > len(raw)-at {
 			at++
 			continue
 		}

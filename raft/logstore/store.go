@@ -148,7 +148,8 @@ func (s *Store) loadAll(firsts []uint64) error {
 		s.segs = append(s.segs, g)
 		if i < len(firsts)-1 {
 			if g.next() != firsts[i+1] {
-				return fmt.Errorf("%s: %w: it ends at record %d, and the next segment begins at %d", segmentName(first), ErrDamaged, g.next()-1, firsts[i+1])
+				return fmt.Errorf("%s: %w: it ends at record %d, and the next segment begins at %d", segmentName(first),
+					ErrDamaged, g.next()-1, firsts[i+1])
 			}
 			continue
 		}

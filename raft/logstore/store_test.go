@@ -74,7 +74,8 @@ func (s *shelf) keptOf(cut []*hraft.Log) []*hraft.Log {
 
 // record makes one that is like no other.
 func record(index, chance uint64, size int) *hraft.Log {
-	l := &hraft.Log{Index: index, Term: 1 + chance%9, Type: hraft.LogType(chance % 6), Data: fmt.Appendf(nil, "record %d %s", chance, make([]byte, size))}
+	l := &hraft.Log{Index: index, Term: 1 + chance%9, Type: hraft.LogType(chance % 6),
+		Data: fmt.Appendf(nil, "record %d %s", chance, make([]byte, size))}
 	if chance%2 == 0 {
 		l.AppendedAt = time.Unix(0, int64(chance>>2)+1)
 	}

@@ -91,11 +91,12 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 		}
 	}()
 	v = &Votes{keys: keys, turn: make(chan struct{}, 1)}
-	v.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: noSync, BoltOptions: &bbolt.Options{Timeout: lockTime, ReadOnly: readOnly,
-		OpenFile: func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-			file, err = os.OpenFile(name, flag, mode)
-			return file, err
-		}}})
+	v.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: noSync,
+		BoltOptions: &bbolt.Options{Timeout: lockTime, ReadOnly: readOnly,
+			OpenFile: func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
+				file, err = os.OpenFile(name, flag, mode)
+				return file, err
+			}}})
 	if system := syscall.Errno(0); errors.Is(err, berrors.ErrTimeout) {
 		return nil, ErrLocked
 	} else if errors.As(err, &system) {

@@ -87,7 +87,8 @@ func (v *voting) reads(terms ...uint64) error {
 	voted, err2 := v.file.GetUint64([]byte(keyVoteTerm))
 	who, err3 := v.file.Get([]byte(keyVote))
 	of := func(term uint64) bool { return bytes.Equal(who, candidate(term)) }
-	if err == nil && !slices.Contains(terms, term) || err2 == nil && !slices.Contains(terms, voted) || err3 == nil && !slices.ContainsFunc(terms, of) {
+	if err == nil && !slices.Contains(terms, term) || err2 == nil && !slices.Contains(terms, voted) ||
+		err3 == nil && !slices.ContainsFunc(terms, of) {
 		v.t.Fatalf("term %d, a vote in %d for %q, not %d: %v", term, voted, who, terms, errors.Join(err, err2, err3))
 	}
 	return errors.Join(err, err2, err3)

@@ -36,7 +36,8 @@ func (p *Peer) Close() {
 func (p *Peer) Append(ctx context.Context, addr string, a wire.RaftAppend) (*wire.RaftAppendReply, error) {
 	a.Leader = p.id
 	var ok wire.OplogPushOK
-	err := p.network.Pool.Call(ctx, addr, transport.ForAppend, wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{}, Raft: &a}, wire.OpOplogPushOK, &ok)
+	err := p.network.Pool.Call(ctx, addr, transport.ForAppend, wire.OpOplogPush,
+		&wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{}, Raft: &a}, wire.OpOplogPushOK, &ok)
 	return ok.Raft, err
 }
 
@@ -86,7 +87,8 @@ type peerHost struct {
 func (h peerHost) Hello(_ uint32, _, purpose string) (*wire.ClusterHello, error) {
 	raft := h.raft
 	raft.Purpose = purpose
-	return &wire.ClusterHello{NodeID: h.id, Role: h.role, AdvertiseAddr: h.addr, ClusterSecret: h.secret, ProtocolVersion: wire.Version, Raft: &raft}, nil
+	return &wire.ClusterHello{NodeID: h.id, Role: h.role, AdvertiseAddr: h.addr, ClusterSecret: h.secret,
+		ProtocolVersion: wire.Version, Raft: &raft}, nil
 }
 
 func (peerHost) CheckPeer(uint32, string, *wire.RaftHello) (wire.Code, error) { return 0, nil }

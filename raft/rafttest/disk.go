@@ -18,7 +18,8 @@ func SmallDisk(t *testing.T, dir string, mib int) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0700", mib), "tmpfs", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0700", mib), "tmpfs",
+		dir).CombinedOutput(); err != nil {
 		t.Skipf("no tmpfs can be mounted here: %v: %s", err, out)
 	}
 	t.Cleanup(func() {

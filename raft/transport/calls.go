@@ -27,7 +27,8 @@ func (t *Transport) packAppend(id uint32, a *hraft.AppendEntriesRequest) (wire.O
 	}
 	r.Entries = make([]wire.RaftEntry, len(a.Entries))
 	for i, l := range a.Entries {
-		r.Entries[i] = wire.RaftEntry{Index: l.Index, Term: l.Term, Type: uint8(l.Type), Data: l.Data, Extensions: l.Extensions, AppendedAt: nanos(l.AppendedAt)}
+		r.Entries[i] = wire.RaftEntry{Index: l.Index, Term: l.Term, Type: uint8(l.Type), Data: l.Data,
+			Extensions: l.Extensions, AppendedAt: nanos(l.AppendedAt)}
 	}
 	return wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{}, Raft: r}
 }
@@ -36,7 +37,8 @@ func (t *Transport) packAppend(id uint32, a *hraft.AppendEntriesRequest) (wire.O
 func Records(entries []wire.RaftEntry) []*hraft.Log {
 	out := make([]*hraft.Log, len(entries))
 	for i, e := range entries {
-		out[i] = &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data, Extensions: e.Extensions, AppendedAt: moment(e.AppendedAt)}
+		out[i] = &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data,
+			Extensions: e.Extensions, AppendedAt: moment(e.AppendedAt)}
 	}
 	return out
 }
@@ -157,13 +159,15 @@ func (t *Transport) appendTimeout(purpose string) time.Duration {
 }
 
 func (t *Transport) RequestVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestVoteRequest, resp *hraft.RequestVoteResponse) (err error) {
-	resp.Term, resp.Granted, err = t.vote(id, addr, &wire.RaftVote{Term: a.Term, LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, Transfer: a.LeadershipTransfer})
+	resp.Term, resp.Granted, err = t.vote(id, addr,
+		&wire.RaftVote{Term: a.Term, LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, Transfer: a.LeadershipTransfer})
 	return err
 }
 
 // RequestPreVote makes the transport a WithPreVote.
 func (t *Transport) RequestPreVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestPreVoteRequest, resp *hraft.RequestPreVoteResponse) (err error) {
-	resp.Term, resp.Granted, err = t.vote(id, addr, &wire.RaftVote{Term: a.Term, LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, PreVote: true})
+	resp.Term, resp.Granted, err = t.vote(id, addr,
+		&wire.RaftVote{Term: a.Term, LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, PreVote: true})
 	return err
 }
 
@@ -175,7 +179,8 @@ func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.Ra
 	v.Candidate, v.Addr = t.o.NodeID, t.o.Advertise
 	ctx, cancel := context.WithTimeout(t.ctx, t.appendTimeout(ForHeartbeat))
 	defer cancel()
-	f, err := t.Pool.exchange(ctx, NodeID(id), string(addr), ForHeartbeat, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: v.Candidate, LastLogHLC: []byte{}, Raft: v})
+	f, err := t.Pool.exchange(ctx, NodeID(id), string(addr), ForHeartbeat, wire.OpRequestVote,
+		&wire.RequestVote{Term: v.Term, CandidateID: v.Candidate, LastLogHLC: []byte{}, Raft: v})
 	var m wire.Vote
 	if err == nil {
 		err = wire.Unpack(f, &m, wire.MaxPlainPeer)

@@ -26,7 +26,8 @@ type peer struct {
 }
 
 func (p *peer) Hello(uint32, string, string) (*wire.ClusterHello, error) {
-	return &wire.ClusterHello{NodeID: p.id, ProtocolVersion: wire.Version, Role: "voter", Raft: &wire.RaftHello{Purpose: ForForward, Checksum: 1}}, nil
+	return &wire.ClusterHello{NodeID: p.id, ProtocolVersion: wire.Version, Role: "voter",
+		Raft: &wire.RaftHello{Purpose: ForForward, Checksum: 1}}, nil
 }
 func (p *peer) HelloOK(*wire.ClusterHello) *wire.ClusterHelloOK {
 	return &wire.ClusterHelloOK{NodeID: p.id, Raft: &wire.RaftHello{Checksum: 1}}

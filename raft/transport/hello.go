@@ -76,7 +76,8 @@ var ErrSecret = &PeerError{Code: wire.CodeSecretMismatch, Text: errMismatch.Erro
 // CheckSecret has the node behind a connection prove that it knows one of the secrets, and says nothing of itself, not
 // even an id. It returns ErrSecret for a node that knows none of them.
 func CheckSecret(nc net.Conn, deadline time.Time, secrets ...string) error {
-	c := &Conn{Conn: nc, r: wire.NewReader(nc, wire.MaxLength), t: &Transport{o: Options{Others: secrets, Log: slog.New(slog.DiscardHandler)}}}
+	c := &Conn{Conn: nc, r: wire.NewReader(nc, wire.MaxLength),
+		t: &Transport{o: Options{Others: secrets, Log: slog.New(slog.DiscardHandler)}}}
 	_, _, err := c.begin(deadline, &handshake{nonce: newNonce()})
 	return err
 }
@@ -142,7 +143,8 @@ func (c *Conn) hello(deadline time.Time) error {
 	}
 	c.sums = true
 	c.r.Checksums()
-	if err := errors.Join(checkCertificate(c.Conn, c.Hello.NodeID), h.verify(serverLabel, c.key.purpose, c.Hello.NodeID, c.Hello.Raft)); err != nil {
+	if err := errors.Join(checkCertificate(c.Conn, c.Hello.NodeID),
+		h.verify(serverLabel, c.key.purpose, c.Hello.NodeID, c.Hello.Raft)); err != nil {
 		return err
 	}
 	_, err = c.t.host.CheckPeer(c.Hello.NodeID, c.key.addr, c.Hello.Raft)
@@ -236,7 +238,8 @@ func (c *Inbound) readHello(f wire.Frame, to *wire.ClusterHello) (wire.Code, err
 func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, proven bool, code wire.Code, err error) {
 	h = handshake{dialer: c.Peer.NodeID, answerer: c.t.o.NodeID, nonce: c.Peer.Raft.Nonce, challenge: newNonce()}
 	if len(h.nonce) != nonceSize {
-		return f, h, false, wire.CodeInvalidPayload, fmt.Errorf("a member's hello needs a nonce of %d bytes, and this has %d", nonceSize, len(h.nonce))
+		return f, h, false, wire.CodeInvalidPayload,
+			fmt.Errorf("a member's hello needs a nonce of %d bytes, and this has %d", nonceSize, len(h.nonce))
 	}
 	h.nonce = bytes.Clone(h.nonce) // the reader's buffer is used again
 	ok := &wire.ClusterHelloOK{NodeID: h.answerer, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Nonce: h.challenge}}

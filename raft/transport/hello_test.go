@@ -33,7 +33,8 @@ func member(t *testing.T, id uint32, dial func(context.Context, string) (net.Con
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
 		}
 	}
-	tr := New(Options{NodeID: id, Advertise: ln.Addr().String(), Secret: secrets[0], Others: secrets[1:], Dial: dial, Log: slog.New(slog.NewTextHandler(t.Output(), nil))},
+	tr := New(Options{NodeID: id, Advertise: ln.Addr().String(), Secret: secrets[0], Others: secrets[1:], Dial: dial,
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil))},
 		&peer{id: id, forward: func(_ context.Context, entry string) string { return entry }}, ln)
 	tr.Serve()
 	t.Cleanup(func() { tr.Close(); tr.Wait() })
@@ -81,7 +82,8 @@ func TestAListenerInAMembersPlaceLearnsNothing(t *testing.T) {
 	}()
 	dialer, addr := member(t, 1, nil, helloSecret)
 	var refusal *PeerError
-	if _, err := dialer.Pool.Dial(t.Context(), ln.Addr().String(), ForAppend); !errors.As(err, &refusal) || refusal.Code != wire.CodeSecretMismatch {
+	if _, err := dialer.Pool.Dial(t.Context(), ln.Addr().String(), ForAppend); !errors.As(err, &refusal) ||
+		refusal.Code != wire.CodeSecretMismatch {
 		t.Fatalf("a listener without the secret: %v", err)
 	}
 	b := <-heard
@@ -245,8 +247,10 @@ func TestMacsAreThoseOfTheVectors(t *testing.T) {
 		seed        byte
 		want        string
 	}{
-		{clientLabel, "127.0.0.1:7440", 0x33, "8eba9beeb3b7c2f6aeaff81533d8b1eb94de762fac410c9528df6e27100d0e816d966caa2022d1b69e1d4e62e98303383b3d1ea2cdbc6924856a2a07c9d5c101"},
-		{serverLabel, "127.0.0.2:7440", 0x44, "fb56a2823061e4e248697635347abf412b26de342c7df02bf666c7cdacd5d70946c61e1042f8feb981c69b5ce238095971244f84e84efd1177792f1db64bb30e"},
+		{clientLabel, "127.0.0.1:7440", 0x33,
+			"8eba9beeb3b7c2f6aeaff81533d8b1eb94de762fac410c9528df6e27100d0e816d966caa2022d1b69e1d4e62e98303383b3d1ea2cdbc6924856a2a07c9d5c101"},
+		{serverLabel, "127.0.0.2:7440", 0x44,
+			"fb56a2823061e4e248697635347abf412b26de342c7df02bf666c7cdacd5d70946c61e1042f8feb981c69b5ce238095971244f84e84efd1177792f1db64bb30e"},
 	} {
 		r := &wire.RaftHello{Purpose: ForAppend}
 		if h.sign(c.label, keyOf(c.seed), c.addr, r); hex.EncodeToString(r.Proof) != c.want {
@@ -265,7 +269,8 @@ func keyOf(b byte) ed25519.PrivateKey {
 func TestASignatureIsGoodForOneHello(t *testing.T) {
 	t.Parallel()
 	made := func() (*handshake, *wire.RaftHello) {
-		h := &handshake{dialer: 1, answerer: 2, nonce: bytes.Repeat([]byte{0x11}, nonceSize), challenge: bytes.Repeat([]byte{0x22}, nonceSize)}
+		h := &handshake{dialer: 1, answerer: 2, nonce: bytes.Repeat([]byte{0x11}, nonceSize),
+			challenge: bytes.Repeat([]byte{0x22}, nonceSize)}
 		r := &wire.RaftHello{Purpose: ForAppend}
 		h.sign(clientLabel, keyOf(3), "here:1", r)
 		return h, r
@@ -304,7 +309,8 @@ func TestSecretsRotate(t *testing.T) {
 		a, b string // own and others
 		met  bool
 	}{
-		{older, older, true}, {older, older + "," + newer, true}, {older + "," + newer, newer + "," + older, true}, {newer + "," + older, newer, true},
+		{older, older, true}, {older, older + "," + newer, true}, {older + "," + newer, newer + "," + older, true},
+		{newer + "," + older, newer, true},
 		{older, newer + "," + older, true}, {older, newer, false}, {older + "," + newer, none, false},
 	} {
 		ta, at := member(t, 1, nil, strings.Split(c.a, ",")...)

@@ -56,7 +56,8 @@ func (s *server) serve() {
 					return
 				}
 			}
-			in := &Inbound{t: s.t, nc: nc, in: bufio.NewReaderSize(nc, earlyBuffer), slots: make(chan struct{}, maxExchanges), admit: func(as shown) bool { return s.admit(raw, as) }}
+			in := &Inbound{t: s.t, nc: nc, in: bufio.NewReaderSize(nc, earlyBuffer),
+				slots: make(chan struct{}, maxExchanges), admit: func(as shown) bool { return s.admit(raw, as) }}
 			in.r = wire.NewReader(in.in, earlyFrame)
 			in.run()
 		})

@@ -26,7 +26,8 @@ func TestStrangersFillNoLog(t *testing.T) {
 		}
 		var log bytes.Buffer
 		var mu sync.Mutex
-		o := Options{NodeID: 2, Advertise: ln.Addr().String(), Secret: helloSecret, Log: slog.New(slog.NewTextHandler(&recorded{mu: &mu, to: &log, Conn: discards{}}, nil))}
+		o := Options{NodeID: 2, Advertise: ln.Addr().String(), Secret: helloSecret,
+			Log: slog.New(slog.NewTextHandler(&recorded{mu: &mu, to: &log, Conn: discards{}}, nil))}
 		if secure {
 			o.ServerTLS = &tls.Config{MinVersion: tls.VersionTLS13}
 		}

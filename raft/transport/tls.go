@@ -75,7 +75,8 @@ func (s *server) handshake(raw net.Conn) net.Conn {
 	var plain tls.RecordHeaderError
 	if errors.As(err, &plain) && plain.Conn != nil {
 		_ = raw.SetWriteDeadline(time.Now().Add(time.Second))
-		if b, err := wire.AppendPack(nil, wire.OpError, 0, &wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS"}, false); err == nil {
+		if b, err := wire.AppendPack(nil, wire.OpError, 0,
+			&wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS"}, false); err == nil {
 			_, _ = raw.Write(b) // it is refused either way
 		}
 	}

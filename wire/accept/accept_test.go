@@ -53,7 +53,8 @@ func TestAcceptOutlivesTheLackOfDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	if lines := strings.Split(strings.TrimSpace(said.String()), "\n"); len(lines) != 2 || !strings.Contains(lines[0], "retrying") || !strings.Contains(lines[1], "again") {
+	if lines := strings.Split(strings.TrimSpace(said.String()), "\n"); len(lines) != 2 || !strings.Contains(lines[0], "retrying") ||
+		!strings.Contains(lines[1], "again") {
 		t.Errorf("logged %q", lines)
 	}
 }

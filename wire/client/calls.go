@@ -190,7 +190,8 @@ func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error)
 
 // Claims are the claims about an entity.
 func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.ClaimRow, error) {
-	r, err := ask[wire.ClaimsResult](ctx, c, read, wire.OpClaims, &wire.Claims{Entity: entity, Namespace: namespace, Fresh: c.fresh()}, wire.OpClaimsResult)
+	r, err := ask[wire.ClaimsResult](ctx, c, read, wire.OpClaims,
+		&wire.Claims{Entity: entity, Namespace: namespace, Fresh: c.fresh()}, wire.OpClaimsResult)
 	return r.Claims, err
 }
 

@@ -120,7 +120,8 @@ func TestAClusterThatTakesNothingJustNowIsAskedAgain(t *testing.T) {
 		} else if f.Op == wire.OpRemember {
 			s.send(f, wire.OpRememberOK, &wire.RememberOK{RID: "r"})
 		} else {
-			s.send(f, wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "too many requests", Details: wire.JSON(`{"retry_after_ms":250}`)})
+			s.send(f, wire.OpError,
+				&wire.Error{Code: wire.CodeInternal, Message: "too many requests", Details: wire.JSON(`{"retry_after_ms":250}`)})
 		}
 		return true
 	})
@@ -145,7 +146,8 @@ func TestDeadlineOfAWriteWithoutAnswer(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, _, err := c.Recall(ctx, wire.NewRecall("x")); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrUnknownOutcome) {
+	if _, _, err := c.Recall(ctx, wire.NewRecall("x")); !errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, client.ErrUnknownOutcome) {
 		t.Errorf("the read: got %v", err)
 	}
 	if err := c.Ping(t.Context()); err != nil {
@@ -273,7 +275,8 @@ func TestRefusedTokenIsFinal(t *testing.T) {
 			}
 			served <- err
 		}()
-		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{ln.Addr().String(), second.addr()}, Token: "t", DialTimeout: suite.Patience})
+		c, err := client.Dial(t.Context(),
+			client.Config{Addrs: []string{ln.Addr().String(), second.addr()}, Token: "t", DialTimeout: suite.Patience})
 		switch {
 		case !starting && !client.IsCode(err, wire.CodeAuthInvalid):
 			t.Errorf("got %v", err)
@@ -307,7 +310,8 @@ func TestOwnWrites(t *testing.T) {
 		return true
 	})
 	for _, own := range []bool{true, false} {
-		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.addr()}, Token: "t", OwnWrites: own, DialTimeout: suite.Patience})
+		c, err := client.Dial(t.Context(),
+			client.Config{Addrs: []string{p.addr()}, Token: "t", OwnWrites: own, DialTimeout: suite.Patience})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -392,7 +396,8 @@ func TestWatchGoesOn(t *testing.T) {
 	})
 	mu.Lock()
 	defer mu.Unlock()
-	want := []string{`{"index":4}`, `{"index":5,"number":0}`, `{"index":6,"number":0}`, `{"index":6,"number":1}`, `{"index":6,"number":2}`, `{"index":7,"number":0}`}
+	want := []string{`{"index":4}`, `{"index":5,"number":0}`, `{"index":6,"number":0}`, `{"index":6,"number":1}`,
+		`{"index":6,"number":2}`, `{"index":7,"number":0}`}
 	if !errors.Is(err, done) || !slices.Equal(got, want) || !slices.Equal(cursors, []field.Token{0, 4, 5}) {
 		t.Errorf("%v, cursors %v\n got %v\nwant %v", err, cursors, got, want)
 	}

@@ -41,7 +41,8 @@ const streamBuffer = 64
 
 // newConn takes over a connection. leave says that there are other nodes to go to when this one is late.
 func newConn(nc net.Conn, addr string, leave bool, pong time.Duration) *conn {
-	c := &conn{nc: nc, addr: addr, pong: pong, out: make(chan struct{}, 1), streams: map[uint32]chan wire.Frame{}, next: 1, done: make(chan struct{})}
+	c := &conn{nc: nc, addr: addr, pong: pong, out: make(chan struct{}, 1), streams: map[uint32]chan wire.Frame{}, next: 1,
+		done: make(chan struct{})}
 	if leave {
 		c.late = make(chan struct{})
 	}

@@ -30,8 +30,11 @@ func TestMain(m *testing.M) {
 			log.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		n, err := node.Open(ctx, node.Config{Home: dir, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"}, Tokens: node.Tokens{EnsureHome: true},
-			Raft: node.Raft{Heartbeat: 100 * time.Millisecond, Election: rafttest.Election(500 * time.Millisecond)}, Logger: slog.New(slog.DiscardHandler)})
+		n, err := node.Open(ctx,
+			node.Config{Home: dir, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"},
+				Tokens: node.Tokens{EnsureHome: true},
+				Raft:   node.Raft{Heartbeat: 100 * time.Millisecond, Election: rafttest.Election(500 * time.Millisecond)},
+				Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -43,7 +46,8 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if c, err = client.Dial(ctx, client.Config{Addrs: []string{n.Addrs().Wire}, Token: strings.TrimSpace(string(token)), OwnWrites: true}); err != nil {
+		if c, err = client.Dial(ctx,
+			client.Config{Addrs: []string{n.Addrs().Wire}, Token: strings.TrimSpace(string(token)), OwnWrites: true}); err != nil {
 			log.Fatal(err)
 		}
 		defer c.Close()
@@ -53,7 +57,8 @@ func TestMain(m *testing.M) {
 
 // A client is given some of a cluster's nodes; it finds the leader, and another node when one dies.
 func ExampleDial() {
-	c, err := client.Dial(ctx, client.Config{Addrs: []string{"10.0.0.1:7437", "10.0.0.2:7437"}, Token: os.Getenv("CAIRN_TOKEN"), DialTimeout: time.Millisecond})
+	c, err := client.Dial(ctx,
+		client.Config{Addrs: []string{"10.0.0.1:7437", "10.0.0.2:7437"}, Token: os.Getenv("CAIRN_TOKEN"), DialTimeout: time.Millisecond})
 	if err != nil {
 		fmt.Println("no node answers")
 		return
@@ -77,7 +82,8 @@ func ExampleClient_Remember() {
 }
 
 func ExampleClient_RememberBatch() {
-	rids, err := c.RememberBatch(ctx, wire.RememberBatch{Memories: []wire.Remember{wire.NewRemember("Bob is on call"), wire.NewRemember("Carol owns search")}})
+	rids, err := c.RememberBatch(ctx,
+		wire.RememberBatch{Memories: []wire.Remember{wire.NewRemember("Bob is on call"), wire.NewRemember("Carol owns search")}})
 	fmt.Println(len(rids), err)
 	// Output: 2 <nil>
 }

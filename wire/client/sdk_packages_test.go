@@ -19,7 +19,8 @@ func tool(t *testing.T, dir string, args ...string) string {
 		t.Skipf("%s is not installed: the package is not tried", args[0])
 	}
 	c := exec.CommandContext(suite.Context(t), args[0], args[1:]...)
-	c.Dir, c.Env = dir, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "npm_config_update_notifier=false")
+	c.Dir, c.Env = dir, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PIP_DISABLE_PIP_VERSION_CHECK=1",
+		"npm_config_update_notifier=false")
 	var said strings.Builder
 	c.Stderr = &said
 	out, err := c.Output()
@@ -41,7 +42,8 @@ func TestNpmPackage(t *testing.T) {
 	for _, f := range packed[0].Files {
 		files = append(files, f.Path)
 	}
-	want := []string{"README.md", "ai.d.ts", "ai.js", "anthropic.d.ts", "anthropic.js", "client.js", "encode.js", "errors.js", "index.d.ts", "index.js", "keys.js", "langgraph.d.ts", "langgraph.js", "openai.d.ts", "openai.js", "operations.js",
+	want := []string{"README.md", "ai.d.ts", "ai.js", "anthropic.d.ts", "anthropic.js", "client.js", "encode.js",
+		"errors.js", "index.d.ts", "index.js", "keys.js", "langgraph.d.ts", "langgraph.js", "openai.d.ts", "openai.js", "operations.js",
 		"package.json", "streams.js", "types.d.ts"}
 	if slices.Sort(files); !slices.Equal(files, want) {
 		t.Errorf("the package holds %v, want %v", files, want)
@@ -83,7 +85,8 @@ func TestSDKTypes(t *testing.T) {
 	}
 	tools := t.TempDir() // npm would remove the client from its own
 	tool(t, tools, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", tools, "typescript@5.9.3")
-	tool(t, dir, "node", filepath.Join(tools, "node_modules", "typescript", "bin", "tsc"), "--noEmit", "--strict", "--target", "es2022", "--lib", "es2023,dom,dom.asynciterable",
+	tool(t, dir, "node", filepath.Join(tools, "node_modules", "typescript", "bin", "tsc"), "--noEmit", "--strict",
+		"--target", "es2022", "--lib", "es2023,dom,dom.asynciterable",
 		"--module", "nodenext", "types.mts")
 }
 

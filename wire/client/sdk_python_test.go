@@ -42,7 +42,8 @@ func pythonType(k field.Kind, answer bool) string {
 	case k.Enum != nil:
 		return `Literal["` + strings.Join(k.Enum, `", "`) + `"]`
 	default:
-		of = map[string]string{"": "Any", "string": "str", "number": "float", "integer": "int", "boolean": "bool", "object": "Dict[str, Any]", "array": "List[Any]"}[k.Type]
+		of = map[string]string{"": "Any", "string": "str", "number": "float", "integer": "int", "boolean": "bool",
+			"object": "Dict[str, Any]", "array": "List[Any]"}[k.Type]
 	}
 	if list, _ := k.Schema()["type"].([]any); len(list) == 2 && list[1] == "null" {
 		of = "Optional[" + of + "]"
@@ -79,7 +80,8 @@ Date = Union[str, float, datetime]
 				is = "Optional[" + is + "]"
 			}
 			if slices.Contains(reserved, f.Name) { // a class has no such name, so a dict says it
-				fmt.Fprintf(&b, "\n\n_%s_%s = TypedDict(%q, {%q: %q}, total=%s)\n", name, f.Name, "_"+name+"_"+f.Name, f.Name, is, map[bool]string{true: "True", false: "False"}[f.Must])
+				fmt.Fprintf(&b, "\n\n_%s_%s = TypedDict(%q, {%q: %q}, total=%s)\n", name, f.Name, "_"+name+"_"+f.Name,
+					f.Name, is, map[bool]string{true: "True", false: "False"}[f.Must])
 				base = strings.TrimPrefix(base+", _"+name+"_"+f.Name, "TypedDict, ")
 				continue
 			}
@@ -197,6 +199,7 @@ func pythonMethod(b *strings.Builder, o operation, async bool) {
 	if docs != "" && !async {
 		does += "\n" + docs + "\n        "
 	}
-	fmt.Fprintf(b, "\n    %s %s(%s) -> %s:\n        \"\"\"%s\"\"\"\n        return %s(%q, locals())\n", def, pythonName(o.Name), strings.Join(params, ", "),
+	fmt.Fprintf(b, "\n    %s %s(%s) -> %s:\n        \"\"\"%s\"\"\"\n        return %s(%q, locals())\n", def,
+		pythonName(o.Name), strings.Join(params, ", "),
 		result, does, call, o.Name)
 }

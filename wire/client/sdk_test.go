@@ -126,7 +126,8 @@ func describe(op *api.Op) operation {
 			}
 		}
 	}
-	o.answer = map[string]string{"application/x-ndjson": "lines", "text/event-stream": "events", "application/octet-stream": "bytes"}[op.Media]
+	o.answer = map[string]string{"application/x-ndjson": "lines", "text/event-stream": "events",
+		"application/octet-stream": "bytes"}[op.Media]
 	return o
 }
 
@@ -156,7 +157,8 @@ func doc(f field.Field) string {
 		d += " Default: " + f.Default + "."
 	}
 	plain := strings.HasSuffix(f.Kind.Want, " to 4294967295") || strings.HasSuffix(f.Kind.Want, "at least 0")
-	if strings.ContainsAny(f.Kind.Want, "0123456789") && strings.Contains(f.Kind.Want, "number") && !plain && !strings.Contains(f.Doc, "from ") {
+	if strings.ContainsAny(f.Kind.Want, "0123456789") && strings.Contains(f.Kind.Want, "number") && !plain &&
+		!strings.Contains(f.Doc, "from ") {
 		d += " Takes " + f.Kind.Want + "."
 	}
 	return d
@@ -185,7 +187,8 @@ func scriptType(k field.Kind, answer bool) string {
 	case k.Enum != nil:
 		return `"` + strings.Join(k.Enum, `" | "`) + `"`
 	default:
-		of = map[string]string{"": "unknown", "string": "string", "number": "number", "integer": "number", "boolean": "boolean", "object": "{ [name: string]: unknown }", "array": "unknown[]"}[k.Type]
+		of = map[string]string{"": "unknown", "string": "string", "number": "number", "integer": "number",
+			"boolean": "boolean", "object": "{ [name: string]: unknown }", "array": "unknown[]"}[k.Type]
 	}
 	if list, _ := k.Schema()["type"].([]any); len(list) == 2 && list[1] == "null" {
 		of += " | null"

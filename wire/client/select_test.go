@@ -17,7 +17,8 @@ func TestARefusalWhileItConnects(t *testing.T) {
 	var selected atomic.Bool
 	p := serve(t, func(s *session, f wire.Frame) bool {
 		if f.Op == wire.OpSelectDB && selected.Swap(true) {
-			s.send(f, wire.OpReadonlyError, &wire.Error{Code: wire.CodeReadonlyNode, Message: "not the leader", Details: wire.JSON(`{"leader_addr":"192.0.2.1:7437"}`)})
+			s.send(f, wire.OpReadonlyError,
+				&wire.Error{Code: wire.CodeReadonlyNode, Message: "not the leader", Details: wire.JSON(`{"leader_addr":"192.0.2.1:7437"}`)})
 			return true
 		}
 		s.send(f, wire.OpDBOK, &wire.DBOK{Name: "other"})

@@ -110,7 +110,8 @@ func TestALateServerIsWaitedForWhereItMust(t *testing.T) {
 	})
 	var asked atomic.Int32
 	other := serve(t, func(*session, wire.Frame) bool { asked.Add(1); return true })
-	if id, err := dialEnduring(t, slow, other).StartSession(t.Context(), wire.SessionStart{Namespace: "n"}); err != nil || id != "s" || asked.Load() != 0 {
+	if id, err := dialEnduring(t, slow, other).StartSession(t.Context(), wire.SessionStart{Namespace: "n"}); err != nil || id != "s" ||
+		asked.Load() != 0 {
 		t.Errorf("got %q, %v; the other node was asked %d times", id, err, asked.Load())
 	}
 }
@@ -161,7 +162,8 @@ func TestARefusalAfterABreakDecidesNothing(t *testing.T) {
 	t.Parallel()
 	dies := serve(t, func(*session, wire.Frame) bool { return false })
 	full := serve(t, func(s *session, f wire.Frame) bool {
-		s.send(f, wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "too many requests", Details: wire.JSON(`{"retry_after_ms":250}`)})
+		s.send(f, wire.OpError,
+			&wire.Error{Code: wire.CodeInternal, Message: "too many requests", Details: wire.JSON(`{"retry_after_ms":250}`)})
 		return true
 	})
 	_, err := dial(t, dies, full).Remember(t.Context(), wire.NewRemember("x"))

@@ -68,7 +68,8 @@ func TestWatchTakesItsPlaceFromTheLogAlone(t *testing.T) {
 			}
 			return nil
 		})
-		want := []string{`stored{"index":5,"number":0}`, name + `{"index":7}`, `stored{"index":6,"number":0}`, `stored{"index":7,"number":0}`}
+		want := []string{`stored{"index":5,"number":0}`, name + `{"index":7}`, `stored{"index":6,"number":0}`,
+			`stored{"index":7,"number":0}`}
 		if !errors.Is(err, errEnough) || !slices.Equal(got, want) || !slices.Equal(cursors(), []field.Token{4, 4}) {
 			t.Errorf("%s: %v, cursors %v\n got %v\nwant %v", name, err, cursors(), got, want)
 		}
@@ -107,7 +108,8 @@ func TestWatchLeavesASilentServer(t *testing.T) {
 func TestWatchWaitsWhereItIsTold(t *testing.T) {
 	t.Parallel()
 	p, cursors := subscriptions(t, func(s *session, f wire.Frame) bool {
-		s.send(f, wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "too many requests", Details: wire.JSON(`{"retry_after_ms":30}`)})
+		s.send(f, wire.OpError,
+			&wire.Error{Code: wire.CodeInternal, Message: "too many requests", Details: wire.JSON(`{"retry_after_ms":30}`)})
 		return true
 	}, func(s *session, f wire.Frame) bool {
 		s.send(f, wire.OpEvent, stored(5, 0))

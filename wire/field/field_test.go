@@ -92,7 +92,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s:\n got %q\nwant %q", in, got, want)
 		}
 		lenient := ""
-		if strings.HasPrefix(want, "as_of") || strings.HasPrefix(want, "time_window") || strings.HasPrefix(want, "missing") || strings.HasPrefix(want, "text: ") {
+		if strings.HasPrefix(want, "as_of") || strings.HasPrefix(want, "time_window") || strings.HasPrefix(want, "missing") ||
+			strings.HasPrefix(want, "text: ") {
 			lenient = want
 		}
 		if got := said(parse(shorthand).Check(body, true)); got != lenient {
@@ -254,7 +255,8 @@ func TestObjectInAnObject(t *testing.T) {
 		if said := fmt.Sprint(err); err != nil && said != want || err == nil && want != "" {
 			t.Errorf("%s: got %v, want %q", in, err, want)
 		}
-		if want == "" && (string(got.One.More) != `{"a":1}` || got.One.Size != 0.5 || got.One.At.Unix() != 1600000000 || string(got.Maybe.More) != `{"a":[2]}` || got.Maybe.Size != 1) {
+		if want == "" && (string(got.One.More) != `{"a":1}` || got.One.Size != 0.5 || got.One.At.Unix() != 1600000000 ||
+			string(got.Maybe.More) != `{"a":[2]}` || got.Maybe.Size != 1) {
 			t.Errorf("%s: got %+v, %+v", in, got.One, got.Maybe)
 		}
 	}
@@ -276,7 +278,8 @@ func TestNumbersBeyondTheirType(t *testing.T) {
 			t.Fatal(err)
 		}
 		var sent, asked request
-		err := errors.Join(of.Decode(&sent, body, false), of.DecodeText(&asked, map[string][]string{"guard": {v}, "from": {v}, "limit": {v}}, false))
+		err := errors.Join(of.Decode(&sent, body, false),
+			of.DecodeText(&asked, map[string][]string{"guard": {v}, "from": {v}, "limit": {v}}, false))
 		for _, got := range []request{sent, asked} {
 			if err != nil || got.Guard == nil || *got.Guard != math.MaxUint32 || got.From < 4294967296 || got.Limit != math.MaxInt32 {
 				t.Errorf("%s: got %+v, %v", v, got, err)

@@ -43,7 +43,8 @@ var (
 	Weight = scalar("number[0..]")
 )
 
-var named = map[string]Kind{"unit": Unit, "signed": Signed, "hours": Hours, "weight": Weight, "seconds": Weight, "time": moment, "rid": memoryID}
+var named = map[string]Kind{"unit": Unit, "signed": Signed, "hours": Hours, "weight": Weight, "seconds": Weight,
+	"time": moment, "rid": memoryID}
 
 var (
 	moment   = func() Kind { k := scalar("number"); k.Time = true; return k }()
@@ -51,7 +52,8 @@ var (
 )
 
 var types = map[string]string{
-	"string": "a string", "number": "a number", "integer": "a whole number", "boolean": "true or false", "object": "an object", "array": "a list",
+	"string": "a string", "number": "a number", "integer": "a whole number", "boolean": "true or false",
+	"object": "an object", "array": "a list",
 }
 
 // kindOf reads a kind. It panics where it cannot: that is a mistake in a table of ours.

@@ -27,7 +27,8 @@ func longer(name string, names []string) (found string) {
 		return ""
 	}
 	for _, n := range names {
-		if strings.HasPrefix(n, name+"_") || strings.HasSuffix(n, "_"+name) || strings.HasPrefix(n, name+"-") || strings.HasSuffix(n, "-"+name) {
+		if strings.HasPrefix(n, name+"_") || strings.HasSuffix(n, "_"+name) || strings.HasPrefix(n, name+"-") ||
+			strings.HasSuffix(n, "-"+name) {
 			if found != "" {
 				return ""
 			}

@@ -5,9 +5,11 @@ import "testing"
 // TestNearest: at most two letters away and half of the name; of names as near, one that begins alike.
 func TestNearest(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
-		{"importanse", "importance"}, {"limt", "limit"}, {"colour", ""}, {"certain", "certainty"}, {"tep", "top"}, {"xy", ""}, {"", ""}, {"text", "new_text"}, {"at", ""},
+		{"importanse", "importance"}, {"limt", "limit"}, {"colour", ""}, {"certain", "certainty"}, {"tep", "top"},
+		{"xy", ""}, {"", ""}, {"text", "new_text"}, {"at", ""},
 	} {
-		if got := Nearest(c.name, []string{"certainty", "created_at", "importance", "step", "top", "limit", "new_text", "at_a", "at_b"}); got != c.want {
+		if got := Nearest(c.name,
+			[]string{"certainty", "created_at", "importance", "step", "top", "limit", "new_text", "at_a", "at_b"}); got != c.want {
 			t.Errorf("%q: %q, want %q", c.name, got, c.want)
 		}
 	}

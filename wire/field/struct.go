@@ -69,7 +69,8 @@ func walk(t reflect.Type, at []int) (o Object) {
 func tagged(of reflect.Type, f reflect.StructField, place []int, declared Object) Field {
 	name, options, _ := strings.Cut(cmp.Or(f.Tag.Get("json"), f.Tag.Get("idle")), ",")
 	is, must := strings.CutSuffix(f.Tag.Get("is"), "!")
-	d := Field{Name: name, Must: must, Doc: f.Tag.Get("doc"), Default: f.Tag.Get("default"), Example: f.Tag.Get("example"), In: f.Tag.Get("in"), Code: f.Tag.Get("code"),
+	d := Field{Name: name, Must: must, Doc: f.Tag.Get("doc"), Default: f.Tag.Get("default"), Example: f.Tag.Get("example"),
+		In: f.Tag.Get("in"), Code: f.Tag.Get("code"),
 		Idle: f.Tag.Get("idle") != "", at: place}
 	d.may = strings.HasPrefix(options, "omit")
 	d.pointer = f.Type.Kind() == reflect.Pointer
@@ -117,9 +118,12 @@ var (
 
 // The kinds of the types that have one, and of Go's own by what they are.
 var (
-	typeKinds = map[reflect.Type]string{dateType: "date", windowType: "window", vectorType: "[]number", jsonType: "any", mapType: "object", tokenType: "token"}
-	goKinds   = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number", reflect.Float32: "number",
-		reflect.Int: "integer", reflect.Int64: "integer", reflect.Uint: "integer[0..]", reflect.Uint64: "integer[0..]", reflect.Uint32: "integer[0..4294967295]",
+	typeKinds = map[reflect.Type]string{dateType: "date", windowType: "window", vectorType: "[]number", jsonType: "any",
+		mapType: "object", tokenType: "token"}
+	goKinds = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number",
+		reflect.Float32: "number",
+		reflect.Int:     "integer", reflect.Int64: "integer", reflect.Uint: "integer[0..]", reflect.Uint64: "integer[0..]",
+		reflect.Uint32:    "integer[0..4294967295]",
 		reflect.Interface: "any"}
 )
 

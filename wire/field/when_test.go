@@ -47,13 +47,16 @@ func TestFormsOfNumbers(t *testing.T) {
 		name, said string
 		want       request
 	}{
-		{"limit", "5.0", request{Limit: 5}}, {"limit", "1e2", request{Limit: 100}}, {"limit", "-0.0", request{}}, {"limit", "7", request{Limit: 7}},
+		{"limit", "5.0", request{Limit: 5}}, {"limit", "1e2", request{Limit: 100}}, {"limit", "-0.0", request{}},
+		{"limit", "7", request{Limit: 7}},
 		{"guard", "3.0", request{Limit: 20, Guard: &three}}, {"guard", "+3", request{Limit: 20, Guard: &three}},
-		{"guard", "-0", request{Limit: 20, Guard: &zero}}, {"guard", "-0.0", request{Limit: 20, Guard: &zero}}, {"guard", "-0e-1", request{Limit: 20, Guard: &zero}},
+		{"guard", "-0", request{Limit: 20, Guard: &zero}}, {"guard", "-0.0", request{Limit: 20, Guard: &zero}},
+		{"guard", "-0e-1", request{Limit: 20, Guard: &zero}},
 		{"some", "1,2.0,-0", request{Limit: 20, Some: []uint32{1, 2, 0}}}, {"parts", "0.5,1", request{Limit: 20, Parts: []float64{0.5, 1}}},
 	} {
 		var got request
-		if err := Of(reflect.TypeFor[request]()).DecodeText(&got, map[string][]string{c.name: {c.said}}, false); err != nil || !reflect.DeepEqual(got, c.want) {
+		if err := Of(reflect.TypeFor[request]()).DecodeText(&got, map[string][]string{c.name: {c.said}}, false); err != nil ||
+			!reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s=%s: %+v, %v; want %+v", c.name, c.said, got, err, c.want)
 		}
 		in := json.RawMessage(c.said)
@@ -61,7 +64,8 @@ func TestFormsOfNumbers(t *testing.T) {
 			in = json.RawMessage("[" + c.said + "]")
 		}
 		var sent request
-		if err := Of(reflect.TypeFor[request]()).Decode(&sent, map[string]json.RawMessage{c.name: in}, false); json.Valid(in) && (err != nil || !reflect.DeepEqual(sent, c.want)) {
+		if err := Of(reflect.TypeFor[request]()).Decode(&sent, map[string]json.RawMessage{c.name: in}, false); json.Valid(in) &&
+			(err != nil || !reflect.DeepEqual(sent, c.want)) {
 			t.Errorf("{%q:%s}: %+v, %v; want %+v", c.name, in, sent, err, c.want)
 		}
 	}

@@ -47,7 +47,9 @@ func TestRead(t *testing.T) {
 	whole := bytes.Repeat([]byte("0123456789"), 300_000)
 	for _, n := range []int{0, 1, From - 1, From, From + 1, 8 * From, len(whole)} {
 		for _, announced := range []int64{-1, 0, 1, From, int64(n) - 1, int64(n), int64(n) + 1, 1 << 40, 1<<63 - 1} {
-			for name, r := range map[string]io.Reader{"": bytes.NewReader(whole[:n]), "in halves": iotest.HalfReader(bytes.NewReader(whole[:n])), "with its end": iotest.DataErrReader(bytes.NewReader(whole[:n]))} {
+			for name, r := range map[string]io.Reader{"": bytes.NewReader(whole[:n]),
+				"in halves":    iotest.HalfReader(bytes.NewReader(whole[:n])),
+				"with its end": iotest.DataErrReader(bytes.NewReader(whole[:n]))} {
 				begun := min(n, 100)
 				if _, err := io.CopyN(io.Discard, r, int64(begun)); err != nil {
 					t.Fatal(err)
@@ -61,7 +63,8 @@ func TestRead(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if b, err := Read(nil, io.MultiReader(bytes.NewReader(whole[:10]), iotest.ErrReader(broken)), 20); err != broken || string(b) != "0123456789" {
+	if b, err := Read(nil, io.MultiReader(bytes.NewReader(whole[:10]), iotest.ErrReader(broken)), 20); err != broken ||
+		string(b) != "0123456789" {
 		t.Errorf("got %q, %v", b, err)
 	}
 }

@@ -136,7 +136,8 @@ func TestLongText(t *testing.T) {
 	if testing.Short() {
 		size = 1 << 16 // the race detector is twenty times slower
 	}
-	for _, unit := range []string{"plain words go on and on ", "pass token key secret ", "@.", "0123456789 ", "a+b/", "sk-", "://x:", "-u ", "password="} {
+	for _, unit := range []string{"plain words go on and on ", "pass token key secret ", "@.", "0123456789 ", "a+b/", "sk-",
+		"://x:", "-u ", "password="} {
 		before := worked(t)
 		String(strings.Repeat(unit, size/len(unit)))
 		if took := worked(t) - before; took > 10*time.Second {

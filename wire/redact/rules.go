@@ -49,20 +49,33 @@ var rules = []rule{
 	{whole: phones},
 
 	// Secrets that the nine rules above do not find.
-	{hints: []string{"ASIA", "AROA", "AIDA", "ABIA", "ACCA"}, pattern: expression(`\b(?:ASIA|AROA|AIDA|ABIA|ACCA)[0-9A-Z]{16}\b`), mask: "[REDACTED:aws]"},
-	{hints: []string{"gho_", "ghs_", "ghu_", "ghr_", "ghp_", "github_pat_"}, pattern: expression(`gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`), mask: "[REDACTED:github]"},
+	{hints: []string{"ASIA", "AROA", "AIDA", "ABIA", "ACCA"},
+		pattern: expression(`\b(?:ASIA|AROA|AIDA|ABIA|ACCA)[0-9A-Z]{16}\b`), mask: "[REDACTED:aws]"},
+	{hints: []string{"gho_", "ghs_", "ghu_", "ghr_", "ghp_", "github_pat_"},
+		pattern: expression(`gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`), mask: "[REDACTED:github]"},
 	{hints: []string{"sk-"}, pattern: expression(`\bsk-[A-Za-z0-9_-]{20,}`), mask: "[REDACTED:openai]"},
-	{hints: []string{"_live_", "_test_", "whsec_"}, pattern: expression(`\b(?:[srp]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,})`), mask: "[REDACTED:stripe]"},
-	{hints: []string{"xox", "xapp-", "hooks.slack.com"}, pattern: expression(`\b(?:xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/[A-Za-z0-9/]{10,})`), mask: "[REDACTED:slack]"},
-	{hints: []string{"AIza", "ya29.", "GOCSPX-"}, pattern: expression(`AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{20,}|GOCSPX-[0-9A-Za-z_-]{20,}`), mask: "[REDACTED:google]"},
-	{hints: []string{"PRIVATE KEY"}, span: true, pattern: expression(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`), mask: "[REDACTED:pem]"},
-	{hints: []string{"glpat-", "npm_", "hf_", "pypi-", "dop_v1_", "SG.", "hvs.", "AGE-SECRET-KEY-", "tskey-", "xai-", "gsk_", "shpat_", "lin_api_", "dckr_pat_", "sntrys_", "rubygems_", "ydb_", "cairn_"},
-		pattern: expression(`\b(?:glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{30,}|dop_v1_[0-9a-f]{40,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|hvs\.[A-Za-z0-9_-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{40,}|tskey-[a-z]+-[A-Za-z0-9-]{10,}|xai-[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|shpat_[0-9a-f]{20,}|lin_api_[A-Za-z0-9]{20,}|dckr_pat_[A-Za-z0-9_-]{20,}|sntrys_[A-Za-z0-9+/=_-]{20,}|rubygems_[0-9a-f]{20,}|ydb_[0-9a-f]{64}|ydb_cluster_[0-9a-f]{64}|cairn_(?:access|refresh|code)_[A-Za-z0-9_-]{40,})`), mask: mask},
+	{hints: []string{"_live_", "_test_", "whsec_"},
+		pattern: expression(`\b(?:[srp]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,})`), mask: "[REDACTED:stripe]"},
+	{hints: []string{"xox", "xapp-", "hooks.slack.com"},
+		pattern: expression(`\b(?:xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/[A-Za-z0-9/]{10,})`),
+		mask:    "[REDACTED:slack]"},
+	{hints: []string{"AIza", "ya29.", "GOCSPX-"},
+		pattern: expression(`AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{20,}|GOCSPX-[0-9A-Za-z_-]{20,}`), mask: "[REDACTED:google]"},
+	{hints: []string{"PRIVATE KEY"}, span: true,
+		pattern: expression(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`),
+		mask:    "[REDACTED:pem]"},
+	{hints: []string{"glpat-", "npm_", "hf_", "pypi-", "dop_v1_", "SG.", "hvs.", "AGE-SECRET-KEY-", "tskey-", "xai-", "gsk_",
+		"shpat_", "lin_api_", "dckr_pat_", "sntrys_", "rubygems_", "ydb_", "cairn_"},
+		pattern: expression(`\b(?:glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{30,}|dop_v1_[0-9a-f]{40,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|hvs\.[A-Za-z0-9_-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{40,}|tskey-[a-z]+-[A-Za-z0-9-]{10,}|xai-[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|shpat_[0-9a-f]{20,}|lin_api_[A-Za-z0-9]{20,}|dckr_pat_[A-Za-z0-9_-]{20,}|sntrys_[A-Za-z0-9+/=_-]{20,}|rubygems_[0-9a-f]{20,}|ydb_[0-9a-f]{64}|ydb_cluster_[0-9a-f]{64}|cairn_(?:access|refresh|code)_[A-Za-z0-9_-]{40,})`),
+		mask:    mask},
 	{hints: []string{"://"}, pattern: expression(`(://[^\s:/@\[\]"']*:)([^\s/@\[\]"']+)((?:\[REDACTED:email\])?)(@?)`), by: address},
-	{hints: []string{"uthorization", "UTHORIZATION"}, fold: true, pattern: expression(`(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?(?:basic|token|digest|apikey|bearer)\s+)([^\s"'\\\[]{4,})`), mask: "${1}" + mask},
+	{hints: []string{"uthorization", "UTHORIZATION"}, fold: true,
+		pattern: expression(`(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?(?:basic|token|digest|apikey|bearer)\s+)([^\s"'\\\[]{4,})`),
+		mask:    "${1}" + mask},
 	{hints: []string{"-u ", "--user "}, pattern: expression(`(\s(?:-u|--user)\s+["']?[^\s:"']+:)([^\s"'\[]+)`), mask: "${1}" + mask},
 	{hints: hintWords, fold: true, pattern: assignment, by: assigned},
-	{hints: hintWords, fold: true, pattern: expression(`(?i)(--?[a-z0-9-]*` + secretWord + `s?[ \t]+["']?)([^\s"'\-\[][^\s"']*)`), mask: "${1}" + mask},
+	{hints: hintWords, fold: true,
+		pattern: expression(`(?i)(--?[a-z0-9-]*` + secretWord + `s?[ \t]+["']?)([^\s"'\-\[][^\s"']*)`), mask: "${1}" + mask},
 }
 
 var hintWords = []string{"pass", "pwd", "secret", "token", "key", "credential", "connection"}
@@ -91,7 +104,8 @@ func assigned(line string, at []int) (string, bool) {
 
 // plain are the values that say a type or an absence.
 var plain = map[string]bool{"nil": true, "null": true, "none": true, "true": true, "false": true, "undefined": true, "string": true,
-	"str": true, "int": true, "bool": true, "boolean": true, "number": true, "any": true, "bytes": true, "byte": true, "error": true, "": true}
+	"str": true, "int": true, "bool": true, "boolean": true, "number": true, "any": true, "bytes": true, "byte": true,
+	"error": true, "": true}
 
 // address masks the password of a URL: all of it, whatever the rule for mail has left of it.
 func address(line string, at []int) (string, bool) {

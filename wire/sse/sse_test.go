@@ -20,7 +20,8 @@ func TestAStream(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	h := w.Header()
-	if h.Get("Content-Type") != "text/event-stream" || h.Get("Cache-Control") != "no-store" || h.Get("X-Accel-Buffering") != "no" || !w.Flushed {
+	if h.Get("Content-Type") != "text/event-stream" || h.Get("Cache-Control") != "no-store" || h.Get("X-Accel-Buffering") != "no" ||
+		!w.Flushed {
 		t.Errorf("headers %v, sent at once: %v", h, w.Flushed)
 	}
 }

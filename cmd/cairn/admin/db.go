@@ -25,13 +25,14 @@ func DB(s *cli.Streams) *cobra.Command {
 }
 
 func dbCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
-	return &cobra.Command{Use: "create NAME", Short: "Create a database", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		made, err := cli.Call(c.Context(), t, api.CreateDatabase, api.CreateDatabaseRequest{Name: args[0]})
-		if err != nil {
-			return err
-		}
-		return s.Tell(t.JSON, map[string]any{"id": made.ID, "name": args[0]}, "created database '%s' (id: %d)", args[0], made.ID)
-	}}
+	return &cobra.Command{Use: "create NAME", Short: "Create a database", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			made, err := cli.Call(c.Context(), t, api.CreateDatabase, api.CreateDatabaseRequest{Name: args[0]})
+			if err != nil {
+				return err
+			}
+			return s.Tell(t.JSON, map[string]any{"id": made.ID, "name": args[0]}, "created database '%s' (id: %d)", args[0], made.ID)
+		}}
 }
 
 func dbList(s *cli.Streams, t *cli.Target) *cobra.Command {
@@ -46,16 +47,17 @@ func dbList(s *cli.Streams, t *cli.Target) *cobra.Command {
 
 func dbDrop(s *cli.Streams, t *cli.Target) *cobra.Command {
 	var yes bool
-	c := &cobra.Command{Use: "drop DB --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		if !yes {
-			return cli.Usagef("dropping '%s' cannot be undone: add --yes to confirm", args[0])
-		}
-		var out api.DroppedDatabase
-		if err := t.Get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
-			return err
-		}
-		return s.Tell(t.JSON, out, "dropped database '%s'", args[0])
-	}}
+	c := &cobra.Command{Use: "drop DB --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !yes {
+				return cli.Usagef("dropping '%s' cannot be undone: add --yes to confirm", args[0])
+			}
+			var out api.DroppedDatabase
+			if err := t.Get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
+				return err
+			}
+			return s.Tell(t.JSON, out, "dropped database '%s'", args[0])
+		}}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return c
 }

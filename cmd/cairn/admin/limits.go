@@ -26,7 +26,8 @@ func (b *bounds) body(c *cobra.Command) map[string]any {
 	for _, f := range []struct {
 		flag, key string
 		v         uint32
-	}{{"rps", "max_rps", b.rps}, {"burst", "burst", b.burst}, {"max-batch", "max_batch_size", b.batch}, {"max-memories", "max_memories", b.memories}} {
+	}{{"rps", "max_rps", b.rps}, {"burst", "burst", b.burst}, {"max-batch", "max_batch_size", b.batch},
+		{"max-memories", "max_memories", b.memories}} {
 		if c.Flags().Changed(f.flag) {
 			body[f.key] = f.v
 		}
@@ -64,7 +65,9 @@ accepts up to three times --rps. Memories are counted when they are applied: tha
 
 func tokenLimit(s *cli.Streams, t *cli.Target) *cobra.Command {
 	var b bounds
-	c := &cobra.Command{Use: "limit TOKEN", Short: "Limit the requests of a token on each node; name it by its text, its hash or the beginning of its hash", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "limit TOKEN",
+		Short: "Limit the requests of a token on each node; name it by its text, its hash or the beginning of its hash",
+		Args:  cobra.ExactArgs(1)}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		body := b.body(c)
 		body["token"] = args[0]
@@ -72,7 +75,8 @@ func tokenLimit(s *cli.Streams, t *cli.Target) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.Tell(t.JSON, map[string]any{"hash_prefix": out.Hash, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch},
+		return s.Tell(t.JSON,
+			map[string]any{"hash_prefix": out.Hash, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch},
 			"token %s\n%s", out.Hash, limits(out.PerSecond, out.Burst, out.Batch))
 	}
 	b.flags(c)

@@ -31,7 +31,8 @@ func withAgents(t *testing.T) *user {
 	}
 	u := newUser(t)
 	bin := filepath.Join(dir, "node_modules", ".bin")
-	u.env = append(u.env, "PATH="+filepath.Join(dir, "node_modules", "node", "bin")+":"+bin+":"+os.Getenv("PATH"), "DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+	u.env = append(u.env, "PATH="+filepath.Join(dir, "node_modules", "node", "bin")+":"+bin+":"+os.Getenv("PATH"),
+		"DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"GEMINI_CLI_TRUST_WORKSPACE=true", "ENABLE_TOOL_SEARCH=false", "ANTHROPIC_API_KEY=none")
 	return u
 }
@@ -73,7 +74,8 @@ func TestAgentsFindTheMemory(t *testing.T) {
 		}
 	}
 	hooks, servers := u.codex()
-	if n := strings.Count(hooks, `"trustStatus":"untrusted"`); n != 4 || strings.Contains(hooks, `"trustStatus":"trusted"`) || !strings.Contains(hooks, `"warnings":[],"errors":[]`) {
+	if n := strings.Count(hooks, `"trustStatus":"untrusted"`); n != 4 || strings.Contains(hooks, `"trustStatus":"trusted"`) ||
+		!strings.Contains(hooks, `"warnings":[],"errors":[]`) {
 		t.Errorf("codex's hooks: %s", hooks)
 	}
 	if !strings.Contains(servers, `"name":"cairn"`) || !strings.Contains(servers, `"remember":{`) {
@@ -154,7 +156,8 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // messages answers Claude Code and OpenCode.
 func messages(w io.Writer, asked string) {
 	tell := func(kind, rest string) { fmt.Fprintf(w, "event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, rest) }
-	tell("message_start", `,"message":{"id":"m","type":"message","role":"assistant","model":"scripted","content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}`)
+	tell("message_start",
+		`,"message":{"id":"m","type":"message","role":"assistant","model":"scripted","content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}`)
 	reason := "end_turn"
 	use := func(tool, input string) {
 		reason = "tool_use"
@@ -180,9 +183,11 @@ func responses(w io.Writer, asked string) {
 	tell := func(kind, rest string) { fmt.Fprintf(w, "event: %s\ndata: {\"type\":%q,%s}\n\n", kind, kind, rest) }
 	tell("response.created", `"response":{"id":"r"}`)
 	if strings.Contains(asked, `"function_call_output"`) {
-		tell("response.output_item.done", `"output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"The greeting was printed."}]}`)
+		tell("response.output_item.done",
+			`"output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"The greeting was printed."}]}`)
 	} else {
-		tell("response.output_item.done", `"output_index":0,"item":{"type":"function_call","id":"f","call_id":"c","name":"exec_command","arguments":"{\"cmd\":\"echo greetings\"}"}`)
+		tell("response.output_item.done",
+			`"output_index":0,"item":{"type":"function_call","id":"f","call_id":"c","name":"exec_command","arguments":"{\"cmd\":\"echo greetings\"}"}`)
 	}
 	tell("response.completed", `"response":{"id":"r","usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}`)
 }
@@ -223,7 +228,8 @@ func TestClaudeRemembers(t *testing.T) {
 // rollout, and stores it no second time. The user's trust in the hooks is given for this one run.
 func TestCodexRunsItsHooks(t *testing.T) {
 	u := withAgents(t)
-	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", u.node, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}, Env: []string{"HOME=" + u.home, "CODEX_HOME="}}
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", u.node, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))},
+		Env: []string{"HOME=" + u.home, "CODEX_HOME="}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	u.must("", "connect", "codex", "--home", u.node, "--yes")
@@ -231,14 +237,17 @@ func TestCodexRunsItsHooks(t *testing.T) {
 	m := &model{}
 	srv := httptest.NewServer(m)
 	defer srv.Close()
-	u.agent(nil, "codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", "-c", `model_provider="scripted"`,
-		"-c", fmt.Sprintf(`model_providers.scripted={name="scripted",base_url=%q,wire_api="responses"}`, srv.URL+"/v1"), "-c", "model=scripted", "greet")
+	u.agent(nil, "codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+		"--dangerously-bypass-hook-trust", "-c", `model_provider="scripted"`,
+		"-c", fmt.Sprintf(`model_providers.scripted={name="scripted",base_url=%q,wire_api="responses"}`, srv.URL+"/v1"),
+		"-c", "model=scripted", "greet")
 	if asked := m.requests(); !strings.Contains(asked, fact) {
 		t.Errorf("it does not know the fact: %d bytes", len(asked))
 	}
 	u.hookOf = "codex"
 	u.shows("Ran echo greetings", "The greeting was printed.")
-	if out := u.must("", "sift", "backfill", "--home", u.node); !strings.Contains(out, `"scanned": 1`) || !strings.Contains(out, `"skippedDuplicate": 1`) {
+	if out := u.must("", "sift", "backfill", "--home", u.node); !strings.Contains(out, `"scanned": 1`) ||
+		!strings.Contains(out, `"skippedDuplicate": 1`) {
 		t.Errorf("backfill: %s", out)
 	}
 }
@@ -252,7 +261,8 @@ func TestOpenCodeRunsItsPlugin(t *testing.T) {
 	m := &model{}
 	srv := httptest.NewServer(m)
 	defer srv.Close()
-	u.env = append(u.env, fmt.Sprintf(`OPENCODE_CONFIG_CONTENT={"provider":{"scripted":{"npm":"@ai-sdk/anthropic","options":{"baseURL":"%s/v1","apiKey":"none"},"models":{"m":{"limit":{"context":100000,"output":1000}}}}}}`, srv.URL))
+	u.env = append(u.env,
+		fmt.Sprintf(`OPENCODE_CONFIG_CONTENT={"provider":{"scripted":{"npm":"@ai-sdk/anthropic","options":{"baseURL":"%s/v1","apiKey":"none"},"models":{"m":{"limit":{"context":100000,"output":1000}}}}}}`, srv.URL))
 	u.agent(nil, "opencode", "run", "-m", "scripted/m", "GREET")
 	if asked := m.requests(); !strings.Contains(asked, fact) {
 		t.Errorf("it does not know the fact: %d bytes", len(asked))

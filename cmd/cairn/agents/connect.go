@@ -60,7 +60,8 @@ The tool gets a token of its own for reading and writing, in a file that only yo
 	o.InDatabase(c)
 	f := c.Flags()
 	f.StringVar(&o.project, "project", "", "write into the files of the project in this directory, not into your own")
-	f.BoolVar(&o.byProcess, "stdio", false, "have the tool start cairn mcp for each session; --stdio=false: have it connect to the node over HTTP, even where that is not the default")
+	f.BoolVar(&o.byProcess, "stdio", false,
+		"have the tool start cairn mcp for each session; --stdio=false: have it connect to the node over HTTP, even where that is not the default")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	f.BoolVar(&o.dry, "dry-run", false, "show the changes, and write nothing")
 	f.BoolVar(&o.undo, "undo", false, "remove what was written")
@@ -198,7 +199,8 @@ func (o *options) site(ctx context.Context, t tool, r *record) (at site, err err
 	if err != nil {
 		return at, err
 	}
-	r.Own = r.Own || slices.ContainsFunc(all, func(other *record) bool { return other.Project != r.Project && !other.Own && !other.sameNode(r) })
+	r.Own = r.Own || slices.ContainsFunc(all,
+		func(other *record) bool { return other.Project != r.Project && !other.Own && !other.sameNode(r) })
 	at.token = r.tokenFile()
 	at.capture = r.Home != ""
 	at.process = o.byProcess || t.byProcess != "" && !o.IsSet("stdio") || r.CA != "" // a tool trusts the system's authorities alone
@@ -276,7 +278,8 @@ func rejected(ctx context.Context, r *record) bool {
 }
 
 func (o *options) newToken(ctx context.Context, r *record) error {
-	made, err := cli.Call(ctx, &o.Target, api.CreateToken, map[string]any{"database": cmp.Or(o.Database, "default"), "label": r.Tool, "scopes": []string{"read", "write"}})
+	made, err := cli.Call(ctx, &o.Target, api.CreateToken,
+		map[string]any{"database": cmp.Or(o.Database, "default"), "label": r.Tool, "scopes": []string{"read", "write"}})
 	if err != nil {
 		advice := "a token is made by a running node: start it, with `cairn dev` for instance, and run this again"
 		if cli.Status(err) != 0 {
@@ -294,7 +297,8 @@ func (o *options) newToken(ctx context.Context, r *record) error {
 func (r *record) tellWaiting(s *cli.Streams) error {
 	n, err := r.waiting(false)
 	if n > 0 {
-		fmt.Fprintf(s.Err, "%d capture(s) wait for the node at %s and will be lost; a session that starts while it runs stores them\n", n, r.Endpoint)
+		fmt.Fprintf(s.Err, "%d capture(s) wait for the node at %s and will be lost; a session that starts while it runs stores them\n",
+			n, r.Endpoint)
 	}
 	return err
 }
@@ -330,7 +334,8 @@ func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *rec
 	if err != nil {
 		return errors.Join(err, spool)
 	}
-	owner := &cli.Target{Home: r.Home, TokenText: o.TokenText, TokenFile: o.TokenFile, Timeout: o.Timeout, TLS: r.TLS, CA: r.CA, OfHome: r.Home != ""}
+	owner := &cli.Target{Home: r.Home, TokenText: o.TokenText, TokenFile: o.TokenFile, Timeout: o.Timeout, TLS: r.TLS,
+		CA: r.CA, OfHome: r.Home != ""}
 	if r.Home == "" {
 		owner.Endpoints = []string{r.Endpoint}
 	}
@@ -346,6 +351,7 @@ func revoke(ctx context.Context, s *cli.Streams, owner *cli.Target, r *record, t
 		_, err = cli.Call(ctx, owner, api.RevokeToken, api.RevokeTokenRequest{Token: string(token)})
 	}
 	if err != nil {
-		fmt.Fprintf(s.Err, "to do: revoke its token at %s when the node runs: cairn token list, then cairn token revoke HASH for the label %s (%v)\n", r.Endpoint, r.Tool, err)
+		fmt.Fprintf(s.Err, "to do: revoke its token at %s when the node runs: cairn token list, then cairn token revoke HASH for the label %s (%v)\n",
+			r.Endpoint, r.Tool, err)
 	}
 }

@@ -44,7 +44,8 @@ const (
 
 // Hook is `cairn hook`.
 func Hook(s *cli.Streams) *cobra.Command {
-	return &cobra.Command{Use: "hook TOOL EVENT", Short: "Run by a coding agent's hooks: JSON on stdin, JSON on stdout", Args: cobra.ExactArgs(2), ValidArgs: toolNames(),
+	return &cobra.Command{Use: "hook TOOL EVENT", Short: "Run by a coding agent's hooks: JSON on stdin, JSON on stdout",
+		Args: cobra.ExactArgs(2), ValidArgs: toolNames(),
 		Long: `Run by the hooks that cairn connect writes: JSON on stdin, JSON on stdout, in the form that the tool expects.
 
 At the start of a session it prints what is known about the project, within 1,000 tokens. After a tool's use it stores what the
@@ -182,7 +183,8 @@ var shells = map[string]bool{"bash": true, "shell": true, "run_shell_command": t
 // capture returns what to store of the moment. ok is false if there is nothing: after uses of the memory's own tools,
 // for one.
 func (m moment) capture(t tool, e event) (c capture, ok bool) {
-	c = capture{Session: cmp.Or(m.session, "unknown"), Tool: m.tool, Source: t.name, Dir: m.dir, Subspace: os.Getenv("SIFTCODER_SUBSPACE"), At: time.Now().UnixMilli()}
+	c = capture{Session: cmp.Or(m.session, "unknown"), Tool: m.tool, Source: t.name, Dir: m.dir,
+		Subspace: os.Getenv("SIFTCODER_SUBSPACE"), At: time.Now().UnixMilli()}
 	switch {
 	case e.does == captureTurn && strings.TrimSpace(m.message) != "":
 		c.Tool, c.Payload = "Stop", map[string]any{"message": m.message}
@@ -228,7 +230,8 @@ func (r *record) store(ctx context.Context, c capture, wait time.Duration) error
 		}
 		socket = served.Socket
 	}
-	_, err = sift.Call(ctx, socket, map[string]any{"kind": "capture", "sessionId": c.Session, "tool": c.Tool, "source": c.Source, "ts": c.At, "payload": c.Payload})
+	_, err = sift.Call(ctx, socket,
+		map[string]any{"kind": "capture", "sessionId": c.Session, "tool": c.Tool, "source": c.Source, "ts": c.At, "payload": c.Payload})
 	return err
 }
 
@@ -297,7 +300,8 @@ func (r *record) known(ctx context.Context, dir string) string {
 	var blocks []string
 	left, most := contextTokens, contextTokens*2/3            // the rest is the project's, however much else is known
 	for _, of := range []string{"default", w.Namespace(ns)} { // what models and people said, then what tools did here
-		answer, err := cli.Call(ctx, r.target(), api.Prompt, map[string]any{"max_tokens": most, "namespaces": []string{of}, "skip_reinforce": true})
+		answer, err := cli.Call(ctx, r.target(), api.Prompt,
+			map[string]any{"max_tokens": most, "namespaces": []string{of}, "skip_reinforce": true})
 		if err != nil {
 			return unreachable
 		}

@@ -182,7 +182,8 @@ func TestConnected(t *testing.T) {
 		t.Errorf("in the spool: %v", waits)
 	}
 	for name, content := range waits {
-		if i, err := os.Stat(filepath.Join(u.home, ".config", "cairn", "connect", "claude.spool", name)); err != nil || i.Mode().Perm() != 0o600 || strings.Contains(content, password) {
+		if i, err := os.Stat(filepath.Join(u.home, ".config", "cairn", "connect", "claude.spool", name)); err != nil ||
+			i.Mode().Perm() != 0o600 || strings.Contains(content, password) {
 			t.Errorf("in the spool: %v, %v, %s", i, err, content)
 		}
 	}
@@ -265,16 +266,26 @@ func away(t testing.TB, name string) *record {
 // tool's form.
 func TestEveryToolsInput(t *testing.T) {
 	for _, c := range []struct{ tool, event, in, tells, keeps string }{
-		{"claude", "SessionStart", `{"session_id":"s","cwd":"/"}`, `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"Cairn`, ""},
-		{"claude", "PostToolUse", `{"session_id":"s","cwd":"/","tool_name":"Read","tool_input":{"file_path":"/a"},"tool_response":"x"}`, "", `"tool":"Read","source":"claude"`},
+		{"claude", "SessionStart", `{"session_id":"s","cwd":"/"}`,
+			`{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"Cairn`, ""},
+		{"claude", "PostToolUse",
+			`{"session_id":"s","cwd":"/","tool_name":"Read","tool_input":{"file_path":"/a"},"tool_response":"x"}`, "",
+			`"tool":"Read","source":"claude"`},
 		{"claude", "PostToolUse", `{"session_id":"s","cwd":"/","tool_name":"mcp__cairn__recall","tool_input":{}}`, "", ""},
 		{"claude", "Stop", `{"session_id":"s","cwd":"/","last_assistant_message":""}`, "", ""},
-		{"codex", "PostToolUse", `{"session_id":"s","cwd":"/","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":"x"}`, "", `"tool":"Bash","source":"codex"`},
-		{"gemini", "AfterAgent", `{"session_id":"s","cwd":"/","prompt":"p","prompt_response":"It is done."}`, "", `"message":"It is done."`},
-		{"gemini", "AfterTool", `{"session_id":"s","cwd":"/","tool_name":"run_shell_command","tool_input":{"command":"ls"},"tool_response":{"llmContent":"x"}}`, "", `"tool":"Bash","source":"gemini"`},
+		{"codex", "PostToolUse",
+			`{"session_id":"s","cwd":"/","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":"x"}`, "",
+			`"tool":"Bash","source":"codex"`},
+		{"gemini", "AfterAgent", `{"session_id":"s","cwd":"/","prompt":"p","prompt_response":"It is done."}`, "",
+			`"message":"It is done."`},
+		{"gemini", "AfterTool",
+			`{"session_id":"s","cwd":"/","tool_name":"run_shell_command","tool_input":{"command":"ls"},"tool_response":{"llmContent":"x"}}`,
+			"", `"tool":"Bash","source":"gemini"`},
 		{"cursor", "sessionStart", `{"conversation_id":"s","workspace_roots":["/"]}`, `{"additional_context":"Cairn`, ""},
 		{"cursor", "afterAgentResponse", `{"conversation_id":"s","workspace_roots":["/"],"text":"Done."}`, "", `"session":"s"`},
-		{"copilot", "postToolUse", `{"sessionId":"s","cwd":"/","toolName":"bash","toolArgs":{"command":"ls"},"toolResult":{"textResultForLlm":"x"}}`, "", `"tool":"Bash","source":"copilot"`},
+		{"copilot", "postToolUse",
+			`{"sessionId":"s","cwd":"/","toolName":"bash","toolArgs":{"command":"ls"},"toolResult":{"textResultForLlm":"x"}}`,
+			"", `"tool":"Bash","source":"copilot"`},
 		{"opencode", "session.created", `{"session_id":"s","cwd":"/"}`, `{"additionalContext":"Cairn`, ""},
 	} {
 		t.Run(c.tool+" "+c.event, func(t *testing.T) {
@@ -373,7 +384,8 @@ func TestACaptureOfAGoneDirectoryKeepsNoOther(t *testing.T) {
 	s := spool(filepath.Join(u.home, ".config", "cairn", "connect", "claude.spool"))
 	gone := filepath.Join(u.home, "gone")
 	for _, dir := range []string{gone, u.project} {
-		if err := s.add(capture{Session: "s", Tool: "Bash", Source: "claude", Dir: dir, At: 1, Payload: map[string]any{"tool_input": map[string]any{"command": "make in " + dir}}}); err != nil {
+		if err := s.add(capture{Session: "s", Tool: "Bash", Source: "claude", Dir: dir, At: 1,
+			Payload: map[string]any{"tool_input": map[string]any{"command": "make in " + dir}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,7 +41,8 @@ func list(s *cli.Streams, o *options) error {
 			return err
 		}
 		for _, r := range list {
-			st.Connected = append(st.Connected, Connected{Project: r.Project, Endpoint: r.Endpoint, Whole: r.whole(), Waiting: r.spool().count()})
+			st.Connected = append(st.Connected,
+				Connected{Project: r.Project, Endpoint: r.Endpoint, Whole: r.whole(), Waiting: r.spool().count()})
 		}
 		all = append(all, st)
 	}

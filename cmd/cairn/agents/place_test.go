@@ -97,7 +97,8 @@ func TestACaptureWaitsForItsProject(t *testing.T) {
 	asked := controlSocket(t, u.node)
 	base, secret, gone := filepath.Join(u.home, "connect"), filepath.Join(u.home, "secret"), filepath.Join(u.project, "gone")
 	r := &record{Tool: "claude", Endpoint: "http://127.0.0.1:1", Home: u.node, dir: base, Entries: []written{{File: "/f", Format: "file"}}}
-	other := &record{Tool: "claude", Project: secret, Endpoint: "http://127.0.0.1:2", Home: filepath.Join(u.home, "other"), dir: base, Entries: r.Entries}
+	other := &record{Tool: "claude", Project: secret, Endpoint: "http://127.0.0.1:2", Home: filepath.Join(u.home, "other"),
+		dir: base, Entries: r.Entries}
 	for _, r := range []*record{r, other} {
 		if err := r.save(); err != nil {
 			t.Fatal(err)
@@ -105,7 +106,8 @@ func TestACaptureWaitsForItsProject(t *testing.T) {
 	}
 	for i := range 20 {
 		for _, dir := range []string{secret, gone} {
-			if err := r.spool().add(capture{Session: "s", Tool: "Bash", Source: "claude", Dir: dir, At: int64(i), Payload: "p"}); err != nil {
+			if err := r.spool().add(capture{Session: "s", Tool: "Bash", Source: "claude", Dir: dir, At: int64(i),
+				Payload: "p"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -227,7 +229,8 @@ func TestUndoSaysWhatIsLost(t *testing.T) {
 		if n := s.count(); n != 2 {
 			t.Fatalf("before %s, %d wait", how, n)
 		}
-		if _, said, code := u.run("", "connect", "claude", "--undo", how); code != 0 || !strings.Contains(said, "2 capture(s) wait for the node at ") {
+		if _, said, code := u.run("", "connect", "claude", "--undo", how); code != 0 ||
+			!strings.Contains(said, "2 capture(s) wait for the node at ") {
 			t.Errorf("%s: exit %d, %s", how, code, said)
 		}
 	}

@@ -120,7 +120,8 @@ func (p *plan) put(w written, old, others []written) error {
 	case taken && w.any:
 		return nil
 	case taken:
-		return cli.Hint(fmt.Errorf("%s is there already, and cairn connect did not write it", place(w)), "remove it, or rename it, and run the command again")
+		return cli.Hint(fmt.Errorf("%s is there already, and cairn connect did not write it", place(w)),
+			"remove it, or rename it, and run the command again")
 	}
 	w.Created = !c.there || slices.ContainsFunc(old, func(o written) bool { return o.File == w.File && o.Created })
 	if c.after, w.Trace, err = edit.Formats[w.Format].Put(c.after, w.Entry); err != nil {
@@ -138,7 +139,8 @@ func (p *plan) drop(o written) error {
 	case err != nil || !taken:
 		return err
 	case !same:
-		return cli.Hint(fmt.Errorf("%s was changed after cairn connect wrote it", place(o)), "remove it from the file yourself, and run the command again")
+		return cli.Hint(fmt.Errorf("%s was changed after cairn connect wrote it", place(o)),
+			"remove it from the file yourself, and run the command again")
 	}
 	if c.after, err = edit.Formats[o.Format].Drop(c.after, o.Entry, o.Trace); err != nil {
 		return fmt.Errorf("%s: %w", o.File, err)

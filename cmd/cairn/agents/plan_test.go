@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "write the files that are expected")
 
 // here is where tools are connected in the tests.
 func here(home string) site {
-	return site{home: home, cairn: "/opt/cairn", url: "http://127.0.0.1:7438/mcp", token: "/home/u/.config/cairn/connect/T.token", capture: true,
+	return site{home: home, cairn: "/opt/cairn", url: "http://127.0.0.1:7438/mcp",
+		token: "/home/u/.config/cairn/connect/T.token", capture: true,
 		mcp: []string{"mcp", "--home", "/srv/cairn", "--token-file", "/home/u/.config/cairn/connect/T.token"}}
 }
 
@@ -114,8 +115,9 @@ var lived = map[string]map[string]string{
 		".config/opencode/opencode.jsonc": "{\n  // my settings\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"other\": {\"type\": \"remote\", \"url\": \"https://example.com\"}, // theirs\n  },\n}\n",
 		".config/opencode/AGENTS.md":      "",
 	},
-	"gemini":  {".gemini/settings.json": "{\r\n    \"ui\": {\"theme\": \"x\"},\r\n    \"hooks\": {\"AfterTool\": []}\r\n}\r\n"},
-	"cursor":  {".cursor/hooks.json": "{\n  \"version\": 1,\n  \"hooks\": {\"stop\": [{\"command\": \"./done.sh\"}]}\n}\n", ".cursor/mcp.json": "{ }\n"},
+	"gemini": {".gemini/settings.json": "{\r\n    \"ui\": {\"theme\": \"x\"},\r\n    \"hooks\": {\"AfterTool\": []}\r\n}\r\n"},
+	"cursor": {".cursor/hooks.json": "{\n  \"version\": 1,\n  \"hooks\": {\"stop\": [{\"command\": \"./done.sh\"}]}\n}\n",
+		".cursor/mcp.json": "{ }\n"},
 	"vscode":  {".config/Code/User/mcp.json": "{\n\t\"servers\": {},\n\t\"inputs\": [\n\t\t// asked once\n\t\t{\"type\": \"promptString\", \"id\": \"other\"}\n\t]\n}\n"},
 	"copilot": {".copilot/mcp-config.json": "{\"mcpServers\": {\"other\": {\"type\": \"local\"}}}"},
 }
@@ -203,7 +205,8 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a changed entry: %v", err)
 	}
 	fill(t, home, map[string]string{".claude.json": `{"mcpServers": {}}`})
-	if out, err := makePlan(false, nil, p.entries, nil); err != nil || slices.ContainsFunc(out.changes, func(c *change) bool { return c.path == path }) {
+	if out, err := makePlan(false, nil, p.entries, nil); err != nil ||
+		slices.ContainsFunc(out.changes, func(c *change) bool { return c.path == path }) {
 		t.Errorf("an entry that is gone: %v", err)
 	}
 }

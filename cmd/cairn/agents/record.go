@@ -177,5 +177,6 @@ func (r *record) save() error {
 
 // target is the node of the record, asked with the tool's token.
 func (r *record) target() *cli.Target {
-	return &cli.Target{Endpoints: []string{r.Endpoint}, TokenFile: r.tokenFile(), Database: r.Database, TLS: r.TLS, CA: r.CA, Timeout: answerFor}
+	return &cli.Target{Endpoints: []string{r.Endpoint}, TokenFile: r.tokenFile(), Database: r.Database, TLS: r.TLS, CA: r.CA,
+		Timeout: answerFor}
 }

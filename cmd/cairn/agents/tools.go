@@ -16,11 +16,13 @@ import (
 func claude() tool {
 	t := tool{name: "claude", title: "Claude Code", program: "claude", answer: specific,
 		base: func(s site) string { return s.in("CLAUDE_CONFIG_DIR", ".claude") },
-		events: []event{{"SessionStart", tellContext, ""}, {"PostToolUse", captureUse, "Read|Write|Edit|MultiEdit|NotebookEdit|Bash|Grep|Glob"},
+		events: []event{{"SessionStart", tellContext, ""},
+			{"PostToolUse", captureUse, "Read|Write|Edit|MultiEdit|NotebookEdit|Bash|Grep|Glob"},
 			{"Stop", captureTurn, ""}, {"SessionEnd", sendSpool, ""}}}
 	t.entries = func(s site) []written {
 		servers := filepath.Join(s.in("CLAUDE_CONFIG_DIR"), ".claude.json")
-		all := []written{jsonEntry(s.either(".mcp.json", servers), s.server("stdio", "http", "headersHelper", s.hookCommand(t.name, headers)), "mcpServers", "cairn")}
+		all := []written{jsonEntry(s.either(".mcp.json", servers),
+			s.server("stdio", "http", "headersHelper", s.hookCommand(t.name, headers)), "mcpServers", "cairn")}
 		all = append(all, t.hooks(s, s.either(".claude/settings.json", filepath.Join(t.base(s), "settings.json")), matched(1))...)
 		return append(all, note(s.either("CLAUDE.md", filepath.Join(t.base(s), "CLAUDE.md"))))
 	}
@@ -30,8 +32,9 @@ func claude() tool {
 
 func codex() tool {
 	t := tool{name: "codex", title: "Codex", program: "codex", answer: specific,
-		base:   func(s site) string { return s.in("CODEX_HOME", ".codex") },
-		events: []event{{"SessionStart", tellContext, ""}, {"PostToolUse", captureUse, "Bash|apply_patch"}, {"Stop", captureTurn, ""}, {"SessionEnd", sendSpool, ""}}}
+		base: func(s site) string { return s.in("CODEX_HOME", ".codex") },
+		events: []event{{"SessionStart", tellContext, ""}, {"PostToolUse", captureUse, "Bash|apply_patch"},
+			{"Stop", captureTurn, ""}, {"SessionEnd", sendSpool, ""}}}
 	t.entries = func(s site) []written {
 		table := "[mcp_servers.cairn]\n"
 		if s.process {
@@ -40,7 +43,8 @@ func codex() tool {
 			table += fmt.Sprintf("url = %s\nhttp_headers_helper = %s\n", kit.Must(s.url), kit.Must(s.hookCommand(t.name, headers)))
 		}
 		dir := s.either(".codex", t.base(s))
-		all := []written{{File: filepath.Join(dir, "config.toml"), Format: "toml", Entry: edit.Entry{At: []string{"mcp_servers", "cairn"}, Value: table}}}
+		all := []written{{File: filepath.Join(dir, "config.toml"), Format: "toml",
+			Entry: edit.Entry{At: []string{"mcp_servers", "cairn"}, Value: table}}}
 		all = append(all, t.hooks(s, filepath.Join(dir, "hooks.json"), matched(1))...)
 		return append(all, note(s.either("AGENTS.md", filepath.Join(t.base(s), "AGENTS.md"))))
 	}
@@ -72,7 +76,8 @@ func opencode() tool {
 			plugin += "})\n"
 		}
 		return []written{jsonEntry(file, server, "mcp", "cairn"),
-			{File: s.either(".opencode/plugins/cairn.js", filepath.Join(t.base(s), "plugins", "cairn.js")), Format: "file", Entry: edit.Entry{Value: plugin}},
+			{File: s.either(".opencode/plugins/cairn.js", filepath.Join(t.base(s), "plugins", "cairn.js")), Format: "file",
+				Entry: edit.Entry{Value: plugin}},
 			note(s.either("AGENTS.md", filepath.Join(t.base(s), "AGENTS.md")))}
 	}
 	return t
@@ -87,7 +92,8 @@ func gemini() tool {
 	t := tool{name: "gemini", title: "Gemini CLI", program: "gemini", answer: specific,
 		byProcess: "Gemini CLI can take a token for HTTP from an environment variable alone",
 		base:      func(s site) string { return filepath.Join(s.home, ".gemini") },
-		events:    []event{{"SessionStart", tellContext, ""}, {"AfterTool", captureUse, ""}, {"AfterAgent", captureTurn, ""}, {"SessionEnd", sendSpool, ""}}}
+		events: []event{{"SessionStart", tellContext, ""}, {"AfterTool", captureUse, ""}, {"AfterAgent", captureTurn, ""},
+			{"SessionEnd", sendSpool, ""}}}
 	t.entries = func(s site) []written {
 		file := s.either(".gemini/settings.json", filepath.Join(t.base(s), "settings.json"))
 		// Its stdio servers have no type; HTTP needs one.
@@ -104,12 +110,14 @@ func cursor() tool {
 	t := tool{name: "cursor", title: "Cursor", program: "cursor",
 		byProcess: "Cursor can take a token for HTTP from an environment variable alone, and a desktop program does not see those of the shell",
 		base:      func(s site) string { return filepath.Join(s.home, ".cursor") },
-		events:    []event{{"sessionStart", tellContext, ""}, {"postToolUse", captureUse, ""}, {"afterAgentResponse", captureTurn, ""}, {"sessionEnd", sendSpool, ""}},
-		answer:    func(_ event, known string) kit.Object { return kit.Object{"additional_context", known} }}
+		events: []event{{"sessionStart", tellContext, ""}, {"postToolUse", captureUse, ""},
+			{"afterAgentResponse", captureTurn, ""}, {"sessionEnd", sendSpool, ""}},
+		answer: func(_ event, known string) kit.Object { return kit.Object{"additional_context", known} }}
 	t.entries = func(s site) []written {
 		dir := s.either(".cursor", t.base(s))
 		hooks := filepath.Join(dir, "hooks.json")
-		all := []written{jsonEntry(filepath.Join(dir, "mcp.json"), s.server("", "", "headers", map[string]string{"Authorization": "Bearer ${env:CAIRN_TOKEN}"}), "mcpServers", "cairn"),
+		all := []written{jsonEntry(filepath.Join(dir, "mcp.json"),
+			s.server("", "", "headers", map[string]string{"Authorization": "Bearer ${env:CAIRN_TOKEN}"}), "mcpServers", "cairn"),
 			version(hooks)}
 		all = append(all, t.hooks(s, hooks, func(e event, command string) kit.Object {
 			return kit.Object{"command", command, "timeout", e.seconds()}
@@ -141,9 +149,11 @@ func vscode() tool {
 		}}
 	t.entries = func(s site) []written {
 		file := s.either(".vscode/mcp.json", filepath.Join(t.base(s), "mcp.json"))
-		all := []written{jsonEntry(file, s.server("stdio", "http", "headers", map[string]string{"Authorization": "Bearer ${input:cairn-token}"}), "servers", "cairn")}
+		all := []written{jsonEntry(file,
+			s.server("stdio", "http", "headers", map[string]string{"Authorization": "Bearer ${input:cairn-token}"}), "servers", "cairn")}
 		if !s.process {
-			all = append(all, jsonElement(file, kit.Object{"type", "promptString", "id", "cairn-token", "description", "Token of Cairn", "password", true}, "inputs"))
+			all = append(all, jsonElement(file,
+				kit.Object{"type", "promptString", "id", "cairn-token", "description", "Token of Cairn", "password", true}, "inputs"))
 		}
 		if s.project != "" {
 			all = append(all, note(filepath.Join(s.project, ".github", "copilot-instructions.md")))
@@ -173,7 +183,8 @@ func copilot() tool {
 		events:    []event{{"sessionStart", tellContext, ""}, {"postToolUse", captureUse, ""}, {"sessionEnd", sendSpool, ""}},
 		answer:    additional}
 	t.entries = func(s site) []written {
-		server := kit.Object{"type", "http", "url", s.url, "headers", map[string]string{"Authorization": "Bearer $CAIRN_TOKEN"}, "tools", []string{"*"}}
+		server := kit.Object{"type", "http", "url", s.url, "headers",
+			map[string]string{"Authorization": "Bearer $CAIRN_TOKEN"}, "tools", []string{"*"}}
 		if s.process {
 			server = kit.Object{"type", "local", "command", s.cairn, "args", s.mcp, "tools", []string{"*"}}
 		}
@@ -191,7 +202,8 @@ func copilot() tool {
 		if s.project != "" {
 			return []string{"Copilot CLI has its servers in the user's configuration: run cairn connect copilot as well"}
 		}
-		return append([]string{"Copilot CLI has its hooks in projects: run cairn connect copilot --project DIR where you want them"}, profileStep(s)...)
+		return append([]string{"Copilot CLI has its hooks in projects: run cairn connect copilot --project DIR where you want them"},
+			profileStep(s)...)
 	}
 	return t
 }

@@ -30,7 +30,8 @@ func TestBenchWrite(t *testing.T) {
 // TestOutputKeys pins the keys that programs read.
 func TestOutputKeys(t *testing.T) {
 	got, err := json.Marshal(writeReport{Target: "t", Bytes: 200, Runs: []WriteRun{{1, 10, 2, 5, 0.5, 1}}, Ratio: 1})
-	if want := `{"target":"t","text_bytes":200,"runs":[{"clients":1,"writes":10,"seconds":2,"writes_per_second":5,"p50_ms":0.5,"p99_ms":1}],"ratio":1}`; err != nil || string(got) != want {
+	if want := `{"target":"t","text_bytes":200,"runs":[{"clients":1,"writes":10,"seconds":2,"writes_per_second":5,"p50_ms":0.5,"p99_ms":1}],"ratio":1}`; err != nil ||
+		string(got) != want {
 		t.Errorf("%s (%v), want %s", got, err, want)
 	}
 }
@@ -52,7 +53,8 @@ func drawn(t *testing.T, raw []byte) {
 
 // TestCurve: a load's curve has a line for the median and one for the tail of each workload.
 func TestCurve(t *testing.T) {
-	raw := curve([]LoadRun{{Workload: "write", Requests: 1, Rate: 200, P50: 1, P99: 3}, {Workload: "write", Requests: 1, Rate: 100, P50: .5, P99: 40}, {Workload: "a<b", Requests: 1, Rate: 50, P50: 2, P99: 2}})
+	raw := curve([]LoadRun{{Workload: "write", Requests: 1, Rate: 200, P50: 1, P99: 3},
+		{Workload: "write", Requests: 1, Rate: 100, P50: .5, P99: 40}, {Workload: "a<b", Requests: 1, Rate: 50, P50: 2, P99: 2}})
 	drawn(t, raw)
 	if n := strings.Count(string(raw), "<polyline"); n != 4 || !strings.Contains(string(raw), "a&lt;b: median") {
 		t.Errorf("%d lines in %s", n, raw)

@@ -13,7 +13,8 @@ import (
 
 // compare puts two result files side by side.
 func compare(a *cli.Streams) *cobra.Command {
-	return cli.WithJSON(&cobra.Command{Use: "compare BEFORE AFTER", Short: "Compare two files that bench load wrote with -o", Args: cobra.ExactArgs(2),
+	return cli.WithJSON(&cobra.Command{Use: "compare BEFORE AFTER", Short: "Compare two files that bench load wrote with -o",
+		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			before, err := readReport(args[0])
 			if err != nil {

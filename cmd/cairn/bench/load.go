@@ -64,7 +64,8 @@ var workloads = []workload{
 		return err
 	}},
 	{"recall", "one question, by words", func(ctx context.Context, l *Loader, k int) error { return l.Ask(ctx, k, false) }},
-	{"hybrid", "one question, by words and a vector (--dim)", func(ctx context.Context, l *Loader, k int) error { return l.Ask(ctx, k, true) }},
+	{"hybrid", "one question, by words and a vector (--dim)",
+		func(ctx context.Context, l *Loader, k int) error { return l.Ask(ctx, k, true) }},
 	{"filtered", "one question inside a namespace", func(ctx context.Context, l *Loader, k int) error {
 		q := wire.NewRecall(l.Question(k))
 		ns := "bench"
@@ -95,8 +96,10 @@ type loadBench struct {
 }
 
 var loadVerb = Bench{
-	Use: "load", Short: "Measure any load, closed (clients wait for answers) or open (a rate is kept)", Start: func() Measurement { return new(loadBench) },
-	Long: "Measure any load, closed (clients wait for answers) or open (with --rate: requests are due at a fixed rate,\nand are late when no client is free to send them).\n\nWorkloads:\n" + List(workloads, func(w workload) (string, string) { return w.name, w.what }),
+	Use: "load", Short: "Measure any load, closed (clients wait for answers) or open (a rate is kept)",
+	Start: func() Measurement { return new(loadBench) },
+	Long: "Measure any load, closed (clients wait for answers) or open (with --rate: requests are due at a fixed rate,\nand are late when no client is free to send them).\n\nWorkloads:\n" + List(workloads,
+		func(w workload) (string, string) { return w.name, w.what }),
 	Example: "  cairn bench load --workload write,recall --nodes 3 --clients 64\n  cairn bench load --workload mixed --rate 200,400,800 --svg curve.svg\n" +
 		"  cairn bench load --workload hybrid --dim 384 --fill 100000 -o after.json && cairn bench compare before.json after.json",
 }
@@ -107,7 +110,8 @@ func (b *loadBench) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&b.workloads, "workload", []string{"write", "recall", "mixed"}, "what to measure, one after the other")
 	f.IntVar(&b.clients, "clients", 16, "how many clients")
-	f.Float64SliceVar(&b.rates, "rate", nil, "requests a second to keep, one after the other; without it every client asks as fast as it is answered")
+	f.Float64SliceVar(&b.rates, "rate", nil,
+		"requests a second to keep, one after the other; without it every client asks as fast as it is answered")
 	f.IntVar(&b.nodes, "nodes", 1, "without --endpoints: how many nodes to start, 1 or 3")
 	f.IntVar(&b.dim, "dim", 0, "dimensions of the vectors that memories and questions carry; 0 for none")
 	f.IntVar(&b.fill, "fill", 2000, "memories to store before anything is measured")
@@ -236,13 +240,15 @@ func Load(ctx context.Context, s Span, loaders []*Loader, rate float64, do func(
 }
 
 func (r *LoadReport) Print(a *cli.Streams) error {
-	return Grid(a.Out, "workload\tclients\ttarget\tper second\tp50 ms\tp90 ms\tp99 ms\tp99.9 ms\tmax ms\tfailed\t", r.Runs, func(n LoadRun) string {
-		target := "-"
-		if n.Target > 0 {
-			target = fmt.Sprintf("%.0f", n.Target)
-		}
-		return fmt.Sprintf("%s\t%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", n.Workload, n.Clients, target, n.Rate, n.P50, n.P90, n.P99, n.P999, n.Max, n.Failed)
-	})
+	return Grid(a.Out, "workload\tclients\ttarget\tper second\tp50 ms\tp90 ms\tp99 ms\tp99.9 ms\tmax ms\tfailed\t", r.Runs,
+		func(n LoadRun) string {
+			target := "-"
+			if n.Target > 0 {
+				target = fmt.Sprintf("%.0f", n.Target)
+			}
+			return fmt.Sprintf("%s\t%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", n.Workload, n.Clients, target, n.Rate,
+				n.P50, n.P90, n.P99, n.P999, n.Max, n.Failed)
+		})
 }
 
 // A Loader is one client at work.

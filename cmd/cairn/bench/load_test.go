@@ -22,7 +22,8 @@ func TestBenchLoadPrintsWhatWasAchieved(t *testing.T) {
 	p, home := cairntest.StartDev(t)
 	file := filepath.Join(t.TempDir(), "figures.json")
 	start := time.Now()
-	out, code := cairntest.Run(t, "bench", "load", "--endpoints", p.Line.Wire, "--home", home, "--workload", "recall", "--clients", "1", "--fill", "10",
+	out, code := cairntest.Run(t, "bench", "load", "--endpoints", p.Line.Wire, "--home", home, "--workload", "recall",
+		"--clients", "1", "--fill", "10",
 		"--rate", "200000", "--warm-up", "0s", "--for", "2ms", "-o", file)
 	most := time.Since(start).Seconds()
 	raw, err := os.ReadFile(file)
@@ -38,10 +39,12 @@ func TestBenchLoadPrintsWhatWasAchieved(t *testing.T) {
 		t.Fatalf("got %+v", n)
 	}
 	if least := n.Max / 1000; n.Seconds < least || n.Seconds > most {
-		t.Errorf("the slowest answer came %.4f s after it was due, the command took %.4f s, and the run is said to have taken %.4f s", least, most, n.Seconds)
+		t.Errorf("the slowest answer came %.4f s after it was due, the command took %.4f s, and the run is said to have taken %.4f s",
+			least, most, n.Seconds)
 	}
 	if achieved := float64(n.Requests) / n.Seconds; n.Rate != achieved || n.Rate >= n.Target {
-		t.Errorf("%d requests in %.4f s are %.0f a second; told are %.0f, and asked for were %.0f", n.Requests, n.Seconds, achieved, n.Rate, n.Target)
+		t.Errorf("%d requests in %.4f s are %.0f a second; told are %.0f, and asked for were %.0f", n.Requests, n.Seconds,
+			achieved, n.Rate, n.Target)
 	}
 	if row := fmt.Sprintf("recall 1 200000 %.0f ", n.Rate); !strings.Contains(strings.Join(strings.Fields(out), " "), " "+row) {
 		t.Errorf("the file says %q, the table %s", row, out)

@@ -40,7 +40,8 @@ func (l *Rig) Cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*
 		return nil, err
 	}
 	for i := range n {
-		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)), Member: node.Member{NodeID: uint32(i + 1), Secret: c.Client.Token},
+		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)),
+			Member:    node.Member{NodeID: uint32(i + 1), Secret: c.Client.Token},
 			Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: config.Loopback(base + i)},
 			Version:   cli.BuildVersion(), Logger: slog.New(slog.DiscardHandler)}
 		for j := range n {

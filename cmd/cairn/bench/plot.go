@@ -82,9 +82,11 @@ func (p Plot) SVG() []byte {
 	x := func(v float64) float64 { return margin + right(v) }
 	y := func(v float64) float64 { return height - margin - up(v) }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="12"><rect width="100%%" height="100%%" fill="#fff"/>`, width, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="12"><rect width="100%%" height="100%%" fill="#fff"/>`,
+		width, height)
 	for _, v := range lines {
-		fmt.Fprintf(&b, `<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`, margin, width-margin, y(v), y(v), margin-6, y(v)+4, below.Label(v))
+		fmt.Fprintf(&b, `<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`,
+			margin, width-margin, y(v), y(v), margin-6, y(v)+4, below.Label(v))
 	}
 	for _, v := range across {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%g" text-anchor="middle">%s</text>`, x(v), height-margin+18, along.Label(v))

@@ -84,7 +84,8 @@ type Recall struct {
 
 // RecallVerb is a row for Verbs.
 var RecallVerb = Bench{
-	Use: "recall {--corpus FILE --queries FILE | --size N}", Short: "Load a corpus, ask every question, and say how well and how fast they were answered",
+	Use:   "recall {--corpus FILE --queries FILE | --size N}",
+	Short: "Load a corpus, ask every question, and say how well and how fast they were answered",
 	Start: func() Measurement { return &Recall{Peer: Rankings} },
 	Long: `Stores every line of the corpus once, in file order, as "<speaker>: <text> <caption>" in a namespace of its
 conversation, then asks every query in its namespace. --corpus and --queries may be given several times: each pair is a set of its
@@ -107,7 +108,8 @@ func (f *Recall) Flags(c *cobra.Command) {
 	f.InDatabase(c)
 	f.CorpusFlags(c)
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")
-	c.Flags().StringSliceVar(&f.Against, "against", nil, "compare with the rankings that another run wrote to this file; several with commas")
+	c.Flags().StringSliceVar(&f.Against, "against", nil,
+		"compare with the rankings that another run wrote to this file; several with commas")
 	c.Flags().IntVar(&f.Clients, "clients", 1, "with --size: how many ask at once")
 	c.Flags().DurationVar(&f.rest, "rest", 0, "with --size: wait so long between loading and asking, while what was loaded is merged")
 }
@@ -129,7 +131,8 @@ func (f *Recall) Validate() error {
 	case f.Size == 0 && len(f.Corpus) == 0:
 		return cli.Usage(errors.New("give --corpus and --queries, or --size"))
 	case len(f.Corpus) != len(f.Queries):
-		return cli.Usage(fmt.Errorf("%d of --corpus and %d of --queries: give one --queries for each --corpus", len(f.Corpus), len(f.Queries)))
+		return cli.Usage(fmt.Errorf("%d of --corpus and %d of --queries: give one --queries for each --corpus",
+			len(f.Corpus), len(f.Queries)))
 	case f.Size < 0 || f.Dim < 0 || f.Asks < 5 || f.K < 1:
 		return cli.Usage(errors.New("--size and --k are at least 1, --asks at least 5, --dim at least 0"))
 	}
@@ -235,7 +238,8 @@ func (r *RecallReport) Print(a *cli.Streams) error {
 		set := &r.Sets[i]
 		fmt.Fprintf(a.Out, "%s\n%-28s %5s %8s %8s %8s %8s %8s\n", set.Corpus, "", "n", "R@5", "R@10", "R@20", "MRR", "nDCG@10")
 		for _, q := range set.Rows {
-			fmt.Fprintf(a.Out, "%-28s %5d %8.4f %8.4f %8.4f %8.4f %8.4f\n", q.Category, q.Questions, q.Recall5, q.Recall10, q.Recall20, q.MRR, q.NDCG10)
+			fmt.Fprintf(a.Out, "%-28s %5d %8.4f %8.4f %8.4f %8.4f %8.4f\n", q.Category, q.Questions, q.Recall5, q.Recall10,
+				q.Recall20, q.MRR, q.NDCG10)
 		}
 		fmt.Fprintf(a.Out, "%d memories, p50 %.2f ms, p99 %.2f ms\n", set.Memories, set.P50, set.P99)
 		for _, d := range set.Against {

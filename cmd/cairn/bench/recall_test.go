@@ -28,7 +28,9 @@ func TestRecallAgainst(t *testing.T) {
 	}
 	args := []string{"bench", "recall", "--json"}
 	for _, set := range []string{"a", "b"} { // the same conversation and ids in both: they must not mix
-		args = append(args, "--corpus", file(set+"-corpus", `{"conv":"c","id":"1","speaker":"ann","text":"the boat of set `+set+`"}`, `{"conv":"c","id":"2","speaker":"bob","text":"a car"}`),
+		args = append(args, "--corpus",
+			file(set+"-corpus", `{"conv":"c","id":"1","speaker":"ann","text":"the boat of set `+set+`"}`,
+				`{"conv":"c","id":"2","speaker":"bob","text":"a car"}`),
 			"--queries", file(set+"-queries", `{"conv":"c","qid":"`+set+`","category":"x","query":"boats","evidence":["1"]}`))
 	}
 	run := func(more ...string) (r RecallReport) {
@@ -66,7 +68,8 @@ func TestDifferences(t *testing.T) {
 	}
 	d := p.differences("peer")[1]
 	// Differences of .5, -.5, .5, .5: a deviation of .5, of the mean .25.
-	if d.Measure != "recall@10" || d.Ours != .75 || d.Theirs != .5 || d.Mean != .25 || math.Abs(d.High-d.Mean-1.96*.25) > 1e-9 || math.Abs(d.Mean-d.Low-1.96*.25) > 1e-9 {
+	if d.Measure != "recall@10" || d.Ours != .75 || d.Theirs != .5 || d.Mean != .25 || math.Abs(d.High-d.Mean-1.96*.25) > 1e-9 ||
+		math.Abs(d.Mean-d.Low-1.96*.25) > 1e-9 {
 		t.Errorf("got %+v", d)
 	}
 }

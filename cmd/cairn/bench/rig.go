@@ -56,7 +56,8 @@ func (l *Rig) Loaders(ctx context.Context, cfg client.Config, n, dim int) (all [
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, &Loader{Client: c, Who: i, dim: dim, Token: cfg.Token, HTTP: &http.Client{Transport: &http.Transport{}}, rng: rand.New(rand.NewPCG(uint64(i), 7))})
+		all = append(all, &Loader{Client: c, Who: i, dim: dim, Token: cfg.Token,
+			HTTP: &http.Client{Transport: &http.Transport{}}, rng: rand.New(rand.NewPCG(uint64(i), 7))})
 	}
 	return all, nil
 }

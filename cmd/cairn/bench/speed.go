@@ -268,7 +268,8 @@ func Store(ctx context.Context, a *cli.Streams, cl *client.Client, size int, mem
 
 // Print implements Report.
 func (r *SpeedReport) Print(a *cli.Streams) error {
-	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s, the first tenth at %.0f/s and the last at %.0f/s", r.Memories, MadeWords, r.Dim, r.All, r.First, r.Last)
+	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s, the first tenth at %.0f/s and the last at %.0f/s",
+		r.Memories, MadeWords, r.Dim, r.All, r.First, r.Last)
 	if r.HeapBytes > 0 {
 		fmt.Fprintf(a.Out, ", heap %d bytes a memory", r.HeapBytes/uint64(r.Memories))
 	}

@@ -44,7 +44,8 @@ type Write struct {
 }
 
 var writeVerb = Bench{
-	Use: "write", Short: "Measure writes: every client waits for its answer before it writes again", Start: func() Measurement { return new(Write) },
+	Use: "write", Short: "Measure writes: every client waits for its answer before it writes again",
+	Start: func() Measurement { return new(Write) },
 	Long: `Measure writes: every client waits for its answer before it writes again.
 
 Without --endpoints it starts its own nodes on this machine, in a temporary directory that it removes.

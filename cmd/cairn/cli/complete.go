@@ -24,11 +24,14 @@ var (
 )
 
 // inFlags lists the sources of values for flags, by flag.
-var inFlags = map[string]listed{"db": databases, "database": databases, "namespace": {api.Namespaces.Path() + "?limit=1000", "namespaces", "name"}, "node-id": {api.Topology.Path(), "nodes", "node_id"}}
+var inFlags = map[string]listed{"db": databases, "database": databases,
+	"namespace": {api.Namespaces.Path() + "?limit=1000", "namespaces", "name"}, "node-id": {api.Topology.Path(), "nodes", "node_id"}}
 
 // inArgs lists the sources of values for arguments, by their word in a verb's use.
-var inArgs = map[string]listed{"DB": databases, "DATABASE": databases, "ENTITY": entities, "SUBJECT": entities, "RID": {api.Memories.Path(), "items", "rid"},
-	"SESSION": {api.Sessions.Path(), "sessions", "session_id"}, "CONFLICT": {api.Conflicts.Path(), "conflicts", "conflict_id"}, "TRIGGER": {api.Triggers.Path(), "triggers", "trigger_id"},
+var inArgs = map[string]listed{"DB": databases, "DATABASE": databases, "ENTITY": entities, "SUBJECT": entities,
+	"RID":      {api.Memories.Path(), "items", "rid"},
+	"SESSION":  {api.Sessions.Path(), "sessions", "session_id"},
+	"CONFLICT": {api.Conflicts.Path(), "conflicts", "conflict_id"}, "TRIGGER": {api.Triggers.Path(), "triggers", "trigger_id"},
 	"TASK": {api.Tasks.Path(), "tasks", "id"}}
 
 // CompleteNames offers the names that a node knows to the flags and the arguments of a command and of those below it.

@@ -205,7 +205,8 @@ func (e endpoint) ask(ctx context.Context, tc *tls.Config) kind {
 func wantsTLS(answer io.Reader) bool {
 	f, err := wire.NewReader(answer, 64<<10).Next()
 	var said wire.Error
-	return err == nil && f.Op == wire.OpError && wire.Unpack(f, &said, 64<<10) == nil && errors.Is(&client.Error{Code: said.Code, Message: said.Message, Details: said.Details}, client.ErrSecured)
+	return err == nil && f.Op == wire.OpError && wire.Unpack(f, &said, 64<<10) == nil &&
+		errors.Is(&client.Error{Code: said.Code, Message: said.Message, Details: said.Details}, client.ErrSecured)
 }
 
 // first is the URL of the first gateway among them; blank for none.
@@ -275,5 +276,6 @@ func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error)
 	if _, number, err := net.SplitHostPort(is.HTTP); err == nil {
 		return Scheme(t.TLS || t.CA != "") + net.JoinHostPort(host, number), nil
 	}
-	return "", Hint(fmt.Errorf("%s is a wire port, and this verb needs a gateway: the node has none", port), "add the address of a gateway to --endpoints")
+	return "", Hint(fmt.Errorf("%s is a wire port, and this verb needs a gateway: the node has none", port),
+		"add the address of a gateway to --endpoints")
 }

@@ -126,7 +126,8 @@ func TestAnotherEndpointKnowsTheLeader(t *testing.T) {
 // TestNoTokenInPlainText: where a port speaks TLS and the flags say nothing of it, nothing follows the first look, so
 // that the token is not sent in plain text. A gateway answers as net/http does, a wire port with an error frame.
 func TestNoTokenInPlainText(t *testing.T) {
-	frame, err := wire.AppendPack(nil, wire.OpError, 0, &wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS", Details: wire.JSON(`{"tls":true}`)}, false)
+	frame, err := wire.AppendPack(nil, wire.OpError, 0,
+		&wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS", Details: wire.JSON(`{"tls":true}`)}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

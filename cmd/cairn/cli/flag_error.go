@@ -15,7 +15,8 @@ import (
 
 // wants says what a flag's value may be, by the name that help has for it.
 var wants = map[string]string{
-	"int": "a whole number", "int64": "a whole number", "uint": "a whole number of at least 0", "uint16": "a whole number from 0 to 65535", "uint32": "a whole number of at least 0", "uint64": "a whole number of at least 0",
+	"int": "a whole number", "int64": "a whole number", "uint": "a whole number of at least 0",
+	"uint16": "a whole number from 0 to 65535", "uint32": "a whole number of at least 0", "uint64": "a whole number of at least 0",
 	"float64": "a number", "bool": "true or false", "duration": "a time such as 500ms, 15s or 1h30m", "bytesHex": "hexadecimal digits",
 }
 
@@ -35,7 +36,8 @@ func FlagError(c *cobra.Command, err error) error {
 		}
 		return fmt.Errorf("%s %q: %w", name, wrong.GetValue(), wrong.Unwrap())
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		return fmt.Errorf("%s has no flag --%s%s; %s --help lists them", c.CommandPath(), unknown.GetSpecifiedName(), meant(c, unknown.GetSpecifiedName()), c.CommandPath())
+		return fmt.Errorf("%s has no flag --%s%s; %s --help lists them", c.CommandPath(), unknown.GetSpecifiedName(),
+			meant(c, unknown.GetSpecifiedName()), c.CommandPath())
 	case errors.As(err, &unknown):
 		return fmt.Errorf("%s has no flag -%s; %s --help lists them", c.CommandPath(), unknown.GetSpecifiedName(), c.CommandPath())
 	}

@@ -21,7 +21,8 @@ func (s *Streams) Bytes(what string, total int64) *progressbar.ProgressBar {
 func (s *Streams) bar(what string, total int64, more ...progressbar.Option) *progressbar.ProgressBar {
 	options := []progressbar.Option{progressbar.OptionSetVisibility(false)}
 	if IsTerminal(s.Err) {
-		options = []progressbar.Option{progressbar.OptionSetWriter(Raw(s.Err)), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish()}
+		options = []progressbar.Option{progressbar.OptionSetWriter(Raw(s.Err)), progressbar.OptionSetDescription(what),
+			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish()}
 	}
 	return progressbar.NewOptions64(total, append(options, more...)...)
 }

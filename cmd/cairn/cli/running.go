@@ -40,9 +40,12 @@ func (t *Target) Running() (Addresses, error) {
 	}
 	if err != nil {
 		if t.entered != "" && t.Named == "" {
-			return Addresses{}, Hint(fmt.Errorf("context %s: no node found in %s", t.entered, t.Home), fmt.Sprintf("start it, or go back to this directory's node: `cairn context remove %s`", private.Quote(t.entered)))
+			return Addresses{},
+				Hint(fmt.Errorf("context %s: no node found in %s", t.entered, t.Home),
+					fmt.Sprintf("start it, or go back to this directory's node: `cairn context remove %s`", private.Quote(t.entered)))
 		}
-		return Addresses{}, Hint(fmt.Errorf("no node found in %s", t.Home), "start one with `cairn dev`, or name one with --endpoints, or with --context")
+		return Addresses{},
+			Hint(fmt.Errorf("no node found in %s", t.Home), "start one with `cairn dev`, or name one with --endpoints, or with --context")
 	}
 	var a Addresses
 	if err := json.Unmarshal(b, &a); err != nil {

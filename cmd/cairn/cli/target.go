@@ -56,9 +56,12 @@ func (t *Target) Flags(c *cobra.Command) {
 	t.IsSet = f.Changed
 	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "`name` of a context, see cairn context (or CAIRN_CONTEXT)")
 	HomeFlag(f, &t.Home, "`directory` of a node on this machine, with its addresses and token (or CAIRN_HOME)")
-	f.StringSliceVar(&t.Endpoints, "endpoints", strings.FieldsFunc(os.Getenv("CAIRN_ENDPOINTS"), func(r rune) bool { return r == ',' }), "`addresses` of nodes, host:port or http://host:port (or CAIRN_ENDPOINTS)")
+	f.StringSliceVar(&t.Endpoints, "endpoints",
+		strings.FieldsFunc(os.Getenv("CAIRN_ENDPOINTS"), func(r rune) bool { return r == ',' }),
+		"`addresses` of nodes, host:port or http://host:port (or CAIRN_ENDPOINTS)")
 	f.StringVarP(&t.TokenText, "token", "t", "", "the `token` itself, which other users of this machine can see")
-	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "`file` with the token (or CAIRN_TOKEN_FILE, or the token itself in CAIRN_TOKEN)")
+	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"),
+		"`file` with the token (or CAIRN_TOKEN_FILE, or the token itself in CAIRN_TOKEN)")
 	f.BoolVar(&t.TLS, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS)")
 	f.StringVar(&t.CA, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this `file` (or CAIRN_CA)")
 	f.DurationVar(&t.Timeout, "timeout", 15*time.Second, "`time` to wait for an answer")
@@ -170,7 +173,8 @@ func (t *Target) With(ctx context.Context, f func(context.Context, *client.Clien
 	}
 	err = f(ctx, c)
 	if ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, client.ErrUnknownOutcome) {
-		err = Hint(fmt.Errorf("no answer within %s", t.Timeout), "--timeout waits longer; `cairn doctor` looks for what is wrong with a node")
+		err = Hint(fmt.Errorf("no answer within %s", t.Timeout),
+			"--timeout waits longer; `cairn doctor` looks for what is wrong with a node")
 	}
 	return errors.Join(t.advised(err), c.Close())
 }
@@ -226,7 +230,8 @@ func (t *Target) advised(err error) error {
 	case errors.As(err, &answer):
 		return err
 	case op != nil && op.Op == "dial" && t.entered != "" && t.Named == "":
-		return Hint(err, fmt.Sprintf("check that the node is running; `cairn context remove %s` goes back to the node of this directory", private.Quote(t.entered)))
+		return Hint(err, fmt.Sprintf("check that the node is running; `cairn context remove %s` goes back to the node of this directory",
+			private.Quote(t.entered)))
 	case op != nil && op.Op == "dial":
 		return Hint(err, "check that the node is running, and its address")
 	}

@@ -108,7 +108,8 @@ func clusterCert(s *cli.Streams) *cobra.Command {
 	var hosts []string
 	var days int
 	c := &cobra.Command{
-		Use: "cert --node-id N --host NAME", Short: "Issue a node's certificate from the authority of `cluster init --tls`, or replace it", Args: cobra.NoArgs,
+		Use:   "cert --node-id N --host NAME",
+		Short: "Issue a node's certificate from the authority of `cluster init --tls`, or replace it", Args: cobra.NoArgs,
 		Long: `Issue a node's certificate from the authority of ` + "`cluster init --tls`" + `, or replace it. A running node uses
 the new one for its next connections. Clients check the --host names; members check the node's id, which is in it.`,
 		RunE: func(c *cobra.Command, _ []string) error {

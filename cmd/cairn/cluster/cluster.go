@@ -30,7 +30,8 @@ import (
 
 // Command is `cairn cluster`.
 func Command(s *cli.Streams) *cobra.Command {
-	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, secret, cert, status, keys, join, leave, remove, promote, transfer, handover, recover"}
+	group := &cobra.Command{Use: "cluster",
+		Short: "A cluster: init, secret, cert, status, keys, join, leave, remove, promote, transfer, handover, recover"}
 	group.AddCommand(clusterInit(s), clusterSecret(s), clusterCert(s), stopped.ClusterRecover(s), status.Command(s), clusterKeys(s))
 	var t cli.Target
 	var addr, role string
@@ -45,7 +46,8 @@ func Command(s *cli.Streams) *cobra.Command {
 				return cli.Usagef("cluster join needs --peer-addr, the host:port of the node's peer port, not %q", addr)
 			}
 			var out map[string]string
-			if err := t.Get(c.Context(), "POST", "/v1/cluster/"+verb, map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}, &out); err != nil {
+			if err := t.Get(c.Context(), "POST", "/v1/cluster/"+verb,
+				map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}, &out); err != nil {
 				return err
 			}
 			return s.Tell(t.JSON, out, "%s", out["message"])
@@ -61,7 +63,8 @@ func Command(s *cli.Streams) *cobra.Command {
 	remove := change("remove", "Remove a node that is gone for good", true)
 	promote := change("promote", "Make a replica a voter", true)
 	for _, c := range []*cobra.Command{join, leave, remove, promote} {
-		c.Flags().BoolVar(&force, "force", false, "go on even if too few voters would answer afterwards (the cluster then accepts no writes and no other change until enough are back), or if the node at --peer-addr cannot prove that it is --node-id (only when the home of that node is gone for good)")
+		c.Flags().BoolVar(&force, "force", false,
+			"go on even if too few voters would answer afterwards (the cluster then accepts no writes and no other change until enough are back), or if the node at --peer-addr cannot prove that it is --node-id (only when the home of that node is gone for good)")
 	}
 	group.AddCommand(join, leave, remove, promote,
 		change("transfer", "Transfer leadership, to --node-id if given", false), handover(s))
@@ -92,10 +95,13 @@ func clusterInit(s *cli.Streams) *cobra.Command {
 	fl.IntVar(&f.ClusterPort, "cluster-port", 7440, "peer port")
 	fl.StringSliceVar(&f.Peers, "peers", nil, "the other members' peer addresses")
 	fl.StringVar(&f.Advertise, "advertise", "", "the address peers dial; 127.0.0.1 and the peer port by default")
-	fl.StringVar(&f.Secret, "secret", "", "cluster secret; a new one is made when it is empty; other users of this machine can see it: prefer --secret-file")
+	fl.StringVar(&f.Secret, "secret", "",
+		"cluster secret; a new one is made when it is empty; other users of this machine can see it: prefer --secret-file")
 	fl.StringVar(&f.secretFile, "secret-file", "", "file with the cluster secret")
-	fl.BoolVar(&f.tls, "tls", false, "make certificates for the nodes, and an authority in tls/ next to the configuration unless there is one")
-	fl.BoolVar(&f.InsecurePeers, "insecure-peers", false, "let members on other machines talk in plain text, without certificates; only on a network that nobody else reaches")
+	fl.BoolVar(&f.tls, "tls", false,
+		"make certificates for the nodes, and an authority in tls/ next to the configuration unless there is one")
+	fl.BoolVar(&f.InsecurePeers, "insecure-peers", false,
+		"let members on other machines talk in plain text, without certificates; only on a network that nobody else reaches")
 	fl.IntVar(&f.nodes, "nodes", 0, "write this many configurations for one machine")
 	fl.StringVar(&f.dir, "dir", "./cluster", "with --nodes: directory to write them to")
 	fl.IntVar(&f.base, "port-base", 7500, "with --nodes: node N uses the ten ports from here + 10·(N−1)")
@@ -149,7 +155,8 @@ func initCluster(s *cli.Streams, f initFlags) (err error) {
 		if made {
 			fmt.Fprintf(s.Out, "cluster_secret: %s\n", f.Secret)
 		}
-		fmt.Fprintf(s.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each; an admin token is in %s from then on\n", private.Quote(f.output), filepath.Join(f.DataDir, "token"))
+		fmt.Fprintf(s.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each; an admin token is in %s from then on\n",
+			private.Quote(f.output), filepath.Join(f.DataDir, "token"))
 		return nil
 	}
 	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.Secret, certify)
@@ -201,7 +208,9 @@ func Certify(dir string, n *config.NodeFile) error {
 // handover moves leadership away. A supervisor runs it before it stops a node, so that no client waits for an election.
 func handover(s *cli.Streams) *cobra.Command {
 	var t cli.Target
-	c := &cobra.Command{Use: "handover", Short: "Move leadership away from this node and wait until another node leads; for hooks that run before the node stops", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "handover",
+		Short: "Move leadership away from this node and wait until another node leads; for hooks that run before the node stops",
+		Args:  cobra.NoArgs,
 		Long: `If the node that receives the command leads, it hands leadership over, and the command waits until another node leads. If it does not
 lead, or is the only voter, nothing happens. Exits with 1 when no other node leads in time: the node may be stopped all the same, and
 the others elect a leader.`,
@@ -245,7 +254,8 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 			asked = false // the leadership may come back
 		}
 		if pause.For(ctx, 50*time.Millisecond) != nil {
-			return "", cli.Hint(errors.Join(errors.New("no other node leads yet"), refused), "check that a majority of the nodes is running")
+			return "", cli.Hint(errors.Join(errors.New("no other node leads yet"), refused),
+				"check that a majority of the nodes is running")
 		}
 	}
 }

@@ -54,7 +54,9 @@ func printKeys(w io.Writer, all api.KeysAnswer, now time.Time) error {
 		}
 		for _, c := range n.Certificates {
 			end := time.Unix(int64(c.Until), 0)
-			certs = append(certs, []any{n.NodeID, c.To, c.Subject, strings.Join(c.Names, " "), end.UTC().Format(time.RFC3339), days(end.Sub(now)), strings.ReplaceAll(c.State, "_", " ")})
+			certs = append(certs,
+				[]any{n.NodeID, c.To, c.Subject, strings.Join(c.Names, " "), end.UTC().Format(time.RFC3339),
+					days(end.Sub(now)), strings.ReplaceAll(c.State, "_", " ")})
 		}
 		for _, p := range n.Ports {
 			ports = append(ports, []any{n.NodeID, p.Name, p.Addr, map[bool]string{true: "TLS", false: "plain"}[p.TLS]})

@@ -36,14 +36,19 @@ func TestConfigFile(t *testing.T) {
 		check      func(node.Config) bool
 	}{
 		{"an empty file is one node on the usual ports", "", nil, func(c node.Config) bool {
-			return c.Addresses.Wire == "0.0.0.0:7437" && c.Addresses.HTTP == "0.0.0.0:7438" && c.Addresses.Cluster == "" && c.Home == "./data" &&
+			return c.Addresses.Wire == "0.0.0.0:7437" && c.Addresses.HTTP == "0.0.0.0:7438" && c.Addresses.Cluster == "" &&
+				c.Home == "./data" &&
 				c.Member.NodeID == 1 && c.Member.Role == raft.RoleVoter && len(c.Member.Peers) == 0
 		}},
-		{"the gateway follows the wire port", "[server]\nwire_port = 9000", nil, func(c node.Config) bool { return c.Addresses.HTTP == "0.0.0.0:9001" }},
-		{"a peer port that was asked for", "[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"\ninsecure_peers = true", nil, func(c node.Config) bool { return c.Addresses.Cluster == "0.0.0.0:7440" }},
+		{"the gateway follows the wire port", "[server]\nwire_port = 9000", nil,
+			func(c node.Config) bool { return c.Addresses.HTTP == "0.0.0.0:9001" }},
+		{"a peer port that was asked for",
+			"[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"\ninsecure_peers = true", nil,
+			func(c node.Config) bool { return c.Addresses.Cluster == "0.0.0.0:7440" }},
 		{"role single", "[cluster]\nrole = \"single\"", nil, func(c node.Config) bool { return c.Member.Role == raft.RoleVoter }},
 		{"a replica", "[cluster]\nrole = \"read_replica\"", nil, func(c node.Config) bool { return c.Member.Role == raft.RoleReadReplica }},
-		{"an operator who admits emptied members", "[cluster]\nadmit = \"operator\"", nil, func(c node.Config) bool { return c.Member.FixedKeys }},
+		{"an operator who admits emptied members", "[cluster]\nadmit = \"operator\"", nil,
+			func(c node.Config) bool { return c.Member.FixedKeys }},
 		{"timings", "[cluster]\nheartbeat_interval_ms = 250\nelection_timeout_ms = 1000\nsnapshot_threshold = 9\nsnapshot_interval_ms = 500\ntrailing_logs = 7", nil,
 			func(c node.Config) bool {
 				return c.Raft.Heartbeat == 250*time.Millisecond && c.Raft.Election == time.Second && c.Raft.SnapshotThreshold == 9 &&
@@ -52,23 +57,35 @@ func TestConfigFile(t *testing.T) {
 		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool {
 			return c.Tokens.NoMaster && c.Tokens.EnsureHome && !c.Tokens.ByHome && *c.Surfaces.ForwardWrites
 		}},
-		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil, func(c node.Config) bool { return len(c.Surfaces.CORSOrigins) == 1 && c.Limits.MaxRPS == 7 }},
-		{"the home decides on the master token", "", nil, func(c node.Config) bool { return c.Tokens.ByHome && c.Surfaces.ForwardWrites == nil }},
-		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil, func(c node.Config) bool { return c.Member.NodeID == 1 }},
-		{"numbers that mean something below 0", "[limits]\nmax_rps = -1\nmax_databases = -1\n[log]\nslow_ms = -1\n[index]\nidle_seconds = -1\nmax_open = -1\n[background]\nthink_interval_minutes = -1", nil,
+		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil,
+			func(c node.Config) bool { return len(c.Surfaces.CORSOrigins) == 1 && c.Limits.MaxRPS == 7 }},
+		{"the home decides on the master token", "", nil,
+			func(c node.Config) bool { return c.Tokens.ByHome && c.Surfaces.ForwardWrites == nil }},
+		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil,
+			func(c node.Config) bool { return c.Member.NodeID == 1 }},
+		{"numbers that mean something below 0",
+			"[limits]\nmax_rps = -1\nmax_databases = -1\n[log]\nslow_ms = -1\n[index]\nidle_seconds = -1\nmax_open = -1\n[background]\nthink_interval_minutes = -1", nil,
 			func(c node.Config) bool {
 				return c.Limits.MaxRPS == -1 && c.Surfaces.Slow < 0 && c.Indexes.MaxOpen == -1 && c.Background.NoThink
 			}},
-		{"a master key in a file", "[encryption]\nkey_file = \"/keys/k\"", nil, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},
-		{"a master key as older files name it", "[encryption]\nkey_path = \"/keys/k\"", nil, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},
-		{"a master key's command in the environment", "[encryption]\nkey_file = \"/keys/k\"", map[string]string{"CAIRN_ENCRYPTION_KEY_COMMAND": "pass key"},
+		{"a master key in a file", "[encryption]\nkey_file = \"/keys/k\"", nil,
+			func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},
+		{"a master key as older files name it", "[encryption]\nkey_path = \"/keys/k\"", nil,
+			func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},
+		{"a master key's command in the environment", "[encryption]\nkey_file = \"/keys/k\"",
+			map[string]string{"CAIRN_ENCRYPTION_KEY_COMMAND": "pass key"},
 			func(c node.Config) bool { return c.Storage.Encryption == seal.Source{Command: "pass key"} }},
-		{"a master key where others have it", "", map[string]string{HexKeyEnv: "00"}, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{Env: HexKeyEnv} }},
-		{"a secret from a file", "[cluster]\ncluster_secret_file = '" + secret + "'", nil, func(c node.Config) bool { return c.Member.Secret == "from a file, and thirty-two characters" }},
-		{"the environment wins", "[server]\nwire_port = 9000\n[cluster]\nnode_id = 2\ncluster_secret = \"in the file, and thirty-two characters\"",
-			map[string]string{"CAIRN_SERVER_WIRE_PORT": "9100", "YANTRIKDB_CLUSTER_NODE_ID": "3", "YANTRIKDB_CLUSTER_SECRET": "in the environment, over thirty-two characters"},
+		{"a master key where others have it", "", map[string]string{HexKeyEnv: "00"},
+			func(c node.Config) bool { return c.Storage.Encryption == seal.Source{Env: HexKeyEnv} }},
+		{"a secret from a file", "[cluster]\ncluster_secret_file = '" + secret + "'", nil,
+			func(c node.Config) bool { return c.Member.Secret == "from a file, and thirty-two characters" }},
+		{"the environment wins",
+			"[server]\nwire_port = 9000\n[cluster]\nnode_id = 2\ncluster_secret = \"in the file, and thirty-two characters\"",
+			map[string]string{"CAIRN_SERVER_WIRE_PORT": "9100", "YANTRIKDB_CLUSTER_NODE_ID": "3",
+				"YANTRIKDB_CLUSTER_SECRET": "in the environment, over thirty-two characters"},
 			func(c node.Config) bool {
-				return c.Addresses.Wire == "0.0.0.0:9100" && c.Member.NodeID == 3 && c.Member.Secret == "in the environment, over thirty-two characters"
+				return c.Addresses.Wire == "0.0.0.0:9100" && c.Member.NodeID == 3 &&
+					c.Member.Secret == "in the environment, over thirty-two characters"
 			}},
 		{"our names before theirs", "", map[string]string{"CAIRN_CLUSTER_NODE_ID": "4", "YANTRIKDB_CLUSTER_NODE_ID": "3"},
 			func(c node.Config) bool { return c.Member.NodeID == 4 }},
@@ -105,15 +122,21 @@ func TestConfigRefusals(t *testing.T) {
 		{"encryption by a key that is not known", "[encryption]\nkey_hex = \"00\"", "encryption.key_hex", nil},
 		{"TLS that would not happen", "[tls]\nclient_ca_path = \"x\"", "tls.client_ca_path", nil},
 		{"TLS between members that would not happen", "[tls.cluster]\ncert = \"x\"", "tls.cluster.cert", nil},
-		{"an origin that no browser sends", "[server]\ncors_origins = [\"*\", \"https://a.example/\"]", `cors_origins: "https://a.example/": want scheme://host`, nil},
-		{"a surface that there is none of", "[local]\ndisable = [\"debug\", \"proces\"]", `local.disable: no surface is called "proces"`, nil},
+		{"an origin that no browser sends", "[server]\ncors_origins = [\"*\", \"https://a.example/\"]",
+			`cors_origins: "https://a.example/": want scheme://host`, nil},
+		{"a surface that there is none of", "[local]\ndisable = [\"debug\", \"proces\"]",
+			`local.disable: no surface is called "proces"`, nil},
 		{"an address without a port", "[cluster]\nadvertise_addr = \"a\"", `cluster.advertise_addr: want host:port, got "a"`, nil},
 		{"a fraction of a database", "[index]\nmax_open = 0.5", "index.max_open: want a whole number", nil},
 		{"a port that does not exist", "[server]\nwire_port = 99999", "server.wire_port: want a number from 0 to 65535, got 99999", nil},
-		{"a time that is none", "[backup]\ninterval_minutes = -1", "backup.interval_minutes: want a number from 0 to 52560000, got -1", nil},
-		{"a time that overflows", "[limits]\ntoken_use_minutes = 1000000000000", "limits.token_use_minutes: want a number from 0 to 52560000", nil},
-		{"two numbers out of range", "[limits]\nmax_in_flight = -1\n[log]\nretain_hours = -5", "log.retain_hours: want a number from 0 to 876000, got -5", nil},
-		{"a number out of range in the environment", "", "local.string_port: want a number from 0 to 65535, got -7", map[string]string{"CAIRN_LOCAL_STRING_PORT": "-7"}},
+		{"a time that is none", "[backup]\ninterval_minutes = -1",
+			"backup.interval_minutes: want a number from 0 to 52560000, got -1", nil},
+		{"a time that overflows", "[limits]\ntoken_use_minutes = 1000000000000",
+			"limits.token_use_minutes: want a number from 0 to 52560000", nil},
+		{"two numbers out of range", "[limits]\nmax_in_flight = -1\n[log]\nretain_hours = -5",
+			"log.retain_hours: want a number from 0 to 876000, got -5", nil},
+		{"a number out of range in the environment", "", "local.string_port: want a number from 0 to 65535, got -7",
+			map[string]string{"CAIRN_LOCAL_STRING_PORT": "-7"}},
 		{"a node without a number", "[cluster]\nnode_id = -1", "cluster.node_id: want a number from 0 to 4294967295", nil},
 		{"a text for a switch", "[server]\nlenient = \"no\"", "line 2: server.lenient: want true or false", nil},
 		{"a number that is none in the environment", "", "CAIRN_SERVER_WIRE_PORT", map[string]string{"CAIRN_SERVER_WIRE_PORT": "many"}},
@@ -159,7 +182,8 @@ func TestAPortIsGivenOnce(t *testing.T) {
 
 // TestAFaultNamesItsLine: in a file that is not TOML too.
 func TestAFaultNamesItsLine(t *testing.T) {
-	for text, want := range map[string]string{"[server]\nwire_port = \"7437\"\n": "line 2: server.wire_port: ", "[server]\nwire_port = 1\n[cluster\n": "line 3: "} {
+	for text, want := range map[string]string{"[server]\nwire_port = \"7437\"\n": "line 2: server.wire_port: ",
+		"[server]\nwire_port = 1\n[cluster\n": "line 3: "} {
 		if _, _, err := Parse([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s…", text, err, want)
 		}

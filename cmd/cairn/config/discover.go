@@ -66,7 +66,8 @@ func (f *File) WithoutSelf() error {
 	}
 	own := slices.IndexFunc(c.Peers, func(p filePeer) bool { return p.Addr == c.AdvertiseAddr })
 	if own < 0 {
-		return fmt.Errorf("cluster.advertise_addr %q is not among the members that %s names: %s", c.AdvertiseAddr, c.PeersSRV, strings.Join(api.Each(c.Peers, filePeer.addr), ", "))
+		return fmt.Errorf("cluster.advertise_addr %q is not among the members that %s names: %s", c.AdvertiseAddr,
+			c.PeersSRV, strings.Join(api.Each(c.Peers, filePeer.addr), ", "))
 	}
 	c.Peers = slices.Delete(c.Peers, own, own+1)
 	return nil

@@ -83,7 +83,8 @@ func TestPeersFromDNS(t *testing.T) {
 	if err := f.FindPeers(ctx, dns, log); err != nil || len(f.Cluster.Peers) != 3 || time.Since(short) < 200*time.Millisecond {
 		t.Fatalf("%+v, %v", f.Cluster.Peers, err)
 	}
-	if err := f.FromHostname("cairn-1"); err != nil || len(f.Cluster.Peers) != 2 || f.Cluster.NodeID != 2 || f.Cluster.AdvertiseAddr != "cairn-1.cairn-peers.test:7440" || f.Cluster.Peers[0].Addr != "cairn-0.cairn-peers.test:7440" {
+	if err := f.FromHostname("cairn-1"); err != nil || len(f.Cluster.Peers) != 2 || f.Cluster.NodeID != 2 ||
+		f.Cluster.AdvertiseAddr != "cairn-1.cairn-peers.test:7440" || f.Cluster.Peers[0].Addr != "cairn-0.cairn-peers.test:7440" {
 		t.Errorf("by its host name: %+v, %v", f.Cluster, err)
 	}
 	f = file(empty)
@@ -99,7 +100,8 @@ func TestPeersFromDNS(t *testing.T) {
 	if err := f.FindPeers(ctx, dns, log); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.WithoutSelf(); err == nil || !strings.Contains(err.Error(), "elsewhere:7440") || !strings.Contains(err.Error(), "cairn-0.cairn-peers.test:7440") {
+	if err := f.WithoutSelf(); err == nil || !strings.Contains(err.Error(), "elsewhere:7440") ||
+		!strings.Contains(err.Error(), "cairn-0.cairn-peers.test:7440") {
 		t.Errorf("an address that DNS does not name: %v", err)
 	}
 	members.Store(1)

@@ -28,7 +28,8 @@ func (k *KeySource) Source() seal.Source {
 	if k.Set() {
 		return seal.Source{File: k.file}
 	}
-	s := seal.Source{File: os.Getenv("CAIRN_ENCRYPTION_KEY_FILE"), Env: os.Getenv("CAIRN_ENCRYPTION_KEY_ENV"), Command: os.Getenv("CAIRN_ENCRYPTION_KEY_COMMAND")}
+	s := seal.Source{File: os.Getenv("CAIRN_ENCRYPTION_KEY_FILE"), Env: os.Getenv("CAIRN_ENCRYPTION_KEY_ENV"),
+		Command: os.Getenv("CAIRN_ENCRYPTION_KEY_COMMAND")}
 	if !s.On() && os.Getenv(HexKeyEnv) != "" {
 		s.Env = HexKeyEnv
 	}

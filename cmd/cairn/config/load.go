@@ -22,11 +22,13 @@ func (f *File) protections(unknown []string) error {
 	var errs []error
 	for _, key := range unknown {
 		if section, _, _ := strings.Cut(strings.ToLower(key), "."); section == "tls" || section == "encryption" {
-			errs = append(errs, fmt.Errorf("[%s] has no key %s, and a misspelled key here would leave a port or the disk unprotected", section, key))
+			errs = append(errs,
+				fmt.Errorf("[%s] has no key %s, and a misspelled key here would leave a port or the disk unprotected", section, key))
 		}
 	}
 	if f.Encryption.Generate {
-		errs = append(errs, errors.New("[encryption] auto_generate is not supported: make a key with `cairn key new` and keep it apart from the data"))
+		errs = append(errs,
+			errors.New("[encryption] auto_generate is not supported: make a key with `cairn key new` and keep it apart from the data"))
 	}
 	return errors.Join(errs...)
 }
@@ -99,7 +101,8 @@ func Parse(raw []byte) (f File, unknown []string, err error) {
 
 // mistyped says what a key wants whose value could not be decoded; the library names types of Go.
 func mistyped(name string, err error) error {
-	if k, known := keyAt(name); known && (strings.Contains(err.Error(), "cannot decode") || strings.Contains(err.Error(), "cannot be stored")) {
+	if k, known := keyAt(name); known &&
+		(strings.Contains(err.Error(), "cannot decode") || strings.Contains(err.Error(), "cannot be stored")) {
 		return errors.New("want " + k.wants())
 	}
 	return err

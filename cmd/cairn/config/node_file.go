@@ -36,7 +36,8 @@ const PortsEach = 10
 // NodeHere is node id of several that share this machine; its ports are in a row of its own behind base.
 func NodeHere(data string, id, of, base int, secret string) NodeFile {
 	at := func(id, offset int) int { return base + PortsEach*(id-1) + offset }
-	n := NodeFile{NodeID: id, DataDir: data, Bind: "127.0.0.1", WirePort: at(id, 0), HTTPPort: at(id, 1), ClusterPort: at(id, 3), Advertise: Loopback(at(id, 3)),
+	n := NodeFile{NodeID: id, DataDir: data, Bind: "127.0.0.1", WirePort: at(id, 0), HTTPPort: at(id, 1),
+		ClusterPort: at(id, 3), Advertise: Loopback(at(id, 3)),
 		Secret: secret, Local: true, StringPort: at(id, StringOffset), CovenantPort: at(id, CovenantOffset)}
 	for other := 1; other <= of; other++ {
 		if other != id {

@@ -13,7 +13,8 @@ import (
 // is written: the decoder takes names in either case.
 func TestMisspelledProtections(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"[tls]\ncert_paht = \"x\"\n", "[TLS]\ncert_paht = \"x\"\n", "[Tls.Cluster]\nkye_path = \"x\"\n", "[Encryption]\nkey_fiel = \"x\"\n", "ENCRYPTION.key_fiel = \"x\"\n"} {
+	for _, text := range []string{"[tls]\ncert_paht = \"x\"\n", "[TLS]\ncert_paht = \"x\"\n",
+		"[Tls.Cluster]\nkye_path = \"x\"\n", "[Encryption]\nkey_fiel = \"x\"\n", "ENCRYPTION.key_fiel = \"x\"\n"} {
 		path := filepath.Join(t.TempDir(), "cairn.toml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

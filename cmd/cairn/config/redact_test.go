@@ -48,7 +48,8 @@ func TestSecretFieldsAreMarked(t *testing.T) {
 				look(f.Type)
 			}
 			name := f.Tag.Get("toml")
-			named := strings.HasSuffix(name, "secret") || strings.HasSuffix(name, "token") || strings.HasSuffix(name, "password") || strings.HasSuffix(name, "key")
+			named := strings.HasSuffix(name, "secret") || strings.HasSuffix(name, "token") || strings.HasSuffix(name, "password") ||
+				strings.HasSuffix(name, "key")
 			if f.Type.Kind() == reflect.String && named && f.Tag.Get("secret") == "" {
 				t.Errorf("%s is not marked", name)
 			}

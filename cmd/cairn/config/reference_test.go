@@ -65,7 +65,8 @@ func reference() string {
 		if unit := k.field.Tag.Get("unit"); unit != "" {
 			kind += ", " + unit
 		}
-		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", k.name, kind, k.field.Tag.Get("default"), strings.ReplaceAll(k.field.Tag.Get("doc"), "|", "\\|"))
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", k.name, kind, k.field.Tag.Get("default"),
+			strings.ReplaceAll(k.field.Tag.Get("doc"), "|", "\\|"))
 	}
 	out.WriteString("\n## Environment\n\nA variable `CAIRN_<SECTION>_<KEY>` overrides a key, such as `CAIRN_SERVER_WIRE_PORT` and `CAIRN_TLS_CLUSTER_CERT_PATH`; the parts of a list are\n" +
 		"separated by commas. Otherwise:\n\n| key | variables, the first that is set winning |\n|---|---|\n")

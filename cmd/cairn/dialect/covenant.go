@@ -29,7 +29,8 @@ type covenantTarget struct {
 func (t *covenantTarget) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
 	cli.HomeFlag(f, &t.home, "data directory of the node on this host")
-	f.StringVar(&t.covenantHome, "covenant-home", os.Getenv("COVENANT_HOME"), "directory of the socket and the token (or COVENANT_HOME); HOME/run/covenant by default")
+	f.StringVar(&t.covenantHome, "covenant-home", os.Getenv("COVENANT_HOME"),
+		"directory of the socket and the token (or COVENANT_HOME); HOME/run/covenant by default")
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
 	f.DurationVar(&t.timeout, "timeout", 15*time.Second, "how long to wait for an answer")
 }
@@ -59,15 +60,19 @@ type covenantVerb struct {
 
 // covenantVerbs lists the requests that people send by hand; the verb call sends all others.
 var covenantVerbs = []covenantVerb{
-	{use: "intent TEXT", short: "Submit an intent", kind: "submit_intent", args: cobra.MinimumNArgs(1), fields: oneText("text"), show: "{{.text}}\n"},
-	{use: "search QUERY", short: "Search memories", kind: "search_memory", args: cobra.MinimumNArgs(1), fields: oneText("query"), flags: func(f *pflag.FlagSet) {
-		f.String("tier", "", "working, episodic or longterm")
-		f.Uint64P("limit", "n", 10, "how many")
-	}, show: "{{range .records}}[{{.created_at}}] {{.tier}}: {{.text}}\n{{end}}"},
-	{use: "grant ACTION", short: "Grant a capability, and print its signature", kind: "grant_capability", args: cobra.ExactArgs(1), fields: oneText("action"), flags: func(f *pflag.FlagSet) {
-		f.Uint64("expires-at", 0, "end of its validity, in Unix milliseconds")
-	}, show: "{{.subject_display}} → {{.action}}  {{.signature_b58}}\n"},
-	{use: "enroll NAME@HOST [ACTION...]", short: "Make an identity with a token and capabilities", kind: "enroll_peer", args: cobra.MinimumNArgs(1),
+	{use: "intent TEXT", short: "Submit an intent", kind: "submit_intent", args: cobra.MinimumNArgs(1),
+		fields: oneText("text"), show: "{{.text}}\n"},
+	{use: "search QUERY", short: "Search memories", kind: "search_memory", args: cobra.MinimumNArgs(1),
+		fields: oneText("query"), flags: func(f *pflag.FlagSet) {
+			f.String("tier", "", "working, episodic or longterm")
+			f.Uint64P("limit", "n", 10, "how many")
+		}, show: "{{range .records}}[{{.created_at}}] {{.tier}}: {{.text}}\n{{end}}"},
+	{use: "grant ACTION", short: "Grant a capability, and print its signature", kind: "grant_capability",
+		args: cobra.ExactArgs(1), fields: oneText("action"), flags: func(f *pflag.FlagSet) {
+			f.Uint64("expires-at", 0, "end of its validity, in Unix milliseconds")
+		}, show: "{{.subject_display}} → {{.action}}  {{.signature_b58}}\n"},
+	{use: "enroll NAME@HOST [ACTION...]", short: "Make an identity with a token and capabilities", kind: "enroll_peer",
+		args: cobra.MinimumNArgs(1),
 		fields: func(args []string, request map[string]any) error {
 			if name, host, ok := strings.Cut(args[0], "@"); !ok || name == "" || host == "" {
 				return fmt.Errorf("an identity is called NAME@HOST, such as reviewer@local, got %q", args[0])
@@ -75,11 +80,13 @@ var covenantVerbs = []covenantVerb{
 			request["display"], request["actions"] = args[0], append([]string{}, args[1:]...)
 			return nil
 		}, show: "{{.display}} has the token {{.token_b58}}\n"},
-	{use: "verify", short: "Compare memories, receipts, capabilities and audit", kind: "verify", args: cobra.NoArgs, flags: func(f *pflag.FlagSet) {
-		f.Uint64("window", 100, "how many of the newest rows are looked at")
-	}, show: "{{range .checks}}{{if .passed}}ok{{else}}DRIFT{{end}} {{.name}}: {{.message}}\n{{end}}" +
-		"{{range .drift}}  {{.kind}} {{or .id \"\"}}: {{.message}}; {{.repair}}\n{{end}}"},
-	{use: "call KIND [FIELDS]", short: "Send any request, its fields as JSON, and print the answer", args: cobra.RangeArgs(1, 2), fields: anyRequest,
+	{use: "verify", short: "Compare memories, receipts, capabilities and audit", kind: "verify", args: cobra.NoArgs,
+		flags: func(f *pflag.FlagSet) {
+			f.Uint64("window", 100, "how many of the newest rows are looked at")
+		}, show: "{{range .checks}}{{if .passed}}ok{{else}}DRIFT{{end}} {{.name}}: {{.message}}\n{{end}}" +
+			"{{range .drift}}  {{.kind}} {{or .id \"\"}}: {{.message}}; {{.repair}}\n{{end}}"},
+	{use: "call KIND [FIELDS]", short: "Send any request, its fields as JSON, and print the answer",
+		args: cobra.RangeArgs(1, 2), fields: anyRequest,
 		example: "  cairn covenant call recent_memory '{\"limit\": 5}'\n  cairn covenant call verify_audit_integrity\n  cairn covenant call call_tool '{\"name\": \"clock\"}'"},
 }
 

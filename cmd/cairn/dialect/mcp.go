@@ -81,7 +81,8 @@ func serveMCP(ctx context.Context, t *cli.Target, tools string) error {
 	}
 	web.Transport = bearer{token, cmp.Or(web.Transport, http.DefaultTransport)} // and no redirect is followed, with the token
 	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: cli.BuildVersion()}, nil)
-	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: base + t.In("/mcp?tools="+tools), HTTPClient: web, DisableStandaloneSSE: true}, nil)
+	up, err := client.Connect(ctx,
+		&mcp.StreamableClientTransport{Endpoint: base + t.In("/mcp?tools="+tools), HTTPClient: web, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		return cli.Hint(err, "check that the node is running, and the token")
 	}

@@ -68,29 +68,38 @@ type siftVerb struct {
 
 // siftVerbs are the commands below `cairn sift`, beside status.
 var siftVerbs = []siftVerb{
-	{use: "open PATH", short: "Serve a project directory", args: cobra.ExactArgs(1), control: true, wait: siftWait, request: func(_ *pflag.FlagSet, args []string) (any, error) {
-		dir, err := filepath.Abs(args[0])
-		return map[string]any{"kind": "open", "path": dir, "subspace": os.Getenv("SIFTCODER_SUBSPACE")}, err
-	}},
-	{use: "list", short: "List the workspaces that are served", args: cobra.NoArgs, control: true, wait: siftWait, request: siftKind("workspaces"),
-		show: "{{range .workspaces}}{{.workspace}}  {{.cwd}}  {{.socket}}\n{{end}}"},
-	{use: "search QUERY", short: "Search the workspace", args: cobra.MinimumNArgs(1), wait: 30 * time.Second, request: func(f *pflag.FlagSet, args []string) (any, error) {
-		k, err := f.GetInt("k")
-		return map[string]any{"kind": "search", "query": strings.Join(args, " "), "k": k}, err
-	}, flags: func(f *pflag.FlagSet) { f.Int("k", 10, "how many") }, none: "nothing found: the workspace has nothing that matches the query",
+	{use: "open PATH", short: "Serve a project directory", args: cobra.ExactArgs(1), control: true, wait: siftWait,
+		request: func(_ *pflag.FlagSet, args []string) (any, error) {
+			dir, err := filepath.Abs(args[0])
+			return map[string]any{"kind": "open", "path": dir, "subspace": os.Getenv("SIFTCODER_SUBSPACE")}, err
+		}},
+	{use: "list", short: "List the workspaces that are served", args: cobra.NoArgs, control: true, wait: siftWait,
+		request: siftKind("workspaces"),
+		show:    "{{range .workspaces}}{{.workspace}}  {{.cwd}}  {{.socket}}\n{{end}}"},
+	{use: "search QUERY", short: "Search the workspace", args: cobra.MinimumNArgs(1), wait: 30 * time.Second,
+		request: func(f *pflag.FlagSet, args []string) (any, error) {
+			k, err := f.GetInt("k")
+			return map[string]any{"kind": "search", "query": strings.Join(args, " "), "k": k}, err
+		}, flags: func(f *pflag.FlagSet) { f.Int("k", 10, "how many") },
+		none: "nothing found: the workspace has nothing that matches the query",
 		show: `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  {{with .tool}}[{{.}}] {{end}}{{line 120 (or .text "")}}{{"\n"}}{{end}}`},
-	{use: "backfill [transcripts]", short: "Replay past sessions of Claude Code and Codex into the workspace; safe to run again: rows already there are skipped", args: cobra.MaximumNArgs(1),
+	{use: "backfill [transcripts]",
+		short:   "Replay past sessions of Claude Code and Codex into the workspace; safe to run again: rows already there are skipped",
+		args:    cobra.MaximumNArgs(1),
 		request: siftBackfill, flags: func(f *pflag.FlagSet) {
 			f.Int("limit", 0, "read at most this many transcripts, the newest")
 			f.Int("per-transcript", 0, "read at most this many calls of each")
 			f.Bool("all", false, "transcripts of every project, not only of this one")
 		}},
-	{use: "import DIR", short: "Import what an earlier daemon stored of this workspace in DIR (its ~/.siftcoder)", args: cobra.ExactArgs(1), request: func(_ *pflag.FlagSet, args []string) (any, error) {
-		dir, err := filepath.Abs(args[0])
-		return map[string]any{"kind": "import_home", "home": dir}, err
-	}},
-	{use: "call JSON", short: "Send a request and print the data of its reply", args: cobra.ExactArgs(1), example: `  cairn sift call '{"kind":"timeline","nearId":12}'`,
-		wait: 30 * time.Second, flags: func(f *pflag.FlagSet) { f.Duration("timeout", 30*time.Second, "how long to wait") }, request: func(_ *pflag.FlagSet, args []string) (any, error) {
+	{use: "import DIR", short: "Import what an earlier daemon stored of this workspace in DIR (its ~/.siftcoder)",
+		args: cobra.ExactArgs(1), request: func(_ *pflag.FlagSet, args []string) (any, error) {
+			dir, err := filepath.Abs(args[0])
+			return map[string]any{"kind": "import_home", "home": dir}, err
+		}},
+	{use: "call JSON", short: "Send a request and print the data of its reply", args: cobra.ExactArgs(1),
+		example: `  cairn sift call '{"kind":"timeline","nearId":12}'`,
+		wait:    30 * time.Second, flags: func(f *pflag.FlagSet) { f.Duration("timeout", 30*time.Second, "how long to wait") },
+		request: func(_ *pflag.FlagSet, args []string) (any, error) {
 			if !json.Valid([]byte(args[0])) {
 				return nil, cli.Usage(errors.New("the request is not JSON: " + strconv.Quote(args[0])))
 			}
@@ -98,9 +107,10 @@ var siftVerbs = []siftVerb{
 		}},
 	{use: "ping", short: "Ask whether the workspace is served", args: cobra.NoArgs, wait: siftWait, request: siftKind("ping")},
 	{use: "drain", short: "Show how many events wait for a summary", args: cobra.NoArgs, wait: siftWait, request: siftKind("drain")},
-	{use: "stop", short: "Stop serving the workspace", args: cobra.NoArgs, wait: siftWait, request: func(*pflag.FlagSet, []string) (any, error) {
-		return map[string]any{"kind": "shutdown", "workspaceOnly": true}, nil // SiftCoder's own ends a node that is by itself
-	}},
+	{use: "stop", short: "Stop serving the workspace", args: cobra.NoArgs, wait: siftWait,
+		request: func(*pflag.FlagSet, []string) (any, error) {
+			return map[string]any{"kind": "shutdown", "workspaceOnly": true}, nil // SiftCoder's own ends a node that is by itself
+		}},
 }
 
 // siftWait is the timeout for an answer that needs no work.
@@ -194,28 +204,29 @@ type SiftState struct {
 }
 
 func siftStatus(s *cli.Streams, t *siftTarget) *cobra.Command {
-	c := &cobra.Command{Use: "status", Short: "Show the workspace and its counts", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		socket, w, err := t.socket(c.Context())
-		if err != nil {
-			return err
-		}
-		st := SiftState{Daemon: "running", Namespace: t.ns, Workspace: w.Key, Socket: socket, Counts: json.RawMessage("null")}
-		data, err := siftCall(c.Context(), socket, siftWait, map[string]any{"kind": "status"})
-		_, no := errors.AsType[*sift.Refusal](err)
-		switch {
-		case no:
-			st.Daemon = "error"
-		case err != nil:
-			st.Daemon = "unreachable"
-		default:
-			var d struct{ Counts json.RawMessage }
-			if err := json.Unmarshal(data, &d); err != nil {
+	c := &cobra.Command{Use: "status", Short: "Show the workspace and its counts", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			socket, w, err := t.socket(c.Context())
+			if err != nil {
 				return err
 			}
-			st.Counts = d.Counts
-		}
-		return s.JSON(st)
-	}}
+			st := SiftState{Daemon: "running", Namespace: t.ns, Workspace: w.Key, Socket: socket, Counts: json.RawMessage("null")}
+			data, err := siftCall(c.Context(), socket, siftWait, map[string]any{"kind": "status"})
+			_, no := errors.AsType[*sift.Refusal](err)
+			switch {
+			case no:
+				st.Daemon = "error"
+			case err != nil:
+				st.Daemon = "unreachable"
+			default:
+				var d struct{ Counts json.RawMessage }
+				if err := json.Unmarshal(data, &d); err != nil {
+					return err
+				}
+				st.Counts = d.Counts
+			}
+			return s.JSON(st)
+		}}
 	c.Flags().Bool("json", true, "print JSON, the only format")
 	return c
 }
@@ -235,7 +246,8 @@ func siftRun(ctx context.Context, s *cli.Streams, socket string, req any) (err e
 		if failed != nil || json.Unmarshal(so, &now) != nil || !now.Running {
 			continue
 		}
-		if line := fmt.Sprintf("%d of %d files, %d captured, %d known", now.Scanned, now.Files, now.Captured, now.SkippedDuplicate); line != last {
+		if line := fmt.Sprintf("%d of %d files, %d captured, %d known", now.Scanned, now.Files, now.Captured,
+			now.SkippedDuplicate); line != last {
 			fmt.Fprintln(s.Err, line)
 			last = line
 		}

@@ -30,8 +30,9 @@ func TestAChainOfCertificatesIsWell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
-			NotAfter: time.Now().AddDate(1, 0, 0), IsCA: name != "node", BasicConstraintsValid: true}
+		c := &x509.Certificate{SerialNumber: big.NewInt(int64(i + 1)), Subject: pkix.Name{CommonName: name},
+			NotBefore: time.Now().Add(-time.Hour),
+			NotAfter:  time.Now().AddDate(1, 0, 0), IsCA: name != "node", BasicConstraintsValid: true}
 		if parent == nil {
 			parent, by = c, key
 		}
@@ -50,7 +51,8 @@ func TestAChainOfCertificatesIsWell(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := certs.Files{Cert: filepath.Join(dir, "node.crt"), Key: filepath.Join(dir, "node.key"), CA: filepath.Join(dir, "ca.crt")}
-	for path, text := range map[string][]byte{files.Cert: bytes.Join([][]byte{chain[2], chain[1]}, nil), files.CA: chain[0], files.Key: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: raw})} {
+	for path, text := range map[string][]byte{files.Cert: bytes.Join([][]byte{chain[2], chain[1]}, nil), files.CA: chain[0],
+		files.Key: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: raw})} {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -142,7 +142,8 @@ func report(a *cli.Streams, asJSON bool, found []Finding) error {
 // configure reads the configuration and finds the running node's gateway.
 func (e *exam) configure() []Finding {
 	if e.remote = e.path == "" && len(e.t.Endpoints) > 0 && !e.t.IsSet("home"); e.remote {
-		return []Finding{{"configuration", OK, "none: the cluster at " + strings.Join(e.t.Endpoints, ", ") + "; --config or --home on a node's host looks at its files too", ""}}
+		return []Finding{{"configuration", OK,
+			"none: the cluster at " + strings.Join(e.t.Endpoints, ", ") + "; --config or --home on a node's host looks at its files too", ""}}
 	}
 	if e.path == "" {
 		e.cfg = node.Config{Home: e.t.Home, Storage: node.Storage{Encryption: e.key.Source()}}
@@ -150,7 +151,8 @@ func (e *exam) configure() []Finding {
 		return []Finding{{"configuration", OK, "none: a dev node in " + e.t.Home, ""}}
 	}
 	var log strings.Builder
-	up, err := config.Load(e.path, false, func(*config.File) {}, os.Getenv, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: unstamped})))
+	up, err := config.Load(e.path, false, func(*config.File) {}, os.Getenv,
+		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: unstamped})))
 	if err != nil {
 		return []Finding{{"configuration", Fail, err.Error(), "correct it; `cairn cluster init` writes one that works"}}
 	}
@@ -211,10 +213,12 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 	}
 	quorum := s.LeaderID != nil && cli.Voters(s, true) >= s.QuorumSize
 	if !quorum {
-		fs = append(fs, Finding{"", Fail, s.Condition + ": writes are refused", "start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
+		fs = append(fs, Finding{"", Fail, s.Condition + ": writes are refused",
+			"start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
 	}
 	if s.Agreement == "diverged" {
-		fs = append(fs, Finding{"", Fail, "states at the same index differ", "follow deploy/runbooks/divergence.md, and do not empty a home before it says which"})
+		fs = append(fs, Finding{"", Fail, "states at the same index differ",
+			"follow deploy/runbooks/divergence.md, and do not empty a home before it says which"})
 	}
 	versions := map[string]bool{s.Version: true}
 	fs = append(fs, disputes(s.NodeID, s.Disputes)...)
@@ -230,14 +234,17 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 		versions[p.Version] = true
 		fs = append(fs, disputes(p.NodeID, p.Disputes)...)
 		if p.LagEntries != nil && *p.LagEntries > farBehind {
-			fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries), "check its disk and its network"})
+			fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries),
+				"check its disk and its network"})
 		}
 	}
 	if len(versions) > 1 {
-		fs = append(fs, Finding{"", Warn, fmt.Sprintf("%d versions run side by side", len(versions)), "finish the upgrade: one node at a time"})
+		fs = append(fs, Finding{"", Warn, fmt.Sprintf("%d versions run side by side", len(versions)),
+			"finish the upgrade: one node at a time"})
 	}
 	if len(fs) == 0 {
-		fs = []Finding{{"", OK, fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.CurrentTerm, s.Applied, agreement(s)), ""}}
+		fs = []Finding{{"", OK,
+			fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.CurrentTerm, s.Applied, agreement(s)), ""}}
 	}
 	return fs
 }
@@ -245,7 +252,8 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 // disputes reports the messages of other members that a node rejected.
 func disputes(node uint32, all []api.Dispute) (fs []Finding) {
 	for _, d := range all {
-		fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d disputes what node %d says: %s", node, d.Peer, d.Says), cmp.Or(d.Verdict, "start the other voters: they say which of the two is wrong") + "; see deploy/runbooks/divergence.md"})
+		fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d disputes what node %d says: %s", node, d.Peer, d.Says),
+			cmp.Or(d.Verdict, "start the other voters: they say which of the two is wrong") + "; see deploy/runbooks/divergence.md"})
 	}
 	return fs
 }
@@ -309,7 +317,8 @@ func (e *exam) files(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{{"", Fail, err.Error(), cmp.Or(config.KeyAdvice(err), e.repair())}}
 	}
-	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d, hash %s", at.Log.First, at.Log.Last, at.Log.Snapshot, at.State.Index, at.State.Sum)
+	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d, hash %s", at.Log.First, at.Log.Last, at.Log.Snapshot,
+		at.State.Index, at.State.Sum)
 	if e.deep {
 		said += ", computed again"
 	}
@@ -328,7 +337,9 @@ func (e *exam) repair() string {
 // damage reports damage that the node has found and its next start repairs.
 func (e *exam) damage(context.Context) (found []Finding) {
 	if e.running != nil && e.running.HoldPurge {
-		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "the node rewrites them by itself; see deploy/runbooks/erase.md"})
+		found = append(found,
+			Finding{"", Warn, "the node's files may hold text that was purged",
+				"the node rewrites them by itself; see deploy/runbooks/erase.md"})
 	}
 	if s := e.running; s != nil {
 		for _, n := range s.Members() {
@@ -356,7 +367,8 @@ func (e *exam) store(context.Context) []Finding {
 		return nil
 	}
 	s := e.running.Store
-	return []Finding{{"", OK, fmt.Sprintf("state of %s on disk, %d tables, compaction %s behind", cli.Size(s.Bytes), s.Tables, cli.Size(s.Unmerged)), ""}}
+	return []Finding{{"", OK,
+		fmt.Sprintf("state of %s on disk, %d tables, compaction %s behind", cli.Size(s.Bytes), s.Tables, cli.Size(s.Unmerged)), ""}}
 }
 
 // layers compares how far the log, the state and the index of a running node have come.
@@ -366,7 +378,8 @@ func (e *exam) layers(ctx context.Context) []Finding {
 		Indexed uint64 `json:"applied_index"`
 	}
 	if err := e.t.Get(ctx, "GET", "/v1/health/ready", nil, &ready); err != nil {
-		return []Finding{{"", Warn, "the node is not ready: " + err.Error(), "wait until it has caught up; `cairn cluster status --watch` shows how it does"}}
+		return []Finding{{"", Warn, "the node is not ready: " + err.Error(),
+			"wait until it has caught up; `cairn cluster status --watch` shows how it does"}}
 	}
 	f := Finding{"", OK, fmt.Sprintf("log at %d, state at %d, index at %d", e.running.Commit, e.running.Applied, ready.Indexed), ""}
 	if ready.Behind > farBehind {

@@ -23,7 +23,8 @@ func TestAConfigurationWithoutASecret(t *testing.T) {
 	e := exam{t: &cli.Target{}, path: path}
 	e.t.IsSet = func(string) bool { return false }
 	found := e.configure()
-	if said := found[0].Says; found[0].Status != Warn || !strings.Contains(said, "server.wirre_port") || strings.Contains(said, "time=") || strings.Contains(said, "level=") {
+	if said := found[0].Says; found[0].Status != Warn || !strings.Contains(said, "server.wirre_port") || strings.Contains(said, "time=") ||
+		strings.Contains(said, "level=") {
 		t.Errorf("of the configuration: %+v", found)
 	}
 	for _, f := range e.secretFiles(context.Background()) {

@@ -42,21 +42,27 @@ func (e *exam) home(context.Context) []Finding {
 	case err != nil:
 		return []Finding{{"", Fail, err.Error(), "the node's user must be able to reach it"}}
 	case st.Mode().Perm()&0o077 != 0:
-		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + private.Quote(e.cfg.Home)}}
+		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()),
+			"chmod 700 " + private.Quote(e.cfg.Home)}}
 	}
 	fs := []Finding{{"", OK, e.cfg.Home, ""}}
 	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
-		fs = append(fs, Finding{"", Warn, "files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "), "check the disk; remove the files when the node is healthy again"})
+		fs = append(fs, Finding{"", Warn,
+			"files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "),
+			"check the disk; remove the files when the node is healthy again"})
 	}
 	whose := "--home " + private.Quote(e.cfg.Home)
 	if e.path != "" {
 		whose = "--config " + private.Quote(e.path)
 	}
 	for _, l := range home.Lost(e.cfg.Home) {
-		fs = append(fs, Finding{"", Warn, fmt.Sprintf("this home keeps %s, which the cluster lacks", l.Lost), "`cairn recover " + whose + " --import-lost " + l.Log + "`; see deploy/runbooks/divergence.md"})
+		fs = append(fs, Finding{"", Warn, fmt.Sprintf("this home keeps %s, which the cluster lacks", l.Lost),
+			"`cairn recover " + whose + " --import-lost " + l.Log + "`; see deploy/runbooks/divergence.md"})
 	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
-		fs = append(fs, Finding{"", Warn, "this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty", "start the other nodes with the homes they have; this node gets its vote when it has joined them and caught up; what is said of peers and the node's log say what keeps it from that"})
+		fs = append(fs, Finding{"", Warn,
+			"this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty",
+			"start the other nodes with the homes they have; this node gets its vote when it has joined them and caught up; what is said of peers and the node's log say what keeps it from that"})
 	}
 	return fs
 }
@@ -68,7 +74,8 @@ func (e *exam) secretFiles(context.Context) (fs []Finding) {
 			continue
 		}
 		if st.Mode().Perm()&0o077 != 0 {
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()), "chmod 600 " + private.Quote(path)})
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()),
+				"chmod 600 " + private.Quote(path)})
 		}
 	}
 	if fs == nil {
@@ -104,7 +111,8 @@ func (e *exam) disk(context.Context) (fs []Finding) {
 	case err != nil:
 		return append(fs, Finding{"", Fail, err.Error(), "the node's user must be able to write there"})
 	case median > slowSync:
-		return append(fs, Finding{"", Warn, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst), "use a faster disk: every write waits for an fsync"})
+		return append(fs, Finding{"", Warn, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst),
+			"use a faster disk: every write waits for an fsync"})
 	default:
 		return append(fs, Finding{"", OK, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst), ""})
 	}
@@ -162,12 +170,15 @@ func LookAt(name string, files certs.Files, peer bool, id uint32) Finding {
 	f := Finding{"", OK, fmt.Sprintf("[%s]: ends in %d days", name, int(left.Hours()/24)), ""}
 	switch {
 	case left < 0:
-		f = Finding{"", Fail, fmt.Sprintf("[%s]: ended %s", name, pair.Leaf.NotAfter.Format(time.DateOnly)), "replace it; the node takes the new one by itself"}
+		f = Finding{"", Fail, fmt.Sprintf("[%s]: ended %s", name, pair.Leaf.NotAfter.Format(time.DateOnly)),
+			"replace it; the node takes the new one by itself"}
 	case left < 14*24*time.Hour:
 		f.Status, f.Do = Warn, "replace it; the node takes the new one by itself"
 	}
 	if peer && !slices.Contains(pair.Leaf.DNSNames, transport.Identity(id)) {
-		return Finding{"", Fail, fmt.Sprintf("[%s]: it is for %v, and this node needs %s", name, pair.Leaf.DNSNames, transport.Identity(id)), "issue one with `cairn cluster cert --node-id " + fmt.Sprint(id) + "`"}
+		return Finding{"", Fail,
+			fmt.Sprintf("[%s]: it is for %v, and this node needs %s", name, pair.Leaf.DNSNames, transport.Identity(id)),
+			"issue one with `cairn cluster cert --node-id " + fmt.Sprint(id) + "`"}
 	}
 	if files.CA != "" && f.Status != Fail {
 		pem, err := os.ReadFile(files.CA)
@@ -182,7 +193,8 @@ func LookAt(name string, files certs.Files, peer bool, id uint32) Finding {
 				between.AddCert(c)
 			}
 		}
-		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, Intermediates: between,
+			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
 			return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "ca_path and cert_path belong to different authorities"}
 		}
 	}
@@ -201,13 +213,15 @@ func (e *exam) ports(context.Context) (fs []Finding) {
 	if at, err := e.t.Running(); err == nil { // where the node listened last
 		last = at
 	}
-	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Addresses.Wire, last.Wire)}, {"gateway", cmp.Or(e.cfg.Addresses.HTTP, last.HTTP)}, {"peers", e.cfg.Addresses.Cluster}} {
+	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Addresses.Wire, last.Wire)},
+		{"gateway", cmp.Or(e.cfg.Addresses.HTTP, last.HTTP)}, {"peers", e.cfg.Addresses.Cluster}} {
 		if p.addr == "" {
 			continue // a node without peers opens no peer port
 		}
 		ln, err := net.Listen("tcp", p.addr)
 		if err != nil {
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s: %v", p.name, err), "another process uses it: stop that process, or choose another port"})
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s: %v", p.name, err),
+				"another process uses it: stop that process, or choose another port"})
 			continue
 		}
 		ln.Close()
@@ -230,9 +244,11 @@ func (e *exam) peers(ctx context.Context) []Finding {
 			err := e.greet(ctx, addr)
 			fs[i] = Finding{"", OK, fmt.Sprintf("%s answers in %s", addr, time.Since(start).Round(10*time.Microsecond)), ""}
 			if errors.Is(err, transport.ErrSecret) {
-				fs[i] = Finding{"", Fail, addr + ": refused: cluster secret differs", "give this node the secret of the others, in cluster_secret or cluster_secret_file, and start it again"}
+				fs[i] = Finding{"", Fail, addr + ": refused: cluster secret differs",
+					"give this node the secret of the others, in cluster_secret or cluster_secret_file, and start it again"}
 			} else if err != nil {
-				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", addr, err), "check that the node runs and that no firewall blocks this port"}
+				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", addr, err),
+					"check that the node runs and that no firewall blocks this port"}
 			}
 		})
 	}

@@ -67,7 +67,8 @@ func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, ye
 		return err
 	}
 	if shown.Confirm == "" {
-		return cli.Hint(errors.New("there is nothing to erase"), "cairn list shows ids; memories that were purged or erased before are gone")
+		return cli.Hint(errors.New("there is nothing to erase"),
+			"cairn list shows ids; memories that were purged or erased before are gone")
 	}
 	if !t.JSON {
 		if err := showDoomed(s, shown); err != nil {
@@ -75,7 +76,9 @@ func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, ye
 		}
 	}
 	if !yes {
-		if err := s.Confirm(ctx, fmt.Sprintf("Erase %d memories, %d relations and %d claims for good?", len(shown.Memories), shown.Relations, shown.Claims), "nothing was erased"); err != nil {
+		if err := s.Confirm(ctx,
+			fmt.Sprintf("Erase %d memories, %d relations and %d claims for good?", len(shown.Memories), shown.Relations, shown.Claims),
+			"nothing was erased"); err != nil {
 			return err
 		}
 	}
@@ -111,7 +114,8 @@ func showDoomed(s *cli.Streams, a api.Erasing) error {
 }
 
 func tellErased(s *cli.Streams, a api.Erasing) {
-	fmt.Fprintf(s.Out, "erased %d memories, %d relations and %d claims at record %s; their bytes may still be in:\n", len(a.Memories), a.Relations, a.Claims, a.Index)
+	fmt.Fprintf(s.Out, "erased %d memories, %d relations and %d claims at record %s; their bytes may still be in:\n",
+		len(a.Memories), a.Relations, a.Claims, a.Index)
 	for _, held := range a.Held {
 		fmt.Fprintln(s.Out, " ", held)
 	}

@@ -75,9 +75,11 @@ func printToCheck(s *cli.Streams, raw json.RawMessage) error {
 		return err
 	}
 	lines := api.Each(answer.Check, func(e api.Edge) []string {
-		return []string{"cairn unrelate " + private.Quote(e.ID), fmt.Sprintf("%s %s %s", cli.Show(e.Src), cli.Show(strings.ReplaceAll(e.Type, "_", " ")), cli.Show(e.Dst))}
+		return []string{"cairn unrelate " + private.Quote(e.ID),
+			fmt.Sprintf("%s %s %s", cli.Show(e.Src), cli.Show(strings.ReplaceAll(e.Type, "_", " ")), cli.Show(e.Dst))}
 	})
-	if _, err := fmt.Fprintln(s.Out, "relations that the old text stated are still there; to remove one that does not hold any more:"); err != nil {
+	if _, err := fmt.Fprintln(s.Out,
+		"relations that the old text stated are still there; to remove one that does not hold any more:"); err != nil {
 		return err
 	}
 	return cli.Lines(s.Out, lines)

@@ -31,7 +31,8 @@ type hit struct {
 // recallFlags are the flags of recall, beside --since and --until, which are its time_window.
 var recallFlags = map[string]string{
 	"top": "top_k", "without": "without", "diverse": "diverse", "min-score": "min_score", "namespace": "namespace", "domain": "domain",
-	"type": "memory_type", "as-of": "as_of", "include-superseded": "include_superseded", "filter": "filter", "consistency": "consistency", "min-index": "min_index",
+	"type": "memory_type", "as-of": "as_of", "include-superseded": "include_superseded", "filter": "filter",
+	"consistency": "consistency", "min-index": "min_index",
 }
 
 func recall(s *cli.Streams) *cobra.Command {
@@ -79,7 +80,8 @@ func recall(s *cli.Streams) *cobra.Command {
 	t.InDatabase(c)
 	given = Flags(c.Flags(), api.Recall.Op, recallFlags)
 	c.Flags().BoolVar(&explain, "explain", false, "show what each score is made of")
-	for name, help := range map[string]string{"since": "only memories created at this date or later", "until": "only memories created at this date or before"} {
+	for name, help := range map[string]string{"since": "only memories created at this date or later",
+		"until": "only memories created at this date or before"} {
 		dates[name] = c.Flags().String(name, "", help+takesDates)
 	}
 	return c
@@ -121,7 +123,8 @@ func printHit(s *cli.Streams, h hit) {
 
 // reasons puts the codes among the reasons of an answer into words; blank ones say nothing to a person.
 var reasons = map[string]string{"keyword_match": "same words", "context_match": "next to a match", "session_match": "same conversation",
-	"speaker_match": "said by the person in the question", "date_match": "has the date in the question", "time_match": "has a time", "matched query": "", "fts_sourced": ""}
+	"speaker_match": "said by the person in the question", "date_match": "has the date in the question",
+	"time_match": "has a time", "matched query": "", "fts_sourced": ""}
 
 // nothingFound says why an answer is empty.
 func nothingFound(end wire.RecallEnd) string {
@@ -186,7 +189,8 @@ func shares(s api.Scores) string {
 	for _, p := range []struct {
 		name string
 		of   float64
-	}{{"the same words", s.Words}, {"what was said around it", s.Passage + s.Around}, {"the same conversation", s.Session}, {"likeness", s.Vector},
+	}{{"the same words", s.Words}, {"what was said around it", s.Passage + s.Around}, {"the same conversation", s.Session},
+		{"likeness", s.Vector},
 		{"relations", s.Graph}, {"freshness and importance", s.Worth}} {
 		if math.Abs(p.of) >= .0005 {
 			parts = append(parts, fmt.Sprintf("%s %.3f", p.name, p.of))

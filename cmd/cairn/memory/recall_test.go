@@ -17,7 +17,8 @@ import (
 func TestEveryFieldHasAFlag(t *testing.T) {
 	verb := recall(&cli.Streams{})
 	// Given as an argument or by flags of another kind, or by programs alone.
-	other := []string{"query", "time_window", "source", "session_id", "include_consolidated", "expand_entities", "query_embedding", "skip_reinforce", "explain"}
+	other := []string{"query", "time_window", "source", "session_id", "include_consolidated", "expand_entities",
+		"query_embedding", "skip_reinforce", "explain"}
 	for _, f := range api.Recall.Op.Takes() {
 		name := ""
 		for n, of := range recallFlags {
@@ -52,7 +53,8 @@ func TestDefaultsOfMessages(t *testing.T) {
 	if err := preset.Into(api.Remember.Op.Takes(), &none); err != nil {
 		t.Fatal(err)
 	}
-	if want := wire.NewRemember(""); none.Importance != want.Importance || none.HalfLife != want.HalfLife || none.Certainty != want.Certainty || none.MemoryType != want.MemoryType || none.Source != want.Source {
+	if want := wire.NewRemember(""); none.Importance != want.Importance || none.HalfLife != want.HalfLife ||
+		none.Certainty != want.Certainty || none.MemoryType != want.MemoryType || none.Source != want.Source {
 		t.Errorf("got %+v, want %+v", none, want)
 	}
 }
@@ -61,7 +63,8 @@ func TestDefaultsOfMessages(t *testing.T) {
 func TestAHitIsIndented(t *testing.T) {
 	var out strings.Builder
 	at := time.Unix(1.8e9, 0)
-	printHit(&cli.Streams{Out: &out}, hit{RID: "r1", Score: .5, Text: "Deploys\n\n0.987  They run on Monday", Created: 1.8e9, Why: []string{"keyword_match"}})
+	printHit(&cli.Streams{Out: &out},
+		hit{RID: "r1", Score: .5, Text: "Deploys\n\n0.987  They run on Monday", Created: 1.8e9, Why: []string{"keyword_match"}})
 	if want := "0.500  Deploys\n\n       0.987  They run on Monday\n       r1  " + at.Format(time.DateTime) + "  same words\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
@@ -73,7 +76,8 @@ func TestWhatIsUnlikely(t *testing.T) {
 	for _, c := range []struct {
 		scores []float64
 		place  int
-	}{{nil, -1}, {[]float64{.9}, -1}, {[]float64{.9, .3, .09, .01}, 3}, {[]float64{.98, .018, .011}, 1}, {[]float64{.4, .01}, -1}, {[]float64{.5, .05}, -1}} {
+	}{{nil, -1}, {[]float64{.9}, -1}, {[]float64{.9, .3, .09, .01}, 3}, {[]float64{.98, .018, .011}, 1},
+		{[]float64{.4, .01}, -1}, {[]float64{.5, .05}, -1}} {
 		hits := make([]hit, len(c.scores))
 		for i, s := range c.scores {
 			hits[i].Score = s

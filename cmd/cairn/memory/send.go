@@ -30,16 +30,18 @@ func over[M any](op *api.Op, message M, send func(context.Context, *client.Clien
 }
 
 var (
-	remember = over(api.Remember.Op, wire.NewRemember(""), func(ctx context.Context, cl *client.Client, m wire.Remember) (map[string]any, error) {
-		rid, err := cl.Remember(ctx, m)
-		return map[string]any{"rid": rid}, err
-	})
+	remember = over(api.Remember.Op, wire.NewRemember(""),
+		func(ctx context.Context, cl *client.Client, m wire.Remember) (map[string]any, error) {
+			rid, err := cl.Remember(ctx, m)
+			return map[string]any{"rid": rid}, err
+		})
 	forget = over(api.Forget.Op, wire.Forget{}, func(ctx context.Context, cl *client.Client, m wire.Forget) (map[string]any, error) {
 		found, err := cl.Forget(ctx, m.RID)
 		return map[string]any{"rid": m.RID, "found": found}, err
 	})
-	relate = over(api.Relate.Op, wire.Relate{Weight: 1}, func(ctx context.Context, cl *client.Client, m wire.Relate) (map[string]any, error) {
-		id, err := cl.Relate(ctx, m)
-		return map[string]any{"edge_id": id}, err
-	})
+	relate = over(api.Relate.Op, wire.Relate{Weight: 1},
+		func(ctx context.Context, cl *client.Client, m wire.Relate) (map[string]any, error) {
+			id, err := cl.Relate(ctx, m)
+			return map[string]any{"edge_id": id}, err
+		})
 )

@@ -28,7 +28,8 @@ func think(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Giv
 			return err
 		}
 		sum.Merged, sum.Conflicts, sum.New, sum.Updated = sum.Merged+a.Merged, sum.Conflicts+a.Conflicts, sum.New+a.New, sum.Updated+a.Updated
-		sum.Personality, sum.Millis, sum.Triggers = sum.Personality || a.Personality, sum.Millis+a.Millis, append(sum.Triggers, a.Triggers...)
+		sum.Personality, sum.Millis, sum.Triggers = sum.Personality ||
+			a.Personality, sum.Millis+a.Millis, append(sum.Triggers, a.Triggers...)
 		sum.Remaining, left = a.Remaining, 0
 		if a.Read != nil && a.Remaining != nil {
 			*sum.Read, left = *sum.Read+*a.Read, *a.Remaining

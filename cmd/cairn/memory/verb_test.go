@@ -41,7 +41,8 @@ func TestEveryOperationOfMemoriesIsAVerb(t *testing.T) {
 
 // TestAVerbWithoutARow: an operation that list lacks has what it needs from its row of the table.
 func TestAVerbWithoutARow(t *testing.T) {
-	for op, want := range map[*api.Op]string{api.Undo.Op: "undo RID", api.Revisions.Op: "revisions RID", api.Stats.Op: "stats", api.Claim.Op: "ingest-claim SRC REL_TYPE DST"} {
+	for op, want := range map[*api.Op]string{api.Undo.Op: "undo RID", api.Revisions.Op: "revisions RID",
+		api.Stats.Op: "stats", api.Claim.Op: "ingest-claim SRC REL_TYPE DST"} {
 		if v := derived(op); v.use != want || v.command(&cli.Streams{}).Short != strings.TrimSuffix(op.Does, ".") {
 			t.Errorf("%s is %q, want %q", op.Name, v.use, want)
 		}
@@ -121,7 +122,8 @@ func TestListsSayThatTheyGoOn(t *testing.T) {
 		{"entities", `{"entities":[{"name":"Ada"},{"name":"Bo"}]}`, "the first 2: --limit shows more, if there are more\n"},
 		{"entities", `{"entities":[{"name":"Ada"}]}`, ""},
 		{"tasks list", `{"tasks":[{"id":"a"}],"count":1,"more":true}`, "the first 1: --limit shows more, if there are more\n"},
-		{"stale", `{"items":[{"rid":"a"}],"count":1,"left_out":true}`, "rows were left out, because the answer reached 16 MiB of memories\n"},
+		{"stale", `{"items":[{"rid":"a"}],"count":1,"left_out":true}`,
+			"rows were left out, because the answer reached 16 MiB of memories\n"},
 		{"history RID", `{"revisions":[{"revision":0}],"next_offset":1}`, "there are more: --offset 1 shows the next\n"},
 	} {
 		var out, errs strings.Builder
@@ -155,9 +157,11 @@ func TestFlagsRefuseWhatNobodyMeans(t *testing.T) {
 		c := v.command(&cli.Streams{Out: io.Discard, Err: io.Discard})
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.FlagError(c, err) })
-		c.SetArgs(append(slices.DeleteFunc(words[1:], func(w string) bool { return v.group != "" && strings.HasPrefix(v.use, w) }), "--endpoints", "127.0.0.1:1", "--token", "t"))
+		c.SetArgs(append(slices.DeleteFunc(words[1:], func(w string) bool { return v.group != "" && strings.HasPrefix(v.use, w) }),
+			"--endpoints", "127.0.0.1:1", "--token", "t"))
 		err := c.ExecuteContext(t.Context())
-		if want == "" && (err == nil || !strings.Contains(err.Error(), "127.0.0.1:1")) || want != "" && (err == nil || err.Error() != want) {
+		if want == "" && (err == nil || !strings.Contains(err.Error(), "127.0.0.1:1")) ||
+			want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("%s: %v, want %q", typed, err, want)
 		}
 	}
@@ -186,7 +190,8 @@ func TestRequests(t *testing.T) {
 		{"claim Ada drinks tea --valid-from 2026-01-31 --valid-to 1800000000 --polarity -1", "POST", "/v1/claim",
 			`{"dst":"tea","polarity":-1,"rel_type":"drinks","src":"Ada","valid_from":"2026-01-31","valid_to":1800000000}`},
 		{"triggers act 7", "POST", "/v1/triggers/7/act", `{}`},
-		{"think --run-pattern-mining --run-consolidation=false", "POST", "/v1/think", `{"progress":true,"run_consolidation":false,"run_pattern_mining":true}`},
+		{"think --run-pattern-mining --run-consolidation=false", "POST", "/v1/think",
+			`{"progress":true,"run_consolidation":false,"run_pattern_mining":true}`},
 		{"watch --type stored,forgotten --type corrected", "GET", "/v1/events?type=stored&type=forgotten&type=corrected", ""},
 	} {
 		words := strings.Fields(tc.typed)
@@ -253,7 +258,8 @@ func TestNothingThereIsNoResult(t *testing.T) {
 	for _, v := range []verb{{op: api.Unrelate.Op, shows: []string{"edge_id", "found"}}, {op: api.Forget.Op, says: "forgotten"}} {
 		for asJSON, want := range map[bool]string{false: "", true: "{\n  \"edge_id\": \"nosuch\",\n  \"found\": false\n}\n"} {
 			var out strings.Builder
-			if err := v.tell(&cli.Streams{Out: &out}, asJSON, []byte(`{"edge_id":"nosuch","found":false}`)); err == nil || out.String() != want {
+			if err := v.tell(&cli.Streams{Out: &out}, asJSON, []byte(`{"edge_id":"nosuch","found":false}`)); err == nil ||
+				out.String() != want {
 				t.Errorf("%s: %v, %q", v.op.Name, err, out.String())
 			}
 		}

@@ -26,7 +26,8 @@ func TestAWatchWithoutAnOutputEnds(t *testing.T) {
 	defer gateway.Close()
 	done := make(chan error, 1)
 	go func() {
-		done <- watch(t.Context(), &cli.Streams{Out: full{}, Err: io.Discard}, &cli.Target{Endpoints: []string{gateway.URL}, TokenText: "x", Timeout: time.Minute}, "/v1/events")
+		done <- watch(t.Context(), &cli.Streams{Out: full{}, Err: io.Discard},
+			&cli.Target{Endpoints: []string{gateway.URL}, TokenText: "x", Timeout: time.Minute}, "/v1/events")
 	}()
 	select {
 	case err := <-done:

@@ -24,28 +24,29 @@ type Listed struct {
 
 func embedList(s *cli.Streams) *cobra.Command {
 	var home string
-	c := cli.WithJSON(&cobra.Command{Use: "list", Short: "List the known models", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		rows := make([]Listed, len(models.Known))
-		for i, m := range models.Known {
-			rows[i] = Listed{Model: m, Size: m.Size()}
-			if dir := (&models.Fetcher{Folder: modelsFolder(home)}).Dir(&m); isDir(dir) {
-				rows[i].Dir = dir
+	c := cli.WithJSON(&cobra.Command{Use: "list", Short: "List the known models", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			rows := make([]Listed, len(models.Known))
+			for i, m := range models.Known {
+				rows[i] = Listed{Model: m, Size: m.Size()}
+				if dir := (&models.Fetcher{Folder: modelsFolder(home)}).Dir(&m); isDir(dir) {
+					rows[i].Dir = dir
+				}
 			}
-		}
-		err := cli.List(s, cli.AsJSON(c), rows, "NAME|KIND|DIMENSIONS|SIZE|LICENCE|HERE|FOR", func(r Listed) []any {
-			return []any{r.Name, r.Kind, r.Dim, cli.Size(r.Size), r.Licence, map[bool]string{true: "yes", false: "-"}[r.Dir != ""], r.For}
-		})
-		if err != nil || cli.AsJSON(c) {
-			return err
-		}
-		for _, r := range rows {
-			fmt.Fprintf(s.Out, "\n%s is %s at %s\n", r.Name, r.Repository, r.Revision)
-			for _, f := range r.Files {
-				fmt.Fprintf(s.Out, "  %s  %s  %d bytes\n", f.SHA256, f.Name, f.Size)
+			err := cli.List(s, cli.AsJSON(c), rows, "NAME|KIND|DIMENSIONS|SIZE|LICENCE|HERE|FOR", func(r Listed) []any {
+				return []any{r.Name, r.Kind, r.Dim, cli.Size(r.Size), r.Licence, map[bool]string{true: "yes", false: "-"}[r.Dir != ""], r.For}
+			})
+			if err != nil || cli.AsJSON(c) {
+				return err
 			}
-		}
-		return nil
-	}})
+			for _, r := range rows {
+				fmt.Fprintf(s.Out, "\n%s is %s at %s\n", r.Name, r.Repository, r.Revision)
+				for _, f := range r.Files {
+					fmt.Fprintf(s.Out, "  %s  %s  %d bytes\n", f.SHA256, f.Name, f.Size)
+				}
+			}
+			return nil
+		}})
 	cli.HomeFlag(c.Flags(), &home, homeUsage)
 	return c
 }
@@ -66,7 +67,8 @@ type Fetched struct {
 
 func embedFetch(s *cli.Streams) *cobra.Command {
 	var home, mirror string
-	c := cli.WithJSON(&cobra.Command{Use: "fetch NAME", Short: "Download a known model into the data directory", Args: cobra.ExactArgs(1), ValidArgs: models.Names(),
+	c := cli.WithJSON(&cobra.Command{Use: "fetch NAME", Short: "Download a known model into the data directory",
+		Args: cobra.ExactArgs(1), ValidArgs: models.Names(),
 		Long: `Download a known model into HOME/models/NAME, from the model hub or a mirror of it. The SHA-256 of each file is checked
 ("cairn embed list" shows them), so the mirror need not be trusted. An interrupted download is resumed by the next run.
 
@@ -74,7 +76,8 @@ Without a network, copy the files into HOME/models/NAME.part yourself and run th
 		RunE: func(c *cobra.Command, args []string) error {
 			m, ok := models.Find(args[0])
 			if !ok {
-				return cli.Usagef("model %q is not known: want one of %s; for another model name its directory, in `cairn dev --embed DIR` or [embedding] path", args[0], strings.Join(models.Names(), ", "))
+				return cli.Usagef("model %q is not known: want one of %s; for another model name its directory, in `cairn dev --embed DIR` or [embedding] path",
+					args[0], strings.Join(models.Names(), ", "))
 			}
 			f := &models.Fetcher{Mirror: mirror, Folder: modelsFolder(home)}
 			if _, err := f.URL(m, m.Files[0]); err != nil {
@@ -115,7 +118,9 @@ func fetchAdvice(err error, f *models.Fetcher, m *models.Model) error {
 		}
 		fmt.Fprintf(&list, "\n  %s", u)
 	}
-	return cli.Hint(err, fmt.Sprintf("--mirror names another server. Without a network, bring these files into %s and run the command again, which checks them:%s", f.Part(m), list.String()))
+	return cli.Hint(err,
+		fmt.Sprintf("--mirror names another server. Without a network, bring these files into %s and run the command again, which checks them:%s",
+			f.Part(m), list.String()))
 }
 
 // fileBars shows a bar a file on a terminal, and elsewhere a line a file.

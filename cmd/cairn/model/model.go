@@ -45,7 +45,8 @@ func modelDir(home, named string) (string, error) {
 	}
 	dir := (&models.Fetcher{Folder: modelsFolder(home)}).Dir(m)
 	if _, err := os.Stat(dir); err != nil {
-		return "", cli.Hint(fmt.Errorf("model %s is not in %s", named, modelsFolder(home)), "`cairn embed fetch "+named+" --home "+private.Quote(home)+"` downloads it")
+		return "", cli.Hint(fmt.Errorf("model %s is not in %s", named, modelsFolder(home)),
+			"`cairn embed fetch "+named+" --home "+private.Quote(home)+"` downloads it")
 	}
 	return dir, nil
 }

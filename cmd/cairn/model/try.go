@@ -53,35 +53,37 @@ const tryFor = 500 * time.Millisecond
 
 func embedTest(s *cli.Streams) *cobra.Command {
 	var home string
-	c := cli.WithJSON(&cobra.Command{Use: "test NAME|DIR", Short: "Embed ten sentences: which are near, and how fast", Args: cobra.ExactArgs(1), ValidArgs: models.Names(), RunE: func(c *cobra.Command, args []string) error {
-		e, err := Open(home, args[0])
-		if err != nil {
-			return err
-		}
-		r := Tried{Model: e.Identity().String(), Dim: e.Identity().Dim}
-		vecs, err := e.Embed(c.Context(), sentences)
-		if err != nil {
-			return fmt.Errorf("embed ten sentences: %w", err)
-		}
-		r.Nearest, r.PairsFound = nearest(vecs)
-		alone, err := textsPerSecond(c.Context(), e, slices.Collect(slices.Chunk(sentences, 1))) // as questions come
-		if err != nil {
-			return err
-		}
-		r.Millis = 1e3 / alone
-		if r.TextsSecond, err = textsPerSecond(c.Context(), e, [][]string{slices.Repeat(sentences, 6)}); err != nil { // as the background embeds
-			return err
-		}
-		if cli.AsJSON(c) {
-			return s.JSON(r)
-		}
-		fmt.Fprintf(s.Out, "%s\n\n", r.Model)
-		for _, l := range r.Nearest {
-			fmt.Fprintf(s.Out, "%.3f  %s\n       %s\n", l.Cosine, l.A, l.B)
-		}
-		fmt.Fprintf(s.Out, "\n%d of %d sentences are nearest to the one with the same meaning\n%.2f ms a text alone, %.0f texts a second in batches\n", r.PairsFound, len(sentences), r.Millis, r.TextsSecond)
-		return nil
-	}})
+	c := cli.WithJSON(&cobra.Command{Use: "test NAME|DIR", Short: "Embed ten sentences: which are near, and how fast",
+		Args: cobra.ExactArgs(1), ValidArgs: models.Names(), RunE: func(c *cobra.Command, args []string) error {
+			e, err := Open(home, args[0])
+			if err != nil {
+				return err
+			}
+			r := Tried{Model: e.Identity().String(), Dim: e.Identity().Dim}
+			vecs, err := e.Embed(c.Context(), sentences)
+			if err != nil {
+				return fmt.Errorf("embed ten sentences: %w", err)
+			}
+			r.Nearest, r.PairsFound = nearest(vecs)
+			alone, err := textsPerSecond(c.Context(), e, slices.Collect(slices.Chunk(sentences, 1))) // as questions come
+			if err != nil {
+				return err
+			}
+			r.Millis = 1e3 / alone
+			if r.TextsSecond, err = textsPerSecond(c.Context(), e, [][]string{slices.Repeat(sentences, 6)}); err != nil { // as the background embeds
+				return err
+			}
+			if cli.AsJSON(c) {
+				return s.JSON(r)
+			}
+			fmt.Fprintf(s.Out, "%s\n\n", r.Model)
+			for _, l := range r.Nearest {
+				fmt.Fprintf(s.Out, "%.3f  %s\n       %s\n", l.Cosine, l.A, l.B)
+			}
+			fmt.Fprintf(s.Out, "\n%d of %d sentences are nearest to the one with the same meaning\n%.2f ms a text alone, %.0f texts a second in batches\n",
+				r.PairsFound, len(sentences), r.Millis, r.TextsSecond)
+			return nil
+		}})
 	cli.HomeFlag(c.Flags(), &home, homeUsage)
 	return c
 }

@@ -24,7 +24,8 @@ const (
 func embedUse(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	var noWait, cancel bool
-	c := &cobra.Command{Use: "use DB [NAME|DIR|builtin|none]", Short: "Switch a database to another model, and embed its memories with it", Args: cobra.RangeArgs(1, 2),
+	c := &cobra.Command{Use: "use DB [NAME|DIR|builtin|none]",
+		Short: "Switch a database to another model, and embed its memories with it", Args: cobra.RangeArgs(1, 2),
 		Long: `Switches a database to a model and shows how many memories have their new vectors. NAME is a model that "cairn embed fetch"
 downloaded into the node's home; the default is the model in the node's configuration. The node embeds in the background and goes on
 when this command is stopped; run it again to see progress. Old vectors serve until all memories have a new one; then the database
@@ -55,7 +56,8 @@ In a cluster fetch the model on every node: one that lacks it answers questions 
 				return err
 			}
 			for _, id := range begun.Lacking {
-				fmt.Fprintf(s.Err, "node %d does not have this model: it answers questions by words until `cairn embed fetch` downloads it there\n", id)
+				fmt.Fprintf(s.Err,
+					"node %d does not have this model: it answers questions by words until `cairn embed fetch` downloads it there\n", id)
 			}
 			is := begun.EmbeddingAnswer
 			if !noWait && !cancel {

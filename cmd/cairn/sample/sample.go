@@ -59,7 +59,8 @@ func Store(ctx context.Context, t *cli.Target, now time.Time) (stored int, err e
 	}
 	for _, r := range rows {
 		if len(r.Relate) == 3 {
-			if err := t.Get(ctx, "POST", "/v1/relate", map[string]any{"entity": r.Relate[0], "relationship": r.Relate[1], "target": r.Relate[2]}, new(any)); err != nil {
+			if err := t.Get(ctx, "POST", "/v1/relate",
+				map[string]any{"entity": r.Relate[0], "relationship": r.Relate[1], "target": r.Relate[2]}, new(any)); err != nil {
 				return 0, err
 			}
 		}
@@ -87,7 +88,8 @@ func Store(ctx context.Context, t *cli.Target, now time.Time) (stored int, err e
 		if r.Correct == "" {
 			continue
 		}
-		if err := t.Get(ctx, "POST", "/v1/correct", map[string]any{"rid": named[r.Correct], "new_text": r.Text, "reason": r.Reason}, new(any)); err != nil {
+		if err := t.Get(ctx, "POST", "/v1/correct",
+			map[string]any{"rid": named[r.Correct], "new_text": r.Text, "reason": r.Reason}, new(any)); err != nil {
 			return stored, err
 		}
 	}
@@ -113,7 +115,9 @@ func begin(ctx context.Context, t *cli.Target, rows []row) (ids []string, err er
 			continue
 		}
 		open[r.Session] = true
-		if err := t.Get(ctx, "POST", "/v1/sessions", map[string]any{"namespace": r.Namespace, "client_id": r.Session, "session_id": r.Session}, new(any)); err != nil && cli.Status(err) != http.StatusConflict { // a call before opened it
+		if err := t.Get(ctx, "POST", "/v1/sessions",
+			map[string]any{"namespace": r.Namespace, "client_id": r.Session, "session_id": r.Session},
+			new(any)); err != nil && cli.Status(err) != http.StatusConflict { // a call before opened it
 			return nil, err
 		}
 		ids = append(ids, r.Session)
@@ -129,7 +133,8 @@ func remember(ctx context.Context, t *cli.Target, rows []row, which func(row) bo
 		if r.Days == 0 || !which(r) {
 			continue
 		}
-		d := map[string]any{"text": r.Text, "namespace": r.Namespace, "memory_type": r.Type, "importance": r.Importance, "source": r.Source, "half_life": halfLife,
+		d := map[string]any{"text": r.Text, "namespace": r.Namespace, "memory_type": r.Type, "importance": r.Importance,
+			"source": r.Source, "half_life": halfLife,
 			"created_at": day.AddDate(0, 0, -r.Days).Format(time.RFC3339)}
 		if r.Session != "" {
 			d["session_id"] = r.Session

@@ -49,13 +49,15 @@ func Command(s *cli.Streams) *cobra.Command {
 			return runNode(c.Context(), up, func(_ context.Context, _ *node.Node, l cli.Ready) error { return s.JSONLine(l) })
 		},
 	}
-	c.Flags().StringVarP(&path, "config", "c", cmp.Or(os.Getenv("CAIRN_CONFIG"), os.Getenv("YANTRIKDB_CONFIG"), "cairn.toml"), "configuration file")
+	c.Flags().StringVarP(&path, "config", "c",
+		cmp.Or(os.Getenv("CAIRN_CONFIG"), os.Getenv("YANTRIKDB_CONFIG"), "cairn.toml"), "configuration file")
 	c.Flags().StringVar(&home, "home", "", "data directory; overrides server.data_dir")
 	c.Flags().StringVar(&home, "data-dir", "", "the same as --home")
 	c.Flags().IntVar(&wirePort, "wire-port", 0, "overrides server.wire_port")
 	c.Flags().IntVar(&httpPort, "http-port", 0, "overrides server.http_port; the wire port + 1 by default")
 	issuerFlag(c, &issuer)
-	c.Flags().BoolVar(&numbered, "node-from-hostname", false, "take the node id from the host name: NAME-2 is node 3; cluster.peers lists all members, this one too")
+	c.Flags().BoolVar(&numbered, "node-from-hostname", false,
+		"take the node id from the host name: NAME-2 is node 3; cluster.peers lists all members, this one too")
 	c.Flags().BoolVar(&strict, "strict", false, "reject unknown configuration keys")
 	l.flags(c)
 	return c
@@ -63,5 +65,6 @@ func Command(s *cli.Streams) *cobra.Command {
 
 // issuerFlag adds the flag that turns OAuth on.
 func issuerFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "oauth-issuer", "", "URL at which MCP clients find the gateway, without /mcp: they get their tokens there, once a user agrees in the browser")
+	c.Flags().StringVar(to, "oauth-issuer", "",
+		"URL at which MCP clients find the gateway, without /mcp: they get their tokens there, once a user agrees in the browser")
 }

@@ -14,11 +14,15 @@ func TestAShellReachesTheNodeOfItsFlags(t *testing.T) {
 		given []string
 		want  map[string]string
 	}{
-		{cli.Target{Endpoints: []string{"[::1]:7437", "[::1]:7447"}}, []string{"endpoints"}, map[string]string{"CAIRN_ENDPOINTS": "[::1]:7437,[::1]:7447", "CAIRN_CONTEXT": ""}},
-		{cli.Target{Home: "[a]", Endpoints: []string{"other:7437"}}, []string{"home"}, map[string]string{"CAIRN_HOME": "[a]", "CAIRN_ENDPOINTS": "", "CAIRN_CONTEXT": ""}},
+		{cli.Target{Endpoints: []string{"[::1]:7437", "[::1]:7447"}}, []string{"endpoints"},
+			map[string]string{"CAIRN_ENDPOINTS": "[::1]:7437,[::1]:7447", "CAIRN_CONTEXT": ""}},
+		{cli.Target{Home: "[a]", Endpoints: []string{"other:7437"}}, []string{"home"},
+			map[string]string{"CAIRN_HOME": "[a]", "CAIRN_ENDPOINTS": "", "CAIRN_CONTEXT": ""}},
 		{cli.Target{Named: "prod", Home: "a", TokenFile: "prod.token", CA: "ca.crt"}, []string{"home", "context"},
-			map[string]string{"CAIRN_HOME": "a", "CAIRN_ENDPOINTS": "", "CAIRN_CONTEXT": "", "CAIRN_TOKEN_FILE": "prod.token", "CAIRN_CA": "ca.crt", "CAIRN_TLS": ""}},
-		{cli.Target{TokenText: "secret", TokenFile: "other"}, []string{"token"}, map[string]string{"CAIRN_TOKEN": "secret", "CAIRN_TOKEN_FILE": ""}},
+			map[string]string{"CAIRN_HOME": "a", "CAIRN_ENDPOINTS": "", "CAIRN_CONTEXT": "",
+				"CAIRN_TOKEN_FILE": "prod.token", "CAIRN_CA": "ca.crt", "CAIRN_TLS": ""}},
+		{cli.Target{TokenText: "secret", TokenFile: "other"}, []string{"token"},
+			map[string]string{"CAIRN_TOKEN": "secret", "CAIRN_TOKEN_FILE": ""}},
 		{cli.Target{Home: "cairn-data", TLS: true}, nil, map[string]string{"CAIRN_TLS": "1"}},
 	} {
 		is := map[string]bool{}

@@ -13,7 +13,8 @@ func TestNoTokenIsInTheHistory(t *testing.T) {
 	t.Parallel()
 	h := &lineHistory{path: filepath.Join(t.TempDir(), "cairn", "history")}
 	token := access.NewToken()
-	for _, line := range []string{"stats", "stats --token " + token, "stats -t secret", "token limit " + token + " --rps 5", "token revoke '" + token + "'", "list --type episodic"} {
+	for _, line := range []string{"stats", "stats --token " + token, "stats -t secret", "token limit " + token + " --rps 5",
+		"token revoke '" + token + "'", "list --type episodic"} {
 		h.Add(line)
 	}
 	kept, err := os.ReadFile(h.path)

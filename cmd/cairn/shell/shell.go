@@ -70,7 +70,8 @@ Lines that are piped in are run until one fails, whose exit code is the shell's;
 // blanks what the environment itself says of another node or another token.
 func environ(t *cli.Target, given func(flag string) bool) map[string]string {
 	env := map[string]string{}
-	for flag, v := range map[string][2]string{"home": {"CAIRN_HOME", t.Home}, "endpoints": {"CAIRN_ENDPOINTS", strings.Join(t.Endpoints, ",")}, "context": {"CAIRN_CONTEXT", t.Named},
+	for flag, v := range map[string][2]string{"home": {"CAIRN_HOME", t.Home},
+		"endpoints": {"CAIRN_ENDPOINTS", strings.Join(t.Endpoints, ",")}, "context": {"CAIRN_CONTEXT", t.Named},
 		"token": {"CAIRN_TOKEN", t.TokenText}, "token-file": {"CAIRN_TOKEN_FILE", t.TokenFile}, "ca": {"CAIRN_CA", t.CA}} {
 		if given(flag) {
 			env[v[0]] = v[1]

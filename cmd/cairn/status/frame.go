@@ -147,8 +147,10 @@ const (
 
 func (l look) row(e look, id uint32, state string, reachable bool, seconds float64) nodeRow {
 	now, then := l.of[id], e.of[id]
-	r := nodeRow{NodeID: id, State: state, Reachable: reachable, Lag: now.value("cairn_apply_lag_entries"), IndexLag: now.value("cairn_index_lag_entries"),
-		DiskFree: now.value("cairn_disk_free_bytes"), Tables: now.value("cairn_store_table_bytes"), Slow: now.more(then, "cairn_slow_operations_total")}
+	r := nodeRow{NodeID: id, State: state, Reachable: reachable, Lag: now.value("cairn_apply_lag_entries"),
+		IndexLag: now.value("cairn_index_lag_entries"),
+		DiskFree: now.value("cairn_disk_free_bytes"), Tables: now.value("cairn_store_table_bytes"),
+		Slow: now.more(then, "cairn_slow_operations_total")}
 	share := func(stage string) number {
 		return now.more(then, `cairn_stage_busy_seconds_total{stage="`+stage+`"}`) / number(seconds)
 	}
@@ -278,7 +280,8 @@ func (f frame) order(column int, back bool) {
 
 // print prints a frame. The column that it is sorted by is marked; -1 marks none.
 func (f frame) print(w io.Writer, sorted int) error {
-	if _, err := fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d\n\n", cmp.Or(f.Cluster, "-"), f.Condition, leaderName(f.Leader), f.Term); err != nil {
+	if _, err := fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d\n\n", cmp.Or(f.Cluster, "-"), f.Condition,
+		leaderName(f.Leader), f.Term); err != nil {
 		return err
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)

@@ -20,21 +20,22 @@ func Log(s *cli.Streams) *cobra.Command {
 	var from uint64
 	var limit int
 	var follow bool
-	c := &cobra.Command{Use: "tail", Short: "Show what was applied: kinds and ids, never content", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		if limit < 1 {
-			return cli.Usagef("--limit: want a whole number of at least 1, got %d", limit)
-		}
-		p := logPager{s: s, t: &t, from: from}
-		for most := limit; ; most = followLines {
-			err := p.page(c.Context(), most, follow)
-			if c.Context().Err() != nil {
-				return nil
+	c := &cobra.Command{Use: "tail", Short: "Show what was applied: kinds and ids, never content", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return cli.Usagef("--limit: want a whole number of at least 1, got %d", limit)
 			}
-			if err != nil || !follow {
-				return err
+			p := logPager{s: s, t: &t, from: from}
+			for most := limit; ; most = followLines {
+				err := p.page(c.Context(), most, follow)
+				if c.Context().Err() != nil {
+					return nil
+				}
+				if err != nil || !follow {
+					return err
+				}
 			}
-		}
-	}}
+		}}
 	t.Flags(c)
 	c.Flags().Uint64Var(&from, "from", 0, "first log index; the newest lines by default")
 	c.Flags().IntVarP(&limit, "limit", "n", 20, "number of lines")
@@ -95,7 +96,8 @@ func (p *logPager) print(l api.LogLine) error {
 	if p.t.JSON {
 		return p.s.JSONLine(l)
 	}
-	_, err := fmt.Fprintf(p.s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
+	_, err := fmt.Fprintf(p.s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number,
+		time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
 		l.Node, cmp.Or(l.Database, "-"), does(l))
 	return err
 }

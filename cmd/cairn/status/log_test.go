@@ -38,14 +38,16 @@ func TestAFollowedLogIsWhole(t *testing.T) {
 	}))
 	defer gateway.Close()
 	var out strings.Builder
-	p := logPager{s: &cli.Streams{Out: &out}, t: &cli.Target{Endpoints: []string{gateway.URL}, TokenText: "x", Timeout: time.Minute}, from: 1}
+	p := logPager{s: &cli.Streams{Out: &out},
+		t: &cli.Target{Endpoints: []string{gateway.URL}, TokenText: "x", Timeout: time.Minute}, from: 1}
 	for _, limit := range []int{20, followLines, followLines} {
 		if err := p.page(t.Context(), limit, true); err != nil {
 			t.Fatal(err)
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != len(log) || !strings.HasPrefix(lines[18], "3.16 ") || !strings.HasPrefix(lines[31], "3.29 ") || !strings.HasPrefix(lines[32], "4.0 ") {
+	if len(lines) != len(log) || !strings.HasPrefix(lines[18], "3.16 ") || !strings.HasPrefix(lines[31], "3.29 ") ||
+		!strings.HasPrefix(lines[32], "4.0 ") {
 		t.Errorf("%d lines of %d:\n%s", len(lines), len(log), &out)
 	}
 }

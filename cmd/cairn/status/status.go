@@ -90,7 +90,8 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, every time.Durati
 }
 
 func printStatus(w io.Writer, s api.ClusterStatus) error {
-	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cmp.Or(s.Cluster, "-"), s.Condition, leaderName(s.LeaderID), s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cmp.Or(s.Cluster, "-"), s.Condition,
+		leaderName(s.LeaderID), s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
 	printEmbedder(w, s)
 	printModels(w, s)
 	all := s.Members()
@@ -99,7 +100,8 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	}
 	for _, p := range all {
 		for _, d := range p.Disputes {
-			fmt.Fprintf(w, "node %d  disputes what node %d says (%d times): %s\n        %s (runbook divergence.md)\n", p.NodeID, d.Peer, d.Times, d.Says, cmp.Or(d.Verdict, "too few other voters have answered yet"))
+			fmt.Fprintf(w, "node %d  disputes what node %d says (%d times): %s\n        %s (runbook divergence.md)\n",
+				p.NodeID, d.Peer, d.Times, d.Says, cmp.Or(d.Verdict, "too few other voters have answered yet"))
 		}
 	}
 	for _, p := range all {
@@ -163,10 +165,12 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 		fmt.Fprintf(w, "node %d  is rewriting its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))
 	}
 	for _, r := range l.Lost {
-		fmt.Fprintf(w, "node %d  keeps records %d to %d, which the cluster lacks; %d of them are known to be acknowledged (%s)\n        import them, on that node: cairn recover --config FILE --import-lost %s (runbook divergence.md)\n", node, r.First, r.Last, r.Acknowledged, r.Log, r.Log)
+		fmt.Fprintf(w, "node %d  keeps records %d to %d, which the cluster lacks; %d of them are known to be acknowledged (%s)\n        import them, on that node: cairn recover --config FILE --import-lost %s (runbook divergence.md)\n",
+			node, r.First, r.Last, r.Acknowledged, r.Log, r.Log)
 	}
 	if len(l.SetAside) > 0 {
-		fmt.Fprintf(w, "node %d  moved files aside that were damaged or differ from a majority's: %s\n        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
+		fmt.Fprintf(w, "node %d  moved files aside that were damaged or differ from a majority's: %s\n        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)\n",
+			node, strings.Join(l.SetAside, ", "))
 	}
 }
 
@@ -200,7 +204,8 @@ func printMembers(w io.Writer, s api.ClusterStatus) error {
 		case !p.Voter:
 			role += " (replica)"
 		}
-		return []any{nameOf(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), stateOf(s, p), cmp.Or(p.Wire, "-"), p.Version, time.Duration(p.UptimeSecs) * time.Second}
+		return []any{nameOf(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), stateOf(s, p), cmp.Or(p.Wire, "-"),
+			p.Version, time.Duration(p.UptimeSecs) * time.Second}
 	})
 }
 

@@ -13,16 +13,22 @@ func TestStatusForAPerson(t *testing.T) {
 	vitals := func(at oplog.Index, sum, version string, up float64, left api.Leftovers, found ...api.Damage) api.Vitals {
 		return api.Vitals{Applied: at, SumIndex: at, Sum: sum, Version: version, UptimeSecs: up, Leftovers: left, Damaged: found}
 	}
-	files := []api.Damage{{Kind: "state", File: "state/1/000004.sst", Times: 2, Heals: "restart it"}, {Kind: "state", File: "state/1/000007.sst", Times: 1, Heals: "restart it"},
+	files := []api.Damage{{Kind: "state", File: "state/1/000004.sst", Times: 2, Heals: "restart it"},
+		{Kind: "state", File: "state/1/000007.sst", Times: 1, Heals: "restart it"},
 		{Kind: "index", Database: "garden", File: "index/2-1/text/000000000001.zap", Times: 1, Healed: true, Heals: "check the disk"}}
-	s := api.ClusterStatus{Clustered: true, NodeID: 1, Role: "Follower", Voter: true, CurrentTerm: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", QuorumSize: 2, Cluster: "c1",
-		Wire: "a:1", Commit: 12, Lag: &two, Vitals: vitals(10, "0123456789", "v1", 61.5, api.Leftovers{SetAside: []string{"state.corrupt-1", "raft.corrupt-1"}}),
-		Store: api.Store{Bytes: 12_345_678, Tables: 9, Unmerged: 3_000_000},
+	s := api.ClusterStatus{Clustered: true, NodeID: 1, Role: "Follower", Voter: true, CurrentTerm: 3, LeaderID: &leader,
+		Healthy: true, Condition: "degraded: node 3 unreachable", QuorumSize: 2, Cluster: "c1",
+		Wire: "a:1", Commit: 12, Lag: &two,
+		Vitals: vitals(10, "0123456789", "v1", 61.5, api.Leftovers{SetAside: []string{"state.corrupt-1", "raft.corrupt-1"}}),
+		Store:  api.Store{Bytes: 12_345_678, Tables: 9, Unmerged: 3_000_000},
 		Peers: []api.Peer{
-			{Store: &api.Store{Bytes: 1e6, Tables: 2, Damaged: 3}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true, Reachable: true, LagEntries: new(uint64), Vitals: vitals(12, "abcdef", "v1", 3, api.Leftovers{HoldPurge: true}, files...)},
+			{Store: &api.Store{Bytes: 1e6, Tables: 2, Damaged: 3}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true,
+				Reachable: true, LagEntries: new(uint64), Vitals: vitals(12, "abcdef", "v1", 3, api.Leftovers{HoldPurge: true}, files...)},
 			{NodeID: 3, Voter: true},
-			{NodeID: 4, Wire: "d:1", State: "Follower", Reachable: true, LagEntries: &two, Vitals: vitals(10, "0123456789", "v1", 3, api.Leftovers{})},
-			{NodeID: 5, Wire: "e:1", State: "Follower", Reachable: true, LagEntries: &two, Vitals: vitals(10, "different", "v2", 3, api.Leftovers{})},
+			{NodeID: 4, Wire: "d:1", State: "Follower", Reachable: true, LagEntries: &two,
+				Vitals: vitals(10, "0123456789", "v1", 3, api.Leftovers{})},
+			{NodeID: 5, Wire: "e:1", State: "Follower", Reachable: true, LagEntries: &two,
+				Vitals: vitals(10, "different", "v2", 3, api.Leftovers{})},
 		}}
 	var out bytes.Buffer
 	if err := printStatus(&out, s); err != nil {

@@ -28,9 +28,11 @@ cairn_stage_seconds_bucket{stage="commit",le="+Inf"} ` + all + `
 cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_stage_busy_seconds_total{stage=\"log\"} 1\ncairn_stage_busy_seconds_total{stage=\"apply\"} " + fast + "\ncairn_disk_free_bytes 2e+06\ncairn_apply_lag_entries NaN\n"
 	}
 	start := time.Now()
-	cluster := api.ClusterStatus{NodeID: 1, Role: "Leader", Condition: "healthy", Peers: []api.Peer{{NodeID: 2, State: "Follower", Reachable: true}, {NodeID: 3, State: "unreachable"}}}
+	cluster := api.ClusterStatus{NodeID: 1, Role: "Leader", Condition: "healthy",
+		Peers: []api.Peer{{NodeID: 2, State: "Follower", Reachable: true}, {NodeID: 3, State: "unreachable"}}}
 	then := look{at: start, cluster: cluster, of: map[uint32]readings{1: read(stage("100", "200")), 2: read(stage("900", "1000"))}}
-	now := look{at: start.Add(2 * time.Second), cluster: cluster, of: map[uint32]readings{1: read(stage("190", "300")), 2: read(stage("3", "4"))}}
+	now := look{at: start.Add(2 * time.Second), cluster: cluster,
+		of: map[uint32]readings{1: read(stage("190", "300")), 2: read(stage("3", "4"))}}
 	f := now.since(then)
 	one, two, three := f.Nodes[0], f.Nodes[1], f.Nodes[2]
 	if one.Writes != 50 || one.WriteP50 != 5 || one.WriteP99 != 250 || one.DiskFree != 2e6 || one.Recalls != 0 {
@@ -53,7 +55,8 @@ cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_stage_busy_seconds_
 		t.Errorf("sorted by writes: %+v", f.Nodes)
 	}
 	var out strings.Builder
-	if err := f.print(&out, 2); err != nil || !strings.Contains(out.String(), "WRITES/S*") || !strings.Contains(out.String(), "3     unreachable  -") {
+	if err := f.print(&out, 2); err != nil || !strings.Contains(out.String(), "WRITES/S*") ||
+		!strings.Contains(out.String(), "3     unreachable  -") {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 }

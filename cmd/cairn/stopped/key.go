@@ -71,22 +71,23 @@ func keyNew(s *cli.Streams) *cobra.Command {
 
 func keyList(s *cli.Streams) *cobra.Command {
 	var n Node
-	c := cli.WithJSON(&cobra.Command{Use: "list", Short: "List the data keys of a home", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		keys, err := n.ring(c.Context(), s.Err)
-		if err != nil {
-			return err
-		}
-		type row struct {
-			ID      string    `json:"id"`
-			Created time.Time `json:"created"`
-			Master  string    `json:"master"`
-			Active  bool      `json:"active"`
-		}
-		all := api.Each(keys.Keys(), func(i seal.Info) row { return row{i.ID.String(), i.Created, i.Master.String(), i.Active} })
-		return cli.List(s, cli.AsJSON(c), all, "KEY|CREATED|MASTER KEY|STATE", func(r row) []any {
-			return []any{r.ID, r.Created.Format(time.RFC3339), r.Master, map[bool]string{true: "active"}[r.Active]}
-		})
-	}})
+	c := cli.WithJSON(&cobra.Command{Use: "list", Short: "List the data keys of a home", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			keys, err := n.ring(c.Context(), s.Err)
+			if err != nil {
+				return err
+			}
+			type row struct {
+				ID      string    `json:"id"`
+				Created time.Time `json:"created"`
+				Master  string    `json:"master"`
+				Active  bool      `json:"active"`
+			}
+			all := api.Each(keys.Keys(), func(i seal.Info) row { return row{i.ID.String(), i.Created, i.Master.String(), i.Active} })
+			return cli.List(s, cli.AsJSON(c), all, "KEY|CREATED|MASTER KEY|STATE", func(r row) []any {
+				return []any{r.ID, r.Created.Format(time.RFC3339), r.Master, map[bool]string{true: "active"}[r.Active]}
+			})
+		}})
 	n.flags(c)
 	return c
 }
@@ -122,7 +123,9 @@ func keyRotate(s *cli.Streams) *cobra.Command {
 			if err := keys.Rotate(); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Out, "data key %s is active from the next start on; the node then rewrites its files under it and removes the old key\n", keys.Active())
+			fmt.Fprintf(s.Out,
+				"data key %s is active from the next start on; the node then rewrites its files under it and removes the old key\n",
+				keys.Active())
 			return nil
 		}}
 	n.flags(c)

@@ -29,7 +29,8 @@ func ClusterRecover(s *cli.Streams) *cobra.Command {
 	var path string
 	var giveUp []uint
 	c := &cobra.Command{
-		Use: "recover --config FILE --give-up N,N", Short: "Continue with this node alone when a majority is gone for good", Args: cobra.NoArgs,
+		Use: "recover --config FILE --give-up N,N", Short: "Continue with this node alone when a majority is gone for good",
+		Args: cobra.NoArgs,
 		Long: `When a majority of the voters is gone for good, no leader can be elected and writes fail. This makes one surviving
 node, which must be stopped, the only member of the cluster, with everything in its log.
 
@@ -83,7 +84,8 @@ func recoverCluster(s *cli.Streams, path string, giveUp []uint) error {
 	}
 	fmt.Fprintf(s.Err, "node %d: state at index %d, hash %s; %s\n", self, at.Index, at.Sum, who)
 	if quorum := voters/2 + 1; voters > 1 && answer >= quorum {
-		return cli.Hint(fmt.Errorf("%d of %d voters answer: the majority is not lost", answer, voters), "start this node; `cairn cluster remove` removes a node that is gone")
+		return cli.Hint(fmt.Errorf("%d of %d voters answer: the majority is not lost", answer, voters),
+			"start this node; `cairn cluster remove` removes a node that is gone")
 	}
 	if len(others) == 0 && len(giveUp) > 0 {
 		return cli.Usagef("nothing was changed: there is no other member to give up; run it without --give-up")
@@ -156,8 +158,10 @@ func Recover(s *cli.Streams) *cobra.Command {
 	var accepted, lost bool
 	var log string
 	c := &cobra.Command{
-		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N | --lost | --import-lost LOG", Short: "Start a node again whose log lost records, or holds one that cannot be applied; import records that the cluster lost", Args: cobra.NoArgs,
-		Long: recoverHelp,
+		Use:   "recover [--config FILE | --home DIR] --accept-loss | --skip-record N | --lost | --import-lost LOG",
+		Short: "Start a node again whose log lost records, or holds one that cannot be applied; import records that the cluster lost",
+		Args:  cobra.NoArgs,
+		Long:  recoverHelp,
 		RunE: func(c *cobra.Command, _ []string) error {
 			chosen := 0
 			for _, yes := range []bool{accepted, index != 0, lost, log != ""} {
@@ -169,7 +173,8 @@ func Recover(s *cli.Streams) *cobra.Command {
 			case chosen > 1:
 				return cli.Usage(errors.New("give one of --accept-loss, --skip-record, --lost and --import-lost"))
 			case chosen == 0:
-				return cli.Usage(cli.Hint(errors.New("recover needs --accept-loss, --skip-record N, --lost or --import-lost LOG"), "a node that does not start says which: \"records lost\", or \"cannot apply record N\"; for a lost majority see `cairn cluster recover --help`"))
+				return cli.Usage(cli.Hint(errors.New("recover needs --accept-loss, --skip-record N, --lost or --import-lost LOG"),
+					"a node that does not start says which: \"records lost\", or \"cannot apply record N\"; for a lost majority see `cairn cluster recover --help`"))
 			}
 			up, err := of.Open(s.Err)
 			switch {
@@ -189,7 +194,8 @@ func Recover(s *cli.Streams) *cobra.Command {
 	c.Flags().BoolVar(&accepted, "accept-loss", false, "go on without the records that the node names as lost")
 	c.Flags().Uint64Var(&index, "skip-record", 0, "the index of the record at which every node stops")
 	c.Flags().BoolVar(&lost, "lost", false, "list the records that this home keeps and the cluster lacks")
-	c.Flags().StringVar(&log, "import-lost", "", "import the records of a log that was moved aside into the cluster; --lost lists such logs")
+	c.Flags().StringVar(&log, "import-lost", "",
+		"import the records of a log that was moved aside into the cluster; --lost lists such logs")
 	c.Flags().StringVar(&digest, "sha256", "", "digest of the record, as the same command prints it without this flag")
 	return c
 }
@@ -258,7 +264,8 @@ func skipRecord(s *cli.Streams, of node.Config, at oplog.Index, digest string) e
 	fmt.Fprintf(s.Err, "record %d: %d bytes, sha256 %s\ncannot be applied: %v\n", u.Index, u.Bytes, u.Digest, u.Fault)
 	switch digest {
 	case "":
-		return cli.Hint(errors.New("nothing was changed"), fmt.Sprintf("compare the digest on all nodes; then, on each: --skip-record %d --sha256 %s", at, u.Digest))
+		return cli.Hint(errors.New("nothing was changed"),
+			fmt.Sprintf("compare the digest on all nodes; then, on each: --skip-record %d --sha256 %s", at, u.Digest))
 	case u.Digest.String():
 	default:
 		return fmt.Errorf("record %d of this node is not the one with digest %s: nothing was changed", at, digest)

@@ -20,7 +20,8 @@ func Kept(up config.Setup, keys *seal.Ring) (kept []home.Kept, err error) {
 	run := cmp.Or(up.Local.Home, filepath.Join(up.Node.Home, "run"))
 	cov := cmp.Or(up.Local.Covenant.Home, filepath.Join(run, "covenant"))
 	kept = []home.Kept{{Path: filepath.Join(cov, "peers", "registry.jsonl"), Place: covenant.RegistryPlace},
-		{Path: filepath.Join(cov, "audit", "events.jsonl"), Place: audit.LinePlace}, {Path: filepath.Join(cov, "audit", "events.chain.jsonl"), Place: audit.LinePlace},
+		{Path: filepath.Join(cov, "audit", "events.jsonl"), Place: audit.LinePlace},
+		{Path: filepath.Join(cov, "audit", "events.chain.jsonl"), Place: audit.LinePlace},
 		{Path: filepath.Join(cov, "a2a", "events.jsonl"), Place: mailbox.LinePlace}}
 	data, agents, err := stringDirs(up.Local, run, up.Dev)
 	if err != nil {

@@ -29,7 +29,8 @@ func openProcess(_ context.Context, h *host) (func() error, error) {
 		return nil, err
 	}
 	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cli.BuildVersion(), SpillDir: spill, Keys: h.node.Keys(),
-		Door: h.memory("process", "default", append(h.stops(), api.Programs, api.Files, api.Git)...), Stop: h.stop, Logger: h.log.With("surface", "process")})
+		Door: h.memory("process", "default", append(h.stops(), api.Programs, api.Files, api.Git)...), Stop: h.stop,
+		Logger: h.log.With("surface", "process")})
 	if err != nil {
 		return nil, err
 	}

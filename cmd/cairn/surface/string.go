@@ -50,7 +50,8 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	drop := func() error { return nil }
 	if cfg.Keys != nil && shell {
 		if cfg.Temp, err = memoryDir(h.home); err != nil { // bash reads commands from files
-			h.log.Warn("no shell on this node: its home is encrypted, and there is no memory-backed directory for the files of commands", "surface", "string", "err", err)
+			h.log.Warn("no shell on this node: its home is encrypted, and there is no memory-backed directory for the files of commands",
+				"surface", "string", "err", err)
 			shell = false
 		} else {
 			drop = func() error { return os.RemoveAll(cfg.Temp) }

@@ -46,7 +46,8 @@ func (h *host) port(offset, def int) string {
 func (h *host) fits(surface, path string) bool {
 	const limit = 103 // the shortest of the systems' bounds
 	if len(path) > limit {
-		h.log.Warn("socket path too long, surface not served: give a shorter --home or local.home", "surface", surface, "path", path, "limit", limit)
+		h.log.Warn("socket path too long, surface not served: give a shorter --home or local.home", "surface", surface,
+			"path", path, "limit", limit)
 		return false
 	}
 	return true
@@ -72,7 +73,8 @@ func Open(ctx context.Context, n *node.Node, up config.Setup, line *cli.Ready, s
 	if err != nil {
 		return nil, err
 	}
-	h := &host{node: n, home: up.Node.Home, run: run, local: up.Local, dev: up.Dev, base: up.Base, secret: n.Secret(), log: up.Node.Logger, stop: stop, line: line}
+	h := &host{node: n, home: up.Node.Home, run: run, local: up.Local, dev: up.Dev, base: up.Base, secret: n.Secret(),
+		log: up.Node.Logger, stop: stop, line: line}
 	if err := private.MakeDir(run); err != nil {
 		return nil, err
 	}
@@ -89,7 +91,8 @@ func Open(ctx context.Context, n *node.Node, up config.Setup, line *cli.Ready, s
 		}
 		c, err := s.open(ctx, h)
 		if err != nil && !h.dev { // a member of a cluster is worth more than a surface of one host
-			h.log.Error("surface not served: [local] has its home and port, and disable = [\""+s.name+"\"] turns it off", "surface", s.name, "err", err)
+			h.log.Error("surface not served: [local] has its home and port, and disable = [\""+s.name+"\"] turns it off",
+				"surface", s.name, "err", err)
 			continue
 		}
 		if err != nil {

@@ -59,7 +59,8 @@ other nodes write them in plain.`,
 	t.Flags(c)
 	c.Flags().StringVar(&b.dir, "to", "", "directory to write to; created if it does not exist")
 	c.Flags().BoolVar(&b.full, "full", false, "back up the whole state, not only the log since the last backup")
-	c.Flags().IntVar(&b.keep, "keep", 0, "keep this many whole states with the log ranges that follow them and remove older files; 0 keeps all")
+	c.Flags().IntVar(&b.keep, "keep", 0,
+		"keep this many whole states with the log ranges that follow them and remove older files; 0 keeps all")
 	c.AddCommand(backupVerify(s), backupList(s))
 	return c
 }
@@ -138,13 +139,15 @@ func (b *backupRun) make(ctx context.Context, since oplog.Index) (o offered, err
 		return o, err
 	}
 	os.Remove(filepath.Join(b.dir, partFile)) // of another backup
-	err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{Since: since, LogTime: archive.TimeAt(b.dir, since)}, &o)
+	err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(),
+		api.MakeBackupRequest{Since: since, LogTime: archive.TimeAt(b.dir, since)}, &o)
 	if cli.Status(err) == http.StatusConflict && since != 0 {
 		err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{}, &o)
 	}
 	if cli.Status(err) == http.StatusBadRequest && since != 0 {
-		return o, cli.Hint(err, fmt.Sprintf("the backups in %s reach index %d: unless the node still catches up, they are of another history, and "+
-			"new ones need a directory of their own", b.dir, since))
+		return o, cli.Hint(err,
+			fmt.Sprintf("the backups in %s reach index %d: unless the node still catches up, they are of another history, and "+
+				"new ones need a directory of their own", b.dir, since))
 	}
 	if err != nil {
 		return o, err
@@ -176,7 +179,8 @@ func (b *backupRun) resume(ctx context.Context, since oplog.Index) (o offered, o
 
 // get reads a backup from a place on.
 func (b *backupRun) get(ctx context.Context, o offered, from int64) (io.ReadCloser, error) {
-	return b.t.Once(ctx, "GET", o.Node+"/v1/admin/backups/"+o.ID, nil, http.Header{"Range": {fmt.Sprintf("bytes=%d-", from)}, "If-Range": {`"` + o.SHA256 + `"`}})
+	return b.t.Once(ctx, "GET", o.Node+"/v1/admin/backups/"+o.ID, nil,
+		http.Header{"Range": {fmt.Sprintf("bytes=%d-", from)}, "If-Range": {`"` + o.SHA256 + `"`}})
 }
 
 // download brings the rest of a backup and checks the whole.
@@ -222,7 +226,8 @@ func (b *backupRun) forget(ctx context.Context, o offered) {
 
 func backupVerify(s *cli.Streams) *cobra.Command {
 	var k config.KeySource
-	c := cli.WithJSON(&cobra.Command{Use: "verify DIR", Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
+	c := cli.WithJSON(&cobra.Command{Use: "verify DIR",
+		Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			keys, err := k.Scratch(c.Context())
 			if err != nil {
@@ -232,7 +237,8 @@ func backupVerify(s *cli.Streams) *cobra.Command {
 			if err != nil {
 				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+private.Quote(args[0])+"`")
 			}
-			return s.Tell(cli.AsJSON(c), map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()},
+			return s.Tell(cli.AsJSON(c),
+				map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()},
 				"%d files restore to index %d, state %s", len(rep.Files), rep.End.Index, rep.End.Sum)
 		}})
 	k.Flags(c)

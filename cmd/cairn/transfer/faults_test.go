@@ -32,7 +32,8 @@ func TestDocumentsWithLists(t *testing.T) {
 // TestHeadingsWithNumbers: each section has a key of its own, also where a heading reads like the key of another.
 func TestHeadingsWithNumbers(t *testing.T) {
 	t.Parallel()
-	dir := writeFiles(t, map[string]string{"a.md": "top\n# Step\none\n# Step\ntwo\n# Step 2\nthree\n# Step 3\nfour\n# Step\nfive\n# Step 2\nsix\n"})
+	dir := writeFiles(t,
+		map[string]string{"a.md": "top\n# Step\none\n# Step\ntwo\n# Step 2\nthree\n# Step 3\nfour\n# Step\nfive\n# Step 2\nsix\n"})
 	want := `1: /notes/a.md "top"
 2: /notes/a.md#step "Step\n\none"
 3: /notes/a.md#step-2 "Step\n\ntwo"
@@ -50,7 +51,8 @@ func TestHeadingsWithNumbers(t *testing.T) {
 // code; a block ends with a fence of the same sign, as long at least, and has no headings.
 func TestCodeBetweenHeadings(t *testing.T) {
 	t.Parallel()
-	dir := writeFiles(t, map[string]string{"a.md": "# A\n```go run``` starts it\n# B\n````\n```\n# no heading\n````\n# C\n~~~ a`b\n# none\n~~~\n# D\nend\n"})
+	dir := writeFiles(t,
+		map[string]string{"a.md": "# A\n```go run``` starts it\n# B\n````\n```\n# no heading\n````\n# C\n~~~ a`b\n# none\n~~~\n# D\nend\n"})
 	want := "1: /notes/a.md \"A\\n\\n```go run``` starts it\"\n" +
 		"2: /notes/a.md#b \"B\\n\\n````\\n```\\n# no heading\\n````\"\n" +
 		"3: /notes/a.md#c \"C\\n\\n~~~ a`b\\n# none\\n~~~\"\n" +

@@ -161,6 +161,7 @@ func (m *markdown) free(key string) string {
 
 // slug is a heading as the end of a key: its letters and digits in lower case, with a - between its words.
 func slug(heading string) string {
-	words := strings.FieldsFunc(strings.ToLower(normalized(heading)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(normalized(heading)),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return strings.Join(words, "-")
 }

@@ -84,7 +84,8 @@ of the other databases (--database); the error names the nearest indexes that re
 	c.Flags().StringVar(&r.at, "at", "", "an index of the log or a time (RFC 3339, a date, 2h for two hours ago); everything by default")
 	c.Flags().StringVarP(&r.Config, "config", "c", "", "configuration of the node to restore into")
 	c.Flags().StringVar(&r.database, "database", "", "restore only this database, into a live cluster")
-	c.Flags().StringVar(&r.into, "into", "", "with --database: the database to restore into, created if it does not exist; the same name by default")
+	c.Flags().StringVar(&r.into, "into", "",
+		"with --database: the database to restore into, created if it does not exist; the same name by default")
 	return c
 }
 
@@ -96,7 +97,8 @@ func restoreHome(ctx context.Context, s *cli.Streams, r *restoreRun) error {
 	at, err := home.Restore(ctx, up.Node.Files(), r.from, r.to)
 	switch {
 	case errors.Is(err, archive.ErrGap):
-		return cli.Hint(err, "copy the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+private.Quote(r.from)+"`")
+		return cli.Hint(err,
+			"copy the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+private.Quote(r.from)+"`")
 	case errors.Is(err, archive.ErrNoBackup):
 		return cli.Hint(err, "`cairn backup list "+private.Quote(r.from)+"` lists what is there")
 	case errors.Is(err, archive.ErrPurged):
@@ -104,7 +106,8 @@ func restoreHome(ctx context.Context, s *cli.Streams, r *restoreRun) error {
 	case err != nil:
 		return config.KeyHint(err, "")
 	}
-	return s.Tell(r.t.JSON, map[string]any{"home": up.Node.Home, "index": at.Index, "state_hash": at.Sum.String()}, "restored to index %d, state %s, in %s", at.Index, at.Sum, up.Node.Home)
+	return s.Tell(r.t.JSON, map[string]any{"home": up.Node.Home, "index": at.Index, "state_hash": at.Sum.String()},
+		"restored to index %d, state %s, in %s", at.Index, at.Sum, up.Node.Home)
 }
 
 // restoreDatabase brings a backup up as a node of its own on loopback and copies one database out of it.
@@ -114,7 +117,8 @@ func restoreDatabase(ctx context.Context, s *cli.Streams, r *restoreRun) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg := node.Config{Home: filepath.Join(dir, "home"), Addresses: node.Addresses{Wire: config.Loopback(0), HTTP: config.Loopback(0)}, Tokens: node.Tokens{EnsureHome: true},
+	cfg := node.Config{Home: filepath.Join(dir, "home"),
+		Addresses: node.Addresses{Wire: config.Loopback(0), HTTP: config.Loopback(0)}, Tokens: node.Tokens{EnsureHome: true},
 		Version: cli.BuildVersion(), Storage: node.Storage{Encryption: r.Key.Source()}}
 	r.to.Database = r.database
 	if _, err := home.Restore(ctx, cfg.Files(), r.from, r.to); err != nil {
@@ -160,6 +164,7 @@ func importInto(ctx context.Context, s *cli.Streams, r *restoreRun, rows io.Read
 	if err != nil {
 		return fmt.Errorf("%w (%d memories and %d relations were restored)", err, im.done.Memories, im.done.Edges)
 	}
-	return s.Tell(r.t.JSON, map[string]any{"database": into, "memories": im.done.Memories, "edges": im.done.Edges}, "restored %d memories and %d relations into '%s'",
+	return s.Tell(r.t.JSON, map[string]any{"database": into, "memories": im.done.Memories, "edges": im.done.Edges},
+		"restored %d memories and %d relations into '%s'",
 		im.done.Memories, im.done.Edges, into)
 }

@@ -230,30 +230,36 @@ func (e entity) facts() (rows []json.RawMessage) {
 		texts[f.Key()] = f.Text()
 	}
 	for _, key := range keys {
-		rows = append(rows, kit.Must(saying(map[string]string{"type": "memory", "namespace": api.GraphNamespace, "source": api.GraphNamespace, "key": key, "text": texts[key]})))
+		rows = append(rows,
+			kit.Must(saying(map[string]string{"type": "memory", "namespace": api.GraphNamespace,
+				"source": api.GraphNamespace, "key": key, "text": texts[key]})))
 	}
 	return rows
 }
 
 // taken are the keys of others' rows that become fields of a memory, or are of no consequence. They are left out of its
 // metadata.
-var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "score": true, "hash": true, "type": true, "external_id": true, "key": true}
+var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "score": true, "hash": true, "type": true,
+	"external_id": true, "key": true}
 
 // rowOf reads a row: one of an export, or one of others, whose names are put into ours.
 func rowOf(raw json.RawMessage) (row importRow, err error) {
 	if err := json.Unmarshal(raw, &row); err != nil {
 		return nil, err
 	}
-	if relation, from, to := row.text("relationship"), row.text("source"), row.text("target", "destination"); relation != "" && from != "" && to != "" {
+	if relation, from, to := row.text("relationship"), row.text("source"), row.text("target", "destination"); relation != "" &&
+		from != "" && to != "" {
 		return edgeOf(from, relation, to), nil
 	}
-	if kind, from, relation, to := row.text("type"), row.text("from"), row.text("relationType"), row.text("to"); kind == "relation" && from != "" && relation != "" && to != "" {
+	if kind, from, relation, to := row.text("type"), row.text("from"), row.text("relationType"), row.text("to"); kind == "relation" &&
+		from != "" && relation != "" && to != "" {
 		return edgeOf(from, relation, to), nil
 	}
 	if kind := row.text("type"); kind == "edge" || kind == "memory" || row.text("memory_type") != "" {
 		return row, nil
 	}
-	memory := saying(map[string]string{"text": row.text(texts...), "namespace": row.text("user_id", "agent_id"), "session_id": row.text("run_id"),
+	memory := saying(map[string]string{"text": row.text(texts...), "namespace": row.text("user_id", "agent_id"),
+		"session_id":  row.text("run_id"),
 		"external_id": row.text("external_id"), "key": row.text("key")})
 	if memory["text"] == nil {
 		return nil, errors.New("no text: want a field text, memory, content or page_content")

@@ -48,7 +48,8 @@ func sourcesOf(args []string) (all []source, err error) {
 		}
 		info, err := os.Stat(arg)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, cli.Hint(fmt.Errorf("%s: no such file or folder", arg), "arguments are files and folders; --db names the database, and - reads stdin")
+			return nil, cli.Hint(fmt.Errorf("%s: no such file or folder", arg),
+				"arguments are files and folders; --db names the database, and - reads stdin")
 		} else if err != nil {
 			return nil, err
 		}
@@ -84,7 +85,8 @@ func distinct(all []source) error {
 			return err
 		}
 		if other, taken := paths[src.key]; taken && other != path {
-			return cli.Usage(cli.Hint(fmt.Errorf("%s and %s have the same key, %s: the second would take the place of the first", other, path, src.key),
+			return cli.Usage(cli.Hint(fmt.Errorf("%s and %s have the same key, %s: the second would take the place of the first",
+				other, path, src.key),
 				"import the folder that both are in, or each into a namespace of its own"))
 		}
 		paths[src.key] = path

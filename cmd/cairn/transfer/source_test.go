@@ -165,7 +165,8 @@ func TestALongLineEndsNoSession(t *testing.T) {
 func TestRestoreIgnoresNoFlag(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, args := range [][]string{{"--into", "work", "--home", filepath.Join(dir, "home")}, {"--database", "work", "--config", filepath.Join(dir, "node.toml")}} {
+	for _, args := range [][]string{{"--into", "work", "--home", filepath.Join(dir, "home")},
+		{"--database", "work", "--config", filepath.Join(dir, "node.toml")}} {
 		c := Restore(&cli.Streams{Out: io.Discard, Err: io.Discard})
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetArgs(append(args, "--from", dir))

@@ -15,7 +15,8 @@ import (
 func Export(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	var filter string
-	c := &cobra.Command{Use: "export [DATABASE]", Short: "Write a database as JSON lines to stdout: memories, then relations", Args: cobra.MaximumNArgs(1),
+	c := &cobra.Command{Use: "export [DATABASE]",
+		Short: "Write a database as JSON lines to stdout: memories, then relations", Args: cobra.MaximumNArgs(1),
 		Long: `Write a database as JSON lines to stdout: memories with their revisions and the claims that their texts make, then relations.
 
 Sessions, aliases, claims that clients made, settings and tokens are not in it. "cairn backup" saves everything.`,

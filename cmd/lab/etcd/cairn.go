@@ -42,7 +42,8 @@ func startCairn(ctx context.Context, dir string, text, dim int, bare bool) (_ *c
 		return nil, err
 	}
 	home := filepath.Join(dir, "cluster")
-	if err := quiet(exec.CommandContext(ctx, bin, "cluster", "init", "--nodes", "3", "--dir", home, "--port-base", strconv.Itoa(base))); err != nil {
+	if err := quiet(exec.CommandContext(ctx, bin, "cluster", "init", "--nodes", "3", "--dir", home, "--port-base",
+		strconv.Itoa(base))); err != nil {
 		return nil, err
 	}
 	token, err := os.ReadFile(filepath.Join(home, "token"))

@@ -43,9 +43,11 @@ func startEtcd(ctx context.Context, dir string, size int) (_ *etcdMembers, err e
 		members = append(members, fmt.Sprintf("m%d=%s", i, url(i+3)))
 	}
 	for i := range 3 {
-		err := e.start(filepath.Join(dir, fmt.Sprintf("etcd%d.log", i)), bin, "--name", fmt.Sprint("m", i), "--data-dir", filepath.Join(dir, fmt.Sprint("etcd", i)),
+		err := e.start(filepath.Join(dir, fmt.Sprintf("etcd%d.log", i)), bin, "--name", fmt.Sprint("m", i), "--data-dir",
+			filepath.Join(dir, fmt.Sprint("etcd", i)),
 			"--listen-client-urls", url(i), "--advertise-client-urls", url(i), "--listen-peer-urls", url(i+3),
-			"--initial-advertise-peer-urls", url(i+3), "--initial-cluster", strings.Join(members, ","), "--quota-backend-bytes", "8589934592")
+			"--initial-advertise-peer-urls", url(i+3), "--initial-cluster", strings.Join(members, ","),
+			"--quota-backend-bytes", "8589934592")
 		if err != nil {
 			return nil, err
 		}

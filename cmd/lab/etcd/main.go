@@ -120,7 +120,8 @@ func show(rows []row) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "clients\tcairn/s\tetcd/s\tratio\tcairn p50 ms\tetcd p50 ms\tratio\tcairn p99 ms\tetcd p99 ms\tratio\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%.0f\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", r.Clients, r.Cairn.Rate, r.Etcd.Rate, r.Cairn.Rate/r.Etcd.Rate,
+		fmt.Fprintf(w, "%d\t%.0f\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", r.Clients, r.Cairn.Rate, r.Etcd.Rate,
+			r.Cairn.Rate/r.Etcd.Rate,
 			r.Cairn.P50, r.Etcd.P50, r.Cairn.P50/r.Etcd.P50, r.Cairn.P99, r.Etcd.P99, r.Cairn.P99/r.Etcd.P99)
 	}
 	return w.Flush()

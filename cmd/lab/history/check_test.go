@@ -48,7 +48,8 @@ func TestHistoryWithNothingWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.Pass() || v.Acked != 4 || v.Retried != 1 || v.Unsure != 3 || v.Keys != 2 || v.Reads[Linearizable] != 5 || v.Reads[AtIndex] != 3 || v.Reads[Stale] != 3 || v.Faults["kill"] != 1 {
+	if !v.Pass() || v.Acked != 4 || v.Retried != 1 || v.Unsure != 3 || v.Keys != 2 || v.Reads[Linearizable] != 5 || v.Reads[AtIndex] != 3 ||
+		v.Reads[Stale] != 3 || v.Faults["kill"] != 1 {
 		t.Errorf("%s\n%s", v, v.Details())
 	}
 }
@@ -68,20 +69,33 @@ func TestPlantedViolationsAreFound(t *testing.T) {
 		{"nothing of a set is left on a node", finalSet, `{"op":"final","key":"set-1","node":2}`, Lost},
 		{"a register is in the end what it was before", finalRegister, `{"op":"final","key":"register-1","node":2,"value":7}`, Lost},
 		{"a number is there twice in the end", finalSet, `{"op":"final","key":"set-1","node":2,"have":"1-2,4","twice":"2"}`, Twice},
-		{"a number is there twice in a read", setClosed, `{"op":"read","key":"set-1","mode":"stale","node":1,"life":1,"from":200,"to":210,"have":"1-2","twice":"1"}` + setClosed, Twice},
-		{"asked again, it has another id", setClosed, `{"op":"add","key":"set-1","value":2,"id":"c","index":16,"from":80,"to":90}` + setClosed, Twice},
-		{"a linearizable read lacks what was acknowledged", setClosed, `{"op":"read","key":"set-1","mode":"linearizable","node":2,"life":3,"from":71,"to":79,"have":"1"}` + setClosed, Missed},
-		{"a linearizable read is empty", setClosed, `{"op":"read","key":"set-1","mode":"linearizable","node":2,"life":3,"from":21,"to":29}` + setClosed, Missed},
-		{"a linearizable read lacks what another has shown before", `{"op":"close","key":"set-1"}`, `{"op":"read","key":"set-1","mode":"stale","node":1,"life":1,"from":112,"to":115,"have":"1-2,4"}` +
-			`{"op":"read","key":"set-1","mode":"linearizable","node":2,"life":3,"from":120,"to":130,"have":"1-2"}` + setClosed, Missed},
-		{"a read at an index lacks what was acknowledged there", setClosed, `{"op":"read","key":"set-1","mode":"index","index":15,"node":2,"life":3,"from":71,"to":79,"have":"1"}` + setClosed, Behind},
-		{"a register at an index is older", registerClosed, `{"op":"get","key":"register-1","value":7,"mode":"index","index":30,"node":2,"life":3,"from":130,"to":140}` + registerClosed, Behind},
-		{"a node shows less than before", setClosed, `{"op":"read","key":"set-1","mode":"stale","node":1,"life":1,"from":120,"to":130,"have":"1"}` + setClosed, Back},
-		{"a node shows an older register than before", registerClosed, `{"op":"get","key":"register-1","value":7,"mode":"stale","node":1,"life":1,"from":130,"to":140}` + registerClosed, Back},
-		{"a number is there that was never asked for", setClosed, `{"op":"read","key":"set-1","mode":"stale","node":2,"life":3,"from":200,"to":210,"have":"1-2,9"}` + setClosed, Ghost + " " + Lost},
-		{"a number is there before it was asked for", setClosed, `{"op":"read","key":"set-1","mode":"stale","node":2,"life":3,"from":11,"to":15,"have":"2"}` + setClosed, Ghost + " " + Missed},
+		{"a number is there twice in a read", setClosed,
+			`{"op":"read","key":"set-1","mode":"stale","node":1,"life":1,"from":200,"to":210,"have":"1-2","twice":"1"}` + setClosed, Twice},
+		{"asked again, it has another id", setClosed,
+			`{"op":"add","key":"set-1","value":2,"id":"c","index":16,"from":80,"to":90}` + setClosed, Twice},
+		{"a linearizable read lacks what was acknowledged", setClosed,
+			`{"op":"read","key":"set-1","mode":"linearizable","node":2,"life":3,"from":71,"to":79,"have":"1"}` + setClosed, Missed},
+		{"a linearizable read is empty", setClosed,
+			`{"op":"read","key":"set-1","mode":"linearizable","node":2,"life":3,"from":21,"to":29}` + setClosed, Missed},
+		{"a linearizable read lacks what another has shown before", `{"op":"close","key":"set-1"}`,
+			`{"op":"read","key":"set-1","mode":"stale","node":1,"life":1,"from":112,"to":115,"have":"1-2,4"}` +
+				`{"op":"read","key":"set-1","mode":"linearizable","node":2,"life":3,"from":120,"to":130,"have":"1-2"}` + setClosed, Missed},
+		{"a read at an index lacks what was acknowledged there", setClosed,
+			`{"op":"read","key":"set-1","mode":"index","index":15,"node":2,"life":3,"from":71,"to":79,"have":"1"}` + setClosed, Behind},
+		{"a register at an index is older", registerClosed,
+			`{"op":"get","key":"register-1","value":7,"mode":"index","index":30,"node":2,"life":3,"from":130,"to":140}` + registerClosed, Behind},
+		{"a node shows less than before", setClosed,
+			`{"op":"read","key":"set-1","mode":"stale","node":1,"life":1,"from":120,"to":130,"have":"1"}` + setClosed, Back},
+		{"a node shows an older register than before", registerClosed,
+			`{"op":"get","key":"register-1","value":7,"mode":"stale","node":1,"life":1,"from":130,"to":140}` + registerClosed, Back},
+		{"a number is there that was never asked for", setClosed,
+			`{"op":"read","key":"set-1","mode":"stale","node":2,"life":3,"from":200,"to":210,"have":"1-2,9"}` + setClosed,
+			Ghost + " " + Lost},
+		{"a number is there before it was asked for", setClosed,
+			`{"op":"read","key":"set-1","mode":"stale","node":2,"life":3,"from":11,"to":15,"have":"2"}` + setClosed, Ghost + " " + Missed},
 		{"a number is there that was refused", finalSet, `{"op":"final","key":"set-1","node":2,"have":"1-4"}`, Ghost},
-		{"a linearizable get is older than an acknowledged write", registerClosed, `{"op":"get","key":"register-1","value":7,"mode":"linearizable","node":2,"life":3,"from":130,"to":140}` + registerClosed, Disorder},
+		{"a linearizable get is older than an acknowledged write", registerClosed,
+			`{"op":"get","key":"register-1","value":7,"mode":"linearizable","node":2,"life":3,"from":130,"to":140}` + registerClosed, Disorder},
 		{"the states differ", `{"op":"end"}`, `{"op":"end","text":"node 2 is at another state"}`, Different},
 		{"writes do not go on", `{"op":"end"}`, `{"op":"silent","text":"after a kill"}{"op":"end"}`, Silence},
 		{"the run broke off", `{"op":"end"}`, ``, Broken},
@@ -132,7 +146,8 @@ func TestHistoryIsReadAsItWasWritten(t *testing.T) {
 
 func TestBrokenHistoriesAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`{"op":"read"`, `{"op":"sing"}`, `{"op":"add","value":-1}`, `{"op":"read","have":"3-1"}`, `{"op":"read","have":"1-99999999999"}`, `{"op":"read","have":"x"}`} {
+	for _, text := range []string{`{"op":"read"`, `{"op":"sing"}`, `{"op":"add","value":-1}`, `{"op":"read","have":"3-1"}`,
+		`{"op":"read","have":"1-99999999999"}`, `{"op":"read","have":"x"}`} {
 		if v, err := Check(strings.NewReader(text)); err == nil {
 			t.Errorf("%s: %s", text, v)
 		}

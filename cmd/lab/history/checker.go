@@ -61,7 +61,8 @@ func (v *Verdict) String() string {
 		word, found = "FAIL", strings.Join(wrong, ", ")
 	}
 	return fmt.Sprintf("%s: %d acknowledged writes (%d asked again, %d of unknown outcome), %d linearizable, %d at-index and %d stale reads of %d keys in %.0f s, %d faults: %s (%d undecided)",
-		word, v.Acked, v.Retried, v.Unsure, v.Reads[Linearizable], v.Reads[AtIndex], v.Reads[Stale], v.Keys, v.Seconds, faults, found, v.Undecided)
+		word, v.Acked, v.Retried, v.Unsure, v.Reads[Linearizable], v.Reads[AtIndex], v.Reads[Stale], v.Keys, v.Seconds,
+		faults, found, v.Undecided)
 }
 
 // Details are the violations, a line each.
@@ -91,8 +92,10 @@ type checker struct {
 }
 
 func newChecker() *checker {
-	return &checker{v: Verdict{Reads: map[string]int{}, Faults: map[string]int{}, Counts: map[string]int{}, Violations: map[string][]string{}},
-		open: map[string][]Record{}, sets: map[string]*setSum{}, regs: map[string]*registerSum{}, tried: map[string]Bits{}, at: map[string]map[int]bool{}}
+	return &checker{v: Verdict{Reads: map[string]int{}, Faults: map[string]int{}, Counts: map[string]int{},
+		Violations: map[string][]string{}},
+		open: map[string][]Record{}, sets: map[string]*setSum{}, regs: map[string]*registerSum{}, tried: map[string]Bits{},
+		at: map[string]map[int]bool{}}
 }
 
 // wrong notes a violation.

@@ -86,7 +86,8 @@ func (c *checker) judgeAge(key string, ops []Record, writes map[int]Record) {
 		who := process{r.Node, r.Life}
 		for _, q := range shown[who] {
 			if newer, known := writes[q.Value]; known && q.To < r.From && older(w, newer) {
-				c.wrong(Back, "node %d showed %d in %s from %d to %d, and %d before, which is newer", r.Node, r.Value, key, r.From, r.To, q.Value)
+				c.wrong(Back, "node %d showed %d in %s from %d to %d, and %d before, which is newer", r.Node, r.Value, key,
+					r.From, r.To, q.Value)
 				break
 			}
 		}

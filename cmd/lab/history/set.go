@@ -88,7 +88,8 @@ func (c *checker) judgeSet(key string, ops []Record) *setSum {
 			c.wrong(kind, "node %d read %s (%s %d) from %d to %d without %s", r.Node, key, r.Mode, r.Index, r.From, r.To, miss)
 		}
 		if miss := before.Without(r.Have); !miss.IsZero() {
-			c.wrong(Back, "node %d read %s (%s) from %d to %d without %s, which it had shown before", r.Node, key, r.Mode, r.From, r.To, miss)
+			c.wrong(Back, "node %d read %s (%s) from %d to %d without %s, which it had shown before", r.Node, key, r.Mode,
+				r.From, r.To, miss)
 		}
 		sum.must.join(r.Have)
 		reads = append(reads, r)

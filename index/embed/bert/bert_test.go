@@ -325,7 +325,8 @@ func TestInt8(t *testing.T) {
 // with the two around it.
 func BenchmarkMiniLM(b *testing.B) {
 	s := samples(b)[0]
-	s.Config = berttest.Config{Type: "bert", Hidden: 384, Layers: 6, Heads: 12, Inner: 1536, Vocab: 30522, Positions: 512, Types: 2, Act: "gelu"}
+	s.Config = berttest.Config{Type: "bert", Hidden: 384, Layers: 6, Heads: 12, Inner: 1536, Vocab: 30522, Positions: 512,
+		Types: 2, Act: "gelu"}
 	m, err := Open(s.Write(b), Options{})
 	if err != nil {
 		b.Fatal(err)

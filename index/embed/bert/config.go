@@ -63,7 +63,8 @@ func (s *shape) check() error {
 		return errors.Join(errs...)
 	}
 	if s.Hidden%(s.Heads*tileCols) != 0 || s.Inner%tileCols != 0 {
-		return fmt.Errorf("hidden_size %d in %d heads, intermediate_size %d: a head's and the intermediate size have to be multiples of %d", s.Hidden, s.Heads, s.Inner, tileCols)
+		return fmt.Errorf("hidden_size %d in %d heads, intermediate_size %d: a head's and the intermediate size have to be multiples of %d",
+			s.Hidden, s.Heads, s.Inner, tileCols)
 	}
 	if s.Act != "gelu" {
 		return fmt.Errorf("hidden_act is %.64q: want gelu", s.Act)

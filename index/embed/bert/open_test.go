@@ -110,7 +110,8 @@ func config(edit func(*berttest.Config)) func(string) (string, string) {
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(`{"model_type":"roberta","hidden_size":32,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":16,"vocab_size":9,`+
 		`"max_position_embeddings":20,"type_vocab_size":1,"hidden_act":"gelu","pad_token_id":1}`),
-		[]byte(`[{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"}]`), []byte(`{"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":false}`),
+		[]byte(`[{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"}]`),
+		[]byte(`{"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":false}`),
 		[]byte(`{"max_seq_length":9}`), []byte(`{"prompts":{"query":"q: "}}`))
 	dir := f.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "1_Pooling"), 0o700); err != nil {
@@ -119,11 +120,13 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, config, modules, pooling, cut, prompts []byte) {
 		var s shape
 		if err := json.Unmarshal(config, &s); err == nil && s.check() == nil {
-			if d := s.Hidden / s.Heads; d%tileCols != 0 || s.Layers > maxLayers || s.Inner > maxInner || s.Positions <= s.offset || *s.Epsilon < 0 {
+			if d := s.Hidden / s.Heads; d%tileCols != 0 || s.Layers > maxLayers || s.Inner > maxInner || s.Positions <= s.offset ||
+				*s.Epsilon < 0 {
 				t.Fatalf("%+v", s)
 			}
 		}
-		for name, raw := range map[string][]byte{"modules.json": modules, "1_Pooling/config.json": pooling, "sentence_bert_config.json": cut,
+		for name, raw := range map[string][]byte{"modules.json": modules, "1_Pooling/config.json": pooling,
+			"sentence_bert_config.json":         cut,
 			"config_sentence_transformers.json": prompts} {
 			if err := os.WriteFile(filepath.Join(dir, name), raw, 0o600); err != nil {
 				t.Fatal(err)
@@ -133,7 +136,8 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if to, err := filepath.Rel(dir, r.Dir); err != nil || !filepath.IsLocal(to) || r.Tokens < 8 || r.Tokens > maxTokens || len(r.Question)+len(r.Text) > 2*maxPrompt {
+		if to, err := filepath.Rel(dir, r.Dir); err != nil || !filepath.IsLocal(to) || r.Tokens < 8 || r.Tokens > maxTokens ||
+			len(r.Question)+len(r.Text) > 2*maxPrompt {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	})

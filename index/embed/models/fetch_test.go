@@ -133,7 +133,8 @@ func TestFetchGoesOnLater(t *testing.T) {
 				return gone
 			}
 			f := &models.Fetcher{Mirror: h.URL + "/at", Folder: t.TempDir()}
-			if _, _, err := f.Fetch(t.Context(), m); err == nil || !strings.Contains(err.Error(), "model.safetensors: ") || !strings.Contains(err.Error(), "410 Gone") {
+			if _, _, err := f.Fetch(t.Context(), m); err == nil || !strings.Contains(err.Error(), "model.safetensors: ") ||
+				!strings.Contains(err.Error(), "410 Gone") {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(f.Dir(m)); !errors.Is(err, os.ErrNotExist) {
@@ -185,7 +186,8 @@ func TestFetchRefusesAnotherFile(t *testing.T) {
 			}
 			f := &models.Fetcher{Mirror: h.URL + "/at", Folder: t.TempDir()}
 			_, _, err := f.Fetch(t.Context(), m)
-			if !errors.Is(err, models.ErrWrong) || !strings.Contains(err.Error(), "tokenizer.json: ") || !strings.Contains(err.Error(), tc.says) {
+			if !errors.Is(err, models.ErrWrong) || !strings.Contains(err.Error(), "tokenizer.json: ") ||
+				!strings.Contains(err.Error(), tc.says) {
 				t.Fatalf("got %v", err)
 			}
 			if _, err := os.Stat(f.Dir(m)); !errors.Is(err, os.ErrNotExist) {
@@ -257,7 +259,8 @@ func TestKnown(t *testing.T) {
 		if found, ok := models.Find(m.Name); !ok || found.Name != m.Name {
 			t.Errorf("%s is not found", m.Name)
 		}
-		if len(m.Revision) != 40 || m.Dim == 0 || m.Licence == "" || m.For == "" || m.Kind != "static" && m.Kind != "bert" || len(m.Files) != 3 {
+		if len(m.Revision) != 40 || m.Dim == 0 || m.Licence == "" || m.For == "" || m.Kind != "static" && m.Kind != "bert" ||
+			len(m.Files) != 3 {
 			t.Errorf("%s is not described: %+v", m.Name, m)
 		}
 		for _, f := range m.Files {

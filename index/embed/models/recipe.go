@@ -29,7 +29,8 @@ func (r *recipe) write(dir string) error {
 	}
 	const of = "sentence_transformers.models."
 	for name, v := range map[string]any{
-		"modules.json":                      []module{{"", of + "Transformer"}, {"1_Pooling", of + "Pooling"}, {"2_Normalize", of + "Normalize"}},
+		"modules.json": []module{{"", of + "Transformer"}, {"1_Pooling", of + "Pooling"},
+			{"2_Normalize", of + "Normalize"}},
 		"1_Pooling/config.json":             map[string]bool{"pooling_mode_cls_token": r.first, "pooling_mode_mean_tokens": !r.first},
 		"sentence_bert_config.json":         map[string]int{"max_seq_length": r.tokens},
 		"config_sentence_transformers.json": map[string]any{"prompts": map[string]string{"query": r.question, "document": r.text}},

@@ -14,7 +14,8 @@ import (
 func TestARecipeThatACrashHasTaken(t *testing.T) {
 	t.Parallel()
 	sum := sha256.Sum256([]byte("numbers"))
-	m := &Model{Name: "small", Files: []File{{"model.safetensors", 7, hex.EncodeToString(sum[:])}}, recipe: &recipe{tokens: 256, question: "query: "}}
+	m := &Model{Name: "small", Files: []File{{"model.safetensors", 7, hex.EncodeToString(sum[:])}},
+		recipe: &recipe{tokens: 256, question: "query: "}}
 	f := Fetcher{Mirror: "http://127.0.0.1:1", Folder: t.TempDir()}
 	at := func(name string) string { return filepath.Join(f.Dir(m), name) }
 	write := func(name, text string) {

@@ -42,8 +42,9 @@ var Known = []Model{
 		},
 	},
 	{
-		Name: "all-MiniLM-L6-v2", Repository: "sentence-transformers/all-MiniLM-L6-v2", Revision: "1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
-		Licence: "Apache-2.0", Kind: "bert", Dim: 384, For: "English; the fastest sentence encoder; texts up to 256 tokens",
+		Name: "all-MiniLM-L6-v2", Repository: "sentence-transformers/all-MiniLM-L6-v2",
+		Revision: "1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
+		Licence:  "Apache-2.0", Kind: "bert", Dim: 384, For: "English; the fastest sentence encoder; texts up to 256 tokens",
 		Files: []File{
 			{"config.json", 612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"},
 			{"tokenizer.json", 466247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"},
@@ -73,7 +74,8 @@ var Known = []Model{
 	},
 	{
 		Name: "multilingual-e5-small", Repository: "intfloat/multilingual-e5-small", Revision: "614241f622f53c4eeff9890bdc4f31cfecc418b3",
-		Licence: "MIT", Kind: "bert", Dim: 384, For: "about 100 languages; questions and answers; texts up to 512 tokens; [embedding] int8 saves memory",
+		Licence: "MIT", Kind: "bert", Dim: 384,
+		For: "about 100 languages; questions and answers; texts up to 512 tokens; [embedding] int8 saves memory",
 		Files: []File{
 			{"config.json", 655, "69137736cab8b8903a07fe8afaafdda25aac55415a12a55d1bffa9f581abf959"},
 			{"tokenizer.json", 17082730, "0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39"},

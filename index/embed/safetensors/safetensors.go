@@ -103,7 +103,8 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 		return nil, fmt.Errorf("%d tensors: %d are allowed", len(header), maxTensors)
 	}
 	start := 8 + int64(n)
-	f := &File{whole: io.NewSectionReader(r, 0, size), data: io.NewSectionReader(r, start, size-start), tensors: make(map[string]place, len(header))}
+	f := &File{whole: io.NewSectionReader(r, 0, size), data: io.NewSectionReader(r, start, size-start),
+		tensors: make(map[string]place, len(header))}
 	for name, h := range header {
 		var p place
 		if err := json.Unmarshal(h, &p); err != nil {

@@ -82,7 +82,8 @@ func TestRefuses(t *testing.T) {
 }
 
 func TestHalf(t *testing.T) {
-	for h, want := range map[uint16]float32{0: 0, 0x3c00: 1, 0xc000: -2, 0x0001: 5.9604645e-08, 0x7bff: 65504, 0x8000: float32(math.Copysign(0, -1))} {
+	for h, want := range map[uint16]float32{0: 0, 0x3c00: 1, 0xc000: -2, 0x0001: 5.9604645e-08, 0x7bff: 65504,
+		0x8000: float32(math.Copysign(0, -1))} {
 		if got := half(h); got != want {
 			t.Errorf("half(%#x) = %v, want %v", h, got, want)
 		}

@@ -220,7 +220,8 @@ func TestVocabWithTheSameLineTwice(t *testing.T) {
 
 // TestMetaspaceSplitsAtTheFirstMark: also behind a first word of a letter or two that has no mark before it.
 func TestMetaspaceSplitsAtTheFirstMark(t *testing.T) {
-	for text, want := range map[string][]string{"I am in": {"I", "▁am", "▁in"}, " a b": {"▁a", "▁b"}, "ab c": {"ab", "▁c"}, "  c": {"▁", "▁c"}, "": {""}, "é x": {"é", "▁x"}} {
+	for text, want := range map[string][]string{"I am in": {"I", "▁am", "▁in"}, " a b": {"▁a", "▁b"}, "ab c": {"ab", "▁c"},
+		"  c": {"▁", "▁c"}, "": {""}, "é x": {"é", "▁x"}} {
 		split, err := (&part{Type: "Metaspace", Scheme: "never"}).splitters(nil)
 		if err != nil {
 			t.Fatal(err)

@@ -56,7 +56,8 @@ func (t *Tokenizer) unigram(f *modelFile, special map[string]bool) error {
 		s := &list[i]
 		s.id = i
 		if len(s.piece) > maxPiece || math.IsNaN(s.score) || math.Abs(s.score) > 1e6 {
-			return fmt.Errorf("piece %.64q with the score %g: at most %d bytes and scores within a million are allowed", s.piece, s.score, maxPiece)
+			return fmt.Errorf("piece %.64q with the score %g: at most %d bytes and scores within a million are allowed",
+				s.piece, s.score, maxPiece)
 		}
 		u.penalty = min(u.penalty, s.score)
 		if s.piece != "" && i != t.Unknown && !special[s.piece] {

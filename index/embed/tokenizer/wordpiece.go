@@ -71,7 +71,8 @@ func newWordPiece(vocab map[string]int) (*wordPiece, error) {
 	w := &wordPiece{first: make(map[string]int, len(vocab)), inner: map[string]int{}, maxRunes: 100}
 	for piece, id := range vocab {
 		if id < 0 || id >= maxVocab || len(piece) > maxPiece {
-			return nil, fmt.Errorf("piece %.64q with token %d: at most %d bytes and tokens below %d are allowed", piece, id, maxPiece, maxVocab)
+			return nil, fmt.Errorf("piece %.64q with token %d: at most %d bytes and tokens below %d are allowed", piece, id,
+				maxPiece, maxVocab)
 		}
 		w.size, w.longest = max(w.size, id+1), max(w.longest, len(piece))
 		w.first[piece] = id

@@ -125,7 +125,8 @@ func (w *walk) findMeta() (valid bool) {
 		sum := fnv.New64a()
 		sum.Write(m[:metaSize-8])
 		size := int(order.Uint32(m[8:]))
-		if order.Uint32(m) != magic || order.Uint32(m[4:]) != version || order.Uint64(m[56:]) != sum.Sum64() || size < minPage || size > maxPage || at != 0 && at != size {
+		if order.Uint32(m) != magic || order.Uint32(m[4:]) != version || order.Uint64(m[56:]) != sum.Sum64() || size < minPage ||
+			size > maxPage || at != 0 && at != size {
 			continue
 		}
 		if tx := order.Uint64(m[48:]); !valid || tx > newest {

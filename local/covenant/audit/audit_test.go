@@ -39,7 +39,8 @@ var issuer = map[string]string{"display": "user@local", "pubkey": "FAe4sisG95oZ4
 func add(t testing.TB, l *Log, n int) {
 	t.Helper()
 	for range n {
-		if err := l.Append(fmt.Sprintf("id-%d", l.Rows()), time.UnixMilli(int64(1000+l.Rows())), issuer, map[string]string{"type": "test<>"}); err != nil {
+		if err := l.Append(fmt.Sprintf("id-%d", l.Rows()), time.UnixMilli(int64(1000+l.Rows())), issuer,
+			map[string]string{"type": "test<>"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,8 +62,10 @@ const vectorEvents = `{"id":"11111111-1111-4111-8111-111111111111","timestamp_ms
 func TestChainVectors(t *testing.T) {
 	tail := zeros
 	for i, want := range [][2]string{
-		{"1682f789ecd5aba3cd856b60ab2da68c776c16a59e69c3a7de0b657cecfcba92", "225dd701439c17f81eaa36b95294c05d9e92149e788838dc7a1fbceef84ac8bf"},
-		{"1dbb056501b941bc7c13de678537937255db402f0968ba49cc8130959102ff41", "19e0203819a8086f530ddc39b4f19902b52b23681f68c01371fcbd87c7346ed8"},
+		{"1682f789ecd5aba3cd856b60ab2da68c776c16a59e69c3a7de0b657cecfcba92",
+			"225dd701439c17f81eaa36b95294c05d9e92149e788838dc7a1fbceef84ac8bf"},
+		{"1dbb056501b941bc7c13de678537937255db402f0968ba49cc8130959102ff41",
+			"19e0203819a8086f530ddc39b4f19902b52b23681f68c01371fcbd87c7346ed8"},
 	} {
 		line := strings.Split(vectorEvents, "\n")[i]
 		a := link(tail, uint64(i), []byte(line), Event{})
@@ -137,7 +140,8 @@ func TestCrash(t *testing.T) {
 	ch, _ := os.ReadFile(filepath.Join(whole, chainFile))
 	event := len(ev) / 3
 	anchor := len(ch) / 3
-	for _, cut := range [][2]int{{len(ev), len(ch)}, {len(ev) - 1, 2 * anchor}, {2*event + 1, 2 * anchor}, {len(ev), 2 * anchor}, {len(ev), len(ch) - 1}, {len(ev), 2*anchor + 1}} {
+	for _, cut := range [][2]int{{len(ev), len(ch)}, {len(ev) - 1, 2 * anchor}, {2*event + 1, 2 * anchor},
+		{len(ev), 2 * anchor}, {len(ev), len(ch) - 1}, {len(ev), 2*anchor + 1}} {
 		dir := t.TempDir()
 		os.WriteFile(filepath.Join(dir, eventsFile), ev[:cut[0]], 0o600)
 		os.WriteFile(filepath.Join(dir, chainFile), ch[:cut[1]], 0o600)
@@ -205,7 +209,8 @@ func TestLastReadsBackwards(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for _, c := range []struct{ limit, since, first, n uint64 }{{10, 0, 490, 10}, {1000, 0, 0, 500}, {1000, 400, 400, 100}, {5, 499, 499, 1}, {0, 0, 0, 0}} {
+	for _, c := range []struct{ limit, since, first, n uint64 }{{10, 0, 490, 10}, {1000, 0, 0, 500}, {1000, 400, 400, 100},
+		{5, 499, 499, 1}, {0, 0, 0, 0}} {
 		places, err := r.Last(c.limit, c.since, func(*Event) bool { return true })
 		if err != nil || uint64(len(places)) != c.n {
 			t.Fatalf("%+v: %d rows, %v", c, len(places), err)

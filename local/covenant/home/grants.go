@@ -114,7 +114,8 @@ func (h *Home) GrantTo(ctx context.Context, subject AgentID, name string, scope 
 	if err != nil {
 		return "", fmt.Errorf("permissions: invalid capability scope: %s: %w", name, err)
 	}
-	op, err := Capability{Subject: subject, Action: name, Scope: scope, GrantedBy: h.Operator, Expires: expires}.sign(h.signer, h.Config.Node, oplog.At(time.Now()))
+	op, err := Capability{Subject: subject, Action: name, Scope: scope, GrantedBy: h.Operator,
+		Expires: expires}.sign(h.signer, h.Config.Node, oplog.At(time.Now()))
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 // bootstrap is the actions that a new operator may do from the first request on.
-var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.purge", "capabilities.purge", "peers.purge", "chain.receipts"}
+var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.purge", "capabilities.purge", "peers.purge",
+	"chain.receipts"}
 
 // operatorName is the display name of an operator that a node makes.
 const operatorName = "user@local"
@@ -84,7 +85,8 @@ func (h *Home) proposeOperator() error {
 	}
 	now := oplog.At(time.Now())
 	self := AgentID{operatorName, keyText(h.local)}
-	made := &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: self.Pubkey, Display: self.Display, Operator: true, Sealed: sealed, At: now}}
+	made := &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: self.Pubkey, Display: self.Display, Operator: true,
+		Sealed: sealed, At: now}}
 	if !h.Config.NoBootstrap {
 		for _, action := range bootstrap {
 			c := Capability{Subject: self, Action: action, Scope: []byte("{}"), GrantedBy: self}

@@ -112,7 +112,9 @@ func (r *registry) Issue(agent *AgentID, now uint64) (string, error) {
 func (r *registry) Claim(key string) (done func(), free bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.claimed[key] || slices.ContainsFunc(r.rows, func(row Registration) bool { return row.Revoked == 0 && row.Agent != nil && row.Agent.Pubkey == key }) {
+	if r.claimed[key] ||
+		slices.ContainsFunc(r.rows,
+			func(row Registration) bool { return row.Revoked == 0 && row.Agent != nil && row.Agent.Pubkey == key }) {
 		return nil, false
 	}
 	r.claimed[key] = true
@@ -126,7 +128,8 @@ func (r *registry) Claim(key string) (done func(), free bool) {
 func (r *registry) register(token []byte, agent *AgentID, now uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.write(Registration{Token: hashToken(token), Agent: agent, Operator: agent == nil, Registered: now, Prefix: b58.Encode(token)[:PrefixShown]})
+	return r.write(Registration{Token: hashToken(token), Agent: agent, Operator: agent == nil, Registered: now,
+		Prefix: b58.Encode(token)[:PrefixShown]})
 }
 
 // Revoke ends the live tokens that which picks.

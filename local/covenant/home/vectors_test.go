@@ -25,7 +25,8 @@ func TestSignatureVectors(t *testing.T) {
 		want    string
 	}{
 		{"{}", nil, "3cnMnoBRiZ19hNaX4jsBB1h73FUagy5MpAHMc7HCZkBteaT8uENUMhibdTgTMWENRwHc1yH9H7VRsXK4dLYaUSzt"},
-		{`{"version":1,"tiers":["working"]}`, &expires, "5F6z6sXdmNHhVazusfFybQTVAY5ZrbFRD9fmtFxPdXssjtmJErrEXLvcYYcK9cB4fq5PKsEYsM7XaZjkuQKDb62G"},
+		{`{"version":1,"tiers":["working"]}`, &expires,
+			"5F6z6sXdmNHhVazusfFybQTVAY5ZrbFRD9fmtFxPdXssjtmJErrEXLvcYYcK9cB4fq5PKsEYsM7XaZjkuQKDb62G"},
 	} {
 		scope, err := canon.JSON([]byte(v.scope))
 		if err != nil {

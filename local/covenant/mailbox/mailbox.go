@@ -104,7 +104,8 @@ const LinePlace = "covenant mailbox"
 
 // Open reads the file, and makes it when it is missing. A line torn by a crash at its end is cut off.
 func Open(path string, keys *seal.Ring) (b *Box, err error) {
-	b = &Box{due: minDue, tasks: map[string]*known{}, queue: map[string][]*known{}, ready: map[string][]Result{}, cache: map[string]Result{}}
+	b = &Box{due: minDue, tasks: map[string]*known{}, queue: map[string][]*known{}, ready: map[string][]Result{},
+		cache: map[string]Result{}}
 	b.file, err = journal.Replay(path, LinePlace, keys, func(e event) error {
 		if !e.whole() {
 			return fmt.Errorf("%q lacks what it is about", e.Op)

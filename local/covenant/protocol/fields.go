@@ -9,7 +9,8 @@ import (
 )
 
 // Tiers are the spellings that are understood, and the one that is written.
-var Tiers = map[string]string{"working": "working", "episodic": "episodic", "longterm": "longterm", "long-term": "longterm", "long_term": "longterm"}
+var Tiers = map[string]string{"working": "working", "episodic": "episodic", "longterm": "longterm", "long-term": "longterm",
+	"long_term": "longterm"}
 
 // Tier is an optional tier; empty for none.
 func Tier(f *serve.Fields, name string) string {

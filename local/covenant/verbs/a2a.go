@@ -40,8 +40,9 @@ type idempotency struct {
 }
 
 func readTask(f *serve.Fields) (t task) {
-	t = task{ID: protocol.ID(f, "id"), Sender: home.ReadAgent(f, "sender"), Recipient: home.ReadAgent(f, "recipient"), Intent: f.Text("intent_text"),
-		Kind: f.OptText("task_kind"), Parent: protocol.OptID(f, "parent"), Deadline: f.OptNumber("deadline_ms")}
+	t = task{ID: protocol.ID(f, "id"), Sender: home.ReadAgent(f, "sender"), Recipient: home.ReadAgent(f, "recipient"),
+		Intent: f.Text("intent_text"),
+		Kind:   f.OptText("task_kind"), Parent: protocol.OptID(f, "parent"), Deadline: f.OptNumber("deadline_ms")}
 	if r := f.Raw("idempotency"); r != nil {
 		in := serve.Parse(r)
 		t.Idempotency = &idempotency{in.Text("duplicate_safety"), in.Text("key")}
@@ -150,7 +151,8 @@ func sendTask(f *serve.Fields) Action {
 	f.Object("task", func(in *serve.Fields) { t = readTask(in) })
 	return func(ctx context.Context, s *Session) (any, error) {
 		if t.Sender != s.Peer {
-			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.Peer.Display, "claimed_sender_display", t.Sender.Display},
+			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.Peer.Display,
+				"claimed_sender_display", t.Sender.Display},
 				fmt.Sprintf("a2a send rejected: task.sender %q does not match authenticated peer %q", t.Sender.Display, s.Peer.Display))
 		}
 		to, err := s.addressed(ctx, t.Recipient)
@@ -166,7 +168,8 @@ func sendTask(f *serve.Fields) Action {
 		if err := t.check(); err != nil {
 			return nil, err
 		}
-		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: kit.Must(t.Sender), Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.work, Body: kit.Must(t)}
+		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: kit.Must(t.Sender), Recipient: t.Recipient.Pubkey,
+			Deadline: t.Deadline, Cache: t.work, Body: kit.Must(t)}
 		err = s.Mailbox.Send(home.Now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
 		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.boxError(err, t.ID)
 	}
@@ -218,7 +221,8 @@ func (s *Session) recipientAccepts(ctx context.Context, t task) error {
 			return nil
 		}
 	}
-	return s.refuse(kit.Object{"type", "a2_a_recipient_rejected", "sender_display", s.Peer.Display, "recipient_display", t.Recipient.Display, "action", names[0]},
+	return s.refuse(kit.Object{"type", "a2_a_recipient_rejected", "sender_display", s.Peer.Display, "recipient_display",
+		t.Recipient.Display, "action", names[0]},
 		fmt.Sprintf("a2a send to %s rejected: recipient has not granted capability %q", t.Recipient.Display, names[0]))
 }
 

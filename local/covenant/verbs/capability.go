@@ -34,7 +34,9 @@ func recentCapabilities(f *serve.Fields) Action {
 		}
 		slices.Reverse(a.Grants)
 		return kit.Object{"kind", "capabilities", "capabilities", api.Each(a.Grants, func(g oplog.StoredGrant) kit.Object {
-			return kit.Object{"capability", home.Capability{Subject: named(a.Names, g.Subject), Action: g.Action, Scope: g.Scope, GrantedBy: named(a.Names, g.GrantedBy), Expires: home.Expiry(g)},
+			return kit.Object{"capability",
+				home.Capability{Subject: named(a.Names, g.Subject), Action: g.Action, Scope: g.Scope,
+					GrantedBy: named(a.Names, g.GrantedBy), Expires: home.Expiry(g)},
 				"signature", g.Signature}
 		})}, nil
 	}
@@ -48,7 +50,8 @@ func grantCapability(f *serve.Fields) Action {
 			signature, err = s.GrantTo(ctx, s.Peer, name, scope, expires)
 		}
 		if err != nil {
-			return nil, s.refuse(kit.Object{"type", "capability_grant_rejected", "subject_display", s.Peer.Display, "action", name, "reason", err.Error()},
+			return nil, s.refuse(kit.Object{"type", "capability_grant_rejected", "subject_display", s.Peer.Display, "action",
+				name, "reason", err.Error()},
 				err.Error())
 		}
 		return kit.Object{"kind", "capability_granted", "signature_b58", signature, "subject_display", s.Peer.Display, "action", name}, nil
@@ -76,8 +79,9 @@ func revokeCapability(f *serve.Fields) Action {
 		if err != nil {
 			return nil, home.StoreError("permissions", err)
 		}
-		return kit.Object{"kind", "capability_revoked", "signature_b58", sig, "removed", done.Changed}, s.record(kit.Object{"type", "capability_revoked",
-			"subject_display", s.Peer.Display, "action", done.Action, "signature_b58", sig, "removed", done.Changed})
+		return kit.Object{"kind", "capability_revoked", "signature_b58", sig, "removed", done.Changed},
+			s.record(kit.Object{"type", "capability_revoked",
+				"subject_display", s.Peer.Display, "action", done.Action, "signature_b58", sig, "removed", done.Changed})
 	}
 }
 

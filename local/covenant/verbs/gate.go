@@ -48,20 +48,23 @@ func (s *Session) scopes(ctx context.Context, g gate) (passed []scope, err error
 			"passed", len(live) > 0, "authorized_by", authorized}
 	}
 	if len(live) == 0 {
-		return nil, s.refuse(check(g.actions, []kit.Object{}), fmt.Sprintf("%s Grant it with `covenant capabilities grant %s`.", g.missing, g.actions[0]))
+		return nil, s.refuse(check(g.actions, []kit.Object{}),
+			fmt.Sprintf("%s Grant it with `covenant capabilities grant %s`.", g.missing, g.actions[0]))
 	}
 	authorized := []kit.Object{}
 	for _, c := range live {
 		if sc := readScope(c.Scope); g.allows(sc) {
 			passed = append(passed, sc)
-			authorized = append(authorized, kit.Object{"action", c.Action, "granted_by_display", s.Operator.Display, "signature_b58", c.Signature})
+			authorized = append(authorized,
+				kit.Object{"action", c.Action, "granted_by_display", s.Operator.Display, "signature_b58", c.Signature})
 		}
 	}
 	if err := s.record(check([]string{}, authorized[:min(len(authorized), 1)])); err != nil {
 		return nil, err
 	}
 	if len(passed) == 0 {
-		return nil, s.refuse(kit.Object{"type", "capability_scope_rejected", "agent_id", g.label, "action", live[0].Action, "reason", g.reject}, g.reject)
+		return nil, s.refuse(kit.Object{"type", "capability_scope_rejected", "agent_id", g.label, "action", live[0].Action,
+			"reason", g.reject}, g.reject)
 	}
 	return passed, nil
 }

@@ -183,7 +183,8 @@ func (s *Session) remember(ctx context.Context, id, text, answer string, sources
 	_, err := home.Write(ctx, s.Home, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
 		Memory: &oplog.Remember{Content: oplog.Content{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace,
 			Tier: "working", Owner: s.Peer.Pubkey, Source: "covenant", Metadata: kit.Must(said), Created: t}},
-		Receipt: &oplog.Receipt{ID: protocol.NewID(), Payer: s.Peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t}})
+		Receipt: &oplog.Receipt{ID: protocol.NewID(), Payer: s.Peer.Pubkey, Resource: "memory", Memory: id,
+			Credits: credits(answer), At: t}})
 	return err
 }
 

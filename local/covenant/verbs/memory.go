@@ -36,7 +36,8 @@ func (s *Session) show(m *oplog.Memory) Record {
 	if !same {
 		meta = with(meta, "source_id", m.RID)
 	}
-	return Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: s.Peer, Text: text, Embedding: []float32{}, Metadata: meta, Created: home.ToMillis(m.Created)}
+	return Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: s.Peer, Text: text, Embedding: []float32{}, Metadata: meta,
+		Created: home.ToMillis(m.Created)}
 }
 
 // with sets a key of a JSON object, or of an object around another value. With nil the key goes.
@@ -114,7 +115,8 @@ type walk struct {
 // next gives some more records; none at the end.
 func (w *walk) next(ctx context.Context) (page []Record, err error) {
 	for len(page) == 0 && !w.done && w.left > 0 {
-		a, err := home.Read(ctx, w.s.Home, "memory", api.Owned, &api.OwnedRequest{Owner: w.s.Peer.Pubkey, Tier: w.tier, Before: w.before, Limit: w.left})
+		a, err := home.Read(ctx, w.s.Home, "memory", api.Owned,
+			&api.OwnedRequest{Owner: w.s.Peer.Pubkey, Tier: w.tier, Before: w.before, Limit: w.left})
 		if err != nil {
 			return nil, err
 		}

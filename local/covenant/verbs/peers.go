@@ -80,7 +80,8 @@ func (s *Session) enroll(ctx context.Context, display string, actions []string) 
 		}
 	}
 	token, err := s.Peers.Issue(&peer, home.Now())
-	return kit.Object{"kind", "peer_enrolled", "token_b58", token, "pubkey_b58", peer.Pubkey, "display", display, "granted", api.OrEmpty(actions)},
+	return kit.Object{"kind", "peer_enrolled", "token_b58", token, "pubkey_b58", peer.Pubkey, "display", display, "granted",
+			api.OrEmpty(actions)},
 		s.registryError(err)
 }
 
@@ -91,11 +92,13 @@ func (s *Session) withdraw(ctx context.Context, peer home.AgentID) error {
 		return err
 	}
 	for _, g := range a.Grants {
-		done, err := home.Write(ctx, s.Home, api.Revoke, &oplog.Revoke{Signature: g.Signature, Subject: peer.Pubkey, At: oplog.At(time.Now())})
+		done, err := home.Write(ctx, s.Home, api.Revoke,
+			&oplog.Revoke{Signature: g.Signature, Subject: peer.Pubkey, At: oplog.At(time.Now())})
 		if err != nil {
 			return home.StoreError("permissions", err)
 		}
-		if err := s.record(kit.Object{"type", "capability_revoked", "subject_display", peer.Display, "action", g.Action, "signature_b58", g.Signature, "removed", done.Changed}); err != nil {
+		if err := s.record(kit.Object{"type", "capability_revoked", "subject_display", peer.Display, "action", g.Action,
+			"signature_b58", g.Signature, "removed", done.Changed}); err != nil {
 			return err
 		}
 	}
@@ -116,7 +119,8 @@ func listPeers(f *serve.Fields) Action {
 	return operatorOnly("peers: listing requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		peers, truncated := []kit.Object{}, false
 		for _, r := range slices.Backward(s.Peers.List()) {
-			if prefix != nil && !strings.HasPrefix(s.AgentOf(r).Pubkey, *prefix) || status != nil && (*status == "live") != (r.Revoked == 0) {
+			if prefix != nil && !strings.HasPrefix(s.AgentOf(r).Pubkey, *prefix) ||
+				status != nil && (*status == "live") != (r.Revoked == 0) {
 				continue
 			}
 			if truncated = uint64(len(peers)) >= limit; truncated {
@@ -136,7 +140,8 @@ func revokePeer(f *serve.Fields) Action {
 		case prefix == "":
 			return nil, errors.New("peers: token_prefix must not be empty")
 		case len(prefix) > home.PrefixShown && !home.IsToken(prefix):
-			return nil, fmt.Errorf("peers: token_prefix: want up to %d characters, as list_peers shows them, or the whole token", home.PrefixShown)
+			return nil, fmt.Errorf("peers: token_prefix: want up to %d characters, as list_peers shows them, or the whole token",
+				home.PrefixShown)
 		}
 		outcome, err := s.revokeToken(prefix, force, most)
 		return kit.Object{"kind", "peer_revoked", "outcome", outcome}, err

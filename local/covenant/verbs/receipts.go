@@ -14,11 +14,13 @@ import (
 
 func recentReceipts(f *serve.Fields) Action {
 	limit, since := f.Count("limit", 10), serve.Or(f.OptNumber("since_ms"), 0)
-	return gated(gate{label: "chain:receipts", actions: []string{"chain.receipts"}, missing: `receipt reads require capability "chain.receipts".`,
-		allows: func(sc scope) bool { return sc.atMost("limit", limit) },
-		reject: "receipt read rejected by capability scope: limit does not match capability scope",
+	return gated(gate{label: "chain:receipts", actions: []string{"chain.receipts"},
+		missing: `receipt reads require capability "chain.receipts".`,
+		allows:  func(sc scope) bool { return sc.atMost("limit", limit) },
+		reject:  "receipt read rejected by capability scope: limit does not match capability scope",
 	}, func(ctx context.Context, s *Session) (any, error) {
-		a, err := home.Read(ctx, s.Home, "memory", api.Receipts, &api.ReceiptsRequest{Payer: s.Peer.Pubkey, Since: micros(since), Limit: min(limit, maxReceipts)})
+		a, err := home.Read(ctx, s.Home, "memory", api.Receipts,
+			&api.ReceiptsRequest{Payer: s.Peer.Pubkey, Since: micros(since), Limit: min(limit, maxReceipts)})
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,8 @@ var tools = []tool{
 	{"memory.recent", "Returns the caller's newest memory records.",
 		json.RawMessage(`{"type":"object","properties":{` + readSchema + `},"additionalProperties":false}`), recentMemory},
 	{"memory.search", "Returns the caller's memory records that match `query`, best first.",
-		json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"min_relevance":{"type":"number"},` + readSchema + `},"required":["query"],"additionalProperties":false}`), searchMemory},
+		json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"min_relevance":{"type":"number"},` + readSchema + `},"required":["query"],"additionalProperties":false}`),
+		searchMemory},
 }
 
 func clock(*serve.Fields) Action {

@@ -88,10 +88,11 @@ var Table = map[string]kind{
 	"try_recv_a2_a_result":   {tryRecvResult, Route{Path: "GET /a2a/results/next"}},
 	"recent_a2_a_tasks":      {recentTasks, Route{Path: "GET /a2a/tasks/recent", Query: "limit#10"}},
 	"recent_a2_a_results":    {recentResults, Route{Path: "GET /a2a/results/recent", Query: "limit#10"}},
-	"a2_a_queue":             {taskQueue, Route{Path: "GET /a2a/queue", Query: "limit#10 min_lease_age_ms# deadline_within_ms# state_filter"}},
-	"repair_a2_a_task":       {Verb: repairTask},
-	"recent_debits":          {recentDebits, Route{Path: "GET /budget/debits", Query: "limit#20"}},
-	"resume_intent":          {resumeIntent, Route{Path: "POST /intents/resume"}},
+	"a2_a_queue": {taskQueue,
+		Route{Path: "GET /a2a/queue", Query: "limit#10 min_lease_age_ms# deadline_within_ms# state_filter"}},
+	"repair_a2_a_task": {Verb: repairTask},
+	"recent_debits":    {recentDebits, Route{Path: "GET /budget/debits", Query: "limit#20"}},
+	"resume_intent":    {resumeIntent, Route{Path: "POST /intents/resume"}},
 }
 
 // Kinds returns the kinds of requests, in order.
@@ -113,7 +114,8 @@ func always(answer any) Verb {
 }
 
 // About answers protocol_info.
-var About = kit.Object{"kind", "protocol_info", "info", kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}
+var About = kit.Object{"kind", "protocol_info", "info",
+	kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}
 
 // authenticate binds a session that has no identity yet. One that has keeps it: the answer only says whose the token
 // is.

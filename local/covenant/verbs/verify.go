@@ -134,16 +134,19 @@ func (c *census) memoryAndAudit() {
 		case said.Origin != c.home.Origin():
 			others++
 		case !c.recorded(m.RID, m.Created):
-			c.found("memory_without_audit", m.RID, "memory record has no intent_dispatched row", "inspect the record; purge it if it was not asked for")
+			c.found("memory_without_audit", m.RID, "memory record has no intent_dispatched row",
+				"inspect the record; purge it if it was not asked for")
 		case c.rows[m.RID] > 1:
 			c.found("intent_dispatched_duplicate", m.RID, "intent has more than one intent_dispatched row", "inspect the audit log")
 		}
 	}
 	memories := len(c.drift)
 	for _, id := range c.intents {
-		c.found("audit_without_memory", id, "intent_dispatched row has no memory record", "restore the store, or purge the audit log up to the row")
+		c.found("audit_without_memory", id, "intent_dispatched row has no memory record",
+			"restore the store, or purge the audit log up to the row")
 	}
-	c.check("memory ↔ audit", len(c.drift), fmt.Sprintf("%d memory orphan(s), %d audit orphan(s)%s", memories, len(c.intents), ofOthers(others)))
+	c.check("memory ↔ audit", len(c.drift),
+		fmt.Sprintf("%d memory orphan(s), %d audit orphan(s)%s", memories, len(c.intents), ofOthers(others)))
 }
 
 // shape looks at a record by itself.
@@ -188,7 +191,8 @@ func (c *census) receipts() {
 	exact := len(c.drift) - before
 	diff := max(len(c.memories), receipts) - min(len(c.memories), receipts)
 	c.check("memory ↔ receipts", max(diff, exact), fmt.Sprintf(
-		"%d memory record(s) vs %d receipt(s); count diff = %d; exact drift = %d; legacy fallback = 0", len(c.memories), receipts, diff, exact))
+		"%d memory record(s) vs %d receipt(s); count diff = %d; exact drift = %d; legacy fallback = 0", len(c.memories),
+		receipts, diff, exact))
 }
 
 func (c *census) compare(m api.Paid) {

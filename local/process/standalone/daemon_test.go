@@ -21,7 +21,8 @@ import (
 func spawnAndRead(t *testing.T, socket, script string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
-	params, err := json.Marshal(map[string]any{"id": "x", "command": "/bin/sh", "args": []string{"-c", script + " >" + out + ".part; mv " + out + ".part " + out}})
+	params, err := json.Marshal(map[string]any{"id": "x", "command": "/bin/sh",
+		"args": []string{"-c", script + " >" + out + ".part; mv " + out + ".part " + out}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +160,10 @@ func TestMetrics(t *testing.T) {
 	if ct := resp.Header.Get("Content-Type"); ct != "text/plain; version=0.0.4; charset=utf-8" {
 		t.Errorf("content type %q", ct)
 	}
-	for _, want := range []string{"# TYPE claustrum_process_spawns_total counter", "claustrum_process_spawns_total 1\n", "claustrum_connections_total ",
-		"claustrum_process_exits_total ", "claustrum_reattaches_total 0\n", "claustrum_stream_bytes_total ", "claustrum_stdin_bytes_total 0\n"} {
+	for _, want := range []string{"# TYPE claustrum_process_spawns_total counter", "claustrum_process_spawns_total 1\n",
+		"claustrum_connections_total ",
+		"claustrum_process_exits_total ", "claustrum_reattaches_total 0\n", "claustrum_stream_bytes_total ",
+		"claustrum_stdin_bytes_total 0\n"} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %q in\n%s", want, b)
 		}

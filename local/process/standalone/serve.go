@@ -61,8 +61,9 @@ func launch(o *options, p Program) error {
 		return err
 	}
 	defer statusR.Close()
-	c := &exec.Cmd{Path: exe, Args: os.Args, Stdout: o.output(os.Stdout), Stderr: o.output(os.Stderr), ExtraFiles: []*os.File{tokenR, statusW},
-		Env: append(os.Environ(), childMark+"=1", parentMark+"=1", statusPipe+"=4"), SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	c := &exec.Cmd{Path: exe, Args: os.Args, Stdout: o.output(os.Stdout), Stderr: o.output(os.Stderr),
+		ExtraFiles: []*os.File{tokenR, statusW},
+		Env:        append(os.Environ(), childMark+"=1", parentMark+"=1", statusPipe+"=4"), SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	if o.tokenFD >= 0 {
 		c.Env = append(c.Env, tokenPipe+"=3")
 	}

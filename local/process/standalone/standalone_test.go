@@ -136,11 +136,15 @@ func TestRefusals(t *testing.T) {
 	}{
 		{nil, "claustrum: one of --version/--install/--serve/--bridge/--stop is required\n", 2},
 		{[]string{"-serve", "-socket", socket}, "claustrum: daemonized child requires --token-file or --token-fd\n", 1},
-		{[]string{"-serve", "-socket", socket, "-token-file", "/no/such"}, "claustrum: read --token-file: open /no/such: no such file or directory\n", 1},
+		{[]string{"-serve", "-socket", socket, "-token-file", "/no/such"},
+			"claustrum: read --token-file: open /no/such: no such file or directory\n", 1},
 		{[]string{"-serve", "-socket", socket, "-token-file", empty}, "claustrum: the token is empty or longer than 32768 bytes\n", 1},
-		{[]string{"-serve", "-socket", "/no/such/s", "-token-file", good()}, "claustrum: listen unix: listen unix /no/such/s: bind: no such file or directory\n", 1},
-		{[]string{"-serve", "-socket", file, "-token-file", good()}, "claustrum: listen unix: listen unix " + file + ": bind: address already in use\n", 1},
-		{[]string{"-bridge", "-socket", socket}, "claustrum: dial server: dial unix " + socket + ": connect: no such file or directory\n", 1},
+		{[]string{"-serve", "-socket", "/no/such/s", "-token-file", good()},
+			"claustrum: listen unix: listen unix /no/such/s: bind: no such file or directory\n", 1},
+		{[]string{"-serve", "-socket", file, "-token-file", good()},
+			"claustrum: listen unix: listen unix " + file + ": bind: address already in use\n", 1},
+		{[]string{"-bridge", "-socket", socket},
+			"claustrum: dial server: dial unix " + socket + ": connect: no such file or directory\n", 1},
 		{[]string{"-stop", "-socket", socket}, "", 0},
 	} {
 		out, errs, code := run(t, program(t, c.args...))
@@ -151,7 +155,8 @@ func TestRefusals(t *testing.T) {
 	if b, err := os.ReadFile(file); string(b) != "precious" {
 		t.Errorf("a file that is no socket: %q, %v", b, err)
 	}
-	if _, errs, code := run(t, program(t, "-nonsense")); code != 2 || !strings.HasPrefix(errs, "flag provided but not defined: -nonsense\nUsage of ") {
+	if _, errs, code := run(t, program(t, "-nonsense")); code != 2 ||
+		!strings.HasPrefix(errs, "flag provided but not defined: -nonsense\nUsage of ") {
 		t.Errorf("exit %d, %q", code, errs)
 	}
 }
@@ -245,7 +250,8 @@ func TestInstall(t *testing.T) {
 	if got, _ := errorOf("-cli-version", "3", "-cli-zst", put([]byte("not zstd"))).(string); !strings.HasPrefix(got, "decompressing: ") {
 		t.Errorf("a bad blob: %q", got)
 	}
-	if got := errorOf("-cli-version", "3", "-cli-zst", put(compressed(t, "#!/bin/sh\nexit 1\n"))); got != "installed cli at "+dir+"/3 is not runnable" {
+	if got := errorOf("-cli-version", "3", "-cli-zst",
+		put(compressed(t, "#!/bin/sh\nexit 1\n"))); got != "installed cli at "+dir+"/3 is not runnable" {
 		t.Errorf("one that does not run: %v", got)
 	}
 	if f := facts(t, "-cli-dir", dir, "-cli-version", "1"); f["cliWasPresent"] != true || f["cliPath"] != dir+"/1" || f["cliError"] != nil {

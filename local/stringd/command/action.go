@@ -37,7 +37,8 @@ func (c *call) act() (string, error) {
 func (c *call) perform(p *state.Page, id, args string) (string, error) {
 	i := slices.IndexFunc(p.Doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
 	if i < 0 {
-		return "", lang.Failf(lang.NotFound, "Action not found: %q\nAvailable: %s", id, cmp.Or(strings.Join(state.ActionIDs(p.Doc), ", "), "(none)"))
+		return "", lang.Failf(lang.NotFound, "Action not found: %q\nAvailable: %s", id,
+			cmp.Or(strings.Join(state.ActionIDs(p.Doc), ", "), "(none)"))
 	}
 	return (&performer{call: c, page: p, action: p.Doc.Actions[i]}).run(args)
 }
@@ -66,7 +67,8 @@ func (c *call) tool() (string, error) {
 		}
 	}
 	if id == "" {
-		return "", lang.Failf(lang.InvalidPayload, "Tool %s has no default action. Available: %s", name, strings.Join(state.ActionIDs(p.Doc), ", "))
+		return "", lang.Failf(lang.InvalidPayload, "Tool %s has no default action. Available: %s", name,
+			strings.Join(state.ActionIDs(p.Doc), ", "))
 	}
 	return c.perform(p, id, c.joined())
 }

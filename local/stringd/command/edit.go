@@ -360,5 +360,6 @@ func (c *call) verify() (string, error) {
 		return "", err
 	}
 	text := []rune(strings.TrimSpace(e.text[start:end]))
-	return lang.Under(fmt.Sprintf("Verified %s (%d lines, %d chars)", e.name(), countLines(string(text)), len(text)), string(text[:min(len(text), 200)])), nil
+	return lang.Under(fmt.Sprintf("Verified %s (%d lines, %d chars)", e.name(), countLines(string(text)), len(text)),
+		string(text[:min(len(text), 200)])), nil
 }

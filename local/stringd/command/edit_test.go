@@ -16,7 +16,8 @@ func TestWhyAFileIsNotWritten(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/home/a/.tmp-1", Err: syscall.ENOSPC}
 	moved := &os.LinkError{Op: "rename", Old: "/home/a/.tmp-1", New: "/home/a/x", Err: syscall.EACCES}
 	for _, tc := range []struct{ err, want error }{
-		{full, syscall.ENOSPC}, {errors.Join(full, errors.New("close")), syscall.ENOSPC}, {moved, syscall.EACCES}, {errors.ErrUnsupported, errors.ErrUnsupported},
+		{full, syscall.ENOSPC}, {errors.Join(full, errors.New("close")), syscall.ENOSPC}, {moved, syscall.EACCES},
+		{errors.ErrUnsupported, errors.ErrUnsupported},
 	} {
 		if got := state.Cause(tc.err); got != tc.want {
 			t.Errorf("%v: %v, want %v", tc.err, got, tc.want)

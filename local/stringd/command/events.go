@@ -94,5 +94,7 @@ func readEvent(box *inbox.Inbox, id string) (string, error) {
 	if err != nil {
 		return "", eventFault(err, id)
 	}
-	return lang.Under("Event "+id, fmt.Sprintf("receivedAt: %s\nsource: %s\nstatus: %s\n\n%s\n\nnext: /events.ack %s", e.ReceivedAt, e.Source, e.Status, e.Text, id)), nil
+	return lang.Under("Event "+id,
+		fmt.Sprintf("receivedAt: %s\nsource: %s\nstatus: %s\n\n%s\n\nnext: /events.ack %s", e.ReceivedAt, e.Source, e.Status,
+			e.Text, id)), nil
 }

@@ -54,7 +54,9 @@ func TestTakeFlags(t *testing.T) {
 
 func TestParseTopic(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]lang.Topic{"": {Name: "main", Type: lang.Tab}, " docs ": {Name: "docs", Type: lang.Tab}, "memory": {Name: "memory", Type: lang.Tab}, "app": {Name: "app", Type: lang.Hub}, "App": {Name: "App", Type: lang.Tab},
+	for raw, want := range map[string]lang.Topic{"": {Name: "main", Type: lang.Tab},
+		" docs ": {Name: "docs", Type: lang.Tab}, "memory": {Name: "memory", Type: lang.Tab},
+		"app": {Name: "app", Type: lang.Hub}, "App": {Name: "App", Type: lang.Tab},
 		"app:weather:korea": {Name: "app:weather:korea", Type: lang.App}, "bash:a:b": {Name: "bash:a:b", Type: lang.Bash}} {
 		if got, ok := lang.ParseTopic(raw); !ok || got != want {
 			t.Errorf("%q: got %v %v, want %v", raw, got, ok, want)
@@ -90,7 +92,8 @@ func TestActsAreDoneByTheDoor(t *testing.T) {
 	defer server.Close()
 	home := t.TempDir()
 	for _, idle := range []bool{true, false} {
-		s := state.NewSession(&state.Settings{Timeout: time.Minute, Memory: api.At{Host: hostDoor{idle: idle}}}, lang.Topic{Name: "main", Type: lang.Tab})
+		s := state.NewSession(&state.Settings{Timeout: time.Minute, Memory: api.At{Host: hostDoor{idle: idle}}},
+			lang.Topic{Name: "main", Type: lang.Tab})
 		s.Agent = state.Agent{Home: home}
 		c, file := &call{Session: s, ctx: t.Context()}, home+"/a.md"
 		err := c.put(file, "text")
@@ -131,9 +134,11 @@ func TestFieldsInAQuery(t *testing.T) {
 func TestPathsStayInside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := state.NewSession(&state.Settings{Roots: state.NewRoots(dir, nil, nil), Memory: api.At{Host: hostDoor{}}}, lang.Topic{Name: "main", Type: lang.Tab})
+	s := state.NewSession(&state.Settings{Roots: state.NewRoots(dir, nil, nil), Memory: api.At{Host: hostDoor{}}},
+		lang.Topic{Name: "main", Type: lang.Tab})
 	s.Agent = state.Agent{Home: dir + "/home", Allowed: []string{dir + "/a/b"}}
-	for path, inside := range map[string]bool{dir + "/home": true, dir + "/home/x": true, dir + "/homes": false, dir + "/a/b/c": true, dir + "/a/bc": false, dir + "/a": false} {
+	for path, inside := range map[string]bool{dir + "/home": true, dir + "/home/x": true, dir + "/homes": false,
+		dir + "/a/b/c": true, dir + "/a/bc": false, dir + "/a": false} {
 		if _, err := s.Locate(path, "/"); (err == nil) != inside {
 			t.Errorf("%s: %v", path, err)
 		}

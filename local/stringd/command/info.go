@@ -109,7 +109,8 @@ const menuPreview = 5
 
 func (c *call) nav() (string, error) {
 	if c.args == "scaffold" {
-		return lang.Under("Menu template", "[@home Home](index.md)\n[@docs Documentation](docs.md)\n\nSave it as nav.md and add [!nav:main](nav.md) to a document."), nil
+		return lang.Under("Menu template",
+			"[@home Home](index.md)\n[@docs Documentation](docs.md)\n\nSave it as nav.md and add [!nav:main](nav.md) to a document."), nil
 	}
 	if c.Doc == nil {
 		return "", noDocument

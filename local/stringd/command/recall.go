@@ -17,7 +17,8 @@ import (
 
 // query is the question a call's flags ask.
 func query(a ask, text string, k int) api.SearchRequest {
-	q := api.SearchRequest{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(), Quiet: a.flags.Has("--skip-reinforce")}
+	q := api.SearchRequest{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(),
+		Quiet: a.flags.Has("--skip-reinforce")}
 	q.Types, q.Since, q.Until = list(a.flags["--type"]), a.when("--since"), a.when("--until")
 	return q
 }
@@ -47,7 +48,8 @@ func (c *call) recall(a ask) (view, error) {
 	notes := make([]note, len(hits))
 	entries := make([]string, len(hits))
 	for i, h := range hits {
-		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.shortcut(i, h.Memory), headline(h.Memory), indented(h.Memory, a.flags.Has("--full")))
+		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.shortcut(i, h.Memory), headline(h.Memory),
+			indented(h.Memory, a.flags.Has("--full")))
 		if a.flags.Has("--explain") {
 			entries[i] += "\n    why: " + strings.Join(h.Why, ", ")
 		}
@@ -59,7 +61,8 @@ func (c *call) recall(a ask) (view, error) {
 		head += fmt.Sprintf("; %d more score less than %s", below, a.flags["--min-score"])
 	}
 	return view{lang.Under(head, within(entries, budget)),
-		map[string]any{"query": a.text, "matched": matched, "below_min_score": below, "index": at.Applied, "role": at.Role, "memories": notes}}, nil
+		map[string]any{"query": a.text, "matched": matched, "below_min_score": below, "index": at.Applied, "role": at.Role,
+			"memories": notes}}, nil
 }
 
 // fresh waits until this node is as new as the flags ask.
@@ -166,7 +169,8 @@ func (c *call) lookUp(id string, window int) (*api.LookedUp, error) {
 func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %s\nns: %s\ntype: %s\ntier: %s\nimportance: %g\nsource: %s\ncreated: %s\nupdated: %s\nstatus: %s\n",
-		m.RID, api.OneLine(m.Namespace), api.OneLine(m.Type), tierOf(m), m.Importance, api.OneLine(m.Source), m.Created.Time().Format(time.RFC3339), m.Updated.Time().Format(time.RFC3339), m.Status)
+		m.RID, api.OneLine(m.Namespace), api.OneLine(m.Type), tierOf(m), m.Importance, api.OneLine(m.Source),
+		m.Created.Time().Format(time.RFC3339), m.Updated.Time().Format(time.RFC3339), m.Status)
 	if t := tags(m); len(t) > 0 {
 		fmt.Fprintf(&b, "tags: %s\n", api.OneLine(strings.Join(t, ", ")))
 	}

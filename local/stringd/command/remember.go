@@ -119,7 +119,8 @@ func (c *call) forget(a ask) (view, error) {
 		return view{}, err
 	}
 	if len(missing) > 0 {
-		return view{}, lang.Failf(lang.NotFound, "%s", strings.TrimPrefix(forgot(forgotten)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
+		return view{}, lang.Failf(lang.NotFound, "%s",
+			strings.TrimPrefix(forgot(forgotten)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
 	}
 	return view{forgot(forgotten), map[string]any{"forgotten": forgotten}}, nil
 }
@@ -163,7 +164,8 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 	}
 	if !a.flags.Has("--yes") {
 		found := api.Each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory, false) })
-		return view{lang.Under(fmt.Sprintf("Would forget %d", len(ids)), strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
+		return view{lang.Under(fmt.Sprintf("Would forget %d", len(ids)),
+			strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
 			map[string]any{"would_forget": ids}}, nil
 	}
 	forgotten, _, err := c.forgetAll(ids)
@@ -175,13 +177,15 @@ func (c *call) purge(a ask) (view, error) {
 	if !a.flags.Has("--before") {
 		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
 	}
-	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Before: a.when("--before"), Limit: maxScan, Bare: true})
+	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Before: a.when("--before"),
+		Limit: maxScan, Bare: true})
 	if err != nil {
 		return view{}, err
 	}
 	ids := api.Each(found, func(m *oplog.Memory) string { return m.RID })
 	if !a.flags.Has("--yes") {
-		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.", len(ids)), map[string]any{"would_purge": len(ids)}}, nil
+		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.", len(ids)),
+			map[string]any{"would_purge": len(ids)}}, nil
 	}
 	forgotten, _, err := c.forgetAll(ids)
 	return view{fmt.Sprintf("Purged %d", len(forgotten)), map[string]any{"purged": len(forgotten)}}, err
@@ -192,7 +196,8 @@ func (c *call) episode(a ask) (view, error) {
 	verb, rest, _ := strings.Cut(a.text, " ")
 	switch verb {
 	case "start":
-		made, err := write(c, api.StartSession, &api.StartSessionRequest{Namespace: cmp.Or(a.ns, "default"), Client: "string/" + c.Agent.ID})
+		made, err := write(c, api.StartSession,
+			&api.StartSessionRequest{Namespace: cmp.Or(a.ns, "default"), Client: "string/" + c.Agent.ID})
 		if err != nil {
 			return view{}, err
 		}
@@ -208,7 +213,8 @@ func (c *call) episode(a ask) (view, error) {
 			return view{}, err
 		}
 		c.Vars.Del("_episode")
-		return view{fmt.Sprintf("Episode ended %s (%d memories)", id, ended.Memories), map[string]any{"id": id, "memories": ended.Memories}}, nil
+		return view{fmt.Sprintf("Episode ended %s (%d memories)", id, ended.Memories),
+			map[string]any{"id": id, "memories": ended.Memories}}, nil
 	case "list":
 		id := c.Vars.Of["_episode"]
 		return view{lang.Under("Episodes", cmp.Or(id, "(none started in this topic)")), map[string]any{"active": id}}, nil

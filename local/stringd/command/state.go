@@ -34,7 +34,8 @@ func (c *call) stats(a ask) (view, error) {
 	for _, t := range names {
 		fmt.Fprintf(&b, "%s: %d\n", t, counts[t])
 	}
-	fmt.Fprintf(&b, "bytes: %d\nmemories: %d (whole database)\nforgotten: %d\nrelations: %d\nlast index: %d", t.Bytes, st.Active, st.Tombstoned, st.Edges, t.Index)
+	fmt.Fprintf(&b, "bytes: %d\nmemories: %d (whole database)\nforgotten: %d\nrelations: %d\nlast index: %d", t.Bytes,
+		st.Active, st.Tombstoned, st.Edges, t.Index)
 	if st.NextSeq > statsScan {
 		fmt.Fprintf(&b, "\n(tiers and bytes are of the first %d records)", statsScan)
 	}
@@ -62,7 +63,8 @@ func clusterView(st *api.ClusterStatus) view {
 		leader = strings.TrimSpace(fmt.Sprintf("n%d %s", *st.LeaderID, st.LeaderAddr))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "node: n%d (%s)\nleader: %s\nterm: %d\ncommit: %d applied: %d\npeers:", st.NodeID, strings.ToLower(st.Role), cmp.Or(leader, "none"),
+	fmt.Fprintf(&b, "node: n%d (%s)\nleader: %s\nterm: %d\ncommit: %d applied: %d\npeers:", st.NodeID,
+		strings.ToLower(st.Role), cmp.Or(leader, "none"),
 		st.CurrentTerm, st.Commit, st.Applied)
 	var peers []kit.Object // null without any
 	for _, p := range st.Peers {
@@ -75,7 +77,8 @@ func clusterView(st *api.ClusterStatus) view {
 			lag = strconv.FormatUint(*p.LagEntries, 10)
 		}
 		fmt.Fprintf(&b, "\n  n%d %s %s lag %s last contact %s", p.NodeID, strings.ToLower(p.State), p.Addr, lag, seen)
-		peers = append(peers, kit.Object{"node", p.NodeID, "role", p.State, "address", p.Addr, "lag", p.LagEntries, "last_contact_seconds", last})
+		peers = append(peers,
+			kit.Object{"node", p.NodeID, "role", p.State, "address", p.Addr, "lag", p.LagEntries, "last_contact_seconds", last})
 	}
 	if peers == nil {
 		b.WriteString(" (none)")
@@ -91,7 +94,8 @@ func (c *call) think(a ask) (view, error) {
 	if a.text != "" {
 		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /think")
 	}
-	done, err := api.Think.Ask(c.ctx, c.Settings.Memory, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: thinkLimit})
+	done, err := api.Think.Ask(c.ctx, c.Settings.Memory,
+		&api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: thinkLimit})
 	if err != nil {
 		return view{}, err
 	}
@@ -107,7 +111,8 @@ func (c *call) think(a ask) (view, error) {
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\n- %s", oneLine(n, 200))
 	}
-	return view{lang.Under("Thought", b.String()), kit.Object{"merged", done.Merged, "conflicts", done.Conflicts, "decayed", decayed, "notes", notes, "index", done.Index}}, nil
+	return view{lang.Under("Thought", b.String()),
+		kit.Object{"merged", done.Merged, "conflicts", done.Conflicts, "decayed", decayed, "notes", notes, "index", done.Index}}, nil
 }
 
 func edgeLine(e oplog.Edge) string {
@@ -127,7 +132,8 @@ func (c *call) relate(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	return view{"Related " + edgeLine(oplog.Edge{Src: w[0], Type: w[1], Dst: w[2], Weight: weight}), map[string]any{"id": made.ID, "new": made.New}}, nil
+	return view{"Related " + edgeLine(oplog.Edge{Src: w[0], Type: w[1], Dst: w[2], Weight: weight}),
+		map[string]any{"id": made.ID, "new": made.New}}, nil
 }
 
 func (c *call) edges(a ask) (view, error) {

@@ -66,7 +66,8 @@ func (c *call) memoryDoc(title string, ms []*oplog.Memory) string {
 	for i, m := range ms {
 		id := c.shortcut(i, m)
 		rest := strings.TrimPrefix(headline(m), m.RID)
-		fmt.Fprintf(&b, "<!-- #%s -->\n[@%s %s](mem:%s)%s\n\n%s\n<!-- /%s -->\n\n", id, id, m.RID, m.RID, rest, quoted(api.Quote(m.Source, m.Namespace, m.Text)), id)
+		fmt.Fprintf(&b, "<!-- #%s -->\n[@%s %s](mem:%s)%s\n\n%s\n<!-- /%s -->\n\n", id, id, m.RID, m.RID, rest,
+			quoted(api.Quote(m.Source, m.Namespace, m.Text)), id)
 	}
 	if len(ms) == 0 {
 		b.WriteString("(no memories)\n")

@@ -92,7 +92,8 @@ func parseAction(id string, text []string) (a Action, ok bool) {
 			if m == nil || raw[0] != ' ' && raw[0] != '\t' {
 				return a, false
 			}
-			f := Field{Name: m[1], Short: m[2], Type: m[3], Required: m[4] == "required", About: m[5], Default: m[6] + m[7], HasValue: strings.Contains(t, "=") && m[6]+m[7] != ""}
+			f := Field{Name: m[1], Short: m[2], Type: m[3], Required: m[4] == "required", About: m[5], Default: m[6] + m[7],
+				HasValue: strings.Contains(t, "=") && m[6]+m[7] != ""}
 			a.Fields = append(a.Fields, f)
 		}
 	}

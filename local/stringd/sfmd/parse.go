@@ -123,7 +123,8 @@ func (d *Document) readFences() (fences []fence) {
 		}
 		f := fence{open: i, close: len(d.lines) - 1, info: strings.TrimSpace(m[2])}
 		for j := i + 1; j < len(d.lines); j++ {
-			if c := fenceMark.FindStringSubmatch(d.lines[j].text); c != nil && c[1][0] == m[1][0] && len(c[1]) >= len(m[1]) && strings.TrimSpace(c[2]) == "" {
+			if c := fenceMark.FindStringSubmatch(d.lines[j].text); c != nil && c[1][0] == m[1][0] && len(c[1]) >= len(m[1]) &&
+				strings.TrimSpace(c[2]) == "" {
 				f.close = j
 				break
 			}

@@ -14,7 +14,8 @@ func TestBlocks(t *testing.T) {
 	t.Parallel()
 	d := Parse("<!-- #a -->\none\n<!-- #in -->\ntwo\n<!-- /in -->\n<!-- /a -->\n# Top {#own}\nx\n## Höher & Höher\ny\n```\n<!-- #code -->\n# no\n```\n# Next\n")
 	for id, want := range map[string]string{"a": "one\n<!-- #in -->\ntwo\n<!-- /in -->\n", "in": "two\n", "next": "# Next\n",
-		"own": "# Top {#own}\nx\n## Höher & Höher\ny\n```\n<!-- #code -->\n# no\n```\n", "hher-hher": "## Höher & Höher\ny\n```\n<!-- #code -->\n# no\n```\n"} {
+		"own":       "# Top {#own}\nx\n## Höher & Höher\ny\n```\n<!-- #code -->\n# no\n```\n",
+		"hher-hher": "## Höher & Höher\ny\n```\n<!-- #code -->\n# no\n```\n"} {
 		start, end, ok := d.Find(id)
 		if !ok || d.Source[start:end] != want {
 			t.Errorf("#%s: got %q %v, want %q", id, d.Source[start:end], ok, want)
@@ -33,7 +34,8 @@ func TestBlocks(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	d := Parse("---\nbad\n---\n<!-- #a -->\n<!-- #a -->\n<!-- /a -->\n<!-- /b -->\n<!-- #c -->\n<!-- #d -->\n<!-- /c -->\n[!nav](x.md)\n```act.x\nnope\n```\n```act.\nCLI x\n```\n")
-	for _, want := range []string{"INVALID_FRONTMATTER", "DUPLICATE_BLOCK_ID: #a", "UNEXPECTED_BLOCK_CLOSE: /b", "MISMATCHED_BLOCK: #d", "UNCLOSED_BLOCK: #a", "MISSING_IDENTIFIER", "INVALID_ACTION_BLOCK: act.x"} {
+	for _, want := range []string{"INVALID_FRONTMATTER", "DUPLICATE_BLOCK_ID: #a", "UNEXPECTED_BLOCK_CLOSE: /b",
+		"MISMATCHED_BLOCK: #d", "UNCLOSED_BLOCK: #a", "MISSING_IDENTIFIER", "INVALID_ACTION_BLOCK: act.x"} {
 		if !slices.ContainsFunc(d.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
 			t.Errorf("%s is not among %q", want, d.Warnings)
 		}
@@ -49,7 +51,8 @@ func TestFront(t *testing.T) {
 	}
 	for _, bad := range []string{"title: A: b", "a: [", "just text", "a: " + strings.Repeat("x", maxFront)} {
 		d := Parse("---\n" + bad + "\n---\nbody")
-		if len(d.Front) > 0 || len(d.Warnings) != 1 || !strings.HasPrefix(d.Warnings[0], "INVALID_FRONTMATTER: ") || strings.Contains(d.Warnings[0], "\n") {
+		if len(d.Front) > 0 || len(d.Warnings) != 1 || !strings.HasPrefix(d.Warnings[0], "INVALID_FRONTMATTER: ") ||
+			strings.Contains(d.Warnings[0], "\n") {
 			t.Errorf("%.20q: %v, %q", bad, d.Front, d.Warnings)
 		}
 	}
@@ -84,7 +87,8 @@ func TestActions(t *testing.T) {
 	if a.Method != "POST" || a.Target != "https://h/{id}" || len(a.Headers) != 2 || a.Template != `{"a":"{id}"}` {
 		t.Errorf("got %+v", a)
 	}
-	want := []Field{{"id", "i", "string", true, "the id", "", false}, {"n", "", "number", false, "", "5", true}, {"s", "", "string", false, "", "a b", true}}
+	want := []Field{{"id", "i", "string", true, "the id", "", false}, {"n", "", "number", false, "", "5", true},
+		{"s", "", "string", false, "", "a b", true}}
 	if !slices.Equal(a.Fields, want) {
 		t.Errorf("got %+v, want %+v", a.Fields, want)
 	}
@@ -112,7 +116,8 @@ func TestLongDocuments(t *testing.T) {
 	suite.NotShort(t, "it weighs time, which the detector falsifies")
 	t.Parallel()
 	const n, most = 200_000, time.Minute
-	for name, line := range map[string]string{"blocks": "<!-- #b%06d -->\n", "links": "[@l%06d](x)\n", "actions": "```act.a%06d\nGET x\n```\n"} {
+	for name, line := range map[string]string{"blocks": "<!-- #b%06d -->\n", "links": "[@l%06d](x)\n",
+		"actions": "```act.a%06d\nGET x\n```\n"} {
 		var b strings.Builder
 		for i := range n {
 			fmt.Fprintf(&b, line, i)

@@ -115,7 +115,8 @@ func (l *live) say(cmd, token string) error {
 	if cmd != "" {
 		cmd += "; "
 	}
-	_, err := fmt.Fprintf(l.tty, "%sbuiltin printf '\\n\\036%%s%%s|%%d|%%s\\036' %s %s \"$?\" \"$PWD\" >/dev/tty\n", cmd, token[:10], token[10:])
+	_, err := fmt.Fprintf(l.tty, "%sbuiltin printf '\\n\\036%%s%%s|%%d|%%s\\036' %s %s \"$?\" \"$PWD\" >/dev/tty\n", cmd,
+		token[:10], token[10:])
 	return err
 }
 

@@ -40,7 +40,8 @@ type standstill struct {
 
 // Afterwards returns the work that a node does in the background.
 func (v *Vectors) Afterwards() *Afterwards {
-	return &Afterwards{v: v, batch: embedBatch, refused: map[oplog.DB]int{}, all: map[oplog.DB]time.Time{}, stuck: map[oplog.DB]standstill{}}
+	return &Afterwards{v: v, batch: embedBatch, refused: map[oplog.DB]int{}, all: map[oplog.DB]time.Time{},
+		stuck: map[oplog.DB]standstill{}}
 }
 
 // Round begins a round over the databases, and returns what embeds one of them. Every node asks an embedder whether it

@@ -101,7 +101,8 @@ func (v *Vectors) removeFormer(ctx context.Context, c api.Caller, has oplog.Embe
 		if err != nil || now.Pending != nil || now.Next == 0 {
 			return err
 		}
-		if _, err := v.cfg.Write(ctx, c, &oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+embedLook, now.Last+1)}); err != nil {
+		if _, err := v.cfg.Write(ctx, c,
+			&oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+embedLook, now.Last+1)}); err != nil {
 			return err
 		}
 	}

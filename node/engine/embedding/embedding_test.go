@@ -55,10 +55,12 @@ func opened(t *testing.T, e embed.Embedder) *Vectors {
 	}
 	_, err = write(t.Context(), api.Caller{}, &oplog.Init{Cluster: "c"})
 	must(t, err)
-	x, _, err = index.Open(t.Context(), index.Config{Dir: filepath.Join(t.TempDir(), "index"), State: st.State, Logger: slog.New(slog.DiscardHandler)})
+	x, _, err = index.Open(t.Context(),
+		index.Config{Dir: filepath.Join(t.TempDir(), "index"), State: st.State, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(func() { x.Close() })
-	return New(Config{Logger: slog.New(slog.DiscardHandler), State: st.State, Index: x, Embedder: e, Folder: t.TempDir(), Leads: func() bool { return true }, Write: write,
+	return New(Config{Logger: slog.New(slog.DiscardHandler), State: st.State, Index: x, Embedder: e, Folder: t.TempDir(),
+		Leads: func() bool { return true }, Write: write,
 		Select: func(c api.Caller, _ string) (api.Caller, error) { return c, nil },
 		Peers: func(context.Context) []api.Peer {
 			return []api.Peer{{NodeID: 2, Reachable: true}, {NodeID: 3}}
@@ -83,7 +85,8 @@ func TestADatabaseIsEmbedded(t *testing.T) {
 	v, c := opened(t, e), api.Caller{DB: oplog.DefaultDB, Database: "default"}
 	store := func(text string) (embedded bool) {
 		t.Helper()
-		op := &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text, Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic", Created: 1}}
+		op := &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text, Namespace: "default", Importance: .5,
+			HalfLife: 604800, Type: "semantic", Created: 1}}
 		must(t, v.Add(t.Context(), c, []*oplog.Remember{op}))
 		_, err := v.cfg.Write(t.Context(), c, op)
 		must(t, err)
@@ -136,7 +139,8 @@ func TestZerosAreNoVector(t *testing.T) {
 	must(t, err)
 	v, c := opened(t, hashed), api.Caller{DB: oplog.DefaultDB, Database: "default"}
 	for _, vector := range []oplog.Vector{nil, make(oplog.Vector, 4*64)} {
-		op := &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "the violin is in the attic", Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic", Created: 1}, Vector: vector}
+		op := &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "the violin is in the attic",
+			Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic", Created: 1}, Vector: vector}
 		if vector == nil {
 			must(t, v.Add(t.Context(), c, []*oplog.Remember{op}))
 		}

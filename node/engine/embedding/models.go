@@ -79,7 +79,8 @@ func (m *models) get(id oplog.Embedder) (g *embed.Guard, opening bool) {
 		delete(m.sought, id)
 		if g == nil {
 			m.missed[id] = time.Now()
-			m.log.Warn("a database's model is not here: its memories are stored without vectors and found by words", "model", id.String(), "folder", m.folder, "err", err)
+			m.log.Warn("a database's model is not here: its memories are stored without vectors and found by words",
+				"model", id.String(), "folder", m.folder, "err", err)
 		}
 	}()
 	return nil, true
@@ -100,12 +101,15 @@ func (m *models) named(name string) (*embed.Guard, error) {
 	}
 	g, err := m.find(func(directory string, has oplog.Embedder) bool { return name == directory || name == has.String() })
 	if g == nil && err == nil {
-		err = oplog.Errorf(oplog.Conflict, "this node has no model %s, it has %s: `cairn embed fetch` brings one into %s, on every node", name, strings.Join(m.names(), ", "), m.folder)
+		err = oplog.Errorf(oplog.Conflict,
+			"this node has no model %s, it has %s: `cairn embed fetch` brings one into %s, on every node", name,
+			strings.Join(m.names(), ", "), m.folder)
 	}
 	return g, err
 }
 
-var errNoModel = oplog.Errorf(oplog.Conflict, "this node has no embedder: name a model that `cairn embed fetch` brought, or configure one, [embedding] strategy and path, or start `cairn dev` with --embed")
+var errNoModel = oplog.Errorf(oplog.Conflict,
+	"this node has no embedder: name a model that `cairn embed fetch` brought, or configure one, [embedding] strategy and path, or start `cairn dev` with --embed")
 
 // find opens the first model of the folder that is meant. It opens others to learn what they are, once each.
 func (m *models) find(meant func(directory string, has oplog.Embedder) bool) (*embed.Guard, error) {

@@ -103,7 +103,8 @@ func (v *Vectors) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) 
 	if p := now.Embedding.Pending; p != nil && *p == self {
 		return nil, nil
 	}
-	return nil, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, this node embeds by %s; cairn embed use changes that", d.Name, d.Embedder, &self)
+	return nil, oplog.Errorf(oplog.Conflict,
+		"database %s is embedded by %s, this node embeds by %s; cairn embed use changes that", d.Name, d.Embedder, &self)
 }
 
 // Makes says whether this node makes the vectors of a database.

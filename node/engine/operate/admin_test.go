@@ -43,7 +43,8 @@ func administered(t *testing.T) *Admin {
 	if _, _, err := write(t.Context(), api.Caller{}, &oplog.Init{Cluster: "c"}); err != nil {
 		t.Fatal(err)
 	}
-	return NewAdmin(AdminConfig{State: st.State, Access: access.New(access.Config{State: st.State}), NodeID: 1, MaxDatabases: 1, Write: write, CatchUp: func(context.Context) error { return nil }})
+	return NewAdmin(AdminConfig{State: st.State, Access: access.New(access.Config{State: st.State}), NodeID: 1,
+		MaxDatabases: 1, Write: write, CatchUp: func(context.Context) error { return nil }})
 }
 
 // TestAListShowsWhatATokenWrites: a token of a home, or of an older version, names no class of trust. The list shows the
@@ -53,7 +54,9 @@ func TestAListShowsWhatATokenWrites(t *testing.T) {
 	ad := administered(t)
 	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster}
 	for i, scopes := range [][]string{{"read", "write"}, {"owner"}, {"read", "write", "admin"}} {
-		if _, _, err := ad.cfg.Write(t.Context(), admin, &oplog.CreateToken{Hash: strings.Repeat(fmt.Sprint(i), 64), DB: oplog.DefaultDB, Scopes: scopes, At: oplog.Time(i)}); err != nil {
+		if _, _, err := ad.cfg.Write(t.Context(), admin,
+			&oplog.CreateToken{Hash: strings.Repeat(fmt.Sprint(i), 64), DB: oplog.DefaultDB, Scopes: scopes,
+				At: oplog.Time(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +76,8 @@ func TestAListShowsWhatATokenWrites(t *testing.T) {
 func TestWhoAdministersATokenMayNameIt(t *testing.T) {
 	t.Parallel()
 	ad := administered(t)
-	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster, Policy: oplog.Policy{Trust: oplog.TrustOperator}}
+	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster,
+		Policy: oplog.Policy{Trust: oplog.TrustOperator}}
 	owner := admin
 	owner.Scopes = access.Local
 	token := func(c api.Caller, scopes ...string) *api.CreatedToken {
@@ -85,7 +89,8 @@ func TestWhoAdministersATokenMayNameIt(t *testing.T) {
 		return made
 	}
 	ours, theirs := token(owner, "read"), token(admin, "admin")
-	if _, err := ad.CreateToken(t.Context(), owner, &api.CreateTokenRequest{Scopes: []string{"admin"}}); err == nil || !strings.Contains(err.Error(), "no admin scope") {
+	if _, err := ad.CreateToken(t.Context(), owner, &api.CreateTokenRequest{Scopes: []string{"admin"}}); err == nil ||
+		!strings.Contains(err.Error(), "no admin scope") {
 		t.Errorf("an owner makes a token that administers the cluster: %v", err)
 	}
 	for _, x := range []struct {
@@ -93,7 +98,8 @@ func TestWhoAdministersATokenMayNameIt(t *testing.T) {
 		name  string
 		ended bool
 	}{
-		{owner, theirs.Token, false}, {owner, theirs.Hash, false}, {owner, ours.Hash[:minPrefix-1], false}, {owner, ours.Hash[:minPrefix], true}, {owner, ours.Token, false}, {admin, theirs.Token, true},
+		{owner, theirs.Token, false}, {owner, theirs.Hash, false}, {owner, ours.Hash[:minPrefix-1], false},
+		{owner, ours.Hash[:minPrefix], true}, {owner, ours.Token, false}, {admin, theirs.Token, true},
 	} {
 		if got, err := ad.RevokeToken(t.Context(), x.by, &api.RevokeTokenRequest{Token: x.name}); err != nil || got.Revoked != x.ended {
 			t.Errorf("%s ends %s: %+v, %v, want %t", x.by.Scopes, x.name, got, err, x.ended)
@@ -108,7 +114,9 @@ func TestASnapshotOfTheControlPlaneListsValidTokens(t *testing.T) {
 	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster}
 	now := oplog.At(time.Now())
 	for i, expires := range []oplog.Time{0, now - 1, now + oplog.Time(time.Hour.Microseconds())} {
-		if _, _, err := ad.cfg.Write(t.Context(), admin, &oplog.CreateToken{Hash: strings.Repeat(fmt.Sprint(i), 64), DB: oplog.DefaultDB, At: oplog.Time(i + 1), Expires: expires}); err != nil {
+		if _, _, err := ad.cfg.Write(t.Context(), admin,
+			&oplog.CreateToken{Hash: strings.Repeat(fmt.Sprint(i), 64), DB: oplog.DefaultDB, At: oplog.Time(i + 1),
+				Expires: expires}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -268,6 +268,7 @@ func (b *Backups) verify(ctx context.Context) {
 		b.log.Error("the backups do not restore", "dir", dir, "err", err)
 	default:
 		b.planned.Verified.Store(time.Now().Unix())
-		b.log.Info("the backups restore", "files", len(rep.Files), "index", rep.End.Index, "took", time.Since(start).Round(time.Millisecond))
+		b.log.Info("the backups restore", "files", len(rep.Files), "index", rep.End.Index,
+			"took", time.Since(start).Round(time.Millisecond))
 	}
 }

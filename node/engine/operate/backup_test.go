@@ -105,7 +105,8 @@ func TestBackupsSweepTheirDirectory(t *testing.T) {
 	}
 	t.Cleanup(func() { st.Close() })
 	for _, name := range []string{".writing-1", "cairn-verify-2/state", ".writing-3", "cairn-verify-4/state", "other/x"} {
-		err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), []byte("part"), 0o600))
+		err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700),
+			os.WriteFile(filepath.Join(dir, name), []byte("part"), 0o600))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +152,8 @@ func TestBackupsOfAnotherHistory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := st.Apply([]oplog.Record{{Index: oplog.Index(i + 1), Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(history+uint64(i+1), 0, 1), body)}}); err != nil {
+			if _, err := st.Apply([]oplog.Record{{Index: oplog.Index(i + 1), Term: 1,
+				Data: oplog.EncodeRecord(oplog.MakeHLC(history+uint64(i+1), 0, 1), body)}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -181,7 +183,8 @@ func TestBackupsOfAnotherHistory(t *testing.T) {
 	history, plan.Keep = 1000, 9
 	for _, records := range []int{12, 15} { // as far as the other one, and farther
 		b := backups(records)
-		if _, err := b.Make(t.Context(), api.Caller{}, &api.MakeBackupRequest{Since: 12, LogTime: oplog.MakeHLC(12, 0, 1).String()}); kindOf(err) != oplog.Conflict {
+		if _, err := b.Make(t.Context(), api.Caller{},
+			&api.MakeBackupRequest{Since: 12, LogTime: oplog.MakeHLC(12, 0, 1).String()}); kindOf(err) != oplog.Conflict {
 			t.Errorf("it leads on from another history: %v", err)
 		}
 		before, err := os.ReadFile(filepath.Join(dir, "end"))

@@ -106,7 +106,8 @@ func (cl *Cluster) noteLost(st api.ClusterStatus) {
 	for _, p := range st.Members() {
 		for _, l := range p.Lost {
 			if _, known := cl.logged.LoadOrStore(l, true); !known {
-				cl.cfg.Logger.Error("a node keeps records that the cluster lacks: cairn recover --lost", "node", p.NodeID, "log", l.Log, "first", l.First, "last", l.Last, "acknowledged", l.Acknowledged)
+				cl.cfg.Logger.Error("a node keeps records that the cluster lacks: cairn recover --lost", "node", p.NodeID,
+					"log", l.Log, "first", l.First, "last", l.Last, "acknowledged", l.Acknowledged)
 			}
 		}
 	}

@@ -44,7 +44,8 @@ func (ad *Admin) GiveConsent(ctx context.Context, c api.Caller, q *api.ConsentRe
 	}
 	id := make([]byte, 32)
 	rand.Read(id) // never fails
-	op := &oplog.Consent{Token: oplog.CreateToken{Hash: hex.EncodeToString(id), DB: c.DB, Label: q.Label, Scopes: q.Scopes, Expires: oplog.At(q.Expires), At: oplog.At(time.Now()),
+	op := &oplog.Consent{Token: oplog.CreateToken{Hash: hex.EncodeToString(id), DB: c.DB, Label: q.Label, Scopes: q.Scopes,
+		Expires: oplog.At(q.Expires), At: oplog.At(time.Now()),
 		Policy: oplog.Policy{Trust: oplog.LowestTrust(c.Policy.Trust, oplog.TrustAgent), Quarantine: c.Policy.Quarantine}},
 		Spaces: spaces, By: c.Token, Most: maxConsents}
 	at, _, err := ad.propose(ctx, c, op)

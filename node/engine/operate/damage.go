@@ -19,7 +19,8 @@ func (cl *Cluster) damaged() []api.Damage {
 		if short, err := filepath.Rel(cl.cfg.Home, f.Path); err == nil {
 			f.Path = filepath.ToSlash(short)
 		}
-		all = append(all, api.Damage{Kind: f.Kind, Database: f.Database, File: f.Path, Times: f.Times, Healed: f.Healed, Heals: heals(f, alone)})
+		all = append(all, api.Damage{Kind: f.Kind, Database: f.Database, File: f.Path, Times: f.Times, Healed: f.Healed,
+			Heals: heals(f, alone)})
 	}
 	return all
 }

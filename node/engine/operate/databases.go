@@ -82,7 +82,8 @@ func (ad *Admin) SetQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequ
 		d.MaxMemories = *q.Memories
 		ops = append(ops, &oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories})
 	}
-	to := oplog.Limit{PerSecond: api.OrOld(q.PerSecond, l.PerSecond), Burst: api.OrOld(q.Burst, l.Burst), Batch: api.OrOld(q.Batch, l.Batch)}
+	to := oplog.Limit{PerSecond: api.OrOld(q.PerSecond, l.PerSecond), Burst: api.OrOld(q.Burst, l.Burst),
+		Batch: api.OrOld(q.Batch, l.Batch)}
 	if to != l {
 		ops = append(ops, &oplog.SetLimit{DB: d.ID, Limit: to})
 	}
@@ -98,8 +99,10 @@ func (ad *Admin) Settings(v *state.View, c api.Caller, _ *api.ReadRequest) (*api
 }
 
 func policiesOf(set oplog.Settings) *api.Policies {
-	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), DefaultTTL: set.DefaultTTL.Seconds(), PromoteAfter: set.PromoteAfter,
-		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Single: api.OrEmpty(set.Single), Several: api.OrEmpty(set.Several), Lift: api.OrEmpty(set.Lift), Redact: set.Redact.String(), Updated: api.When(set.Updated)}
+	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(),
+		DefaultTTL: set.DefaultTTL.Seconds(), PromoteAfter: set.PromoteAfter,
+		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Single: api.OrEmpty(set.Single),
+		Several: api.OrEmpty(set.Several), Lift: api.OrEmpty(set.Lift), Redact: set.Redact.String(), Updated: api.When(set.Updated)}
 }
 
 // SetSettings changes those that the request names; the others stay as they were.

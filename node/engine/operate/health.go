@@ -11,7 +11,8 @@ import (
 
 // Alive answers as long as the process serves requests at all.
 func (cl *Cluster) Alive(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.AliveAnswer, error) {
-	a := &api.AliveAnswer{Status: "ok", Databases: cl.Databases(), NodeID: cl.cfg.Member.NodeID, Version: cl.cfg.Member.Version, Applied: cl.cfg.Commit.Applied(), Writable: cl.cfg.Commit.Leads(),
+	a := &api.AliveAnswer{Status: "ok", Databases: cl.Databases(), NodeID: cl.cfg.Member.NodeID,
+		Version: cl.cfg.Member.Version, Applied: cl.cfg.Commit.Applied(), Writable: cl.cfg.Commit.Leads(),
 		Condition: conditionText(cl.Condition(ctx)), Capabilities: []string{"idempotency_key"}}
 	if cl.cfg.Member.Clustered {
 		a.Cluster = cl.clusterHealth()
@@ -28,7 +29,8 @@ func (cl *Cluster) Databases() int {
 func (cl *Cluster) clusterHealth() *api.Health {
 	rs := cl.raft.Status()
 	role := cl.role(rs)
-	h := &api.Health{NodeID: cl.cfg.Member.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), LastIndex: rs.LastIndex,
+	h := &api.Health{NodeID: cl.cfg.Member.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term,
+		AcceptsWrites: cl.cfg.Commit.Leads(), LastIndex: rs.LastIndex,
 		Applied: cl.cfg.Commit.Applied(), Lag: cl.Lacks(), Leader: cl.knownLeader()}
 	h.Healthy = h.Leader != nil
 	return h
@@ -54,7 +56,8 @@ func (cl *Cluster) DeepHealth(context.Context, api.Caller, *api.Nothing) (*api.D
 		a.Checks = append(a.Checks, c)
 	}
 	count := cl.Databases()
-	check(api.Check{Check: "control_db", Databases: &count}, func() error { return cl.cfg.State.Read(func(*state.View) error { return nil }) })
+	check(api.Check{Check: "control_db", Databases: &count},
+		func() error { return cl.cfg.State.Read(func(*state.View) error { return nil }) })
 	check(api.Check{Check: "engine_lock"}, func() error {
 		if lag := cl.cfg.Commit.Applied() - min(cl.cfg.Commit.Applied(), cl.cfg.Commit.Indexed()); lag > maxReadyLag {
 			return fmt.Errorf("the index is %d entries behind", lag)

@@ -18,7 +18,8 @@ func (cl *Cluster) Keys(ctx context.Context, c api.Caller, q *api.KeysRequest) (
 	if !q.Here && !c.Asked {
 		for id, got := range cl.cfg.OthersKeys(ctx, c, &api.KeysRequest{Here: true}) {
 			if got == nil || len(got.Nodes) != 1 {
-				got = &api.KeysAnswer{Nodes: []api.NodeKeys{{NodeID: id, Error: "did not answer", Keys: []api.DataKey{}, Rewriting: []string{}, Certificates: []api.Certificate{}, Ports: []api.Port{}}}}
+				got = &api.KeysAnswer{Nodes: []api.NodeKeys{{NodeID: id, Error: "did not answer", Keys: []api.DataKey{},
+					Rewriting: []string{}, Certificates: []api.Certificate{}, Ports: []api.Port{}}}}
 			}
 			a.Nodes = append(a.Nodes, got.Nodes[0])
 		}
@@ -29,7 +30,8 @@ func (cl *Cluster) Keys(ctx context.Context, c api.Caller, q *api.KeysRequest) (
 
 // ownKeys are the ids of this node's keys and its certificates. The bytes of a key stay in package seal.
 func (cl *Cluster) ownKeys(now time.Time) api.NodeKeys {
-	n := api.NodeKeys{NodeID: cl.cfg.Member.NodeID, Encrypted: cl.cfg.Keys != nil, Keys: []api.DataKey{}, Rewriting: api.OrEmpty(cl.cfg.Leftovers().OldKeys),
+	n := api.NodeKeys{NodeID: cl.cfg.Member.NodeID, Encrypted: cl.cfg.Keys != nil, Keys: []api.DataKey{},
+		Rewriting:    api.OrEmpty(cl.cfg.Leftovers().OldKeys),
 		Certificates: []api.Certificate{}, Ports: cl.cfg.Ports()}
 	if cl.cfg.Keys != nil {
 		n.Keys = api.Each(cl.cfg.Keys.Keys(), func(k seal.Info) api.DataKey {

@@ -19,9 +19,12 @@ func TestCertificatesAreWarnedOf(t *testing.T) {
 		"valid": {-time.Hour, certs.Warning}, "ends_soon": {-time.Hour, certs.Warning - time.Second},
 		"ended": {-time.Hour, -time.Second}, "not_yet": {time.Hour, time.Hour + certs.Warning},
 	} {
-		got := certificate("clients", &x509.Certificate{Subject: pkix.Name{CommonName: "node-1"}, DNSNames: []string{"n1.example"}, IPAddresses: []net.IP{net.IPv4(10, 0, 0, 1)},
-			NotBefore: now.Add(when[0]), NotAfter: now.Add(when[1])}, now)
-		if got.State != state || got.Subject != "CN=node-1" || !slices.Equal(got.Names, []string{"n1.example", "10.0.0.1"}) || got.Until != float64(now.Add(when[1]).Unix()) {
+		got := certificate("clients",
+			&x509.Certificate{Subject: pkix.Name{CommonName: "node-1"}, DNSNames: []string{"n1.example"},
+				IPAddresses: []net.IP{net.IPv4(10, 0, 0, 1)},
+				NotBefore:   now.Add(when[0]), NotAfter: now.Add(when[1])}, now)
+		if got.State != state || got.Subject != "CN=node-1" || !slices.Equal(got.Names, []string{"n1.example", "10.0.0.1"}) ||
+			got.Until != float64(now.Add(when[1]).Unix()) {
 			t.Errorf("%+v, want %s", got, state)
 		}
 	}

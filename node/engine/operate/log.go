@@ -67,8 +67,10 @@ func logLines(v *state.View, q *api.LogRequest, from oplog.Index, more func([]ap
 		if q.Only != "" && names[o.Entry.DB] != q.Only {
 			return true
 		}
-		lines = append(lines, api.LogLine{Index: o.Index, Number: o.Number, Time: o.HLC.Time().Seconds(), Node: o.Entry.Node, Database: names[o.Entry.DB],
-			Operations: api.Each(o.Entry.Ops, func(op oplog.Op) api.LogOp { return api.LogOp{Kind: op.Kind().String(), ID: v.Subject(o.Entry.DB, op)} })})
+		lines = append(lines,
+			api.LogLine{Index: o.Index, Number: o.Number, Time: o.HLC.Time().Seconds(), Node: o.Entry.Node, Database: names[o.Entry.DB],
+				Operations: api.Each(o.Entry.Ops,
+					func(op oplog.Op) api.LogOp { return api.LogOp{Kind: op.Kind().String(), ID: v.Subject(o.Entry.DB, op)} })})
 		return more(lines)
 	})
 	return lines, err

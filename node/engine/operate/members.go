@@ -25,12 +25,14 @@ func (cl *Cluster) Report(ctx context.Context, _ api.Caller, _ *api.Nothing) (*a
 // Topology is the same for all nodes: the one that answers is a line like the others.
 func (cl *Cluster) Topology(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.TopologyAnswer, error) {
 	st := cl.Status(ctx)
-	nodes := append([]api.Peer{{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: RoleOf(st.Voter), State: st.Role, Voter: st.Voter, Reachable: true, Vitals: st.Vitals}}, st.Peers...)
+	nodes := append([]api.Peer{{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: RoleOf(st.Voter),
+		State: st.Role, Voter: st.Voter, Reachable: true, Vitals: st.Vitals}}, st.Peers...)
 	slices.SortFunc(nodes, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	a := &api.TopologyAnswer{Cluster: st.Cluster, NodeID: st.NodeID, LeaderID: st.LeaderID, Term: st.CurrentTerm, QuorumSize: st.QuorumSize}
 	for _, n := range nodes {
-		m := api.Member{NodeID: n.NodeID, Role: n.Role, State: n.State, Voter: n.Voter, Reachable: n.Reachable, IsLeader: st.LeaderID != nil && *st.LeaderID == n.NodeID,
-			Addr: n.Addr, Wire: n.Wire, Applied: n.Applied, Version: n.Version}
+		m := api.Member{NodeID: n.NodeID, Role: n.Role, State: n.State, Voter: n.Voter, Reachable: n.Reachable,
+			IsLeader: st.LeaderID != nil && *st.LeaderID == n.NodeID,
+			Addr:     n.Addr, Wire: n.Wire, Applied: n.Applied, Version: n.Version}
 		if n.HTTP != "" {
 			m.HTTP = new(cl.cfg.Scheme + n.HTTP)
 		}
@@ -63,7 +65,8 @@ func (cl *Cluster) knownLeader() *uint32 {
 // Raft reports the node as a member of the Raft group.
 func (cl *Cluster) Raft(context.Context, api.Caller, *api.Nothing) (*api.RaftState, error) {
 	rs := cl.raft.Status()
-	a := &api.RaftState{NodeID: cl.cfg.Member.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex, Applied: cl.cfg.Commit.Applied(), Snapshot: rs.SnapshotIndex,
+	a := &api.RaftState{NodeID: cl.cfg.Member.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex,
+		Applied: cl.cfg.Commit.Applied(), Snapshot: rs.SnapshotIndex,
 		Leader: cl.knownLeader(), Members: []api.RaftMember{}}
 	for _, m := range rs.Members {
 		a.Members = append(a.Members, api.RaftMember{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter})
@@ -104,11 +107,13 @@ func (cl *Cluster) takeLead(ctx context.Context, c api.Caller) (*api.MembersChan
 func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
 	if q.Verb == "leave" {
 		if self := cl.cfg.Member.NodeID; q.NodeID != 0 && q.NodeID != self {
-			return "", oplog.Errorf(oplog.Invalid, "leave removes the node that receives it, which is node %d: send it to node %d, or use remove", self, q.NodeID)
+			return "", oplog.Errorf(oplog.Invalid,
+				"leave removes the node that receives it, which is node %d: send it to node %d, or use remove", self, q.NodeID)
 		}
 		q.Verb, q.NodeID = "remove", cl.cfg.Member.NodeID
 	}
-	msg, err := cl.raft.Change(ctx, wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
+	msg, err := cl.raft.Change(ctx,
+		wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
 	if err == nil {
 		return msg, nil
 	}
@@ -126,6 +131,7 @@ func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMem
 // Place says where this node stands in its cluster, for the dialects of its host.
 func (cl *Cluster) Place(context.Context, api.Caller, *api.Nothing) (*api.PlaceAnswer, error) {
 	st := cl.raft.Status()
-	return &api.PlaceAnswer{NodeID: cl.cfg.Member.NodeID, Role: lower(st.State), Leader: cl.knownLeader(), Term: st.Term, Commit: st.CommitIndex, Applied: cl.cfg.Commit.Applied(),
+	return &api.PlaceAnswer{NodeID: cl.cfg.Member.NodeID, Role: lower(st.State), Leader: cl.knownLeader(), Term: st.Term,
+		Commit: st.CommitIndex, Applied: cl.cfg.Commit.Applied(),
 		Peers: max(len(st.Members)-1, 0)}, nil
 }

@@ -26,9 +26,11 @@ func (cl *Cluster) Sample(ctx context.Context) error {
 		seconds, now := float32(max(time.Since(at).Seconds(), 1e-3)), cl.cfg.Commit.Applied()
 		n, took := cl.Recent.Requests.Read(0.5, 0.99)
 		_, commits := cl.Recent.Commits.Read(0.5)
-		v := past.Values{past.Requests: float32(n) / seconds, past.Refused: float32(cl.Recent.Refused.Swap(0)) / seconds, past.Writes: float32(now-min(now, applied)) / seconds,
-			past.Median: took[0], past.Slowest: took[1], past.Commit: commits[0], past.Lag: float32(math.NaN()), past.Unfound: float32(now - min(now, cl.cfg.Commit.Indexed())),
-			past.Disk: float32(cl.cfg.State.Size()), past.Heap: heapInUse()}
+		v := past.Values{past.Requests: float32(n) / seconds, past.Refused: float32(cl.Recent.Refused.Swap(0)) / seconds,
+			past.Writes: float32(now-min(now, applied)) / seconds,
+			past.Median: took[0], past.Slowest: took[1], past.Commit: commits[0], past.Lag: float32(math.NaN()),
+			past.Unfound: float32(now - min(now, cl.cfg.Commit.Indexed())),
+			past.Disk:    float32(cl.cfg.State.Size()), past.Heap: heapInUse()}
 		if lag := cl.Lacks(); lag != nil {
 			v[past.Lag] = float32(*lag)
 		}
@@ -53,7 +55,8 @@ func (cl *Cluster) Past(ctx context.Context, c api.Caller, q *api.PastRequest) (
 	if !q.Here && !c.Asked {
 		for id, got := range cl.cfg.OthersPast(ctx, c, &api.PastRequest{Minutes: q.Minutes, Points: q.Points, Here: true}) {
 			if got == nil || len(got.Nodes) != 1 {
-				got = &api.PastAnswer{Nodes: []api.NodePast{{NodeID: id, Error: "did not answer", At: []float64{}, Marks: []api.PastMark{}}}}
+				got = &api.PastAnswer{Nodes: []api.NodePast{{NodeID: id, Error: "did not answer", At: []float64{},
+					Marks: []api.PastMark{}}}}
 			}
 			a.Nodes = append(a.Nodes, got.Nodes[0])
 		}
@@ -64,10 +67,12 @@ func (cl *Cluster) Past(ctx context.Context, c api.Caller, q *api.PastRequest) (
 
 func (cl *Cluster) ownPast(q *api.PastRequest) api.NodePast {
 	all := cl.lastDay.Since(time.Now().Add(-time.Duration(q.Minutes)*time.Minute), q.Points)
-	n := api.NodePast{NodeID: cl.cfg.Member.NodeID, At: api.Each(all.At, func(at int64) float64 { return float64(at) }), Marks: api.Each(all.Marks, func(m past.Mark) api.PastMark {
-		return api.PastMark{At: float64(m.At.UnixMilli()) / 1000, Kind: m.Kind, Term: m.Term, Leader: m.Leader}
-	})}
-	for c, to := range map[past.Column]*[]*float64{past.Requests: &n.Requests, past.Refused: &n.Refused, past.Writes: &n.Writes, past.Median: &n.Median, past.Slowest: &n.Slowest,
+	n := api.NodePast{NodeID: cl.cfg.Member.NodeID, At: api.Each(all.At, func(at int64) float64 { return float64(at) }),
+		Marks: api.Each(all.Marks, func(m past.Mark) api.PastMark {
+			return api.PastMark{At: float64(m.At.UnixMilli()) / 1000, Kind: m.Kind, Term: m.Term, Leader: m.Leader}
+		})}
+	for c, to := range map[past.Column]*[]*float64{past.Requests: &n.Requests, past.Refused: &n.Refused,
+		past.Writes: &n.Writes, past.Median: &n.Median, past.Slowest: &n.Slowest,
 		past.Commit: &n.Commit, past.Lag: &n.Lag, past.Unfound: &n.Unfound, past.Disk: &n.Disk, past.Heap: &n.Heap} {
 		*to = api.Each(all.Values, func(v past.Values) *float64 {
 			if x := float64(v[c]); !math.IsNaN(x) {

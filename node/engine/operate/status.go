@@ -31,9 +31,12 @@ func (cl *Cluster) own() own {
 	i, sum := cl.cfg.State.Sum()
 	st := cl.raft.Status()
 	clock := cl.raft.Clock()
-	return own{Role: cl.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: cl.scrubClean.Load() && cl.raft.HasState(), Store: cl.ownStore(),
-		Vitals: api.Vitals{Applied: cl.cfg.Commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: cl.cfg.Member.Version, Key: cl.cfg.Key,
-			UptimeSecs: time.Since(cl.Started).Seconds(), Damaged: cl.damaged(), Disputes: cl.disputes(), Models: cl.cfg.Models(), Leftovers: cl.cfg.Leftovers()}}
+	return own{Role: cl.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: cl.scrubClean.Load() && cl.raft.HasState(),
+		Store: cl.ownStore(),
+		Vitals: api.Vitals{Applied: cl.cfg.Commit.Applied(), SumIndex: i, Sum: sum.String(),
+			ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: cl.cfg.Member.Version, Key: cl.cfg.Key,
+			UptimeSecs: time.Since(cl.Started).Seconds(), Damaged: cl.damaged(), Disputes: cl.disputes(),
+			Models: cl.cfg.Models(), Leftovers: cl.cfg.Leftovers()}}
 }
 
 func (cl *Cluster) disputes() []api.Dispute {
@@ -64,8 +67,10 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	rs, me := cl.raft.Status(), cl.own()
-	st := api.ClusterStatus{Clustered: true, Vitals: me.Vitals, Store: me.Store, Embedder: cl.cfg.Embedder(), NodeID: cl.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: cl.cfg.Member.Role,
-		Voter: cl.votes(), CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(), Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.Lacks(), Peers: []api.Peer{}}
+	st := api.ClusterStatus{Clustered: true, Vitals: me.Vitals, Store: me.Store, Embedder: cl.cfg.Embedder(),
+		NodeID: cl.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: cl.cfg.Member.Role,
+		Voter: cl.votes(), CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(),
+		Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.Lacks(), Peers: []api.Peer{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = cl.cfg.State.Read(func(v *state.View) error { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()
@@ -78,7 +83,8 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	for _, m := range rs.Members {
 		if m.Voter {
 			st.Voters++
-			if m.ID == cl.cfg.Member.NodeID || slices.ContainsFunc(st.Peers, func(p api.Peer) bool { return p.NodeID == m.ID && p.Reachable }) {
+			if m.ID == cl.cfg.Member.NodeID ||
+				slices.ContainsFunc(st.Peers, func(p api.Peer) bool { return p.NodeID == m.ID && p.Reachable }) {
 				st.Answering++
 			}
 		}
@@ -149,7 +155,8 @@ func (cl *Cluster) ask(ctx context.Context, m raft.Member) api.Peer {
 	}
 	var r wire.ClusterStatusResult
 	var o own
-	if cl.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r) != nil || json.Unmarshal(r.Node, &o) != nil {
+	if cl.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r) != nil ||
+		json.Unmarshal(r.Node, &o) != nil {
 		return p
 	}
 	p.Reachable, p.State, p.CurrentTerm, p.Through, p.Vitals, p.Store, p.LastSeenSecsAgo, p.Whole = true, o.Role, o.Term, o.Through, o.Vitals, &o.Store, new(0.0), o.Whole
@@ -163,7 +170,8 @@ func (cl *Cluster) PeerStatus() (*wire.ClusterStatusResult, error) {
 		return nil, err
 	}
 	st := cl.raft.Status()
-	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: cl.cfg.Member.NodeID, SelfRole: cl.cfg.Member.Role, Peers: []wire.PeerStatus{}, Node: own, LeaderID: cl.knownLeader()}
+	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: cl.cfg.Member.NodeID, SelfRole: cl.cfg.Member.Role,
+		Peers: []wire.PeerStatus{}, Node: own, LeaderID: cl.knownLeader()}
 	voters := uint32(0)
 	for _, m := range st.Members {
 		if m.Voter {

@@ -17,7 +17,8 @@ import (
 
 // Me returns the caller's scopes and database.
 func (ad *Admin) Me(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAnswer, error) {
-	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Spaces: c.Spaces, Trust: c.Class(), Holds: c.Policy.Quarantine, Master: c.Token == "", NodeID: ad.cfg.NodeID, Wire: ad.cfg.Wire, HTTP: ad.cfg.HTTP}, nil
+	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Spaces: c.Spaces, Trust: c.Class(),
+		Holds: c.Policy.Quarantine, Master: c.Token == "", NodeID: ad.cfg.NodeID, Wire: ad.cfg.Wire, HTTP: ad.cfg.HTTP}, nil
 }
 
 // CreateToken makes a client token for a database. Its text is returned once and kept nowhere.
@@ -59,13 +60,15 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 		return nil, err
 	}
 	text := access.NewToken()
-	op := &oplog.CreateToken{Policy: policy, Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now()), Expires: expires}
+	op := &oplog.CreateToken{Policy: policy, Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes,
+		At: oplog.At(time.Now()), Expires: expires}
 	made := oplog.Op(op)
 	if spaces.Bind() {
 		made = &oplog.CreateBound{Token: *op, Spaces: spaces}
 	}
 	_, _, err = ad.propose(ctx, c, made)
-	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Spaces: spaces, Trust: policy.Trust, Quarantine: policy.Quarantine, Hash: access.Prefix(op.Hash), Replicated: true}, err
+	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Spaces: spaces,
+		Trust: policy.Trust, Quarantine: policy.Quarantine, Hash: access.Prefix(op.Hash), Replicated: true}, err
 }
 
 // maxSpaces is the number of prefixes that may bind a token: each is looked for apart.
@@ -78,12 +81,14 @@ func boundTo(prefixes, scopes []string) (spaces oplog.Spaces, err error) {
 		return nil, oplog.Errorf(oplog.Invalid, "namespaces has %d namespaces: at most %d", len(prefixes), maxSpaces)
 	}
 	if len(prefixes) > 0 && slices.Contains(scopes, string(api.Admin)) {
-		return nil, oplog.Errorf(oplog.Invalid, "namespaces: a token with the scope admin cannot be bound to namespaces: leave out one of the two")
+		return nil, oplog.Errorf(oplog.Invalid,
+			"namespaces: a token with the scope admin cannot be bound to namespaces: leave out one of the two")
 	}
 	for _, p := range prefixes {
 		p = strings.TrimRight(strings.TrimSpace(p), "/")
 		if p == "" || len(p) > oplog.MaxName {
-			return nil, oplog.Errorf(oplog.Invalid, "namespaces: want the beginning of a namespace of 1 to %d bytes, such as agents/billing", oplog.MaxName)
+			return nil, oplog.Errorf(oplog.Invalid,
+				"namespaces: want the beginning of a namespace of 1 to %d bytes, such as agents/billing", oplog.MaxName)
 		}
 		spaces = append(spaces, p)
 	}
@@ -206,8 +211,11 @@ func (ad *Admin) Tokens(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.T
 	limits, names := v.Limits(), databaseNames(v)
 	for _, t := range byAge(v.Tokens()) {
 		if administers(c, t) {
-			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: api.OrEmpty(t.Scopes), Spaces: t.Spaces, Trust: oplog.TrustOf(access.PolicyOf(t).Trust), Quarantine: t.Quarantine,
-				Created: t.Created.Seconds(), Expires: api.When(t.Expires), Revoked: api.When(t.Revoked), Used: api.When(ad.cfg.Access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
+			list.Tokens = append(list.Tokens,
+				api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label,
+					Scopes: api.OrEmpty(t.Scopes), Spaces: t.Spaces, Trust: oplog.TrustOf(access.PolicyOf(t).Trust), Quarantine: t.Quarantine,
+					Created: t.Created.Seconds(), Expires: api.When(t.Expires), Revoked: api.When(t.Revoked),
+					Used: api.When(ad.cfg.Access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
 		}
 	}
 	return list, nil

@@ -28,7 +28,8 @@ func TestBackupsThatDoNotRestoreStayUnverified(t *testing.T) {
 	t.Cleanup(func() { st.Close() })
 	open := func() *Backups {
 		t.Helper()
-		b, err := NewBackups(slog.New(slog.DiscardHandler), st.State, nil, filepath.Join(t.TempDir(), "spool"), BackupPlan{Dir: dir, Every: 1})
+		b, err := NewBackups(slog.New(slog.DiscardHandler), st.State, nil, filepath.Join(t.TempDir(), "spool"),
+			BackupPlan{Dir: dir, Every: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,8 @@ func TestBackupsThatDoNotRestoreStayUnverified(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := st.Apply([]oplog.Record{{Index: at, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(at), 0, 1), body)}}); err != nil {
+		if _, err := st.Apply([]oplog.Record{{Index: at, Term: 1,
+			Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(at), 0, 1), body)}}); err != nil {
 			t.Fatal(err)
 		}
 		b.Next(t.Context())

@@ -46,7 +46,8 @@ var conflictStatuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.Conflict
 
 func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 	return (q.Type == "" || q.Type == r.Type) && (q.Entity == "" || strings.EqualFold(q.Entity, r.Entity)) &&
-		(q.Memory == "" || q.Memory == r.A || q.Memory == r.B || q.Memory == r.Winner) && (q.Priority == "" || q.Priority == r.Priority.String())
+		(q.Memory == "" || q.Memory == r.A || q.Memory == r.B || q.Memory == r.Winner) &&
+		(q.Priority == "" || q.Priority == r.Priority.String())
 }
 
 // OpenConflicts counts the contradictions within reach that wait for a decision.
@@ -58,8 +59,10 @@ func OpenConflicts(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
 const maxNote = 64 << 10
 
 func conflictOf(c oplog.ConflictRow) api.Conflict {
-	return api.Conflict{ID: c.ID, Type: c.Type, Priority: c.Priority.String(), Status: c.Status.String(), A: c.A, B: c.B, Entity: api.OrNil(c.Entity), Relation: api.OrNil(c.Relation),
-		Namespace: c.Namespace, Reason: c.Reason, Summary: c.Reason, Detected: c.Detected.Seconds(), Resolved: api.When(c.Resolved), Strategy: api.OrNil(c.Strategy),
+	return api.Conflict{ID: c.ID, Type: c.Type, Priority: c.Priority.String(), Status: c.Status.String(), A: c.A, B: c.B,
+		Entity: api.OrNil(c.Entity), Relation: api.OrNil(c.Relation),
+		Namespace: c.Namespace, Reason: c.Reason, Summary: c.Reason, Detected: c.Detected.Seconds(),
+		Resolved: api.When(c.Resolved), Strategy: api.OrNil(c.Strategy),
 		Winner: api.OrNil(c.Winner), Note: api.OrNil(c.Note)}
 }
 
@@ -136,13 +139,15 @@ func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequ
 		return nil, err
 	}
 	x, err := state.Get(th.cfg.State, func(v *state.View) oplog.ConflictRow { x, _ := v.Conflict(c.DB, q.ID); return x })
-	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: done.Num > 0, NewRID: api.OrNil(x.Merged), Index: field.Token(at)}, err
+	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: done.Num > 0,
+		NewRID: api.OrNil(x.Merged), Index: field.Token(at)}, err
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.
 func (th *Thinker) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
 	var near oplog.Vector
-	d := api.Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: api.DefaultHalfLife, Source: "user", Domain: "general"}
+	d := api.Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: api.DefaultHalfLife,
+		Source: "user", Domain: "general"}
 	err := th.cfg.State.Read(func(v *state.View) error {
 		x, ok := v.Conflict(c.DB, q.ID)
 		if !ok {

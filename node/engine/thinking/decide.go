@@ -214,7 +214,8 @@ func (r *round) product(sources []*oplog.Memory, vector oplog.Vector) oplog.Reme
 	return oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: strings.Join(texts, " | "), Type: "semantic",
 		Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife, Valence: valence / float64(len(sources)), Certainty: .8,
 		Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta,
-		Stamp: oplog.Stamp{Dialect: "think"}, Attributes: filter.Shared(api.Each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...), Created: r.snap.Now,
+		Stamp:      oplog.Stamp{Dialect: "think"},
+		Attributes: filter.Shared(api.Each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...), Created: r.snap.Now,
 		Updated: r.snap.Now}, Vector: vector}
 }
 
@@ -236,7 +237,8 @@ func (r *round) triggers(ctx context.Context) error {
 	mind.SortTriggers(found)
 	return r.th.cfg.State.Read(func(v *state.View) error {
 		for _, x := range found {
-			if last, ok := v.CoolTrigger(r.c.DB, x.Cooldown); ok && last.Status <= oplog.TriggerDelivered && x.Created < last.Created+last.CoolFor &&
+			if last, ok := v.CoolTrigger(r.c.DB, x.Cooldown); ok && last.Status <= oplog.TriggerDelivered &&
+				x.Created < last.Created+last.CoolFor &&
 				!slices.Contains(r.op.Expired, last.ID) {
 				continue
 			}
@@ -296,7 +298,8 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 	}
 	for _, x := range r.op.Triggers {
 		if slices.Contains(raised, x.ID) {
-			a.Triggers = append(a.Triggers, api.Attention{Type: x.Type, Reason: x.Reason, Urgency: x.Urgency, Sources: api.OrEmpty(x.Sources), Action: x.Action})
+			a.Triggers = append(a.Triggers,
+				api.Attention{Type: x.Type, Reason: x.Reason, Urgency: x.Urgency, Sources: api.OrEmpty(x.Sources), Action: x.Action})
 		}
 	}
 	return a, nil

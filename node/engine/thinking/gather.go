@@ -139,9 +139,14 @@ func (r *round) take(v *state.View, m *oplog.Memory) (place int, ok bool) {
 	}
 	place = len(r.snap.Rows)
 	r.places[m.Seq] = place
-	r.snap.Rows = append(r.snap.Rows, mind.Row{Seq: m.Seq, RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), thinkText)]), Type: m.Type, Namespace: m.Namespace, Domain: m.Domain,
-		Trust: m.Trust, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence, Revision: m.Revision,
-		Made: m.Merged > 0, Held: m.Pin || m.Path != "" || m.Expires != 0 || m.Namespace == oplog.Mem0Namespace || m.By != "" || v.InConflict(r.c.DB, m.RID), Entities: m.Entities})
+	r.snap.Rows = append(r.snap.Rows,
+		mind.Row{Seq: m.Seq, RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), thinkText)]), Type: m.Type,
+			Namespace: m.Namespace, Domain: m.Domain,
+			Trust: m.Trust, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife,
+			Valence: m.Valence, Revision: m.Revision,
+			Made: m.Merged > 0,
+			Held: m.Pin || m.Path != "" || m.Expires != 0 || m.Namespace == oplog.Mem0Namespace || m.By != "" ||
+				v.InConflict(r.c.DB, m.RID), Entities: m.Entities})
 	return place, true
 }
 
@@ -158,7 +163,8 @@ func (r *round) gatherSmall(v *state.View) {
 		looked++
 		return looked < state.MaxLook
 	})
-	r.snap.Patterns = state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(db, f) }, func(oplog.Pattern) bool { return true })
+	r.snap.Patterns = state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(db, f) },
+		func(oplog.Pattern) bool { return true })
 	v.Judgements(db, func(j oplog.Judgement) bool {
 		j.Query = strings.Clone(j.Query[:min(len(j.Query), thinkText)])
 		r.snap.Judgements = append(r.snap.Judgements, j)

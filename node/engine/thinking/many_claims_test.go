@@ -20,7 +20,8 @@ func TestTheNewestStatementsAreCompared(t *testing.T) {
 	var ops []oplog.Op
 	states := func(space, who, where string) {
 		at := oplog.At(time.Now())
-		ops = append(ops, &oplog.Claim{ID: oplog.NewID(), Namespace: space, Src: who, Type: "born_in", Dst: where, Polarity: 1, Modality: "asserted", Extractor: "x", Band: "high", Weight: 1, At: at})
+		ops = append(ops, &oplog.Claim{ID: oplog.NewID(), Namespace: space, Src: who, Type: "born_in", Dst: where,
+			Polarity: 1, Modality: "asserted", Extractor: "x", Band: "high", Weight: 1, At: at})
 		if space == "default" {
 			ops = append(ops, &oplog.Relate{ID: oplog.NewID(), Src: who, Dst: where, Type: "lives_in", Weight: 1, At: at})
 		}
@@ -56,7 +57,8 @@ func TestTheNewestStatementsAreCompared(t *testing.T) {
 		t.Errorf("found in one namespace: %v", got)
 	}
 	round("")
-	if got, want := found(), map[string]int{"Alice born_in": 1, "Alice lives_in": 1, "Bob born_in": 1, "Bob lives_in": 1, "Dora born_in": 1}; fmt.Sprint(got) != fmt.Sprint(want) {
+	if got, want := found(), map[string]int{"Alice born_in": 1, "Alice lives_in": 1, "Bob born_in": 1, "Bob lives_in": 1,
+		"Dora born_in": 1}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("found: %v, want %v", got, want)
 	}
 }

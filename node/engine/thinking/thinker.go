@@ -60,7 +60,8 @@ const defaultConsolidation = 50
 
 // Reflect runs a round with the answer that models get.
 func (th *Thinker) Reflect(ctx context.Context, c api.Caller, q *api.ReflectRequest) (*api.Thought, error) {
-	return th.Think(ctx, c, &api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation, Namespace: c.Spaces.First()})
+	return th.Think(ctx, c,
+		&api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation, Namespace: c.Spaces.First()})
 }
 
 // Think reads the caller's database, or a part of one that is large, decides what follows, and proposes that in one
@@ -102,7 +103,8 @@ func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest)
 	if asked.Progress {
 		a.Read, a.Remaining = new(len(r.snap.Rows)), &left
 	}
-	th.cfg.Logger.Info("thought", "database", c.Database, "memories", len(r.snap.Rows), "left", left, "conflicts", a.Conflicts, "merged", a.Merged, "took", took)
+	th.cfg.Logger.Info("thought", "database", c.Database, "memories", len(r.snap.Rows), "left", left,
+		"conflicts", a.Conflicts, "merged", a.Merged, "took", took)
 	return a, nil
 }
 
@@ -131,7 +133,9 @@ func (th *Thinker) Alone(ctx context.Context, c api.Caller) error {
 		return err
 	}
 	for more := true; more; {
-		a, err := th.Think(ctx, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true, Consolidate: set.Consolidate || th.cfg.Consolidate}, Limit: 1000, Progress: true})
+		a, err := th.Think(ctx, c,
+			&api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true, Consolidate: set.Consolidate || th.cfg.Consolidate},
+				Limit: 1000, Progress: true})
 		if err != nil {
 			return err
 		}
@@ -148,7 +152,9 @@ func (th *Thinker) RunMaintenance(ctx context.Context, c api.Caller, q *api.RunM
 	}
 	r := &api.MaintenanceRun{Tenants: []api.Maintained{}, Count: len(all)}
 	for _, in := range all {
-		a, err := th.Think(ctx, in, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true}, Personality: true, Limit: defaultConsolidation})
+		a, err := th.Think(ctx, in,
+			&api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true},
+				Personality: true, Limit: defaultConsolidation})
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +173,8 @@ func (th *Thinker) MaintenanceStatus(_ context.Context, c api.Caller, q *api.Mai
 	return list, th.cfg.State.Read(func(v *state.View) error {
 		list.Tenants = api.Each(all, func(in api.Caller) api.Upkeep {
 			st := v.Stats(in.DB)
-			return api.Upkeep{Tenant: in.Database, Thought: api.When(v.Mind(in.DB, "").LastThink), Active: st.Active, Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
+			return api.Upkeep{Tenant: in.Database, Thought: api.When(v.Mind(in.DB, "").LastThink), Active: st.Active,
+				Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
 		})
 		return nil
 	})

@@ -47,7 +47,8 @@ func opened(t *testing.T) (*Thinker, api.Caller) {
 	}
 	_, _, err = write(t.Context(), api.Caller{}, &oplog.Init{Cluster: "c"})
 	must(t, err)
-	x, _, err = index.Open(t.Context(), index.Config{Dir: filepath.Join(t.TempDir(), "index"), State: st.State, Logger: slog.New(slog.DiscardHandler)})
+	x, _, err = index.Open(t.Context(),
+		index.Config{Dir: filepath.Join(t.TempDir(), "index"), State: st.State, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(func() { x.Close() })
 	return New(Config{Logger: slog.New(slog.DiscardHandler), State: st.State, Index: x, Rows: 10_000, Now: time.Now, Write: write,
@@ -67,8 +68,10 @@ func must(t *testing.T, err error) {
 // store stores a memory of a text, with what it names.
 func store(t *testing.T, th *Thinker, c api.Caller, text string, names ...oplog.Mention) {
 	t.Helper()
-	_, _, err := th.cfg.Write(t.Context(), c, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text, Namespace: "default", Importance: .5, HalfLife: 604800, Type: "episodic",
-		Created: oplog.At(time.Now())}, Entities: names})
+	_, _, err := th.cfg.Write(t.Context(), c,
+		&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text, Namespace: "default", Importance: .5,
+			HalfLife: 604800, Type: "episodic",
+			Created: oplog.At(time.Now())}, Entities: names})
 	must(t, err)
 }
 
@@ -82,7 +85,8 @@ func TestADatabaseIsThoughtAbout(t *testing.T) {
 	for _, text := range []string{"Alice Chen lives in Lisbon.", "Alice Chen lives in Berlin."} {
 		store(t, th, c, text, alice)
 	}
-	for _, text := range []string{"Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
+	for _, text := range []string{"Bob asked for the quarterly report on Thursday.",
+		"Note that Bob asked for the quarterly report on Thursday."} {
 		store(t, th, c, text)
 	}
 	for i := range minThink {
@@ -149,7 +153,8 @@ func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
 	const questions = 200
 	th, c = opened(t)
 	for range questions {
-		_, _, err := th.cfg.Write(t.Context(), c, &oplog.Feedback{Judgements: []oplog.Judgement{{Query: strings.Repeat("q", maxNote), RID: "r"}}})
+		_, _, err := th.cfg.Write(t.Context(), c,
+			&oplog.Feedback{Judgements: []oplog.Judgement{{Query: strings.Repeat("q", maxNote), RID: "r"}}})
 		must(t, err)
 	}
 	if n := heldBy(t, th, c); n > questions*maxNote/2 {
@@ -164,7 +169,8 @@ func TestAListOfTriggersIsAsShortAsAsked(t *testing.T) {
 	at := oplog.At(time.Now())
 	round := &oplog.Cognition{At: at, Last: true}
 	for _, id := range []string{"a", "b"} {
-		round.Triggers = append(round.Triggers, oplog.TriggerRow{ID: id, Type: "stale", Cooldown: id, Created: at, Expires: at + oplog.Time(time.Hour.Microseconds())})
+		round.Triggers = append(round.Triggers,
+			oplog.TriggerRow{ID: id, Type: "stale", Cooldown: id, Created: at, Expires: at + oplog.Time(time.Hour.Microseconds())})
 	}
 	_, _, err := th.cfg.Write(t.Context(), c, round, &oplog.TriggerMove{ID: "b", To: oplog.TriggerActed, At: at})
 	must(t, err)
@@ -187,7 +193,8 @@ func TestADeliveryPassesOverWhatIsMovedMeanwhile(t *testing.T) {
 	at := oplog.At(time.Now())
 	round := &oplog.Cognition{At: at, Last: true}
 	for _, id := range []string{"a", "b"} {
-		round.Triggers = append(round.Triggers, oplog.TriggerRow{ID: id, Type: "stale", Cooldown: id, Created: at, Expires: at + oplog.Time(time.Hour.Microseconds())})
+		round.Triggers = append(round.Triggers,
+			oplog.TriggerRow{ID: id, Type: "stale", Cooldown: id, Created: at, Expires: at + oplog.Time(time.Hour.Microseconds())})
 	}
 	write := th.cfg.Write
 	_, _, err := write(t.Context(), c, round)
@@ -198,7 +205,8 @@ func TestADeliveryPassesOverWhatIsMovedMeanwhile(t *testing.T) {
 		must(t, err)
 		return write(ctx, c, ops...)
 	}
-	if list, err := th.DeliverTriggers(t.Context(), c, &api.DeliverTriggersRequest{}); err != nil || list.Count != 1 || list.Triggers[0].ID != "a" {
+	if list, err := th.DeliverTriggers(t.Context(), c, &api.DeliverTriggersRequest{}); err != nil || list.Count != 1 ||
+		list.Triggers[0].ID != "a" {
 		t.Errorf("delivered: %+v, %v", list, err)
 	}
 }

@@ -43,8 +43,9 @@ func (r *round) policies(ctx context.Context) error {
 	if r.q.Namespace != "" || r.set.WorkingTTL == 0 && r.set.EpisodicTTL == 0 && r.set.PromoteAfter == 0 {
 		return nil
 	}
-	return inSlices(ctx, r, max(r.last, policyRows)-policyRows+1, (*state.View).Memories, func(_ *state.View, m *oplog.Memory) (oplog.Seq, bool) {
-		r.tierPolicy(m)
-		return m.Seq + 1, true
-	})
+	return inSlices(ctx, r, max(r.last, policyRows)-policyRows+1, (*state.View).Memories,
+		func(_ *state.View, m *oplog.Memory) (oplog.Seq, bool) {
+			r.tierPolicy(m)
+			return m.Seq + 1, true
+		})
 }

@@ -29,7 +29,8 @@ func (th *Thinker) TriggerHistory(v *state.View, c api.Caller, q *api.TriggerHis
 }
 
 func triggerOf(t oplog.TriggerRow) api.Trigger {
-	return api.Trigger{ID: t.ID, Type: t.Type, Urgency: t.Urgency, Status: t.Status.String(), Reason: t.Reason, Action: t.Action, Sources: api.OrEmpty(t.Sources),
+	return api.Trigger{ID: t.ID, Type: t.Type, Urgency: t.Urgency, Status: t.Status.String(), Reason: t.Reason,
+		Action: t.Action, Sources: api.OrEmpty(t.Sources),
 		Entity: api.OrNil(t.Entity), Created: t.Created.Seconds(), Expires: api.When(t.Expires)}
 }
 
@@ -85,7 +86,8 @@ func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.Del
 }
 
 // triggerVerbs lists the actions on a trigger.
-var triggerVerbs = map[string]oplog.TriggerStatus{"acknowledge": oplog.TriggerAcknowledged, "act": oplog.TriggerActed, "dismiss": oplog.TriggerDismissed}
+var triggerVerbs = map[string]oplog.TriggerStatus{"acknowledge": oplog.TriggerAcknowledged, "act": oplog.TriggerActed,
+	"dismiss": oplog.TriggerDismissed}
 
 // MoveTrigger notes what became of a trigger.
 func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTriggerRequest) (*api.MovedTrigger, error) {
@@ -119,7 +121,8 @@ func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.Prune
 
 // prunable returns what expires the pending triggers that are over or too many.
 func prunable(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog.Time) (a *api.PrunedTriggers, ops []oplog.Op) {
-	rows := state.Pick(state.MaxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) }, func(oplog.TriggerRow) bool { return true })
+	rows := state.Pick(state.MaxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
+		func(oplog.TriggerRow) bool { return true })
 	a = &api.PrunedTriggers{DryRun: q.DryRun, Before: len(rows)}
 	over := func(t oplog.TriggerRow) bool { return t.Expires != 0 && t.Expires <= now }
 	slices.SortStableFunc(rows, func(a, b oplog.TriggerRow) int { // the newest first among those that are as urgent
@@ -154,9 +157,11 @@ func (th *Thinker) Categories(context.Context, api.Caller, *api.CategoriesReques
 func (th *Thinker) CategoryMembers(_ context.Context, _ api.Caller, q *api.CategoryMembersRequest) (*api.CategoryWords, error) {
 	words, ok := mind.Categories()[q.Name]
 	if !ok {
-		return nil, oplog.Errorf(oplog.NotFound, "no such category: want one of %s", strings.Join(slices.Sorted(maps.Keys(mind.Categories())), ", "))
+		return nil, oplog.Errorf(oplog.NotFound, "no such category: want one of %s",
+			strings.Join(slices.Sorted(maps.Keys(mind.Categories())), ", "))
 	}
-	return &api.CategoryWords{Name: q.Name, Count: len(words), Members: api.Each(words, func(w string) api.CategoryWord { return api.CategoryWord{Word: w, Confidence: 1, Source: "seed"} })}, nil
+	return &api.CategoryWords{Name: q.Name, Count: len(words),
+		Members: api.Each(words, func(w string) api.CategoryWord { return api.CategoryWord{Word: w, Confidence: 1, Source: "seed"} })}, nil
 }
 
 // Personality is four traits, by name.
@@ -165,7 +170,8 @@ func (th *Thinker) Personality(v *state.View, c api.Caller, q *api.PersonalityRe
 	if r := c.Reach(q.Namespace); !r.All() {
 		p = th.personalityOf(v, c.DB, r)
 	}
-	return &api.TraitList{Traits: []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy},
+	return &api.TraitList{Traits: []api.Trait{{Name: "attentiveness", Score: p.Attentiveness},
+		{Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy},
 		{Name: "warmth", Score: p.Warmth}}}, nil
 }
 
@@ -206,7 +212,8 @@ func (th *Thinker) Patterns(v *state.View, c api.Caller, q *api.PatternsRequest)
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Confirmed, a.Confirmed), cmp.Compare(a.Key, b.Key))
 	})
 	return &api.PatternList{Patterns: api.Each(rows[:min(len(rows), api.Limit(q.Limit))], func(p oplog.Pattern) api.Pattern {
-		return api.Pattern{Type: p.Type, Description: p.Description, Confidence: p.Confidence, Sources: api.OrEmpty(p.Sources), Entities: api.OrEmpty(p.Entities),
+		return api.Pattern{Type: p.Type, Description: p.Description, Confidence: p.Confidence,
+			Sources: api.OrEmpty(p.Sources), Entities: api.OrEmpty(p.Entities),
 			First: p.First.Seconds(), Confirmed: p.Confirmed.Seconds(), Seen: p.Seen}
 	})}, nil
 }
@@ -216,7 +223,8 @@ func (th *Thinker) Feedback(ctx context.Context, c api.Caller, q *api.FeedbackRe
 	if q.Query == "" || q.RID == "" || len(q.Query) > maxNote || len(q.RID) > oplog.MaxName {
 		return nil, oplog.Errorf(oplog.Invalid, "feedback needs a query of up to %d bytes and a rid", maxNote)
 	}
-	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, api.MaxList), At: oplog.At(time.Now())}
+	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, api.MaxList),
+		At: oplog.At(time.Now())}
 	at, _, err := th.cfg.Write(ctx, c, &oplog.Feedback{Judgements: []oplog.Judgement{j}})
 	return &api.Heeded{Accepted: 1, Index: field.Token(at)}, err
 }

@@ -26,7 +26,8 @@ var (
 	firstNames = strings.Fields("Alice Bob Carol Dave Erin Frank Grace Heidi Ivan Judy Karl Laura Mallory Niaj Olivia Peggy Quentin Rupert Sybil Trent Ursula Victor Wendy Xavier Yvonne Zach Amira Bruno Chloe Dmitri")
 	lastNames  = strings.Fields("Chen Okafor Svensson Romero Haddad Novak Iyer Tanaka Moreau Kowalski Petrov Silva Larsen Osei Nakamura Fischer")
 	cities     = strings.Fields("Lisbon Berlin Toronto Osaka Nairobi Denver Oslo Madrid Lyon Austin Porto Vienna Dublin Seoul Lima")
-	companies  = []string{"Acme", "Globex", "Initech", "Umbrella", "Hooli", "Vandelay", "Wonka Labs", "Stark Industries", "Tyrell", "Cyberdyne"}
+	companies  = []string{"Acme", "Globex", "Initech", "Umbrella", "Hooli", "Vandelay", "Wonka Labs", "Stark Industries",
+		"Tyrell", "Cyberdyne"}
 	projects   = []string{"Apollo", "Borealis", "Cascade", "Dynamo", "Everest", "Falcon", "Gemini", "Horizon", "Iris", "Juniper"}
 	stores     = strings.Fields("Postgres MySQL SQLite MongoDB Cassandra DynamoDB")
 	languages  = strings.Fields("Python Go Rust Java Kotlin TypeScript Ruby")
@@ -100,7 +101,9 @@ func (c *Corpus) dates() (out []string) {
 func (c *Corpus) add(text string) string {
 	c.At += oplog.Time(1+c.rng.IntN(600)) * 1e6
 	rid := fmt.Sprintf("m%04d", len(c.Rows))
-	c.Rows = append(c.Rows, mind.Row{RID: rid, Text: text, Type: "semantic", Namespace: "default", Created: c.At, Accessed: c.At, Importance: .5, HalfLife: 604800})
+	c.Rows = append(c.Rows,
+		mind.Row{RID: rid, Text: text, Type: "semantic", Namespace: "default", Created: c.At, Accessed: c.At, Importance: .5,
+			HalfLife: 604800})
 	return rid
 }
 
@@ -152,7 +155,8 @@ func (c *Corpus) vary(s string) string {
 
 // New plants 30 contradictions, 40 duplicates and 100 look-alikes among filler.
 func New(seed uint64) *Corpus {
-	c := &Corpus{rng: rand.New(rand.NewPCG(seed, 7)), Conflicts: map[[2]string]bool{}, Duplicates: map[[2]string]bool{}, Innocent: map[string]bool{}, used: map[string]bool{}}
+	c := &Corpus{rng: rand.New(rand.NewPCG(seed, 7)), Conflicts: map[[2]string]bool{}, Duplicates: map[[2]string]bool{},
+		Innocent: map[string]bool{}, used: map[string]bool{}}
 	var later []func()
 	subjects := map[string][]string{"project": projects, "service": services}
 	taken := map[string]bool{}
@@ -171,8 +175,10 @@ func New(seed uint64) *Corpus {
 		first := c.add(pick(c, openings) + fmt.Sprintf(t.text, who, a))
 		later = append(later, func() { c.Conflicts[Pair(first, c.add(pick(c, openings)+fmt.Sprintf(t.text, who, b)))] = true })
 	}
-	duplicate := []string{"%s asked for the quarterly report on Thursday.", "%s prefers tea over coffee in the morning.", "%s is allergic to shellfish and carries an injector.",
-		"%s moved the retro of the platform team on Friday.", "%s wants dark mode in the mobile application.", "%s plays the cello in the city orchestra."}
+	duplicate := []string{"%s asked for the quarterly report on Thursday.", "%s prefers tea over coffee in the morning.",
+		"%s is allergic to shellfish and carries an injector.",
+		"%s moved the retro of the platform team on Friday.", "%s wants dark mode in the mobile application.",
+		"%s plays the cello in the city orchestra."}
 	for n := range 40 {
 		s := fmt.Sprintf(duplicate[n%len(duplicate)], c.person())
 		first := c.add(s)

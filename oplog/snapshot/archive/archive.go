@@ -101,7 +101,8 @@ func Gap(files []File) error {
 	reached := oplog.Index(0)
 	for _, f := range files {
 		if !f.Whole() && f.Since > reached && !(reached == 0 && slices.ContainsFunc(files, f.leadsOver)) {
-			return fmt.Errorf("%w: %s continues after index %d, and the file before it ends at %d", ErrGap, filepath.Base(f.Path), f.Since, reached)
+			return fmt.Errorf("%w: %s continues after index %d, and the file before it ends at %d", ErrGap,
+				filepath.Base(f.Path), f.Since, reached)
 		}
 		reached = max(reached, f.Index)
 	}

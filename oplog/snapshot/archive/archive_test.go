@@ -58,7 +58,8 @@ func (w *world) apply(e oplog.Entry) {
 func (w *world) remember(n int) {
 	for range n {
 		rid := fmt.Sprint("m", w.at)
-		w.apply(oplog.Entry{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "text " + rid, Created: oplog.Time(w.at)}}}})
+		w.apply(oplog.Entry{Node: 1, DB: 1,
+			Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "text " + rid, Created: oplog.Time(w.at)}}}})
 	}
 }
 
@@ -164,13 +165,15 @@ func TestEveryPointIsReached(t *testing.T) {
 			t.Errorf("restore to %d: %+v, %v; want %s", i, at, err, want)
 		}
 	}
-	if _, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: first - 1}, nil); !errors.Is(err, ErrNoBackup) {
+	if _, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: first - 1},
+		nil); !errors.Is(err, ErrNoBackup) {
 		t.Errorf("before the first backup: %v", err)
 	}
 	if _, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: w.at + 1}, nil); !errors.Is(err, ErrNoBackup) {
 		t.Errorf("after the last: %v", err)
 	}
-	if _, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: 1}, nil); !errors.Is(err, ErrNoBackup) || !strings.Contains(err.Error(), "the oldest is of ") {
+	if _, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: 1}, nil); !errors.Is(err, ErrNoBackup) ||
+		!strings.Contains(err.Error(), "the oldest is of ") {
 		t.Errorf("a time before the first: %v", err)
 	}
 	cut := oplog.Time((w.ms - 1500) * 1000) // between the last two writes but one and two

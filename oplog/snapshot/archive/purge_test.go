@@ -27,8 +27,9 @@ func TestAChainLeadsOverAPurge(t *testing.T) {
 			said := map[oplog.DB][]string{}
 			say := func(db oplog.DB) {
 				rid := fmt.Sprint("m", w.at)
-				w.apply(oplog.Entry{Node: 1, DB: db, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "text " + rid + ".",
-					Created: oplog.Time(w.at)}}}})
+				w.apply(oplog.Entry{Node: 1, DB: db,
+					Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "text " + rid + ".",
+						Created: oplog.Time(w.at)}}}})
 				said[db] = append(said[db], "text "+rid+".")
 			}
 			w.apply(oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.CreateDB{Name: "other", At: 1}}})
@@ -90,7 +91,9 @@ func TestAChainLeadsOverAPurge(t *testing.T) {
 			})
 			for _, to := range []Target{{Index: point}, {Index: point, Database: "default"}, {Time: oplog.Time((w.ms - 2500) * 1000)}} {
 				_, err := restore(to)
-				if !errors.Is(err, ErrPurged) || !strings.Contains(err.Error(), fmt.Sprintf("no entries of default; ask for index %d, or for index %d or earlier", ends[2], ends[1]+1)) {
+				if !errors.Is(err, ErrPurged) ||
+					!strings.Contains(err.Error(),
+						fmt.Sprintf("no entries of default; ask for index %d, or for index %d or earlier", ends[2], ends[1]+1)) {
 					t.Errorf("a point inside, %+v: %v", to, err)
 				}
 			}

@@ -110,7 +110,8 @@ func chainFor(ctx context.Context, files []File, to Target, keys *seal.Ring) ([]
 			return extendChain(files, chain[:1], to.Index), nil
 		}
 		if limit = chain[0].Index - 1; limit < oldest(files) {
-			return nil, fmt.Errorf("%w: the oldest is of %s; ask for that time or a later one", ErrNoBackup, newest.Time().Format("2006-01-02T15:04:05.000000Z07:00"))
+			return nil, fmt.Errorf("%w: the oldest is of %s; ask for that time or a later one", ErrNoBackup,
+				newest.Time().Format("2006-01-02T15:04:05.000000Z07:00"))
 		}
 	}
 }
@@ -206,7 +207,8 @@ func (to Target) lacks(st *state.State, done state.Replayed) error {
 		return err
 	}
 	slices.Sort(names)
-	return fmt.Errorf("%w: this file has no entries of %s; ask for index %d, or for index %d or earlier", ErrPurged, strings.Join(names, ", "), done.End, first-1)
+	return fmt.Errorf("%w: this file has no entries of %s; ask for index %d, or for index %d or earlier", ErrPurged,
+		strings.Join(names, ", "), done.End, first-1)
 }
 
 // Report holds what Verify found.

@@ -25,7 +25,8 @@ func TestADamagedSealedBackupIsNamed(t *testing.T) {
 		whole := bytesOf(t, f.Path)
 		other := bytesOf(t, files[1-i].Path)
 		damages := map[string][]byte{"cut by a sector": whole[:len(whole)-512], "cut to half": whole[:len(whole)/2], "empty": nil,
-			"head of another": append(bytes.Clone(other[:512]), whole[512:]...), "block of another": append(bytes.Clone(whole[:512]), other[512:]...)}
+			"head of another":  append(bytes.Clone(other[:512]), whole[512:]...),
+			"block of another": append(bytes.Clone(whole[:512]), other[512:]...)}
 		for range 2 {
 			bad, bit := bytes.Clone(whole), rng.IntN(8*len(whole))
 			bad[bit/8] ^= 1 << (bit % 8)

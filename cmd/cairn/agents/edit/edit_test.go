@@ -13,7 +13,8 @@ import (
 // server is an entry as tools have them.
 var server = Entry{At: []string{"mcpServers", "cairn"}, Value: `{"type":"http","url":"http://127.0.0.1:7438/mcp"}`}
 
-var hook = Entry{At: []string{"hooks", "SessionStart"}, List: true, Value: `{"hooks":[{"type":"command","command":"cairn hook claude SessionStart"}]}`}
+var hook = Entry{At: []string{"hooks", "SessionStart"}, List: true,
+	Value: `{"hooks":[{"type":"command","command":"cairn hook claude SessionStart"}]}`}
 
 // TestJSON: an entry is added with the file's own indentation, line ends and comments, and taken out byte for byte.
 func TestJSON(t *testing.T) {
@@ -23,16 +24,20 @@ func TestJSON(t *testing.T) {
 		entry               Entry
 	}{
 		{"missing", "", "{\n  \"mcpServers\": {\n    \"cairn\": {\n      \"type\": \"http\",\n      \"url\": \"http://127.0.0.1:7438/mcp\"\n    }\n  }\n}\n", server},
-		{"empty object", "{}\n", "{\n  \"mcpServers\": {\n    \"cairn\": {\n      \"type\": \"http\",\n      \"url\": \"http://127.0.0.1:7438/mcp\"\n    }\n  }\n}\n", server},
+		{"empty object", "{}\n",
+			"{\n  \"mcpServers\": {\n    \"cairn\": {\n      \"type\": \"http\",\n      \"url\": \"http://127.0.0.1:7438/mcp\"\n    }\n  }\n}\n", server},
 		{"tabs and a comment behind the last", "{\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"a\"} // mine\n\t}\n}",
 			"{\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"a\"}, // mine\n\t\t\"cairn\": {\n\t\t\t\"type\": \"http\",\n\t\t\t\"url\": \"http://127.0.0.1:7438/mcp\"\n\t\t}\n\t}\n}", server},
 		{"a comma behind the last", "{\n    \"mcpServers\": {\n        \"a\": {}, /* one */\n        // two\n    },\n}\n",
 			"{\n    \"mcpServers\": {\n        \"a\": {}, /* one */\n        \"cairn\": {\n            \"type\": \"http\",\n            \"url\": \"http://127.0.0.1:7438/mcp\"\n        },\n        // two\n    },\n}\n", server},
-		{"CRLF", "{\r\n  \"x\": 1\r\n}\r\n", "{\r\n  \"x\": 1,\r\n  \"mcpServers\": {\r\n    \"cairn\": {\r\n      \"type\": \"http\",\r\n      \"url\": \"http://127.0.0.1:7438/mcp\"\r\n    }\r\n  }\r\n}\r\n", server},
-		{"one line", `{"mcpServers": {"a": {}}}`, `{"mcpServers": {"a": {}, "cairn": {"type":"http","url":"http://127.0.0.1:7438/mcp"}}}`, server},
+		{"CRLF", "{\r\n  \"x\": 1\r\n}\r\n",
+			"{\r\n  \"x\": 1,\r\n  \"mcpServers\": {\r\n    \"cairn\": {\r\n      \"type\": \"http\",\r\n      \"url\": \"http://127.0.0.1:7438/mcp\"\r\n    }\r\n  }\r\n}\r\n", server},
+		{"one line", `{"mcpServers": {"a": {}}}`,
+			`{"mcpServers": {"a": {}, "cairn": {"type":"http","url":"http://127.0.0.1:7438/mcp"}}}`, server},
 		{"list with others", "{\n  \"hooks\": {\n    \"SessionStart\": [\n      {\"hooks\": []}\n    ]\n  }\n}\n",
 			"{\n  \"hooks\": {\n    \"SessionStart\": [\n      {\"hooks\": []},\n      {\n        \"hooks\": [\n          {\n            \"type\": \"command\",\n            \"command\": \"cairn hook claude SessionStart\"\n          }\n        ]\n      }\n    ]\n  }\n}\n", hook},
-		{"empty list", "{\"hooks\": {\"SessionStart\": [ ]}}", "{\"hooks\": {\"SessionStart\": [\n  {\n    \"hooks\": [\n      {\n        \"type\": \"command\",\n        \"command\": \"cairn hook claude SessionStart\"\n      }\n    ]\n  }\n ]}}", hook},
+		{"empty list", "{\"hooks\": {\"SessionStart\": [ ]}}",
+			"{\"hooks\": {\"SessionStart\": [\n  {\n    \"hooks\": [\n      {\n        \"type\": \"command\",\n        \"command\": \"cairn hook claude SessionStart\"\n      }\n    ]\n  }\n ]}}", hook},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +67,8 @@ func TestJSON(t *testing.T) {
 func TestTOML(t *testing.T) {
 	t.Parallel()
 	entry := Entry{At: []string{"mcp_servers", "cairn"}, Value: "[mcp_servers.cairn]\nurl = \"http://127.0.0.1:7438/mcp\"\n"}
-	for _, before := range []string{"", "model = \"x\" # mine\n", "model = \"x\"", "model = 'x'\r\n\r\n[mcp_servers.a]\r\ncommand = \"a\"\r\n", "a = 1\n\n"} {
+	for _, before := range []string{"", "model = \"x\" # mine\n", "model = \"x\"",
+		"model = 'x'\r\n\r\n[mcp_servers.a]\r\ncommand = \"a\"\r\n", "a = 1\n\n"} {
 		after, trace, err := TOML{}.Put([]byte(before), entry)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +84,8 @@ func TestTOML(t *testing.T) {
 		}
 		later := string(after) + "\n[projects.\"/x\"]\ntrust_level = \"trusted\"\n" // as the tool itself adds
 		back, err := TOML{}.Drop([]byte(later), entry, trace)
-		if _, err2 := lookup(back, nil); err != nil || err2 != nil || strings.Contains(string(back), "cairn") || !strings.Contains(string(back), "trusted") {
+		if _, err2 := lookup(back, nil); err != nil || err2 != nil || strings.Contains(string(back), "cairn") ||
+			!strings.Contains(string(back), "trusted") {
 			t.Errorf("with a table behind it: %v, %v, %q", err, err2, back)
 		}
 	}
@@ -147,7 +154,8 @@ func TestJSONAnyText(t *testing.T) {
 		if _, _, err := parse(doc); err != nil {
 			t.Fatalf("%q: %v", doc, err)
 		}
-		e := rapid.SampledFrom([]Entry{server, hook, {At: []string{"version"}, Value: "1"}, {At: []string{"a"}, List: true, Value: `"x"`}}).Draw(t, "entry")
+		e := rapid.SampledFrom([]Entry{server, hook, {At: []string{"version"}, Value: "1"},
+			{At: []string{"a"}, List: true, Value: `"x"`}}).Draw(t, "entry")
 		taken, _, err := JSON{}.Find(doc, e)
 		if err != nil || taken {
 			t.Skip("not an object on the way, or taken")

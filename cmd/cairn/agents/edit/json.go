@@ -272,7 +272,8 @@ func remove(doc []byte, in value, i int, wrapped bool) []byte {
 	case m.comma >= 0:
 		to = m.comma + 1
 	}
-	if end := lineEnd(doc) + blanksBefore(doc, in.start); len(in.members) == 1 && wrapped && bytes.HasPrefix(doc[to:in.end-1], []byte(end)) {
+	if end := lineEnd(doc) + blanksBefore(doc, in.start); len(in.members) == 1 && wrapped &&
+		bytes.HasPrefix(doc[to:in.end-1], []byte(end)) {
 		to += len(end)
 	}
 	out := splice(doc, from, to, "")

@@ -41,8 +41,9 @@ type Model struct {
 // Small is a model of 64 dimensions that knows letters and digits.
 func Small() *Model {
 	return &Model{
-		Config: Config{Type: "bert", Hidden: 64, Layers: 3, Heads: 2, Inner: 144, Vocab: 180, Positions: 66, Types: 2, Epsilon: 1e-12, Act: "gelu"},
-		Dtype:  "F32", Modules: []string{"Transformer", "Pooling", "Normalize"},
+		Config: Config{Type: "bert", Hidden: 64, Layers: 3, Heads: 2, Inner: 144, Vocab: 180, Positions: 66, Types: 2,
+			Epsilon: 1e-12, Act: "gelu"},
+		Dtype: "F32", Modules: []string{"Transformer", "Pooling", "Normalize"},
 	}
 }
 

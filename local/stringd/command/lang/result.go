@@ -65,7 +65,8 @@ func Exit(status int, text string) error { return &Fault{Code(fmt.Sprintf("EXIT_
 
 // codes carries the errors of the memory over.
 var codes = map[oplog.Kind]Code{
-	oplog.Invalid: InvalidPayload, oplog.TooLarge: InvalidPayload, oplog.OverQuota: InvalidPayload, oplog.NotFound: NotFound, oplog.Denied: AuthRequired,
+	oplog.Invalid: InvalidPayload, oplog.TooLarge: InvalidPayload, oplog.OverQuota: InvalidPayload, oplog.NotFound: NotFound,
+	oplog.Denied:   AuthRequired,
 	oplog.Conflict: Conflict, oplog.Unavailable: NoLeader, oplog.NotLeader: ReadOnly, oplog.UnknownOutcome: Timeout,
 }
 

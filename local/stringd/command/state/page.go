@@ -101,7 +101,8 @@ func (s *Session) describe() *Meta {
 	if p == nil {
 		return nil
 	}
-	m := &Meta{URI: p.Uri, Title: api.OrNil(p.Doc.Front.Text("title")), Menus: p.MenuNames(), Actions: ActionIDs(p.Doc), HistoryLength: len(s.History), Warnings: append([]string{}, p.Doc.Warnings...)}
+	m := &Meta{URI: p.Uri, Title: api.OrNil(p.Doc.Front.Text("title")), Menus: p.MenuNames(), Actions: ActionIDs(p.Doc),
+		HistoryLength: len(s.History), Warnings: append([]string{}, p.Doc.Warnings...)}
 	if p.Block != "" {
 		m.CurrentBlock, m.BlockID = new("#"+p.Block), &p.Block
 	}

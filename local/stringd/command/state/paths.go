@@ -154,7 +154,9 @@ func (s *Session) ReadFile(path string) (text string, at Stamp, err error) {
 func (s *Session) readRegular(path string) (string, Stamp, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", Stamp{}, lang.Failf(lang.NotFound, "File not found: %s\nRecovery: Use /ls to list available files, or check the path spelling.", s.Display(path))
+		return "", Stamp{},
+			lang.Failf(lang.NotFound,
+				"File not found: %s\nRecovery: Use /ls to list available files, or check the path spelling.", s.Display(path))
 	}
 	if err != nil {
 		return "", Stamp{}, lang.Failf(lang.LoadError, "Cannot read %s: %v", s.Display(path), Cause(err))

@@ -82,7 +82,8 @@ type Session struct {
 
 // NewSession makes the empty session of a topic.
 func NewSession(set *Settings, t lang.Topic) *Session {
-	return &Session{Settings: set, Topic: t, Vars: NewOrdered(), Values: map[string]string{}, Menus: map[string]bool{}, Seen: map[string]Stamp{},
+	return &Session{Settings: set, Topic: t, Vars: NewOrdered(), Values: map[string]string{}, Menus: map[string]bool{},
+		Seen:  map[string]Stamp{},
 		Shell: shell.New(shell.Config{Environ: set.Environ, Temp: set.Temp})}
 }
 
