@@ -34,6 +34,7 @@ func TestAnalyze(t *testing.T) {
 		{"parseURLs listVMs OS", "+parseurls +parseurl pars url +listvms +listvm list vm +vms os"},
 		{"iPhone macOS YouTube", "+iphone +iphon phone +macos +maco mac os +youtube +youtub tube"}, // and as one word in small letters
 		{"front-end log-ins Node.js U.S.A.", "+frontend front end +login log in +node.js +nodej node js u.s.a +usa"},
+		{"src/front-end 555-1234", "+src/front-end src front end +555-1234 +5551234 555 1234"},
 		{"colourful Organisations children indices", "color organ children index"},
 		{"Die VMs und die Stadt", "die vm +vms und die stadt"},
 		{"snake_case_name", "+snake_case_name snake case name"},
