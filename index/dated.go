@@ -8,17 +8,13 @@ import (
 	"github.com/cairndb/cairn/index/text"
 )
 
-// A relative date in a question, such as last week, is no word to look for: it means rows of that time. Being one of
-// them counts as one more word of the question, at least as rare as the rarest other one. Where the question has hardly
-// any other, as "what changed last week", all of these rows are candidates. A month or a day that is named, as in "what
-// did Ann buy in August 2026", stays a word to look for, because texts name it, and the rows of that time are candidates
-// as well.
+// A time in a question, such as last week or August 2026, means rows of that time: all of them are candidates, and
+// being one of them counts as one more word of the question, at least as rare as the rarest other one. A relative date
+// is no word to look for. A month or a day that is named stays one, because texts name it.
 
-// fewTerms is the most known words beside a relative date of a question that asks for all rows of that time.
-const fewTerms = 1
-
-// mostNamed is the most rows of a month or day that is named: with more, as behind an import, the time tells little.
-const mostNamed = 4096
+// mostOfTime is the most rows of a time that are candidates by that alone: with more, as behind an import, the time
+// tells little. A month or a day that is named counts for nothing then, beside its words.
+const mostOfTime = 4096
 
 const day = int64(24 * time.Hour / time.Microsecond)
 
@@ -58,7 +54,7 @@ func (in *question) spanned() string {
 			if !in.asked.In(c.Created) && !in.asked.Holds(c.Said, c.SaidDay) || !in.Keep(row) {
 				continue
 			}
-			if in.span = append(in.span, row); len(in.span) > mostNamed && !in.asked.Relative {
+			if in.span = append(in.span, row); len(in.span) > mostOfTime && !in.asked.Relative {
 				in.span = nil
 				return in.q.Text
 			}
@@ -76,13 +72,11 @@ func (in *question) spanned() string {
 	return in.asked.Rest
 }
 
-// bySpan makes the time one more term of the question, which the rows of that time have, and these rows candidates
-// where little else is asked.
+// bySpan makes the time one more term of the question, which the rows of that time have, and these rows candidates.
 func (in *question) bySpan(q *rank.Question, cands []rank.Candidate) []rank.Candidate {
-	n, known, df := len(q.Terms), 0, uint64(len(in.span))
+	n, df := len(q.Terms), uint64(len(in.span))
 	for _, t := range q.Terms {
 		if t.DF > 0 {
-			known++
 			df = min(df, t.DF)
 		}
 	}
@@ -100,7 +94,7 @@ func (in *question) bySpan(q *rank.Question, cands []rank.Candidate) []rank.Cand
 		}
 		c.TF = extend(c.TF, has)
 	}
-	if known > fewTerms && in.asked.Relative {
+	if len(in.span) > mostOfTime {
 		return cands
 	}
 	found := in.found.Rows // sorted
