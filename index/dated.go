@@ -80,7 +80,7 @@ func (in *question) bySpan(q *rank.Question, cands []rank.Candidate) []rank.Cand
 			df = min(df, t.DF)
 		}
 	}
-	q.Terms = append(q.Terms, rank.Term{DF: df, Share: 1})
+	q.Terms = append(q.Terms, rank.Term{DF: df, Share: 1, Time: true})
 	tf := make([]uint16, 0, (n+1)*(len(cands)+depth))
 	extend := func(own []uint16, in uint16) []uint16 {
 		at := len(tf)

@@ -70,6 +70,9 @@ func TestRelativeDates(t *testing.T) {
 			t.Errorf("%q: the first is there for %q, want %q among it", c.question, hits[0].Why, c.why)
 		}
 	}
+	if got := r.ask(index.Query{Text: "which bill did Noor forget in March 2025", K: 10}); slices.Contains(got[0].Why, "keyword_match") {
+		t.Errorf("a row without a word of the question is there for %q", got[0].Why)
+	}
 	if got := r.ask(index.Query{Text: "what changed last week", K: 10, Without: []string{"date"}}); got[0].Memory.RID != "older" {
 		t.Errorf("without dates %q is first", got[0].Memory.Text)
 	}

@@ -36,6 +36,7 @@ type Tally struct {
 type Term struct {
 	DF    uint64
 	Share float64
+	Time  bool // no word: the rows of a time that the question names have it
 }
 
 // A Candidate is a row that some search found. Row numbers are distinct.
@@ -144,7 +145,7 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	moved := r.lifted(top, out)
 	var places map[*clue]int
 	for i, c := range top {
-		out[i].Why = why(&out[i].Parts, r.cand(c), moved[i], r.q.Asked.Why)
+		out[i].Why = why(&out[i].Parts, r.cand(c), moved[i], r.q.Asked.Why, r.timeAlone(r.cand(c)))
 		if c.own == 0 && c.around > 0 {
 			if places == nil {
 				places = placesOf(top)

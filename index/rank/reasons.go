@@ -39,9 +39,22 @@ func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
 	return lifts
 }
 
+// timeAlone says whether a row has nothing of the question's words but the time that it names.
+func (r *Ranker) timeAlone(c *Candidate) bool {
+	time := false
+	for i, tf := range c.TF {
+		if tf > 0 && !r.q.Terms[i].Time {
+			return false
+		}
+		time = time || tf > 0
+	}
+	return time
+}
+
 // why names the reasons of a row, in the order clients know them. What a memory is worth by itself is a reason only
-// where it moved the row. The time that the question names is said as it names it.
-func why(p *Parts, c *Candidate, moved lift, asked string) (out []string) {
+// where it moved the row. The time that the question names is said as it names it; timeAlone is for a row that has no
+// word of the question.
+func why(p *Parts, c *Candidate, moved lift, asked string, timeAlone bool) (out []string) {
 	if p.Vector > .5 {
 		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))
 	}
@@ -54,7 +67,7 @@ func why(p *Parts, c *Candidate, moved lift, asked string) (out []string) {
 	if len(out) == 0 {
 		out = append(out, "matched query")
 	}
-	if p.Words > 0 {
+	if p.Words > 0 && !timeAlone {
 		out = append(out, "keyword_match")
 		if !c.HasVector {
 			out = append(out, "fts_sourced")
