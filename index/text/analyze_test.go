@@ -114,7 +114,7 @@ func TestAnalyzeIsBounded(t *testing.T) {
 	for name, piece := range map[string]string{
 		"words": "many different words ", "camel": "aB", "one": "x", "connectors": "a.b_c/", "parts": "aa.bb_cc/",
 		"cjk": "漢字", "marks": "a\u0301\u0302", "emoji": "🚀",
-		"ligature": "\ufdfa", "stops": "the ", "invalid": "\xf0\x90",
+		"months": "1月 ", "ligature": "\ufdfa", "stops": "the ", "invalid": "\xf0\x90",
 	} {
 		text := strings.Repeat(piece, 1<<19/len(piece))
 		counted := 0

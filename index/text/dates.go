@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // months are the names of months, folded, by the languages that are read.
@@ -181,8 +182,9 @@ func signedDate(before, behind string) (d date, ok bool) {
 			d.year = n
 		}
 	}
-	digits := strings.TrimLeftFunc(strings.TrimPrefix(behind, " "), unicode.IsDigit)
-	if n, _ := numberAtEnd(behind[:len(behind)-len(digits)]); n <= 31 && strings.IndexAny(digits, "日号號일") == 0 {
+	rest := strings.TrimLeftFunc(strings.TrimPrefix(behind, " "), unicode.IsDigit)
+	sign, _ := utf8.DecodeRuneInString(rest) // the next character alone: a text may have many months
+	if n, _ := numberAtEnd(behind[:len(behind)-len(rest)]); n <= 31 && strings.ContainsRune("日号號일", sign) {
 		d.day = n
 	}
 	return d, d.day > 0 || d.year > 0

@@ -60,8 +60,8 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 	}
 }
 
-// asOne is a folded name as who writes one word has it: frontend of front-end, nodejs of Node.js, usa of U.S.A., and
-// iPhone as it is. Where a hyphen joins two parts the one word takes the place of the name: nobody means another by it.
+// asOne writes a folded name as one word: front-end as frontend, node.js as nodejs, u.s.a as usa; iphone is one already.
+// With instead the word takes the place of the name: a hyphen between two parts makes no other name of it.
 func asOne(name string) (one string, instead bool) {
 	if front, rest, found := strings.Cut(name, "-"); found && !strings.ContainsFunc(front+rest, isConnector) {
 		return front + rest, strings.ContainsFunc(name, unicode.IsLetter)

@@ -123,8 +123,8 @@ var marked = foldedSet("önce há março dün gün")
 // smallMonths are written without a capital; with one they are names.
 var smallMonths = foldedSet("mars mayo mei maj julio avril")
 
-// spacelessTimes are of scripts that write without spaces, or join endings to words as Korean does, with the days from today. A word that begins another comes
-// after it.
+// spacelessTimes are of scripts that write without spaces, or that join endings to words as Korean does, with the days
+// from today. A word that begins another comes after it.
 var spacelessTimes = []struct {
 	word  string
 	days  int

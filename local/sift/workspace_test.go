@@ -275,7 +275,7 @@ func TestWhatTouchesTheHostIsNamed(t *testing.T) {
 	}
 }
 
-// A file of the subspace that is a pipe, or leads to a terminal, names none, and nobody waits for it.
+// TestASubspaceOfAPipeIsNone: a pipe, or a link to a terminal, names no subspace, and is not waited for.
 func TestASubspaceOfAPipeIsNone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

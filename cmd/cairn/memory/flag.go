@@ -91,7 +91,7 @@ const takesDates = " (2026-01-31, 2026-01-31T15:04:05Z, 7d for seven days ago, +
 
 // addFlag adds the flag of a field. The text that a user gives it is then in given.
 func addFlag(fs *pflag.FlagSet, name string, f field.Field, given Given) {
-	if f.Name == "limit" && f.Kind.Min == 0 && !strings.Contains(f.Doc, "0 means") { // nobody asks for no rows
+	if f.Name == "limit" && f.Kind.Min == 0 && !strings.Contains(f.Doc, "0 means") { // a list of no rows is a mistake
 		f.Kind.Min, f.Kind.Want = 1, "a whole number of at least 1"
 	}
 	usage := f.Phrase()
