@@ -27,7 +27,7 @@ func BenchmarkFollowerSees(b *testing.B) {
 			b.Fatal(err)
 		}
 		start := time.Now()
-		if _, err := recall(b.Context(), f, fc, index.Query{Text: "seen", K: 1}, commit.AtIndex(oplog.Index(r.Index))); err != nil {
+		if _, err := recall(b.Context(), f, fc, index.Query{Text: "seen", K: 1}, commit.Freshness{Index: oplog.Index(r.Index)}); err != nil {
 			b.Fatal(err)
 		}
 		waited += time.Since(start)

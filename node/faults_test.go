@@ -72,7 +72,7 @@ func TestFollowersReadWhatWasWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		f, fc := c.service((l + 1 + i%2) % 3)
-		fresh := commit.AtIndex(oplog.Index(r.Index))
+		fresh := commit.Freshness{Index: oplog.Index(r.Index)}
 		if i%3 == 0 {
 			fresh = commit.Linearizable
 		}
@@ -170,7 +170,7 @@ func TestAReplicaReadsAndARemovedNodeIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, fc := c.service(2)
-	a, err := recall(t.Context(), f, fc, index.Query{Text: "replica", K: 1}, commit.AtIndex(oplog.Index(r.Index)))
+	a, err := recall(t.Context(), f, fc, index.Query{Text: "replica", K: 1}, commit.Freshness{Index: oplog.Index(r.Index)})
 	if err != nil || len(a.Hits) != 1 {
 		t.Errorf("the replica found %+v, %v", a.Hits, err)
 	}

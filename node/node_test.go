@@ -154,7 +154,7 @@ func (c *cluster) answer(upTo oplog.Index) {
 			continue
 		}
 		s, caller := c.service(i)
-		at := commit.AtIndex(upTo)
+		at := commit.Freshness{Index: upTo}
 		suite.Eventually(c.t, fmt.Sprintf("node %d to answer from its state", i+1), func() bool {
 			_, err := recall(context.Background(), s, caller, index.Query{Text: "anything", K: 1}, at)
 			return err == nil

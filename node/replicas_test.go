@@ -75,7 +75,7 @@ func TestReplicasAnswerAlike(t *testing.T) {
 		for n := range c.nodes {
 			s, caller := c.local(n)
 			caller.Quiet = true
-			a, err := recall(context.Background(), s, caller, q, commit.AtIndex(last))
+			a, err := recall(context.Background(), s, caller, q, commit.Freshness{Index: last})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,9 +20,6 @@ var (
 	Linearizable = Freshness{Linearizable: true}
 )
 
-// AtIndex is the freshness of a read that must see the log up to an index.
-func AtIndex(i oplog.Index) Freshness { return Freshness{Index: i} }
-
 // Wanted is the freshness that a request asks for.
 func Wanted(f api.Fresh) Freshness {
 	return Freshness{Linearizable: f.Consistency == "linearizable", Index: oplog.Index(f.MinIndex)}

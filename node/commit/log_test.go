@@ -140,7 +140,7 @@ func TestAnEntryIsReadable(t *testing.T) {
 	sub := m.Subscribe()
 	defer sub.Close()
 	o := m.propose(t, remember("m1"))
-	if err := m.Fresh(t.Context(), AtIndex(o.Index)); err != nil {
+	if err := m.Fresh(t.Context(), Freshness{Index: o.Index}); err != nil {
 		t.Fatal(err)
 	}
 	if got := oplog.Index(m.observed.Load()); got < o.Index {
