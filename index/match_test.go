@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/filter"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 	"pgregory.net/rapid"
 )
 
@@ -112,7 +113,8 @@ func (r *replica) checkValues(name string) error {
 // also after restarts, from a checkpoint and when made from the state.
 func TestFiltersAgreeWithTheState(t *testing.T) {
 	t.Parallel()
-	l, r := history(t, 600), openReplica(t)
+	rows := suite.Count(200, 600, 600)
+	l, r := history(t, rows), openReplica(t)
 	check := func(when string) {
 		t.Helper()
 		for _, raw := range filters {
@@ -126,7 +128,7 @@ func TestFiltersAgreeWithTheState(t *testing.T) {
 			}
 		}
 	}
-	for part := range slices.Chunk(l.records, 300) {
+	for part := range slices.Chunk(l.records, rows/2) {
 		r.apply(part, 11)
 		check("as it grows")
 		r.reopen()

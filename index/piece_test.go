@@ -6,13 +6,14 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestPieces: an index that goes on from the pieces of its checkpoints, however often it is closed or ends between them,
 // answers as one that was never closed.
 func TestPieces(t *testing.T) {
 	t.Parallel()
-	l, qs := history(t, 900), questions()[:60]
+	l, qs := history(t, 900), questions()[:suite.Count(15, 60, 60)]
 	whole := openReplica(t)
 	cfg := index.Config{}
 	index.Pieces(&cfg, 20)

@@ -75,7 +75,7 @@ func TestDrawnRequestsStayInTheirNamespaces(t *testing.T) {
 	d := newDrawn(*alikeSeed)
 	writes, reads := d.operations()
 	w := c.web(0)
-	for range suite.Count(200, 300, 900) {
+	for range suite.Count(100, 300, 900) {
 		op := writes[d.IntN(len(writes))]
 		if slices.Contains([]*api.Op{api.Purge.Op, api.ForgetMatching.Op, api.Erase.Op}, op) || d.IntN(2) == 0 {
 			op = []*api.Op{api.Remember.Op, api.RememberBatch.Op, api.Put.Op}[d.IntN(3)]
@@ -93,10 +93,10 @@ func TestDrawnRequestsStayInTheirNamespaces(t *testing.T) {
 			space = "work"
 		}
 		n := &narrow{w.with(w.newToken(of)), d, space, w.elsewhere(space), map[string]bool{}}
-		for range suite.Count(500, 800, 3000) {
+		for range suite.Count(200, 800, 3000) {
 			n.ask(d.request(reads[d.IntN(len(reads))]))
 		}
-		for range suite.Count(100, 200, 1500) {
+		for range suite.Count(40, 200, 1500) {
 			if r := d.request(writes[d.IntN(len(writes))]); n.ask(r) && !maps.Equal(w.elsewhere(space), n.others) {
 				now := w.elsewhere(space)
 				for rid, was := range n.others {

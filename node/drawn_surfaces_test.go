@@ -279,7 +279,7 @@ func TestSurfacesAnswerAlike(t *testing.T) {
 			writes, reads := d.operations()
 			ops := slices.DeleteFunc(slices.Concat(writes, reads),
 				func(op *api.Op) bool { return op == api.Think.Op || op.Body != "" || op.Media != "" })
-			for range suite.Count(300, 500, 5000) {
+			for range suite.Count(100, 500, 5000) {
 				op := ops[d.IntN(len(ops))]
 				if slices.Contains([]*api.Op{api.Purge.Op, api.ForgetMatching.Op, api.Erase.Op}, op) || d.IntN(4) == 0 {
 					op = []*api.Op{api.Remember.Op, api.RememberBatch.Op, api.Put.Op}[d.IntN(3)]

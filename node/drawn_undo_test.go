@@ -144,7 +144,7 @@ func TestAnUndoIsAnInverse(t *testing.T) {
 	writes, reads := d.operations()
 	seldom := []*api.Op{api.Purge.Op, api.ForgetMatching.Op, api.Erase.Op, api.Delete.Op, api.Forget.Op, api.SetSettings.Op}
 	done := map[string]int{}
-	for range suite.Count(60, 200, 1000) {
+	for range suite.Count(30, 200, 1000) {
 		for range 3 {
 			op := writes[d.IntN(len(writes))]
 			if d.IntN(3) == 0 {
