@@ -28,7 +28,7 @@ import (
 
 // bombTime sets how long a listener is bombed, bombMemory how much more memory the node may use.
 const (
-	bombTime   = 2 * time.Second
+	bombTime   = time.Second
 	bombMemory = 640 << 20
 )
 
