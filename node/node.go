@@ -198,7 +198,7 @@ func (n *Node) openState(older bool) (err error) {
 		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat,
 		ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,
 		Audit: n.access.Audited, Observe: n.access.Follow, Led: n.led,
-		NoQuorum: func() string { return n.service.Cluster().NoQuorum() },
+		NoQuorum: func() (why, until string) { return n.service.Cluster().NoQuorum() },
 		Fail: func(err error) {
 			if errors.Is(err, state.ErrState) { // a restart with the same file would meet it again
 				err = errors.Join(err, home.LeaveWord(n.cfg.Files(), home.SuspectFile, err))

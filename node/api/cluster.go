@@ -26,12 +26,12 @@ var (
 		HTTP: "GET /v1/admin/control-snapshot"})
 )
 
-// ClusterStatus is the cluster as one node sees it: flat, as its JSON is.
 type UpAnswer struct {
 	Alive bool `json:"alive" doc:"Always true."`
 	Ready bool `json:"ready" doc:"Whether readers may be sent to this node."`
 }
 
+// ClusterStatus is the cluster as one node sees it: flat, as its JSON is.
 type ClusterStatus struct {
 	Clustered      bool    `json:"clustered" doc:"false: this node is the only member."`
 	Message        string  `json:"message,omitempty" doc:"A message for people: this node has no peers."`
@@ -45,6 +45,7 @@ type ClusterStatus struct {
 	LeaderAddr     string  `json:"leader_addr" doc:"Its wire port; blank while it is not known."`
 	LeaderHTTP     string  `json:"leader_http" doc:"Its gateway; blank while it is not known."`
 	AcceptsWrites  bool    `json:"accepts_writes" doc:"Whether this node is the leader and accepts writes itself."`
+	Removed        bool    `json:"removed,omitempty" doc:"true: this node is not a member of the cluster, which has removed it. It receives no new writes."`
 	Healthy        bool    `json:"healthy" doc:"Whether the cluster accepts writes: a leader is known and a majority of the voters answers."`
 	Condition      string  `json:"condition" doc:"healthy, degraded or not healthy, and why: \"degraded: node 3 unreachable\"."`
 	QuorumSize     int     `json:"quorum_size" doc:"Number of voters that a decision needs."`
@@ -150,6 +151,7 @@ type Peer struct {
 
 	Through uint64 `json:"-"` // as Applied, with the log's own entries
 	Whole   bool   `json:"-"` // its state was checked and is intact, and it has its vote
+	Omits   bool   `json:"-"` // it leads, and the node that asks it is none of its members
 }
 
 // TopologyAnswer is the same on all nodes: the one that answers is a line like the others.

@@ -48,8 +48,10 @@ func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.
 		default:
 			unsure = err
 		}
-		if _, known := l.Leader(); !known && unsure == nil && l.o.NoQuorum() != "" {
-			return o, l.NoLeader()
+		if _, known := l.Leader(); !known && unsure == nil {
+			if why, _ := l.o.NoQuorum(); why != "" {
+				return o, l.NoLeader()
+			}
 		}
 		if !led && l.Leads() {
 			continue // leadership came here meanwhile

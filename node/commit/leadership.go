@@ -67,8 +67,8 @@ func (l *Log) NotLeader() error {
 // NoLeader is the refusal of a write while no leader is known. It is an api.ErrNoLeader also when it says that there
 // can be none, so every surface answers what sends its clients to another node.
 func (l *Log) NoLeader() error {
-	if why := l.o.NoQuorum(); why != "" {
-		text := why + ": writes are taken when a majority of the voters answers; reads go on"
+	if why, until := l.o.NoQuorum(); why != "" {
+		text := why + ": writes are taken " + until + "; reads go on"
 		return &oplog.Error{Kind: oplog.Unavailable, Text: text, Err: api.ErrNoLeader}
 	}
 	return api.ErrNoLeader

@@ -34,8 +34,8 @@ type Options struct {
 	Observe func(outcomes []oplog.Outcome, restored bool)
 	// Led is told at each look at leadership whether this node takes writes.
 	Led func(leads bool)
-	// NoQuorum says why no leader can be elected now; empty while one may be.
-	NoQuorum func() string
+	// NoQuorum says why this node can hear no leader now, and when that ends; empty while it may hear one.
+	NoQuorum func() (why, until string)
 	// Fail stops the node: it cannot apply what the cluster has committed.
 	Fail func(error)
 }

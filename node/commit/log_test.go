@@ -62,7 +62,7 @@ func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 		Audit:    func(_ access.Asker, _ oplog.DB, ops []oplog.Op) (kept, rows []oplog.Op) { return ops, nil },
 		Observe:  func(outcomes []oplog.Outcome, _ bool) { m.note(outcomes) },
 		Led:      func(bool) {},
-		NoQuorum: func() string { return "" },
+		NoQuorum: func() (why, until string) { return "", "" },
 		Fail:     func(err error) { t.Error(err) }}
 	if change != nil {
 		change(&o)

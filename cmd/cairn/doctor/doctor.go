@@ -212,7 +212,11 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 		return []Finding{{"", Warn, "no running node answers", "start it, or name it with --endpoints"}}
 	}
 	quorum := s.LeaderID != nil && cli.Voters(s, true) >= s.QuorumSize
-	if !quorum {
+	switch {
+	case s.Removed:
+		fs = append(fs, Finding{"", Fail, s.Condition + ": it rejects writes, and its reads grow old",
+			fmt.Sprintf("stop it, or take it in again: on a member, `cairn cluster join --node-id %d --peer-addr %s`", s.NodeID, s.Addr)})
+	case !quorum:
 		fs = append(fs, Finding{"", Fail, s.Condition + ": writes are refused",
 			"start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
 	}
@@ -376,6 +380,9 @@ func (e *exam) layers(ctx context.Context) []Finding {
 	var ready struct {
 		Behind  uint64 `json:"behind"`
 		Indexed uint64 `json:"applied_index"`
+	}
+	if e.running.Removed {
+		return nil
 	}
 	if err := e.t.Get(ctx, "GET", "/v1/health/ready", nil, &ready); err != nil {
 		return []Finding{{"", Warn, "the node is not ready: " + err.Error(),

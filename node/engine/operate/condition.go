@@ -33,6 +33,8 @@ func condition(st api.ClusterStatus) (word, why string) {
 		away = strings.Join(gone[:len(gone)-1], ", ") + " and " + gone[len(gone)-1] + " unreachable"
 	}
 	switch {
+	case st.Removed:
+		return unhealthy, fmt.Sprintf("node %d is not a member of the cluster", st.NodeID)
 	case !quorate(st):
 		return unhealthy, "no quorum, " + away
 	case st.LeaderID == nil:
@@ -79,24 +81,30 @@ const LookEvery = time.Second
 // looked holds the result of a node's last check of the others.
 type looked struct {
 	word, why string
-	quorate   bool
-	lost      bool // no quorum, at two looks in a row
+	removed   bool
+	hopeless  bool // removed, or no quorum: no leader will be heard
+	lost      bool // hopeless at two looks in a row
 }
 
 // Look asks all members and stores what it saw, so that health checks and writes do not wait for members that do not
 // answer.
 func (cl *Cluster) Look(ctx context.Context) {
 	before, now := cl.looked.Load(), cl.lookNow(ctx)
-	now.lost = !now.quorate && before != nil && !before.quorate
-	if ctx.Err() == nil {
-		cl.looked.Store(&now)
+	now.lost = now.hopeless && before != nil && before.hopeless
+	if ctx.Err() != nil {
+		return
 	}
+	if now.lost && now.removed && !before.lost {
+		cl.cfg.Logger.Error("this node is not a member of the cluster: stop it, or run `cairn cluster join` on a member",
+			"node", cl.cfg.Member.NodeID, "addr", cl.raft.Advertised())
+	}
+	cl.looked.Store(&now)
 }
 
 func (cl *Cluster) lookNow(ctx context.Context) (l looked) {
 	st := cl.Status(ctx)
 	cl.noteLost(st)
-	l.quorate = quorate(st)
+	l.removed, l.hopeless = st.Removed, st.Removed || !quorate(st)
 	l.word, l.why = condition(st)
 	return l
 }
@@ -127,19 +135,28 @@ func (cl *Cluster) Condition(ctx context.Context) (word, why string) {
 	return l.word, l.why
 }
 
-// lost says whether this node has heard of no quorum at its last looks.
+// removed says whether this node, at its last look, was no member of its cluster.
+func (cl *Cluster) removed() bool {
+	l := cl.looked.Load()
+	return l != nil && l.removed
+}
+
+// lost says whether this node has heard of no quorum at its last looks, or was no member.
 func (cl *Cluster) lost() bool {
 	l := cl.looked.Load()
 	return l != nil && l.lost
 }
 
-// NoQuorum says why no leader can be elected: at its last looks this node has heard of no quorum. Empty when one may
-// be.
-func (cl *Cluster) NoQuorum() string {
-	if !cl.lost() {
-		return ""
+// NoQuorum says why no leader can be heard, and when that ends: at its last looks this node has heard of no quorum, or
+// was no member. Empty while one may be heard.
+func (cl *Cluster) NoQuorum() (why, until string) {
+	switch {
+	case !cl.lost():
+		return "", ""
+	case cl.removed():
+		return cl.looked.Load().why, "once `cairn cluster join` on a member has made it one again"
 	}
-	return cl.looked.Load().why
+	return cl.looked.Load().why, "when a majority of the voters answers"
 }
 
 // CompareEvery is the interval at which a node compares its state's hash with the others'.

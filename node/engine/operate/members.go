@@ -118,8 +118,12 @@ func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMem
 		return msg, nil
 	}
 	text := strings.TrimPrefix(fmt.Sprint(err), raft.ErrRefused.Error()+": ")
-	if why := cl.NoQuorum(); why != "" && errors.Is(err, raft.ErrNoLeader) {
-		text += ": " + why + ": members change when a majority of the voters answers; for one that is gone for good, stop this node and read `cairn cluster recover --help`"
+	switch why, until := cl.NoQuorum(); {
+	case why == "" || !errors.Is(err, raft.ErrNoLeader):
+	case cl.removed():
+		text += ": " + why + ": ask one that is"
+	default:
+		text += ": " + why + ": members change " + until + "; for one that is gone for good, stop this node and read `cairn cluster recover --help`"
 	}
 	kind := oplog.Conflict
 	if errors.Is(err, raft.ErrUnknownOutcome) {

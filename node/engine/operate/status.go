@@ -93,6 +93,7 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	if st.LeaderID = cl.knownLeader(); st.LeaderID != nil {
 		st.LeaderAddr, st.LeaderHTTP = infos[*st.LeaderID].Wire, infos[*st.LeaderID].HTTP
 	}
+	st.Removed = st.LeaderID == nil && cl.omitted(rs.Members, st.Peers)
 	st.Healthy = st.LeaderID != nil && quorate(st)
 	st.Agreement, st.DiskFull = agreement(st), cl.cfg.Disk.Full()
 	st.Condition = conditionText(condition(st))
@@ -100,6 +101,14 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 		st.Clustered, st.Message = false, "single-node mode (no replication)"
 	}
 	return st
+}
+
+// omitted says whether the members that this node knows, or those that a leader among its peers knows, do not include
+// it: a node that is down while it is removed learns it from no log.
+func (cl *Cluster) omitted(members []raft.Member, peers []api.Peer) bool {
+	own := func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID }
+	return len(members) > 0 && !slices.ContainsFunc(members, own) ||
+		slices.ContainsFunc(peers, func(p api.Peer) bool { return p.Omits })
 }
 
 // agreement compares state hashes taken at the same index; hashes at different ones say nothing, nor does that of a
@@ -159,6 +168,8 @@ func (cl *Cluster) ask(ctx context.Context, m raft.Member) api.Peer {
 		json.Unmarshal(r.Node, &o) != nil {
 		return p
 	}
+	self := func(of wire.PeerStatus) bool { return of.NodeID == cl.cfg.Member.NodeID }
+	p.Omits = r.LeaderID != nil && *r.LeaderID == m.ID && !slices.ContainsFunc(r.Peers, self)
 	p.Reachable, p.State, p.CurrentTerm, p.Through, p.Vitals, p.Store, p.LastSeenSecsAgo, p.Whole = true, o.Role, o.Term, o.Through, o.Vitals, &o.Store, new(0.0), o.Whole
 	return p
 }
@@ -250,11 +261,11 @@ func (cl *Cluster) Lag() *float64 {
 	return &lag
 }
 
-// Ready says whether this node has caught up with its leader, and is not far behind since.
+// Ready says whether this node is a member that has caught up with its leader, and is not far behind since.
 func (cl *Cluster) Ready() bool {
 	at := uint64(cl.cfg.Commit.Indexed())
 	n, known := cl.raft.Behind(at)
-	return cl.raft.HasState() && cl.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
+	return !cl.removed() && cl.raft.HasState() && cl.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }

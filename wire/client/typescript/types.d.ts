@@ -306,6 +306,7 @@ export interface ClusterStatus {
   /** Its wire port; blank while it is not known. */ leader_addr: string;
   /** Its gateway; blank while it is not known. */ leader_http: string;
   /** Whether this node is the leader and accepts writes itself. */ accepts_writes: boolean;
+  /** true: this node is not a member of the cluster, which has removed it. It receives no new writes. */ removed?: boolean;
   /** Whether the cluster accepts writes: a leader is known and a majority of the voters answers. */ healthy: boolean;
   /** healthy, degraded or not healthy, and why: "degraded: node 3 unreachable". */ condition: string;
   /** Number of voters that a decision needs. */ quorum_size: number;
