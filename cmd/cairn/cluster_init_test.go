@@ -48,6 +48,15 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		&out, &errw); code != cli.ExitUsage || !strings.Contains(errw.String(), "--tls") {
 		t.Errorf("no certificates and no word that none are wanted: exit %d, %s", code, &errw)
 	}
+	here := filepath.Join(dir, "here.toml")
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "4", "-o", here, "--data-dir", dir, "--peers",
+		"127.0.0.1:7603,[::1]:7613"}, nil, &out, &errw); code != cli.ExitOK {
+		t.Fatalf("another node of a cluster on this machine: exit %d, %s", code, &errw)
+	}
+	up, err = config.Load(here, true, func(*config.File) {}, noEnv, slog.New(slog.DiscardHandler))
+	if err != nil || up.Node.Addresses.Cluster != "127.0.0.1:7440" || up.Node.Addresses.Wire != "127.0.0.1:7437" || up.Node.TLS.PlainPeers {
+		t.Errorf("another node of a cluster on this machine: %+v, %v", up.Node, err)
+	}
 	errw.Reset()
 	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one, "--insecure-peers"}, nil, &out,
 		&errw); code != cli.ExitFailed || !strings.Contains(errw.String(), "hint: ") {

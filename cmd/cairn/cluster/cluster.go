@@ -141,10 +141,14 @@ func initCluster(s *cli.Streams, f initFlags) (err error) {
 		if f.NodeID == 0 {
 			return cli.Usagef("cluster init needs --node-id, or --nodes for a whole cluster")
 		}
-		if !f.tls && !f.InsecurePeers {
+		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
+		switch {
+		case f.tls || f.InsecurePeers:
+		case f.Here():
+			f.Bind = "127.0.0.1"
+		default:
 			return cli.Usagef("members on other machines need certificates: add --tls, or --insecure-peers if nobody else is on their network")
 		}
-		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
 		if f.DataDir, err = filepath.Abs(f.DataDir); err != nil { // else a node that is started elsewhere begins an empty home there
 			return err
 		}

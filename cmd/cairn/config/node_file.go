@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"text/template"
 
@@ -45,6 +46,15 @@ func NodeHere(data string, id, of, base int, secret string) NodeFile {
 		}
 	}
 	return n
+}
+
+// Here says whether the node and its peers, of which there are some, talk over loopback alone.
+func (n NodeFile) Here() bool {
+	elsewhere := func(addr string) bool {
+		host, _, err := net.SplitHostPort(addr)
+		return err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback()
+	}
+	return len(n.Peers) > 0 && !elsewhere(n.Advertise) && !slices.ContainsFunc(n.Peers, elsewhere)
 }
 
 // WriteHere writes the configurations of so many nodes that share this machine: nodeN.toml in a directory, with a home
