@@ -84,7 +84,7 @@ func (g *Gateway) verdict(w http.ResponseWriter, err error) (status int, f failu
 	if errors.Is(e, errNotJSON) {
 		status = http.StatusUnsupportedMediaType
 	}
-	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests && e.Kind != oplog.OverQuota {
 		w.Header().Set("Retry-After", "1")
 	}
 	return status, f, e

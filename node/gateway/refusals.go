@@ -37,7 +37,7 @@ var refusals = []refusal{
 	}},
 	{"too_large", "413", "The body is too large.", []string{"too_large"}, "Error", hasBody},
 	{"not_json", "415", "The request lacks the header Content-Type: application/json.", []string{"invalid_body"}, "Error", hasBody},
-	{"too_many", "429", "Too many operations for this token, too many wrong tokens from this address, or a quota is used up. Retry-After says how long to wait.",
+	{"too_many", "429", "Too many operations for this token, too many wrong tokens from this address, or a quota is used up. Retry-After says how long to wait; without it the same request is rejected again.",
 		[]string{"rate_limited"}, "Error", needsToken},
 	{"failed", "500", "The node failed; its log says why.", []string{"internal_error"}, "Error", always},
 	{"busy", "503", "The node is overloaded, starting or stopping: try again.", []string{"cluster_unavailable"}, "Error", always},

@@ -244,6 +244,7 @@ export class Client {
       { status, code } = error;
     if (status === 503 && error.body && !error.body.error) return { answer: error.body }; // health: the node says that it cannot serve
     if (status === 401 && (await this.#changedToken(token))) return { error, meaning: notTaken, stay: true };
+    if (status === 429 && code && !response.headers.has("Retry-After")) return { error, meaning: final }; // over a quota: it will be so again
     if (status === 307 || status === 412 || status === 429 || (status === 503 && code)) {
       return {
         error,

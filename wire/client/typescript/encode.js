@@ -6,7 +6,13 @@ export function newKey() {
   );
 }
 
-const text = (v) => (v instanceof Date ? v.toISOString() : typeof v === "object" ? JSON.stringify(v) : String(v));
+// JSON has no NaN and no Infinity: JSON.stringify would write null, which is a field that is not given.
+const finite = (name, v) => {
+  if (typeof v === "number" && !Number.isFinite(v)) throw new RangeError(`${name}: ${v} is no value for JSON`);
+  return v;
+};
+
+const text = (v) => (v instanceof Date ? v.toISOString() : typeof v === "object" ? JSON.stringify(v, finite) : String(v));
 
 /** encode splits a request into the path with its query and the body, as the operation's row says. */
 export function encode(op, request, database) {
@@ -31,7 +37,7 @@ export function encode(op, request, database) {
   const asked = query.size ? `${path}?${query}` : path;
   return {
     path: asked,
-    body: op.method === "GET" || Object.keys(left).length === 0 ? undefined : JSON.stringify(left),
+    body: op.method === "GET" || Object.keys(left).length === 0 ? undefined : JSON.stringify(left, finite),
   };
 }
 

@@ -228,7 +228,10 @@ class Client(Operations):
             if asked.abort.event.is_set():
                 raise Failure(CairnError("the call was aborted", code="aborted", request_id=asked.id), final=True)
             began = True
-            connection.request(asked.op["method"], asked.path, asked.body, headers)
+            try:
+                connection.request(asked.op["method"], asked.path, asked.body, headers)
+            except ConnectionError:
+                pass  # a node that rejects a body answers before it has read all of it, and closes the connection
             response = connection.getresponse()
             if asked.stream and response.status == 200:
                 sock.settimeout(SILENCE)
@@ -268,13 +271,15 @@ class Client(Operations):
         if status == 503 and isinstance(body, dict) and "error" not in body:
             return body  # health: the node says that it cannot serve
         said = body if isinstance(body, dict) else {}
-        after = response.getheader("Retry-After") or ""  # a proxy may name a date
-        wait = max(float(after) if after.isdecimal() else 0.0, said.get("retry_after_ms", 0) / 1000)
+        after = response.getheader("Retry-After")  # a proxy may name a date
+        wait = max(float(after) if after and after.isdecimal() else 0.0, said.get("retry_after_ms", 0) / 1000)
         error = CairnError(said.get("error") or f"HTTP {status} from {at}", code=said.get("code", ""), status=status,
                            request_id=response.getheader("X-Request-Id") or "", endpoint=at, retry_after=wait,
                            body=body)
         if status == 401 and self._changed_token(token):
             raise Failure(error, stay=True)
+        if status == 429 and error.code and after is None:
+            raise Failure(error, final=True)  # over a quota: it will be so again
         if status in (307, 412, 429) or status == 503 and error.code:
             raise Failure(error, leader=self._cluster.leader_in(said, at), stay=status == 429)
         raise Failure(error, final=status < 502, taken=status >= 502)
