@@ -62,9 +62,8 @@ type ClusterStatus struct {
 	Store    Store     `json:"store" doc:"The files of this node's state."`
 	Embedder *Embedder `json:"embedder,omitempty" doc:"This node's embedder; absent where it has none."`
 
-	Voters    int  `json:"-"`
-	Answering int  `json:"-"` // of the voters, this node among them when it is one
-	DiskFull  bool `json:"-"` // of this node
+	Voters    int `json:"-"`
+	Answering int `json:"-"` // of the voters, this node among them when it is one
 }
 
 // Members are all nodes of the cluster, first the node that answers.
@@ -83,6 +82,7 @@ type Vitals struct {
 	Version     string      `json:"version" doc:"The version that it runs."`
 	Key         string      `json:"node_key" doc:"Ed25519 key of its home, in hex. It signs the node's statements about erased memories."`
 	UptimeSecs  float64     `json:"uptime_secs" doc:"Seconds since the node started."`
+	DiskFull    bool        `json:"disk_full,omitempty" doc:"true: the disk of its home is full, so that it rejects writes."`
 	Damaged     []Damage    `json:"damaged,omitempty" doc:"The first files in which it found damage since it started."`
 	Disputes    []Dispute   `json:"disputes,omitempty" doc:"Messages from other members that it rejected or disputed in the last minutes."`
 	Models      []string    `json:"models" doc:"The embedders that it can use: the full name of the configured one, the directory names of the models in its home, and builtin."`

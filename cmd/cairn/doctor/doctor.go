@@ -237,6 +237,10 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 		}
 		versions[p.Version] = true
 		fs = append(fs, disputes(p.NodeID, p.Disputes)...)
+		if p.DiskFull {
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("the disk of node %d is full: it rejects writes", p.NodeID),
+				"free space there: see deploy/runbooks/disk-full.md"})
+		}
 		if p.LagEntries != nil && *p.LagEntries > farBehind {
 			fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries),
 				"check its disk and its network"})

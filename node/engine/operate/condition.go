@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,8 @@ func condition(st api.ClusterStatus) (word, why string) {
 	if len(gone) > 2 {
 		away = strings.Join(gone[:len(gone)-1], ", ") + " and " + gone[len(gone)-1] + " unreachable"
 	}
+	all := st.Members()
+	full := slices.IndexFunc(all, func(p api.Peer) bool { return p.DiskFull })
 	switch {
 	case st.Removed:
 		return unhealthy, fmt.Sprintf("node %d is not a member of the cluster", st.NodeID)
@@ -41,12 +44,11 @@ func condition(st api.ClusterStatus) (word, why string) {
 		return unhealthy, "no leader"
 	case st.Agreement == "diverged":
 		return degraded, "states differ"
-	case st.DiskFull:
-		return degraded, fmt.Sprintf("disk of node %d full, it refuses writes", st.NodeID)
+	case full >= 0:
+		return degraded, fmt.Sprintf("disk of node %d full, it refuses writes", all[full].NodeID)
 	case len(gone) > 0:
 		return degraded, away
 	}
-	all := st.Members()
 	for _, p := range all {
 		if len(p.Disputes) > 0 {
 			return degraded, fmt.Sprintf("node %d disputes what node %d says", p.NodeID, p.Disputes[0].Peer)

@@ -35,7 +35,7 @@ func (cl *Cluster) own() own {
 		Store: cl.ownStore(),
 		Vitals: api.Vitals{Applied: cl.cfg.Commit.Applied(), SumIndex: i, Sum: sum.String(),
 			ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: cl.cfg.Member.Version, Key: cl.cfg.Key,
-			UptimeSecs: time.Since(cl.Started).Seconds(), Damaged: cl.damaged(), Disputes: cl.disputes(),
+			UptimeSecs: time.Since(cl.Started).Seconds(), DiskFull: cl.cfg.Disk.Full(), Damaged: cl.damaged(), Disputes: cl.disputes(),
 			Models: cl.cfg.Models(), Leftovers: cl.cfg.Leftovers()}}
 }
 
@@ -95,7 +95,7 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	}
 	st.Removed = st.LeaderID == nil && cl.omitted(rs.Members, st.Peers)
 	st.Healthy = st.LeaderID != nil && quorate(st)
-	st.Agreement, st.DiskFull = agreement(st), cl.cfg.Disk.Full()
+	st.Agreement = agreement(st)
 	st.Condition = conditionText(condition(st))
 	if len(rs.Members) <= 1 {
 		st.Clustered, st.Message = false, "single-node mode (no replication)"

@@ -327,6 +327,7 @@ export interface ClusterStatus {
   /** The version that it runs. */ version: string;
   /** Ed25519 key of its home, in hex. It signs the node's statements about erased memories. */ node_key: string;
   /** Seconds since the node started. */ uptime_secs: number;
+  /** true: the disk of its home is full, so that it rejects writes. */ disk_full?: boolean;
   /** The first files in which it found damage since it started. */ damaged?: Damage[];
   /** Messages from other members that it rejected or disputed in the last minutes. */ disputes?: Dispute[];
   /** The embedders that it can use: the full name of the configured one, the directory names of the models in its home, and builtin. */ models: string[];
@@ -1503,6 +1504,7 @@ export interface Peer {
   /** The version that it runs. */ version: string;
   /** Ed25519 key of its home, in hex. It signs the node's statements about erased memories. */ node_key: string;
   /** Seconds since the node started. */ uptime_secs: number;
+  /** true: the disk of its home is full, so that it rejects writes. */ disk_full?: boolean;
   /** The first files in which it found damage since it started. */ damaged?: Damage[];
   /** Messages from other members that it rejected or disputed in the last minutes. */ disputes?: Dispute[];
   /** The embedders that it can use: the full name of the configured one, the directory names of the models in its home, and builtin. */ models: string[];

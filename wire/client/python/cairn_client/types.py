@@ -273,6 +273,7 @@ class _ClusterStatus(TypedDict):
 class ClusterStatus(_ClusterStatus, total=False):
     message: str  # A message for people: this node has no peers.
     removed: bool  # true: this node is not a member of the cluster, which has removed it. It receives no new writes.
+    disk_full: bool  # true: the disk of its home is full, so that it rejects writes.
     damaged: List[Damage]  # The first files in which it found damage since it started.
     disputes: List[Dispute]  # Messages from other members that it rejected or disputed in the last minutes.
     set_aside: List[str]  # States, logs and snapshots that the node moved aside, because they were damaged or differed from what a majority of the voters holds.
@@ -1145,6 +1146,7 @@ class _Peer(TypedDict):
 
 
 class Peer(_Peer, total=False):
+    disk_full: bool  # true: the disk of its home is full, so that it rejects writes.
     damaged: List[Damage]  # The first files in which it found damage since it started.
     disputes: List[Dispute]  # Messages from other members that it rejected or disputed in the last minutes.
     set_aside: List[str]  # States, logs and snapshots that the node moved aside, because they were damaged or differed from what a majority of the voters holds.
