@@ -56,9 +56,6 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if op.Expires, err = s.expiry("new_ttl", "new_expires_at", q.TTL, atOrNone(q.Expires.Time)); err != nil {
 		return nil, err
 	}
-	if err := s.mayCorrect(c.DB, q); err != nil {
-		return nil, err
-	}
 	expected, err := s.uncover(c.DB, op, q.Expected)
 	if err != nil {
 		return nil, err
@@ -77,18 +74,6 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index),
 		Redacted:   secrets.found.Kinds(),
 		Superseded: w.Superseded, Check: notStated(stated, op)}, err
-}
-
-// mayCorrect refuses to correct a memory that was merged or split: recall does not find it, and the undo of that makes
-// it what it was before. A request whose key is known was done before that.
-func (s *Service) mayCorrect(db oplog.DB, q *api.CorrectRequest) error {
-	return s.state.Read(func(v *state.View) error {
-		if m, ok := v.Memory(db, q.RID); ok && m.Status == oplog.Consolidated && len(v.KeyResults(db, q.Key)) == 0 {
-			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID,
-				strings.Join(madeOf(m), ", "))
-		}
-		return nil
-	})
 }
 
 // maxToCheck bounds the relations that a correction asks about.

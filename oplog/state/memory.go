@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"strings"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -138,7 +139,7 @@ func revisionKey(seq oplog.Seq, number uint32) []byte {
 
 func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	m := a.knownMemory(op.RID)
-	a.admitCorrection(op)
+	a.admitCorrection(m, op)
 	merged := mergeJSON(m.Metadata, op.Merge)
 	expiry := m.Expiry()
 	a.putRevision(m, op.Reason, op.At)
@@ -183,8 +184,12 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}
 }
 
-// admitCorrection refuses a vector of another dimension than the database's, and a text that was erased for good.
-func (a *applying) admitCorrection(op *oplog.Correct) {
+// admitCorrection refuses to correct a memory that was merged or split: recall does not find it, and the undo of that
+// makes it what it was before. It refuses a vector of another dimension than the database's, and a text that was erased
+// for good.
+func (a *applying) admitCorrection(m *oplog.Memory, op *oplog.Correct) {
+	refusef(m.Status == oplog.Consolidated, oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID,
+		strings.Join(madeOf(m), ", "))
 	if d := a.database(); len(op.Vector) >= 4 && d.Dim != 0 {
 		fits(op.Vector, d.Dim, d.Name)
 	}
