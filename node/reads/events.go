@@ -12,9 +12,9 @@ func neighbours(v from, q *api.NeighboursRequest) *api.NeighbourMemories {
 	return &api.NeighbourMemories{Before: v.beside(q, q.Before, true), After: v.beside(q, q.After, false)}
 }
 
-// otherReach limits how many records are searched for memories of other namespaces. The namespace's own are found by
-// their name, however many others lie between.
-const otherReach = 4000
+// maxPassed limits how many records a walk passes over. A namespace's own are found by their name, however many others
+// lie between; forgotten ones lie there too.
+const maxPassed = 4000
 
 // beside collects up to n visible memories on one side of a number, the nearest first.
 func (v from) beside(q *api.NeighboursRequest, n int, back bool) (side []api.Kept) {
@@ -26,20 +26,19 @@ func (v from) beside(q *api.NeighboursRequest, n int, back bool) (side []api.Kep
 		own, all, order = v.NamespaceBack, v.MemoriesBack, -1
 	}
 	var found []*oplog.Memory
-	own(v.db, q.Namespace, q.At, func(s oplog.Seq) bool {
-		if m, ok := v.MemoryAt(v.db, s); ok && q.Shows(m) {
+	enough, passed := n, 0
+	take := func(m *oplog.Memory, wanted bool) bool {
+		if wanted && q.Shows(m) {
 			found = append(found, m)
+		} else {
+			passed++
 		}
-		return len(found) < n
-	})
+		return len(found) < enough && passed < maxPassed
+	}
+	own(v.db, q.Namespace, q.At, func(s oplog.Seq) bool { return take(v.MemoryAt(v.db, s)) })
 	if !q.Alone {
-		looked, enough := 0, len(found)+n
-		all(v.db, q.At, func(m *oplog.Memory) bool {
-			if looked++; m.Namespace != q.Namespace && q.Shows(m) {
-				found = append(found, m)
-			}
-			return len(found) < enough && looked < otherReach
-		})
+		enough, passed = len(found)+n, 0
+		all(v.db, q.At, func(m *oplog.Memory) bool { return take(m, m.Namespace != q.Namespace) })
 	}
 	slices.SortFunc(found, func(a, b *oplog.Memory) int { return order * cmp.Compare(a.Seq, b.Seq) })
 	for _, m := range found[:min(len(found), n)] {

@@ -85,3 +85,40 @@ func TestGrants(t *testing.T) {
 		}
 	}
 }
+
+// TestNeighboursPassOverABound: a walk to the nearest memories passes over a bounded number of forgotten ones, those of
+// the namespace itself and those of others.
+func TestNeighboursPassOverABound(t *testing.T) {
+	t.Parallel()
+	var ops []oplog.Op
+	store := func(rid, namespace string, forget bool) {
+		ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: rid, Text: "x", Namespace: namespace, Created: 1}})
+		if forget {
+			ops = append(ops, &oplog.Forget{RID: rid, At: 2})
+		}
+	}
+	store("far", "own", false)
+	for i := range maxPassed {
+		store(fmt.Sprint("gone", i), "own", true)
+	}
+	store("far of another", "other", false)
+	store("near", "own", false)
+	for i := range 10 {
+		store(fmt.Sprint("gone since", i), "own", true)
+	}
+	s := stored(t, ops...)
+	for _, alone := range []bool{true, false} {
+		a := read(t, s, oplog.DefaultDB, api.Neighbours, api.NeighboursRequest{Sight: api.Sight{Namespace: "own", Private: "private/", Alone: alone}, Before: 3})
+		got := []string{}
+		for _, k := range a.Before {
+			got = append(got, k.Memory.RID)
+		}
+		want := "[near]"
+		if !alone {
+			want = "[near far of another]"
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("alone %v: %v, want %s", alone, got, want)
+		}
+	}
+}
