@@ -59,23 +59,28 @@ const reserved = "@mem0"
 
 // kept is the value under reserved.
 type kept struct {
-	Immutable bool `json:"immutable"`
+	Immutable bool     `json:"immutable"`
+	Null      []string `json:"null,omitempty"` // keys of metadata that are null, which a correction takes for keys to drop
 }
 
 type fields = map[string]json.RawMessage
 
 // split divides metadata: attributes, with the ids, as far as they are of a kind that attributes may be and have room,
 // and the rest.
-func split(metadata fields, entities fields) (attributes, rest fields, err error) {
+func split(metadata fields, entities fields, immutable bool) (attributes, rest fields, err error) {
 	if _, taken := metadata[reserved]; taken {
 		return nil, nil, oplog.Errorf(oplog.Invalid, "metadata: the key %s is reserved", reserved)
 	}
 	attributes, rest = maps.Clone(entities), fields{}
-	size := 2
+	own, size := kept{Immutable: immutable}, 2
 	for name, v := range entities {
 		size += len(name) + len(v) + 4
 	}
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
+		if string(metadata[name]) == "null" {
+			own.Null = append(own.Null, name)
+			continue
+		}
 		one, _ := json.Marshal(fields{name: metadata[name]}) // it was decoded
 		form, err := filter.Canonical(one)
 		if err != nil || form == nil || isID(name) || len(attributes) == filter.MaxAttributes || size+len(form) > filter.MaxSize {
@@ -84,6 +89,9 @@ func split(metadata fields, entities fields) (attributes, rest fields, err error
 		}
 		size += len(form)
 		attributes[name] = metadata[name]
+	}
+	if own.Immutable || own.Null != nil {
+		rest[reserved], _ = json.Marshal(own) // it always encodes
 	}
 	return attributes, rest, nil
 }
@@ -99,8 +107,11 @@ func read(m *api.Memory) stored {
 	s := stored{Memory: m, entities: fields{}, metadata: fields{}}
 	_ = json.Unmarshal(m.Metadata, &s.rest) // they were checked before they were stored
 	_ = json.Unmarshal(s.rest[reserved], &s.kept)
-	delete(s.rest, reserved)
 	maps.Copy(s.metadata, s.rest)
+	delete(s.metadata, reserved)
+	for _, name := range s.kept.Null {
+		s.metadata[name] = json.RawMessage("null")
+	}
 	attributes := fields{}
 	_ = json.Unmarshal(m.Attributes, &attributes)
 	for name, v := range attributes {

@@ -89,12 +89,9 @@ func (in *addRequest) additions() (all additions, err error) {
 	if len(entities) == 0 {
 		return all, oplog.Errorf(oplog.Invalid, "name one of user_id, agent_id, app_id or run_id: a memory belongs to one at least")
 	}
-	attributes, rest, err := split(in.Metadata, entities)
+	attributes, rest, err := split(in.Metadata, entities, in.Immutable)
 	if err != nil {
 		return all, err
-	}
-	if in.Immutable {
-		rest[reserved], _ = json.Marshal(kept{Immutable: true}) // it always encodes
 	}
 	each := object{"namespace": oplog.Mem0Namespace, "attributes": attributes, "metadata": rest}
 	if in.Expires != "" {
@@ -236,7 +233,7 @@ func (in *change) correction(m *api.Memory) (object, error) {
 		values["new_expires_at"] = at.Format(time.RFC3339)
 	}
 	if in.Metadata != nil {
-		attributes, rest, err := split(in.Metadata, s.entities)
+		attributes, rest, err := split(in.Metadata, s.entities, false)
 		if err != nil {
 			return nil, err
 		}
