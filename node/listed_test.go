@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -43,5 +44,38 @@ func TestRecallLists(t *testing.T) {
 	rows := w.ok("POST", "/v1/recall", obj{"query": "may I delete the branch?", "memory_type": "self_model"})["results"].([]any)
 	if len(rows) != 2 || !strings.Contains(rows[0].(obj)["text"].(string), "delete") || rows[1].(obj)["score"] != 0. {
 		t.Errorf("of itself: %v", rows)
+	}
+}
+
+// TestAListSaysWhereItGoesOn: a page holds fewer rows than a request may ask for, and names the next one as long as there
+// are rows.
+func TestAListSaysWhereItGoesOn(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	const rows = 401
+	batch := make([]obj, rows)
+	for i := range batch {
+		batch[i] = obj{"text": fmt.Sprint("tea ", i), "importance": float64(i) / rows}
+	}
+	session := w.ok("POST", "/v1/sessions", obj{"client_id": "c"})["session_id"].(string)
+	w.ok("POST", "/v1/remember/batch", obj{"memories": batch})
+	for path, key := range map[string]string{
+		"/v1/memories?limit=900": "items", "/v1/memories?limit=900&sort=importance": "items",
+		"/v1/sessions/" + session + "?limit=200": "memories",
+	} {
+		seen, pages := map[any]bool{}, []int{}
+		for next := path; next != ""; {
+			got := w.ok("GET", next, nil)
+			for _, m := range ofKey(got, key) {
+				seen[m["rid"]] = true
+			}
+			pages = append(pages, len(ofKey(got, key)))
+			if next = ""; got["next_offset"] != nil {
+				next = fmt.Sprint(path, "&offset=", got["next_offset"])
+			}
+		}
+		if fmt.Sprint(pages) != "[200 200 1]" || len(seen) != rows {
+			t.Errorf("%s: pages of %v rows, %d memories", path, pages, len(seen))
+		}
 	}
 }

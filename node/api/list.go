@@ -76,7 +76,7 @@ type NewestMemories struct {
 	Total  uint64   `json:"total" doc:"Number of active memories in the namespace, or in the database."`
 	Offset int      `json:"offset" doc:"Number of rows skipped."`
 	Items  []Memory `json:"items" doc:"The newest first, or in the requested order."`
-	Next   *int     `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; set when the answer reached 16 MiB before its limit."`
+	Next   *int     `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; absent at the end."`
 }
 
 // Walked is a page of a walk.

@@ -189,7 +189,7 @@ type RevisionsRequest struct {
 type RevisionList struct {
 	RID       string     `json:"rid" is:"rid" doc:"The memory's id."`
 	Revisions []Revision `json:"revisions" doc:"The oldest first."`
-	Next      *int       `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; set when the answer reached 16 MiB before the last revision."`
+	Next      *int       `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; absent at the end."`
 }
 
 // A Revision is the state of a memory before a correction.

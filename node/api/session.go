@@ -62,7 +62,7 @@ type SessionHistoryRequest struct {
 type SessionAndMemories struct {
 	Session
 	List []Memory `json:"memories" doc:"Its memories, the oldest first."`
-	Next *int     `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; set when the answer reached 16 MiB before its limit."`
+	Next *int     `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; absent at the end."`
 }
 
 type SessionsRequest struct {

@@ -45,7 +45,11 @@ func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) 
 		page.Walked = new(walk(v, c, &q.Listing, &q.Walk))
 		return page, nil
 	}
+	q.Limit++ // one more than the page has: then there is another page
 	list, more, err := listed(v, c, q)
+	if len(list) > page.Limit {
+		list, more = list[:page.Limit], true
+	}
 	page.NewestMemories = &api.NewestMemories{Total: v.ReachStats(c.DB, c.Reach(q.Namespace)).Active, Offset: q.Offset,
 		Items: api.Each(list, memoryOf)}
 	if more {

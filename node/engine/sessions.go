@@ -90,14 +90,13 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 		case m.Unlisted(), !c.Spaces.Has(m.Namespace):
 		case offset > 0:
 			offset--
-		case r.has(m.Weight()):
+		case len(a.List) == n, !r.has(m.Weight()):
+			a.Next = new(q.Offset + len(a.List))
+		default:
 			a.List = append(a.List, memoryOf(m))
 		}
-		return len(a.List) < n && !r.full
+		return a.Next == nil
 	})
-	if r.full {
-		a.Next = new(q.Offset + len(a.List))
-	}
 	return a, nil
 }
 

@@ -123,8 +123,6 @@ func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
 		Next       string
 		NextCursor string `json:"next_cursor"`
 		NextOffset *int   `json:"next_offset"`
-		Offset     int
-		Total      int
 		More       bool
 		Left       bool `json:"left_out"`
 	}
@@ -134,7 +132,7 @@ func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
 	gives := func(name string) bool {
 		return slices.ContainsFunc(v.op.Gives(), func(f field.Field) bool { return f.Name == name })
 	}
-	flag := ""
+	paged, flag := gives("next") || gives("next_offset"), ""
 	switch {
 	case a.Next != "":
 		flag = "--after " + private.Quote(a.Next)
@@ -142,12 +140,13 @@ func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
 		flag = "--since-rid " + private.Quote(a.NextCursor)
 	case a.NextOffset != nil:
 		flag = fmt.Sprintf("--offset %d", *a.NextOffset)
-	case gives("offset") && rows > 0 && a.Offset+rows < a.Total:
-		flag = fmt.Sprintf("--offset %d", a.Offset+rows)
 	case a.Left:
 		_, err := fmt.Fprintln(s.Err, "rows were left out, because the answer reached 16 MiB of memories")
 		return err
-	case a.More, !gives("next") && !gives("offset") && !gives("more") && v.most > 0 && rows >= v.most:
+	case !paged && rows == api.MaxList && v.most > rows:
+		_, err := fmt.Fprintf(s.Err, "the first %d, which is as many as a list has: narrow it, if there are more\n", rows)
+		return err
+	case a.More, !paged && !gives("more") && v.most > 0 && rows >= v.most:
 		_, err := fmt.Fprintf(s.Err, "the first %d: --limit shows more, if there are more\n", rows)
 		return err
 	default:

@@ -114,7 +114,8 @@ func TestObjectsAreShown(t *testing.T) {
 // TestListsSayThatTheyGoOn: a list that ends before its last row says so on stderr, with the flag that shows the next.
 func TestListsSayThatTheyGoOn(t *testing.T) {
 	for _, tc := range []struct{ name, answer, want string }{
-		{"list", `{"limit":2,"offset":1,"total":4,"items":[{"rid":"a"},{"rid":"b"}]}`, "there are more: --offset 3 shows the next\n"},
+		{"list", `{"limit":2,"offset":1,"total":4,"items":[{"rid":"a"},{"rid":"b"}],"next_offset":3}`,
+			"there are more: --offset 3 shows the next\n"},
 		{"list", `{"limit":2,"offset":2,"total":4,"items":[{"rid":"a"},{"rid":"b"}]}`, ""},
 		{"list", `{"records":[{"rid":"a"}],"next_cursor":"a"}`, "there are more: --since-rid a shows the next\n"},
 		{"keys [PREFIX]", `{"keys":[{"key":"/a b"}],"next":"/a b"}`, "there are more: --after '/a b' shows the next\n"},
@@ -124,11 +125,17 @@ func TestListsSayThatTheyGoOn(t *testing.T) {
 		{"tasks list", `{"tasks":[{"id":"a"}],"count":1,"more":true}`, "the first 1: --limit shows more, if there are more\n"},
 		{"stale", `{"items":[{"rid":"a"}],"count":1,"left_out":true}`,
 			"rows were left out, because the answer reached 16 MiB of memories\n"},
+		{"conflicts list --limit 2000", `{"conflicts":[` + strings.TrimSuffix(strings.Repeat(`{"conflict_id":"a"},`, api.MaxList), ",") + `]}`,
+			"the first 1000, which is as many as a list has: narrow it, if there are more\n"},
 		{"history RID", `{"revisions":[{"revision":0}],"next_offset":1}`, "there are more: --offset 1 shows the next\n"},
 	} {
 		var out, errs strings.Builder
-		v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.use == tc.name || v.group+" "+v.use == tc.name })]
-		v.most = v.limit(Given{"limit": {"2"}})
+		name, limit, asks := strings.Cut(tc.name, " --limit ")
+		v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.use == name || v.group+" "+v.use == name })]
+		if !asks {
+			limit = "2"
+		}
+		v.most = v.limit(Given{"limit": {limit}})
 		if err := v.print(&cli.Streams{Out: &out, Err: &errs}, []byte(tc.answer)); err != nil {
 			t.Fatal(err)
 		}

@@ -1285,7 +1285,7 @@ export interface MemoryPage {
   /** Number of active memories in the namespace, or in the database. */ total?: number;
   /** Number of rows skipped. */ offset?: number;
   /** The newest first, or in the requested order. */ items?: Memory[];
-  /** Pass it as offset to get the next page; set when the answer reached 16 MiB before its limit. */ next_offset?: number | null;
+  /** Pass it as offset to get the next page; absent at the end. */ next_offset?: number | null;
   /** Records in the order of their ids; fewer than limit when the filters match few. */ records?: Record[];
   /** Pass it as since_rid to get the next page; null at the end. */ next_cursor?: string | null;
 }
@@ -2051,7 +2051,7 @@ export interface Revision {
 export interface RevisionList {
   /** The memory's id. */ rid: string;
   /** The oldest first. */ revisions: Revision[];
-  /** Pass it as offset to get the next page; set when the answer reached 16 MiB before the last revision. */ next_offset?: number | null;
+  /** Pass it as offset to get the next page; absent at the end. */ next_offset?: number | null;
 }
 
 export interface RevisionsRequest {
@@ -2115,7 +2115,7 @@ export interface SessionAndMemories {
   /** Number of memories in the session. */ memory_count: number;
   /** The entities that its memories name most. */ topics: string[];
   /** Its memories, the oldest first. */ memories: Memory[];
-  /** Pass it as offset to get the next page; set when the answer reached 16 MiB before its limit. */ next_offset?: number | null;
+  /** Pass it as offset to get the next page; absent at the end. */ next_offset?: number | null;
 }
 
 export interface SessionHistoryRequest {

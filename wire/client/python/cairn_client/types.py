@@ -966,7 +966,7 @@ class MemoryPage(_MemoryPage, total=False):
     total: int  # Number of active memories in the namespace, or in the database.
     offset: int  # Number of rows skipped.
     items: List[Memory]  # The newest first, or in the requested order.
-    next_offset: Optional[int]  # Pass it as offset to get the next page; set when the answer reached 16 MiB before its limit.
+    next_offset: Optional[int]  # Pass it as offset to get the next page; absent at the end.
     records: List[Record]  # Records in the order of their ids; fewer than limit when the filters match few.
     next_cursor: Optional[str]  # Pass it as since_rid to get the next page; null at the end.
 
@@ -1479,7 +1479,7 @@ class _RevisionList(TypedDict):
 
 
 class RevisionList(_RevisionList, total=False):
-    next_offset: Optional[int]  # Pass it as offset to get the next page; set when the answer reached 16 MiB before the last revision.
+    next_offset: Optional[int]  # Pass it as offset to get the next page; absent at the end.
 
 
 class RevokedToken(TypedDict):
@@ -1522,7 +1522,7 @@ class _SessionAndMemories(TypedDict):
 
 
 class SessionAndMemories(_SessionAndMemories, total=False):
-    next_offset: Optional[int]  # Pass it as offset to get the next page; set when the answer reached 16 MiB before its limit.
+    next_offset: Optional[int]  # Pass it as offset to get the next page; absent at the end.
 
 
 class SessionList(TypedDict):
