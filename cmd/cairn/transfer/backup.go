@@ -266,7 +266,8 @@ func backupList(s *cli.Streams) *cobra.Command {
 		}})
 }
 
-// parsePoint reads --at: an index, or a time.
+// parsePoint reads --at: an index, or a time. A time without a fraction is the whole of its second: `date` prints it so,
+// and what was written in that second is not later.
 func parsePoint(s string) (to archive.Target, err error) {
 	if s == "" {
 		return to, nil
@@ -276,7 +277,10 @@ func parsePoint(s string) (to archive.Target, err error) {
 	}
 	at, err := field.ParseWhen(s, time.Now())
 	if err != nil {
-		return to, cli.Usagef("--at %q: want an index of the log or a date: RFC 3339 (2026-01-31T12:00:00Z), Unix seconds, or 2h for two hours ago", s)
+		return to, cli.Usagef("--at %q: want an index of the log or a date: RFC 3339 (2026-01-31T12:00:00Z), or 2h for two hours ago", s)
+	}
+	if at.Nanosecond() == 0 {
+		at = at.Add(time.Second - time.Microsecond)
 	}
 	return archive.Target{Time: oplog.At(at)}, nil
 }
