@@ -162,9 +162,14 @@ func (d *database) put(ctx context.Context, changes []change) error {
 
 // letGo frees what dead rows hold, unless one of them may be a row that an earlier run left.
 func (d *database) letGo() {
-	if len(d.emptied) > 0 && len(d.adopted) == 0 {
-		d.emptied = d.cols.letGo(d.emptied)
+	if len(d.adopted) > 0 {
+		return
 	}
+	if len(d.emptied) > 0 {
+		d.emptied = d.cols.letGo(d.emptied)
+		clear(d.strings) // rows to come get one more copy of a speaker whose rows live
+	}
+	d.letSessionsGo()
 }
 
 func (d *database) rowOf(seq oplog.Seq) (row uint32, ok bool) {

@@ -90,6 +90,15 @@ func Chunks(x *Index, db oplog.DB) (n int) {
 	return n
 }
 
+// Kept returns how many sessions, speakers and entries of facets' lists a database holds.
+func Kept(x *Index, db oplog.DB) (sessions, speakers, entries int) {
+	d := x.database(db)
+	for _, m := range *d.facets.members.Load() {
+		entries += len(*m.rows.Load())
+	}
+	return len(d.sessionIDs), len(d.strings), entries
+}
+
 // SweptAfter and AttributeEntries tell tests how many rows the lists of attributes hold.
 const SweptAfter = sweptAfter
 

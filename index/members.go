@@ -42,7 +42,9 @@ func (d *database) leave(rows *columnView, row uint32) {
 	if rows.chunks[at].live--; rows.chunks[at].live == 0 {
 		d.emptied = append(d.emptied, int(at))
 	}
-	(*d.facets.members.Load())[rows.facet(row).Load()].live.Add(-1)
+	if m := (*d.facets.members.Load())[rows.facet(row).Load()]; m.live.Add(-1) == 0 {
+		m.rows.Store(new([]uint32))
+	}
 }
 
 // among are the lists of the rows that the filter may admit, and how many live rows these have: the same on every

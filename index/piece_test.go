@@ -117,3 +117,38 @@ func TestDeadRowsLeave(t *testing.T) {
 	r.reopen()
 	check("opened again")
 }
+
+// TestWhatWasForgottenLeaves: an index that stays open lets go of the sessions, the speakers and the rows of facets whose
+// memories were forgotten, and the sessions that are left are found as before.
+func TestWhatWasForgottenLeaves(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	said := func(rid, session, speaker, namespace string) *oplog.Remember {
+		op := remember(rid, "a castle with towers")
+		op.Session, op.Speaker, op.Namespace = session, speaker, namespace
+		return op
+	}
+	l.add(1, said("stays", "first", "Ada", "default"))
+	for space := range 4 {
+		for i := range 1000 {
+			of := fmt.Sprint(space, "-", i)
+			l.add(1, said("gone "+of, "session "+of, "speaker "+of, fmt.Sprint("space ", space)))
+		}
+		for i := range 1000 {
+			l.add(1, &oplog.Forget{RID: fmt.Sprint("gone ", space, "-", i), At: oplog.At(now)})
+		}
+	}
+	l.add(1, said("last", "first", "Ada", "default"))
+	r.apply(l.records[:1], 1)
+	r.ask(index.Query{Text: "castle", K: 5}) // opens it
+	r.apply(l.records[1:], 1)
+	if sessions, speakers, entries := index.Kept(r.index, 1); sessions > 2000 || speakers > 2000 || entries > 200 {
+		t.Errorf("for two memories: %d sessions, %d speakers, %d rows in the lists of facets", sessions, speakers, entries)
+	}
+	for _, when := range []string{"after forgetting", "opened again"} {
+		if got := r.ask(index.Query{Text: "castle", K: 5, Filter: index.Filter{Session: "first"}}); len(got) != 2 {
+			t.Errorf("%s: %v", when, got)
+		}
+		r.reopen()
+	}
+}

@@ -120,6 +120,31 @@ func (d *database) settle() {
 	clear(d.unsettled)
 }
 
+// sessionsSlack bounds the sessions that have no rows any more: as many as of those that have, and so many more.
+const sessionsSlack = 1000
+
+// lostSession is in the place of the sessions that were let go: dead rows have their numbers still.
+var lostSession = func() *session {
+	s := &session{}
+	s.line.Store(new([]uint64))
+	return s
+}()
+
+// letSessionsGo frees the sessions whose rows are all dead. Searches under way have the list as it was.
+func (k *conversations) letSessionsGo() {
+	if len(k.sessionIDs) <= 2*int(k.total.sessions)+sessionsSlack {
+		return
+	}
+	k.sessions, k.sessionIDs = slices.Clone(k.sessions), make(map[sessionName]uint32, k.total.sessions)
+	for id, s := range k.sessions[1:] {
+		if len(*s.line.Load()) > 0 {
+			k.sessionIDs[s.sessionName] = uint32(id + 1)
+		} else {
+			k.sessions[id+1] = lostSession
+		}
+	}
+}
+
 // moved is an ascending list with what came and without what left.
 func moved(line, came, left []uint64) []uint64 {
 	slices.Sort(came)
