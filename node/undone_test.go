@@ -123,3 +123,28 @@ func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
 		t.Errorf("undone: %v", undone)
 	}
 }
+
+// TestAnUndoBringsTrustBack: a text that somebody who is trusted less replaced has its class of trust again when the
+// correction is undone, whoever undoes it, and loses it again with the next one.
+func TestAnUndoBringsTrustBack(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	page := w.with(w.newToken(obj{"label": "page", "trust": "web"}))
+	rid := w.ok("POST", "/v1/remember", obj{"text": "The harbor is closed in winter"})["rid"].(string)
+	of := func(when, text string, trust any) {
+		t.Helper()
+		if m := w.ok("GET", "/v1/memory/"+rid, nil); m["text"] != text || m["trust"] != trust {
+			t.Errorf("%s: %q is of class %v, want %q of class %v", when, m["text"], m["trust"], text, trust)
+		}
+	}
+	first := w.ok("GET", "/v1/memory/"+rid, nil)["trust"]
+	for _, by := range []*web{w, page} {
+		page.ok("POST", "/v1/correct", obj{"rid": rid, "new_text": "The harbor is open", "reason": "as a page says"})
+		of("corrected", "The harbor is open", "web")
+		by.ok("POST", "/v1/undo", obj{"rid": rid})
+		of("undone", "The harbor is closed in winter", first)
+	}
+	page.ok("POST", "/v1/correct", obj{"rid": rid, "new_text": "The harbor is open", "reason": "as a page says"})
+	w.ok("POST", "/v1/correct", obj{"rid": rid, "new_text": "The harbor is open on Mondays", "reason": "in part"})
+	of("corrected in part", "The harbor is open on Mondays", "web")
+}

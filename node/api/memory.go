@@ -37,7 +37,7 @@ var (
 			Text: "Change a memory that is wrong or out of date. The old text is kept as a revision. Prefer it to forgetting and storing another one."}})
 	Undo = row[UndoRequest, Undone](Op{Name: "undo", Bound: Narrowed,
 		Does: "Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. " +
-			"Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again.",
+			"Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored. A class of trust that sank with the other text rises again, as far as whoever wrote the old one is trusted.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/undo", Missing: "memory_not_found", Confirm: "rid",
 		Tool: &Tool{Name: "undo", Title: "Undo a change", Full: true,
 			Text: "Take back the last correction of a memory, a merge, a split or a move, or go back to an earlier revision that history lists."}})

@@ -202,7 +202,7 @@ func (a *applying) admitCorrection(m *oplog.Memory, op *oplog.Correct) {
 func (a *applying) replaceText(m *oplog.Memory, op *oplog.Correct) {
 	same := m.Text == *op.Text
 	if m.Text = *op.Text; !same {
-		restamp(m, &op.Stamp)
+		a.restamp(m, &op.Stamp)
 		a.settle(m, "what superseded it was corrected", op.At)
 		if m.By != "" {
 			a.unmark(m, oplog.Restated, op.At)

@@ -14,15 +14,29 @@ func inherited(class string, from *oplog.Memory) string {
 	return oplog.LowestTrust(class, from.Trust)
 }
 
-// restamp gives a memory whose text is replaced the stamp of whoever replaces it. Its class sinks and never rises: a
-// part of the old text may be left.
-func restamp(m *oplog.Memory, by *oplog.Stamp) {
-	if by.Trust != "" {
-		class := oplog.LowestTrust(m.Trust, by.Trust)
-		m.Stamp = *by
-		m.Trust = class
+// restamp gives a memory whose text was replaced the stamp of whoever replaces it. Its class sinks and does not rise,
+// because a part of the old text may be left, but to that which a revision with the very same text had.
+func (a *applying) restamp(m *oplog.Memory, by *oplog.Stamp) {
+	if by.Trust == "" {
+		return
 	}
+	class := oplog.LowestTrust(m.Trust, by.Trust)
+	m.Stamp, m.Trust = *by, class
+	if oplog.TrustBelow(class, by.Trust) == 0 {
+		return
+	}
+	looked := 0
+	each(a.scanBelow(tRevision, a.db, seqKey(m.Seq), nil), func(r oplog.Revision) bool {
+		if was := oplog.LowestTrust(r.Trust, by.Trust); r.Text == m.Text && oplog.TrustBelow(m.Trust, was) > 0 {
+			m.Trust = was
+		}
+		looked++
+		return looked < stampLook
+	})
 }
+
+// stampLook bounds the revisions that are compared, the newest.
+const stampLook = 100
 
 // release lets a memory out of quarantine, and into the session that it names.
 func (a *applying) release(m *oplog.Memory, op *oplog.Correct) {

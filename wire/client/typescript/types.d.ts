@@ -2492,7 +2492,7 @@ export interface Operations {
   split(request: SplitRequest, options?: CallOptions): Promise<Splitted>;
   /** Move memories to another namespace: one by its id, or all below a key, at most 1,000, all or none. They keep their ids, keys and revisions. undo moves a memory back. */
   move(request: MoveRequest, options?: CallOptions): Promise<Moved>;
-  /** Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again. */
+  /** Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored. A class of trust that sank with the other text rises again, as far as whoever wrote the old one is trusted. */
   undo(request: UndoRequest, options?: CallOptions): Promise<Undone>;
   /** One memory, even if it was merged or forgotten. */
   memory(request: GetRequest, options?: CallOptions): Promise<Memory>;

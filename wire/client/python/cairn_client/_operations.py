@@ -349,7 +349,7 @@ class Operations:
         return self._call("move", locals())
 
     def undo(self, rid: str, *, revision: Optional[int] = None, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Undone:
-        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again.
+        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored. A class of trust that sank with the other text rises again, as far as whoever wrote the old one is trusted.
 
         :param rid: The memory's id.
         :param revision: The number of the revision to go back to. Default: the one before the last correction.
@@ -1457,7 +1457,7 @@ class AsyncOperations:
         return await self._call("move", locals())
 
     async def undo(self, rid: str, *, revision: Optional[int] = None, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Undone:
-        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored, and its class of trust does not rise again."""
+        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. A vector that a client sent with the old text is not restored. A class of trust that sank with the other text rises again, as far as whoever wrote the old one is trusted."""
         return await self._call("undo", locals())
 
     async def memory(self, rid: str, *, sources: Optional[bool] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Memory:
