@@ -24,6 +24,8 @@ const (
 	MaxDim      = oplog.MaxDim
 	MaxReason   = 4096
 	maxName     = oplog.MaxName
+
+	mostHalfLife = 146 * 365 * 86400 // seconds
 )
 
 // stored are the ids that drafts got, where in the log they are, and which secrets were taken out of them.
@@ -151,7 +153,7 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if d.History != nil {
 		return op, historyOf(op, d)
 	}
-	op.HalfLife = api.Hours(d.HalfLife).Seconds()
+	op.HalfLife = max(0, min(op.HalfLife, mostHalfLife))
 	return op, nil
 }
 
