@@ -156,14 +156,7 @@ func rows(op oplog.Op) []string {
 	case *oplog.Sweep:
 		return op.RIDs
 	case *oplog.Foreign:
-		var out []string
-		if op.Stored != nil {
-			out = append(out, op.Stored.RID)
-		}
-		if op.Forgot != nil {
-			out = append(out, op.Forgot.RID)
-		}
-		return out
+		return rows(op.Effect())
 	case *oplog.Reinforce:
 		out := make([]string, len(op.Hits))
 		for i, h := range op.Hits {

@@ -88,9 +88,7 @@ func (n *names) addFrom(op oplog.Op) {
 	case *oplog.Alias:
 		n.alias(op.Namespace, op.Alias, op.Canonical)
 	case *oplog.Foreign:
-		if op.Related != nil {
-			n.addFrom(op.Related)
-		}
+		n.addFrom(op.Effect())
 	}
 }
 

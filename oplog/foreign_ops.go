@@ -1,7 +1,8 @@
 package oplog
 
 // Foreign is an operation pushed by a peer that is no member of this cluster. It is taken once, by its op
-// id. What this version can make of it is in Effect; anything else is kept in the log and has no effect.
+// id. What this version can make of it is in Stored, Forgot or Related; anything else is kept in the log and has no
+// effect.
 type Foreign struct {
 	OpID    string    `msgpack:"id" subject:""`
 	Type    string    `msgpack:"t"`
@@ -12,4 +13,17 @@ type Foreign struct {
 	Stored  *Remember `msgpack:"er,omitempty"`
 	Forgot  *Forget   `msgpack:"ef,omitempty"`
 	Related *Relate   `msgpack:"el,omitempty"`
+}
+
+// Effect returns the operation that this one comes to here; nil for one that has no effect.
+func (op *Foreign) Effect() Op {
+	switch {
+	case op.Stored != nil:
+		return op.Stored
+	case op.Forgot != nil:
+		return op.Forgot
+	case op.Related != nil:
+		return op.Related
+	}
+	return nil
 }

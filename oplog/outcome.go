@@ -26,11 +26,11 @@ type Stored struct {
 }
 
 // Idle are the places of operations that changed nothing: what they were to forget was not there, what they were to
-// store was, or they are a condition.
+// store was, a peer had pushed them before, or they are a condition.
 func (o *Outcome) Idle() (places []int) {
 	for i, op := range o.Entry.Ops {
 		switch op.(type) {
-		case *Forget, *Remember:
+		case *Forget, *Remember, *Foreign:
 			if !o.Results[i].Changed {
 				places = append(places, i)
 			}
