@@ -199,8 +199,11 @@ func TestNoNameStopsANode(t *testing.T) {
 		"edge":      payload("relate", `{"edge_id":"LONG","src":"s","dst":"d","rel_type":"t"}`),
 	} {
 		before := s.RaftStatus().LastIndex
-		if f := p.ask(wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{e}}); f.Op != wire.OpError {
-			t.Errorf("%s: answered with %s", name, f.Op)
+		var r wire.OplogPushOK
+		f := p.ask(wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{e}})
+		if err := wire.Unpack(f, &r, wire.MaxPlainPeer); err != nil || r.Applied != 0 || len(r.Refused) != 1 ||
+			!strings.HasPrefix(e.OpID, r.Refused[0].OpID) || len(r.Refused[0].OpID) < min(len(e.OpID), oplog.MaxName) {
+			t.Errorf("%s: answered with %s: %d stored, refused %v, %v", name, f.Op, r.Applied, r.Refused, err)
 		}
 		if after := s.RaftStatus().LastIndex; after != before {
 			t.Errorf("%s went into the log", name)

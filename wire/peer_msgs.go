@@ -73,6 +73,14 @@ type OplogPushOK struct {
 	LastHLC  []byte           `wire:"last_hlc,octets"`
 	LastOpID string           `wire:"last_op_id"`
 	Raft     *RaftAppendReply `wire:"raft,extension"`
+	Refused  []RefusedOp      `wire:"refused,extension"` // extension: operations that can never be stored; the others were
+}
+
+// RefusedOp is an operation of a push that was not stored, and why. A long id is cut.
+type RefusedOp struct {
+	OpID    string `wire:"op_id"`
+	Code    Code   `wire:"code"`
+	Message string `wire:"message"`
 }
 
 // Heartbeat names the leader or, with Raft set, is an AppendEntries without entries.

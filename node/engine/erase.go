@@ -135,6 +135,9 @@ func (s *Service) admitTexts(db oplog.DB, ops []oplog.Op) error {
 	return s.state.Read(func(v *state.View) error {
 		for _, op := range ops {
 			refused := false
+			if pushed, ok := op.(*oplog.Foreign); ok {
+				op = pushed.Effect()
+			}
 			switch op := op.(type) {
 			case *oplog.Remember:
 				refused = v.RefusesText(db, op.Text)

@@ -112,6 +112,10 @@ func events(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) (out []meant
 		return out
 	}
 	switch op := op.(type) {
+	case *oplog.Foreign:
+		if does := op.Effect(); does != nil {
+			return events(v, db, does, at)
+		}
 	case *oplog.Recast:
 		return recastEvents(op)
 	case *oplog.Resolve:

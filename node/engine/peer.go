@@ -3,7 +3,9 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,32 +45,67 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	}
 }
 
-// Push takes operations of a peer that is no member through the log, if this node leads.
-func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreign) ([]oplog.Result, error) {
+// Push takes operations of a peer that is no member through the log, if this node leads, and returns how many were new.
+// It calls refused for each that can never be stored here; the others are stored all the same.
+func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreign, refused func(*oplog.Foreign, error)) (applied uint64, err error) {
 	if !s.commit.Leads() {
-		return nil, s.commit.NotLeader()
+		return 0, s.commit.NotLeader()
 	}
 	c, err := s.access.Local(database)
-	if err != nil || len(ops) == 0 {
-		return nil, err
+	if err != nil {
+		return 0, err
 	}
 	c.Forward = false
 	secrets, err := s.redactor(c.DB)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
+	var fit []oplog.Op
 	for _, op := range ops {
 		if err := checkForeign(op); err != nil {
-			return nil, err
+			refused(op, err)
+			continue
 		}
 		secrets.foreign(op)
+		fit = append(fit, op)
 	}
-	done, err := s.write(ctx, c, api.Each(ops, func(op *oplog.Foreign) oplog.Op { return op })...)
-	return done.Results, err
+	return s.pushed(ctx, c, fit, refused)
+}
+
+// pushed stores operations as one entry. Where that is refused, because one of them is or because they are too large
+// together, it stores each half.
+func (s *Service) pushed(ctx context.Context, c api.Caller, ops []oplog.Op, refused func(*oplog.Foreign, error)) (applied uint64, err error) {
+	if len(ops) == 0 {
+		return 0, nil
+	}
+	done, err := s.write(ctx, c, ops...)
+	var e *oplog.Error
+	switch {
+	case err == nil:
+		for _, r := range done.Results {
+			if r.Changed {
+				applied++
+			}
+		}
+		return applied, nil
+	case !errors.As(err, &e) || !slices.Contains([]oplog.Kind{oplog.Invalid, oplog.Denied, oplog.Conflict, oplog.TooLarge}, e.Kind):
+		return 0, err
+	case len(ops) == 1:
+		refused(ops[0].(*oplog.Foreign), err)
+		return 0, nil
+	}
+	for _, half := range [][]oplog.Op{ops[:len(ops)/2], ops[len(ops)/2:]} {
+		n, err := s.pushed(ctx, c, half, refused)
+		if applied += n; err != nil {
+			return applied, err
+		}
+	}
+	return applied, nil
 }
 
 // checkForeign refuses an operation that is over the bounds of our clients. Trust boundary: a peer that is no member
-// sends it, and every node applies and replays what is in the log.
+// sends it, and every node applies and replays what is in the log. A payload that is too long is left out where it is
+// of a memory, which peers get from what is stored.
 func checkForeign(op *oplog.Foreign) error {
 	if op.OpID == "" {
 		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")
@@ -83,7 +120,14 @@ func checkForeign(op *oplog.Foreign) error {
 	if r := op.Related; r != nil {
 		named = append(named, r.ID, r.Src, r.Dst, r.Type)
 	}
-	return cmp.Or(fits("payload", len(op.Payload), oplog.MaxPayload), oplog.CheckNames(named...))
+	if op.Stored != nil && len(op.Payload) > oplog.MaxPayload {
+		op.Payload = nil
+	}
+	err := cmp.Or(fits("payload", len(op.Payload), oplog.MaxPayload), oplog.CheckNames(named...))
+	if e := oplog.Check(op); err == nil && e != nil {
+		err = e
+	}
+	return err
 }
 
 // Record is a pushed record as this node would store it.

@@ -53,15 +53,20 @@ func (e *engine) apply(db oplog.DB, ops ...oplog.Op) []oplog.Result {
 	return out[0].Results
 }
 
-func (e *engine) push(_ context.Context, _ string, foreign []*oplog.Foreign) ([]oplog.Result, error) {
+func (e *engine) push(_ context.Context, _ string, foreign []*oplog.Foreign, _ func(*oplog.Foreign, error)) (applied uint64, err error) {
 	if e.follows {
-		return nil, oplog.Errorf(oplog.NotLeader, "not the leader")
+		return 0, oplog.Errorf(oplog.NotLeader, "not the leader")
 	}
 	ops := make([]oplog.Op, len(foreign))
 	for i, op := range foreign {
 		ops[i] = op
 	}
-	return e.apply(oplog.DefaultDB, ops...), nil
+	for _, r := range e.apply(oplog.DefaultDB, ops...) {
+		if r.Changed {
+			applied++
+		}
+	}
+	return applied, nil
 }
 
 func (e *engine) port() *Port {
@@ -183,9 +188,12 @@ func TestRefusalsToPeers(t *testing.T) {
 		t.Errorf("half a cursor: %+v", said)
 	}
 	record := wire.OplogEntry{OpID: "x", OpType: "record", Payload: wire.JSON(`{"rid":"r"}`)}
-	ask(t, p, wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{record}}, wire.OpError, &said)
-	if !strings.Contains(said.Message, "no text") {
-		t.Errorf("a record that no client could store: %+v", said)
+	good := wire.OplogEntry{OpID: "y", OpType: "record", Payload: wire.JSON(`{"rid":"r","text":"t"}`)}
+	var ok wire.OplogPushOK
+	ask(t, p, wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{record, good}}, wire.OpOplogPushOK, &ok)
+	if ok.Applied != 1 || len(ok.Refused) != 1 || ok.Refused[0].OpID != "x" || !strings.Contains(ok.Refused[0].Message, "no text") ||
+		ok.Refused[0].Code != wire.CodeInvalidPayload {
+		t.Errorf("a record that no client could store, and one more: %+v", ok)
 	}
 	ask(t, p, wire.OpOplogPush, &wire.OplogPush{Database: "none", Ops: []wire.OplogEntry{record}}, wire.OpError, &said)
 	if said.Message != "database 'none' not found" {

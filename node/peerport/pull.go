@@ -2,11 +2,8 @@ package peerport
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-
-	"github.com/google/uuid"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -20,17 +17,6 @@ const (
 	maxPull      = wire.MaxOps
 	maxPullBytes = 4 << 20 // a page leaves room in a frame whatever its last entry is
 )
-
-// opID names an applied operation for ever: a UUID whose order is the log's, made of its time and place.
-func opID(h oplog.HLC, n int) string {
-	var b uuid.UUID
-	binary.BigEndian.PutUint64(b[:8], h.Millis()<<16)
-	b[6] = 0x70
-	binary.BigEndian.PutUint32(b[8:12], h.Logical())
-	b[8] = b[8]&0x3F | 0x80
-	binary.BigEndian.PutUint32(b[12:], uint32(n))
-	return b.String()
-}
 
 // pull answers with the operations behind a cursor, a page at a time.
 func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
@@ -50,6 +36,12 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 		if err != nil {
 			return err
 		}
+		from := logOf(v, d.ID)
+		if m.SinceHLC == nil && m.SinceOpID != nil {
+			if since, err = from.timeOf(*m.SinceOpID); err != nil {
+				return err
+			}
+		}
 		if gone, ok := v.TrimmedIn(d.ID); ok && since.Less(gone) {
 			return errSnapshotRequired
 		}
@@ -58,10 +50,13 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 			if o.Entry.DB != d.ID || o.HLC.Less(since) {
 				return true
 			}
-			last := stopped(o, since, m.SinceOpID)
+			last := -1
+			if o.HLC == since && m.SinceOpID != nil {
+				last = from.place(o, *m.SinceOpID)
+			}
 			for i, op := range o.Entry.Ops {
-				e, ok := pulled(o, i, op)
-				if !ok || i <= last || (last < 0 && len(m.SinceHLC) != 0 && !behind(since, m.SinceOpID, o.HLC, e.OpID)) ||
+				e, ok := from.pulled(o, i, op)
+				if !ok || i <= last || (last < 0 && since != (oplog.HLC{}) && !behind(since, m.SinceOpID, o.HLC, e.OpID)) ||
 					(m.ExcludeActor != nil && e.OriginActor == *m.ExcludeActor) {
 					continue
 				}
@@ -69,7 +64,7 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 					r.HasMore = true
 					return false
 				}
-				size += len(e.Payload) + len(e.Embedding) + 256
+				size += len(e.Payload) + len(e.Embedding) + len(e.OpID) + len(e.OpType) + len(e.ActorID) + len(e.OriginActor) + 256
 				r.Ops = append(r.Ops, e)
 			}
 			return true
@@ -89,35 +84,17 @@ func behind(since oplog.HLC, sinceID *string, h oplog.HLC, id string) bool {
 	return sinceID != nil && *sinceID != "" && id > *sinceID
 }
 
-// stopped returns the place of the operation in an entry with which a peer's last page ended, -1 for none. What other
-// products' nodes pushed has ids in any order, so the order of ids does not say what follows it.
-func stopped(o oplog.Outcome, since oplog.HLC, sinceID *string) int {
-	if o.HLC != since || sinceID == nil {
-		return -1
-	}
-	for i := len(o.Entry.Ops) - 1; i >= 0; i-- {
-		id := opID(o.HLC, i)
-		if f, ok := o.Entry.Ops[i].(*oplog.Foreign); ok {
-			id = f.OpID
-		}
-		if id == *sinceID {
-			return i
-		}
-	}
-	return -1
-}
-
 var pullMemory = api.Carry[oplog.Content, api.PeerMemory]()
 
 // pulled is an operation in the form that peers exchange; ok is false for those that are no peer's business.
-func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
-	actor := "cairn-node"
-	e = wire.OplogEntry{OpID: opID(o.HLC, i), Timestamp: o.HLC.Time().Seconds(), ActorID: actor, OriginActor: actor,
+func (l *log) pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
+	actor := l.actor.String()
+	e = wire.OplogEntry{OpID: l.id(o.HLC, i), Timestamp: o.HLC.Time().Seconds(), ActorID: actor, OriginActor: actor,
 		HLC: append([]byte{}, o.HLC[:]...), FormatVersion: 1}
 	var payload any
 	switch op := op.(type) {
 	case *oplog.Remember:
-		if op.Held { // no peer's, while it waits
+		if op.Held || op.Was != nil && op.Was.Status == oplog.Quarantined { // no peer's, while it waits
 			return e, false
 		}
 		e.OpType, e.TargetRID, e.Embedding = "record", &op.RID, op.Vector
@@ -132,7 +109,14 @@ func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 		payload = map[string]any{"edge_id": op.ID, "src": op.Src, "dst": op.Dst, "rel_type": op.Type, "weight": op.Weight,
 			"created_at": op.At.Seconds()}
 	case *oplog.Foreign:
-		e.OpID, e.OpType, e.Payload, e.ActorID, e.OriginActor = op.OpID, op.Type, op.Payload, op.Actor, op.Origin
+		if does := op.Effect(); does != nil {
+			e, _ = l.pulled(o, i, does)
+			e.Embedding = nil
+		}
+		e.OpID, e.OpType, e.ActorID, e.OriginActor = op.OpID, op.Type, op.Actor, op.Origin
+		if len(op.Payload) > 0 || op.Stored == nil {
+			e.Payload = op.Payload
+		}
 		return e, true
 	default:
 		return e, false

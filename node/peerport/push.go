@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // push takes operations of a peer that is no member through the log, each once. Only a leader does: see Config.Push.
@@ -20,29 +22,50 @@ func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, e
 		return 0, nil, err
 	}
 	r := &wire.OplogPushOK{LastHLC: []byte{}}
-	if err := p.cfg.State.Read(func(v *state.View) error { _, err := database(v, m.Database); return err }); err != nil {
-		return 0, nil, err
-	}
-	ops := make([]*oplog.Foreign, len(m.Ops))
-	for i := range m.Ops {
-		var err error
-		if ops[i], err = p.foreign(&m.Ops[i]); err != nil {
-			return 0, nil, err
-		}
-	}
-	results, err := p.cfg.Push(ctx, m.Database, ops)
-	if err != nil {
-		return 0, nil, err
-	}
-	for _, res := range results {
-		if res.Changed {
-			r.Applied++
-		}
-	}
 	if n := len(m.Ops); n > 0 {
 		r.LastHLC, r.LastOpID = m.Ops[n-1].HLC, m.Ops[n-1].OpID
 	}
-	return wire.OpOplogPushOK, r, nil
+	refuse := func(id string, err error) {
+		_, e := p.cfg.Errors(err)
+		r.Refused = append(r.Refused, wire.RefusedOp{OpID: strings.ToValidUTF8(id[:min(len(id), oplog.MaxName)], ""),
+			Code: e.Code, Message: e.Message})
+	}
+	fresh, err := p.fresh(&m)
+	if err != nil {
+		return 0, nil, err
+	}
+	var ops []*oplog.Foreign
+	for _, e := range fresh {
+		if op, err := p.foreign(e); err != nil {
+			refuse(e.OpID, err)
+		} else {
+			ops = append(ops, op)
+		}
+	}
+	r.Applied, err = p.cfg.Push(ctx, m.Database, ops, func(op *oplog.Foreign, err error) { refuse(op.OpID, err) })
+	return wire.OpOplogPushOK, r, err
+}
+
+// fresh returns the operations of a push that the database's log does not have.
+func (p *Port) fresh(m *wire.OplogPush) (fresh []*wire.OplogEntry, err error) {
+	err = p.cfg.State.Read(func(v *state.View) error {
+		d, err := database(v, m.Database)
+		if err != nil {
+			return err
+		}
+		to := logOf(v, d.ID)
+		for i := range m.Ops {
+			known, err := to.knows(m.Ops[i].OpID)
+			if err != nil {
+				return err
+			}
+			if !known {
+				fresh = append(fresh, &m.Ops[i])
+			}
+		}
+		return nil
+	})
+	return fresh, err
 }
 
 var pushMemory = api.Carry[api.PeerMemory, api.Draft]()
@@ -76,6 +99,9 @@ func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 		if in.Src != "" && in.Dst != "" && in.RelType != "" {
 			op.Related = &oplog.Relate{ID: cmp.Or(in.Edge, oplog.NewID()), Src: in.Src, Dst: in.Dst, Type: in.RelType,
 				Weight: in.Weight, At: oplog.At(time.Now())}
+			if made := field.UnixOrNone(in.Created); !made.IsZero() {
+				op.Related.Since = oplog.At(made)
+			}
 		}
 	}
 	return op, nil

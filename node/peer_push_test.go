@@ -1,0 +1,84 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// pushed is an operation of a peer with a payload.
+func pushed(t testing.TB, id, kind string, payload obj) wire.OplogEntry {
+	t.Helper()
+	b, err := json.Marshal(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire.OplogEntry{OpID: id, OpType: kind, Payload: b, ActorID: "a", OriginActor: "a", HLC: make([]byte, 16), FormatVersion: 1}
+}
+
+// push sends operations to database "default".
+func (p *peerConn) push(ops ...wire.OplogEntry) (r wire.OplogPushOK) {
+	p.t.Helper()
+	f := p.ask(wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: ops})
+	if err := wire.Unpack(f, &r, wire.MaxPlainPeer); err != nil || f.Op != wire.OpOplogPushOK {
+		p.t.Fatalf("a push is answered with %s, %v", f.Op, err)
+	}
+	return r
+}
+
+// TestARefusedOperationStandsAlone: a text that was erased for good here is named in the answer to its push and enters no
+// log; the operations around it are stored, and subscribers hear of them.
+func TestARefusedOperationStandsAlone(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	w, p := c.web(0), foreign(t, c.nodes[0].Addrs().Cluster)
+	erase := obj{"rids": []string{w.ok("POST", "/v1/remember", obj{"text": "the heron nests at the mill"})["rid"].(string)}}
+	erase["confirm"] = w.ok("POST", "/v1/erase", erase)["confirm"]
+	w.ok("POST", "/v1/erase", erase)
+
+	heard := w.listen("")
+	heard.next() // subscribed
+	r := p.push(pushed(t, "1", "record", obj{"rid": "r1", "text": "one"}),
+		pushed(t, "2", "record", obj{"rid": "r2", "text": "The heron nests at  the mill"}),
+		pushed(t, "3", "record", obj{"rid": "r3", "text": "three"}), pushed(t, "4", "forget", obj{"rid": "r1"}))
+	if r.Applied != 3 || r.LastOpID != "4" || len(r.Refused) != 1 || r.Refused[0].OpID != "2" ||
+		!strings.Contains(r.Refused[0].Message, "erased for good") {
+		t.Fatalf("%+v", r)
+	}
+	at := c.nodes[0].Service().RaftStatus().LastIndex
+	if r = p.push(pushed(t, "2", "record", obj{"rid": "r2", "text": "the heron nests at the mill"})); r.Applied != 0 ||
+		len(r.Refused) != 1 || c.nodes[0].Service().RaftStatus().LastIndex != at {
+		t.Errorf("the erased text again: %+v", r)
+	}
+	for _, want := range []string{"stored r1", "stored r3", "forgotten r1"} {
+		_, name, data := heard.next()
+		if got := fmt.Sprint(name, " ", data["id"]); got != want {
+			t.Errorf("heard %s, want %s", got, want)
+		}
+	}
+}
+
+// TestALargePushIsStored: operations that fit into a frame are stored, though one entry has no room for them; a memory
+// as long as it may be is one of them, in whatever letters.
+func TestALargePushIsStored(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	p := foreign(t, c.nodes[0].Addrs().Cluster)
+	var ops []wire.OplogEntry
+	for i := range 16 {
+		text := strings.Repeat(fmt.Sprint("word", i, " "), oplog.MaxText/8)
+		ops = append(ops, pushed(t, fmt.Sprint(i), "record", obj{"rid": fmt.Sprint("r", i), "text": text}))
+	}
+	ops = append(ops, pushed(t, "long", "record", obj{"rid": "long", "text": "x" + strings.Repeat("\x01", oplog.MaxText-1),
+		"metadata": obj{"m": strings.Repeat("<", oplog.MaxMetadata-100)}}))
+	if r := p.push(ops...); r.Applied != uint64(len(ops)) || len(r.Refused) != 0 {
+		t.Fatalf("%d of %d are stored, refused %v", r.Applied, len(ops), r.Refused)
+	}
+	if m := c.web(0).ok("GET", "/v1/memory/long", nil); len(m["text"].(string)) != oplog.MaxText {
+		t.Errorf("a text of %d bytes", len(m["text"].(string)))
+	}
+}
