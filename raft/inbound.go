@@ -119,6 +119,7 @@ func (n *Node) agrees(index, term uint64) bool {
 // push is AppendEntries when a member sends it; otherwise operations of a foreign peer.
 func (c *inbound) push(ctx context.Context, f wire.Frame, m *wire.OplogPush) error {
 	if m.Raft == nil {
+		m.Ops = nil // the handler reads them again, and holds them while they are stored
 		return c.other(ctx, f)
 	}
 	if !c.mayLead(m.Raft.Leader) {

@@ -104,8 +104,7 @@ func (s *Service) pushed(ctx context.Context, c api.Caller, ops []oplog.Op, refu
 }
 
 // checkForeign refuses an operation that is over the bounds of our clients. Trust boundary: a peer that is no member
-// sends it, and every node applies and replays what is in the log. A payload that is too long is left out where it is
-// of a memory, which peers get from what is stored.
+// sends it, and every node applies and replays what is in the log.
 func checkForeign(op *oplog.Foreign) error {
 	if op.OpID == "" {
 		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")
@@ -119,9 +118,6 @@ func checkForeign(op *oplog.Foreign) error {
 	}
 	if r := op.Related; r != nil {
 		named = append(named, r.ID, r.Src, r.Dst, r.Type)
-	}
-	if op.Stored != nil && len(op.Payload) > oplog.MaxPayload {
-		op.Payload = nil
 	}
 	err := cmp.Or(fits("payload", len(op.Payload), oplog.MaxPayload), oplog.CheckNames(named...))
 	if e := oplog.Check(op); err == nil && e != nil {

@@ -68,6 +68,9 @@ func (l *log) place(o oplog.Outcome, id string) int {
 // making.
 func (l *log) timeOf(id string) (at oplog.HLC, err error) {
 	h, own := l.made(id)
+	if !own && !l.v.Pushed(l.db, id) {
+		return at, errSnapshotRequired
+	}
 	found := false
 	err = l.v.Log(l.v.SeekHLC(h), func(o oplog.Outcome) bool {
 		at, found = o.HLC, o.Entry.DB == l.db && l.place(o, id) >= 0

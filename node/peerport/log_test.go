@@ -119,3 +119,21 @@ func TestALongMemoryGoesOn(t *testing.T) {
 		t.Errorf("%+v, %v", op.Related, err)
 	}
 }
+
+// TestABlankCursor: a pull with a blank op id begins at the beginning, and one with an id that the log does not have is
+// told so.
+func TestABlankCursor(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	e.apply(oplog.DefaultDB, remembered("m"))
+	var page wire.OplogPullResult
+	ask(t, e.port(), wire.OpOplogPull, &wire.OplogPull{Database: "default", Limit: 1, SinceOpID: new("")}, wire.OpOplogPullResult, &page)
+	if len(page.Ops) != 1 {
+		t.Errorf("pulled %+v", page.Ops)
+	}
+	var said wire.Error
+	ask(t, e.port(), wire.OpOplogPull, &wire.OplogPull{Database: "default", Limit: 1, SinceOpID: new("unknown")}, wire.OpError, &said)
+	if !strings.Contains(string(said.Details), "snapshot_required") {
+		t.Errorf("behind an unknown operation: %+v", said)
+	}
+}

@@ -37,7 +37,7 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 			return err
 		}
 		from := logOf(v, d.ID)
-		if m.SinceHLC == nil && m.SinceOpID != nil {
+		if len(m.SinceHLC) == 0 && m.SinceOpID != nil && *m.SinceOpID != "" {
 			if since, err = from.timeOf(*m.SinceOpID); err != nil {
 				return err
 			}

@@ -16,19 +16,19 @@ import (
 
 // push takes operations of a peer that is no member through the log, each once. Only a leader does: see Config.Push.
 func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
+	r := &wire.OplogPushOK{LastHLC: []byte{}}
+	refuse := func(op *oplog.Foreign, err error) {
+		_, e := p.cfg.Errors(err)
+		r.Refused = append(r.Refused, wire.RefusedOp{OpID: strings.ToValidUTF8(op.OpID[:min(len(op.OpID), oplog.MaxName)], ""),
+			Code: e.Code, Message: e.Message})
+	}
 	var m wire.OplogPush
 	decode := func() error { return wire.Unpack(f, &m, wire.MaxPlainPeer) }
 	if err := p.cfg.Turns.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), decode); err != nil {
 		return 0, nil, err
 	}
-	r := &wire.OplogPushOK{LastHLC: []byte{}}
 	if n := len(m.Ops); n > 0 {
 		r.LastHLC, r.LastOpID = m.Ops[n-1].HLC, m.Ops[n-1].OpID
-	}
-	refuse := func(id string, err error) {
-		_, e := p.cfg.Errors(err)
-		r.Refused = append(r.Refused, wire.RefusedOp{OpID: strings.ToValidUTF8(id[:min(len(id), oplog.MaxName)], ""),
-			Code: e.Code, Message: e.Message})
 	}
 	fresh, err := p.fresh(&m)
 	if err != nil {
@@ -37,12 +37,13 @@ func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, e
 	var ops []*oplog.Foreign
 	for _, e := range fresh {
 		if op, err := p.foreign(e); err != nil {
-			refuse(e.OpID, err)
+			refuse(op, err)
 		} else {
 			ops = append(ops, op)
 		}
 	}
-	r.Applied, err = p.cfg.Push(ctx, m.Database, ops, func(op *oplog.Foreign, err error) { refuse(op.OpID, err) })
+	m.Ops, fresh = nil, nil // they may be many times what is stored of them, which takes a while
+	r.Applied, err = p.cfg.Push(ctx, m.Database, ops, refuse)
 	return wire.OpOplogPushOK, r, err
 }
 
@@ -70,7 +71,8 @@ func (p *Port) fresh(m *wire.OplogPush) (fresh []*wire.OplogEntry, err error) {
 
 var pushMemory = api.Carry[api.PeerMemory, api.Draft]()
 
-// foreign reads what this version can make of a pushed operation.
+// foreign reads what this version can make of a pushed operation. A payload that is too long to be stored is left out
+// where it is a memory's.
 func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 	op := &oplog.Foreign{OpID: e.OpID, Type: e.OpType, Payload: e.Payload, HLC: e.HLC, Actor: e.ActorID, Origin: e.OriginActor}
 	var in struct {
@@ -90,9 +92,12 @@ func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 		pushMemory(&in.PeerMemory, &d)
 		stored, err := p.cfg.Record(&d)
 		if err != nil {
-			return nil, err
+			return op, err
 		}
 		op.Stored = stored
+		if len(op.Payload) > oplog.MaxPayload {
+			op.Payload = nil // peers get it from what is stored
+		}
 	case "forget":
 		op.Forgot = &oplog.Forget{RID: in.RID, At: oplog.At(time.Now())}
 	case "relate":
