@@ -25,18 +25,21 @@ func (a *applying) restamp(m *oplog.Memory, by *oplog.Stamp) {
 	if oplog.TrustBelow(class, by.Trust) == 0 {
 		return
 	}
-	looked := 0
+	looked, size := 0, 0
 	each(a.scanBelow(tRevision, a.db, seqKey(m.Seq), nil), func(r oplog.Revision) bool {
 		if was := oplog.LowestTrust(r.Trust, by.Trust); r.Text == m.Text && oplog.TrustBelow(m.Trust, was) > 0 {
 			m.Trust = was
 		}
-		looked++
-		return looked < stampLook
+		looked, size = looked+1, size+len(r.Text)
+		return looked < stampLook && size < stampBytes
 	})
 }
 
-// stampLook bounds the revisions that are compared, the newest.
-const stampLook = 100
+// stampLook and stampBytes bound the revisions that are compared, the newest, and their texts.
+const (
+	stampLook  = 100
+	stampBytes = 4 << 20
+)
 
 // release lets a memory out of quarantine, and into the session that it names.
 func (a *applying) release(m *oplog.Memory, op *oplog.Correct) {
