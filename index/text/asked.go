@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -18,7 +19,7 @@ type Asked struct {
 	From, To int64
 	Since    bool   // nothing from before the span can answer
 	Why      string // "from last week", "since Monday"
-	Relative bool   // the time is named by how far it is from the question's own
+	Relative bool   // the time is named by how far it is from the question's own, or by two dates at most a year apart
 	Rest     string // the question without the date
 }
 
@@ -57,6 +58,10 @@ func AskedOf(question string, now int64) (a Asked) {
 		return a
 	}
 	m, found := q.date(&a)
+	if found {
+		m = q.span(m, &a)
+		a.Relative = m.between && m.to.Before(m.from.AddDate(1, 0, 1))
+	}
 	if !found && now > 0 {
 		m, found = q.relative()
 		a.Relative = found
@@ -79,6 +84,7 @@ type asking struct {
 type meant struct {
 	from, to    time.Time
 	first, last int  // the words
+	between     bool // two dates, in words that say so
 	years       bool // a year, of which texts tell more than was stored in it: it is as if it were named by its number
 }
 
@@ -122,7 +128,7 @@ func (q *asking) date(a *Asked) (m meant, found bool) {
 		}
 		switch w := q.words[i]; {
 		case w.kind == yearName:
-			if a.Year = int(w.n); !found || i != m.last+1 {
+			if a.Year = int(w.n); !found || q.before(i, "de", "del") != m.last+1 || q.at(m.last).kind == yearName {
 				m.first = i
 			}
 			m.last, found = i, true
@@ -131,7 +137,7 @@ func (q *asking) date(a *Asked) (m meant, found bool) {
 				m.first = i
 			}
 			a.Month, a.Day, m.last, found = time.Month(w.n), 0, i, true
-			for _, j := range [...]int{i - 1, i + 1} {
+			for _, j := range [...]int{q.before(i, "of", "de") - 1, i + 1} {
 				if n := q.at(j); n.kind == numeral && n.n <= 31 && q.digits(j) {
 					a.Day, m.first, m.last = int(n.n), min(m.first, j), max(m.last, j)
 				}
@@ -153,6 +159,77 @@ func (q *asking) date(a *Asked) (m meant, found bool) {
 		m.to = m.from.AddDate(1, 0, 0)
 	}
 	return m, true
+}
+
+// Words before the first of two dates, and between them.
+var (
+	spanBegins = strings.Fields("between from zwischen von vom entre desde de du del tra dal da från mellan van tussen между с от")
+	spanGoesOn = strings.Fields("and to until till through und bis y e et a au à hasta al och till en tot и до по")
+)
+
+// span reads the date before the one that was found, where both bound what is meant: from 3 to 5 March, between May and
+// July 2021, March–May.
+func (q *asking) span(m meant, a *Asked) meant {
+	end := m.first
+	dash := end > 0 && strings.Trim(q.text[q.places[end-1][1]:q.places[end][0]], " -–—") == "" &&
+		strings.ContainsAny(q.text[q.places[end-1][1]:q.places[end][0]], "-–—")
+	if !dash {
+		if end = q.before(end, "the") - 1; !q.is(end, spanGoesOn...) {
+			return m
+		}
+	}
+	early := asking{text: q.text, words: q.words[:max(end, 0)], places: q.places[:max(end, 0)], today: q.today}
+	var b Asked
+	one, found := early.date(&b)
+	switch n := early.at(end - 1); {
+	case found && one.last == end-1:
+		one.from, m = inOrder(one.from, b.Year > 0, m, a.Year > 0 && q.named(m))
+	case a.Day > 0 && n.kind == numeral && int(n.n) < a.Day && q.digits(end-1):
+		one.first, one.from = end-1, m.from.AddDate(0, 0, int(n.n)-a.Day)
+	default:
+		return m
+	}
+	if begins := q.before(one.first, "the") - 1; q.is(begins, spanBegins...) {
+		one.first = begins
+	} else if !dash {
+		return m
+	}
+	if one.from.Before(m.to) {
+		m.from, m.first, m.between = one.from, one.first, true
+		a.Year, a.Month, a.Day = 0, 0, 0
+	}
+	return m
+}
+
+// before is the place of the first of those words that stand before a place, or the place.
+func (q *asking) before(i int, words ...string) int {
+	for q.is(i-1, words...) {
+		i--
+	}
+	return i
+}
+
+// named says whether the year of a date is among its words.
+func (q *asking) named(m meant) bool {
+	return m.last-m.first > 1 && q.digits(m.first) && q.digits(m.first+1) || // 2024-03-05
+		slices.ContainsFunc(q.words[m.first:m.last+1], func(w timeWord) bool { return w.kind == yearName })
+}
+
+// inOrder gives that of two dates whose year is not named a year in which they are in order.
+func inOrder(from time.Time, fromYear bool, m meant, toYear bool) (time.Time, meant) {
+	switch {
+	case !fromYear:
+		if from = from.AddDate(m.from.Year()-from.Year(), 0, 0); from.After(m.from) {
+			from = from.AddDate(-1, 0, 0)
+		}
+	case !toYear:
+		years := from.Year() - m.from.Year()
+		if m.from.AddDate(years, 0, 0).Before(from) {
+			years++
+		}
+		m.from, m.to = m.from.AddDate(years, 0, 0), m.to.AddDate(years, 0, 0)
+	}
+	return from, m
 }
 
 // year is the year of a date. Without one it is the last that had the date; a day that the month never has is not
@@ -315,7 +392,9 @@ func (q *asking) bound(m meant, a *Asked) {
 	if a.Relative && q.is(m.first-1, "the") {
 		m.first--
 	}
-	a.Why = "from " + q.raw(m.first, m.last)
+	if a.Why = q.raw(m.first, m.last); !m.between {
+		a.Why = "from " + a.Why
+	}
 	kind := q.at(i).kind
 	if beside := q.at(i - 1).kind; beside == dayUnit || beside == longUnit {
 		kind = noTime // the week before it is near it
