@@ -41,7 +41,7 @@ func (k *chunk) reaches(a *text.Asked) bool {
 // without the date where there are such rows.
 func (in *question) spanned() string {
 	in.span = nil
-	if !in.asked.Relative && in.asked.Month == 0 {
+	if !in.asked.Relative && in.asked.Month == 0 && !in.asked.Between {
 		return in.q.Text
 	}
 	for at, k := range in.cols.chunks {

@@ -53,7 +53,7 @@ func TestRelativeDates(t *testing.T) {
 		{"which schedule changed last week", []string{"key", "old", "older", "stripe", "omar"}, "from last week", true}, // no filter
 		{"what happened in February 2026", []string{"key", "stripe", "dentist", "omar"}, "from February 2026", true},
 		{"what changed on 20 February 2026", []string{"key"}, "from 20 February 2026", false},
-		{"what happened between 19 and 23 February 2026", []string{"key", "omar"}, "between 19 and 23 February 2026", true},
+		{"what happened between 19 and 23 February 2026", []string{"key", "omar"}, "between 19 and 23 February 2026", false},
 		{"what changed from February to April 2025", []string{"old", "march"}, "from February to April 2025", false},
 		{"the rent in March", []string{"march"}, "date_match", false},                            // of another year
 		{"which bill did Noor forget in March 2025", []string{"march"}, "from March 2025", true}, // none of its words is there

@@ -1,8 +1,6 @@
 package text
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,7 +17,8 @@ type Asked struct {
 	From, To int64
 	Since    bool   // nothing from before the span can answer
 	Why      string // "from last week", "since Monday"
-	Relative bool   // the time is named by how far it is from the question's own, or by two dates at most a year apart
+	Relative bool   // the time is named by how far it is from the question's own
+	Between  bool   // by two dates, or as a quarter
 	Rest     string // the question without the date
 }
 
@@ -46,22 +45,28 @@ func (a *Asked) Holds(day int32, exact bool) bool {
 // AskedOf reads the time that a question asks about, seen from a moment in microseconds. Of several dates the last one
 // counts, and without any the first relative date. It is a pure function.
 func AskedOf(question string, now int64) (a Asked) {
-	q := asking{text: question, today: time.UnixMicro(now).UTC().Truncate(24 * time.Hour)}
-	tells := false
+	q := asking{text: question, now: time.UnixMicro(now).UTC()}
+	q.today = q.now.Truncate(24 * time.Hour)
+	tells, spaces := false, true
 	for at, raw := range wordsOf(question) {
-		w := timeWordOf(raw)
-		tells = tells || w.kind != noTime
+		w, own := askedWords[fold(raw)]
+		if !own {
+			w = timeWordOf(raw)
+		}
+		tells, spaces = tells || w.kind != noTime, spaces && !spaceless(raw)
 		q.words = append(q.words, w)
 		q.places = append(q.places, [2]int{at, at + len(raw)})
 	}
-	if !tells {
+	if !spaces && q.spaceless(&a) || !tells {
 		return a
 	}
-	m, found := q.date(&a)
-	if found {
-		m = q.span(m, &a)
-		a.Relative = m.between && m.to.Before(m.from.AddDate(1, 0, 1))
+	m, found := q.quarter()
+	if !found {
+		if m, found = q.date(&a); found {
+			m = q.span(m, &a)
+		}
 	}
+	a.Between = m.between
 	if !found && now > 0 {
 		m, found = q.relative()
 		a.Relative = found
@@ -77,14 +82,15 @@ type asking struct {
 	text   string
 	words  []timeWord
 	places [][2]int // of the words, in bytes
-	today  time.Time
+	now    time.Time
+	today  time.Time // its day
 }
 
 // A meant is the time that words of a question name: days from one to before another.
 type meant struct {
 	from, to    time.Time
 	first, last int  // the words
-	between     bool // two dates, in words that say so
+	between     bool // two dates, in words that say so, or a quarter
 	years       bool // a year, of which texts tell more than was stored in it: it is as if it were named by its number
 }
 
@@ -109,155 +115,6 @@ func (q *asking) is(i int, words ...string) bool {
 		}
 	}
 	return false
-}
-
-// date reads the last date that is named by its parts.
-func (q *asking) date(a *Asked) (m meant, found bool) {
-	for i := 0; i < len(q.words); i++ {
-		if i+2 < len(q.words) && q.digits(i) {
-			raw := q.raw(i, i+2)
-			if date := dateIn(raw); date != "" { // there may be a time of day behind it
-				raw = date
-			}
-			if d := numericDates(raw); len(d) == 1 {
-				a.Year, a.Month, a.Day, found = d[0].year, time.Month(d[0].month), d[0].day, true
-				m.first, m.last = i, i+2
-				i += 2
-				continue
-			}
-		}
-		switch w := q.words[i]; {
-		case w.kind == yearName:
-			if a.Year = int(w.n); !found || q.before(i, "de", "del") != m.last+1 || q.at(m.last).kind == yearName {
-				m.first = i
-			}
-			m.last, found = i, true
-		case (w.kind == plainMonth || w.kind == monthName && q.yearBehind(i)) && !(i == 0 && q.is(i, "may")):
-			if a.Year == 0 || m.last != i-1 {
-				m.first = i
-			}
-			a.Month, a.Day, m.last, found = time.Month(w.n), 0, i, true
-			for _, j := range [...]int{q.before(i, "of", "de") - 1, i + 1} {
-				if n := q.at(j); n.kind == numeral && n.n <= 31 && q.digits(j) {
-					a.Day, m.first, m.last = int(n.n), min(m.first, j), max(m.last, j)
-				}
-			}
-		}
-	}
-	if !found {
-		return m, false
-	}
-	year := q.year(a)
-	month, day := max(a.Month, 1), max(a.Day, 1)
-	m.from = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	switch {
-	case a.Day > 0:
-		m.to = m.from.AddDate(0, 0, 1)
-	case a.Month > 0:
-		m.to = m.from.AddDate(0, 1, 0)
-	default:
-		m.to = m.from.AddDate(1, 0, 0)
-	}
-	return m, true
-}
-
-// Words before the first of two dates, and between them.
-var (
-	spanBegins = strings.Fields("between from zwischen von vom entre desde de du del tra dal da från mellan van tussen между с от")
-	spanGoesOn = strings.Fields("and to until till through und bis y e et a au à hasta al och till en tot и до по")
-)
-
-// span reads the date before the one that was found, where both bound what is meant: from 3 to 5 March, between May and
-// July 2021, March–May.
-func (q *asking) span(m meant, a *Asked) meant {
-	end := m.first
-	dash := end > 0 && strings.Trim(q.text[q.places[end-1][1]:q.places[end][0]], " -–—") == "" &&
-		strings.ContainsAny(q.text[q.places[end-1][1]:q.places[end][0]], "-–—")
-	if !dash {
-		if end = q.before(end, "the") - 1; !q.is(end, spanGoesOn...) {
-			return m
-		}
-	}
-	early := asking{text: q.text, words: q.words[:max(end, 0)], places: q.places[:max(end, 0)], today: q.today}
-	var b Asked
-	one, found := early.date(&b)
-	switch n := early.at(end - 1); {
-	case found && one.last == end-1:
-		one.from, m = inOrder(one.from, b.Year > 0, m, a.Year > 0 && q.named(m))
-	case a.Day > 0 && n.kind == numeral && int(n.n) < a.Day && q.digits(end-1):
-		one.first, one.from = end-1, m.from.AddDate(0, 0, int(n.n)-a.Day)
-	default:
-		return m
-	}
-	if begins := q.before(one.first, "the") - 1; q.is(begins, spanBegins...) {
-		one.first = begins
-	} else if !dash {
-		return m
-	}
-	if one.from.Before(m.to) {
-		m.from, m.first, m.between = one.from, one.first, true
-		a.Year, a.Month, a.Day = 0, 0, 0
-	}
-	return m
-}
-
-// before is the place of the first of those words that stand before a place, or the place.
-func (q *asking) before(i int, words ...string) int {
-	for q.is(i-1, words...) {
-		i--
-	}
-	return i
-}
-
-// named says whether the year of a date is among its words.
-func (q *asking) named(m meant) bool {
-	return m.last-m.first > 1 && q.digits(m.first) && q.digits(m.first+1) || // 2024-03-05
-		slices.ContainsFunc(q.words[m.first:m.last+1], func(w timeWord) bool { return w.kind == yearName })
-}
-
-// inOrder gives that of two dates whose year is not named a year in which they are in order.
-func inOrder(from time.Time, fromYear bool, m meant, toYear bool) (time.Time, meant) {
-	switch {
-	case !fromYear:
-		if from = from.AddDate(m.from.Year()-from.Year(), 0, 0); from.After(m.from) {
-			from = from.AddDate(-1, 0, 0)
-		}
-	case !toYear:
-		years := from.Year() - m.from.Year()
-		if m.from.AddDate(years, 0, 0).Before(from) {
-			years++
-		}
-		m.from, m.to = m.from.AddDate(years, 0, 0), m.to.AddDate(years, 0, 0)
-	}
-	return from, m
-}
-
-// year is the year of a date. Without one it is the last that had the date; a day that the month never has is not
-// meant.
-func (q *asking) year(a *Asked) (year int) {
-	lacks := func(year int) bool { return a.Day > time.Date(year, a.Month+1, 0, 0, 0, 0, 0, time.UTC).Day() }
-	const leap = 2000
-	if year = a.Year; lacks(cmp.Or(year, leap)) {
-		a.Day = 0
-	}
-	if year > 0 {
-		return year
-	}
-	if year = q.today.Year(); a.Month > q.today.Month() || a.Month == q.today.Month() && a.Day > q.today.Day() {
-		year--
-	}
-	for lacks(year) {
-		year--
-	}
-	return year
-}
-
-// yearBehind says whether a year follows a word: march 2024, mayo de 2024.
-func (q *asking) yearBehind(i int) bool {
-	if q.is(i+1, "de", "del") {
-		i++
-	}
-	return q.at(i+1).kind == yearName
 }
 
 // digits says whether a word is a number in digits.
@@ -297,6 +154,9 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 		m.from = q.today.AddDate(0, 0, days)
 		m.to = m.from.AddDate(0, 0, 1)
 		return m, true
+	case partOfDay: // this morning
+		m.from, m.to = q.today, q.today.AddDate(0, 0, 1)
+		return m, ok && way == 0
 	case night:
 		m.from, m.to = q.today.AddDate(0, 0, -1), q.today
 		return m, ok && way < 0
@@ -338,31 +198,44 @@ func turnOf(w timeWord) (way int, ok bool) {
 	return 0, w.kind == thisWord
 }
 
-// unit reads last week, three days ago, the last two months.
+// unit reads last week, three days ago, the last two months, the past few hours, the week before last.
 func (q *asking) unit(i int, m meant, way int, turned bool) (meant, bool) {
-	unit, many := q.words[i].n, q.at(i-1)
-	if many.kind == numeral && !turned {
-		n := int(many.n)
-		for _, ago := range [...]int{1, -2, -3} {
-			if q.at(i+ago).kind == agoWord {
-				m.first, m.last = min(i-1, i+ago), max(i, i+ago)
-				m.from = unitOf(addUnits(q.today, unit, -n), unit)
+	unit, today := q.words[i].n, q.today
+	if unit == 'h' {
+		today = q.now
+	}
+	j := q.before(i, "of") - 1 // a couple of days
+	if many := q.at(j); (many.kind == numeral || many.kind == fewWord) && !turned {
+		n, first := int(many.n), j
+		if j < i-1 {
+			first = q.before(j, "a")
+		}
+		for _, ago := range [...]int{i + 1, first - 1, first - 2} {
+			if q.at(ago).kind == agoWord && many.kind == numeral {
+				m.first, m.last = min(first, ago), max(i, ago)
+				m.from = unitOf(addUnits(today, unit, -n), unit)
 				m.to, m.years = addUnits(m.from, unit, 1), unit == 'y'
+				if unit == 'h' { // about then
+					m.from = addUnits(m.from, unit, -1)
+				}
 				return m, true
 			}
 		}
-		if q.at(i-2).kind == lastWord {
-			m.first, m.last = i-2, i
-			m.from, m.to = addUnits(q.today, unit, -n), q.today.AddDate(0, 0, 1)
+		if q.at(j-1).kind == lastWord {
+			m.first, m.last = j-1, i
+			m.from, m.to = addUnits(today, unit, -n), q.today.AddDate(0, 0, 1)
 			return m, true
 		}
 		return m, false
 	}
-	if !turned || unit == 'd' {
-		return m, false
+	if q.is(i+1, "before") && q.at(i+2).kind == lastWord {
+		turned, way, m.last = true, -2, i+2
 	}
-	if way < 0 && q.is(m.first-1, "the") {
-		m.from, m.to = addUnits(q.today, unit, -1), q.today.AddDate(0, 0, 1)
+	switch {
+	case !turned || unit == 'd' || unit == 'h' && way >= 0:
+		return m, false
+	case way == -1 && q.is(m.first-1, "the") && !q.is(m.first, "previous") || unit == 'h':
+		m.from, m.to = addUnits(today, unit, way), q.today.AddDate(0, 0, 1)
 		return m, true
 	}
 	m.from = unitOf(addUnits(q.today, unit, way), unit)
@@ -370,13 +243,15 @@ func (q *asking) unit(i int, m meant, way int, turned bool) (meant, bool) {
 	return m, true
 }
 
-// unitOf is the first day of the week, month or year that a day is in, or the day.
+// unitOf is the first day of the week, month, quarter or year that a day is in, or the day.
 func unitOf(day time.Time, unit int16) time.Time {
 	switch unit {
 	case 'w':
 		return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
 	case 'm':
 		return day.AddDate(0, 0, 1-day.Day())
+	case 'q':
+		return day.AddDate(0, -(int(day.Month())-1)%3, 1-day.Day())
 	case 'y':
 		return day.AddDate(0, 1-int(day.Month()), 1-day.Day())
 	}
@@ -392,7 +267,7 @@ func (q *asking) bound(m meant, a *Asked) {
 	if a.Relative && q.is(m.first-1, "the") {
 		m.first--
 	}
-	if a.Why = q.raw(m.first, m.last); !m.between {
+	if a.Why = q.raw(m.first, m.last); !m.between || !q.is(m.first, spanBegins...) {
 		a.Why = "from " + a.Why
 	}
 	kind := q.at(i).kind

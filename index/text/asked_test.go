@@ -3,6 +3,7 @@ package text
 import (
 	"maps"
 	"math/bits"
+	"strings"
 	"testing"
 	"time"
 )
@@ -50,10 +51,29 @@ func TestAskedOf(t *testing.T) {
 		"qué pasó el 5 de marzo de 2022":               {"2022-03-05 2022-03-06", "from 5 de marzo de 2022", "qué pasó el"},
 		"what broke from 3 to 5 March 2022":            {"2022-03-03 2022-03-06", "from 3 to 5 March 2022", "what broke"},
 		"what broke from 2024-02-27 to 2024-03-02":     {"2024-02-27 2024-03-03", "from 2024-02-27 to 2024-03-02", "what broke"},
-		"revenue of April–June 2023":                   {"2023-04-01 2023-07-01", "April–June 2023", "revenue of"},
-		"revenue 2019-2021":                            {"2019-01-01 2022-01-01", "2019-2021", "revenue"},
+		"revenue of April–June 2023":                   {"2023-04-01 2023-07-01", "from April–June 2023", "revenue of"},
+		"revenue 2019-2021":                            {"2019-01-01 2022-01-01", "from 2019-2021", "revenue"},
 		"was geschah zwischen Januar und März":         {"2024-01-01 2024-04-01", "zwischen Januar und März", "was geschah"},
 		"qué pasó entre enero y marzo de 2022":         {"2022-01-01 2022-04-01", "entre enero y marzo de 2022", "qué pasó"},
+		"what happened over the past two weeks":        {"2024-05-01 2024-05-16", "from the past two weeks", "what happened over"},
+		"decisions of the previous month":              {"2024-04-01 2024-05-01", "from the previous month", "decisions of"},
+		"what did we decide this afternoon?":           {"2024-05-15 2024-05-16", "from this afternoon", "what did we decide ?"},
+		"revenue in Q1 2024":                           {"2024-01-01 2024-04-01", "from Q1 2024", "revenue in"},
+		"revenue in Q3":                                {"2023-07-01 2023-10-01", "from Q3", "revenue in"},
+		"who left last quarter":                        {"2024-01-01 2024-04-01", "from last quarter", "who left"},
+		"what broke in the last few days":              {"2024-05-10 2024-05-16", "from the last few days", "what broke in"},
+		"what broke a couple of days ago":              {"2024-05-13 2024-05-14", "from a couple of days ago", "what broke"},
+		"what broke the week before last":              {"2024-04-29 2024-05-06", "from the week before last", "what broke"},
+		"what broke in the last 24 hours":              {"2024-05-14T21:30 2024-05-16", "from the last 24 hours", "what broke in"},
+		"what broke two hours ago":                     {"2024-05-15T18:30 2024-05-15T20:30", "from two hours ago", "what broke"},
+		"who met the past president a few hours":       {},
+		"qué pasó el mes pasado":                       {"2024-04-01 2024-05-01", "from mes pasado", "qué pasó el"},
+		"昨日何をした":                                       {"2024-05-14 2024-05-15", "from 昨日", "何をした"},
+		"上个月谁加入了":                                      {"2024-04-01 2024-05-01", "from 上个月", "谁加入了"},
+		"去年谁加入了":                                       {"2023-01-01 2024-01-01", "from 去年", "谁加入了"},
+		"지난주에 무슨 일":                                    {"2024-05-06 2024-05-13", "from 지난주", "에 무슨 일"},
+		"2024年3月5日何がありましたか":                            {"2024-03-05 2024-03-06", "from 2024年3月5日", ""},
+		"3月の決定":                                        {"2024-03-01 2024-04-01", "from 3月", ""},
 		"in March and in April":                        {"2024-04-01 2024-05-01", "from April", "in March and in"},
 		"between the wars and 2019":                    {"2019-01-01 2020-01-01", "from 2019", "between the wars and"},
 		"the 2019 trip":                                {"2019-01-01 2020-01-01", "from 2019", "the trip"},
@@ -70,7 +90,10 @@ func TestAskedOf(t *testing.T) {
 		got := AskedOf(question, now)
 		span := ""
 		if got.Named() {
-			span = time.UnixMicro(got.From).UTC().Format(time.DateOnly) + " " + time.UnixMicro(got.To).UTC().Format(time.DateOnly)
+			shown := func(at int64) string {
+				return strings.TrimSuffix(time.UnixMicro(at).UTC().Format("2006-01-02T15:04"), "T00:00")
+			}
+			span = shown(got.From) + " " + shown(got.To)
 		}
 		if span != want.span || got.Why != want.why || got.Rest != want.rest {
 			t.Errorf("%q: got %q, %q, %q, want %q", question, span, got.Why, got.Rest, want)

@@ -48,8 +48,8 @@ func TimesOf(text string, written int64) (t Times) {
 			mean(day, exact)
 		}
 	}
-	if days, exact, ok := spacelessDate(text); ok && !spaces {
-		mean(today.AddDate(0, 0, days), exact)
+	if s, ok := spacelessDate(text); ok && !spaces {
+		mean(today.AddDate(0, 0, s.days), s.exact)
 	}
 	return t
 }
@@ -68,15 +68,15 @@ func spaceless(word string) bool {
 }
 
 // spacelessDate finds the first time of spacelessTimes in a text, and one of today only where there is no other.
-func spacelessDate(text string) (days int, exact, ok bool) {
+func spacelessDate(text string) (is spacelessTime, ok bool) {
 	first := len(text)
 	for _, s := range spacelessTimes {
 		at := strings.Index(text, s.word)
-		if at >= 0 && (!ok || s.days != 0 && (days == 0 || at < first)) {
-			first, days, exact, ok = at, s.days, s.exact, true
+		if at >= 0 && (!ok || s.days != 0 && (is.days == 0 || at < first)) {
+			first, is, ok = at, s, true
 		}
 	}
-	return days, exact, ok
+	return is, ok
 }
 
 // wordsOf are the stretches of letters, digits and marks of a text, and where they begin.
@@ -202,13 +202,17 @@ func fromTo(w, before, first timeWord) int {
 // dayOf is the day of the week that begins on a Monday.
 func dayOf(monday time.Time, w timeWord) time.Time { return monday.AddDate(0, 0, (int(w.n)+6)%7) }
 
-// addUnits adds days, weeks, months or years.
+// addUnits adds hours, days, weeks, months, quarters or years.
 func addUnits(day time.Time, unit int16, n int) time.Time {
 	switch unit {
+	case 'h':
+		return day.Add(time.Duration(n) * time.Hour)
 	case 'w':
 		return day.AddDate(0, 0, 7*n)
 	case 'm':
 		return day.AddDate(0, n, 1-day.Day())
+	case 'q':
+		return day.AddDate(0, 3*n, 1-day.Day())
 	case 'y':
 		there := day.AddDate(n, 0, 0)
 		if there.Day() != day.Day() { // of 29 February, in a year that has none

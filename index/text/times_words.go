@@ -26,6 +26,9 @@ const (
 	afterWord
 	beforeWord
 	untilWord
+	partOfDay
+	fewWord
+	quarterName // Q1
 )
 
 // A timeWord is a word's kind, and its number: days from today, a day of the week, a count, or the letter of a unit.
@@ -125,11 +128,7 @@ var smallMonths = foldedSet("mars mayo mei maj julio avril")
 
 // spacelessTimes are of scripts that write without spaces, or that join endings to words as Korean does, with the days
 // from today. A word that begins another comes after it.
-var spacelessTimes = []struct {
-	word  string
-	days  int
-	exact bool
-}{
+var spacelessTimes = []spacelessTime{
 	{"一昨日", -2, true}, {"大前天", -3, true}, {"เมื่อวานซืน", -2, true}, {"上上周", -14, false}, {"上上週", -14, false},
 	{"下下周", 14, false}, {"再来週", 14, false},
 	{"昨天", -1, true}, {"前天", -2, true}, {"今天", 0, true}, {"明天", 1, true}, {"昨日", -1, true}, {"今日", 0, true}, {"明日", 1, true},
@@ -137,6 +136,12 @@ var spacelessTimes = []struct {
 	{"그저께", -2, true}, {"어제", -1, true}, {"오늘", 0, true}, {"내일", 1, true}, {"지난주", -7, false}, {"지난 주", -7, false},
 	{"다음주", 7, false}, {"다음 주", 7, false},
 	{"上周", -7, false}, {"上週", -7, false}, {"先週", -7, false}, {"下周", 7, false}, {"来週", 7, false}, {"สัปดาห์ที่แล้ว", -7, false},
+}
+
+type spacelessTime struct {
+	word  string
+	days  int
+	exact bool
 }
 
 // spacelessWhen asks for a time in them.
