@@ -62,6 +62,18 @@ func TestARefusedOperationStandsAlone(t *testing.T) {
 	}
 }
 
+// TestNumbersOfAPeer: a peer's numbers beyond ours are stored as our greatest, as if a client had sent those.
+func TestNumbersOfAPeer(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	w, p := c.web(0), foreign(t, c.nodes[0].Addrs().Cluster)
+	p.push(pushed(t, "1", "record", obj{"rid": "r1", "text": "one", "importance": 1e90, "valence": -7, "certainty": 2}))
+	m := w.ok("GET", "/v1/memory/r1", nil)
+	if m["importance"] != 1.0 || m["valence"] != -1.0 || m["certainty"] != 1.0 {
+		t.Errorf("stored %v, %v, %v", m["importance"], m["valence"], m["certainty"])
+	}
+}
+
 // TestALargePushIsStored: operations that fit into a frame are stored, though one entry has no room for them; a memory
 // as long as it may be is one of them, in whatever letters.
 func TestALargePushIsStored(t *testing.T) {

@@ -126,8 +126,10 @@ func checkForeign(op *oplog.Foreign) error {
 	return err
 }
 
-// Record is a pushed record as this node would store it.
+// Record is a pushed record as this node would store it, with its numbers in the ranges of those of our clients.
 func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) {
+	d.Importance, d.Certainty = max(0, min(d.Importance, 1)), max(0, min(d.Certainty, 1))
+	d.Valence = max(-1, min(d.Valence, 1))
 	d.Dialect, d.Trust = cmp.Or(d.Dialect, "peer"), oplog.TrustOf(d.Trust)
 	return ready(d, time.Now(), 0)
 }
