@@ -84,6 +84,7 @@ func (q *asking) span(m meant, a *Asked) meant {
 	early := asking{text: q.text, words: q.words[:max(end, 0)], places: q.places[:max(end, 0)], today: q.today}
 	var b Asked
 	one, found := early.date(&b)
+	last := m
 	switch n := early.at(end - 1); {
 	case found && one.last == end-1:
 		one.from, m = inOrder(one.from, b.Year > 0, m, a.Year > 0 && q.named(m))
@@ -95,12 +96,13 @@ func (q *asking) span(m meant, a *Asked) meant {
 	if begins := q.before(one.first, "the") - 1; q.is(begins, spanBegins...) {
 		one.first = begins
 	} else if !dash {
-		return m
+		return last
 	}
-	if one.from.Before(m.to) {
-		m.from, m.first, m.between = one.from, one.first, true
-		a.Year, a.Month, a.Day = 0, 0, 0
+	if !one.from.Before(m.to) {
+		return last
 	}
+	m.from, m.first, m.between = one.from, one.first, true
+	a.Year, a.Month, a.Day = 0, 0, 0
 	return m
 }
 
@@ -130,7 +132,9 @@ func inOrder(from time.Time, fromYear bool, m meant, toYear bool) (time.Time, me
 		if m.from.AddDate(years, 0, 0).Before(from) {
 			years++
 		}
-		m.from, m.to = m.from.AddDate(years, 0, 0), m.to.AddDate(years, 0, 0)
+		days := m.to.Sub(m.from)
+		m.from = m.from.AddDate(years, 0, 0)
+		m.to = m.from.Add(days)
 	}
 	return from, m
 }
