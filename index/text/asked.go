@@ -43,7 +43,7 @@ func (a *Asked) Holds(day int32, exact bool) bool {
 }
 
 // AskedOf reads the time that a question asks about, seen from a moment in microseconds. Of several dates the last one
-// counts, and without any the first relative date. It is a pure function.
+// counts, or the two that bound a span, and without any the first relative date. It is a pure function.
 func AskedOf(question string, now int64) (a Asked) {
 	q := asking{text: question, now: time.UnixMicro(now).UTC()}
 	q.today = q.now.Truncate(24 * time.Hour)
