@@ -118,8 +118,8 @@ func TestDeadRowsLeave(t *testing.T) {
 	check("opened again")
 }
 
-// TestWhatWasForgottenLeaves: an index that stays open lets go of the sessions, the speakers and the rows of facets whose
-// memories were forgotten, and the sessions that are left are found as before.
+// TestWhatWasForgottenLeaves: an index that stays open lets go of the sessions, the speakers and the rows of facets
+// whose memories were forgotten, and the sessions that are left are found as before.
 func TestWhatWasForgottenLeaves(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

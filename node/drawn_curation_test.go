@@ -11,10 +11,10 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// toldAt is what a memory says, and where.
+// toldAt holds the text and the namespace of a memory.
 type toldAt struct{ text, namespace string }
 
-// A kept memory is one of the model's.
+// keptMemory holds what the model knows of a memory.
 type keptMemory struct {
 	toldAt
 	history []toldAt // the oldest first

@@ -47,8 +47,8 @@ func TestRecallLists(t *testing.T) {
 	}
 }
 
-// TestAListSaysWhereItGoesOn: a page holds fewer rows than a request may ask for, and names the next one as long as there
-// are rows.
+// TestAListSaysWhereItGoesOn: a page holds fewer rows than a request may ask for, and names the next one as long as
+// there are rows.
 func TestAListSaysWhereItGoesOn(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

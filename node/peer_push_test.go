@@ -30,8 +30,8 @@ func (p *peerConn) push(ops ...wire.OplogEntry) (r wire.OplogPushOK) {
 	return r
 }
 
-// TestARefusedOperationStandsAlone: a text that was erased for good here is named in the answer to its push and enters no
-// log; the operations around it are stored, and subscribers hear of them.
+// TestARefusedOperationStandsAlone: a text that was erased for good here is named in the answer to its push and
+// enters no log; the operations around it are stored, and subscribers hear of them.
 func TestARefusedOperationStandsAlone(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -124,8 +124,8 @@ func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
 	}
 }
 
-// TestAnUndoBringsTrustBack: a text that somebody who is trusted less replaced has its class of trust again when the
-// correction is undone, whoever undoes it, and loses it again with the next one.
+// TestAnUndoBringsTrustBack: somebody who is trusted less replaces a text, and its class of trust sinks. Whoever undoes
+// that brings the class back with the text, and the next such correction lowers it again.
 func TestAnUndoBringsTrustBack(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -21,8 +21,8 @@ func remembered(rid string) *oplog.Remember {
 	return &oplog.Remember{Content: oplog.Content{RID: rid, Text: "a heron", Namespace: "default", Created: 1, Updated: 1}}
 }
 
-// TestOperationsOfTwoClustersDiffer: what two clusters wrote in the same millisecond, a third one takes from both, and a
-// reader may leave out what one of them wrote.
+// TestOperationsOfTwoClustersDiffer: what two clusters wrote in the same millisecond, a third one takes from both,
+// and a reader may leave out what one of them wrote.
 func TestOperationsOfTwoClustersDiffer(t *testing.T) {
 	t.Parallel()
 	a, b, c := newEngine(t), newEngine(t), newEngine(t)
@@ -69,8 +69,8 @@ func TestQuarantineStaysHere(t *testing.T) {
 	}
 }
 
-// TestAPageOfNamesFitsIntoAFrame: a peer's operations with names as long as they may be are pulled, however many a reader
-// asks for.
+// TestAPageOfNamesFitsIntoAFrame: a peer's operations with names as long as they may be are pulled, however many a
+// reader asks for.
 func TestAPageOfNamesFitsIntoAFrame(t *testing.T) {
 	t.Parallel()
 	e, rng := newEngine(t), rand.New(rand.NewPCG(1, 2))
@@ -101,8 +101,8 @@ func TestAPageOfNamesFitsIntoAFrame(t *testing.T) {
 	}
 }
 
-// TestALongMemoryGoesOn: the memory of an operation whose payload was too long to be stored is pulled as it is here, and
-// a relation is as old as it was where it was made.
+// TestALongMemoryGoesOn: the memory of an operation whose payload was too long to be stored is pulled as it is here,
+// and a relation is as old as it was where it was made.
 func TestALongMemoryGoesOn(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)

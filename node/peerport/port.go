@@ -28,8 +28,8 @@ type Config struct {
 	Status func() (*wire.ClusterStatusResult, error)
 	// Record fills in what a pushed record leaves open, and refuses one that no client of ours could store.
 	Record func(*api.Draft) (*oplog.Remember, error)
-	// Push takes operations through the log, each once, and returns how many were new. It calls refused for each that can
-	// never be stored here. A node that does not lead returns an error.
+	// Push takes operations through the log, each once, and returns how many were new. It calls refused for each that
+	// can never be stored here. A node that does not lead returns an error.
 	Push func(ctx context.Context, database string, ops []*oplog.Foreign, refused func(*oplog.Foreign, error)) (applied uint64, err error)
 	// Errors is the frame that tells a client of an error: clients and peers speak one protocol.
 	Errors func(error) (wire.Op, *wire.Error)

@@ -14,8 +14,8 @@ func inherited(class string, from *oplog.Memory) string {
 	return oplog.LowestTrust(class, from.Trust)
 }
 
-// restamp gives a memory whose text was replaced the stamp of whoever replaces it. Its class sinks and does not rise,
-// because a part of the old text may be left, but to that which a revision with the very same text had.
+// restamp gives a memory the stamp of whoever replaced its text. Its class does not rise, because a part of the old text
+// may be left. With exactly the text of an earlier revision it gets that revision's class back.
 func (a *applying) restamp(m *oplog.Memory, by *oplog.Stamp) {
 	if by.Trust == "" {
 		return

@@ -266,8 +266,8 @@ func backupList(s *cli.Streams) *cobra.Command {
 		}})
 }
 
-// parsePoint reads --at: an index, or a time. A time without a fraction is the whole of its second: `date` prints it so,
-// and what was written in that second is not later.
+// parsePoint reads --at: an index, or a time. A time without a fraction is the whole of its second: `date` prints it
+// so, and what was written in that second is not later.
 func parsePoint(s string) (to archive.Target, err error) {
 	if s == "" {
 		return to, nil

@@ -53,8 +53,9 @@ import, with their ids, revisions and claims; sessions, other claims, aliases, p
 memories and the log are not restored.
 
 --at restores up to an index of the log or a time, both inclusive, and leaves out what came later; a time without a
-fraction is the whole of its second. Without --at, everything is restored. A file that is missing between two others is an error. Inside a log range with a purge, --at restores only one
-of the other databases (--database); the error names the nearest indexes that restore all of them.`,
+fraction is the whole of its second. Without --at, everything is restored. A file that is missing between two others
+is an error. Inside a log range with a purge, --at restores only one of the other databases (--database); the error
+names the nearest indexes that restore all of them.`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.from == "" {
 				return cli.Usage(errors.New("restore needs --from"))

@@ -138,13 +138,13 @@ def limits():
             conditions = [{}, {"if_absent": True}]
             Keys(late, "default").decide(lambda: late.put("/limits/taken", "mine", **conditions.pop()))
             assert not conditions  # the silent one may have the first, and it is decided again
-    with Client(endpoints, database="python", timeout=20) as patient:
+    with Client(endpoints, database="python", timeout=60) as patient:
         began = time.monotonic()
         with rejected(status=413, code="too_large"):  # the node answers before it has read all
             patient.remember("a " * (20 << 20))
         with rejected(status=429, code="rate_limited"):  # it will be as large when it is sent again
             patient.remember_batch([{"text": f"memory {i}"} for i in range(10_001)])
-        assert time.monotonic() - began < 10, "what can never be taken was sent again"
+        assert time.monotonic() - began < 30, "what can never be taken was sent again"
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "token")
         with open(name, "w") as f:

@@ -188,13 +188,13 @@ async function limits() {
   const nobody = new Client({ endpoints: silent, token, timeout: 500 });
   await assert.rejects(nobody.stats(), { name: "CairnError", code: "unreachable" });
   await assert.rejects(nobody.remember({ text: "nobody hears it" }), { name: "CairnError", code: "unreachable" }); // it was never sent
-  const patient = new Client({ ...options, timeout: 20_000 }),
+  const patient = new Client({ ...options, timeout: 60_000 }),
     began = Date.now(),
     memory = { text: "a " },
     tooMany = Array.from({ length: 10_001 }, () => memory);
   await rejects(patient.remember({ text: "a ".repeat(20 << 20) }), { status: 413, code: "too_large" });
   await rejects(patient.rememberBatch({ memories: tooMany }), { status: 429, code: "rate_limited" });
-  assert.ok(Date.now() - began < 10_000, "what can never be taken was sent again");
+  assert.ok(Date.now() - began < 30_000, "what can never be taken was sent again");
   await assert.rejects(cairn.remember({ text: "x", importance: NaN }), RangeError);
   const dir = await mkdtemp(join(tmpdir(), "cairn-sdk-")),
     tokenFile = join(dir, "token");
