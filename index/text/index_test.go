@@ -49,7 +49,8 @@ func TestModel(t *testing.T) {
 		defer func() { x.Close() }()
 		m, next, applied := model{}, uint32(0), uint64(0)
 		word := rapid.SampledFrom([]string{"alpha", "beta", "gamma", "delta", "running", "the", "parseHTTP", "a/b.go", "漢字",
-			"é", "gamme", "alpah", "dleta", "alphabeta", "runing", "betas", "deltalar", "3f9a2bc", "3f9a2bc81d", "3f9a2b"})
+			"é", "gamme", "alpah", "dleta", "alphabeta", "runing", "betas", "deltalar", "3f9a2bc", "3f9a2bc81d", "3f9a2b",
+			"gammer", "betaship", "alphament"})
 		text := func() string {
 			s := ""
 			for _, w := range rapid.SliceOfN(word, 0, 8).Draw(t, "words") {

@@ -123,6 +123,8 @@ func (m model) widened(terms []string, df map[string]uint64, known map[string]bo
 				}
 			case slices.Contains(otherStems(term), w):
 				add(otherForm, w)
+			case slices.Contains(derivations(term), w):
+				add(derived, w)
 			case d <= most && onlyLetters(w) && (w[0] == term[0] || w[0] == term[1] && w[1] == term[0]):
 				add([]uint8{0, oneOff, twoOff}[d], w)
 			case begins && most > 0 && withEnding(rest):

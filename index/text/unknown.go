@@ -12,8 +12,8 @@ import (
 )
 
 // A term that no live row has is replaced by what it may stand for: another ending of the word, the longer or shorter
-// form of a hash, a word that is one or two letters off or longer by an ending, or the two words it is made of. What
-// stands for it is in the question's groups. Terms that some row has cost nothing, and a second reading that no row
+// form of a hash, a word that the same one is a part of, a word that is one or two letters off or longer by an ending,
+// or the two words it is made of. What stands for it is in the question's groups. Terms that some row has cost nothing, and a second reading that no row
 // has of a word that some row has is left out: it is no other word. The choice is a function of the live rows alone.
 const (
 	maxUnknown    = 8  // terms of a question for which this is done
@@ -30,6 +30,7 @@ const (
 // The kinds of a guess, the safest first.
 const (
 	otherForm uint8 = iota // an ending of another language, a hash's other length
+	derived                // editor, edit
 	oneOff
 	longer // the word with an ending
 	inTwo
@@ -252,6 +253,10 @@ func (s *search) guesses(rests uint8, term string) (all []guess, err error) {
 			break
 		}
 		for _, other := range otherStems(term) {
+			add(other)
+		}
+	case rests == derived:
+		for _, other := range derivations(term) {
 			add(other)
 		}
 	case rests == oneOff && letters >= typoLetters:
