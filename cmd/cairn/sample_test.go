@@ -34,6 +34,11 @@ func TestDevWithASample(t *testing.T) {
 				t.Errorf("cairn %s: exit %d, no %q in %s", strings.Join(args, " "), code, want, out)
 			}
 		}
+		for _, q := range []string{"who leads the mobile team", "who owns the search index"} { // nothing newer answers them
+			if out, _ := cairntest.Run(t, "recall", q, "--home", home); strings.Contains(out, "outdated") {
+				t.Errorf("%s: what holds is marked as perhaps outdated: %s", q, out)
+			}
+		}
 		for _, name := range mentionedMost(t, home, 10) {
 			if !slices.Contains(strings.Split("Alice,Bob,Carol,Dave,Erin,Frank,Grace,app,support,ledger,resize queue,search index",
 				","), name) {

@@ -14,6 +14,7 @@ import (
 const (
 	mostCompared = 8  // rows: an agent reads the first ones
 	nearlyAs     = .7 // of a row's relevance: another row with so much answers the question about as well
+	leastOf      = .4 // of its match: with less the other row has the question's subject, and says something else of it
 	within       = 5  // places behind it
 	mostKin      = 2  // other rows about the same: with more, they are a list of like things, none of which is news
 )
@@ -30,7 +31,7 @@ func later(question string, hits []index.Hit) {
 	gists, asked := gistsOf(hits), mind.GistOf(question)
 	outdates := func(newer, older int) float64 {
 		m := hits[newer].Memory
-		if !mayReplace(m, hits[older].Memory) ||
+		if !mayReplace(m, hits[older].Memory) || match(&hits[newer]) < leastOf*match(&hits[older]) ||
 			slices.ContainsFunc(hits[older].Against, func(a index.Against) bool { return a.RID == m.RID }) {
 			return 0
 		}
@@ -60,6 +61,9 @@ func later(question string, hits []index.Hit) {
 		}
 	}
 }
+
+// match turns a row's relevance x/(1+x) back into x.
+func match(h *index.Hit) float64 { return h.Parts.Relevance / (1 - h.Parts.Relevance) }
 
 // gistsOf reads what rows are about; those that cannot be one statement and what replaced it are empty.
 func gistsOf(hits []index.Hit) []mind.Gist {
