@@ -90,6 +90,7 @@ func TestACheckpointWritesWhatChanged(t *testing.T) {
 // do the names that it had.
 func TestDeadRowsLeave(t *testing.T) {
 	t.Parallel()
+	suite.NotShort(t, "thousands of batches, one after the other")
 	r, l := openReplica(t), newLog(t)
 	l.add(1, remember("first", "a castle"), remember("second", "a river"))
 	for i := range 5000 {
@@ -122,6 +123,7 @@ func TestDeadRowsLeave(t *testing.T) {
 // whose memories were forgotten, and the sessions that are left are found as before.
 func TestWhatWasForgottenLeaves(t *testing.T) {
 	t.Parallel()
+	suite.NotShort(t, "thousands of batches, one after the other")
 	r, l := openReplica(t), newLog(t)
 	said := func(rid, session, speaker, namespace string) *oplog.Remember {
 		op := remember(rid, "a castle with towers")

@@ -202,7 +202,7 @@ func (k *curation) check() {
 func TestCurationFollowsAModel(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
-	for seed := range uint64(suite.Count(3, 15, 100)) {
+	for seed := range uint64(suite.Count(2, 15, 100)) {
 		name := fmt.Sprint("curated-", seed)
 		w.ok("POST", "/v1/databases", obj{"name": name})
 		token := w.newToken(obj{"database": name, "scopes": []string{"read", "write", "owner"}})
