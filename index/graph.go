@@ -95,7 +95,7 @@ func (n *names) addFrom(op oplog.Op) {
 // load puts the names of the state in the place of those that there are.
 func (n *names) load(v *state.View, db oplog.DB) {
 	now := newNames()
-	v.Entities(db, func(e oplog.Entity) bool {
+	v.Entities(db, "", func(e oplog.Entity) bool {
 		now.entity(e.Name)
 		return true
 	})

@@ -78,4 +78,29 @@ func TestAListSaysWhereItGoesOn(t *testing.T) {
 			t.Errorf("%s: pages of %v rows, %d memories", path, pages, len(seen))
 		}
 	}
+	seen, last := map[any]bool{}, ""
+	for next := "/v1/memories?limit=150"; next != ""; { // the rows of a batch have one time
+		got := w.ok("GET", next, nil)
+		for _, m := range ofKey(got, "items") {
+			seen[m["rid"]] = true
+			last = m["rid"].(string)
+		}
+		if next = ""; got["cursor"] != nil {
+			w.ok("POST", "/v1/remember", obj{"text": "newer than the page"})
+			next = fmt.Sprint("/v1/memories?limit=150&cursor=", got["cursor"])
+		}
+	}
+	if len(seen) != rows {
+		t.Errorf("%d memories by cursors, the last %s", len(seen), last)
+	}
+	for path, want := range map[string]string{
+		"/v1/memories?cursor=" + last:             "cursor",
+		"/v1/memories?sort=importance&cursor=1.1": "cursor",
+		"/v1/chronology?entity=tea&cursor=1.1":    "cursor",
+		"/v1/entities?sort=mentions&after=tea":    "after",
+	} {
+		if code, got := w.send("GET", path, nil); code != 400 || !strings.Contains(fmt.Sprint(got), want+": ") {
+			t.Errorf("%s: %d %v", path, code, got)
+		}
+	}
 }

@@ -87,6 +87,16 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 			if err != nil || len(page) == 0 || len(page) >= int(total) {
 				t.Errorf("%d of %d, %v", len(page), total, err)
 			}
+			seen := map[string]bool{}
+			for m, err := range cl.Memories(t.Context(), client.Listing{Namespace: m.namespace}) {
+				if err != nil || seen[m.RID] {
+					t.Fatal(m.RID, err)
+				}
+				seen[m.RID] = true
+			}
+			if len(seen) != int(total) {
+				t.Errorf("%d of %d memories, page by page", len(seen), total)
+			}
 			continue
 		}
 		if !errors.As(err, &e) || e.Code != wire.CodeInvalidPayload || !strings.Contains(e.Message, m.namespace) ||

@@ -35,7 +35,8 @@ type Edge struct {
 
 // EdgesResult lists the edges of an entity, both directions.
 type EdgesResult struct {
-	Edges []Edge `wire:"edges"`
+	Edges      []Edge `wire:"edges"`
+	Incomplete string `wire:"incomplete,extension"` // why there are more; blank when these are all
 }
 
 // Claim states a relation with its evidence.
@@ -102,7 +103,8 @@ type ClaimRow struct {
 
 // ClaimsResult lists claims, oldest first.
 type ClaimsResult struct {
-	Claims []ClaimRow `wire:"claims"`
+	Claims     []ClaimRow `wire:"claims"`
+	Incomplete string     `wire:"incomplete,extension"` // why there are more; blank when these are all
 }
 
 // Alias makes a name another name of an entity.

@@ -49,20 +49,24 @@ type TimelineRequest struct {
 }
 
 type MemoryList struct {
-	Left     bool     `json:"left_out,omitempty" doc:"true: more rows were left out, because the answer reached 16 MiB of memories. Request fewer rows."`
+	Left bool `json:"left_out,omitempty" doc:"true: more rows were left out, because the answer reached 16 MiB of memories. Request fewer rows."`
+	Bounded
 	Memories []Memory `json:"memories" doc:"The oldest first."`
 }
 
 type EntitiesRequest struct {
 	Namespace string `json:"namespace" doc:"Only names in the newest 10,000 memories of this namespace; blank for all."`
-	Search    string `json:"search" doc:"Only names that contain this text, in any case. Parts are searched in the first 10,000 names, a full name in all."`
+	Search    string `json:"search" doc:"Only names that contain this text, in any case. A page searches 10,000 names for parts; next continues. A full name is searched in all."`
 	Sort      string `json:"sort" is:"string{name,mentions}" default:"name" doc:"The order: by name, or by mentions, the most mentioned of the first 10,000 names first."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"100" doc:"Most names to return, up to 1,000."`
+	After     string `json:"after" doc:"The previous page's next; blank for the first page. Only for the order of names."`
 	Fresh
 }
 
 type EntityList struct {
 	Entities []Entity `json:"entities" doc:"Rows in the requested order."`
+	Next     *string  `json:"next" doc:"Pass it as after to get the next page; null at the end, and in another order than that of names. A page may have few rows or none, and a next."`
+	Bounded
 }
 
 // An Entity is a name that memories, relations or claims mention.

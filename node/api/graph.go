@@ -59,6 +59,7 @@ type GraphRequest struct {
 
 type EdgeList struct {
 	Edges []Edge `json:"edges" doc:"In both directions."`
+	Bounded
 }
 
 // An Edge is a relation of two entities.
@@ -117,6 +118,7 @@ type ClaimsRequest struct {
 
 type ClaimList struct {
 	Claims []ClaimRow `json:"claims" doc:"The newest first."`
+	Bounded
 }
 
 // A ClaimRow is a claim about an entity.

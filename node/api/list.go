@@ -12,8 +12,8 @@ import (
 // Lists of memories, and their numbers.
 var (
 	Memories = row[MemoriesRequest, MemoryPage](Op{Name: "memories", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/memories",
-		Does: "Memories, newest first, or the newest 20,000 sorted by a field. before, a creation time, gives the next page. total counts the namespace, or the database. " +
-			"To walk through all memories use records; with kind, drive_id, since_rid or order this returns what records returns."})
+		Does: "Memories, newest first, or the newest 20,000 sorted by a field. total counts the namespace, or the database. " +
+			"To walk through all memories pass the cursor of each page, or use records; with kind, drive_id, since_rid or order this returns what records returns."})
 	Records = row[RecordsRequest, RecordPage](Op{Name: "records", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/records",
 		Does: "All memories in the order of their ids, page by page: pass the next_cursor of each page as since_rid, until it is null."})
 	Namespaces = row[NamespacesRequest, NamespacePage](Op{Name: "namespaces", Bound: Narrowed, Scope: Read,
@@ -56,6 +56,7 @@ type Walk struct {
 type MemoriesRequest struct {
 	Listing
 	Offset int    `json:"offset" is:"integer[0..]" doc:"Number of memories to skip."`
+	Cursor string `json:"cursor" doc:"The previous page's cursor; blank for the first page. Only for the order of creation."`
 	Sort   string `json:"sort" is:"string{created_at,importance,last_access}" default:"created_at" doc:"The field to sort by; the greatest value comes first."`
 	Walk
 	_ string `idle:"status" is:"string{active}"`
@@ -76,7 +77,9 @@ type NewestMemories struct {
 	Total  uint64   `json:"total" doc:"Number of active memories in the namespace, or in the database."`
 	Offset int      `json:"offset" doc:"Number of rows skipped."`
 	Items  []Memory `json:"items" doc:"The newest first, or in the requested order."`
-	Next   *int     `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; absent at the end."`
+	Next   *int     `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page. Absent at the end, and where the next row is behind 100,000 others: cursor gets there."`
+	Cursor string   `json:"cursor,omitempty" doc:"Pass it as cursor to get the next page; absent at the end. A page with filters that match little may have few rows or none, and a cursor."`
+	Bounded
 }
 
 // Walked is a page of a walk.

@@ -61,6 +61,7 @@ type ConflictsRequest struct {
 
 type ConflictList struct {
 	Conflicts []Conflict `json:"conflicts" doc:"The most urgent first, then the newest."`
+	Bounded
 }
 
 // A Conflict is two memories, relations or claims of which one cannot be so.
@@ -131,6 +132,7 @@ type TriggerFilter struct {
 type TriggerList struct {
 	Triggers []Trigger `json:"triggers" doc:"The newest first within a status."`
 	Count    int       `json:"count" doc:"Number of rows."`
+	Bounded
 }
 
 // A Trigger is something an agent should act on.
@@ -233,6 +235,7 @@ type PatternsRequest struct {
 
 type PatternList struct {
 	Patterns []Pattern `json:"patterns" doc:"The most certain first."`
+	Bounded
 }
 
 // A Pattern is a regularity that rounds of cognition have seen.

@@ -77,6 +77,7 @@ type Recalled struct {
 	Below      int         `json:"below_min_score" tool:"-" doc:"Number of matches that scored less than min_score."`
 	Filtered   []Filtered  `json:"filtered,omitempty" doc:"With explain: how many memories remained after each filter, in this order."`
 	Left       int         `json:"left_out,omitempty" doc:"Number of rows left out because the answer reached 16 MiB of memories. Request fewer rows, or an event stream."`
+	Bounded
 
 	Pages func(yield func([]Result, error) bool) `json:"-"` // of a bare answer: its rows, read while they are sent
 }

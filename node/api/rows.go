@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -16,6 +17,27 @@ func Limit(n int) int {
 		return 50
 	}
 	return min(n, MaxList)
+}
+
+// Bounded is in the answers of lists that have an order of their own, in which no cursor continues.
+type Bounded struct {
+	Incomplete string `json:"incomplete,omitempty" doc:"Why more rows may match than the answer has, and how to get them; absent when it has all."`
+}
+
+// Ended describes a list of n rows that has no more, because the request limits it. narrow reaches further ones.
+func Ended(n int, more bool, narrow string) (b Bounded) {
+	switch {
+	case more && n < MaxList:
+		b.Incomplete = fmt.Sprintf("more may match than these %d: request a higher limit, up to %d, or %s", n, MaxList, narrow)
+	case more:
+		b.Incomplete = fmt.Sprintf("more may match than these %d: %s", n, narrow)
+	}
+	return b
+}
+
+// Cut describes a list that was made from the first rows alone, as many as a request looks at.
+func Cut(looked int, of, narrow string) Bounded {
+	return Bounded{fmt.Sprintf("made from %d %s alone: %s", looked, of, narrow)}
 }
 
 // Each converts the rows of a list. The result is never nil: answers have [] in place of null.

@@ -76,6 +76,7 @@ type SessionsRequest struct {
 type SessionList struct {
 	Sessions []Session `json:"sessions" doc:"The newest first."`
 	Count    int       `json:"count" doc:"Number of rows in this answer."`
+	Bounded
 }
 
 type DraftSummaryRequest struct {

@@ -30,6 +30,7 @@ type UpcomingRequest struct {
 	Days      float64 `json:"days" is:"number[0..36500]" default:"7" doc:"Days from now within which it is due."`
 	Namespace string  `json:"namespace" doc:"Only memories of this namespace; blank for all."`
 	Limit     int     `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000."`
+	Cursor    string  `json:"cursor" doc:"The previous page's cursor; blank for the first page."`
 	Fresh
 }
 
@@ -40,6 +41,7 @@ type ChronologyRequest struct {
 	Entity    string     `json:"entity" doc:"Only memories that name this entity or one of its aliases."`
 	Type      string     `json:"memory_type" doc:"Only memories of this kind."`
 	Limit     int        `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000."`
+	Cursor    string     `json:"cursor" doc:"The previous page's cursor; blank for the first page. Not with entity."`
 	Fresh
 }
 
@@ -47,6 +49,9 @@ type MemoryItems struct {
 	Items []Memory `json:"items" doc:"The memories."`
 	Count int      `json:"count" doc:"Number of rows in this answer."`
 	Left  bool     `json:"left_out,omitempty" doc:"true: more rows were left out, because the answer reached 16 MiB of memories. Request fewer rows."`
+
+	Cursor string `json:"cursor,omitempty" doc:"Pass it as cursor to get the next page; absent at the end, and in lists without cursors. A page may have few rows or none, and a cursor."`
+	Bounded
 }
 
 type ProfileRequest struct {

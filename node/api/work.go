@@ -21,7 +21,7 @@ var (
 	AddTask = row[AddTaskRequest, AddedTask](Op{Name: "task_add", Bound: Single, Does: "Add a task to a namespace's list.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/tasks", Adds: one, Missing: "task_not_found"})
 	Tasks = row[TasksRequest, TaskList](Op{Name: "tasks", Bound: Single, Scope: Read, HTTP: "GET /v1/tasks",
-		Does: "The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed."})
+		Does: "The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed, and incomplete says so."})
 	GetTask = row[GetTaskRequest, Task](Op{Name: "task", Bound: Narrowed, Does: "One task.", Scope: Read,
 		HTTP: "GET /v1/tasks/{id}", Missing: "task_not_found"})
 	ChangeTask = row[ChangeTaskRequest, ChangedTask](Op{Name: "task_change", Bound: Narrowed,
@@ -116,6 +116,7 @@ type TaskList struct {
 	Tasks []Task `json:"tasks" doc:"The most urgent first, then the oldest."`
 	Count int    `json:"count" doc:"Number of rows."`
 	More  bool   `json:"more" doc:"Whether more tasks pass; to see them, request one status, or the parts of one task."`
+	Bounded
 }
 
 // A Task is something that an agent means to do.

@@ -15,8 +15,8 @@ import (
 
 // Bounds of a recall as of an earlier time.
 const (
-	pastDepth = 200    // rows of today's answer that are looked at
-	pastRows  = 20_000 // rows that have changed since
+	pastDepth = 200           // rows of today's answer that are looked at
+	pastRows  = state.MaxLook // rows that have changed since
 )
 
 // searchAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
@@ -38,7 +38,7 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	if err != nil {
 		return a, err
 	}
-	hits, err := s.past(ctx, c.DB, &q, then, a.Hits)
+	hits, cut, err := s.past(ctx, c.DB, &q, then, a.Hits)
 	if err != nil {
 		return a, err
 	}
@@ -59,12 +59,15 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score < least })
 		a.Info.Below = matched - len(hits)
 	}
-	a.Hits = hits[:min(len(hits), k)]
+	if a.Hits = hits[:min(len(hits), k)]; cut {
+		a.Bounded = api.Cut(pastRows, "memories that have changed since", "ask as of a later time")
+	}
 	return a, nil
 }
 
-// past is today's answer as it was, and behind it the memories that have changed since, without a reason or a score.
-func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then oplog.Time, today []index.Hit) (hits []index.Hit, err error) {
+// past is today's answer as it was, and behind it the memories that have changed since, without a reason or a score. cut
+// says that more have changed than it looks at.
+func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then oplog.Time, today []index.Hit) (hits []index.Hit, cut bool, err error) {
 	seen := map[oplog.Seq]bool{}
 	err = s.state.Read(func(v *state.View) error {
 		for _, h := range today {
@@ -82,6 +85,7 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 		looked := 0
 		v.Past(db, then, func(m *oplog.Memory) bool {
 			if looked++; looked > pastRows || ctx.Err() != nil {
+				cut = true
 				return false
 			}
 			// what was moved out of the caller's namespaces since is no longer the caller's
@@ -94,5 +98,5 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 		})
 		return ctx.Err()
 	})
-	return hits, err
+	return hits, cut, err
 }

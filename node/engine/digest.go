@@ -18,12 +18,12 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
 	r := c.Reach(ns)
 	err := s.state.Read(func(v *state.View) error {
-		a.Decisions = decisions(v, c,
-			state.Pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }), func(m *oplog.Memory) bool {
-				return m.Status == oplog.Active && r.Has(m.Namespace) && !m.Unsearchable
-			}), q)
-		a.Conflicts = thinking.FindConflicts(v, c, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)})
-		a.Triggers = thinking.FindTriggers(v, c, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)})
+		newest, _ := state.Pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.InNamespace(c.DB, ns, f) }), func(m *oplog.Memory) bool {
+			return m.Status == oplog.Active && r.Has(m.Namespace) && !m.Unsearchable
+		})
+		a.Decisions = decisions(v, c, newest, q)
+		a.Conflicts, _ = thinking.FindConflicts(v, c, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)})
+		a.Triggers = thinking.FindTriggers(v, c, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)}).Triggers
 		a.AllConflicts, a.AllTriggers, a.Thought = thinking.OpenConflicts(v, c.DB, r), thinking.PendingTriggers(v, c.DB, r), api.When(v.Mind(c.DB, "").LastThink)
 		sessions, err := s.sessions(v, c, &api.SessionsRequest{Namespace: ns, Limit: 20})
 		if err != nil {

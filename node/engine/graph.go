@@ -74,8 +74,12 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 
 // edges returns the relations, in both directions, of the entities that a name stands for.
 func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
-	list := edgesOf(v, c.DB, v.Meant(c.DB, orDefault(""), q.Entity), maxEdges)
-	return &api.EdgeList{Edges: api.Each(list, edgeOf)}, nil
+	list := edgesOf(v, c.DB, v.Meant(c.DB, orDefault(""), q.Entity), maxEdges+1)
+	a := &api.EdgeList{Edges: api.Each(list[:min(len(list), maxEdges)], edgeOf)}
+	if len(list) > maxEdges {
+		a.Bounded = api.Cut(maxEdges, "relations", "the others are those of the entities on their other side, and in an export")
+	}
+	return a, nil
 }
 
 // edgesOf returns the relations of several entities, at most limit; one between two of them once.
@@ -141,7 +145,11 @@ func epoch(d field.Date) *float64 {
 func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
 	now := oplog.At(time.Now()).Seconds()
 	list := &api.ClaimList{Claims: []api.ClaimRow{}}
-	for _, x := range claimsOf(v, c.DB, v.Meant(c.DB, q.Namespace, q.Entity), c.Reach(q.Namespace)) {
+	claims, cut := claimsOf(v, c.DB, v.Meant(c.DB, q.Namespace, q.Entity), c.Reach(q.Namespace))
+	if cut {
+		list.Bounded = api.Cut(maxEdges, "claims, the newest,", "the others are those of the entities on their other side")
+	}
+	for _, x := range claims {
 		if c.Spaces.Bind() && !v.Within(c.DB, c.Reach(""), []string{x.SourceRID}) {
 			x.SourceRID = ""
 		}
@@ -156,14 +164,17 @@ func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*ap
 	return list, nil
 }
 
-// claimsOf returns the claims that one of several entities is named in, the newest first.
-func claimsOf(v *state.View, db oplog.DB, names []string, r oplog.Reach) (list []oplog.StoredClaim) {
+// claimsOf returns the claims that one of several entities is named in, the newest first. cut says that there are older
+// ones.
+func claimsOf(v *state.View, db oplog.DB, names []string, r oplog.Reach) (list []oplog.StoredClaim, cut bool) {
 	for _, name := range names {
-		list = append(list, v.Claims(db, name, r, maxEdges)...)
+		some, more := state.Pick(maxEdges, func(f func(oplog.StoredClaim) bool) { v.NewestClaims(db, name, f) },
+			func(x oplog.StoredClaim) bool { return r.Has(x.Namespace) })
+		list, cut = append(list, some...), cut || more
 	}
 	slices.SortFunc(list, func(a, b oplog.StoredClaim) int { return cmp.Compare(b.ID, a.ID) })
 	list = slices.CompactFunc(list, func(a, b oplog.StoredClaim) bool { return a.ID == b.ID })
-	return list[:min(len(list), maxEdges)]
+	return list[:min(len(list), maxEdges)], cut || len(list) > maxEdges
 }
 
 // suggestion returns the suggested status of a claim at a time.

@@ -45,15 +45,11 @@ func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) 
 		page.Walked = new(walk(v, c, &q.Listing, &q.Walk))
 		return page, nil
 	}
-	q.Limit++ // one more than the page has: then there is another page
-	list, more, err := listed(v, c, q)
-	if len(list) > page.Limit {
-		list, more = list[:page.Limit], true
-	}
+	l, err := listed(v, c, q)
 	page.NewestMemories = &api.NewestMemories{Total: v.ReachStats(c.DB, c.Reach(q.Namespace)).Active, Offset: q.Offset,
-		Items: api.Each(list, memoryOf)}
-	if more {
-		page.NewestMemories.Next = new(q.Offset + len(list))
+		Items: api.Each(l.rows, memoryOf), Cursor: l.cursor, Bounded: l.Bounded}
+	if l.more && q.Cursor == "" {
+		page.NewestMemories.Next = new(q.Offset + len(l.rows))
 	}
 	return page, err
 }
@@ -83,58 +79,83 @@ func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesReque
 	return page, nil
 }
 
-// newest returns the newest active memories of a namespace as far as there is room; a blank namespace means all.
-func newest(v *state.View, c api.Caller, namespace string, n int) (list []*oplog.Memory, more bool) {
-	// only an unknown order is refused
-	list, more, _ = listed(v, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}})
-	return list, more
+// A list is a page of memories.
+type list struct {
+	rows   []*oplog.Memory
+	more   bool   // another row passes
+	cursor string // where the walk stands; blank at its end
+	api.Bounded
 }
 
-// listed are active memories, newest first or in another order, as far as there is room. Its limit is the caller's.
-// more says that there was room for fewer than that.
-func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (list []*oplog.Memory, more bool, err error) {
-	order, sorted := listOrders[q.Sort]
-	if !sorted && q.Sort != "" && q.Sort != "created_at" {
-		return nil, false, oplog.Errorf(oplog.Invalid, "sort: want created_at, importance or last_access")
+// newest returns the newest active memories of a namespace as far as there is room; a blank namespace means all.
+func newest(v *state.View, c api.Caller, namespace string, n int) list {
+	l, _ := listed(v, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}}) // only an unknown order is refused
+	return l
+}
+
+// listed are active memories, newest first or in another order, as far as there is room.
+func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (l list, err error) {
+	before := state.Place{At: atOrNone(q.Before.Time)}
+	switch order, sorted := listOrders[q.Sort]; {
+	case sorted && q.Cursor != "":
+		return l, oplog.Errorf(oplog.Invalid, "cursor: only the order of creation has cursors")
+	case sorted:
+		return listedBy(v, c, q, before, order), nil
+	case q.Sort != "" && q.Sort != "created_at":
+		return l, oplog.Errorf(oplog.Invalid, "sort: want created_at, importance or last_access")
+	case q.Cursor != "":
+		if before, err = placeOf(q.Cursor); err != nil {
+			return l, err
+		}
 	}
-	if sorted {
-		list, more = whole(v, c.DB, listedBy(v, c, q, order), c.Hold)
-		return list, more, nil
-	}
-	skip, seen := q.Offset, 0
-	r := room{hold: c.Hold}
-	v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
-		seen++
+	skip, r, walk := q.Offset, room{hold: c.Hold}, stretch{}
+	v.Recent(c.DB, before, func(m *oplog.Memory) bool {
 		switch {
+		case walk.over():
+			return false
 		case !admits(c, &q.Listing, m):
 		case skip > 0:
 			skip--
-		case r.has(m.Weight()):
-			list = append(list, m)
+		case len(l.rows) == q.Limit, !r.has(m.Weight()):
+			l.more = true
+			return false
+		default:
+			l.rows = append(l.rows, m)
 		}
-		return len(list) < q.Limit && seen < maxScan && !r.full
+		walk.passed(m.Created, m.Seq)
+		return true
 	})
-	return list, r.full, nil
+	if l.more || walk.cut {
+		l.cursor = walk.cursor()
+	}
+	return l, nil
 }
 
-// listedBy sorts by an order, and returns outlines. While it looks at the rows it holds at most twice Offset+Limit of
-// them.
-func listedBy(v *state.View, c api.Caller, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) (best []*oplog.Memory) {
-	most, seen := min(q.Offset+q.Limit, maxSorted), 0
+// listedBy sorts by an order. While it looks at the rows it holds outlines of at most twice Offset+Limit of them.
+func listedBy(v *state.View, c api.Caller, q *api.MemoriesRequest, before state.Place, order func(a, b *oplog.Memory) int) (l list) {
+	most, seen := min(q.Offset+q.Limit+1, maxSorted), 0 // one more than the page has: then there is another page
+	var best []*oplog.Memory
 	first := func() {
 		slices.SortFunc(best, func(a, b *oplog.Memory) int { return cmp.Or(order(a, b), cmp.Compare(b.Seq, a.Seq)) })
 		best = slices.Delete(best, min(most, len(best)), len(best)) // and lets go of them
 	}
-	v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
+	v.Recent(c.DB, before, func(m *oplog.Memory) bool {
+		if seen == maxSorted {
+			l.Bounded = api.Cut(maxSorted, "memories, the newest,", "request those created before the oldest of them, or the order of creation, which cursors continue")
+			return false
+		}
 		if seen++; admits(c, &q.Listing, m) {
 			if best = append(best, outline(m)); len(best) == 2*most {
 				first()
 			}
 		}
-		return seen < maxSorted
+		return true
 	})
 	first()
-	return best[min(q.Offset, len(best)):]
+	best = best[min(q.Offset, len(best)):]
+	l.rows, l.more = whole(v, c.DB, best[:min(len(best), q.Limit)], c.Hold)
+	l.more = l.more || len(best) > q.Limit
+	return l
 }
 
 // onWalk applies a walk's filters to a memory.

@@ -191,6 +191,7 @@ type Answer struct {
 	Info  index.Info
 	Index oplog.Index // the answer reflects the log up to here
 	Lag   *float64    // seconds this node was behind the leader; nil when it heard none
+	api.Bounded
 }
 
 // search finds memories. The door has waited for the freshness that the request asks for.

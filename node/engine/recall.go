@@ -53,7 +53,7 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	}
 	r := &api.Recalled{Results: []api.Result{}, Total: len(a.Hits), Confidence: a.Info.Confidence, Hints: hints(a, q.Text),
 		Index: a.Index, Lag: a.Lag,
-		Considered: a.Info.Considered, Below: a.Info.Below, Left: a.Info.Cut}
+		Considered: a.Info.Considered, Below: a.Info.Below, Left: a.Info.Cut, Bounded: a.Bounded}
 	for _, l := range a.Info.Left {
 		r.Filtered = append(r.Filtered, api.Filtered{Filter: l.Filter, Left: l.Rows})
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,11 +152,17 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 
 func (s *Service) newestOf(v *state.View, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
 	ns := orDefault(q.Namespace)
-	list := state.Pick(1, func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }, func(m *oplog.Memory) bool {
-		return m.Status == oplog.Active && m.Namespace == ns && !m.Unsearchable
-	})
+	is := func(m *oplog.Memory) bool { return m.Status == oplog.Active && m.Namespace == ns && !m.Unsearchable }
+	list, more := state.Pick(1, func(f func(*oplog.Memory) bool) { v.Recent(c.DB, state.Place{}, f) }, is)
+	if len(list) == 0 && more { // many of other namespaces are newer
+		list, _ = state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.InNamespace(c.DB, ns, f) }), is)
+	}
 	if len(list) == 0 {
 		return nil, oplog.Errorf(oplog.NotFound, "namespace '%s' has no memories", ns)
 	}
-	return &api.CurrentMemory{Found: true, Namespace: ns, Record: memoryOf(list[0])}, nil
+	newest := slices.MaxFunc(list, func(a, b *oplog.Memory) int {
+		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
+	})
+	m, _ := v.MemoryAt(c.DB, newest.Seq)
+	return &api.CurrentMemory{Found: true, Namespace: ns, Record: memoryOf(m)}, nil
 }

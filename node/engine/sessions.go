@@ -28,8 +28,9 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 // activeSession returns the active session that blocks a new one; nil when it has ended in the meantime.
 func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) any {
 	found, _ := state.Get(s.state, func(v *state.View) []oplog.Session { // a closing state knows none
-		return state.Pick(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) },
+		rows, _ := state.Pick(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) },
 			func(x oplog.Session) bool { return x.Status == oplog.SessionActive })
+		return rows
 	})
 	if len(found) == 0 {
 		return nil
@@ -57,15 +58,20 @@ func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) 
 	case q.Client != nil:
 		walk, most = func(f func(oplog.Session) bool) { v.Sessions(c.DB, q.Namespace, *q.Client, f) }, n
 	}
-	found := state.Pick(most, walk, func(x oplog.Session) bool {
+	found, more := state.Pick(most, walk, func(x oplog.Session) bool {
 		return c.Reach(q.Namespace).Has(x.Namespace) && (!q.Active || x.Status == oplog.SessionActive) &&
 			(q.Client == nil || x.Client == *q.Client)
 	})
 	slices.SortStableFunc(found, func(a, b oplog.Session) int {
 		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.ID, b.ID))
 	})
-	found = found[:min(len(found), n)]
-	return &api.SessionList{Sessions: api.Each(found, sessionOf), Count: len(found)}, nil
+	a := &api.SessionList{Bounded: api.Ended(n, more || len(found) > n, "name a namespace and a client")}
+	if more && most > n || len(found) == state.MaxLook {
+		a.Bounded = api.Cut(state.MaxLook, "sessions", "name a namespace and a client")
+	}
+	a.Sessions = api.Each(found[:min(len(found), n)], sessionOf)
+	a.Count = len(a.Sessions)
+	return a, nil
 }
 
 var sessionStatuses = map[oplog.SessionStatus]string{oplog.SessionActive: "active", oplog.SessionEnded: "ended",

@@ -97,11 +97,12 @@ func (s *Service) tasks(v *state.View, c api.Caller, q *api.TasksRequest) (*api.
 	keyed := func(f func(*oplog.Memory) bool) {
 		v.Keys(c.DB, orDefault(q.Namespace), taskFolder, "", 0, func(_ string, m *oplog.Memory) bool { return f(m) })
 	}
-	all := api.Each(state.Pick(state.MaxLook, keyed, func(m *oplog.Memory) bool {
+	found, cut := state.Pick(state.MaxLook, keyed, func(m *oplog.Memory) bool {
 		t := stateOf(m)
 		return m.Type == kindTask && (q.Status == "all" || q.Status == "" || q.Status == t.Status) &&
 			(q.Parent == "" || q.Parent == t.Parent)
-	}), taskOf)
+	})
+	all := api.Each(found, taskOf)
 	slices.SortStableFunc(all, func(a, b api.Task) int {
 		return cmp.Or(cmp.Compare(slices.Index(urgencies, a.Priority), slices.Index(urgencies, b.Priority)),
 			cmp.Compare(a.Created, b.Created))
@@ -114,7 +115,9 @@ func (s *Service) tasks(v *state.View, c api.Caller, q *api.TasksRequest) (*api.
 		}
 		list.Tasks = append(list.Tasks, t)
 	}
-	list.Count = len(list.Tasks)
+	if list.Count = len(list.Tasks); cut {
+		list.More, list.Bounded = true, api.Cut(state.MaxLook, "tasks, the first added,", "delete those that are done")
+	}
 	return list, nil
 }
 

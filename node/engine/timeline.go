@@ -38,20 +38,61 @@ func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest
 	}
 	cutoff := oplog.At(s.now()) - silent
 	// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
-	rows := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, 0, cutoff, f) }),
+	rows, cut := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, begin, cutoff, f) }),
 		func(m *oplog.Memory) bool {
 			return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && c.Reach(q.Namespace).Has(m.Namespace)
 		})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.Accessed, b.Accessed), cmp.Compare(a.RID, b.RID))
 	})
-	return items(v, c, rows, api.Limit(q.Limit)), nil
+	return items(v, c, rows, api.Limit(q.Limit), cut), nil
 }
 
-// items are the first n memories of a list of outlines, as far as there is room.
-func items(v *state.View, c api.Caller, outlines []*oplog.Memory, n int) *api.MemoryItems {
-	list, more := whole(v, c.DB, outlines[:min(len(outlines), n)], c.Hold)
-	return &api.MemoryItems{Items: api.Each(list, memoryOf), Count: len(list), Left: more}
+// begin is before all memories.
+var begin = state.Place{At: oplog.FirstTime}
+
+// items are the first n memories of a list of outlines, as far as there is room. cut says that it was made from the
+// first rows of a walk.
+func items(v *state.View, c api.Caller, outlines []*oplog.Memory, n int, cut bool) *api.MemoryItems {
+	list, left := whole(v, c.DB, outlines[:min(len(outlines), n)], c.Hold)
+	a := &api.MemoryItems{Items: api.Each(list, memoryOf), Count: len(list), Left: left}
+	if a.Bounded = api.Ended(len(list), len(outlines) > n, narrower); cut {
+		a.Bounded = api.Cut(state.MaxLook, "memories", "the list of all memories continues with cursors")
+	}
+	return a
+}
+
+// narrower tells how to see what a list has no place for.
+const narrower = "narrow the request"
+
+// timed is a page of a walk by time, as far as there is room. keyed says where a row stands in the walk.
+func timed(c api.Caller, cursor string, limit int, walk func(from state.Place, f func(*oplog.Memory) bool),
+	from state.Place, keyed func(*oplog.Memory) oplog.Time, wanted func(*oplog.Memory) bool) (*api.MemoryItems, error) {
+	if cursor != "" {
+		var err error
+		if from, err = placeOf(cursor); err != nil {
+			return nil, err
+		}
+		from.Seq++ // behind it
+	}
+	a, n, r, stands := &api.MemoryItems{Items: []api.Memory{}}, api.Limit(limit), room{hold: c.Hold}, stretch{}
+	walk(from, func(m *oplog.Memory) bool {
+		if stands.over() {
+			return false
+		}
+		if wanted(m) {
+			if stands.cut = len(a.Items) == n || !r.has(m.Weight()); stands.cut {
+				return false
+			}
+			a.Items = append(a.Items, memoryOf(m))
+		}
+		stands.passed(keyed(m), m.Seq)
+		return true
+	})
+	if a.Count, a.Left = len(a.Items), r.full; stands.cut {
+		a.Cursor = stands.cursor()
+	}
+	return a, nil
 }
 
 // outlined makes a walk over memories one over their outlines.
@@ -67,11 +108,10 @@ func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) 
 	if err != nil {
 		return nil, err
 	}
-	now, n := oplog.At(s.now()), api.Limit(q.Limit)
-	return items(v, c, state.Pick(n, outlined(func(f func(*oplog.Memory) bool) { v.Due(c.DB, now, now+ahead, f) }),
-		func(m *oplog.Memory) bool {
-			return m.Status == oplog.Active && c.Reach(q.Namespace).Has(m.Namespace)
-		}), n), nil
+	now := oplog.At(s.now())
+	return timed(c, q.Cursor, q.Limit, func(from state.Place, f func(*oplog.Memory) bool) { v.Due(c.DB, from, now+ahead, f) },
+		state.Place{At: now}, func(m *oplog.Memory) oplog.Time { return m.Due },
+		func(m *oplog.Memory) bool { return m.Status == oplog.Active && c.Reach(q.Namespace).Has(m.Namespace) })
 }
 
 // chronology returns the memories stored in a period, the oldest first.
@@ -79,20 +119,30 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 	if err := field.Ordered("from", q.From.Time, "to", q.To.Time); err != nil {
 		return nil, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "%s", err)}
 	}
-	n, from, to := api.Limit(q.Limit), atOrNone(q.From.Time), cmp.Or(atOrNone(q.To.Time), oplog.At(s.now())+1)
-	most, walk := n, func(f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }
-	if q.Entity != "" { // whose memories come in another order
-		names := v.Meant(c.DB, orDefault(q.Namespace), q.Entity)
-		most, walk = state.MaxLook, func(f func(*oplog.Memory) bool) { v.MemoriesOfAll(c.DB, names, f) }
+	from, to := begin, oplog.At(s.now())+1
+	if !q.From.IsZero() {
+		from.At = oplog.At(q.From.Time)
 	}
-	rows := state.Pick(most, outlined(walk), func(m *oplog.Memory) bool {
-		return !m.Unlisted() && m.Created >= from && m.Created < to && c.Reach(q.Namespace).Has(m.Namespace) &&
+	if !q.To.IsZero() {
+		to = oplog.At(q.To.Time)
+	}
+	wanted := func(m *oplog.Memory) bool {
+		return !m.Unlisted() && m.Created >= from.At && m.Created < to && c.Reach(q.Namespace).Has(m.Namespace) &&
 			(q.Type == "" || q.Type == m.Type)
-	})
+	}
+	if q.Entity == "" {
+		return timed(c, q.Cursor, q.Limit, func(from state.Place, f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }, from,
+			func(m *oplog.Memory) oplog.Time { return m.Created }, wanted)
+	}
+	if q.Cursor != "" {
+		return nil, oplog.Errorf(oplog.Invalid, "cursor: the memories of an entity have none")
+	}
+	names := v.Meant(c.DB, orDefault(q.Namespace), q.Entity)
+	rows, cut := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.MemoriesOfAll(c.DB, names, f) }), wanted)
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
 	})
-	return items(v, c, rows, n), nil
+	return items(v, c, rows, api.Limit(q.Limit), cut), nil
 }
 
 // timeline returns the memories stored shortly before and after a memory in its namespace, oldest first.
@@ -101,39 +151,76 @@ func (s *Service) timeline(v *state.View, c api.Caller, q *api.TimelineRequest) 
 	if !ok {
 		return nil, oplog.ErrNoMemory
 	}
-	list, more := whole(v, c.DB, v.Around(c.DB, m, min(max(q.Limit, 1), 100), outline), c.Hold)
-	return &api.MemoryList{Memories: api.Each(list, memoryOf), Left: more}, nil
+	beside, cut := v.Around(c.DB, m, min(max(q.Limit, 1), 100), outline)
+	list, more := whole(v, c.DB, beside, c.Hold)
+	a := &api.MemoryList{Memories: api.Each(list, memoryOf), Left: more}
+	if cut {
+		a.Bounded = api.Cut(len(list), "memories near it", "those of its namespace are far apart, and the list of all memories continues with cursors")
+	}
+	return a, nil
 }
 
-// entities lists names. What is searched or sorted is taken from the first maxNamed names, and a whole name from all.
+// entities lists names. A page looks at maxNamed of them: the next page continues, but where they are sorted otherwise,
+// or are those of a namespace.
 func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
-	list, most, text := []api.Entity{}, min(max(q.Limit, 1), 1000), fold.Lower(q.Search)
-	has := func(name string) bool { return strings.Contains(fold.Lower(name), text) }
-	add := func(e oplog.Entity) {
-		list = append(list, api.Entity{Name: e.Name, Type: e.Type, Mentions: e.Mentions, Last: e.Last.Seconds()})
+	sorted, text := q.Sort == "mentions", fold.Lower(q.Search)
+	if sorted && q.After != "" {
+		return nil, oplog.Errorf(oplog.Invalid, "after: only the order of names has further pages")
 	}
+	has := func(name string) bool { return strings.Contains(fold.Lower(name), text) }
+	a, most := &api.EntityList{Entities: []api.Entity{}}, min(max(q.Limit, 1), api.MaxList)
 	if r := c.Reach(q.Namespace); !r.All() {
-		list = slices.DeleteFunc(named(v, c.DB, r), func(e api.Entity) bool { return !has(e.Name) })
+		all, cut := named(v, c.DB, r)
+		a.Entities = slices.DeleteFunc(all, func(e api.Entity) bool { return !has(e.Name) || e.Name <= q.After })
+		if cut {
+			a.Bounded = api.Cut(maxNamed, "memories, the newest,", "names of older ones are in their memories")
+		}
 	} else {
-		whole := v.EntitiesFolded(c.DB, text, most)
+		a.Next = namesOf(v, c.DB, q, a, has, most)
+		if a.Next != nil && sorted {
+			a.Bounded = api.Cut(maxNamed, "names", "search for a name, or list them by name, page by page")
+		}
+	}
+	if sorted {
+		slices.SortStableFunc(a.Entities, func(a, b api.Entity) int { return cmp.Compare(b.Mentions, a.Mentions) })
+		if a.Next = nil; a.Incomplete == "" {
+			a.Bounded = api.Ended(most, len(a.Entities) > most, "list them by name, page by page")
+		}
+	}
+	if len(a.Entities) > most {
+		if a.Entities = a.Entities[:most]; !sorted {
+			a.Next = &a.Entities[most-1].Name
+		}
+	}
+	return a, nil
+}
+
+// namesOf adds the names of a database that pass to a list: in the first page what is named so in another case, then
+// what has the text behind the last page, in the order of names. next is where the next page begins.
+func namesOf(v *state.View, db oplog.DB, q *api.EntitiesRequest, a *api.EntityList, has func(string) bool, most int) (next *string) {
+	add := func(e oplog.Entity) {
+		a.Entities = append(a.Entities, api.Entity{Name: e.Name, Type: e.Type, Mentions: e.Mentions, Last: e.Last.Seconds()})
+	}
+	whole, looked, last := v.EntitiesFolded(db, fold.Lower(q.Search), most), 0, ""
+	if q.After == "" {
 		for _, name := range whole {
-			if e, ok := v.Entity(c.DB, name); ok {
+			if e, ok := v.Entity(db, name); ok {
 				add(e)
 			}
 		}
-		left, sorted := maxNamed, q.Sort == "mentions"
-		v.Entities(c.DB, func(e oplog.Entity) bool {
-			if has(e.Name) && !slices.Contains(whole, e.Name) {
-				add(e)
-			}
-			left--
-			return left > 0 && (sorted || len(list) < most)
-		})
 	}
-	if q.Sort == "mentions" {
-		slices.SortStableFunc(list, func(a, b api.Entity) int { return cmp.Compare(b.Mentions, a.Mentions) })
-	}
-	return &api.EntityList{Entities: list[:min(len(list), most)]}, nil
+	v.Entities(db, q.After, func(e oplog.Entity) bool {
+		if looked == maxNamed || len(a.Entities) >= most && q.Sort != "mentions" {
+			next = &last
+			return false
+		}
+		looked++
+		if last = e.Name; has(e.Name) && !slices.Contains(whole, e.Name) {
+			add(e)
+		}
+		return true
+	})
+	return next
 }
 
 // around serves models: it returns a timeline, or the newest memories when no memory is named.
@@ -142,8 +229,12 @@ func (s *Service) around(v *state.View, c api.Caller, q *api.AroundRequest) (*ap
 	if q.RID != "" {
 		return s.timeline(v, c, &api.TimelineRequest{RID: q.RID, Limit: n})
 	}
-	list, more := newest(v, c, q.Namespace, n)
-	return &api.MemoryList{Memories: api.Each(list, memoryOf), Left: more}, nil
+	l := newest(v, c, q.Namespace, n)
+	a := &api.MemoryList{Memories: api.Each(l.rows, memoryOf), Left: l.more && len(l.rows) < n}
+	if l.cursor != "" && !l.more {
+		a.Bounded = api.Cut(maxScan, "memories, the newest,", "the list of all memories continues with cursors")
+	}
+	return a, nil
 }
 
 func (s *Service) tellStatus(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.StatusAnswer, error) {

@@ -17,10 +17,10 @@ import (
 const maxNamed = 10_000
 
 // named lists the names in the newest memories within reach, by name. What kind a name is, all memories say together:
-// a bound token is not told.
-func named(v *state.View, db oplog.DB, r oplog.Reach) []api.Entity {
+// a bound token is not told. cut says that there are older memories.
+func named(v *state.View, db oplog.DB, r oplog.Reach) (list []api.Entity, cut bool) {
 	by := map[string]*api.Entity{}
-	v.NewestWithin(db, r, maxNamed, func(m *oplog.Memory) {
+	cut = v.NewestWithin(db, r, maxNamed, func(m *oplog.Memory) {
 		for _, name := range m.Entities {
 			e := by[name]
 			if e == nil {
@@ -34,12 +34,12 @@ func named(v *state.View, db oplog.DB, r oplog.Reach) []api.Entity {
 			e.Last = max(e.Last, m.Created.Seconds())
 		}
 	})
-	list := make([]api.Entity, 0, len(by))
+	list = make([]api.Entity, 0, len(by))
 	for _, e := range by {
 		list = append(list, *e)
 	}
 	slices.SortFunc(list, func(a, b api.Entity) int { return cmp.Compare(a.Name, b.Name) })
-	return list
+	return list, cut
 }
 
 // statsOf counts what is within reach. Relations and operations belong to no namespace.
@@ -47,7 +47,8 @@ func statsOf(v *state.View, db oplog.DB, r oplog.Reach) oplog.Stats {
 	if r.All() {
 		return v.Stats(db)
 	}
-	return oplog.Stats{Counts: v.ReachStats(db, r), Entities: uint64(len(named(v, db, r))), OpenConflicts: thinking.OpenConflicts(v, db, r),
+	names, _ := named(v, db, r)
+	return oplog.Stats{Counts: v.ReachStats(db, r), Entities: uint64(len(names)), OpenConflicts: thinking.OpenConflicts(v, db, r),
 		PendingTriggers: thinking.PendingTriggers(v, db, r),
 		Claims: uint64(state.Counted(func(f func(oplog.StoredClaim) bool) { v.ClaimsBehind(db, "", f) },
 			func(c oplog.StoredClaim) bool { return r.Has(c.Namespace) }))}

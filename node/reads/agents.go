@@ -3,6 +3,7 @@ package reads
 import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 const (
@@ -43,7 +44,7 @@ func owned(v from, q *api.OwnedRequest) *api.OwnedPage {
 // owns all other memories.
 func (v from) eachOwned(q *api.OwnedRequest, operator string, f func(*oplog.Memory) bool) {
 	if q.Owner == operator {
-		v.Recent(v.db, q.Before, f)
+		v.Recent(v.db, state.Place{At: q.Before}, f)
 		return
 	}
 	v.ReceiptsBefore(v.db, q.Owner, q.Before, func(r oplog.Receipt) bool {
@@ -122,7 +123,7 @@ func census(v from, q *api.CensusRequest) *api.CensusRows {
 		return looked < q.Window
 	})
 	looked = 0
-	v.Recent(v.db, 0, func(m *oplog.Memory) bool {
+	v.Recent(v.db, state.Place{}, func(m *oplog.Memory) bool {
 		looked++
 		if m.Namespace == oplog.CovenantNamespace && !m.Unlisted() {
 			a.Memories = append(a.Memories, api.Paid{Memory: m, Receipts: v.ReceiptsOf(v.db, m.RID)})

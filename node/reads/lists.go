@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // tierOf returns a memory's tier. One that a client stored without a tier counts as longterm.
@@ -31,7 +32,7 @@ func gather(into *[]*oplog.Memory, n, look int, want func(*oplog.Memory) bool) f
 func recent(v from, q *api.RecentRequest) *api.RecentMemories {
 	a := &api.RecentMemories{}
 	more := gather(&a.Memories, q.Limit, q.Look, func(m *oplog.Memory) bool { return listed(m, q.Namespace, q.Tier) })
-	v.Recent(v.db, q.Before, func(m *oplog.Memory) bool {
+	v.Recent(v.db, state.Place{At: q.Before}, func(m *oplog.Memory) bool {
 		if q.Bare { // many ids with their texts would not fit into memory
 			c := oplog.Content{RID: m.RID, Namespace: m.Namespace, Tier: m.Tier}
 			m = &oplog.Memory{Content: c, Past: oplog.Past{Status: m.Status}}
@@ -50,7 +51,7 @@ func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
 		a.Memory, entities = m, slices.Concat(entities, m.Entities)
 		beside := func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }
 		if q.Window > 0 {
-			v.Recent(v.db, m.Created, gather(&a.Before, q.Window, q.Look, beside))
+			v.Recent(v.db, state.Place{At: m.Created}, gather(&a.Before, q.Window, q.Look, beside))
 			v.Memories(v.db, m.Seq+1,
 				gather(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && beside(o) }))
 		}

@@ -153,6 +153,12 @@ func (v *View) Claim(db oplog.DB, id string) (oplog.StoredClaim, bool) {
 	return read[oplog.StoredClaim](v.txn, tClaim, db, []byte(id))
 }
 
+// NewestClaims walks the claims that an entity is named in, the newest first.
+func (v *View) NewestClaims(db oplog.DB, entity string, f func(oplog.StoredClaim) bool) {
+	prefix := joinKey(entity, "")
+	eachOf(v.txn, tClaim, db, v.scanBack(tClaimBy, db, prefix), inKey(len(prefix)), f)
+}
+
 // Claims are the claims within reach that an entity is named in, oldest first.
 func (v *View) Claims(db oplog.DB, entity string, r oplog.Reach, limit int) (claims []oplog.StoredClaim) {
 	prefix := joinKey(entity, "")

@@ -259,7 +259,7 @@ func (v *View) Entity(db oplog.DB, name string) (oplog.Entity, bool) {
 	return read[oplog.Entity](v.txn, tEntity, db, []byte(name))
 }
 
-// Entities walks the entities by name.
-func (v *View) Entities(db oplog.DB, f func(oplog.Entity) bool) {
-	each(v.scan(tEntity, db, nil), f)
+// Entities walks the entities behind a name, by name; blank begins with the first.
+func (v *View) Entities(db oplog.DB, behind string, f func(oplog.Entity) bool) {
+	each(v.scanBehind(tEntity, db, []byte(behind)), f)
 }

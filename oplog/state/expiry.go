@@ -87,7 +87,7 @@ func (v *View) WrittenAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
 
 // Expiring walks the memories that expire up to a time, those that expire first first.
 func (v *View) Expiring(db oplog.DB, until oplog.Time, f func(*oplog.Memory) bool) {
-	v.timed(tExpiry, db, oplog.FirstTime, until+1, f)
+	v.timed(tExpiry, db, Place{At: oplog.FirstTime}, until+1, f)
 }
 
 // Lapsed walks the numbers of the memories whose time is over and that no Sweep has forgotten yet.

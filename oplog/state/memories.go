@@ -17,22 +17,28 @@ func (v *View) MemoriesBack(db oplog.DB, below oplog.Seq, f func(*oplog.Memory) 
 	each(v.scanBelow(tMemory, db, nil, belowSeq(below)), func(m oplog.Memory) bool { return f(v.shown(&m)) })
 }
 
-// Recent walks the records from the newest creation time backwards, those before a time when it is not 0.
-func (v *View) Recent(db oplog.DB, before oplog.Time, f func(*oplog.Memory) bool) {
+// A Place is where a walk by time stands: a time, and the number of a memory of that time.
+type Place struct {
+	At  oplog.Time
+	Seq oplog.Seq
+}
+
+// Recent walks the records from the newest creation time backwards, those before a place when it is not zero.
+func (v *View) Recent(db oplog.DB, before Place, f func(*oplog.Memory) bool) {
 	var below []byte
-	if before != 0 {
-		below = timeKey(before, 0)
+	if before != (Place{}) {
+		below = timeKey(before.At, before.Seq)
 	}
 	v.memoriesOf(db, v.scanBelow(tCreated, db, nil, below), f)
 }
 
-// Between walks the memories created from a time up to another, not included, the oldest first.
-func (v *View) Between(db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
+// Between walks the memories created from a place up to a time, not included, the oldest first.
+func (v *View) Between(db oplog.DB, from Place, to oplog.Time, f func(*oplog.Memory) bool) {
 	v.timed(tCreated, db, from, to, f)
 }
 
-// Due walks the memories that are due from a time up to another, not included, the soonest first.
-func (v *View) Due(db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
+// Due walks the memories that are due from a place up to a time, not included, the soonest first.
+func (v *View) Due(db oplog.DB, from Place, to oplog.Time, f func(*oplog.Memory) bool) {
 	v.timed(tDue, db, from, to, f)
 }
 
@@ -44,18 +50,19 @@ func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
 		return more
 	})
 	if more { // what has expired and was not swept yet
-		v.timed(tExpiry, db, after, v.Time().Time()+1, f)
+		v.timed(tExpiry, db, Place{At: after}, v.Time().Time()+1, f)
 	}
 }
 
 // Around are the active memories of a memory's namespace that were created next to it, n on each side and itself,
-// oldest first. kept says what is kept of each.
-func (v *View) Around(db oplog.DB, m *oplog.Memory, n int, kept func(*oplog.Memory) *oplog.Memory) []*oplog.Memory {
+// oldest first. kept says what is kept of each, cut that there may be others behind those that it has looked at.
+func (v *View) Around(db oplog.DB, m *oplog.Memory, n int, kept func(*oplog.Memory) *oplog.Memory) (all []*oplog.Memory, cut bool) {
 	const scan = 100 // rows looked at for each that is wanted
 	side := func(created rows) (list []*oplog.Memory) {
 		seen := 0
 		v.memoriesOf(db, created, func(o *oplog.Memory) bool {
 			if len(list) == n || seen == scan*n {
+				cut = cut || len(list) < n
 				return false
 			}
 			if seen++; o.Status == oplog.Active && o.Namespace == m.Namespace {
@@ -68,7 +75,7 @@ func (v *View) Around(db oplog.DB, m *oplog.Memory, n int, kept func(*oplog.Memo
 	at := timeKey(m.Created, m.Seq)
 	before := side(v.scanBelow(tCreated, db, nil, at))
 	slices.Reverse(before)
-	return append(append(before, kept(m)), side(v.scanBehind(tCreated, db, at))...)
+	return append(append(before, kept(m)), side(v.scanBehind(tCreated, db, at))...), cut
 }
 
 // AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.
@@ -135,8 +142,8 @@ func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq 
 }
 
 // timed walks the memories of a table that is in the order of times.
-func (v *View) timed(table tableID, db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
-	between := span{appendRow(nil, table, db, timeKey(from, 0)), appendRow(nil, table, db, timeKey(to, 0))}
+func (v *View) timed(table tableID, db oplog.DB, from Place, to oplog.Time, f func(*oplog.Memory) bool) {
+	between := span{appendRow(nil, table, db, timeKey(from.At, from.Seq)), appendRow(nil, table, db, timeKey(to, 0))}
 	v.memoriesOf(db, v.walkTable(between, false), f)
 }
 

@@ -26,6 +26,11 @@ func (v *View) NamespaceBack(db oplog.DB, namespace string, below oplog.Seq, f f
 	}
 }
 
+// InNamespace walks a namespace's records, the one that was stored last first.
+func (v *View) InNamespace(db oplog.DB, namespace string, f func(*oplog.Memory) bool) {
+	v.memoriesOf(db, v.scanBelow(tNamespace, db, joinKey(namespace, ""), nil), f)
+}
+
 // countStatus counts a memory in, or out before it changes.
 func (a *applying) countStatus(m *oplog.Memory, by int64) {
 	a.stats.Count(m.Status, by)

@@ -10,17 +10,20 @@ import (
 // MaxLook bounds the rows that one list looks at, and what is counted row by row.
 const MaxLook = 20_000
 
-// Pick collects up to n rows of a walk that are wanted, of the first MaxLook.
-func Pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T) {
+// Pick collects up to n rows of a walk that are wanted, of the first MaxLook. more says that the walk has rows that it
+// did not look at.
+func Pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T, more bool) {
 	looked := 0
 	walk(func(x T) bool {
-		if wanted(x) {
+		if more = len(rows) == n || looked == MaxLook; more {
+			return false
+		}
+		if looked++; wanted(x) {
 			rows = append(rows, x)
 		}
-		looked++
-		return len(rows) < n && looked < MaxLook
+		return true
 	})
-	return rows
+	return rows, more
 }
 
 // ConflictsWithin counts the conflicts of some statuses within reach, of the first MaxLook.
@@ -107,16 +110,20 @@ func (v *View) ConflictWithin(db oplog.DB, r oplog.Reach, x *oplog.ConflictRow) 
 }
 
 // NewestWithin walks the newest memories of each namespace within reach, the newest first, until it has looked at the
-// most.
-func (v *View) NewestWithin(db oplog.DB, r oplog.Reach, most int, f func(*oplog.Memory)) {
+// most. cut says that there are more.
+func (v *View) NewestWithin(db oplog.DB, r oplog.Reach, most int, f func(*oplog.Memory)) (cut bool) {
 	v.EachNamespace(db, r, func(namespace string, _ oplog.Counts) bool {
 		v.NamespaceBack(db, namespace, 0, func(seq oplog.Seq) bool {
+			if cut = most == 0; cut {
+				return false
+			}
+			most--
 			if m, ok := v.MemoryAt(db, seq); ok && m.Status == oplog.Active && !m.Unsearchable {
 				f(m)
 			}
-			most--
-			return most > 0
+			return true
 		})
-		return most > 0
+		return !cut
 	})
+	return cut
 }

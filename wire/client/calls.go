@@ -175,10 +175,10 @@ func (c *Client) Relate(ctx context.Context, m wire.Relate) (edge string, err er
 	return ok.EdgeID, err
 }
 
-// Edges are the relations an entity is in.
+// Edges are the relations an entity is in; with ErrIncomplete, the first of them.
 func (c *Client) Edges(ctx context.Context, entity string) ([]wire.Edge, error) {
 	r, err := ask[wire.EdgesResult](ctx, c, read, wire.OpEdges, &wire.Entity{Entity: entity, Fresh: c.fresh()}, wire.OpEdgesResult)
-	return r.Edges, err
+	return r.Edges, incomplete(err, r.Incomplete)
 }
 
 // Claim states a relation with its evidence.
@@ -188,11 +188,11 @@ func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error)
 	return ok.ClaimID, err
 }
 
-// Claims are the claims about an entity.
+// Claims are the claims about an entity; with ErrIncomplete, the newest of them.
 func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.ClaimRow, error) {
 	r, err := ask[wire.ClaimsResult](ctx, c, read, wire.OpClaims,
 		&wire.Claims{Entity: entity, Namespace: namespace, Fresh: c.fresh()}, wire.OpClaimsResult)
-	return r.Claims, err
+	return r.Claims, incomplete(err, r.Incomplete)
 }
 
 // Alias makes a name another name of an entity.

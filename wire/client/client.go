@@ -18,6 +18,17 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
+// ErrIncomplete says that there are more rows than an answer has; those that it has are returned with the error.
+var ErrIncomplete = errors.New("there are more")
+
+// incomplete is the error of an answer that says why it is not complete; err comes first.
+func incomplete(err error, why string) error {
+	if err == nil && why != "" {
+		err = fmt.Errorf("%w: %s", ErrIncomplete, why)
+	}
+	return err
+}
+
 // ErrUnknownOutcome says that a write may or may not have happened.
 var ErrUnknownOutcome = errors.New("the write may or may not have happened")
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/cairndb/cairn/wire"
@@ -96,7 +97,7 @@ type Listing struct {
 	Type      string    `json:"memory_type,omitempty"`
 	Source    string    `json:"source,omitempty"`
 	After     time.Time `json:"after,omitzero"`  // created then or later
-	Before    time.Time `json:"before,omitzero"` // created earlier: that of the last memory of a page goes on behind it
+	Before    time.Time `json:"before,omitzero"` // created earlier
 	// attributes and fields to filter by, such as {"project":"atlas","priority":{"gte":2}}
 	Filter json.RawMessage `json:"filter,omitempty"`
 	Sort   string          `json:"sort,omitempty"` // created_at, the default, importance or last_access
@@ -106,7 +107,8 @@ type Listing struct {
 	Index field.Token `json:"min_index,omitzero"`
 }
 
-// List returns active memories, the newest first, and how many there are in the namespace, or in the database.
+// List returns a page of active memories, the newest first, and how many there are in the namespace, or in the
+// database. Memories returns all of them.
 func (c *Client) List(ctx context.Context, l Listing) (page []Memory, total uint64, err error) {
 	var a struct {
 		Items []Memory `json:"items"`
@@ -115,6 +117,36 @@ func (c *Client) List(ctx context.Context, l Listing) (page []Memory, total uint
 	l.Index = cmp.Or(l.Index, c.ownIndex())
 	err = c.Query(ctx, "memories", l, &a)
 	return a.Items, a.Total, err
+}
+
+// Memories are all active memories that a listing wants, the newest first, read page by page. An error is the last of
+// them. Sort is not for it.
+func (c *Client) Memories(ctx context.Context, l Listing) iter.Seq2[Memory, error] {
+	return func(yield func(Memory, error) bool) {
+		q := struct {
+			Listing
+			Cursor string `json:"cursor,omitempty"`
+		}{Listing: l}
+		q.Index = cmp.Or(l.Index, c.ownIndex())
+		for {
+			var a struct {
+				Items  []Memory `json:"items"`
+				Cursor string   `json:"cursor"`
+			}
+			if err := c.Query(ctx, "memories", q, &a); err != nil {
+				yield(Memory{}, err)
+				return
+			}
+			for _, m := range a.Items {
+				if !yield(m, nil) {
+					return
+				}
+			}
+			if q.Offset, q.Cursor = 0, a.Cursor; q.Cursor == "" {
+				return
+			}
+		}
+	}
 }
 
 // A Correction changes a memory. Nil fields stay as they are; the metadata's keys are replaced one by one, and null

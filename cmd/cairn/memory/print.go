@@ -125,6 +125,8 @@ func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
 		NextOffset *int   `json:"next_offset"`
 		More       bool
 		Left       bool `json:"left_out"`
+		Cursor     string
+		Incomplete string
 	}
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return err
@@ -132,10 +134,15 @@ func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
 	gives := func(name string) bool {
 		return slices.ContainsFunc(v.op.Gives(), func(f field.Field) bool { return f.Name == name })
 	}
-	paged, flag := gives("next") || gives("next_offset"), ""
+	paged, flag := gives("next") || gives("next_offset") || gives("incomplete"), "" // the node says when there are more
 	switch {
 	case a.Next != "":
 		flag = "--after " + private.Quote(a.Next)
+	case a.Incomplete != "":
+		_, err := fmt.Fprintln(s.Err, a.Incomplete)
+		return err
+	case a.NextOffset == nil && a.Cursor != "":
+		flag = "--cursor " + private.Quote(a.Cursor)
 	case a.NextCursor != "":
 		flag = "--since-rid " + private.Quote(a.NextCursor)
 	case a.NextOffset != nil:

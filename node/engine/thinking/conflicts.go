@@ -17,7 +17,8 @@ import (
 
 // Conflicts lists contradictions with what their sides say.
 func (th *Thinker) Conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
-	a := &api.ConflictList{Conflicts: FindConflicts(v, c, q)}
+	a := &api.ConflictList{}
+	a.Conflicts, a.Bounded = FindConflicts(v, c, q)
 	for i := range a.Conflicts {
 		x := &a.Conflicts[i]
 		x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
@@ -26,20 +27,26 @@ func (th *Thinker) Conflicts(v *state.View, c api.Caller, q *api.ConflictsReques
 }
 
 // FindConflicts finds the most urgent contradictions first, then the newest. It does not read their sides.
-func FindConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) []api.Conflict {
-	n, rows := api.Limit(q.Limit), []oplog.ConflictRow(nil)
+func FindConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) ([]api.Conflict, api.Bounded) {
+	n, rows, more, cut := api.Limit(q.Limit), []oplog.ConflictRow(nil), false, false
 	for _, one := range conflictStatuses { // each status is in order; together they are sorted
 		if q.Status == "" || q.Status == "all" || q.Status == one.String() {
-			rows = append(rows, state.Pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
+			some, on := state.Pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
 				func(r oplog.ConflictRow) bool {
 					return wantsConflict(q, &r) && v.ConflictWithin(c.DB, c.Reach(q.Namespace), &r)
-				})...)
+				})
+			rows = append(rows, some...)
+			more, cut = more || on, cut || on && len(some) < n
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b oplog.ConflictRow) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.Detected, a.Detected))
 	})
-	return api.Each(rows[:min(len(rows), n)], conflictOf)
+	bounded := api.Ended(min(len(rows), n), more || len(rows) > n, "name a status, a type or an entity")
+	if cut {
+		bounded = api.Cut(state.MaxLook, "contradictions of a status, the most urgent,", "resolve some of them")
+	}
+	return api.Each(rows[:min(len(rows), n)], conflictOf), bounded
 }
 
 var conflictStatuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}

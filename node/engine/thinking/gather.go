@@ -163,7 +163,7 @@ func (r *round) gatherSmall(v *state.View) {
 		looked++
 		return looked < state.MaxLook
 	})
-	r.snap.Patterns = state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(db, f) },
+	r.snap.Patterns, _ = state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(db, f) },
 		func(oplog.Pattern) bool { return true })
 	v.Judgements(db, func(j oplog.Judgement) bool {
 		j.Query = strings.Clone(j.Query[:min(len(j.Query), thinkText)])

@@ -40,7 +40,8 @@ func TestTheNewestStatementsAreCompared(t *testing.T) {
 	found := func() map[string]int {
 		by := map[string]int{}
 		must(t, th.cfg.State.Read(func(v *state.View) error {
-			for _, row := range FindConflicts(v, c, &api.ConflictsRequest{Status: "open"}) {
+			rows, _ := FindConflicts(v, c, &api.ConflictsRequest{Status: "open"})
+			for _, row := range rows {
 				by[*row.Entity+" "+*row.Relation]++
 			}
 			return nil

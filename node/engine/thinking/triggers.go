@@ -18,14 +18,12 @@ import (
 
 // Triggers lists what an agent should act on.
 func (th *Thinker) Triggers(v *state.View, c api.Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
-	rows := FindTriggers(v, c, q.Status, q.TriggerFilter)
-	return &api.TriggerList{Triggers: rows, Count: len(rows)}, nil
+	return FindTriggers(v, c, q.Status, q.TriggerFilter), nil
 }
 
 // TriggerHistory lists them whatever became of them.
 func (th *Thinker) TriggerHistory(v *state.View, c api.Caller, q *api.TriggerHistoryRequest) (*api.TriggerList, error) {
-	rows := FindTriggers(v, c, q.Status, q.TriggerFilter)
-	return &api.TriggerList{Triggers: rows, Count: len(rows)}, nil
+	return FindTriggers(v, c, q.Status, q.TriggerFilter), nil
 }
 
 func triggerOf(t oplog.TriggerRow) api.Trigger {
@@ -35,17 +33,23 @@ func triggerOf(t oplog.TriggerRow) api.Trigger {
 }
 
 // FindTriggers finds triggers of a status, or of all, the newest first within each.
-func FindTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilter) []api.Trigger {
-	n, rows := api.Limit(f.Limit), []oplog.TriggerRow(nil)
-	for st := oplog.TriggerPending; st <= oplog.TriggerExpired && len(rows) < n; st++ {
+func FindTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilter) *api.TriggerList {
+	n, rows, more, cut := api.Limit(f.Limit), []oplog.TriggerRow(nil), false, false
+	for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
 		if status == "all" || status == st.String() {
-			rows = append(rows, state.Pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, look) },
+			some, on := state.Pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, look) },
 				func(t oplog.TriggerRow) bool {
 					return (f.Type == "" || f.Type == t.Type) && v.Within(c.DB, c.Reach(f.Namespace), t.Sources)
-				})...)
+				})
+			rows = append(rows, some...)
+			more, cut = more || on, cut || on && len(rows) < n
 		}
 	}
-	return api.Each(rows, triggerOf)
+	a := &api.TriggerList{Triggers: api.Each(rows, triggerOf), Count: len(rows), Bounded: api.Ended(len(rows), more, "name a status and a type")}
+	if cut {
+		a.Bounded = api.Cut(state.MaxLook, "triggers of a status, the newest,", "prune the pending ones")
+	}
+	return a
 }
 
 // PendingTriggers counts the triggers within reach that wait to be delivered.
@@ -67,19 +71,20 @@ var errTriggersMove = oplog.Errorf(oplog.Unavailable, "triggers change all the t
 // DeliverTriggers hands over pending triggers and marks them as delivered, in one entry.
 func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
 	for range triggerTries {
-		rows, err := state.Get(th.cfg.State, func(v *state.View) []api.Trigger {
+		a, err := state.Get(th.cfg.State, func(v *state.View) *api.TriggerList {
 			return FindTriggers(v, c, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
 		})
-		if err != nil || len(rows) == 0 {
-			return &api.TriggerList{Triggers: rows}, err
+		if err != nil || len(a.Triggers) == 0 {
+			return a, err
 		}
 		var ops []oplog.Op
+		rows := a.Triggers
 		for i := range rows {
 			rows[i].Status = oplog.TriggerDelivered.String()
 			ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
 		}
 		if _, _, err = th.cfg.Write(ctx, c, ops...); !movedMeanwhile(err) {
-			return &api.TriggerList{Triggers: rows, Count: len(rows)}, err
+			return a, err
 		}
 	}
 	return nil, errTriggersMove
@@ -121,7 +126,7 @@ func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.Prune
 
 // prunable returns what expires the pending triggers that are over or too many.
 func prunable(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog.Time) (a *api.PrunedTriggers, ops []oplog.Op) {
-	rows := state.Pick(state.MaxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
+	rows, _ := state.Pick(state.MaxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
 		func(oplog.TriggerRow) bool { return true })
 	a = &api.PrunedTriggers{DryRun: q.DryRun, Before: len(rows)}
 	over := func(t oplog.TriggerRow) bool { return t.Expires != 0 && t.Expires <= now }
@@ -205,17 +210,23 @@ func (th *Thinker) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplo
 
 // Patterns lists those that rounds of cognition have found, the most certain first.
 func (th *Thinker) Patterns(v *state.View, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
-	rows := state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
+	rows, cut := state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
 		return (q.Type == "" || q.Type == p.Type) && v.Within(c.DB, c.Reach(q.Namespace), p.Sources)
 	})
 	slices.SortStableFunc(rows, func(a, b oplog.Pattern) int {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Confirmed, a.Confirmed), cmp.Compare(a.Key, b.Key))
 	})
-	return &api.PatternList{Patterns: api.Each(rows[:min(len(rows), api.Limit(q.Limit))], func(p oplog.Pattern) api.Pattern {
+	n := min(len(rows), api.Limit(q.Limit))
+	a := &api.PatternList{Bounded: api.Ended(n, len(rows) > n, "name a type")}
+	if cut {
+		a.Bounded = api.Cut(state.MaxLook, "patterns", "the others are in no list")
+	}
+	a.Patterns = api.Each(rows[:n], func(p oplog.Pattern) api.Pattern {
 		return api.Pattern{Type: p.Type, Description: p.Description, Confidence: p.Confidence,
 			Sources: api.OrEmpty(p.Sources), Entities: api.OrEmpty(p.Entities),
 			First: p.First.Seconds(), Confirmed: p.Confirmed.Seconds(), Seen: p.Seen}
-	})}, nil
+	})
+	return a, nil
 }
 
 // Feedback keeps what a client says of a recalled memory; rounds of cognition learn from it.

@@ -225,12 +225,14 @@ export interface ChronologyRequest {
   /** Only memories that name this entity or one of its aliases. */ entity?: string;
   /** Only memories of this kind. */ memory_type?: string;
   /** Most rows to return, up to 1,000. Default: 50. */ limit?: number;
+  /** The previous page's cursor; blank for the first page. Not with entity. */ cursor?: string;
   /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;
   /** linearizable: the answer includes everything acknowledged before the request. */ consistency?: "stale" | "linearizable";
 }
 
 export interface ClaimList {
   /** The newest first. */ claims: ClaimRow[];
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface ClaimRequest {
@@ -397,6 +399,7 @@ export interface Conflict {
 
 export interface ConflictList {
   /** The most urgent first, then the newest. */ conflicts: Conflict[];
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface ConflictsRequest {
@@ -721,6 +724,7 @@ export interface Edge {
 
 export interface EdgeList {
   /** In both directions. */ edges: Edge[];
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface EdgeRequest {
@@ -780,9 +784,10 @@ export interface EndedSession {
 
 export interface EntitiesRequest {
   /** Only names in the newest 10,000 memories of this namespace; blank for all. */ namespace?: string;
-  /** Only names that contain this text, in any case. Parts are searched in the first 10,000 names, a full name in all. */ search?: string;
+  /** Only names that contain this text, in any case. A page searches 10,000 names for parts; next continues. A full name is searched in all. */ search?: string;
   /** The order: by name, or by mentions, the most mentioned of the first 10,000 names first. Default: name. */ sort?: "name" | "mentions";
   /** Most names to return, up to 1,000. Default: 100. */ limit?: number;
+  /** The previous page's next; blank for the first page. Only for the order of names. */ after?: string;
   /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;
   /** linearizable: the answer includes everything acknowledged before the request. */ consistency?: "stale" | "linearizable";
 }
@@ -796,6 +801,8 @@ export interface Entity {
 
 export interface EntityList {
   /** Rows in the requested order. */ entities: Entity[];
+  /** Pass it as after to get the next page; null at the end, and in another order than that of names. A page may have few rows or none, and a next. */ next: string | null;
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface EntityProfile {
@@ -1211,6 +1218,7 @@ export interface MemoriesRequest {
   /** Only memories that pass it, as in a recall. */ filter?: { [name: string]: unknown };
   /** Most rows to return, up to 200. Default: 50. */ limit?: number;
   /** Number of memories to skip. */ offset?: number;
+  /** The previous page's cursor; blank for the first page. Only for the order of creation. */ cursor?: string;
   /** The field to sort by; the greatest value comes first. Default: created_at. */ sort?: "created_at" | "importance" | "last_access";
   /** Only records whose metadata has this kind. */ kind?: string;
   /** Only records whose metadata has this drive_id. */ drive_id?: string;
@@ -1273,10 +1281,13 @@ export interface MemoryItems {
   /** The memories. */ items: Memory[];
   /** Number of rows in this answer. */ count: number;
   /** true: more rows were left out, because the answer reached 16 MiB of memories. Request fewer rows. */ left_out?: boolean;
+  /** Pass it as cursor to get the next page; absent at the end, and in lists without cursors. A page may have few rows or none, and a cursor. */ cursor?: string;
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface MemoryList {
   /** true: more rows were left out, because the answer reached 16 MiB of memories. Request fewer rows. */ left_out?: boolean;
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
   /** The oldest first. */ memories: Memory[];
 }
 
@@ -1285,7 +1296,9 @@ export interface MemoryPage {
   /** Number of active memories in the namespace, or in the database. */ total?: number;
   /** Number of rows skipped. */ offset?: number;
   /** The newest first, or in the requested order. */ items?: Memory[];
-  /** Pass it as offset to get the next page; absent at the end. */ next_offset?: number | null;
+  /** Pass it as offset to get the next page. Absent at the end, and where the next row is behind 100,000 others: cursor gets there. */ next_offset?: number | null;
+  /** Pass it as cursor to get the next page; absent at the end. A page with filters that match little may have few rows or none, and a cursor. */ cursor?: string;
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
   /** Records in the order of their ids; fewer than limit when the filters match few. */ records?: Record[];
   /** Pass it as since_rid to get the next page; null at the end. */ next_cursor?: string | null;
 }
@@ -1474,6 +1487,7 @@ export interface Pattern {
 
 export interface PatternList {
   /** The most certain first. */ patterns: Pattern[];
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface PatternsRequest {
@@ -1792,6 +1806,7 @@ export interface Recalled {
   /** Number of matches that scored less than min_score. */ below_min_score: number;
   /** With explain: how many memories remained after each filter, in this order. */ filtered?: Filtered[];
   /** Number of rows left out because the answer reached 16 MiB of memories. Request fewer rows, or an event stream. */ left_out?: number;
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface RecentTurnsRequest {
@@ -2129,6 +2144,7 @@ export interface SessionHistoryRequest {
 export interface SessionList {
   /** The newest first. */ sessions: Session[];
   /** Number of rows in this answer. */ count: number;
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface SessionsRequest {
@@ -2263,6 +2279,7 @@ export interface TaskList {
   /** The most urgent first, then the oldest. */ tasks: Task[];
   /** Number of rows. */ count: number;
   /** Whether more tasks pass; to see them, request one status, or the parts of one task. */ more: boolean;
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface TasksRequest {
@@ -2372,6 +2389,7 @@ export interface TriggerHistoryRequest {
 export interface TriggerList {
   /** The newest first within a status. */ triggers: Trigger[];
   /** Number of rows. */ count: number;
+  /** Why more rows may match than the answer has, and how to get them; absent when it has all. */ incomplete?: string;
 }
 
 export interface TriggersRequest {
@@ -2427,6 +2445,7 @@ export interface UpcomingRequest {
   /** Days from now within which it is due. Default: 7. */ days?: number;
   /** Only memories of this namespace; blank for all. */ namespace?: string;
   /** Most rows to return, up to 1,000. Default: 50. */ limit?: number;
+  /** The previous page's cursor; blank for the first page. */ cursor?: string;
   /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;
   /** linearizable: the answer includes everything acknowledged before the request. */ consistency?: "stale" | "linearizable";
 }
@@ -2522,7 +2541,7 @@ export interface Operations {
 
   // Memories page by page, and how many there are.
 
-  /** Memories, newest first, or the newest 20,000 sorted by a field. before, a creation time, gives the next page. total counts the namespace, or the database. To walk through all memories use records; with kind, drive_id, since_rid or order this returns what records returns. */
+  /** Memories, newest first, or the newest 20,000 sorted by a field. total counts the namespace, or the database. To walk through all memories pass the cursor of each page, or use records; with kind, drive_id, since_rid or order this returns what records returns. */
   memories(request?: MemoriesRequest, options?: CallOptions): Promise<MemoryPage>;
   /** All memories in the order of their ids, page by page: pass the next_cursor of each page as since_rid, until it is null. */
   records(request?: RecordsRequest, options?: CallOptions): Promise<RecordPage>;
@@ -2575,7 +2594,7 @@ export interface Operations {
   turnsClear(request?: ClearTurnsRequest, options?: CallOptions): Promise<ClearedTurns>;
   /** Add a task to a namespace's list. */
   taskAdd(request: AddTaskRequest, options?: CallOptions): Promise<AddedTask>;
-  /** The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed. */
+  /** The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed, and incomplete says so. */
   tasks(request?: TasksRequest, options?: CallOptions): Promise<TaskList>;
   /** One task. */
   task(request: GetTaskRequest, options?: CallOptions): Promise<Task>;

@@ -504,8 +504,8 @@ class Operations:
         """
         return self._call("batch", locals())
 
-    def memories(self, *, namespace: Optional[str] = None, domain: Optional[str] = None, memory_type: Optional[str] = None, source: Optional[str] = None, after: Optional[Date] = None, before: Optional[Date] = None, filter: Optional[Dict[str, Any]] = None, limit: Optional[int] = None, offset: Optional[int] = None, sort: Optional[Literal["created_at", "importance", "last_access"]] = None, kind: Optional[str] = None, drive_id: Optional[str] = None, since_rid: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryPage:
-        """Memories, newest first, or the newest 20,000 sorted by a field. before, a creation time, gives the next page. total counts the namespace, or the database. To walk through all memories use records; with kind, drive_id, since_rid or order this returns what records returns.
+    def memories(self, *, namespace: Optional[str] = None, domain: Optional[str] = None, memory_type: Optional[str] = None, source: Optional[str] = None, after: Optional[Date] = None, before: Optional[Date] = None, filter: Optional[Dict[str, Any]] = None, limit: Optional[int] = None, offset: Optional[int] = None, cursor: Optional[str] = None, sort: Optional[Literal["created_at", "importance", "last_access"]] = None, kind: Optional[str] = None, drive_id: Optional[str] = None, since_rid: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryPage:
+        """Memories, newest first, or the newest 20,000 sorted by a field. total counts the namespace, or the database. To walk through all memories pass the cursor of each page, or use records; with kind, drive_id, since_rid or order this returns what records returns.
 
         :param namespace: Only memories of this namespace; blank for all.
         :param domain: Only memories of this domain.
@@ -516,6 +516,7 @@ class Operations:
         :param filter: Only memories that pass it, as in a recall.
         :param limit: Most rows to return, up to 200. Default: 50.
         :param offset: Number of memories to skip.
+        :param cursor: The previous page's cursor; blank for the first page. Only for the order of creation.
         :param sort: The field to sort by; the greatest value comes first. Default: created_at.
         :param kind: Only records whose metadata has this kind.
         :param drive_id: Only records whose metadata has this drive_id.
@@ -614,18 +615,19 @@ class Operations:
         """
         return self._call("stale", locals())
 
-    def upcoming(self, *, days: Optional[float] = None, namespace: Optional[str] = None, limit: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryItems:
+    def upcoming(self, *, days: Optional[float] = None, namespace: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryItems:
         """Memories due within days, the soonest first.
 
         :param days: Days from now within which it is due. Default: 7.
         :param namespace: Only memories of this namespace; blank for all.
         :param limit: Most rows to return, up to 1,000. Default: 50.
+        :param cursor: The previous page's cursor; blank for the first page.
         :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
         :param consistency: linearizable: the answer includes everything acknowledged before the request.
         """
         return self._call("upcoming", locals())
 
-    def chronology(self, *, from_: Optional[Date] = None, to: Optional[Date] = None, namespace: Optional[str] = None, entity: Optional[str] = None, memory_type: Optional[str] = None, limit: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryItems:
+    def chronology(self, *, from_: Optional[Date] = None, to: Optional[Date] = None, namespace: Optional[str] = None, entity: Optional[str] = None, memory_type: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryItems:
         """Memories stored between two dates, the oldest first.
 
         :param from_: Only memories created at this date or after it.
@@ -634,6 +636,7 @@ class Operations:
         :param entity: Only memories that name this entity or one of its aliases.
         :param memory_type: Only memories of this kind.
         :param limit: Most rows to return, up to 1,000. Default: 50.
+        :param cursor: The previous page's cursor; blank for the first page. Not with entity.
         :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
         :param consistency: linearizable: the answer includes everything acknowledged before the request.
         """
@@ -660,13 +663,14 @@ class Operations:
         """
         return self._call("timeline", locals())
 
-    def entities(self, *, namespace: Optional[str] = None, search: Optional[str] = None, sort: Optional[Literal["name", "mentions"]] = None, limit: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> EntityList:
+    def entities(self, *, namespace: Optional[str] = None, search: Optional[str] = None, sort: Optional[Literal["name", "mentions"]] = None, limit: Optional[int] = None, after: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> EntityList:
         """Names that memories, relations and claims mention.
 
         :param namespace: Only names in the newest 10,000 memories of this namespace; blank for all.
-        :param search: Only names that contain this text, in any case. Parts are searched in the first 10,000 names, a full name in all.
+        :param search: Only names that contain this text, in any case. A page searches 10,000 names for parts; next continues. A full name is searched in all.
         :param sort: The order: by name, or by mentions, the most mentioned of the first 10,000 names first. Default: name.
         :param limit: Most names to return, up to 1,000. Default: 100.
+        :param after: The previous page's next; blank for the first page. Only for the order of names.
         :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
         :param consistency: linearizable: the answer includes everything acknowledged before the request.
         """
@@ -762,7 +766,7 @@ class Operations:
         return self._call("task_add", locals())
 
     def tasks(self, *, namespace: Optional[str] = None, status: Optional[str] = None, parent_id: Optional[str] = None, limit: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> TaskList:
-        """The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed.
+        """The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed, and incomplete says so.
 
         :param namespace: The namespace; blank for default.
         :param status: Only tasks of this status; all is every status. Default: all.
@@ -1504,8 +1508,8 @@ class AsyncOperations:
         """Read and write keys in one atomic step: if all conditions hold, all writes are done, otherwise none. Reads see the state before the writes."""
         return await self._call("batch", locals())
 
-    async def memories(self, *, namespace: Optional[str] = None, domain: Optional[str] = None, memory_type: Optional[str] = None, source: Optional[str] = None, after: Optional[Date] = None, before: Optional[Date] = None, filter: Optional[Dict[str, Any]] = None, limit: Optional[int] = None, offset: Optional[int] = None, sort: Optional[Literal["created_at", "importance", "last_access"]] = None, kind: Optional[str] = None, drive_id: Optional[str] = None, since_rid: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryPage:
-        """Memories, newest first, or the newest 20,000 sorted by a field. before, a creation time, gives the next page. total counts the namespace, or the database. To walk through all memories use records; with kind, drive_id, since_rid or order this returns what records returns."""
+    async def memories(self, *, namespace: Optional[str] = None, domain: Optional[str] = None, memory_type: Optional[str] = None, source: Optional[str] = None, after: Optional[Date] = None, before: Optional[Date] = None, filter: Optional[Dict[str, Any]] = None, limit: Optional[int] = None, offset: Optional[int] = None, cursor: Optional[str] = None, sort: Optional[Literal["created_at", "importance", "last_access"]] = None, kind: Optional[str] = None, drive_id: Optional[str] = None, since_rid: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryPage:
+        """Memories, newest first, or the newest 20,000 sorted by a field. total counts the namespace, or the database. To walk through all memories pass the cursor of each page, or use records; with kind, drive_id, since_rid or order this returns what records returns."""
         return await self._call("memories", locals())
 
     async def records(self, *, namespace: Optional[str] = None, domain: Optional[str] = None, memory_type: Optional[str] = None, source: Optional[str] = None, after: Optional[Date] = None, before: Optional[Date] = None, filter: Optional[Dict[str, Any]] = None, limit: Optional[int] = None, kind: Optional[str] = None, drive_id: Optional[str] = None, since_rid: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> RecordPage:
@@ -1536,11 +1540,11 @@ class AsyncOperations:
         """Memories that were not accessed for days, the most important first."""
         return await self._call("stale", locals())
 
-    async def upcoming(self, *, days: Optional[float] = None, namespace: Optional[str] = None, limit: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryItems:
+    async def upcoming(self, *, days: Optional[float] = None, namespace: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryItems:
         """Memories due within days, the soonest first."""
         return await self._call("upcoming", locals())
 
-    async def chronology(self, *, from_: Optional[Date] = None, to: Optional[Date] = None, namespace: Optional[str] = None, entity: Optional[str] = None, memory_type: Optional[str] = None, limit: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryItems:
+    async def chronology(self, *, from_: Optional[Date] = None, to: Optional[Date] = None, namespace: Optional[str] = None, entity: Optional[str] = None, memory_type: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> MemoryItems:
         """Memories stored between two dates, the oldest first."""
         return await self._call("chronology", locals())
 
@@ -1552,7 +1556,7 @@ class AsyncOperations:
         """Memories stored shortly before and after a memory, oldest first."""
         return await self._call("timeline", locals())
 
-    async def entities(self, *, namespace: Optional[str] = None, search: Optional[str] = None, sort: Optional[Literal["name", "mentions"]] = None, limit: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> EntityList:
+    async def entities(self, *, namespace: Optional[str] = None, search: Optional[str] = None, sort: Optional[Literal["name", "mentions"]] = None, limit: Optional[int] = None, after: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> EntityList:
         """Names that memories, relations and claims mention."""
         return await self._call("entities", locals())
 
@@ -1593,7 +1597,7 @@ class AsyncOperations:
         return await self._call("task_add", locals())
 
     async def tasks(self, *, namespace: Optional[str] = None, status: Optional[str] = None, parent_id: Optional[str] = None, limit: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> TaskList:
-        """The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed."""
+        """The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed, and incomplete says so."""
         return await self._call("tasks", locals())
 
     async def task(self, id: str, *, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Task:

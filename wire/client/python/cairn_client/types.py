@@ -196,8 +196,12 @@ class Check(_Check, total=False):
     last_error_at: Optional[float]  # When it last failed, in Unix seconds.
 
 
-class ClaimList(TypedDict):
+class _ClaimList(TypedDict):
     claims: List[ClaimRow]  # The newest first.
+
+
+class ClaimList(_ClaimList, total=False):
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class _ClaimRow(TypedDict):
@@ -323,8 +327,12 @@ class Conflict(_Conflict, total=False):
     side_b: Optional[Side]  # The text of memory_b.
 
 
-class ConflictList(TypedDict):
+class _ConflictList(TypedDict):
     conflicts: List[Conflict]  # The most urgent first, then the newest.
+
+
+class ConflictList(_ConflictList, total=False):
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class Control(TypedDict):
@@ -559,8 +567,12 @@ class Edge(TypedDict):
     weight: float  # Weight of the relation.
 
 
-class EdgeList(TypedDict):
+class _EdgeList(TypedDict):
     edges: List[Edge]  # In both directions.
+
+
+class EdgeList(_EdgeList, total=False):
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class Embedder(TypedDict):
@@ -605,8 +617,13 @@ class Entity(TypedDict):
     last_seen: float  # When it was mentioned last, in Unix seconds.
 
 
-class EntityList(TypedDict):
+class _EntityList(TypedDict):
     entities: List[Entity]  # Rows in the requested order.
+    next: Optional[str]  # Pass it as after to get the next page; null at the end, and in another order than that of names. A page may have few rows or none, and a next.
+
+
+class EntityList(_EntityList, total=False):
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class EntityProfile(TypedDict):
@@ -948,6 +965,8 @@ class _MemoryItems(TypedDict):
 
 class MemoryItems(_MemoryItems, total=False):
     left_out: bool  # true: more rows were left out, because the answer reached 16 MiB of memories. Request fewer rows.
+    cursor: str  # Pass it as cursor to get the next page; absent at the end, and in lists without cursors. A page may have few rows or none, and a cursor.
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class _MemoryList(TypedDict):
@@ -956,6 +975,7 @@ class _MemoryList(TypedDict):
 
 class MemoryList(_MemoryList, total=False):
     left_out: bool  # true: more rows were left out, because the answer reached 16 MiB of memories. Request fewer rows.
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class _MemoryPage(TypedDict):
@@ -966,7 +986,9 @@ class MemoryPage(_MemoryPage, total=False):
     total: int  # Number of active memories in the namespace, or in the database.
     offset: int  # Number of rows skipped.
     items: List[Memory]  # The newest first, or in the requested order.
-    next_offset: Optional[int]  # Pass it as offset to get the next page; absent at the end.
+    next_offset: Optional[int]  # Pass it as offset to get the next page. Absent at the end, and where the next row is behind 100,000 others: cursor gets there.
+    cursor: str  # Pass it as cursor to get the next page; absent at the end. A page with filters that match little may have few rows or none, and a cursor.
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
     records: List[Record]  # Records in the order of their ids; fewer than limit when the filters match few.
     next_cursor: Optional[str]  # Pass it as since_rid to get the next page; null at the end.
 
@@ -1118,8 +1140,12 @@ class Pattern(TypedDict):
     occurrence_count: int  # Number of times it was seen.
 
 
-class PatternList(TypedDict):
+class _PatternList(TypedDict):
     patterns: List[Pattern]  # The most certain first.
+
+
+class PatternList(_PatternList, total=False):
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class _Peer(TypedDict):
@@ -1299,6 +1325,7 @@ class _Recalled(TypedDict):
 class Recalled(_Recalled, total=False):
     filtered: List[Filtered]  # With explain: how many memories remained after each filter, in this order.
     left_out: int  # Number of rows left out because the answer reached 16 MiB of memories. Request fewer rows, or an event stream.
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class _Record(TypedDict):
@@ -1525,9 +1552,13 @@ class SessionAndMemories(_SessionAndMemories, total=False):
     next_offset: Optional[int]  # Pass it as offset to get the next page; absent at the end.
 
 
-class SessionList(TypedDict):
+class _SessionList(TypedDict):
     sessions: List[Session]  # The newest first.
     count: int  # Number of rows in this answer.
+
+
+class SessionList(_SessionList, total=False):
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class Side(TypedDict):
@@ -1601,10 +1632,14 @@ class Task(TypedDict):
     revision: int  # Number of changes.
 
 
-class TaskList(TypedDict):
+class _TaskList(TypedDict):
     tasks: List[Task]  # The most urgent first, then the oldest.
     count: int  # Number of rows.
     more: bool  # Whether more tasks pass; to see them, request one status, or the parts of one task.
+
+
+class TaskList(_TaskList, total=False):
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class _Thought(TypedDict):
@@ -1677,9 +1712,13 @@ class Trigger(TypedDict):
     expires_at: Optional[float]  # When it expires, in Unix seconds.
 
 
-class TriggerList(TypedDict):
+class _TriggerList(TypedDict):
     triggers: List[Trigger]  # The newest first within a status.
     count: int  # Number of rows.
+
+
+class TriggerList(_TriggerList, total=False):
+    incomplete: str  # Why more rows may match than the answer has, and how to get them; absent when it has all.
 
 
 class Turn(TypedDict):

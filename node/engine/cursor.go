@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// A stretch is the part of a walk by time that one request looks at.
+type stretch struct {
+	looked int
+	last   state.Place // of the last row that it has passed
+	cut    bool        // it ended at its bound, and the walk goes on
+}
+
+// over reports whether the stretch is at its bound. It is called at each row, so it is not at the end of the walk.
+func (w *stretch) over() bool {
+	w.cut = w.looked == maxScan
+	return w.cut
+}
+
+// passed notes a row that later pages do not look at again.
+func (w *stretch) passed(at oplog.Time, seq oplog.Seq) {
+	w.looked, w.last = w.looked+1, state.Place{At: at, Seq: seq}
+}
+
+// cursor is where the next page begins. It may stand at a memory that the caller may not read: a time and a number name
+// no memory and no namespace.
+func (w *stretch) cursor() string {
+	return fmt.Sprintf("%d.%d", w.last.At, w.last.Seq)
+}
+
+// placeOf reads a cursor.
+func placeOf(cursor string) (state.Place, error) {
+	time, number, _ := strings.Cut(cursor, ".")
+	at, err := strconv.ParseInt(time, 10, 64)
+	seq, err2 := strconv.ParseUint(number, 10, 64)
+	if err != nil || err2 != nil {
+		return state.Place{}, oplog.Errorf(oplog.Invalid, "cursor: %.64q is none of this list: pass the one of its previous page", cursor)
+	}
+	return state.Place{At: oplog.Time(at), Seq: oplog.Seq(seq)}, nil
+}

@@ -1,0 +1,188 @@
+//go:build full
+
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// TestNoListEndsSilently: in a database that has more rows than a list may look at, every list that is not complete
+// says so, and what has a cursor is complete at the end of it.
+func TestNoListEndsSilently(t *testing.T) {
+	t.Parallel()
+	n, owner := alone(t)
+	const rows = 100_200
+	put := func(ops ...oplog.Op) {
+		t.Helper()
+		for len(ops) > 0 {
+			some := ops[:min(len(ops), 10_000)]
+			ops = ops[len(some):]
+			if err := n.Service().Propose(t.Context(), owner, some...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	memory := func(i int, namespace string) oplog.Op {
+		at := oplog.Time(1_700_000_000_000_000 + i/7*7) // seven of each time
+		if i < 3 {
+			at -= 2_000_000_000_000_000 // before 1970
+		}
+		return &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%07d", i), Text: fmt.Sprint("tea ", i), Type: "semantic",
+			Namespace: namespace, Created: at, Due: oplog.Time(2_000_000_000_000_000 + i/7*7), Importance: float64(i%1000) / 1000}}
+	}
+	var ops []oplog.Op
+	for i := range 3 { // the oldest, in a namespace of their own
+		ops = append(ops, memory(i, "old"))
+	}
+	for i := 3; i < rows; i++ {
+		ops = append(ops, memory(i, "default"))
+	}
+	for i := range 20_100 {
+		ops = append(ops, &oplog.SessionStart{ID: fmt.Sprintf("s%06d", i), Namespace: "n", Client: fmt.Sprint("c", i), At: oplog.Time(i + 1)},
+			&oplog.Relate{ID: fmt.Sprintf("e%06d", i), Src: "hub", Dst: fmt.Sprintf("Name%06d", i), Type: "knows", Weight: 1, At: 1})
+	}
+	for i := range 10_100 {
+		ops = append(ops, &oplog.Claim{ID: fmt.Sprintf("c%06d", i), Namespace: "n", Src: "mill", Type: "grinds", Dst: fmt.Sprint("corn", i),
+			Polarity: 1, At: oplog.Time(i)})
+	}
+	put(ops...)
+	ops = nil
+	for i := range 20_100 {
+		ops = append(ops, &oplog.Forget{RID: fmt.Sprintf("m%07d", 100+i), At: 1_800_000_000_000_000})
+	}
+
+	pages := func(of func(cursor string) (rids []string, next string)) map[string]int {
+		seen := map[string]int{}
+		for cursor := ""; ; {
+			rids, next := of(cursor)
+			for _, rid := range rids {
+				seen[rid]++
+			}
+			if cursor = next; next == "" {
+				return seen
+			}
+		}
+	}
+	rids := func(list []api.Memory) []string { return api.Each(list, func(m api.Memory) string { return m.RID }) }
+	list := func(q *api.MemoriesRequest) *api.MemoryPage {
+		t.Helper()
+		a, err := api.Memories.Do(t.Context(), n.Host(), owner, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	filtered := []byte(`{"@namespace":"old"}`)
+	for name, l := range map[string]api.Listing{"namespace": {Namespace: "old"}, "filter": {Filter: filtered}} {
+		seen := pages(func(cursor string) ([]string, string) {
+			a := list(&api.MemoriesRequest{Listing: l, Cursor: cursor})
+			if a.NewestMemories.Next != nil {
+				t.Errorf("%s: offset %d is offered, which leads nowhere", name, *a.NewestMemories.Next)
+			}
+			return rids(a.Items), a.Cursor
+		})
+		if fmt.Sprint(seen) != "map[m0000000:1 m0000001:1 m0000002:1]" {
+			t.Errorf("memories by %s: %v", name, seen)
+		}
+	}
+	for name, of := range map[string]func(cursor string) (*api.MemoryItems, error){
+		"chronology": func(cursor string) (*api.MemoryItems, error) {
+			return api.Chronology.Do(t.Context(), n.Host(), owner, &api.ChronologyRequest{Limit: 1000, Cursor: cursor})
+		},
+		"upcoming": func(cursor string) (*api.MemoryItems, error) {
+			return api.Upcoming.Do(t.Context(), n.Host(), owner, &api.UpcomingRequest{Days: 36_500, Limit: 1000, Cursor: cursor})
+		},
+	} {
+		seen := pages(func(cursor string) ([]string, string) {
+			a, err := of(cursor)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			return rids(a.Items), a.Cursor
+		})
+		if len(seen) != rows {
+			t.Errorf("%s: %d memories of %d", name, len(seen), rows)
+		}
+		for rid, times := range seen {
+			if times != 1 {
+				t.Fatalf("%s: %s comes %d times", name, rid, times)
+			}
+		}
+		for _, beyond := range []string{"9223372036854775807.1", "0.0", "-62167219200000000.18446744073709551615"} {
+			if _, err := of(beyond); err != nil {
+				t.Errorf("%s: cursor %s: %v", name, beyond, err)
+			}
+		}
+		if _, err := of("m0000001"); err == nil {
+			t.Errorf("%s: a cursor of another list is accepted", name)
+		}
+	}
+	names := map[string]bool{}
+	for after := ""; ; {
+		a, err := api.Entities.Do(t.Context(), n.Host(), owner, &api.EntitiesRequest{Search: "9", Limit: 1000, After: after})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range a.Entities {
+			names[e.Name] = true
+		}
+		if a.Next == nil {
+			break
+		}
+		after = *a.Next
+	}
+	want := 0
+	for i := range 20_100 {
+		if strings.Contains(fmt.Sprint(i), "9") {
+			if want++; i < 10_100 {
+				want++ // and a corn
+			}
+		}
+	}
+	if len(names) != want {
+		t.Errorf("%d names with a 9, want %d", len(names), want)
+	}
+	claims, err := api.Claims.Do(t.Context(), n.Host(), owner, &api.ClaimsRequest{Entity: "mill"})
+	if err != nil || len(claims.Claims) != 10_000 || claims.Claims[0].ID != "c010099" || claims.Incomplete == "" {
+		t.Errorf("%d claims, %q, %v", len(claims.Claims), claims.Incomplete, err)
+	}
+	current, err := api.Current.Do(t.Context(), n.Host(), owner, &api.CurrentRequest{Namespace: "old"})
+	if err != nil || current.Record.RID != "m0000002" {
+		t.Errorf("the newest of a namespace: %v, %v", current, err)
+	}
+	put(ops...)
+	past := &api.RecallAsOfRequest{Question: api.Question{Text: "tea", K: 10}, AsOf: field.Date{Time: time.Unix(1_700_000_001, 0)}}
+	for name, of := range map[string]func() (api.Bounded, error){
+		"past":               bounded(api.RecallAsOf, n.Host(), owner, past, func(a *api.Recalled) api.Bounded { return a.Bounded }),
+		"sorted":             func() (api.Bounded, error) { return list(&api.MemoriesRequest{Sort: "importance"}).Bounded, nil },
+		"stale":              bounded(api.Stale, n.Host(), owner, &api.StaleRequest{}, func(a *api.MemoryItems) api.Bounded { return a.Bounded }),
+		"sessions":           bounded(api.Sessions, n.Host(), owner, &api.SessionsRequest{Limit: 1000}, func(a *api.SessionList) api.Bounded { return a.Bounded }),
+		"a client's session": bounded(api.Sessions, n.Host(), owner, &api.SessionsRequest{Namespace: "n", Limit: 10}, func(a *api.SessionList) api.Bounded { return a.Bounded }),
+		"names by mentions":  bounded(api.Entities, n.Host(), owner, &api.EntitiesRequest{Sort: "mentions"}, func(a *api.EntityList) api.Bounded { return a.Bounded }),
+		"relations":          bounded(api.Edges, n.Host(), owner, &api.EdgesRequest{Entity: "hub"}, func(a *api.EdgeList) api.Bounded { return a.Bounded }),
+		"around":             bounded(api.Around, n.Host(), owner, &api.AroundRequest{Namespace: "old", Limit: 10}, func(a *api.MemoryList) api.Bounded { return a.Bounded }),
+	} {
+		if b, err := of(); err != nil || !strings.Contains(b.Incomplete, ": ") {
+			t.Errorf("%s: not complete, and says %q, %v", name, b.Incomplete, err)
+		}
+	}
+}
+
+// bounded asks for a list and returns what it says of its completeness.
+func bounded[Q, A any](op api.Of[Q, A], d api.Door, c api.Caller, q *Q, of func(*A) api.Bounded) func() (api.Bounded, error) {
+	return func() (api.Bounded, error) {
+		a, err := op.Do(context.Background(), d, c, q)
+		if err != nil {
+			return api.Bounded{}, err
+		}
+		return of(a), nil
+	}
+}
