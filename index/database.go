@@ -225,9 +225,6 @@ func group(namespace string) uint32 {
 func (d *database) describe(col *column, w *ready) {
 	m := w.m
 	d.namespace(m.Namespace)
-	for _, name := range m.Entities {
-		d.names.entity(name)
-	}
 	col.seq, col.revision, col.updated = m.Seq, m.Revision, int64(m.Updated)
 	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed),
 		Importance: m.Importance, HalfLife: m.HalfLife,

@@ -194,8 +194,11 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 		db.names.addFrom(op)
 		divided = divided || redivides(op)
 	}
-	if slices.ContainsFunc(ops, erasesName) || db.names.outgrown(v.Stats(id).Entities) { // an erased name's aliases are gone
+	switch {
+	case db.names.outgrown(v.Stats(id).Entities):
 		db.names.load(v, id)
+	case slices.ContainsFunc(ops, erasesName): // its aliases are gone; Apply has looked at all of them, too
+		db.names.loadAliases(v, id)
 	}
 	x.mu.RLock()
 	since := x.remade[id]

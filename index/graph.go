@@ -30,13 +30,16 @@ const (
 // searches read it.
 type names struct {
 	mu       sync.RWMutex
-	entities map[string][]string          // folded name → names, sorted
-	count    int                          // of them
-	aliases  map[string]map[string]string // folded alias → namespace → name
+	entities map[string][]string           // folded name → names, sorted
+	count    int                           // of them
+	aliases  map[string]map[string][]alias // folded alias → namespace → those that fold to it, by their bytes
 }
 
+// An alias is a name as it is spelled, and the name that it stands for.
+type alias struct{ spelled, canonical string }
+
 func newNames() names {
-	return names{entities: map[string][]string{}, aliases: map[string]map[string]string{}}
+	return names{entities: map[string][]string{}, aliases: map[string]map[string][]alias{}}
 }
 
 // fold is a name's words in lower case, and in one of the ways to write letters with marks.
@@ -61,20 +64,37 @@ func (n *names) entity(name string) {
 	}
 }
 
-func (n *names) alias(namespace, alias, canonical string) {
-	key := fold(alias)
+func (n *names) alias(namespace, spelled, canonical string) {
+	key := fold(spelled)
 	if key == "" {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.aliases[key] == nil {
-		n.aliases[key] = map[string]string{}
+		n.aliases[key] = map[string][]alias{}
 	}
-	n.aliases[key][namespace] = canonical
+	have := n.aliases[key][namespace]
+	i, known := slices.BinarySearchFunc(have, spelled, func(a alias, s string) int { return strings.Compare(a.spelled, s) })
+	if known {
+		have[i].canonical = canonical
+	} else {
+		n.aliases[key][namespace] = slices.Insert(have, i, alias{spelled, canonical})
+	}
 }
 
-// addFrom adds the names in an operation. The names that a memory mentions come with its row (describe).
+// meant is the name that an alias stands for in a namespace. Of aliases that differ in case alone the last one by its
+// bytes counts, whichever came first.
+func (n *names) meant(key, namespace string) (canonical string, ok bool) {
+	for _, ns := range []string{cmp.Or(namespace, "default"), "default"} {
+		if list := n.aliases[key][ns]; len(list) > 0 {
+			return list[len(list)-1].canonical, true
+		}
+	}
+	return "", false
+}
+
+// addFrom adds the names in an operation. The names that a memory mentions come with the memory (page.flush).
 func (n *names) addFrom(op oplog.Op) {
 	switch op := op.(type) {
 	case *oplog.Relate:
@@ -85,6 +105,10 @@ func (n *names) addFrom(op oplog.Op) {
 		n.entity(op.Dst)
 	case *oplog.Assert:
 		n.addFrom(&op.Claim)
+	case *oplog.HandOn: // a merged memory's relations are its product's
+		for _, e := range op.Edges {
+			n.entity(e.Into)
+		}
 	case *oplog.Alias:
 		n.alias(op.Namespace, op.Alias, op.Canonical)
 	case *oplog.Foreign:
@@ -99,13 +123,22 @@ func (n *names) load(v *state.View, db oplog.DB) {
 		now.entity(e.Name)
 		return true
 	})
+	n.mu.Lock()
+	n.entities, n.count = now.entities, now.count
+	n.mu.Unlock()
+	n.loadAliases(v, db)
+}
+
+// loadAliases puts the aliases of the state in the place of those that there are.
+func (n *names) loadAliases(v *state.View, db oplog.DB) {
+	now := newNames()
 	v.Aliases(db, func(namespace, alias string, to oplog.StoredAlias) bool {
 		now.alias(namespace, alias, to.Canonical)
 		return true
 	})
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.entities, n.count, n.aliases = now.entities, now.count, now.aliases
+	n.aliases = now.aliases
 }
 
 // namesSlack bounds the names of entities that are gone: as many as of those that there are, and so many more.
@@ -130,13 +163,14 @@ type seed struct {
 	byAlias bool // the question has not its name but an alias
 }
 
-// in returns the entities a text names, in the order of the text, longer names first.
-func (n *names) in(s, namespace string) (found []seed) {
+// in returns the entities a text names, in the order of the text, longer names first. It leaves out names that nothing
+// names any more: an index that was just opened does not know them.
+func (n *names) in(s, namespace string, there func(name string) bool) (found []seed) {
 	words := foldWords(s)
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	add := func(name string, byAlias bool) {
-		if len(found) < maxSeeds && !slices.ContainsFunc(found, func(s seed) bool { return s.name == name }) {
+		if len(found) < maxSeeds && (byAlias || there(name)) && !slices.ContainsFunc(found, func(s seed) bool { return s.name == name }) {
 			found = append(found, seed{name, byAlias})
 		}
 	}
@@ -146,12 +180,8 @@ func (n *names) in(s, namespace string) (found []seed) {
 			for _, name := range n.entities[key] {
 				add(name, false)
 			}
-			if a := n.aliases[key]; a != nil {
-				if name, ok := a[cmp.Or(namespace, "default")]; ok {
-					add(name, true)
-				} else if name, ok := a["default"]; ok {
-					add(name, true)
-				}
+			if name, ok := n.meant(key, namespace); ok {
+				add(name, true)
 			}
 		}
 	}
@@ -226,7 +256,7 @@ func (in *question) neighbours(name string) (out []reached) {
 func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 	asked := text.AnalyzeQuery(in.q.Text)
 	slices.Sort(asked)
-	seeds := in.d.names.in(in.q.Text, in.q.Namespace)
+	seeds := in.d.names.in(in.q.Text, in.q.Namespace, func(name string) bool { _, ok := in.view.Entity(in.db, name); return ok })
 	seeds = slices.DeleteFunc(seeds, func(s seed) bool { // a name that is a function word of the question is not meant
 		terms := text.AnalyzeQuery(s.name)
 		return !s.byAlias && (len(terms) == 0 || !contains(asked, terms))

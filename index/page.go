@@ -48,6 +48,11 @@ func (p *page) flush(ctx context.Context) error {
 		return nil
 	}
 	p.total += len(p.changes)
+	for _, c := range p.changes { // also of one that has no row, as it was forgotten in the same batch: the state has its names
+		for _, name := range c.m.Entities {
+			p.db.names.entity(name)
+		}
+	}
 	if !p.db.memory {
 		p.x.checkpoints.changes.Add(int64(len(p.changes)))
 	}
