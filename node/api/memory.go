@@ -137,7 +137,7 @@ type CorrectRequest struct {
 	Searchable *bool        `json:"new_searchable" core:"-" doc:"false removes it from the search index, true adds it."`
 	Attributes field.Map    `json:"new_attributes" core:"-" doc:"Attributes that replace all it has; {} removes them."`
 	Merge      field.Map    `json:"metadata_merge" core:"-" doc:"Metadata keys to replace; null removes a key."`
-	Embedding  field.Vector `json:"embedding" tool:"-" doc:"The vector of the new text; the database's embedder makes it when it is omitted."`
+	Embedding  field.Vector `json:"embedding" tool:"-" doc:"The vector of the new text, or of the text as it is; the database's embedder makes it when it is omitted."`
 	Expected   *uint32      `json:"expected_revision" tool:"-" is:"integer[0..]" doc:"The revision (number of corrections) that the memory must be at; otherwise the request fails with the code revision_conflict."`
 	Key        string       `json:"idempotency_key" tool:"-" is:"key" doc:"Idempotency key: repeating the request with it corrects nothing twice."`
 
@@ -170,6 +170,7 @@ type Undone struct {
 	Revision uint64      `json:"revision" doc:"Number of corrections, this one included."`
 	Back     []string    `json:"recalled_again,omitempty" is:"[]rid" doc:"Of a merge or a split: the sources, which recall finds again."`
 	Gone     []string    `json:"forgotten,omitempty" is:"[]rid" doc:"Of a merge or a split: the memories that it had made."`
+	Missing  bool        `json:"embedding_missing,omitempty" doc:"true: the memory has no vector now, because clients bring the vectors of this database and that of an earlier text is not kept. Send it with correct."`
 	Index    field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 }
 

@@ -112,14 +112,15 @@ func notStated(edges []api.Edge, op *oplog.Correct) []api.Edge {
 	})
 }
 
-// uncover gives a correction that makes a memory searchable the text that is to be read again. The text is that of one
-// revision, so the correction expects it.
+// uncover gives a correction that makes a memory searchable, or that brings a vector alone, the text that is to be read
+// again. The text is that of one revision, so the correction expects it.
 func (s *Service) uncover(db oplog.DB, op *oplog.Correct, expected *uint32) (*uint32, error) {
-	if op.Text != nil || op.Searchable == nil || !*op.Searchable {
+	shows := op.Searchable != nil && *op.Searchable
+	if op.Text != nil || !shows && len(op.Vector) == 0 {
 		return expected, nil
 	}
 	return expected, s.state.Read(func(v *state.View) error {
-		if m, ok := v.Memory(db, op.RID); ok && m.Unsearchable {
+		if m, ok := v.Memory(db, op.RID); ok && (m.Unsearchable && shows || len(op.Vector) > 0) {
 			op.Text = &m.Text
 			expected = cmp.Or(expected, &m.Revision)
 		}

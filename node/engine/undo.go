@@ -53,32 +53,48 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 		return nil, err
 	}
 	done := &api.Undone{RID: q.RID, Text: was.Text, Restored: was.Number, Revision: w.First.Num, Index: field.Token(w.Index)}
-	if w.Replayed {
-		return done, s.redescribe(c.DB, q, done)
-	}
-	return done, nil
+	return done, s.describeUndone(c.DB, q, done, w.Replayed)
 }
 
-// redescribe makes the answer to a repeated undo the one that its key got first: the memory may be at a later revision
-// by now.
-func (s *Service) redescribe(db oplog.DB, q *api.UndoRequest, done *api.Undone) error {
-	made := uint32(done.Revision)
+// describeUndone completes the answer to an undo. The answer to a repeated one is that which its key got first: the
+// memory may be at a later revision by now.
+func (s *Service) describeUndone(db oplog.DB, q *api.UndoRequest, done *api.Undone, again bool) error {
 	return s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(db, q.RID)
-		if !ok {
+		switch {
+		case !ok && again:
 			return oplog.ErrNoMemory
+		case !ok:
+			return nil // it was purged since
 		}
-		done.Text = m.Text
 		all := v.Revisions(db, m.Seq)
-		if i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == made }); i >= 0 {
-			done.Text = all[i].Text
+		if again {
+			redescribe(m, all, q, done)
 		}
-		before := slices.DeleteFunc(all, func(r oplog.Revision) bool { return r.Number+1 >= made }) // the undo made one of its own
-		if done.Restored = api.OrOld(q.Revision, 0); q.Revision == nil && len(before) > 0 {
-			done.Restored = before[lastChange(before)].Number
-		}
+		changed := func(r oplog.Revision) bool { return uint64(r.Number)+1 == done.Revision && r.Text != done.Text }
+		done.Missing = slices.ContainsFunc(all, changed) && unembedded(v, db, m)
 		return nil
 	})
+}
+
+// redescribe says of an undo what it answered when it was done.
+func redescribe(m *oplog.Memory, all []oplog.Revision, q *api.UndoRequest, done *api.Undone) {
+	made := uint32(done.Revision)
+	done.Text = m.Text
+	if i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == made }); i >= 0 {
+		done.Text = all[i].Text
+	}
+	i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number+1 >= made }) // the undo made one of its own
+	if done.Restored = api.OrOld(q.Revision, 0); q.Revision == nil && i > 0 {
+		done.Restored = all[lastChange(all[:i])].Number
+	}
+}
+
+// unembedded says whether a memory lacks the vector that its client would have to send.
+func unembedded(v *state.View, db oplog.DB, m *oplog.Memory) bool {
+	d, _ := v.Database(db)
+	return d.Dim > 0 && (d.Embedder == nil || *d.Embedder == oplog.NoEmbedder) && m.Status == oplog.Active && m.Indexed() &&
+		len(v.Vector(db, m.Seq)) == 0
 }
 
 // goBack makes the correction that brings a revision of a memory back. It returns that revision, and the number of the

@@ -104,7 +104,7 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 		example: `  cairn move RID --to work
   cairn move --prefix /people --namespace default --to work`},
 	{use: "undo RID", short: "Take back the last change of a memory: a correction, a merge, a split or a move",
-		op: api.Undo.Op, args: []string{"rid"}, shows: []string{"rid", "restored", "text", "recalled_again", "forgotten"},
+		op: api.Undo.Op, args: []string{"rid"}, shows: []string{"rid", "restored", "text", "recalled_again", "forgotten", "embedding_missing"},
 		long: "cairn history lists a memory's revisions with their numbers. A memory that was forgotten cannot be brought back.\n\nA script that does not know whether its undo happened runs it again with the same --key: it is done once. With --expected-revision it is refused if the memory was corrected since it was read.",
 		example: `  cairn undo RID
   cairn undo RID --revision 0

@@ -431,7 +431,7 @@ export interface CorrectRequest {
   /** false removes it from the search index, true adds it. */ new_searchable?: boolean;
   /** Attributes that replace all it has; {} removes them. */ new_attributes?: { [name: string]: unknown };
   /** Metadata keys to replace; null removes a key. */ metadata_merge?: { [name: string]: unknown };
-  /** The vector of the new text; the database's embedder makes it when it is omitted. */ embedding?: number[];
+  /** The vector of the new text, or of the text as it is; the database's embedder makes it when it is omitted. */ embedding?: number[];
   /** The revision (number of corrections) that the memory must be at; otherwise the request fails with the code revision_conflict. */ expected_revision?: number;
   /** Idempotency key: repeating the request with it corrects nothing twice. */ idempotency_key?: string;
 }
@@ -2428,6 +2428,7 @@ export interface Undone {
   /** Number of corrections, this one included. */ revision: number;
   /** Of a merge or a split: the sources, which recall finds again. */ recalled_again?: string[];
   /** Of a merge or a split: the memories that it had made. */ forgotten?: string[];
+  /** true: the memory has no vector now, because clients bring the vectors of this database and that of an earlier text is not kept. Send it with correct. */ embedding_missing?: boolean;
   /** Position of the write in the log; min_index on another node waits for it. */ log_index: string;
 }
 

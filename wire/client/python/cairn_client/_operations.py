@@ -307,7 +307,7 @@ class Operations:
         :param new_searchable: false removes it from the search index, true adds it.
         :param new_attributes: Attributes that replace all it has; {} removes them.
         :param metadata_merge: Metadata keys to replace; null removes a key.
-        :param embedding: The vector of the new text; the database's embedder makes it when it is omitted.
+        :param embedding: The vector of the new text, or of the text as it is; the database's embedder makes it when it is omitted.
         :param expected_revision: The revision (number of corrections) that the memory must be at; otherwise the request fails with the code revision_conflict.
         :param idempotency_key: Idempotency key: repeating the request with it corrects nothing twice.
         """

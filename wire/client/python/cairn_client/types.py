@@ -1744,6 +1744,7 @@ class _Undone(TypedDict):
 class Undone(_Undone, total=False):
     recalled_again: List[str]  # Of a merge or a split: the sources, which recall finds again.
     forgotten: List[str]  # Of a merge or a split: the memories that it had made.
+    embedding_missing: bool  # true: the memory has no vector now, because clients bring the vectors of this database and that of an earlier text is not kept. Send it with correct.
 
 
 class Unrelated(TypedDict):
