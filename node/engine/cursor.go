@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -13,6 +14,7 @@ import (
 type stretch struct {
 	looked int
 	last   state.Place // of the last row that it has passed
+	own    state.Place // of the last one that the caller may read
 	cut    bool        // it ended at its bound, and the walk goes on
 }
 
@@ -23,14 +25,21 @@ func (w *stretch) over() bool {
 }
 
 // passed notes a row that later pages do not look at again.
-func (w *stretch) passed(at oplog.Time, seq oplog.Seq) {
-	w.looked, w.last = w.looked+1, state.Place{At: at, Seq: seq}
+func (w *stretch) passed(c api.Caller, m *oplog.Memory, at oplog.Time) {
+	w.looked, w.last = w.looked+1, state.Place{At: at, Seq: m.Seq}
+	if c.Spaces.Has(m.Namespace) {
+		w.own = w.last
+	}
 }
 
-// cursor is where the next page begins. It may stand at a memory that the caller may not read: a time and a number name
-// no memory and no namespace.
+// cursor is where the next page begins. At the bound it may stand at a memory that the caller may not read: a time and a
+// number name no memory and no namespace.
 func (w *stretch) cursor() string {
-	return fmt.Sprintf("%d.%d", w.last.At, w.last.Seq)
+	at := w.own
+	if w.looked == maxScan || at == (state.Place{}) {
+		at = w.last
+	}
+	return fmt.Sprintf("%d.%d", at.At, at.Seq)
 }
 
 // placeOf reads a cursor.

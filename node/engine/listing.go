@@ -3,7 +3,10 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
@@ -42,8 +45,9 @@ func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) 
 		return nil, err
 	}
 	if q.Limit = page.Limit; q.Walks || q.Walk != (api.Walk{}) {
-		page.Walked = new(walk(v, c, &q.Listing, &q.Walk))
-		return page, nil
+		walked, err := walk(v, c, &q.Listing, &q.Walk)
+		page.Walked = &walked
+		return page, err
 	}
 	l, err := listed(v, c, q)
 	page.NewestMemories = &api.NewestMemories{Total: v.ReachStats(c.DB, c.Reach(q.Namespace)).Active, Offset: q.Offset,
@@ -61,7 +65,8 @@ func (s *Service) records(v *state.View, c api.Caller, q *api.RecordsRequest) (*
 		return nil, err
 	}
 	q.Limit = min(max(q.Limit, 1), maxPage)
-	return &api.RecordPage{Walked: walk(v, c, &q.Listing, &q.Walk), Limit: q.Limit}, nil
+	walked, err := walk(v, c, &q.Listing, &q.Walk)
+	return &api.RecordPage{Walked: walked, Limit: q.Limit}, err
 }
 
 // namespaces returns a page of a database's namespaces.
@@ -122,7 +127,7 @@ func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (l list, err er
 		default:
 			l.rows = append(l.rows, m)
 		}
-		walk.passed(m.Created, m.Seq)
+		walk.passed(c, m, m.Created)
 		return true
 	})
 	if l.more || walk.cut {
@@ -173,32 +178,46 @@ func onWalk(c api.Caller, l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 	return json.Unmarshal(m.Metadata, &meta) == nil && (w.Kind == "" || meta.Kind == w.Kind) && (w.Drive == "" || meta.Drive == w.Drive)
 }
 
-// walk is a page in the order of ids. It may be short of its limit when the filters match little. Rows outside a
-// caller's namespaces are passed over and not counted, because the page's cursor may name none of them.
-func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) api.Walked {
-	page, looked, last := api.Walked{Records: []api.Record{}}, 0, ""
+// walk is a page in the order of ids. It may be short of its limit when the filters match little. Its cursor names no
+// memory outside a caller's namespaces: where it ends at one, it has that one's number.
+func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) (api.Walked, error) {
+	page, looked, last, own := api.Walked{Records: []api.Record{}}, 0, "", ""
 	if c.Spaces.Bind() && v.ReachStats(c.DB, c.Reach("")) == (oplog.Counts{}) {
-		return page
+		return page, nil
 	}
-	r := room{hold: c.Hold}
-	v.RIDs(c.DB, w.Since, w.Order != "asc", func(rid string, seq oplog.Seq) bool {
-		m, ok := v.MemoryAt(c.DB, seq)
-		if c.Spaces.Bind() && !(ok && c.Spaces.Has(m.Namespace)) {
-			return true
+	since, r := w.Since, room{hold: c.Hold}
+	if number, ok := strings.CutPrefix(since, "#"); ok && c.Spaces.Bind() {
+		seq, _ := strconv.ParseUint(number, 10, 64)
+		m, ok := v.WrittenAt(c.DB, oplog.Seq(seq))
+		if !ok {
+			return page, oplog.Errorf(oplog.Invalid, "since_rid: what the walk had reached was purged meanwhile: begin again without it")
 		}
-		wanted := ok && onWalk(c, l, w, m)
-		if len(page.Records) == l.Limit || looked == maxScan || wanted && !r.has(m.Weight()) {
-			page.Next = api.OrNil(last)
+		since = m.RID
+	}
+	v.RIDs(c.DB, since, w.Order != "asc", func(rid string, seq oplog.Seq) bool {
+		if looked == maxScan {
+			page.Next = &last
+			return false
+		}
+		m, ok := v.MemoryAt(c.DB, seq)
+		readable := ok && c.Spaces.Has(m.Namespace) || !c.Spaces.Bind()
+		wanted := ok && readable && onWalk(c, l, w, m)
+		if readable && len(page.Records) == l.Limit || wanted && !r.has(m.Weight()) {
+			page.Next = api.OrNil(own)
 			return false
 		}
 		looked++
-		last = rid
+		if last = rid; readable {
+			own = rid
+		} else {
+			last = fmt.Sprint("#", seq)
+		}
 		if wanted {
 			page.Records = append(page.Records, recordOf(m))
 		}
 		return true
 	})
-	return page
+	return page, nil
 }
 
 // stats are a database's counters.

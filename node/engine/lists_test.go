@@ -125,6 +125,28 @@ func TestNoListEndsSilently(t *testing.T) {
 			t.Errorf("%s: a cursor of another list is accepted", name)
 		}
 	}
+	bound := owner
+	bound.Spaces = oplog.Spaces{"old"}
+	for _, order := range []string{"desc", "asc"} {
+		calls := 0
+		seen := pages(func(cursor string) (found []string, next string) {
+			calls++
+			a, err := api.Records.Do(t.Context(), n.Host(), bound, &api.RecordsRequest{Listing: api.Listing{Limit: 200}, Walk: api.Walk{Since: cursor, Order: order}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Next == nil {
+				return api.Each(a.Records, func(r api.Record) string { return r.RID }), ""
+			}
+			if strings.Contains(*a.Next, "m0") && *a.Next > "m0000002" {
+				t.Errorf("a cursor has an id of another namespace: %s", *a.Next)
+			}
+			return api.Each(a.Records, func(r api.Record) string { return r.RID }), *a.Next
+		})
+		if len(seen) != 3 || calls < 2 {
+			t.Errorf("a bound token's records, %s: %v in %d pages", order, seen, calls)
+		}
+	}
 	names := map[string]bool{}
 	for after := ""; ; {
 		a, err := api.Entities.Do(t.Context(), n.Host(), owner, &api.EntitiesRequest{Search: "9", Limit: 1000, After: after})

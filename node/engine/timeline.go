@@ -86,7 +86,7 @@ func timed(c api.Caller, cursor string, limit int, walk func(from state.Place, f
 			}
 			a.Items = append(a.Items, memoryOf(m))
 		}
-		stands.passed(keyed(m), m.Seq)
+		stands.passed(c, m, keyed(m))
 		return true
 	})
 	if a.Count, a.Left = len(a.Items), r.full; stands.cut {
