@@ -39,6 +39,6 @@ func command(a *cli.Streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
 	root.AddCommand(bench.Verbs(a, recallVerb, alikeVerb, restartVerb, followersVerb, lagVerb, surfacesVerb, gatewayVerb,
 		failoverVerb, snapshotVerb, sweepVerb, factsVerb, driftVerb, modelsVerb)...)
-	root.AddCommand(trainTable(a), check(a))
+	root.AddCommand(check(a))
 	return root
 }
