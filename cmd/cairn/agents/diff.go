@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // around counts the lines of a file that are shown before and after a change.
@@ -21,24 +23,22 @@ func (c *change) show(w io.Writer) error {
 	default:
 		fmt.Fprintf(w, "change %s\n", c.path)
 	}
-	before, after := lines(c.before), lines(c.after)
-	ops := compare(before, after)
-	near := make([]bool, len(ops))
-	for i, o := range ops {
-		if o.sign != ' ' {
-			for j := max(0, i-around); j <= min(len(ops)-1, i+around); j++ {
-				near[j] = true
-			}
-		}
-	}
-	for i, o := range ops {
-		if !near[i] {
+	changes := kit.Diff(lines(c.before), lines(c.after))
+	for i, l := range changes {
+		if !changes.Near(i, around) {
 			continue
 		}
-		if i > 0 && !near[i-1] {
+		if i > 0 && !changes.Near(i-1, around) {
 			fmt.Fprintln(w, "  …")
 		}
-		if _, err := fmt.Fprintf(w, "%c %s\n", o.sign, strings.TrimRight(o.line, "\r\n")); err != nil {
+		sign := ' '
+		switch {
+		case l.New == 0:
+			sign = '-'
+		case l.Old == 0:
+			sign = '+'
+		}
+		if _, err := fmt.Fprintf(w, "%c %s\n", sign, strings.TrimRight(l.Text, "\r\n")); err != nil {
 			return err
 		}
 	}
@@ -52,41 +52,4 @@ func lines(b []byte) (all []string) {
 		}
 	}
 	return all
-}
-
-// An op is a line that stays, goes or comes: ' ', '-' or '+'.
-type op struct {
-	sign byte
-	line string
-}
-
-// compare finds the lines that two texts have in common. connect changes one run of lines at each place, so a bounded
-// look ahead finds where the texts agree again.
-func compare(a, b []string) (ops []op) {
-	const ahead = 200
-	for len(a) > 0 || len(b) > 0 {
-		if len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-			ops = append(ops, op{' ', a[0]})
-			a, b = a[1:], b[1:]
-			continue
-		}
-		skipA, skipB := len(a), len(b)
-	search:
-		for total := 1; total <= min(2*ahead, len(a)+len(b)); total++ {
-			for i := max(0, total-len(b)); i <= min(total, len(a)); i++ {
-				if j := total - i; i < len(a) && j < len(b) && a[i] == b[j] {
-					skipA, skipB = i, j
-					break search
-				}
-			}
-		}
-		for _, l := range a[:skipA] {
-			ops = append(ops, op{'-', l})
-		}
-		for _, l := range b[:skipB] {
-			ops = append(ops, op{'+', l})
-		}
-		a, b = a[skipA:], b[skipB:]
-	}
-	return ops
 }
