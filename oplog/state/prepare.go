@@ -103,10 +103,7 @@ func isSought(t tableID) bool { return t == tKey || t == tRID || t == tEntity }
 // readAhead returns the values of rows, nil where there is none. It ends at one that cannot be read, which its turn
 // will say.
 func readAhead(b *store.Batch, rows []string) [][]byte {
-	before, err := b.Before()
-	if err != nil {
-		return nil
-	}
+	before := b.Before()
 	defer before.Close()
 	values := make([][]byte, 0, len(rows))
 	for _, row := range rows {

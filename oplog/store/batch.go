@@ -1,58 +1,26 @@
 package store
 
-import (
-	"errors"
-	"io"
-
-	"github.com/cockroachdb/pebble/v2"
-)
+import "github.com/cockroachdb/pebble/v2"
 
 // A Batch gathers changes that are made together. It reads what it has written over what was there.
 type Batch struct {
-	s      *Store
-	b      *pebble.Batch
-	peeked io.Closer        // lets go of the value that Peek returned last; nil for none
-	absent *pebble.Iterator // of PeekNew; nil before the first
+	keys
+	s *Store
+	b *pebble.Batch
 }
 
 // Batch begins one. Close it, whatever becomes of it.
-func (s *Store) Batch() *Batch { return &Batch{s: s, b: s.db.NewIndexedBatch()} }
-
-// Peek implements Reader.
-func (b *Batch) Peek(key []byte) (value []byte, ok bool, err error) {
-	if b.peeked != nil {
-		_ = b.peeked.Close() // the value was read
-	}
-	value, b.peeked, err = b.b.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, false, nil
-	}
-	return value, err == nil, damageError(err)
+func (s *Store) Batch() *Batch {
+	b := s.db.NewIndexedBatch()
+	return &Batch{keys{of: b}, s, b}
 }
 
-var askFilters = pebble.IterOptions{UseL6Filters: true}
-
-// PeekNew is Peek for keys that mostly are not there: it asks the filters of the lowest level too, where most rows
-// lie, in place of reading a block of it for each key.
+// PeekNew is Peek for keys that mostly are not there.
 func (b *Batch) PeekNew(key []byte) (value []byte, ok bool, err error) {
-	if b.absent == nil {
-		if b.absent, err = b.b.NewIter(&askFilters); err != nil {
-			return nil, false, damageError(err)
-		}
-	}
-	b.absent.SetOptions(&askFilters) // it sees what was written since
-	return peek(b.absent, key)
-}
-
-func (b *Batch) letGo() {
-	if b.peeked != nil {
-		_ = b.peeked.Close() // the value was read
-		b.peeked = nil
-	}
 	if b.absent != nil {
-		_ = b.absent.Close() // what it met was told
-		b.absent = nil
+		b.absent.SetOptions(&askFilters) // it sees what was written since
 	}
+	return b.keys.PeekNew(key)
 }
 
 // Walk implements Reader. It sees nothing that is written after it began, so f may change what it walks.
