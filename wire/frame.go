@@ -51,12 +51,9 @@ func AppendFrame(dst []byte, f Frame) []byte {
 	return append(dst, f.Payload...)
 }
 
-// A FrameError says what is wrong with a frame. After one whose Fatal is set the reader does not know where the next
-// frame begins: close the connection.
-type FrameError struct {
-	Text  string
-	Fatal bool
-}
+// A FrameError says what is wrong with a frame. After any but ErrChecksum the reader does not know where the next frame
+// begins: close the connection.
+type FrameError struct{ Text string }
 
 func (e *FrameError) Error() string { return e.Text }
 
@@ -108,10 +105,10 @@ func (r *Reader) Next() (f Frame, err error) {
 	}
 	n := int64(binary.BigEndian.Uint32(r.head[:4]))
 	if n < minLength {
-		return f, &FrameError{fmt.Sprintf("frame body too small: %d bytes (minimum %d)", n, minLength), true}
+		return f, &FrameError{fmt.Sprintf("frame body too small: %d bytes (minimum %d)", n, minLength)}
 	}
 	if n > int64(r.max) {
-		return f, &FrameError{fmt.Sprintf("frame body too large: %d bytes", n), true}
+		return f, &FrameError{fmt.Sprintf("frame body too large: %d bytes", n)}
 	}
 	if _, err := large.Exactly(r.head[4:4], r.r, headLen-4); err != nil {
 		return f, err
@@ -126,7 +123,7 @@ func (r *Reader) Next() (f Frame, err error) {
 		}
 	}
 	if v := f.Flags & 0x3F; v > Version {
-		return f, &FrameError{fmt.Sprintf("unsupported protocol version %d", v), true}
+		return f, &FrameError{fmt.Sprintf("unsupported protocol version %d", v)}
 	}
 	return f, nil
 }
