@@ -2,7 +2,6 @@ package covenant
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -51,14 +50,10 @@ func (s *Server) Socket() string { return filepath.Join(s.Config.Home, "sock") }
 // HTTP returns the mirror's address; empty without a mirror.
 func (s *Server) HTTP() string { return s.httpAt }
 
-// maxSocketPath is the shortest of the systems' bounds.
-const maxSocketPath = 103
-
 // claim makes the home, its directories and the socket in it. A live owner's is left to it.
 func (s *Server) claim() (*serve.Socket, error) {
-	path := s.Socket()
-	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("socket path of %d bytes is over %d: choose a shorter home", len(path), maxSocketPath)
+	if err := serve.Fits(s.Socket()); err != nil {
+		return nil, err
 	}
 	for _, dir := range []string{"identity", "peers", "a2a"} {
 		if err := os.MkdirAll(filepath.Join(s.Config.Home, dir), 0o700); err != nil {
@@ -68,7 +63,7 @@ func (s *Server) claim() (*serve.Socket, error) {
 	if err := os.Chmod(s.Config.Home, 0o700); err != nil {
 		return nil, err
 	}
-	socket, err := serve.Claim(path, serve.Answers)
+	socket, err := serve.Claim(s.Socket(), serve.Answers)
 	if err == nil {
 		s.ends = append(s.ends, socket.Close)
 	}

@@ -22,6 +22,18 @@ type Socket struct {
 // ErrNoSocket refuses a path at which there is another kind of file.
 var ErrNoSocket = errors.New("exists and is not a socket")
 
+// ErrLong refuses a path that the system would refuse without saying why.
+var ErrLong = errors.New("path too long for a unix socket")
+
+// Fits refuses a path that is too long for a socket.
+func Fits(path string) error {
+	const longest = len(syscall.RawSockaddrUnix{}.Path) - 1 // a zero ends it
+	if len(path) > longest {
+		return fmt.Errorf("%s: %w: %d bytes, %d are possible; choose a shorter home", path, ErrLong, len(path), longest)
+	}
+	return nil
+}
+
 // Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when its
 // mode is right: a socket that other users may open is never at the path, and a stale one is replaced without a gap.
 // alive says whether a server answers on the socket that is there: then Claim refuses. With a nil alive, Claim replaces

@@ -44,7 +44,7 @@ func (s *Server) listen(path string, w *Workspace) (*listener, error) {
 // claim makes the socket. A workspace's daemon was looked for before (see guard); behind the control socket there may
 // be one, too.
 func (l *listener) claim() error {
-	if err := checkPath(l.path); err != nil {
+	if err := serve.Fits(l.path); err != nil {
 		return err
 	}
 	alive := answers

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -102,15 +101,3 @@ func Socket(home, ns, key string) string { return filepath.Join(home, ns, "run",
 
 // Control is the socket on which clients ask a node to serve a workspace.
 func Control(home string) string { return filepath.Join(home, "control.sock") }
-
-// errPath says that a path is too long for a socket.
-var errPath = errors.New("path too long for a unix socket")
-
-// checkPath refuses a path that the system would refuse without saying why.
-func checkPath(path string) error {
-	const limit = 107 // sun_path on Linux without its final zero
-	if len(path) > limit {
-		return fmt.Errorf("%s: %w: %d bytes, %d are possible; choose a shorter home", path, errPath, len(path), limit)
-	}
-	return nil
-}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/suite"
 )
@@ -234,7 +235,7 @@ func TestAClosedListenerClaimsNothing(t *testing.T) {
 func TestPathTooLong(t *testing.T) {
 	home := filepath.Join(shortDir(t), strings.Repeat("x", 90))
 	_, err := Open(Config{Home: home, Memory: api.At{Host: newStore(t)}})
-	if !errors.Is(err, errPath) || !strings.Contains(err.Error(), home) {
+	if !errors.Is(err, serve.ErrLong) || !strings.Contains(err.Error(), home) {
 		t.Error(err)
 	}
 }

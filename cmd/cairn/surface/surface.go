@@ -44,13 +44,11 @@ func (h *host) port(offset, def int) string {
 // fits says whether a path can be a socket's: the system allows about a hundred bytes. A surface whose path is too long
 // is not served, and says so; the node runs all the same.
 func (h *host) fits(surface, path string) bool {
-	const limit = 103 // the shortest of the systems' bounds
-	if len(path) > limit {
-		h.log.Warn("socket path too long, surface not served: give a shorter --home or local.home", "surface", surface,
-			"path", path, "limit", limit)
-		return false
+	err := serve.Fits(path)
+	if err != nil {
+		h.log.Warn("surface not served: give a shorter --home or local.home", "surface", surface, "err", err)
 	}
-	return true
+	return err == nil
 }
 
 // surfaces are the protocols spoken on this host only, in the order they open. Open returns what closes one; nil when
