@@ -139,6 +139,8 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	says(cairn(0, "forget", "--for-good", "--entity", "Zelda", "--yes"), "erased 0 memories, 1 relations and 0 claims at record")
 	says(cairn(0, "erased", gone), "signature")
 	says(fails("remember", "zoe's number  is 555 0100"), "erased for good")
+	fence := strings.TrimSpace(cairn(0, "remember", "The garden fence is green"))
+	says(cairn(0, "remember", "The garden fence is green now", "--near", "--json"), fence)
 	says(fails("purge", "--before", "+1h"), "nothing was done")
 	says(cairn(0, "purge", "--before", "+1h", "--yes"), "purged", "still_held_by")
 	says(cairn(0, "stats"), "active_memories", "0")

@@ -135,6 +135,30 @@ func TestAClusterThatTakesNothingJustNowIsAskedAgain(t *testing.T) {
 	}
 }
 
+// TestRepeatIsAskedAgain: where an outcome is not known, what a node knows again is asked again, and other changes are
+// not.
+func TestRepeatIsAskedAgain(t *testing.T) {
+	var asked atomic.Int32
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		if asked.Add(1) == 2 {
+			s.send(f, wire.OpOperationResult, &wire.OperationResult{Answer: wire.JSON(`{"edge_id":"e"}`)})
+		} else {
+			s.send(f, wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "lost", Details: wire.JSON(`{"unknown_outcome":true}`)})
+		}
+		return true
+	})
+	c := dial(t, p)
+	var a struct {
+		ID string `json:"edge_id"`
+	}
+	if err := c.Repeat(t.Context(), "relate", map[string]any{}, &a); err != nil || a.ID != "e" || asked.Load() != 2 {
+		t.Errorf("got %+v, %v after %d", a, err, asked.Load())
+	}
+	if err := c.Change(t.Context(), "correct", map[string]any{}, &a); !errors.Is(err, client.ErrUnknownOutcome) || asked.Load() != 3 {
+		t.Errorf("got %v after %d", err, asked.Load())
+	}
+}
+
 func TestDeadlineOfAWriteWithoutAnswer(t *testing.T) {
 	p := serve(t, func(*session, wire.Frame) bool { return true })
 	c := dial(t, p)

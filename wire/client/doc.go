@@ -7,7 +7,8 @@
 // Remember, RememberBatch, Correct and Forget change memories; Recall finds them, Get and List show them, Context
 // returns what an agent should know when it begins. Relate, Edges, Claim, Claims and Alias are about entities,
 // StartSession and EndSession about sessions, Think, Conflicts, Resolve and Personality about cognition. Watch
-// follows what happens. Query and Change ask for any other operation of the HTTP reference, by its name.
+// follows what happens. Query, Change and Repeat ask for any other operation of the HTTP reference, by its
+// name.
 //
 // A Client knows some nodes' addresses and keeps one connection, on which any number of goroutines may ask at
 // once. A read goes to the node it is connected to. A refused write is sent to the leader that the refusal
@@ -18,9 +19,10 @@
 // A read whose connection breaks is asked again on another node. A write is sent again only when it surely was
 // not taken (the dial failed, a node refused it), or when it carries an idempotency key: Remember and
 // RememberBatch make one when the caller gives none, so they survive the death of a leader and store once.
-// Any other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before
-// a node has reported its outcome: it may or may not have happened. Correct and Change are such writes: read what they
-// change before you ask again.
+// Relate, Forget and others that name all that they change are sent again too, and so is what Repeat asks for. Any other
+// write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before a node has
+// reported its outcome: it may or may not have happened. Correct and Change are such writes: read what they change before
+// you ask again.
 //
 // An answer that the client cannot read is an error at once. A node refuses to send one that is too long: ask for less,
 // as with Listing.Limit.

@@ -25,6 +25,12 @@ func (c *Client) Change(ctx context.Context, operation string, request, answer a
 	return c.operation(ctx, once, operation, request, answer)
 }
 
+// Repeat is Change for an operation that the nodes know again, by an idempotency key in the request or because it names
+// all that it changes: it is asked again, of another node too, when a connection breaks.
+func (c *Client) Repeat(ctx context.Context, operation string, request, answer any) error {
+	return c.operation(ctx, recognised, operation, request, answer)
+}
+
 func (c *Client) operation(ctx context.Context, kind retryRule, name string, request, answer any) error {
 	m := wire.Operation{Name: name}
 	if request != nil {

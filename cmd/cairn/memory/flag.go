@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -46,44 +44,6 @@ func (g Given) Body(fields field.Object) map[string]any {
 		}
 	}
 	return body
-}
-
-// Into puts what was given into the message of the binary protocol that carries the request: MemoryType has what
-// memory_type was given. Its dates are Unix seconds, and its free-form values are JSON.
-func (g Given) Into(fields field.Object, message any) error {
-	for name, value := range g.Body(fields) {
-		raw, slot := value.(json.RawMessage), slotOf(message, name)
-		switch to := slot.Addr().Interface().(type) {
-		case *wire.JSON:
-			*to = wire.JSON(raw)
-		case *float64:
-			if fields.Named(name).Kind.Name != "date" {
-				*to, _ = strconv.ParseFloat(string(raw), 64) // it was checked
-				continue
-			}
-			at, err := field.ParseDate(g[name][0])
-			if err != nil {
-				return err
-			}
-			*to = field.Seconds(at)
-		default:
-			if err := json.Unmarshal(raw, to); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// slotOf is the place of a request's field in a message.
-func slotOf(message any, name string) reflect.Value {
-	v := reflect.ValueOf(message).Elem()
-	plain := strings.ReplaceAll(name, "_", "")
-	slot := v.FieldByNameFunc(func(s string) bool { return strings.EqualFold(s, plain) })
-	if !slot.IsValid() {
-		panic(fmt.Sprintf("cairn: %s has no %s", v.Type(), name))
-	}
-	return slot
 }
 
 // takesDates describes the dates that a flag accepts.

@@ -11,10 +11,10 @@ import (
 // list holds the verbs with hand-picked names, columns and examples. A group's verbs stand together.
 var list = []verb{
 	{use: "remember TEXT...", short: "Store a memory; - reads it from standard input", op: api.Remember.Op,
-		args: []string{"text"}, shows: []string{"rid"}, send: remember,
+		args: []string{"text"}, shows: []string{"rid"}, again: true,
 		not: []string{"certainty", "emotional_state", "embedding", "temporal_kind", "tier"}}, // given by programs alone
 	{use: "forget RID", short: "Forget a memory", op: api.Forget.Op, args: []string{"rid"}, not: []string{"reason"},
-		says: "forgotten", send: forget, wraps: forGood,
+		says: "forgotten", again: true, wraps: forGood,
 		long: `Recall and lists no longer return it, and claims that were read from its text are removed. It is not erased:
 it can still be read by its id and by recalls of an earlier date, and its text stays in the files and backups of all nodes.
 
@@ -38,7 +38,7 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 		asks:  erasure, long: "It cannot be undone. Needs a token with scope owner.",
 		example: "  cairn purge --before 365d --namespace logs --yes"},
 	{use: "relate ENTITY RELATION TARGET", short: "Relate two entities", op: api.Relate.Op,
-		args: []string{"entity", "relationship", "target"}, shows: []string{"edge_id"}, send: relate,
+		args: []string{"entity", "relationship", "target"}, shows: []string{"edge_id"}, again: true,
 		example: "  cairn relate Alice leads payments"},
 	{use: "get RID", short: "Show one memory, even if it was merged or forgotten", op: api.Get.Op, args: []string{"rid"},
 		shows: []string{"rid", "key", "text", "memory_type", "namespace", "domain", "source", "session_id", "created_at",

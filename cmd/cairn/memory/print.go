@@ -44,13 +44,29 @@ func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 	}
 	lines := linesOf(fields, one, shapes)
 	if len(v.shows) == 1 && len(lines) > 0 {
-		_, err := fmt.Fprintln(s.Out, lines[0][1]) // for scripts: the id alone
-		return err
+		if _, err := fmt.Fprintln(s.Out, lines[0][1]); err != nil { // for scripts: the id alone
+			return err
+		}
+		return printNear(s, raw)
 	}
 	if err := cli.Lines(s.Out, lines); err != nil || !v.checks {
 		return err
 	}
 	return printToCheck(s, raw)
+}
+
+// printNear shows on stderr the older memories that a new one may replace.
+func printNear(s *cli.Streams, raw json.RawMessage) error {
+	var answer struct {
+		Near []api.Near `json:"near"`
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil || len(answer.Near) == 0 {
+		return err
+	}
+	if _, err := fmt.Fprintln(s.Err, "it may replace:"); err != nil {
+		return err
+	}
+	return cli.Lines(s.Err, api.Each(answer.Near, func(n api.Near) []string { return []string{n.RID, n.Text} }))
 }
 
 // linesOf are the fields of an answer with their names, and those of an object inside it in its place.

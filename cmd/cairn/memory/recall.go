@@ -1,12 +1,14 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,18 +16,19 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A hit is what a person is shown of a memory that was found.
+// A hit is what a person is shown of a memory that was found; the last two are there when scores are explained.
 type hit struct {
-	RID     string   `json:"rid"`
-	Score   float64  `json:"score"`
-	Text    string   `json:"text"`
-	Created float64  `json:"created_at"`
-	Why     []string `json:"why_retrieved"`
+	RID      string        `json:"rid"`
+	Score    float64       `json:"score"`
+	Text     string        `json:"text"`
+	Created  float64       `json:"created_at"`
+	Why      []string      `json:"why_retrieved"`
+	Shares   api.Scores    `json:"scores"`
+	Reranked *api.Reranked `json:"reranked"`
 }
 
 // recallFlags are the flags of recall, beside --since and --until, which are its time_window.
@@ -37,20 +40,21 @@ var recallFlags = map[string]string{
 
 func recall(s *cli.Streams) *cobra.Command {
 	var t cli.Target
-	q := wire.NewRecall("")
 	given := Given{}
 	var explain bool
 	dates := map[string]*string{} // of time_window
 	c := &cobra.Command{
 		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := given.Into(api.Recall.Op.Takes(), &q); err != nil {
-				return err
+			body := given.Body(api.Recall.Op.Takes())
+			body["query"], body["explain"] = strings.Join(args, " "), explain
+			if top := given["top_k"]; len(top) > 0 {
+				if n, err := strconv.Atoi(top[0]); err == nil && n < 1 {
+					return cli.Usagef("--top %d: want at least 1", n)
+				}
 			}
-			if q.Query = strings.Join(args, " "); q.TopK < 1 {
-				return cli.Usagef("--top %d: want at least 1", q.TopK)
-			}
-			for name, to := range map[string]*float64{"since": &q.Since, "until": &q.Until} {
+			since, until := 0.0, 0.0
+			for name, to := range map[string]*float64{"since": &since, "until": &until} {
 				if *dates[name] == "" {
 					continue
 				}
@@ -60,20 +64,20 @@ func recall(s *cli.Streams) *cobra.Command {
 				}
 				*to = field.Seconds(at)
 			}
-			if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
+			if since != 0 && until != 0 && since > until {
 				return cli.Usage(errors.New("--since is after --until"))
 			}
-			if explain || t.JSON { // the wire's answer lacks fields that HTTP's has, and the parts of a score
-				return inFull(c.Context(), s, &t, &q, given, explain)
+			if since != 0 || until != 0 {
+				body["time_window"] = []float64{since, cmp.Or(until, field.Seconds(time.Now().AddDate(100, 0, 0)))}
 			}
-			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
-				results, end, err := cl.Recall(ctx, q)
-				if err != nil {
-					return err
-				}
-				printRecall(s, results, end)
-				return nil
-			})
+			var raw json.RawMessage
+			if err := ask(c.Context(), &t, body, &raw); err != nil {
+				return err
+			}
+			if t.JSON {
+				return s.JSON(raw)
+			}
+			return printRecall(s, raw, explain)
 		},
 	}
 	t.Flags(c)
@@ -87,17 +91,49 @@ func recall(s *cli.Streams) *cobra.Command {
 	return c
 }
 
-func printRecall(s *cli.Streams, results []wire.RecallResult, end wire.RecallEnd) {
-	hits := api.Each(results, func(r wire.RecallResult) hit { return hit{r.RID, r.Score, r.Text, r.CreatedAt, r.WhyRetrieved} })
-	if len(hits) == 0 {
-		fmt.Fprintln(s.Err, "nothing found:", nothingFound(end))
+// ask asks the question: for programs over HTTP, whose answers may be of any length.
+func ask(ctx context.Context, t *cli.Target, body map[string]any, answer *json.RawMessage) error {
+	if t.JSON {
+		return t.Get(ctx, api.Recall.Method(), t.In(api.Recall.Path()), body, answer)
 	}
-	for i, h := range hits {
-		if i == unlikely(hits) {
-			fmt.Fprintf(s.Err, "unlikely (--min-score %.2g leaves them out):\n", hits[0].Score/10)
+	return t.With(ctx, func(ctx context.Context, cl *client.Client) error {
+		return cl.Query(ctx, api.Recall.Name, body, answer)
+	})
+}
+
+// found is what a person is shown of an answer.
+type found struct {
+	Results    []hit          `json:"results"`
+	Considered uint64         `json:"considered"`
+	Below      uint64         `json:"below_min_score"`
+	Filtered   []api.Filtered `json:"filtered"`
+}
+
+func printRecall(s *cli.Streams, raw json.RawMessage, explain bool) error {
+	var f found
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return err
+	}
+	if len(f.Results) == 0 {
+		fmt.Fprintln(s.Err, "nothing found:", f.nothing())
+	}
+	for _, by := range f.Filtered {
+		fmt.Fprintf(s.Err, "filter %s: %d memories remain\n", by.Filter, by.Left)
+	}
+	for i, r := range f.Results {
+		if !explain && i == unlikely(f.Results) {
+			fmt.Fprintf(s.Err, "unlikely (--min-score %.2g leaves them out):\n", f.Results[0].Score/10)
 		}
-		printHit(s, h)
+		printHit(s, r)
+		if !explain {
+			continue
+		}
+		fmt.Fprintf(s.Out, "       from %s\n", shares(r.Shares))
+		if m := r.Reranked; m != nil {
+			fmt.Fprintf(s.Out, "       the reranker gave it %.3f; it was number %d before\n", m.Score, m.Place)
+		}
 	}
+	return nil
 }
 
 // unlikely returns the place from which hits score less than a tenth of the first, if that one is likely; -1 for none.
@@ -126,61 +162,15 @@ var reasons = map[string]string{"keyword_match": "same words", "context_match": 
 	"speaker_match": "said by the person in the question", "date_match": "has the date in the question",
 	"time_match": "has a time", "matched query": "", "fts_sourced": ""}
 
-// nothingFound says why an answer is empty.
-func nothingFound(end wire.RecallEnd) string {
+// nothing says why an answer is empty.
+func (f *found) nothing() string {
 	switch {
-	case end.BelowMinScore > 0:
-		return fmt.Sprintf("%d memories match and score less than --min-score", end.BelowMinScore)
-	case end.Considered > 0:
-		return fmt.Sprintf("none of the %d memories examined matches the question", end.Considered)
+	case f.Below > 0:
+		return fmt.Sprintf("%d memories match and score less than --min-score", f.Below)
+	case f.Considered > 0:
+		return fmt.Sprintf("none of the %d memories examined matches the question", f.Considered)
 	}
 	return "no memory that passes the filters shares a word with the question or is close in meaning"
-}
-
-// inFull asks a gateway, which answers with all fields, and with the parts of scores where they are to be explained.
-func inFull(ctx context.Context, s *cli.Streams, t *cli.Target, q *wire.Recall, given Given, explain bool) error {
-	body := given.Body(api.Recall.Op.Takes())
-	body["query"], body["explain"] = q.Query, explain
-	if q.Since != 0 || q.Until != 0 {
-		until := q.Until
-		if until == 0 {
-			until = float64(time.Now().Unix()) + 100*365*24*3600
-		}
-		body["time_window"] = []float64{q.Since, until}
-	}
-	var raw json.RawMessage
-	if err := t.Get(ctx, api.Recall.Method(), t.In(api.Recall.Path()), body, &raw); err != nil {
-		return err
-	}
-	if t.JSON {
-		return s.JSON(raw)
-	}
-	var found struct {
-		Results []struct {
-			hit
-			api.Explained
-		}
-		Considered uint64         `json:"considered"`
-		Below      uint64         `json:"below_min_score"`
-		Filtered   []api.Filtered `json:"filtered"`
-	}
-	if err := json.Unmarshal(raw, &found); err != nil {
-		return err
-	}
-	if len(found.Results) == 0 {
-		fmt.Fprintln(s.Err, "nothing found:", nothingFound(wire.RecallEnd{Considered: found.Considered, BelowMinScore: found.Below}))
-	}
-	for _, f := range found.Filtered {
-		fmt.Fprintf(s.Err, "filter %s: %d memories remain\n", f.Filter, f.Left)
-	}
-	for _, r := range found.Results {
-		printHit(s, r.hit)
-		fmt.Fprintf(s.Out, "       from %s\n", shares(r.Shares))
-		if m := r.Reranked; m != nil {
-			fmt.Fprintf(s.Out, "       the reranker gave it %.3f; it was number %d before\n", m.Score, m.Place)
-		}
-	}
-	return nil
 }
 
 // shares are the parts of a score that are not nothing; they add up to it.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/wire"
 )
 
 // TestEveryFieldHasAFlag: a field of a question that the command line can carry has a flag, or stands here with those
@@ -38,24 +37,6 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		} else if f.Default != "" && f.Default != "{}" && flag.DefValue != f.Default {
 			t.Errorf("--%s is %q by default, and the field %q", flag.Name, flag.DefValue, f.Default)
 		}
-	}
-}
-
-// TestDefaultsOfMessages: before any flag is given, a message has the defaults of the request.
-func TestDefaultsOfMessages(t *testing.T) {
-	var none wire.Remember
-	preset := Given{}
-	for _, f := range api.Remember.Op.Takes() {
-		if f.Default != "" && f.Name != "near" { // the wire has none
-			preset[f.Name] = []string{f.Default}
-		}
-	}
-	if err := preset.Into(api.Remember.Op.Takes(), &none); err != nil {
-		t.Fatal(err)
-	}
-	if want := wire.NewRemember(""); none.Importance != want.Importance || none.HalfLife != want.HalfLife ||
-		none.Certainty != want.Certainty || none.MemoryType != want.MemoryType || none.Source != want.Source {
-		t.Errorf("got %+v, want %+v", none, want)
 	}
 }
 

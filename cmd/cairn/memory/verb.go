@@ -37,7 +37,7 @@ type verb struct {
 	text    string             // the field of the answer that is a text to print as it is
 	others  []other            // operations that a flag asks for instead
 	asks    func(Given) string // the question before it is done; it is not asked with --yes
-	send    sender             // nil: over HTTP
+	again   bool               // a node knows it again: over the wire, whose client repeats it until a leader has answered
 	short   string             // blank: what the operation does
 	long    string
 	example string
@@ -155,7 +155,7 @@ func (v verb) arguments() string {
 // do asks for the operation and prints the answer.
 func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given) error {
 	v.most = v.limit(given)
-	if v.send != nil {
+	if v.again {
 		return t.With(ctx, func(ctx context.Context, cl *client.Client) error {
 			err := v.whole(given, func(short []string, a *api.IDsAnswer) error {
 				return cl.Query(ctx, api.IDs.Name, map[string]any{"short": short}, a)
@@ -163,8 +163,8 @@ func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given
 			if err != nil {
 				return err
 			}
-			raw, err := v.send(ctx, cl, given)
-			if err != nil {
+			var raw json.RawMessage
+			if err := cl.Repeat(ctx, v.op.Name, given.Body(v.op.Takes()), &raw); err != nil {
 				return err
 			}
 			return v.tell(s, t.JSON, raw)
@@ -272,6 +272,9 @@ func (v verb) complete(given Given, args []string) error {
 	}
 	for name, text := range v.fixed {
 		given[name] = []string{text}
+	}
+	if v.op == api.Remember.Op && len(given["idempotency_key"]) == 0 {
+		given["idempotency_key"] = []string{client.NewKey()}
 	}
 	for _, f := range v.op.Takes() {
 		for _, text := range given[f.Name] {

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"reflect"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // TestEveryOperationOfMemoriesIsAVerb: an operation of the table that HTTP offers and that is about memories is a verb,
@@ -149,6 +147,16 @@ func TestListsSayThatTheyGoOn(t *testing.T) {
 	}
 }
 
+// TestNearMemoriesAreShown: scripts read the id alone, people what it may replace.
+func TestNearMemoriesAreShown(t *testing.T) {
+	v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.op == api.Remember.Op })]
+	var out, errs strings.Builder
+	err := v.print(&cli.Streams{Out: &out, Err: &errs}, []byte(`{"rid":"r2","near":[{"rid":"r1","text":"The fence is green","score":0.9}]}`))
+	if err != nil || out.String() != "r2\n" || errs.String() != "it may replace:\nr1  The fence is green\n" {
+		t.Errorf("%q, %q, %v", out.String(), errs.String(), err)
+	}
+}
+
 // TestFlagsRefuseWhatNobodyMeans: no rows at all, and a text that would be stored as another one.
 func TestFlagsRefuseWhatNobodyMeans(t *testing.T) {
 	for typed, want := range map[string]string{
@@ -162,9 +170,6 @@ func TestFlagsRefuseWhatNobodyMeans(t *testing.T) {
 			name, _, _ := strings.Cut(v.use, " ")
 			return v.group == "" && name == words[0] || v.group == words[0] && name == words[1]
 		})]
-		if v.send != nil {
-			v.send = func(context.Context, *client.Client, Given) ([]byte, error) { return nil, nil }
-		}
 		c := v.command(&cli.Streams{Out: io.Discard, Err: io.Discard})
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.FlagError(c, err) })
