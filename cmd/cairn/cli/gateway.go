@@ -157,7 +157,7 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 		return nil, err
 	}
 	resp, err := hc.Do(req)
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) { // HTTP/2 says the second
 		err = &brokenOff{err, req.URL.Host}
 		if req.Method != http.MethodGet {
 			err = Hint(err, "what was asked for may have been done: look before you repeat it")

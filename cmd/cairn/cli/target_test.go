@@ -70,14 +70,28 @@ func TestInputEndsWithItsContext(t *testing.T) {
 
 // TestANodeThatDiesIsNamed: an answer that does not come is no EOF to people, and a change may have been made.
 func TestANodeThatDiesIsNamed(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	t.Cleanup(srv.Close)
+	var plain, secured *httptest.Server // HTTP/1.1 and HTTP/2, as the gateway speaks it over TLS
+	dies := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		go plain.CloseClientConnections()
+		go secured.CloseClientConnections()
+		<-r.Context().Done()
+	})
+	plain, secured = httptest.NewServer(dies), httptest.NewUnstartedServer(dies)
+	secured.EnableHTTP2 = true
+	secured.StartTLS()
+	t.Cleanup(plain.Close)
+	t.Cleanup(secured.Close)
 	tg := Target{TokenText: "t", Timeout: time.Minute}
 	for method, may := range map[string]bool{"GET": false, "POST": true} {
-		_, err := tg.Once(t.Context(), method, srv.URL+"/v1/put", nil, nil)
-		var advice hinted
-		if err == nil || !strings.Contains(err.Error(), "ended the connection before it answered") || errors.As(err, &advice) != may {
-			t.Errorf("%s: %v", method, err)
+		for _, srv := range []*httptest.Server{plain, secured} {
+			if tg.trust = nil; srv == secured {
+				tg.trust = srv.Client().Transport.(*http.Transport).TLSClientConfig
+			}
+			_, err := tg.Once(t.Context(), method, srv.URL+"/v1/put", nil, nil)
+			var advice hinted
+			if err == nil || !strings.Contains(err.Error(), "ended the connection before it answered") || errors.As(err, &advice) != may {
+				t.Errorf("%s %s: %v", method, srv.URL, err)
+			}
 		}
 	}
 }
