@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,9 +36,10 @@ func Backup(s *cli.Streams) *cobra.Command {
 The first backup in a directory is the whole state; each later one is the log since the one before. It is the whole state
 again with --full, and when the log no longer holds what followed, or is another one than before, as that of a cluster
 that was restored. After a purge, the next one has all rows of the purged database in place of its log; purged text is in
-no backup made after the purge. When a download is interrupted, run the command again: it resumes. Files have checksums
-and get their names when they are complete. "cairn backup verify" restores them into a scratch state and compares hashes;
-"cairn restore" restores them, up to any index or time they hold. Needs a token with scope admin.
+no backup made after the purge. When a download is interrupted, run the command again: it resumes. A second command that
+writes to the same directory meanwhile is rejected. Files have checksums and get their names when they are complete.
+"cairn backup verify" restores them into a scratch state and compares hashes; "cairn restore" restores them, up to any
+index or time they hold. Needs a token with scope admin.
 
 The files hold all memories: protect them like the data. A node whose home is encrypted encrypts them under its master key;
 other nodes write them in plain.`,
@@ -88,16 +90,35 @@ type offered struct {
 	api.Backup
 }
 
-// The download under way and what it is of; both stay when it breaks off.
+// The download under way and what it is of; both stay when it breaks off. The lock file stays always.
 const (
 	partFile  = ".download"
 	offerFile = ".download.json"
+	lockFile  = ".lock"
 )
+
+// lockBackups makes this process the only one that downloads into a directory, until the file is closed or the process
+// ends: two downloads would write to one file. A file system without locks has none.
+func lockBackups(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
+		return nil, errors.Join(fmt.Errorf("another `cairn backup` writes to %s: wait until it ends", dir), f.Close())
+	}
+	return f, nil
+}
 
 func (b *backupRun) run(ctx context.Context) (done BackupDone, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return done, err
 	}
+	lock, err := lockBackups(b.dir)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	files, err := archive.List(b.dir)
 	if err != nil {
 		return done, err
@@ -108,6 +129,7 @@ func (b *backupRun) run(ctx context.Context) (done BackupDone, err error) {
 	}
 	o, ok := b.resume(ctx, since)
 	if !ok {
+		b.forget(ctx, o)
 		if o, err = b.make(ctx, since); err != nil {
 			return done, err
 		}
@@ -138,7 +160,6 @@ func (b *backupRun) make(ctx context.Context, since oplog.Index) (o offered, err
 	if err != nil {
 		return o, err
 	}
-	os.Remove(filepath.Join(b.dir, partFile)) // of another backup
 	err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(),
 		api.MakeBackupRequest{Since: since, LogTime: archive.TimeAt(b.dir, since)}, &o)
 	if cli.Status(err) == http.StatusConflict && since != 0 {
@@ -160,12 +181,18 @@ func (b *backupRun) make(ctx context.Context, since oplog.Index) (o offered, err
 	return o, os.WriteFile(filepath.Join(b.dir, offerFile), raw, 0o600)
 }
 
-// resume finds a download that broke off and that the node still has.
+// resume finds a download that broke off and that the node still has. A whole state is as good as the log since the
+// last backup.
 func (b *backupRun) resume(ctx context.Context, since oplog.Index) (o offered, ok bool) {
 	raw, err := os.ReadFile(filepath.Join(b.dir, offerFile))
-	if err != nil || json.Unmarshal(raw, &o) != nil || o.Since != since {
+	if err != nil || json.Unmarshal(raw, &o) != nil {
+		return offered{}, false
+	}
+	if o.Since != since && (o.Since != 0 || o.Index <= since) {
 		return o, false
 	}
+	ctx, cancel := b.t.Context(ctx)
+	defer cancel()
 	if _, err := os.Stat(filepath.Join(b.dir, partFile)); err != nil {
 		return o, false
 	}
@@ -219,7 +246,11 @@ func (b *backupRun) download(ctx context.Context, o offered) (err error) {
 
 // forget tells the node that its copy is not needed any more. It would forget by itself in time.
 func (b *backupRun) forget(ctx context.Context, o offered) {
-	_ = b.t.GetOnce(ctx, "DELETE", o.Node+"/v1/admin/backups/"+o.ID, nil, &struct{}{})
+	ctx, cancel := b.t.Context(ctx)
+	defer cancel()
+	if o.ID != "" {
+		_ = b.t.GetOnce(ctx, "DELETE", o.Node+"/v1/admin/backups/"+o.ID, nil, &struct{}{})
+	}
 	os.Remove(filepath.Join(b.dir, offerFile))
 	os.Remove(filepath.Join(b.dir, partFile))
 }
@@ -228,12 +259,17 @@ func backupVerify(s *cli.Streams) *cobra.Command {
 	var k config.KeySource
 	c := cli.WithJSON(&cobra.Command{Use: "verify DIR",
 		Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) (err error) {
 			keys, err := k.Scratch(c.Context())
 			if err != nil {
 				return err
 			}
-			rep, err := archive.Verify(c.Context(), args[0], "", keys)
+			scratch, err := archive.Scratch()
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+			rep, err := archive.Verify(c.Context(), args[0], scratch, keys)
 			if err != nil {
 				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+private.Quote(args[0])+"`")
 			}

@@ -113,7 +113,7 @@ func restoreHome(ctx context.Context, s *cli.Streams, r *restoreRun) error {
 
 // restoreDatabase brings a backup up as a node of its own on loopback and copies one database out of it.
 func restoreDatabase(ctx context.Context, s *cli.Streams, r *restoreRun) (err error) {
-	dir, err := os.MkdirTemp("", "cairn-restore-*")
+	dir, err := archive.Scratch()
 	if err != nil {
 		return err
 	}

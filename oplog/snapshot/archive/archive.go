@@ -189,11 +189,12 @@ func Prune(dir string, keep int) (removed []File, err error) {
 const (
 	writing   = ".writing-*"
 	verifying = "cairn-verify-*"
+	restoring = "cairn-restore-*"
 	longest   = 24 * time.Hour
 )
 
-// Sweep removes what processes that were killed had begun to write or to verify in a directory: each may be as large as
-// a whole state.
+// Sweep removes what processes that were killed had begun to write, to verify or to restore in a directory: each may be
+// as large as a whole state.
 func Sweep(dir string) (err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,11 +203,19 @@ func Sweep(dir string) (err error) {
 	for _, e := range entries {
 		w, _ := filepath.Match(writing, e.Name()) // the patterns are well formed
 		v, _ := filepath.Match(verifying, e.Name())
-		if is, ierr := e.Info(); ierr == nil && (w || v) && time.Since(is.ModTime()) > longest {
+		r, _ := filepath.Match(restoring, e.Name())
+		if is, ierr := e.Info(); ierr == nil && (w || v || r) && time.Since(is.ModTime()) > longest {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
 		}
 	}
 	return err
+}
+
+// Scratch makes a directory to restore into, below the system's temporary directory, for a command that removes it
+// when it ends. It first removes those that killed commands of this user have left there.
+func Scratch() (dir string, err error) {
+	_ = Sweep(os.TempDir()) // those of other users stay
+	return os.MkdirTemp("", restoring)
 }
 
 // Add writes a backup into a directory; it has its name when it is whole and on disk.

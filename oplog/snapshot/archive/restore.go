@@ -217,8 +217,8 @@ type Report struct {
 	End   state.Point
 }
 
-// Verify restores the newest chain into a scratch state, comparing hashes all the way. The scratch lies in the system's
-// temporary directory, or in the one that is named.
+// Verify restores the newest chain into a scratch state, comparing hashes all the way. The scratch lies in a directory
+// of its own below in.
 func Verify(ctx context.Context, dir, in string, keys *seal.Ring) (rep Report, err error) {
 	files, err := List(dir)
 	if err != nil {
