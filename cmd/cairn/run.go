@@ -26,13 +26,8 @@ import (
 
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
 	out, errw = cli.Shown(out), cli.Shown(errw)
-	c := root(&cli.Streams{In: in, Out: out, Err: errw})
-	c.SetArgs(args)
-	err := c.ExecuteContext(ctx)
-	if err == nil {
-		err = cli.Lost(out)
-	}
-	return cli.Exit(err, errw)
+	s := &cli.Streams{In: in, Out: out, Err: errw}
+	return s.Execute(ctx, root(s), args)
 }
 
 // root makes all commands, which print to s.
@@ -46,7 +41,9 @@ func root(s *cli.Streams) *cobra.Command {
   cairn remember "Alice leads payments"
   cairn recall "who leads payments?"
 
-Exit codes: 0 ok, 1 failed or rejected by the node, 2 called wrongly and nothing was sent; "status --exit-code" 3 degraded.`,
+Exit codes: 0 ok, 1 failed or rejected by the node, 2 called wrongly and nothing was sent; "status --exit-code" 3 degraded.
+With --json, an error is the last line of stderr: {"error":…,"hint":…,"exit":1}, with "code" where a gateway and "wire_code" where a
+wire port rejected the request; stdout has nothing then, or what was done before.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       cli.ThisBuild().String(),

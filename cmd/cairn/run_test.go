@@ -3,6 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -119,10 +123,52 @@ func TestOutputKeys(t *testing.T) {
 		{"addrs.json", cli.Addresses{Wire: "w", HTTP: "h", Cluster: "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
 		{"a version", cli.Build{Version: "v", Commit: "c", Date: "d", Go: "g", Host: "p"},
 			`{"version":"v","commit":"c","date":"d","changed":false,"go":"g","platform":"p"}`},
+		{"an error", cli.Failure{Error: "e", Hint: "h", Code: "not_leader", WireCode: 6001, Exit: 1},
+			`{"error":"e","hint":"h","code":"not_leader","wire_code":6001,"exit":1}`},
 	} {
 		if got, err := json.Marshal(tc.v); err != nil || string(got) != tc.want {
 			t.Errorf("%s: %s (%v), want %s", tc.name, got, err, tc.want)
 		}
+	}
+}
+
+// TestErrorsInJSON: a program that asks for JSON gets errors as JSON too, on the last line of stderr, and the exit code
+// that everybody gets.
+func TestErrorsInJSON(t *testing.T) {
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		fmt.Fprint(w, `{"error":"taken\nalready","code":"conflict"}`)
+	}))
+	defer refuses.Close()
+	nobody := httptest.NewServer(nil)
+	nobody.Close()
+	for line, want := range map[string]cli.Failure{
+		"put /a text --json -t x --endpoints " + refuses.URL: {Error: "taken\nalready", Code: "conflict", Exit: 1},
+		"stats -t x --json --endpoints " + nobody.URL:        {Hint: "check that the node is running, and its address", Exit: 1},
+		"status --jsn --json":                               {Exit: 2},
+		"backup --json":                                     {Error: "backup needs --to", Exit: 2},
+		"nothing --json":                                    {Exit: 2},
+		"backup list /nowhere --json":                       {Error: "open /nowhere: no such file or directory", Exit: 1},
+	} {
+		var out, errw, plain bytes.Buffer
+		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), &out, &errw)
+		var got cli.Failure
+		if err := json.Unmarshal(errw.Bytes(), &got); err != nil || strings.Count(errw.String(), "\n") != 1 || out.Len() != 0 {
+			t.Errorf("%s: %v, %s%s", line, err, &out, &errw)
+		}
+		if want.Error != "" && got.Error != want.Error || want.Hint != "" && got.Hint != want.Hint || got.Error == "" ||
+			got.Code != want.Code || got.Exit != want.Exit || code != want.Exit {
+			t.Errorf("%s: exit %d, %+v; want %+v", line, code, got, want)
+		}
+		if again := run(t.Context(), strings.Fields(strings.Replace(line, " --json", "", 1)), strings.NewReader(""), &out, &plain); again != code ||
+			!strings.HasPrefix(plain.String(), "cairn: "+got.Error[:3]) {
+			t.Errorf("%s without --json: exit %d, %s", line, again, &plain)
+		}
+	}
+	var errw bytes.Buffer
+	run(t.Context(), []string{"count", "-t", "x", "--endpoints", nobody.URL, "--", "--json"}, strings.NewReader(""), io.Discard, &errw)
+	if !strings.HasPrefix(errw.String(), "cairn: ") {
+		t.Errorf("an argument is no flag: %s", &errw)
 	}
 }
 

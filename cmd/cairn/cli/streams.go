@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
 )
 
 // The exit codes.
@@ -76,20 +79,68 @@ func Hint(err error, advice string) error { return hinted{err, advice} }
 
 // Exit says on errw what is wrong, with the advice there is, and returns the exit code for it.
 func Exit(err error, errw io.Writer) int {
+	f, code := failureOf(err)
+	if f.Error == "" {
+		return code
+	}
+	fmt.Fprintf(errw, "cairn: %s\n", f.Error)
+	if f.Hint != "" {
+		fmt.Fprintf(errw, "hint: %s\n", f.Hint)
+	}
+	return code
+}
+
+// A Failure is an error for programs: with --json, the last line on stderr.
+type Failure struct {
+	Error    string    `json:"error"`
+	Hint     string    `json:"hint,omitempty"`
+	Code     string    `json:"code,omitempty"`      // of a gateway that rejected the request
+	WireCode wire.Code `json:"wire_code,omitempty"` // of a wire port that did
+	Exit     int       `json:"exit"`
+}
+
+// failureOf is an error as programs read it, with the exit code; without a text when all is well or said already.
+func failureOf(err error) (f Failure, code int) {
 	if err == nil {
-		return ExitOK
+		return f, ExitOK
 	}
 	if quiet, ok := errors.AsType[ExitCode](err); ok {
-		return int(quiet)
+		return f, int(quiet)
 	}
-	fmt.Fprintf(errw, "cairn: %v\n", err)
+	f = Failure{Error: err.Error(), Exit: ExitFailed}
 	if h, ok := errors.AsType[hinted](err); ok {
-		fmt.Fprintf(errw, "hint: %s\n", h.hint)
+		f.Hint = h.hint
+	}
+	if e, ok := errors.AsType[*HTTPError](err); ok {
+		f.Code = e.Code
+	}
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		f.WireCode = e.Code
 	}
 	if _, ok := errors.AsType[usageError](err); ok {
-		return ExitUsage
+		f.Exit = ExitUsage
 	}
-	return ExitFailed
+	return f, f.Exit
+}
+
+// Execute runs a command to its end. It says what is wrong as Exit does, and with --json as a Failure on one line.
+func (s *Streams) Execute(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetArgs(args)
+	c, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = Lost(s.Out)
+	}
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	if !AsJSON(c) && !slices.Contains(args, "--json") { // flags that are wrong leave those behind them unread
+		return Exit(err, s.Err)
+	}
+	f, code := failureOf(err)
+	if f.Error != "" {
+		_ = (&Streams{Out: s.Err}).JSONLine(f) // there is no other place to say that it is lost
+	}
+	return code
 }
 
 // ExitCode is a failure that has said everything already.

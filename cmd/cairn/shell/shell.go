@@ -195,15 +195,15 @@ func (s *shell) verb(ctx context.Context, args []string) int {
 	if s.blocks {
 		out = cli.Blocks{Writer: out}
 	}
-	root := s.root(&cli.Streams{In: strings.NewReader(""), Out: out, Err: s.Err})
+	of := &cli.Streams{In: strings.NewReader(""), Out: out, Err: s.Err}
+	root := s.root(of)
 	if c, _, err := root.Find(args); err == nil {
 		if c.Name() == "shell" {
 			return cli.Exit(cli.Usagef("this is already a shell"), s.Err)
 		}
 		args = s.placed(c, args)
 	}
-	root.SetArgs(args)
-	return cli.Exit(root.ExecuteContext(ctx), s.Err)
+	return of.Execute(ctx, root, args)
 }
 
 // placed adds the context and the database that the shell has gone to, where the verb has such flags. What a line says
