@@ -1,13 +1,16 @@
 package node_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestEveryMemberNamesAFullDisk: the status of each member names the one whose disk is full.
+// TestEveryMemberNamesAFullDisk: the status of each member names the one whose disk is full, and
+// leadership is not transferred there.
 func TestEveryMemberNamesAFullDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -22,5 +25,14 @@ func TestEveryMemberNamesAFullDisk(t *testing.T) {
 			st := c.nodes[i].Service().Cluster().Status(t.Context())
 			return st.Condition == "degraded: disk of node 3 full, it refuses writes" && st.Healthy
 		})
+		for _, q := range []api.ChangeMembersRequest{{Verb: "transfer", NodeID: 3}, {Verb: "promote"}} {
+			if q.Verb == "promote" && i != 2 { // a node that is asked so asks for the leadership
+				continue
+			}
+			_, err := c.nodes[i].Service().Cluster().ChangeMembers(t.Context(), api.Caller{}, &q)
+			if err == nil || !strings.Contains(err.Error(), "disk of node 3 is full") {
+				t.Errorf("node %d, %s to node 3: %v", i+1, q.Verb, err)
+			}
+		}
 	}
 }

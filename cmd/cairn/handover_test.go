@@ -45,9 +45,18 @@ func TestHandover(t *testing.T) {
 			p.Kill()
 		}
 	}
-	if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[now].Line.HTTP, "--token", token,
-		"--timeout", "3s"); code != cli.ExitFailed {
-		t.Errorf("with no voter to take it: exit %d, %s", code, out)
+	c := cairntest.Command(t.Context(), "cluster", "handover", "--endpoints", nodes[now].Line.HTTP, "--token", token, "--timeout", "3s")
+	if out, _ := c.CombinedOutput(); c.ProcessState.ExitCode() != cli.ExitFailed ||
+		!strings.Contains(string(out), "no other node leads yet: no quorum, ") {
+		t.Errorf("with no voter to take it: %s, %s", c.ProcessState, out)
+	}
+	c = cairntest.Command(t.Context(), "undo", "01a22be7-c201-7b32-8583-5924684c12fc", "--endpoints", nodes[now].Line.HTTP, "--token", token)
+	if out, _ := c.CombinedOutput(); !strings.Contains(string(out), "no quorum, ") || strings.Contains(string(out), "linearizable") {
+		t.Errorf("an undo without a quorum: %s", out)
+	}
+	c = cairntest.Command(t.Context(), "stats", "--endpoints", nodes[now].Line.Cluster, "--token", token)
+	if out, _ := c.CombinedOutput(); !strings.Contains(string(out), "this is the peer port") || !strings.Contains(string(out), "hint: name a port for clients") {
+		t.Errorf("a client at the peer port: %s", out)
 	}
 	_, home := cairntest.StartDev(t)
 	if out, code := cairntest.Run(t, "cluster", "handover", "--home", home); code != 0 ||

@@ -12,6 +12,7 @@ import (
 type Freshness struct {
 	Linearizable bool        // it holds everything acknowledged before the read
 	Index        oplog.Index // it holds the log up to here
+	asked        bool        // by the client, which may do without
 }
 
 // The freshness of reads that name no index.
@@ -22,7 +23,8 @@ var (
 
 // Wanted is the freshness that a request asks for.
 func Wanted(f api.Fresh) Freshness {
-	return Freshness{Linearizable: f.Consistency == "linearizable", Index: oplog.Index(f.MinIndex)}
+	linear := f.Consistency == "linearizable"
+	return Freshness{Linearizable: linear, Index: oplog.Index(f.MinIndex), asked: linear}
 }
 
 // maxFreshWait bounds how long a read waits for freshness when its context does not.
@@ -39,14 +41,25 @@ func (l *Log) Fresh(ctx context.Context, f Freshness) error {
 	if f.Linearizable {
 		acknowledged, err := l.acknowledged(ctx)
 		if at = max(at, acknowledged); err != nil {
-			return &oplog.Error{Kind: oplog.Unavailable,
-				Text: "no leader confirmed its leadership; retry, or ask without consistency linearizable", Err: err}
+			return &oplog.Error{Kind: oplog.Unavailable, Text: l.unconfirmed(f), Err: err}
 		}
 	}
 	if err := l.WaitIndexed(ctx, at); err != nil {
 		return oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", l.Indexed(), at)
 	}
 	return nil
+}
+
+// unconfirmed says why what was acknowledged before is not known here.
+func (l *Log) unconfirmed(f Freshness) string {
+	text := "no leader confirmed its leadership; retry"
+	if why, until := l.o.NoQuorum(); why != "" {
+		text = why + ": this needs what the other voters have acknowledged, and is answered " + until
+	}
+	if f.asked {
+		text += ", or ask without consistency linearizable"
+	}
+	return text
 }
 
 // acknowledged asks the leader for an index: what was acknowledged before the call is in the log up to there.

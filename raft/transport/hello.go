@@ -219,7 +219,7 @@ func (c *Inbound) greet(f wire.Frame) bool {
 // readHello decodes a hello.
 func (c *Inbound) readHello(f wire.Frame, to *wire.ClusterHello) (wire.Code, error) {
 	if f.Op != wire.OpClusterHello {
-		return wire.CodeInvalidPayload, errors.New("expected ClusterHello")
+		return wire.CodeInvalidPayload, errors.New("expected ClusterHello: this is the peer port, for members; clients use the wire port or the gateway")
 	}
 	if err := wire.Unpack(f, to, wire.MaxPlainEarly); err != nil {
 		return wire.CodeInvalidPayload, err

@@ -199,6 +199,8 @@ func (t *Target) Secure() (*tls.Config, error) {
 }
 
 const (
+	portAdvice  = "name a port for clients: the wire port, 7437, or the gateway, 7438, unless the configuration has others"
+	nodeAdvice  = "`cairn cluster cert` issues the node a certificate; it is used at once"
 	trustAdvice = "name the authority to trust with --ca FILE, or give --tls if this system trusts it"
 	tokenAdvice = "name a token of this cluster that may do this, with --token-file or CAIRN_TOKEN; a revoked or expired one is refused"
 )
@@ -206,6 +208,8 @@ const (
 // advised is an error with what to do about it, when a node was not reached, does not let us in, or does not answer.
 func (t *Target) advised(err error) error {
 	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
 	var answer *client.Error
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" && op.Addr != nil {
@@ -223,6 +227,13 @@ func (t *Target) advised(err error) error {
 		return nil
 	case errors.Is(err, client.ErrSecured), errors.As(err, &unknown):
 		return Hint(err, trustAdvice)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return Hint(err, "check this machine's clock; "+nodeAdvice)
+	case errors.As(err, &host):
+		return Hint(err, "name the node as its certificate does, or add the name: "+nodeAdvice)
+	case strings.Contains(err.Error(), "expected ClusterHello"), strings.Contains(err.Error(), "tls: certificate required"), // a peer port
+		strings.Contains(err.Error(), "malformed HTTP"):
+		return Hint(err, portAdvice)
 	case errors.Is(err, client.ErrPlain), errors.Is(err, http.ErrSchemeMismatch):
 		return Hint(err, "leave out --tls and --ca, and begin the URL of a gateway with http://")
 	case client.IsCode(err, wire.CodeAuthInvalid):

@@ -2,8 +2,15 @@ package cli
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
+	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -92,6 +99,54 @@ func TestANodeThatDiesIsNamed(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "ended the connection before it answered") || errors.As(err, &advice) != may {
 				t.Errorf("%s %s: %v", method, srv.URL, err)
 			}
+		}
+	}
+}
+
+// TestAPortThatIsNotMeantIsAdvised: a certificate that has ended or names another host, and a port that speaks no HTTP,
+// are answered with what to do.
+func TestAPortThatIsNotMeantIsAdvised(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(-time.Hour), DNSNames: []string{"localhost"}, IsCA: true,
+		BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, ended, ended, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secured := httptest.NewTLSServer(nil)
+	t.Cleanup(secured.Close)
+	late := httptest.NewUnstartedServer(nil)
+	late.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	late.StartTLS()
+	t.Cleanup(late.Close)
+	own := x509.NewCertPool()
+	own.AddCert(secured.Certificate())
+	if cert, err := x509.ParseCertificate(der); err == nil {
+		own.AddCert(cert)
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	go func() {
+		for nc, err := silent.Accept(); err == nil; nc, err = silent.Accept() {
+			nc.Write([]byte("no words of HTTP\n"))
+			nc.Close()
+		}
+	}()
+	for at, want := range map[string]string{
+		strings.Replace(secured.URL, "127.0.0.1", "localhost", 1): "as its certificate does",
+		strings.Replace(late.URL, "127.0.0.1", "localhost", 1):    "check this machine's clock",
+		"http://" + silent.Addr().String():                        "name a port for clients",
+	} {
+		tg := Target{TokenText: "t", Timeout: time.Minute, trust: &tls.Config{RootCAs: own}}
+		var advice hinted
+		if _, err := tg.Once(t.Context(), "GET", at+"/v1/stats", nil, nil); !errors.As(err, &advice) || !strings.Contains(advice.hint, want) {
+			t.Errorf("%s: %v, want a hint with %q", at, err, want)
 		}
 	}
 }

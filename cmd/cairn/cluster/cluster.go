@@ -234,9 +234,9 @@ the others elect a leader.`,
 func handOver(ctx context.Context, t *cli.Target) (string, error) {
 	asked := false
 	var refused error // the last hand-over that failed: a member that was late may be in time for the next
+	var s api.ClusterStatus
 	for {
-		var s api.ClusterStatus
-		if err := t.Cluster(ctx, &s); err != nil {
+		if err := t.Cluster(ctx, &s); err != nil && ctx.Err() == nil {
 			return "", err
 		}
 		switch {
@@ -258,8 +258,14 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 			asked = false // the leadership may come back
 		}
 		if pause.For(ctx, 50*time.Millisecond) != nil {
-			return "", cli.Hint(errors.Join(errors.New("no other node leads yet"), refused),
-				"check that a majority of the nodes is running")
+			err := errors.New("no other node leads yet")
+			if _, why, ok := strings.Cut(s.Condition, ": "); ok {
+				err = fmt.Errorf("%w: %s", err, why)
+			}
+			if refused != nil {
+				err = fmt.Errorf("%w (%w)", err, refused)
+			}
+			return "", cli.Hint(err, "check that a majority of the nodes is running; this node may be stopped all the same")
 		}
 	}
 }

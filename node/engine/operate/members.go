@@ -112,6 +112,14 @@ func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMem
 		}
 		q.Verb, q.NodeID = "remove", cl.cfg.Member.NodeID
 	}
+	if q.Verb == "transfer" {
+		st := cl.Status(ctx)
+		for _, m := range st.Members() {
+			if m.NodeID == q.NodeID && m.DiskFull { // it may not get the records that it lacks, and would hand over again
+				return "", oplog.Errorf(oplog.Conflict, "the disk of node %d is full, so it cannot lead: free space there first", m.NodeID)
+			}
+		}
+	}
 	msg, err := cl.raft.Change(ctx,
 		wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
 	if err == nil {
