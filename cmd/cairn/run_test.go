@@ -145,10 +145,10 @@ func TestErrorsInJSON(t *testing.T) {
 	for line, want := range map[string]cli.Failure{
 		"put /a text --json -t x --endpoints " + refuses.URL: {Error: "taken\nalready", Code: "conflict", Exit: 1},
 		"stats -t x --json --endpoints " + nobody.URL:        {Hint: "check that the node is running, and its address", Exit: 1},
-		"status --jsn --json":                               {Exit: 2},
-		"backup --json":                                     {Error: "backup needs --to", Exit: 2},
-		"nothing --json":                                    {Exit: 2},
-		"backup list /nowhere --json":                       {Error: "open /nowhere: no such file or directory", Exit: 1},
+		"status --jsn --json":                                {Exit: 2},
+		"backup --json":                                      {Error: "backup needs --to", Exit: 2},
+		"nothing --json":                                     {Exit: 2},
+		"backup list /nowhere --json":                        {Error: "open /nowhere: no such file or directory", Exit: 1},
 	} {
 		var out, errw, plain bytes.Buffer
 		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), &out, &errw)
