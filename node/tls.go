@@ -2,7 +2,6 @@ package node
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"net/netip"
@@ -43,11 +42,10 @@ func (n *Node) plainly(name string, ln net.Listener) {
 }
 
 // shownCertificates are this node's certificates, by who is shown them.
-func (n *Node) shownCertificates() map[string]*x509.Certificate {
-	shown := map[string]*x509.Certificate{}
+func (n *Node) shownCertificates() map[string]certs.Shown {
+	shown := map[string]certs.Shown{}
 	for to, c := range n.certs {
-		cert, _ := c.Current()
-		shown[to] = cert.Leaf
+		shown[to] = c.Shown()
 	}
 	return shown
 }

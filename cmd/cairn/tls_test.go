@@ -284,6 +284,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 		}
 		serials[addrs[i]] = cert.Leaf.SerialNumber.String()
 	}
+	checkBadKey(t, nodes, au, token)
 	for addr, want := range serials {
 		if !suite.Within(suite.Patience, func() bool { return shown(t, addr, au).SerialNumber.String() == want }) {
 			t.Errorf("%s goes on with its old certificate", addr)
@@ -300,6 +301,35 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 		checkExport(t, p, token, acked)
 	}
 	t.Logf("%d writes acknowledged across the change", len(acked))
+}
+
+// checkBadKey gives the first node a key that is another's, and then its own again. Meanwhile the node shows the
+// certificate that it has, and `cairn cluster keys` and the doctor say at another node what is wrong.
+func checkBadKey(t *testing.T, nodes []*cairntest.Node, au *cluster.Authority, token string) {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, name := range []string{"node1.key", "node2.key"} {
+		b, err := os.ReadFile(au.Path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = b
+	}
+	for _, name := range []string{"node2.key", "node1.key"} {
+		if err := os.WriteFile(au.Path("node1.key"), files[name], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for verb, want := range map[string]string{"cluster keys": "its files are not used: certificate " + au.Path("node1.crt"),
+			"doctor": "with which it would not start: certificate " + au.Path("node1.crt")} {
+			args := append(strings.Fields(verb), "--endpoints", nodes[1].Line.HTTP, "--ca", au.Path("ca.crt"), "--token", token)
+			if !suite.Within(suite.Patience, func() bool {
+				out, _ := cairntest.Command(t.Context(), args...).CombinedOutput()
+				return strings.Contains(string(out), want) == (name == "node2.key")
+			}) {
+				t.Errorf("cairn %s, with %s: it says %q, or does not", verb, name, want)
+			}
+		}
+	}
 }
 
 // shown is the certificate a port shows.

@@ -40,6 +40,7 @@ type Certificate struct {
 	From    float64  `json:"not_before" is:"time" doc:"When it begins to be valid, in Unix seconds."`
 	Until   float64  `json:"not_after" is:"time" doc:"When it ends, in Unix seconds."`
 	State   string   `json:"state" is:"string{valid,ends_soon,ended,not_yet}" doc:"ends_soon: within 14 days."`
+	Fault   string   `json:"fault,omitempty" doc:"Why the node uses this certificate and not the files as they are now. It does not start with these files."`
 }
 
 // A Port describes a port that the node listens on.

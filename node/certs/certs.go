@@ -54,6 +54,7 @@ type Certificates struct {
 	stamp   [3]time.Time // of the files as loaded
 	cert    *tls.Certificate
 	pool    *x509.CertPool
+	fault   string // why the files as they are now are not used; blank when they are
 }
 
 // Open loads the files. A file that cannot be loaded is an error here, and only a warning later, when the certificate
@@ -78,7 +79,7 @@ func (f Files) stamp() (s [3]time.Time) {
 func (c *Certificates) load() error {
 	cert, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {
-		return fmt.Errorf("certificate: %w", err)
+		return fmt.Errorf("certificate %s with key %s: %w", c.files.Cert, c.files.Key, err)
 	}
 	var pool *x509.CertPool
 	if c.files.CA != "" {
@@ -87,7 +88,10 @@ func (c *Certificates) load() error {
 		}
 	}
 	c.cert, c.pool = &cert, pool
-	if left := time.Until(cert.Leaf.NotAfter); left < Warning {
+	switch left := time.Until(cert.Leaf.NotAfter); {
+	case left < 0:
+		c.log.Error("certificate has ended: clients and members reject it", "path", c.files.Cert, "not_after", cert.Leaf.NotAfter)
+	case left < Warning:
 		c.log.Warn("certificate ends soon", "path", c.files.Cert, "not_after", cert.Leaf.NotAfter, "left", left.Round(time.Minute))
 	}
 	return nil
@@ -114,14 +118,31 @@ func (c *Certificates) Current() (*tls.Certificate, *x509.CertPool) {
 		c.checked = now
 		if s := c.files.stamp(); s != c.stamp {
 			if err := c.load(); err != nil {
-				c.log.Warn("new certificate not used", "path", c.files.Cert, "err", err)
+				if err.Error() != c.fault { // each second meets it again
+					c.log.Warn("new certificate not used", "path", c.files.Cert, "err", err)
+				}
+				c.fault = err.Error()
 			} else {
-				c.stamp = s
+				c.stamp, c.fault = s, ""
 				c.log.Info("certificate replaced", "path", c.files.Cert, "not_after", c.cert.Leaf.NotAfter)
 			}
 		}
 	}
 	return c.cert, c.pool
+}
+
+// Shown is a certificate that is shown, and why the files as they are now are not used; blank when they are.
+type Shown struct {
+	Leaf  *x509.Certificate
+	Fault string
+}
+
+// Shown looks at the files.
+func (c *Certificates) Shown() Shown {
+	cert, _ := c.Current()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Shown{Leaf: cert.Leaf, Fault: c.fault}
 }
 
 // ForClients secures the ports that clients come to.

@@ -186,7 +186,7 @@ var MetricTable = []Metric{
 		Labels: []string{"shown_to"},
 		read: func(m scrape, put func(float64, ...string)) {
 			for to, cert := range m.s.cfg.Home.Certificates() {
-				put(time.Until(cert.NotAfter).Seconds(), to)
+				put(time.Until(cert.Leaf.NotAfter).Seconds(), to)
 			}
 		}},
 	{Name: "cairn_build_info", Help: "1, with the version.", Kind: gaugeKind, Labels: []string{"version"},

@@ -54,9 +54,12 @@ func printKeys(w io.Writer, all api.KeysAnswer, now time.Time) error {
 		}
 		for _, c := range n.Certificates {
 			end := time.Unix(int64(c.Until), 0)
+			state := strings.ReplaceAll(c.State, "_", " ")
+			if c.Fault != "" {
+				state += "; its files are not used: " + c.Fault
+			}
 			certs = append(certs,
-				[]any{n.NodeID, c.To, c.Subject, strings.Join(c.Names, " "), end.UTC().Format(time.RFC3339),
-					days(end.Sub(now)), strings.ReplaceAll(c.State, "_", " ")})
+				[]any{n.NodeID, c.To, c.Subject, strings.Join(c.Names, " "), end.UTC().Format(time.RFC3339), days(end.Sub(now)), state})
 		}
 		for _, p := range n.Ports {
 			ports = append(ports, []any{n.NodeID, p.Name, p.Addr, map[bool]string{true: "TLS", false: "plain"}[p.TLS]})

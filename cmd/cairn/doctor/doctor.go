@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,7 @@ var checks = []struct {
 	{"ports", (*exam).ports, true},
 	{"peers", (*exam).peers, true},
 	{"cluster", (*exam).cluster, false},
+	{"certificates", (*exam).shownCertificates, false},
 	{"clocks", (*exam).clocks, false},
 	{"damage", (*exam).damage, false},
 	{"store", (*exam).store, false},
@@ -303,6 +305,39 @@ func (e *exam) clocks(context.Context) (fs []Finding) {
 // hearsAny says whether a member other than the node that was asked answers it.
 func hearsAny(s *api.ClusterStatus) bool {
 	return slices.ContainsFunc(s.Peers, func(p api.Peer) bool { return p.Reachable })
+}
+
+// shownCertificates says which members show a certificate that is rejected, or soon will be. Only an administrator's
+// token may ask.
+func (e *exam) shownCertificates(ctx context.Context) (fs []Finding) {
+	if e.running == nil {
+		return nil
+	}
+	all, err := cli.Call(ctx, e.t, api.Keys, nil)
+	if cli.Status(err) == http.StatusForbidden {
+		return []Finding{{"", OK, "those of the running nodes are not checked: this needs a token with scope admin", ""}}
+	}
+	if err != nil {
+		return []Finding{{"", Warn, err.Error(), "see the node's log"}}
+	}
+	for _, n := range all.Nodes {
+		for _, c := range n.Certificates {
+			says := fmt.Sprintf("the one that node %d shows %s ", n.NodeID, c.To)
+			end := time.Unix(int64(c.Until), 0).UTC().Format(time.RFC3339)
+			do := fmt.Sprintf("replace its files, as `cairn cluster cert --node-id %d` does; the node uses them at once", n.NodeID)
+			switch {
+			case c.Fault != "":
+				fs = append(fs, Finding{"", Fail, says + "is not that of its files, with which it would not start: " + c.Fault, do})
+			case c.State == "ended":
+				fs = append(fs, Finding{"", Fail, says + "ended " + end, do})
+			case c.State == "not_yet":
+				fs = append(fs, Finding{"", Fail, says + "is not valid yet", "check that node's clock, and the certificate"})
+			case c.State == "ends_soon":
+				fs = append(fs, Finding{"", Warn, says + "ends " + end, do})
+			}
+		}
+	}
+	return fs
 }
 
 // farBehind is the lag, in entries, of a member or an index at which doctor warns.

@@ -247,8 +247,12 @@ func (e *exam) peers(ctx context.Context) []Finding {
 				fs[i] = Finding{"", Fail, addr + ": refused: cluster secret differs",
 					"give this node the secret of the others, in cluster_secret or cluster_secret_file, and start it again"}
 			} else if err != nil {
-				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", addr, err),
-					"check that the node runs and that no firewall blocks this port"}
+				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", addr, err), "check that the node runs and that no firewall blocks this port"}
+				if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || strings.Contains(err.Error(), "x509: ") {
+					fs[i].Do = "check that node's certificate, and that ca_path in [tls.cluster] has its authority"
+				} else if strings.Contains(err.Error(), "tls: ") {
+					fs[i].Do = "check [tls.cluster] here and there: that node's log says why it rejects this one"
+				}
 			}
 		})
 	}

@@ -39,7 +39,9 @@ func (cl *Cluster) ownKeys(now time.Time) api.NodeKeys {
 		})
 	}
 	for to, cert := range cl.cfg.Certificates() {
-		n.Certificates = append(n.Certificates, certificate(to, cert, now))
+		c := certificate(to, cert.Leaf, now)
+		c.Fault = cert.Fault
+		n.Certificates = append(n.Certificates, c)
 	}
 	slices.SortFunc(n.Certificates, func(a, b api.Certificate) int { return cmp.Compare(a.To, b.To) })
 	return n

@@ -168,6 +168,7 @@ export interface Certificate {
   /** When it begins to be valid, in Unix seconds. */ not_before: number;
   /** When it ends, in Unix seconds. */ not_after: number;
   /** ends_soon: within 14 days. */ state: "valid" | "ends_soon" | "ended" | "not_yet";
+  /** Why the node uses this certificate and not the files as they are now. It does not start with these files. */ fault?: string;
 }
 
 export interface ChangeMembersRequest {

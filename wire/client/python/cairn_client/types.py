@@ -146,7 +146,7 @@ class CategoryWords(TypedDict):
     members: List[CategoryWord]  # Its words, in the order of the alphabet.
 
 
-class Certificate(TypedDict):
+class _Certificate(TypedDict):
     shown_to: Literal["clients", "peers"]  # clients: on the wire port and the gateway; peers: on the port for members.
     subject: str  # Its subject.
     issuer: str  # The authority that signed it.
@@ -154,6 +154,10 @@ class Certificate(TypedDict):
     not_before: float  # When it begins to be valid, in Unix seconds.
     not_after: float  # When it ends, in Unix seconds.
     state: Literal["valid", "ends_soon", "ended", "not_yet"]  # ends_soon: within 14 days.
+
+
+class Certificate(_Certificate, total=False):
+    fault: str  # Why the node uses this certificate and not the files as they are now. It does not start with these files.
 
 
 class _ChangedTask(TypedDict):
