@@ -118,6 +118,9 @@ func checkPodConfig(t *testing.T, text, host string, id uint32) {
 	if err := f.FromHostname(host); err != nil {
 		t.Fatal(err)
 	}
+	if !slices.Contains(f.Local.Disable, "string") {
+		t.Errorf("pod %s serves %+v", host, f.Local)
+	}
 	f.Cluster.SecretFile = ""
 	c, err := f.Node()
 	peers := 2
@@ -145,6 +148,9 @@ func TestComposeConfigurations(t *testing.T) {
 		if err != nil || up.Node.Member.NodeID != uint32(i+1) || len(up.Node.Member.Peers) != 2 ||
 			up.Node.Addresses.Advertise != name+":7440" {
 			t.Errorf("%s: %+v, %v", name, up.Node, err)
+		}
+		if !slices.Contains(up.Local.Disable, "string") { // its files would be below the user's home, which no container has
+			t.Errorf("%s serves %+v", name, up.Local)
 		}
 	}
 }
@@ -183,8 +189,8 @@ func TestEveryMetricNamedExists(t *testing.T) {
 // there.
 func TestTheUnitAndAlerts(t *testing.T) {
 	commands := regexp.MustCompile(`/usr/local/bin/cairn ([^\n]+)`).FindAllStringSubmatch(readDeploy(t, "systemd/cairn.service"), -1)
-	if len(commands) == 0 {
-		t.Error("the unit runs nothing")
+	if len(commands) == 0 || !strings.Contains(readDeploy(t, "systemd/cairn.service"), "\nEnvironment=HOME=/var/lib/cairn\n") {
+		t.Error("the unit runs nothing, or in a home that it cannot enter")
 	}
 	for _, m := range commands {
 		checkCommand(t, root(&cli.Streams{}), "systemd", strings.Fields(m[1]))
