@@ -60,3 +60,6 @@ func (n *Node) handOverForClock(ctx context.Context) {
 	}
 	n.log.Info("leadership handed over, because this node's clock is off", "peer", id)
 }
+
+// now is the time as the members know it. The log is made after those that ask it.
+func (n *Node) now() time.Time { return n.commit.Now() }

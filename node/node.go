@@ -193,7 +193,7 @@ func (n *Node) openState(older bool) (err error) {
 	}
 	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.whole,
 		Refusal: n.disk.Refusal, FailedLogins: n.cfg.Limits.FailedLogins,
-		Latest: func(ctx context.Context) error { return n.commit.Latest(ctx) }})
+		Latest: func(ctx context.Context) error { return n.commit.Latest(ctx) }, Now: n.now})
 	n.commit = commit.New(commit.Options{
 		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat,
 		ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,

@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -28,6 +29,7 @@ type Config struct {
 	FailedLogins int          // 1: how many wrong tokens an address may show at once; one a second after that
 	// Latest returns when the state holds all that the cluster had acknowledged before; nil: it always does
 	Latest func(context.Context) error
+	Now    func() time.Time // the time as the members know it; nil: this node's clock
 }
 
 // Control is the access control of one node.
@@ -41,6 +43,7 @@ type Control struct {
 	logins  *logins
 	usage   usage
 	latest  catchUp
+	now     func() time.Time
 
 	mu    sync.Mutex
 	ended chan struct{} // closed when tokens may have ended, and replaced then
@@ -50,8 +53,11 @@ type Control struct {
 // New makes the access control of a node from its state.
 func New(c Config) *Control {
 	a := &Control{state: c.State, whole: c.Whole, refusal: c.Refusal, rates: newRates(), logins: newLogins(c.FailedLogins),
-		usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, turn: make(chan struct{}, 1)},
+		now: c.Now, usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, turn: make(chan struct{}, 1)},
 		ended: make(chan struct{}), open: map[*lasting]struct{}{}}
+	if a.now == nil {
+		a.now = time.Now
+	}
 	for _, s := range c.Secrets {
 		if s != "" { // which would let in a client that shows nothing
 			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))
@@ -60,6 +66,9 @@ func New(c Config) *Control {
 	a.reload()
 	return a
 }
+
+// Now is the time by which tokens expire, on every node alike: one whose own clock is off must not decide by it.
+func (a *Control) Now() time.Time { return a.now() }
 
 // All are the scopes of the cluster secret and of the node itself.
 var All = []api.Scope{api.Read, api.Write, api.Admin}

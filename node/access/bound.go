@@ -31,7 +31,7 @@ func (a *Control) Bound(ctx context.Context, c api.Caller) (_ context.Context, d
 	}
 	stop := func() bool { return true }
 	if expiry > 0 {
-		stop = time.AfterFunc(time.Until(expiry.Time()), func() { end(ErrToken) }).Stop
+		stop = time.AfterFunc(expiry.Time().Sub(a.now()), func() { end(ErrToken) }).Stop
 	}
 	return ctx, sync.OnceFunc(func() {
 		stop()
@@ -56,7 +56,7 @@ func (a *Control) standing(c api.Caller) (expiry oplog.Time, refused error) {
 	_ = a.state.Read(func(v *state.View) error {
 		if c.Token != "" {
 			t, known := v.Token(c.Token)
-			if !known && whole || known && !valid(t) {
+			if !known && whole || known && !a.valid(t) {
 				refused = ErrToken
 				return nil
 			}

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -85,7 +84,7 @@ func (a *Control) holder(hash string) (c api.Caller, known bool, err error) {
 	c = api.Caller{Token: hash}
 	err = a.read(func(v *state.View) error {
 		t, ok := v.Token(hash)
-		if known = ok; !ok || !valid(t) {
+		if known = ok; !ok || !a.valid(t) {
 			return ErrToken
 		}
 		d, ok := v.Database(t.DB)
@@ -141,8 +140,8 @@ func (a *Control) Asked(ctx context.Context, token, by, database string) (c api.
 	return c, a.read(func(v *state.View) error { return use(&c, v, database) })
 }
 
-func valid(t oplog.Token) bool {
-	return t.Revoked == 0 && (t.Expires == 0 || t.Expires > oplog.At(time.Now()))
+func (a *Control) valid(t oplog.Token) bool {
+	return t.Revoked == 0 && (t.Expires == 0 || t.Expires > oplog.At(a.now()))
 }
 
 // isSecret compares hashes, so that neither length nor content of a secret shows in the time it takes.

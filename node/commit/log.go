@@ -101,6 +101,15 @@ func (l *Log) IsOpen() bool {
 	}
 }
 
+// Now is the time as far as this node can know it: the members' clocks together decide. Until the log is open it is that
+// of its own clock.
+func (l *Log) Now() time.Time {
+	if l.IsOpen() {
+		return l.raft.Clock().Time
+	}
+	return time.Now()
+}
+
 // Whole says whether this node has again what it had before it was started. Before, what it does not find may be there
 // all the same.
 func (l *Log) Whole() bool {

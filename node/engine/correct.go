@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
@@ -52,7 +51,7 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	}
 	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty,
 		Pin: q.Pin, Merge: q.Merge, Attributes: attributes,
-		Searchable: q.Searchable, Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(time.Now())}
+		Searchable: q.Searchable, Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(s.now())}
 	if op.Expires, err = s.expiry("new_ttl", "new_expires_at", q.TTL, atOrNone(q.Expires.Time)); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
@@ -33,7 +32,7 @@ func (s *Service) merge(ctx context.Context, c api.Caller, q *api.MergeRequest) 
 	if err != nil {
 		return nil, err
 	}
-	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(time.Now())}
+	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(s.now())}
 	made := mergedContent(sources, q.Text, op.At)
 	op.Into = []oplog.Remember{{Content: made}}
 	found, err := s.describeMade(ctx, c, op, sources)
@@ -64,7 +63,7 @@ func (s *Service) split(ctx context.Context, c api.Caller, q *api.SplitRequest) 
 		return nil, err
 	}
 	m := sources[0]
-	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(time.Now()),
+	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(s.now()),
 		Sources: []oplog.Grounds{{RID: m.RID, Revision: api.OrOld(q.Expected, m.Revision)}}}
 	for _, text := range q.Texts {
 		if strings.TrimSpace(text) == "" {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
@@ -79,7 +78,7 @@ func (s *Service) eraseNow(ctx context.Context, c api.Caller, d *doomed, a *api.
 	}
 	salt := make([]byte, oplog.MinSalt)
 	_, _ = rand.Read(salt) // it never fails
-	purge := &oplog.Purge{RIDs: d.rids, Past: d.past, Claims: d.claims, Salt: salt, At: oplog.At(time.Now())}
+	purge := &oplog.Purge{RIDs: d.rids, Past: d.past, Claims: d.claims, Salt: salt, At: oplog.At(s.now())}
 	if d.name != "" {
 		purge.Name = oplog.NameHash(salt, d.name) // the log must not hold what is erased
 	}
@@ -100,7 +99,7 @@ func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) 
 	if q.Before.IsZero() {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'before'")
 	}
-	op := oplog.Purge{Before: oplog.At(q.Before.Time), Tier: q.Tier, Owner: q.Owner, Namespace: q.Namespace, At: oplog.At(time.Now())}
+	op := oplog.Purge{Before: oplog.At(q.Before.Time), Tier: q.Tier, Owner: q.Owner, Namespace: q.Namespace, At: oplog.At(s.now())}
 	a := &api.Purged{}
 	for {
 		next := op

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -31,7 +30,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 		if err := stamp(c, &drafts[i]); err != nil {
 			return nil, err
 		}
-		if ops[i], err = ready(&drafts[i], time.Now(), int(now.Database.Dim)); err != nil {
+		if ops[i], err = ready(&drafts[i], s.now(), int(now.Database.Dim)); err != nil {
 			return nil, &draftError{i, err}
 		}
 		ops[i].Attributes = lifted(ops[i].Attributes, ops[i].Metadata, now.Lift)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
@@ -33,12 +32,12 @@ func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest
 		return nil, err
 	}
 	w, err := s.write(ctx, c,
-		&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())})
+		&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(s.now())})
 	return &api.Related{ID: w.First.ID, Index: field.Token(w.Index), New: w.First.Changed}, err
 }
 
 func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateRequest) (*api.Unrelated, error) {
-	w, err := s.write(ctx, c, &oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())})
+	w, err := s.write(ctx, c, &oplog.Unrelate{ID: q.ID, At: oplog.At(s.now())})
 	return &api.Unrelated{ID: q.ID, Found: w.First.Changed, Index: field.Token(w.Index)}, err
 }
 
@@ -58,7 +57,7 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 		if len(related) > 0 {
 			continue
 		}
-		hits, _, err := s.index.Search(ctx, db, index.Query{Text: name, K: maxBacklinks, Now: time.Now()})
+		hits, _, err := s.index.Search(ctx, db, index.Query{Text: name, K: maxBacklinks, Now: s.now()})
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +125,7 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 		Polarity: int8(q.Polarity), Modality: q.Modality,
 		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band,
 		SourceRID: q.SourceRID,
-		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(time.Now()), Trust: c.Class()}
+		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(s.now()), Trust: c.Class()}
 	w, err := s.write(ctx, c, &oplog.Assert{Claim: claim})
 	if commit.IsTooOld(err) {
 		w, err = s.write(ctx, c, &claim)
@@ -143,7 +142,7 @@ func epoch(d field.Date) *float64 {
 }
 
 func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
-	now := oplog.At(time.Now()).Seconds()
+	now := oplog.At(s.now()).Seconds()
 	list := &api.ClaimList{Claims: []api.ClaimRow{}}
 	claims, cut := claimsOf(v, c.DB, v.Meant(c.DB, q.Namespace, q.Entity), c.Reach(q.Namespace))
 	if cut {
@@ -207,7 +206,7 @@ func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) 
 		}
 	}
 	w, err := s.write(ctx, c,
-		&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())})
+		&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(s.now())})
 	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.First.Changed, Index: w.Index}, err
 }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
@@ -105,7 +104,7 @@ func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureReque
 }
 
 func (s *Service) forgetMany(ctx context.Context, c api.Caller, q *api.ForgetManyRequest) (*api.ForgottenMany, error) {
-	now := oplog.At(time.Now())
+	now := oplog.At(s.now())
 	w, err := s.write(ctx, c, api.Each(q.RIDs, func(rid string) oplog.Op { return &oplog.Forget{RID: rid, At: now} })...)
 	return &api.ForgottenMany{Found: api.Each(w.Results, func(r oplog.Result) bool { return r.Changed })}, err
 }

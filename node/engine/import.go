@@ -191,7 +191,7 @@ func (im *importer) line(b []byte) error {
 		}
 		im.edges = append(im.edges,
 			edgeLine{&oplog.Relate{ID: l.EdgeID, Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight,
-				At:    cmp.Or(atOrNone(l.Updated.Time), oplog.At(time.Now())),
+				At:    cmp.Or(atOrNone(l.Updated.Time), oplog.At(im.s.now())),
 				Since: atOrNone(l.Created.Time)}, im.done.Lines})
 	default:
 		return oplog.Errorf(oplog.Invalid, "type %q: want memory or edge", l.Type)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -83,7 +82,7 @@ func (im *importer) named(d *api.Draft, external string) error {
 			return err
 		}
 	}
-	_, err = ready(d, time.Now(), int(now.Database.Dim))
+	_, err = ready(d, im.s.now(), int(now.Database.Dim))
 	return err
 }
 

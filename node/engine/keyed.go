@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -199,7 +198,7 @@ func (k *keyed) check(st *api.BatchStep, written map[[2]string]bool) error {
 func (k *keyed) decide(v *state.View) (ops []oplog.Op) {
 	var writes []oplog.Op
 	var draft *oplog.Remember
-	now, made := oplog.At(time.Now()), k.made
+	now, made := oplog.At(k.s.now()), k.made
 	for _, st := range k.steps {
 		if st.Op == store {
 			writes, made = append(writes, made[0]), made[1:]

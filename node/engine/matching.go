@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
@@ -99,7 +98,7 @@ func (s *Service) forgetPassing(ctx context.Context, c api.Caller, q *api.Forget
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	now := s.now()
 	f := index.Filter{Namespace: strings.TrimSpace(q.Namespace), Spaces: c.Spaces, Match: match}
 	hits, _, err := s.index.Search(ctx, c.DB, index.Query{K: q.Limit, Bare: true, Now: now, Filter: f})
 	if err != nil {

@@ -217,7 +217,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	a := Answer{Index: s.commit.Indexed(), Lag: s.cluster.Lag()}
 	searching := time.Now()
 	if q.Now.IsZero() {
-		q.Now = searching
+		q.Now = s.now()
 	}
 	done, err := s.reading(ctx, c)
 	if err != nil {

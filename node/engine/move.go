@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
@@ -73,7 +72,7 @@ func movable(namespace string) error {
 
 // moves fills in the operations of a move: for each memory the revision that it was read at, and its correction.
 func (s *Service) moves(c api.Caller, q *api.MoveRequest, to string, w *write) (rids []string, err error) {
-	at := oplog.At(time.Now())
+	at := oplog.At(s.now())
 	return rids, s.state.Read(func(v *state.View) error {
 		list, err := toMove(v, c.DB, q)
 		if err != nil {

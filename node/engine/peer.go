@@ -131,5 +131,5 @@ func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) {
 	d.Importance, d.Certainty = max(0, min(d.Importance, 1)), max(0, min(d.Certainty, 1))
 	d.Valence = max(-1, min(d.Valence, 1))
 	d.Dialect, d.Trust = cmp.Or(d.Dialect, "peer"), oplog.TrustOf(d.Trust)
-	return ready(d, time.Now(), 0)
+	return ready(d, s.now(), 0)
 }

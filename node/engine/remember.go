@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -94,7 +93,7 @@ func (s *Service) forget(ctx context.Context, c api.Caller, q *api.ForgetRequest
 	if err := fits("reason", len(q.Reason), MaxReason); err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, &oplog.Forget{RID: q.RID, At: oplog.At(time.Now()), Reason: q.Reason})
+	w, err := s.write(ctx, c, &oplog.Forget{RID: q.RID, At: oplog.At(s.now()), Reason: q.Reason})
 	return &api.Forgotten{RID: q.RID, Found: w.First.Changed, Index: field.Token(w.Index)}, err
 }
 
@@ -107,7 +106,7 @@ func (s *Service) get(v *state.View, c api.Caller, q *api.GetRequest) (*api.Memo
 		return nil, oplog.Errorf(oplog.NotFound, "memory %s was erased for good", q.RID)
 	}
 	if !c.Quiet {
-		s.reinforcer.read(c.DB, m, time.Now())
+		s.reinforcer.read(c.DB, m, s.now())
 	}
 	row := wholeMemory(v, c.DB, m)
 	if q.Sources {

@@ -101,8 +101,8 @@ func (s *Service) RaftStatus() raft.Status { return s.raft.Status() }
 // Applied returns the log index that this node has applied.
 func (s *Service) Applied() oplog.Index { return s.commit.Applied() }
 
-// now is the time, as far as this node can know: a leader whose clock is off must not decide by it.
-func (s *Service) now() time.Time { return s.raft.Clock().Time }
+// now is the time, as far as this node can know: a node whose clock is off must not decide by it.
+func (s *Service) now() time.Time { return s.commit.Now() }
 
 // SetIndex has recalls answered, memories embedded and databases thought about. It is called before surfaces open.
 func (s *Service) SetIndex(x *index.Index) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -14,7 +13,7 @@ import (
 
 func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSessionRequest) (*api.StartedSession, error) {
 	op := &oplog.SessionStart{ID: cmp.Or(q.ID, oplog.NewID()), Namespace: orDefault(q.Namespace), Client: q.Client,
-		Metadata: q.Metadata, At: oplog.At(time.Now())}
+		Metadata: q.Metadata, At: oplog.At(s.now())}
 	if err := oplog.CheckNames(op.Namespace, op.Client, op.ID); err != nil {
 		return nil, err
 	}
@@ -39,7 +38,7 @@ func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) any {
 }
 
 func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessionRequest) (*api.EndedSession, error) {
-	w, err := s.write(ctx, c, &oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(time.Now())})
+	w, err := s.write(ctx, c, &oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(s.now())})
 	if err != nil {
 		return nil, err
 	}

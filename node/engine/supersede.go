@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/rank"
@@ -36,7 +35,7 @@ func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remem
 		if op.Was != nil || op.Held || op.Session != "" {
 			continue
 		}
-		if op.Marks, err = s.marks(ctx, db, &m, oplog.At(time.Now())); err != nil {
+		if op.Marks, err = s.marks(ctx, db, &m, oplog.At(s.now())); err != nil {
 			return err
 		}
 	}

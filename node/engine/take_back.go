@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -33,7 +32,7 @@ func (s *Service) endOf(c api.Caller, q *api.UndoRequest) (op *oplog.TakeBack, e
 		} else if source, ok := v.Memory(c.DB, sources[0]); ok {
 			made = madeOf(source)
 		}
-		op = &oplog.TakeBack{At: oplog.At(time.Now())}
+		op = &oplog.TakeBack{At: oplog.At(s.now())}
 		return fillEnd(v, c, op, m, made)
 	})
 }
@@ -138,7 +137,7 @@ func (s *Service) known(ctx context.Context, c api.Caller, q *api.UndoRequest) (
 	if err != nil || !before {
 		return nil, err
 	}
-	never := &oplog.TakeBack{Made: []oplog.Grounds{{RID: q.RID, Revision: math.MaxUint32}}, At: oplog.At(time.Now())}
+	never := &oplog.TakeBack{Made: []oplog.Grounds{{RID: q.RID, Revision: math.MaxUint32}}, At: oplog.At(s.now())}
 	w, err := s.propose(ctx, c, write{key: q.Key, digest: undoDigest(q), ops: []oplog.Op{never}})
 	if errors.Is(err, oplog.ErrRevision) || errors.Is(err, oplog.ErrNoMemory) {
 		return nil, nil

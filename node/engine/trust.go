@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
@@ -114,7 +113,7 @@ func (s *Service) release(ctx context.Context, c api.Caller, q *api.ReleaseReque
 		return nil, oplog.ErrNoMemory
 	}
 	op := &oplog.Correct{RID: q.RID, Text: &m.Text, Approval: oplog.Approval{Release: true},
-		Reason: cmp.Or(q.Reason, "released from quarantine"), At: oplog.At(time.Now())}
+		Reason: cmp.Or(q.Reason, "released from quarantine"), At: oplog.At(s.now())}
 	w, err := s.change(ctx, c, op, &m.Revision, write{})
 	return &api.Released{RID: q.RID, Trust: oplog.TrustOf(m.Trust), Index: field.Token(w.Index)}, err
 }

@@ -113,7 +113,7 @@ func (s *Service) goBack(c api.Caller, q *api.UndoRequest) (op *oplog.Correct, w
 			return api.OutOfBound(c, "the memory was in namespace %q before, which is outside", was.Namespace)
 		}
 		now, op = m.Revision, backTo(&was, s.now())
-		op.RID, op.Reason, op.At = q.RID, cmp.Or(q.Reason, fmt.Sprintf("back to revision %d", was.Number)), oplog.At(time.Now())
+		op.RID, op.Reason, op.At = q.RID, cmp.Or(q.Reason, fmt.Sprintf("back to revision %d", was.Number)), oplog.At(s.now())
 		same := was.Text == m.Text
 		op.Marks = marksOf(v, c.DB, []former{{m, &was, was.By, was.Surely, now + 1, !same || moves}})
 		if was.By == "" && same {

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -135,7 +134,7 @@ func (s *Server) give(x *exchange, q ask, c client, offered []string) (code stri
 			return "", refusal("invalid_scope", "scopes: %q was not requested, or the token that you signed in with lacks it", sc)
 		}
 	}
-	until := time.Now().Add(s.cfg.CodeLife)
+	until := s.cfg.Access.Now().Add(s.cfg.CodeLife)
 	label := "oauth " + c.describe()
 	if c.host != "" {
 		label = fmt.Sprintf("%s (%s)", label, c.host)

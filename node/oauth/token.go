@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
@@ -44,7 +43,7 @@ func (s *Server) token(x *exchange) (int, any, error) {
 	default:
 		return 0, nil, refusal("unsupported_grant_type", "grant_type: want authorization_code or refresh_token")
 	}
-	if !ok || t.Client != digest(form.Get("client_id")) || t.Until.Time().Before(time.Now()) {
+	if !ok || t.Client != digest(form.Get("client_id")) || t.Until.Time().Before(s.cfg.Access.Now()) {
 		t = ticket{} // no holder: a wrong token, counted at its address
 	}
 	return s.issue(x, t, form.Get("scope"))
@@ -72,7 +71,7 @@ func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 			return 0, nil, refusal("invalid_scope", "scope: %.40q was not agreed to", sc)
 		}
 	}
-	now := time.Now()
+	now := s.cfg.Access.Now()
 	until := now.Add(s.cfg.RefreshLife)
 	_, err = api.RenewConsent.Do(ctx, s.cfg.Door, c, &api.RenewConsentRequest{Turn: t.Turn, Expires: until})
 	switch {

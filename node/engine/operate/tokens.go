@@ -51,7 +51,7 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 	}
 	var expires oplog.Time
 	if !q.Expires.IsZero() {
-		if expires = oplog.At(q.Expires.Time); !q.Expires.After(time.Now()) {
+		if expires = oplog.At(q.Expires.Time); !q.Expires.After(ad.cfg.Access.Now()) {
 			return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
 		}
 	}
@@ -231,7 +231,7 @@ func (ad *Admin) ControlSnapshot(v *state.View, c api.Caller, _ *api.ReadRequest
 	if !c.May(api.Admin) {
 		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "a token with the scope admin is needed")}
 	}
-	now := oplog.At(time.Now())
+	now := oplog.At(ad.cfg.Access.Now())
 	valid := slices.DeleteFunc(byAge(v.Tokens()), func(t oplog.Token) bool { return t.Revoked != 0 || t.Expires != 0 && t.Expires <= now })
 	return &api.Control{Databases: api.Each(v.Databases(), func(d oplog.Database) api.KeptDatabase {
 		return api.KeptDatabase{ID: d.ID, Name: d.Name, Path: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -127,7 +126,7 @@ func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequ
 	if err := resolvable(q); err != nil {
 		return nil, err
 	}
-	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(time.Now())}
+	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(th.cfg.Now())}
 	var at oplog.Index
 	var done oplog.Result
 	var err error

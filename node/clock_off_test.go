@@ -1,0 +1,42 @@
+package node_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// TestTimesFollowTheMembersClock: of when a memory is, when a token expires and what "the last hour" of a question is
+// follow the clock that the members share, not that of the node that is asked.
+func TestTimesFollowTheMembersClock(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	const ahead = 3 * time.Hour
+	c := startWith(t, 3, func(i int, cfg *node.Config) {
+		small(i, cfg)
+		cfg.Seams.Now = func() time.Time { return time.Now().Add(ahead) }
+	})
+	for i := range c.nodes { // whose own clocks, by which they do not go, are three hours behind
+		w := c.web(i)
+		suite.Eventually(t, "the members' clock on this node", func() bool {
+			status, _ := w.send("POST", "/v1/admin/tokens", obj{"expires_at": time.Now().Add(ahead - time.Minute).UTC().Format(time.RFC3339)})
+			return status == http.StatusBadRequest
+		})
+		until := time.Now().Add(ahead + 30*time.Second).UTC().Format(time.RFC3339Nano)
+		token := w.ok("POST", "/v1/admin/tokens", obj{"expires_at": until})["token"].(string)
+		rid := w.ok("POST", "/v1/remember", obj{"text": "the harbor is open"})["rid"].(string)
+		stored := w.ok("GET", "/v1/memory/"+rid+"?consistency=linearizable", nil)
+		if at := time.UnixMicro(int64(stored["created_at"].(float64) * 1e6)); time.Until(at) < ahead-time.Minute || time.Until(at) > ahead {
+			t.Errorf("node %d: what was just stored is of %s", i+1, at)
+		}
+		mine := *w
+		mine.token = token
+		hits := mine.ok("POST", "/v1/recall", obj{"query": "what was said in the last hour?", "consistency": "linearizable"})["results"].([]any)
+		if len(hits) == 0 {
+			t.Errorf("node %d does not find what was said in the last hour", i+1)
+		}
+	}
+}
