@@ -387,6 +387,7 @@ func TestDoctorLooksAtCertificates(t *testing.T) {
 		{1, -time.Hour, 100 * 24 * time.Hour, doctor.OK, "ends in 99 days"},
 		{1, -time.Hour, 3 * 24 * time.Hour, doctor.Warn, "ends in 2 days"},
 		{1, -48 * time.Hour, -24 * time.Hour, doctor.Fail, "ended "},
+		{1, 4 * time.Hour, 100 * 24 * time.Hour, doctor.Fail, "valid from "},
 		{2, -time.Hour, 100 * 24 * time.Hour, doctor.Fail, "this node needs node-1.cairn"},
 	} {
 		name, err := au.Issue(tc.id, []string{"127.0.0.1"}, now.Add(tc.from), now.Add(tc.until))

@@ -9,7 +9,6 @@ import (
 	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine/operate"
@@ -48,11 +47,11 @@ type Limits struct {
 
 // Home describes the node's home directory.
 type Home struct {
-	Dir          string                        // files are named from it
-	Models       string                        // a directory for each model that cairn embed fetch brought
-	Spool        string                        // where backups wait to be downloaded; emptied at the start
-	Leftovers    func() api.Leftovers          // what the operator may want to remove
-	Identity     ed25519.PrivateKey            // its key, which members know it by
-	Certificates func() map[string]certs.Shown // by the side that sees it: clients, peers
-	Ports        func() []api.Port             // that the node listens on
+	Dir          string                          // files are named from it
+	Models       string                          // a directory for each model that cairn embed fetch brought
+	Spool        string                          // where backups wait to be downloaded; emptied at the start
+	Leftovers    func() api.Leftovers            // what the operator may want to remove
+	Identity     ed25519.PrivateKey              // its key, which members know it by
+	Certificates func() map[string]operate.Shown // by the side that sees it: clients, peers
+	Ports        func() []api.Port               // that the node listens on
 }

@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -203,141 +200,6 @@ func (e *exam) meet(ctx context.Context) []Finding {
 		f.Status = Warn
 	}
 	return []Finding{f}
-}
-
-func (e *exam) cluster(context.Context) (fs []Finding) {
-	s := e.running
-	switch {
-	case s == nil && (e.held || e.remote):
-		return nil
-	case s == nil:
-		return []Finding{{"", Warn, "no running node answers", "start it, or name it with --endpoints"}}
-	}
-	quorum := s.LeaderID != nil && cli.Voters(s, true) >= s.QuorumSize
-	switch {
-	case s.Removed:
-		fs = append(fs, Finding{"", Fail, s.Condition + ": it rejects writes, and its reads grow old",
-			fmt.Sprintf("stop it, or take it in again: on a member, `cairn cluster join --node-id %d --peer-addr %s`", s.NodeID, s.Addr)})
-	case !quorum:
-		fs = append(fs, Finding{"", Fail, s.Condition + ": writes are refused",
-			"start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
-	}
-	if s.Agreement == "diverged" {
-		fs = append(fs, Finding{"", Fail, "states at the same index differ",
-			"follow deploy/runbooks/divergence.md, and do not empty a home before it says which"})
-	}
-	versions := map[string]bool{s.Version: true}
-	fs = append(fs, disputes(s.NodeID, s.Disputes)...)
-	for _, p := range s.Peers {
-		if !p.Reachable {
-			do := "start it"
-			if quorum {
-				do += ", or `cairn cluster remove --node-id " + fmt.Sprint(p.NodeID) + "` when it is gone for good"
-			}
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("node %d does not answer", p.NodeID), do})
-			continue
-		}
-		versions[p.Version] = true
-		fs = append(fs, disputes(p.NodeID, p.Disputes)...)
-		if p.DiskFull {
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("the disk of node %d is full: it rejects writes", p.NodeID),
-				"free space there: see deploy/runbooks/disk-full.md"})
-		}
-		if p.LagEntries != nil && *p.LagEntries > farBehind {
-			fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries),
-				"check its disk and its network"})
-		}
-	}
-	if len(versions) > 1 {
-		fs = append(fs, Finding{"", Warn, fmt.Sprintf("%d versions run side by side", len(versions)),
-			"finish the upgrade: one node at a time"})
-	}
-	if len(fs) == 0 {
-		fs = []Finding{{"", OK,
-			fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.CurrentTerm, s.Applied, agreement(s)), ""}}
-	}
-	return fs
-}
-
-// disputes reports the messages of other members that a node rejected.
-func disputes(node uint32, all []api.Dispute) (fs []Finding) {
-	for _, d := range all {
-		fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d disputes what node %d says: %s", node, d.Peer, d.Says),
-			cmp.Or(d.Verdict, "start the other voters: they say which of the two is wrong") + "; see deploy/runbooks/divergence.md"})
-	}
-	return fs
-}
-
-// agreement says what is known of the members' states.
-func agreement(s *api.ClusterStatus) string {
-	switch {
-	case len(s.Peers) == 0:
-		return "the only member"
-	case s.Agreement == "agree":
-		return "state equal to the others'"
-	case !hearsAny(s):
-		return "state not compared: no other member answers"
-	}
-	return "state not compared: the others are at other indexes just now"
-}
-
-// clocks says whose clock is off, as the members know from each other's heartbeats.
-func (e *exam) clocks(context.Context) (fs []Finding) {
-	if e.running == nil {
-		return nil
-	}
-	s := e.running
-	for _, n := range s.Members() {
-		if n.ClockOff {
-			off := time.Duration(n.ClockOffset * float64(time.Millisecond)).Round(time.Millisecond)
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("node %d's clock is %s off", n.NodeID, off), "run a time service on every node"})
-		}
-	}
-	switch {
-	case fs != nil:
-		return fs
-	case !hearsAny(s):
-		return []Finding{{"", OK, "not compared: no other member answers", ""}}
-	}
-	return []Finding{{"", OK, "the members' clocks agree", ""}}
-}
-
-// hearsAny says whether a member other than the node that was asked answers it.
-func hearsAny(s *api.ClusterStatus) bool {
-	return slices.ContainsFunc(s.Peers, func(p api.Peer) bool { return p.Reachable })
-}
-
-// shownCertificates says which members show a certificate that is rejected, or soon will be. Only an administrator's
-// token may ask.
-func (e *exam) shownCertificates(ctx context.Context) (fs []Finding) {
-	if e.running == nil {
-		return nil
-	}
-	all, err := cli.Call(ctx, e.t, api.Keys, nil)
-	if cli.Status(err) == http.StatusForbidden {
-		return []Finding{{"", OK, "those of the running nodes are not checked: this needs a token with scope admin", ""}}
-	}
-	if err != nil {
-		return []Finding{{"", Warn, err.Error(), "see the node's log"}}
-	}
-	for _, n := range all.Nodes {
-		for _, c := range n.Certificates {
-			says := fmt.Sprintf("the one that node %d shows %s ", n.NodeID, c.To)
-			end := time.Unix(int64(c.Until), 0).UTC().Format(time.RFC3339)
-			do := fmt.Sprintf("replace its files, as `cairn cluster cert --node-id %d` does; the node uses them at once", n.NodeID)
-			switch {
-			case c.Fault != "":
-				fs = append(fs, Finding{"", Fail, says + "is not that of its files, with which it would not start: " + c.Fault, do})
-			case c.State == "ended":
-				fs = append(fs, Finding{"", Fail, says + "ended " + end, do})
-			case c.State == "not_yet":
-				fs = append(fs, Finding{"", Fail, says + "is not valid yet", "check that node's clock, and the certificate"})
-			case c.State == "ends_soon":
-				fs = append(fs, Finding{"", Warn, says + "ends " + end, do})
-			}
-		}
-	}
-	return fs
 }
 
 // farBehind is the lag, in entries, of a member or an index at which doctor warns.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -140,67 +139,6 @@ func syncLatency(dir string) (median, worst time.Duration, err error) {
 	return took[len(took)/2], took[len(took)-1], nil
 }
 
-func (e *exam) certificates(context.Context) (fs []Finding) {
-	if at, err := e.t.Running(); e.path == "" && err == nil && at.TLS {
-		return []Finding{{"", Warn, "not checked: the node's configuration says where they are", "name it with --config"}}
-	}
-	if !e.cfg.TLS.Clients.On() && !e.cfg.TLS.Peers.On() {
-		return []Finding{{"", OK, "none: plain text", ""}}
-	}
-	id := max(e.cfg.Member.NodeID, 1)
-	for _, c := range []struct {
-		name  string
-		files certs.Files
-		peer  bool
-	}{{"tls", e.cfg.TLS.Clients, false}, {"tls.cluster", e.cfg.TLS.Peers, true}} {
-		if c.files.On() {
-			fs = append(fs, LookAt(c.name, c.files, c.peer, id))
-		}
-	}
-	return fs
-}
-
-// LookAt says what is wrong with a certificate, of the peer port or of the clients' ports.
-func LookAt(name string, files certs.Files, peer bool, id uint32) Finding {
-	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
-	if err != nil {
-		return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "`cairn cluster cert` issues one"}
-	}
-	left := time.Until(pair.Leaf.NotAfter)
-	f := Finding{"", OK, fmt.Sprintf("[%s]: ends in %d days", name, int(left.Hours()/24)), ""}
-	switch {
-	case left < 0:
-		f = Finding{"", Fail, fmt.Sprintf("[%s]: ended %s", name, pair.Leaf.NotAfter.Format(time.DateOnly)),
-			"replace it; the node takes the new one by itself"}
-	case left < 14*24*time.Hour:
-		f.Status, f.Do = Warn, "replace it; the node takes the new one by itself"
-	}
-	if peer && !slices.Contains(pair.Leaf.DNSNames, transport.Identity(id)) {
-		return Finding{"", Fail,
-			fmt.Sprintf("[%s]: it is for %v, and this node needs %s", name, pair.Leaf.DNSNames, transport.Identity(id)),
-			"issue one with `cairn cluster cert --node-id " + fmt.Sprint(id) + "`"}
-	}
-	if files.CA != "" && f.Status != Fail {
-		pem, err := os.ReadFile(files.CA)
-		if err != nil {
-			return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "name the authority's certificate in ca_path"}
-		}
-		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(pem)
-		between := x509.NewCertPool() // the authorities that the node sends with its certificate
-		for _, der := range pair.Certificate[1:] {
-			if c, err := x509.ParseCertificate(der); err == nil {
-				between.AddCert(c)
-			}
-		}
-		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, Intermediates: between,
-			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
-			return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "ca_path and cert_path belong to different authorities"}
-		}
-	}
-	return f
-}
-
 // ports tries to listen where the node would, or where it did when no configuration says; a node that runs has them.
 func (e *exam) ports(context.Context) (fs []Finding) {
 	if e.running != nil {
@@ -249,7 +187,7 @@ func (e *exam) peers(ctx context.Context) []Finding {
 			} else if err != nil {
 				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", addr, err), "check that the node runs and that no firewall blocks this port"}
 				if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || strings.Contains(err.Error(), "x509: ") {
-					fs[i].Do = "check that node's certificate, and that ca_path in [tls.cluster] has its authority"
+					fs[i].Do = "check this machine's clock, that node's certificate, and that ca_path in [tls.cluster] has its authority"
 				} else if strings.Contains(err.Error(), "tls: ") {
 					fs[i].Do = "check [tls.cluster] here and there: that node's log says why it rejects this one"
 				}

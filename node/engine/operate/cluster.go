@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/past"
@@ -32,8 +31,8 @@ type ClusterConfig struct {
 	Key       string // the public key of the home; blank for none
 	Leftovers func() api.Leftovers
 
-	Certificates func() map[string]certs.Shown // of this node, by the side that sees it
-	Ports        func() []api.Port             // that it listens on
+	Certificates func() map[string]Shown // of this node, by the side that sees it
+	Ports        func() []api.Port       // that it listens on
 	// What all other members answer in a caller's name; nil for one that did not in time.
 	OthersKeys func(context.Context, api.Caller, *api.KeysRequest) map[uint32]*api.KeysAnswer
 	OthersPast func(context.Context, api.Caller, *api.PastRequest) map[uint32]*api.PastAnswer

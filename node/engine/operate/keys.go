@@ -12,6 +12,9 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
+// Shown is a certificate that a port of this node shows.
+type Shown = certs.Shown
+
 // Keys asks every node for its keys and certificates.
 func (cl *Cluster) Keys(ctx context.Context, c api.Caller, q *api.KeysRequest) (*api.KeysAnswer, error) {
 	a := &api.KeysAnswer{Nodes: []api.NodeKeys{cl.ownKeys(time.Now())}}
