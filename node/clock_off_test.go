@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,5 +39,24 @@ func TestTimesFollowTheMembersClock(t *testing.T) {
 		if len(hits) == 0 {
 			t.Errorf("node %d does not find what was said in the last hour", i+1)
 		}
+	}
+}
+
+// TestALoneNodeFollowsItsClock: a machine that was suspended sets its clock when it goes on. A node without other members
+// follows it at once: there is no other clock that knows better.
+func TestALoneNodeFollowsItsClock(t *testing.T) {
+	t.Parallel()
+	var jump atomic.Int64
+	c := startWith(t, 1, func(i int, cfg *node.Config) {
+		small(i, cfg)
+		cfg.Seams.Now = func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }
+	})
+	w := c.web(0)
+	w.ok("POST", "/v1/remember", obj{"text": "the harbor is open"})
+	jump.Store(int64(8 * time.Hour))
+	rid := w.ok("POST", "/v1/remember", obj{"text": "the harbor is closed"})["rid"].(string)
+	stored := w.ok("GET", "/v1/memory/"+rid+"?consistency=linearizable", nil)
+	if at := time.UnixMicro(int64(stored["created_at"].(float64) * 1e6)); time.Until(at) < 7*time.Hour {
+		t.Errorf("eight hours later, what was just stored is of %s", at)
 	}
 }

@@ -101,13 +101,17 @@ func (l *Log) IsOpen() bool {
 	}
 }
 
-// Now is the time as far as this node can know it: the members' clocks together decide. Until the log is open it is that
-// of its own clock.
+// Now is the time as far as this node can know it: the members' clocks together decide. One without other members, or
+// whose log is not open yet, has its own clock alone, which may have been set.
 func (l *Log) Now() time.Time {
-	if l.IsOpen() {
-		return l.raft.Clock().Time
+	if !l.IsOpen() {
+		return time.Now()
 	}
-	return time.Now()
+	r := l.raft.Clock()
+	if r.Off && l.raft.Alone() {
+		return r.Time.Add(r.Offset)
+	}
+	return r.Time
 }
 
 // Whole says whether this node has again what it had before it was started. Before, what it does not find may be there
