@@ -200,10 +200,7 @@ func turnOf(w timeWord) (way int, ok bool) {
 
 // unit reads last week, three days ago, the last two months, the past few hours, the week before last.
 func (q *asking) unit(i int, m meant, way int, turned bool) (meant, bool) {
-	unit, today := q.words[i].n, q.today
-	if unit == 'h' {
-		today = q.now
-	}
+	unit := q.words[i].n
 	j := q.before(i, "of") - 1 // a couple of days
 	if many := q.at(j); (many.kind == numeral || many.kind == fewWord) && !turned {
 		n, first := int(many.n), j
@@ -213,17 +210,14 @@ func (q *asking) unit(i int, m meant, way int, turned bool) (meant, bool) {
 		for _, ago := range [...]int{i + 1, first - 1, first - 2} {
 			if q.at(ago).kind == agoWord && many.kind == numeral {
 				m.first, m.last = min(first, ago), max(i, ago)
-				m.from = unitOf(addUnits(today, unit, -n), unit)
-				m.to, m.years = addUnits(m.from, unit, 1), unit == 'y'
-				if unit == 'h' { // about then
-					m.from = addUnits(m.from, unit, -1)
-				}
+				m.from, m.to = q.ago(n, unit)
+				m.years = unit == 'y'
 				return m, true
 			}
 		}
 		if q.at(j-1).kind == lastWord {
 			m.first, m.last = j-1, i
-			m.from, m.to = addUnits(today, unit, -n), q.today.AddDate(0, 0, 1)
+			m.from, m.to = q.past(n, unit)
 			return m, true
 		}
 		return m, false
@@ -232,15 +226,34 @@ func (q *asking) unit(i int, m meant, way int, turned bool) (meant, bool) {
 		turned, way, m.last = true, -2, i+2
 	}
 	switch {
-	case !turned || unit == 'd' || unit == 'h' && way >= 0:
+	case !turned || unit == 'd' || unit == minuteUnit || unit == 'h' && way >= 0: // the last minutes of a meeting
 		return m, false
 	case way == -1 && q.is(m.first-1, "the") && !q.is(m.first, "previous") || unit == 'h':
-		m.from, m.to = addUnits(today, unit, way), q.today.AddDate(0, 0, 1)
+		m.from, m.to = q.past(-way, unit)
 		return m, true
 	}
 	m.from = unitOf(addUnits(q.today, unit, way), unit)
 	m.to, m.years = addUnits(m.from, unit, 1), unit == 'y'
 	return m, true
+}
+
+// past is the span of the last so many units, up to the end of today.
+func (q *asking) past(n int, unit int16) (from, to time.Time) {
+	from = q.today
+	if unit == 'h' || unit == minuteUnit {
+		from = q.now
+	}
+	return addUnits(from, unit, -n), q.today.AddDate(0, 0, 1)
+}
+
+// ago is the span that so many units ago means: that unit, and of the clock's what is near it.
+func (q *asking) ago(n int, unit int16) (from, to time.Time) {
+	from, _ = q.past(n, unit)
+	near := map[int16]int{'h': 1, minuteUnit: 5}[unit]
+	if near == 0 {
+		from = unitOf(from, unit)
+	}
+	return addUnits(from, unit, -near), addUnits(from, unit, max(near, 1))
 }
 
 // unitOf is the first day of the week, month, quarter or year that a day is in, or the day.

@@ -81,19 +81,19 @@ func signed(text string, month int, d date) string {
 	return strings.TrimSpace(text[len(before):end])
 }
 
-// spacelessSpans are so many days, weeks, months, years or hours ago, or the last so many: 三天前, 最近3天, 2주 전.
+// spacelessSpans are so many days, weeks, months, years, hours or minutes ago, or the last so many: 三天前, 最近3天, 2주 전.
 var spacelessSpans = regexp.MustCompile(`(最近|近|过去|過去|ここ|지난|최근)?\s*(\d{1,3}|[一二两兩三四五六七八九十])\s*` +
-	`(?:(天|日|일)|(週間|周|週|个?星期|個星期|주)|([个個かヶカヵケ]月|개월|달)|(年|년)|(个?小时|個?小時|時間|시간))(?:\s*(以前|之前|前|전))?`)
+	`(?:(天|日|일)|(週間|周|週|个?星期|個星期|주)|([个個かヶカヵケ]月|개월|달)|(年|년)|(个?小时|個?小時|時間|시간)|(分钟|分鐘|分|분))(?:\s*(以前|之前|前|전))?`)
 
 // The parts of a match of spacelessSpans.
 const (
 	spanLast  = 1
 	spanMany  = 2
 	spanUnits = 3 // the first of the units, in the order of spanLetters
-	spanAgo   = 8
+	spanAgo   = 9
 )
 
-const spanLetters = "dwmyh"
+const spanLetters = "dwmyhn"
 
 // spacelessSpan reads the first such span.
 func (q *asking) spacelessSpan(a *Asked) bool {
@@ -113,17 +113,11 @@ func (q *asking) spacelessSpan(a *Asked) bool {
 				unit = int16(letter)
 			}
 		}
-		today := q.today
-		if unit == 'h' {
-			today = q.now
-		}
-		from, to := addUnits(today, unit, -n), q.today.AddDate(0, 0, 1)
+		span := q.past
 		if ago {
-			from = unitOf(from, unit)
-			if to = addUnits(from, unit, 1); unit == 'h' { // about then
-				from = addUnits(from, unit, -1)
-			}
+			span = q.ago
 		}
+		from, to := span(n, unit)
 		*a = Asked{From: from.UnixMicro(), To: to.UnixMicro(), Relative: true, Why: "from " + strings.TrimSpace(q.text[at[0]:at[1]]),
 			Rest: strings.TrimSpace(q.text[:at[0]] + q.text[at[1]:])}
 		if ago && unit == 'y' { // of which texts tell more than was stored in it

@@ -11,7 +11,7 @@ var askedWords = func() map[string]timeWord {
 	m := map[string]timeWord{"couple": {numeral, 2}, "few": {fewWord, 5}}
 	for kind, words := range map[timeWord]string{
 		{lastWord, 0}: "past previous", {partOfDay, 0}: "morning afternoon evening",
-		{longUnit, 'h'}: "hour hours", {longUnit, 'q'}: "quarter quarters", {longUnit, 'm'}: "mes mês",
+		{longUnit, 'h'}: "hour hours", {longUnit, minuteUnit}: "minute minutes minuten minuter minutos minuti", {longUnit, 'q'}: "quarter quarters", {longUnit, 'm'}: "mes mês",
 	} {
 		for w := range strings.FieldsSeq(words) {
 			m[fold(w)] = kind

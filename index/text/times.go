@@ -202,9 +202,14 @@ func fromTo(w, before, first timeWord) int {
 // dayOf is the day of the week that begins on a Monday.
 func dayOf(monday time.Time, w timeWord) time.Time { return monday.AddDate(0, 0, (int(w.n)+6)%7) }
 
-// addUnits adds hours, days, weeks, months, quarters or years.
+// minuteUnit is the letter of minutes; m is that of months.
+const minuteUnit = 'n'
+
+// addUnits adds minutes, hours, days, weeks, months, quarters or years.
 func addUnits(day time.Time, unit int16, n int) time.Time {
 	switch unit {
+	case minuteUnit:
+		return day.Add(time.Duration(n) * time.Minute)
 	case 'h':
 		return day.Add(time.Duration(n) * time.Hour)
 	case 'w':
