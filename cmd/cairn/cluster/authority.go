@@ -63,8 +63,14 @@ func (a *Authority) create() error {
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign})
 }
 
-// Issue makes the certificate of a node for both its ends, NAME.crt and NAME.key, replacing what is there.
+// Issue makes the certificate of a node for both its ends, NAME.crt and NAME.key, replacing what is there. It ends with
+// the authority's own at the latest: from then on nobody trusts it.
 func (a *Authority) Issue(id uint32, hosts []string, from, until time.Time) (name string, err error) {
+	if end := a.cert.NotAfter; end.Before(until) {
+		if until = end; end.Before(time.Now()) {
+			return "", fmt.Errorf("%s ended %s", a.Path("ca.crt"), end.UTC().Format(time.RFC3339))
+		}
+	}
 	t := &x509.Certificate{Subject: pkix.Name{CommonName: transport.Identity(id)}, NotBefore: from, NotAfter: until,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		DNSNames: []string{transport.Identity(id)}}
@@ -128,7 +134,10 @@ the new one for its next connections. Clients check the --host names; members ch
 			}
 			name, err := au.Issue(id, hosts, time.Now().Add(-time.Hour), time.Now().AddDate(0, 0, days))
 			if err != nil {
-				return err
+				return cli.Hint(err, "deploy/OPERATE.md says how members get another authority")
+			}
+			if end := au.cert.NotAfter; end.Before(time.Now().AddDate(0, 0, days)) {
+				fmt.Fprintf(s.Err, "it ends %s, with the authority\n", end.UTC().Format(time.RFC3339))
 			}
 			fmt.Fprintf(s.Out, "%s\n%s\n", au.Path(name+".crt"), au.Path(name+".key"))
 			return nil

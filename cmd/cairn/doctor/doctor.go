@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -276,21 +277,30 @@ func (e *exam) store(context.Context) []Finding {
 		fmt.Sprintf("state of %s on disk, %d tables, compaction %s behind", cli.Size(s.Bytes), s.Tables, cli.Size(s.Unmerged)), ""}}
 }
 
+// notReady says what a node lacks: its refusal has the answer itself, as JSON.
+func notReady(err error) string {
+	var a api.ReadyAnswer
+	switch e := json.Unmarshal([]byte(err.Error()), &a); {
+	case e != nil:
+		return err.Error()
+	case a.Behind == nil:
+		return "it hears no leader"
+	}
+	return fmt.Sprintf("its search index lacks %d acknowledged entries", *a.Behind)
+}
+
 // layers compares how far the log, the state and the index of a running node have come.
 func (e *exam) layers(ctx context.Context) []Finding {
-	var ready struct {
-		Behind  uint64 `json:"behind"`
-		Indexed uint64 `json:"applied_index"`
-	}
+	var ready api.ReadyAnswer
 	if e.running.Removed {
 		return nil
 	}
 	if err := e.t.Get(ctx, "GET", "/v1/health/ready", nil, &ready); err != nil {
-		return []Finding{{"", Warn, "the node is not ready: " + err.Error(),
+		return []Finding{{"", Warn, "the node is not ready: " + notReady(err),
 			"wait until it has caught up; `cairn cluster status --watch` shows how it does"}}
 	}
-	f := Finding{"", OK, fmt.Sprintf("log at %d, state at %d, index at %d", e.running.Commit, e.running.Applied, ready.Indexed), ""}
-	if ready.Behind > farBehind {
+	f := Finding{"", OK, fmt.Sprintf("log at %d, state at %d, index at %d", e.running.Commit, e.running.Applied, ready.Applied), ""}
+	if ready.Behind != nil && *ready.Behind > farBehind {
 		f.Status, f.Do = Warn, "the disk or the processor is too slow: see deploy/runbooks/slow-follower.md"
 	}
 	return []Finding{f}

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,19 @@ func TestAConfigurationWithoutASecret(t *testing.T) {
 	for _, f := range e.secretFiles(context.Background()) {
 		if f.Status == Fail {
 			t.Errorf("of secrets: %+v", f)
+		}
+	}
+}
+
+func TestWhyANodeIsNotReady(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"ready":false,"behind":null,"applied_index":7}`: "it hears no leader",
+		`{"ready":false,"behind":12,"applied_index":7}`:   "its search index lacks 12 acknowledged entries",
+		"no route": "no route",
+	} {
+		if got := notReady(errors.New(text)); got != want {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 }
