@@ -66,11 +66,11 @@ func AskedOf(question string, now int64) (a Asked) {
 			m = q.span(m, &a)
 		}
 	}
-	a.Between = m.between
 	if !found && now > 0 {
 		m, found = q.relative()
 		a.Relative = found
 	}
+	a.Between = m.between
 	if found {
 		q.bound(m, &a)
 	}
@@ -161,6 +161,7 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 		m.from, m.to = q.today.AddDate(0, 0, -1), q.today
 		return m, ok && way < 0
 	case weekday:
+		spans := q.is(i-1, spanGoesOn...) && q.at(i-2).kind == weekday && q.is(i-3, spanBegins...) // from Monday to Friday
 		unit := q.at(i + 2)
 		ofUnit := isUnit(unit) && m.last == i+1 // Monday last week
 		switch {
@@ -168,7 +169,7 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 			m.from, m.last = dayOf(unitOf(addUnits(q.today, 'w', way), 'w'), w), i+2
 		case ofUnit:
 			return m, false
-		case !ok && q.at(i-1).kind < sinceWord:
+		case !ok && !spans && q.at(i-1).kind < sinceWord:
 			return m, false // one of any week
 		case !ok:
 			m.from = q.today.AddDate(0, 0, -((int(q.today.Weekday())-int(w.n))+7)%7)
@@ -180,6 +181,10 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 			m.from = q.today.AddDate(0, 0, (int(w.n)-int(q.today.Weekday())+6)%7+1)
 		}
 		m.to = m.from.AddDate(0, 0, 1)
+		if spans {
+			m.first, m.between = i-3, true
+			m.from = m.from.AddDate(0, 0, -(int(w.n)-int(q.words[i-2].n)+7)%7)
+		}
 		return m, true
 	case dayUnit, longUnit:
 		return q.unit(i, m, way, ok)

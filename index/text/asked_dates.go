@@ -74,8 +74,7 @@ var (
 // July 2021, March–May.
 func (q *asking) span(m meant, a *Asked) meant {
 	end := m.first
-	dash := end > 0 && strings.Trim(q.text[q.places[end-1][1]:q.places[end][0]], " -–—") == "" &&
-		strings.ContainsAny(q.text[q.places[end-1][1]:q.places[end][0]], "-–—")
+	dash := q.dashed(end)
 	if !dash {
 		if end = q.before(end, "the") - 1; !q.is(end, spanGoesOn...) {
 			return m

@@ -23,26 +23,57 @@ var askedWords = func() map[string]timeWord {
 	return m
 }()
 
-// quarter reads Q1 2024, or 2024 Q1. Without a year it is the last one that has begun.
+// quarter reads the first of Q1 2024 and 2024 Q1, or two of which a span is made: from Q1 to Q2 2024.
 func (q *asking) quarter() (m meant, found bool) {
-	for i, w := range q.words {
-		if w.kind != quarterName {
+	for i := range q.words {
+		one, year, ok := q.quarterAt(i)
+		if !ok {
 			continue
 		}
-		m = meant{first: i, last: i, between: true}
-		month := time.Month(3*w.n - 2)
-		year := q.today.Year()
-		if month > q.today.Month() {
-			year--
-		}
-		for _, j := range [...]int{i - 1, i + 1} {
-			if beside := q.at(j); beside.kind == yearName {
-				year, m.first, m.last = int(beside.n), min(i, j), max(i, j)
+		for _, at := range [...]int{one.last + 1, one.last + 2} {
+			last, lastYear, ok := q.quarterAt(at)
+			begins := q.is(one.first-1, spanBegins...) && q.is(last.first-1, spanGoesOn...)
+			if !ok || !begins && (last.first != one.last+1 || !q.dashed(last.first)) {
+				continue
 			}
+			one.from, last = inOrder(one.from, year, last, lastYear)
+			if one.to, one.last = last.to, last.last; begins {
+				one.first--
+			}
+			break
 		}
-		m.from = time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
-		m.to = m.from.AddDate(0, 3, 0)
-		return m, true
+		return one, true
 	}
 	return m, false
+}
+
+// quarterAt reads a quarter, and whether its year is named. Without one it is the last one that has begun.
+func (q *asking) quarterAt(i int) (m meant, named, ok bool) {
+	w := q.at(i)
+	if w.kind != quarterName {
+		return m, false, false
+	}
+	m = meant{first: i, last: i, between: true}
+	month := time.Month(3*w.n - 2)
+	year := q.today.Year()
+	if month > q.today.Month() {
+		year--
+	}
+	for _, j := range [...]int{i - 1, i + 1} {
+		if beside := q.at(j); beside.kind == yearName {
+			year, m.first, m.last, named = int(beside.n), min(i, j), max(i, j), true
+		}
+	}
+	m.from = time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
+	m.to = m.from.AddDate(0, 3, 0)
+	return m, named, true
+}
+
+// dashed says whether nothing but a dash stands before a word.
+func (q *asking) dashed(i int) bool {
+	if i == 0 {
+		return false
+	}
+	between := q.text[q.places[i-1][1]:q.places[i][0]]
+	return strings.Trim(between, " -–—") == "" && strings.ContainsAny(between, "-–—")
 }
