@@ -14,7 +14,7 @@ import (
 const (
 	mostCompared = 8  // rows: an agent reads the first ones
 	nearlyAs     = .7 // of a row's relevance: another row with so much answers the question about as well
-	leastOf      = .4 // of its match: with less the other row has the question's subject, and says something else of it
+	leastOf      = .4 // of the better match: with less a row has the question's subject, and says something else of it
 	within       = 5  // places behind it
 	mostKin      = 2  // other rows about the same: with more, they are a list of like things, none of which is news
 )
@@ -23,15 +23,15 @@ const (
 const apart = oplog.Time(10 * time.Second / time.Microsecond)
 
 // later looks for statements that something newer in the answer is about. The newer one comes right before the older,
-// with its score, where it answers the question about as well. The older one is marked as perhaps outdated: the two may
-// be about different things, so nothing is stored and nothing left out. Turns of a session are not compared, nor what
-// is known to be superseded, or to contradict the newer one.
+// with its score, where it answers the question about as well and is trusted as much. The older one is marked as
+// perhaps outdated: the two may be about different things, so nothing is stored and nothing left out. Turns of a
+// session are not compared, nor what is known to be superseded, or to contradict the newer one.
 func later(question string, hits []index.Hit) {
 	hits = hits[:min(len(hits), mostCompared)]
 	gists, asked := gistsOf(hits), mind.GistOf(question)
 	outdates := func(newer, older int) float64 {
 		m := hits[newer].Memory
-		if !mayReplace(m, hits[older].Memory) || match(&hits[newer]) < leastOf*match(&hits[older]) ||
+		if !mayReplace(m, hits[older].Memory) || !near(&hits[newer], &hits[older]) ||
 			slices.ContainsFunc(hits[older].Against, func(a index.Against) bool { return a.RID == m.RID }) {
 			return 0
 		}
@@ -39,7 +39,8 @@ func later(question string, hits []index.Hit) {
 	}
 	for i := range hits {
 		for j := i + 1; j < min(i+1+within, len(hits)); j++ {
-			if hits[j].Parts.Relevance >= nearlyAs*hits[i].Parts.Relevance && outdates(j, i) > 0 {
+			if hits[j].Parts.Relevance >= nearlyAs*hits[i].Parts.Relevance && outdates(j, i) > 0 &&
+				oplog.TrustBelow(hits[j].Memory.Trust, hits[i].Memory.Trust) == 0 {
 				newer, gist := hits[j], gists[j]
 				newer.Score = hits[i].Score
 				copy(hits[i+1:j+1], hits[i:j])
@@ -62,6 +63,12 @@ func later(question string, hits []index.Hit) {
 	}
 }
 
+// near says whether two rows answer the same question: one of them does not have its subject alone.
+func near(a, b *index.Hit) bool {
+	x, y := match(a), match(b)
+	return min(x, y) >= leastOf*max(x, y)
+}
+
 // match turns a row's relevance x/(1+x) back into x.
 func match(h *index.Hit) float64 { return h.Parts.Relevance / (1 - h.Parts.Relevance) }
 
@@ -73,7 +80,7 @@ func gistsOf(hits []index.Hit) []mind.Gist {
 			gists[i] = mind.GistOf(h.Memory.Text)
 		}
 		for j := range i {
-			if gists[i].Likeness(gists[j], nil) > 0 {
+			if near(&hits[i], &hits[j]) && gists[i].Likeness(gists[j], nil) > 0 {
 				kin[i], kin[j] = kin[i]+1, kin[j]+1
 			}
 		}
@@ -86,8 +93,9 @@ func gistsOf(hits []index.Hit) []mind.Gist {
 	return gists
 }
 
-// mayReplace says whether a memory is newer than another of the same place, and its writer trusted as much.
+// mayReplace says whether a memory is newer than another of the same place, and its writer trusted as much, or as an
+// agent: what an agent was told may be news of what an operator wrote, though it does not come before it.
 func mayReplace(m, older *oplog.Memory) bool {
 	return m.Created > older.Created+apart && m.Namespace == older.Namespace && m.Owner == older.Owner &&
-		oplog.TrustBelow(m.Trust, older.Trust) == 0
+		oplog.TrustBelow(m.Trust, oplog.LowestTrust(older.Trust, oplog.TrustAgent)) == 0
 }

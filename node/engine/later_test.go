@@ -26,6 +26,10 @@ func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 		one    = "Server db1 runs Postgres 15 in rack 4."
 		two    = "Server db2 runs Postgres 17 in rack 4."
 	)
+	operators := hit(gisela, day, .5, "")
+	operators.Memory.Trust = oplog.TrustOperator
+	tools := hit(kamil, 2*day, .5, "")
+	tools.Memory.Trust = oplog.TrustTool
 	past := hit(gisela, day, .5, "")
 	past.By.RID = kamil
 	for name, c := range map[string]struct {
@@ -37,10 +41,12 @@ func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 		"alike": {"",
 			[]index.Hit{hit(gisela, day, .5, ""), hit(other, 3*day, .49, ""), hit(kamil, 2*day, .4, "")},
 			[]string{kamil, gisela, other}, gisela},
-		"the newer is first":        {"", []index.Hit{hit(kamil, 2*day, .5, ""), hit(gisela, day, .48, "")}, []string{kamil, gisela}, gisela},
-		"one answers better":        {"", []index.Hit{hit(gisela, day, .5, ""), hit(kamil, 2*day, .3, "")}, []string{gisela, kamil}, gisela},
-		"one has the subject alone": {"", []index.Hit{hit(gisela, day, .5, ""), hit(kamil, 2*day, .2, "")}, []string{gisela, kamil}, ""},
-		"one is named":              {"what runs on db1", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, "")}, []string{one, two}, ""},
+		"the newer is first":                     {"", []index.Hit{hit(kamil, 2*day, .5, ""), hit(gisela, day, .48, "")}, []string{kamil, gisela}, gisela},
+		"one answers better":                     {"", []index.Hit{hit(gisela, day, .5, ""), hit(kamil, 2*day, .3, "")}, []string{gisela, kamil}, gisela},
+		"one has the subject alone":              {"", []index.Hit{hit(gisela, day, .5, ""), hit(kamil, 2*day, .2, "")}, []string{gisela, kamil}, ""},
+		"an agent's is newer than an operator's": {"", []index.Hit{operators, hit(kamil, 2*day, .5, "")}, []string{gisela, kamil}, gisela},
+		"a tool's is newer":                      {"", []index.Hit{hit(gisela, day, .5, ""), tools}, []string{gisela, kamil}, ""},
+		"one is named":                           {"what runs on db1", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, "")}, []string{one, two}, ""},
 		"none is named": {"which Postgres runs in rack 4", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, "")},
 			[]string{two, one}, one},
 		"turns of a dialogue": {"", []index.Hit{hit(gisela, day, .5, "s"), hit(kamil, 2*day, .5, "s")}, []string{gisela, kamil}, ""},
