@@ -60,7 +60,7 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 			if !found || j < i {
 				continue
 			}
-			if m := hits[j].Memory; h.Memory.Session == "" && m.Session == "" && m.Created > h.Memory.Created &&
+			if m := hits[j].Memory; h.Memory.Session == "" && m.Session == "" && saidAt(m) > saidAt(h.Memory) &&
 				oplog.TrustBelow(m.Trust, h.Memory.Trust) == 0 {
 				newer = append(newer, j)
 			}
@@ -76,10 +76,10 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 
 // age says how another memory's age compares with a row's.
 func age(row, other *oplog.Memory) string {
-	switch {
-	case other.Created < row.Created:
+	switch mine, its := saidAt(row), saidAt(other); {
+	case its < mine:
 		return "older"
-	case other.Created > row.Created:
+	case its > mine:
 		return "newer"
 	}
 	return "as old"

@@ -96,6 +96,14 @@ func gistsOf(hits []index.Hit) []mind.Gist {
 // mayReplace says whether a memory is newer than another of the same place, and its writer trusted as much, or as an
 // agent: what an agent was told may be news of what an operator wrote, though it does not come before it.
 func mayReplace(m, older *oplog.Memory) bool {
-	return m.Created > older.Created+apart && m.Namespace == older.Namespace && m.Owner == older.Owner &&
+	return saidAt(m) > saidAt(older)+apart && m.Namespace == older.Namespace && m.Owner == older.Owner &&
 		oplog.TrustBelow(m.Trust, oplog.LowestTrust(older.Trust, oplog.TrustAgent)) == 0
+}
+
+// saidAt is when a memory's text was stored, or last corrected: a correction says what holds from then on.
+func saidAt(m *oplog.Memory) oplog.Time {
+	if m.Revision > 0 {
+		return max(m.Created, m.Updated)
+	}
+	return m.Created
 }

@@ -30,6 +30,8 @@ func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 	operators.Memory.Trust = oplog.TrustOperator
 	tools := hit(kamil, 2*day, .5, "")
 	tools.Memory.Trust = oplog.TrustTool
+	corrected := hit(gisela, day, .5, "")
+	corrected.Memory.Revision, corrected.Memory.Updated = 1, 3*day
 	past := hit(gisela, day, .5, "")
 	past.By.RID = kamil
 	for name, c := range map[string]struct {
@@ -46,6 +48,7 @@ func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 		"one has the subject alone":              {"", []index.Hit{hit(gisela, day, .5, ""), hit(kamil, 2*day, .2, "")}, []string{gisela, kamil}, ""},
 		"an agent's is newer than an operator's": {"", []index.Hit{operators, hit(kamil, 2*day, .5, "")}, []string{gisela, kamil}, gisela},
 		"a tool's is newer":                      {"", []index.Hit{hit(gisela, day, .5, ""), tools}, []string{gisela, kamil}, ""},
+		"corrected since":                        {"", []index.Hit{corrected, hit(kamil, 2*day, .5, "")}, []string{gisela, kamil}, kamil},
 		"one is named":                           {"what runs on db1", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, "")}, []string{one, two}, ""},
 		"none is named": {"which Postgres runs in rack 4", []index.Hit{hit(one, day, .5, ""), hit(two, 2*day, .5, "")},
 			[]string{two, one}, one},
@@ -70,6 +73,20 @@ func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 		if !slices.Equal(got, c.want) || c.hits[0].Score != best {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestACorrectionIsNews: of two that contradict each other, the one that was corrected last is the newer.
+func TestACorrectionIsNews(t *testing.T) {
+	t.Parallel()
+	first := &oplog.Memory{Content: oplog.Content{Created: 1}}
+	second := &oplog.Memory{Content: oplog.Content{Created: 2}}
+	if got := age(first, second); got != "newer" {
+		t.Errorf("what was stored later is %s", got)
+	}
+	first.Revision, first.Updated = 1, 3
+	if got := age(first, second); got != "older" {
+		t.Errorf("what was stored before a correction is %s", got)
 	}
 }
 
