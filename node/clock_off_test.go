@@ -42,8 +42,8 @@ func TestTimesFollowTheMembersClock(t *testing.T) {
 	}
 }
 
-// TestALoneNodeFollowsItsClock: a machine that was suspended sets its clock when it goes on. A node without other members
-// follows it at once: there is no other clock that knows better.
+// TestALoneNodeFollowsItsClock: a machine that was suspended sets its clock when it goes on. A node without other
+// members follows it at once: there is no other clock that knows better.
 func TestALoneNodeFollowsItsClock(t *testing.T) {
 	t.Parallel()
 	var jump atomic.Int64

@@ -96,11 +96,11 @@ func TestKilledScratchesAreRemoved(t *testing.T) {
 	jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", home)
 	for _, args := range [][]string{
 		{"restore", "--from", backups, "--database", "default", "--into", "again", "--home", home}, {"backup", "verify", backups}} {
-		for _, left := range []string{"cairn-restore-1", "cairn-restore-2", "cairn-verify-1", "another"} {
+		for _, left := range []string{".cairn-restore-1.scratch", ".cairn-restore-2.scratch", ".cairn-verify-1.scratch", "cairn-restore-another"} {
 			if err := os.MkdirAll(filepath.Join(temp, left, "home"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if left == "cairn-restore-2" { // it may be at work
+			if left == ".cairn-restore-2.scratch" { // it may be at work
 				continue
 			}
 			then := time.Now().Add(-25 * time.Hour)
@@ -118,7 +118,7 @@ func TestKilledScratchesAreRemoved(t *testing.T) {
 		for _, e := range entries {
 			left = append(left, e.Name())
 		}
-		if got := strings.Join(left, " "); err != nil || got != "another cairn-restore-2" {
+		if got := strings.Join(left, " "); err != nil || got != ".cairn-restore-2.scratch cairn-restore-another" {
 			t.Errorf("after cairn %s there is %s, %v", args[0], got, err)
 		}
 	}

@@ -99,7 +99,7 @@ const spanLetters = "dwmyhn"
 func (q *asking) spacelessSpan(a *Asked) bool {
 	for _, at := range spacelessSpans.FindAllStringSubmatchIndex(q.text, -1) {
 		last, ago := at[2*spanLast] >= 0, at[2*spanAgo] >= 0
-		if last == ago { // three days, or what nobody says
+		if last == ago { // three days without a word that places them, or with two
 			continue
 		}
 		many := q.text[at[2*spanMany]:at[2*spanMany+1]]

@@ -13,8 +13,9 @@ import (
 
 // A term that no live row has is replaced by what it may stand for: another ending of the word, the longer or shorter
 // form of a hash, a word that the same one is a part of, a word that is one or two letters off or longer by an ending,
-// or the two words it is made of. What stands for it is in the question's groups. Terms that some row has cost nothing, and a second reading that no row
-// has of a word that some row has is left out: it is no other word. The choice is a function of the live rows alone.
+// or the two words it is made of. What stands for it is in the question's groups. Terms that some row has cost nothing,
+// and a second reading that no row has of a word that some row has is left out: it is no other word. The choice is a
+// function of the live rows alone.
 const (
 	maxUnknown    = 8  // terms of a question for which this is done
 	maxReplacing  = 8  // terms that one of them is replaced by

@@ -65,8 +65,8 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	return a, nil
 }
 
-// past is today's answer as it was, and behind it the memories that have changed since, without a reason or a score. cut
-// says that more have changed than it looks at.
+// past is today's answer as it was, and behind it the memories that have changed since, without a reason or a score.
+// cut says that more have changed than it looks at.
 func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then oplog.Time, today []index.Hit) (hits []index.Hit, cut bool, err error) {
 	seen := map[oplog.Seq]bool{}
 	err = s.state.Read(func(v *state.View) error {

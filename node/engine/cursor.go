@@ -32,8 +32,8 @@ func (w *stretch) passed(c api.Caller, m *oplog.Memory, at oplog.Time) {
 	}
 }
 
-// cursor is where the next page begins. At the bound it may stand at a memory that the caller may not read: a time and a
-// number name no memory and no namespace.
+// cursor names the place where the next page begins. At the bound that may be a memory that the caller may not read: a
+// time and a number name no memory and no namespace.
 func (w *stretch) cursor() string {
 	at := w.own
 	if w.looked == maxScan || at == (state.Place{}) {

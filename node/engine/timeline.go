@@ -160,8 +160,8 @@ func (s *Service) timeline(v *state.View, c api.Caller, q *api.TimelineRequest) 
 	return a, nil
 }
 
-// entities lists names. A page looks at maxNamed of them: the next page continues, but where they are sorted otherwise,
-// or are those of a namespace.
+// entities lists names. A page looks at maxNamed of them, and the next one continues. There is one page alone of names
+// that are sorted otherwise, or that are a namespace's.
 func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
 	sorted, text := q.Sort == "mentions", fold.Lower(q.Search)
 	if sorted && q.After != "" {

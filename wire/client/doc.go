@@ -19,10 +19,10 @@
 // A read whose connection breaks is asked again on another node. A write is sent again only when it surely was
 // not taken (the dial failed, a node refused it), or when it carries an idempotency key: Remember and
 // RememberBatch make one when the caller gives none, so they survive the death of a leader and store once.
-// Relate, Forget and others that name all that they change are sent again too, and so is what Repeat asks for. Any other
-// write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before a node has
-// reported its outcome: it may or may not have happened. Correct and Change are such writes: read what they change before
-// you ask again.
+// Relate, Forget and others that name all that they change are sent again too, and so is what Repeat asks for. Any
+// other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before a node has
+// reported its outcome: it may or may not have happened. Correct and Change are such writes: read what they change
+// before you ask again.
 //
 // An answer that the client cannot read is an error at once. A node refuses to send one that is too long: ask for less,
 // as with Listing.Limit.

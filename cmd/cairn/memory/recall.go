@@ -101,7 +101,7 @@ func ask(ctx context.Context, t *cli.Target, body map[string]any, answer *json.R
 	})
 }
 
-// found is what a person is shown of an answer.
+// found has the part of an answer that a person is shown.
 type found struct {
 	Results    []hit          `json:"results"`
 	Considered uint64         `json:"considered"`

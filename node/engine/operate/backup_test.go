@@ -104,14 +104,14 @@ func TestBackupsSweepTheirDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	for _, name := range []string{".writing-1", "cairn-verify-2/state", ".writing-3", "cairn-verify-4/state", "other/x"} {
+	for _, name := range []string{".writing-1", ".cairn-verify-2.scratch/state", ".writing-3", ".cairn-verify-4.scratch/state", "other/x"} {
 		err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700),
 			os.WriteFile(filepath.Join(dir, name), []byte("part"), 0o600))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{".writing-1", "cairn-verify-2", "other"} {
+	for _, name := range []string{".writing-1", ".cairn-verify-2.scratch", "other"} {
 		if err := os.Chtimes(filepath.Join(dir, name), time.Time{}, time.Now().Add(-25*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestBackupsSweepTheirDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := api.Each(entries, os.DirEntry.Name); !slices.Equal(left, []string{".writing-3", "cairn-verify-4", "other"}) {
+	if left := api.Each(entries, os.DirEntry.Name); !slices.Equal(left, []string{".cairn-verify-4.scratch", ".writing-3", "other"}) {
 		t.Errorf("left: %v", left)
 	}
 }

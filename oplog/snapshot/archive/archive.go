@@ -188,8 +188,8 @@ func Prune(dir string, keep int) (removed []File, err error) {
 // What is not whole yet, and for how long it may be at work.
 const (
 	writing   = ".writing-*"
-	verifying = "cairn-verify-*"
-	restoring = "cairn-restore-*"
+	verifying = ".cairn-verify-*.scratch"
+	restoring = ".cairn-restore-*.scratch" // no name that a person would give
 	longest   = 24 * time.Hour
 )
 
