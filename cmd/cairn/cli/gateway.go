@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -163,6 +164,10 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 			err = Hint(err, "what was asked for may have been done: look before you repeat it")
 		}
 		return nil, err
+	}
+	// A server that greets may do so before the request is written; the standard library has an error of its own for that.
+	if err != nil && (strings.Contains(err.Error(), "malformed HTTP") || strings.Contains(err.Error(), "readLoopPeekFail")) {
+		return nil, Hint(fmt.Errorf("what listens at %s does not speak HTTP", req.URL.Host), portAdvice)
 	}
 	if err != nil {
 		return nil, t.advised(err)

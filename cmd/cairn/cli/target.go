@@ -231,8 +231,7 @@ func (t *Target) advised(err error) error {
 		return Hint(err, "check this machine's clock; "+nodeAdvice)
 	case errors.As(err, &host):
 		return Hint(err, "name the node as its certificate does, or add the name: "+nodeAdvice)
-	case strings.Contains(err.Error(), "expected ClusterHello"), strings.Contains(err.Error(), "tls: certificate required"), // a peer port
-		strings.Contains(err.Error(), "malformed HTTP"):
+	case strings.Contains(err.Error(), "expected ClusterHello"), strings.Contains(err.Error(), "tls: certificate required"): // a peer port
 		return Hint(err, portAdvice)
 	case errors.Is(err, client.ErrPlain), errors.Is(err, http.ErrSchemeMismatch):
 		return Hint(err, "leave out --tls and --ca, and begin the URL of a gateway with http://")

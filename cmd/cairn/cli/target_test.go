@@ -127,21 +127,12 @@ func TestAPortThatIsNotMeantIsAdvised(t *testing.T) {
 	if cert, err := x509.ParseCertificate(der); err == nil {
 		own.AddCert(cert)
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { silent.Close() })
-	go func() {
-		for nc, err := silent.Accept(); err == nil; nc, err = silent.Accept() {
-			nc.Write([]byte("no words of HTTP\n"))
-			nc.Close()
-		}
-	}()
+	greets, answers := foreign(t, false), foreign(t, true)
 	for at, want := range map[string]string{
 		strings.Replace(secured.URL, "127.0.0.1", "localhost", 1): "as its certificate does",
 		strings.Replace(late.URL, "127.0.0.1", "localhost", 1):    "check this machine's clock",
-		"http://" + silent.Addr().String():                        "name a port for clients",
+		greets:  "name a port for clients",
+		answers: "name a port for clients",
 	} {
 		tg := Target{TokenText: "t", Timeout: time.Minute, trust: &tls.Config{RootCAs: own}}
 		var advice hinted
@@ -149,6 +140,26 @@ func TestAPortThatIsNotMeantIsAdvised(t *testing.T) {
 			t.Errorf("%s: %v, want a hint with %q", at, err, want)
 		}
 	}
+}
+
+// foreign serves a protocol other than HTTP, in which the server speaks first or after the client; it returns its URL.
+func foreign(t *testing.T, second bool) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		for nc, err := ln.Accept(); err == nil; nc, err = ln.Accept() {
+			if second {
+				nc.Read(make([]byte, 1))
+			}
+			nc.Write([]byte("no words of HTTP\n"))
+			io.Copy(io.Discard, nc)
+			nc.Close()
+		}
+	}()
+	return "http://" + ln.Addr().String()
 }
 
 // TestATokenThatCannotBeReadIsNamed: a node that wants a token says no more than that; the file's name says which.
