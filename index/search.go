@@ -355,7 +355,7 @@ func (in *question) byWords(words string) (rank.Question, []rank.Candidate, erro
 	question := in.asking(found.Totals)
 	n := len(found.Terms)
 	for _, t := range found.Terms {
-		question.Terms = append(question.Terms, rank.Term{DF: t.DF, Share: t.Share})
+		question.Terms = append(question.Terms, rank.Term{DF: t.DF, Share: t.Share, Light: text.Light(t.Term)})
 	}
 	cands := in.cands[:0]
 	for i, row := range found.Rows {

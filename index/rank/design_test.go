@@ -39,7 +39,7 @@ func TestDesignHasTheWeights(t *testing.T) {
 	fields(DefaultWeights())
 	for name, v := range map[string]any{"peers": peers, "doubt": doubt, "trust": trust, "sure": sure, "most": most,
 		"rare": rare, "beside": beside, "spreadShares": spreadShares, "filled": filled, "equals": equals,
-		"briefly": briefly, "strong": strong, "anyRow": anyRow, "byEvidence": byEvidence, "byFirst": byFirst,
+		"imagined": imagined, "often": often, "briefly": briefly, "strong": strong, "anyRow": anyRow, "byEvidence": byEvidence, "byFirst": byFirst,
 		"byLead": byLead, "loneLead": loneLead, "byBehind": byBehind,
 		"byBehindTimes": byBehindTimes, "unsure": unsure, "merit": merit, "nearlySame": nearlySame} {
 		want[name] = say(v)

@@ -72,7 +72,7 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 		r.share = append(r.share, float64(r.share[by]*r.step))
 	}
 	for _, t := range q.Terms {
-		w := r.rarity(t.DF)
+		w := r.rarity(t)
 		r.weight = append(r.weight, float64(w*t.Share))
 		if t.DF > 0 {
 			r.perfect += w
@@ -95,9 +95,19 @@ func (r *Ranker) enter() {
 	}
 }
 
-// rarity is the weight of a term that so many rows have: idf^1.5.
-func (r *Ranker) rarity(rows uint64) float64 {
-	n, df := float64(r.q.Rows), float64(rows)
+// How many rows have a word says nothing yet in a namespace of a few memories. So words are weighed as if there were
+// imagined rows more, of which a share, often, has every light word.
+const (
+	imagined = 20.0
+	often    = .2
+)
+
+// rarity returns the weight of a term: idf^1.5.
+func (r *Ranker) rarity(t Term) float64 {
+	n, df := float64(r.q.Rows)+imagined, float64(t.DF)
+	if t.Light {
+		df += float64(imagined * often)
+	}
 	idf := exact.Ln(1 + (max(n-df, 0)+.5)/(df+.5))
 	return float64(idf * math.Sqrt(idf))
 }

@@ -37,6 +37,7 @@ type Term struct {
 	DF    uint64
 	Share float64
 	Time  bool // no word: the rows of a time that the question names have it
+	Light bool // a word that says little by itself, such as "use" or "thing"
 }
 
 // A Candidate is a row that some search found. Row numbers are distinct.

@@ -118,6 +118,19 @@ func TestBetterMatchBeatsNewerRow(t *testing.T) {
 	wantOrder(t, got, 1, 0)
 }
 
+// TestLightWordsAmongFewRows: of a word that says little and another that more rows have, the second finds among few
+// rows; among many, how many have each is known.
+func TestLightWordsAmongFewRows(t *testing.T) {
+	for _, c := range []struct {
+		rows, light, other int
+		want               []uint32
+	}{{6, 1, 3, []uint32{1, 0}}, {1000, 10, 30, []uint32{0, 1}}} {
+		q := ask("which CI do we use", c.rows)
+		q.Terms = []Term{{DF: uint64(c.light), Share: 1, Light: true}, {DF: uint64(c.other), Share: 1}}
+		wantOrder(t, Rank(q, Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 0}}, {Row: 1, TF: []uint16{0, 1}}}, rows(2, nil)), c.want...)
+	}
+}
+
 // Each signal alone must decide between two rows that are equal without it.
 func TestSignals(t *testing.T) {
 	one := []uint16{1, 0}
