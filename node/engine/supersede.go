@@ -136,6 +136,8 @@ func markOf(older, newer *oplog.Memory, r mind.Replacement, at oplog.Time) oplog
 		c.Reason = fmt.Sprintf("%s: %s superseded by %s via %s", r.Subject, r.Was, r.Is, r.Relation)
 	case mind.Reworded:
 		c.Reason = fmt.Sprintf("'%s' superseded by '%s' in the same sentence", r.Was, r.Is)
+	case mind.Told:
+		c.Reason = fmt.Sprintf("the newer text says that '%s' has changed", r.Was)
 	default:
 		c.Reason = "the newer text says that something has changed"
 	}

@@ -14,9 +14,10 @@
 // they are asked for, as minor.
 //
 // Statement.Replaces compares two texts alone, when the newer one is stored (replaces.go), and decides whether it
-// replaces the older one. It reads more than facts: the same sentence with another value, and a sentence that says that
-// something has changed. What it finds marks the older memory, which recall tells behind the newer one; only a memory
-// that states one relation, with another value by now, is left out.
+// replaces the older one. It reads more than facts: the same sentence with another value, a sentence that says what has
+// changed ("we renamed master to main", changes.go), and one that says that something has changed. What it finds marks the
+// older memory, which recall returns behind the newer one; only a memory that states one relation, with another value
+// by now, is left out.
 //
 // # Duplicates
 //

@@ -105,11 +105,11 @@ var contracted = set("isn't aren't isn’t aren’t")
 
 // subject reads the words before a verb: few, and no pronoun.
 func subject(ws []word) (folded, shown string, ok bool) {
-	for len(ws) > 1 && (ours[ws[0].low] || ws[0].low == "user" && !ws[0].own) {
-		ws = ws[1:]
-	}
 	for len(ws) > 1 && (ws[len(ws)-1].stem == "be" || ws[len(ws)-1].stem == "hav") { // "has been moved to"
 		ws = ws[:len(ws)-1]
+	}
+	for len(ws) > 1 && (ours[ws[0].low] || ws[0].low == "user" && !ws[0].own) {
+		ws = ws[1:]
 	}
 	if len(ws) == 0 || len(ws) > 5 || pronouns[ws[0].low] {
 		return "", "", false

@@ -20,6 +20,7 @@ type How uint8
 const (
 	Stated   How = iota // both give one subject the value of a relation that has one value at a time
 	Reworded            // the same sentence with another value behind its verb, or with another holder before it
+	Told                // the newer one says what has changed, and from what
 	Changed             // the newer one says that something has changed, about the same things
 )
 
@@ -42,14 +43,15 @@ type Statement struct {
 	text  string
 	facts []fact
 	statement
-	cue bool // it says that something has changed
+	cue     bool     // it says that something has changed
+	changes []change // what it says has changed
 }
 
 // Read reads a text.
 func Read(text string) *Statement {
 	text = text[:min(len(text), MaxRead)]
 	said := sentences(text)
-	return &Statement{text, factsOf(said), statementOf(said), cueOf(text)}
+	return &Statement{text, factsOf(said), statementOf(said), cueOf(text), changesOf(said)}
 }
 
 // Which words of a statement LookFor returns.
@@ -69,6 +71,11 @@ func (a *Statement) LookFor() string {
 	add := func(word string) {
 		if len(words) < mostWords && !slices.Contains(words, word) {
 			words = append(words, word)
+		}
+	}
+	for _, c := range a.changes {
+		for _, w := range slices.Concat(c.thing, c.was) {
+			add(w.raw)
 		}
 	}
 	for _, f := range a.facts {
@@ -117,6 +124,9 @@ func (a *Statement) Replaces(older string, relations Relations) (r Replacement, 
 	had := sentences(older)
 	was, is := factsOf(had), a.facts
 	if r, ok = byFacts(is, was, &relations); ok {
+		return r, true
+	}
+	if r, ok = a.byChange(had); ok {
 		return r, true
 	}
 	b := statementOf(had)

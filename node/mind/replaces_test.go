@@ -18,6 +18,7 @@ func TestReplaces(t *testing.T) {
 		how          mind.How
 	}{
 		{"Alice lives in Lisbon.", "Alice lives in Berlin.", mind.Stated},
+		{"The user lives in Berlin.", "The user has moved to Hamburg.", mind.Stated},
 		{"The deadline for Project Apollo is March 3.", "The deadline for Project Apollo is April 9.", mind.Stated},
 		{"Bob is allergic to nuts.", "Bob is not allergic to nuts.", mind.Stated},
 		{"Travel allowance is 45 euros a day on business trips.", "Travel allowance is 52 euros a day on business trips.", mind.Stated},

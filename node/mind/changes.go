@@ -1,0 +1,286 @@
+package mind
+
+import (
+	"slices"
+	"strings"
+)
+
+// A change is what a clause says has changed: "the standup moved to 10", "we renamed the dog to Bruno", "Sam sold his
+// Golf". It replaces older statements about that thing, or with that old value, by other rules than a statement of what
+// holds: an older one need not begin with the same words.
+type change struct {
+	sort  changeSort
+	thing []word // what changed; empty where only its old value is named
+	by    []word // who changed it, or whose it is; empty where it is not said
+	was   []word // the old value, if it is said
+	is    []word // the new one
+	only  []word // what the new value is for, if that is said
+}
+
+// A changeSort says what of a thing a verb changes, and so what an older statement must be about.
+type changeSort uint8
+
+const (
+	unchanged changeSort = iota
+	moving               // where it is, or when
+	timing               // when it is
+	amount               // a number
+	naming               // its name
+	writing              // what it is written in
+	swapping             // one thing for another
+	ending               // it is not had or used any more
+)
+
+// changeVerbs are the verbs of changes, as they say that one has happened.
+var changeVerbs = func() map[string]changeSort {
+	m := map[string]changeSort{}
+	for sort, verbs := range map[changeSort]string{
+		moving:   "moved migrated relocated shifted",
+		timing:   "postponed pushed delayed slipped rescheduled rebooked",
+		amount:   "raised lowered cut increased reduced extended shortened bumped",
+		naming:   "renamed",
+		writing:  "rewrote rewritten ported",
+		swapping: "switched changed replaced swapped",
+		ending:   "sold dropped cancelled canceled ditched",
+	} {
+		for v := range strings.FieldsSeq(verbs) {
+			m[v] = sort
+		}
+	}
+	return m
+}()
+
+// Words around the verb of a change, and in the statements that it may replace.
+var (
+	toward    = set("to into in with by until")
+	aside     = set("back forward forwards up down out over all everything it again")
+	unsure    = set("nobody noone will would should could might if maybe")
+	everybody = set("we i user team everyone company us")
+	placed    = set("is are lives live runs run sits stands stays happens meets resides")
+	possess   = set("uses use drives drive owns own has have rides ride")
+	having    = set("is are uses use used drives drive owns own has have runs run prefers wears rides plays drinks eats takes takes keeps")
+	settled   = set("planned scheduled set due held kept hosted deployed stored based located written implemented built called named run")
+	inside    = set("in on at to for from by with within under every")
+)
+
+// mostChanges bounds the sentences that are read for changes.
+const mostChanges = 4
+
+// changesOf reads a text's first sentences.
+func changesOf(text [][]word) (out []change) {
+	for _, sentence := range text[:min(len(text), mostChanges)] {
+		verb := slices.IndexFunc(sentence, func(w word) bool { return changeVerbs[w.low] != unchanged })
+		if verb < 1 {
+			continue
+		}
+		if c := changeOf(sentence, verb); c.sort != unchanged {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// changeOf reads a clause around the verb of a change.
+func changeOf(sentence []word, verb int) (c change) {
+	from, to := verb, verb+1
+	for from > 0 && !sentence[from].stop {
+		from--
+	}
+	for to < len(sentence) && !sentence[to].stop && (!enders[sentence[to].low] || sentence[to].low == "with") && sentence[to].low != "and" {
+		to++
+	}
+	left, right := meant(sentence[from:verb]), sentence[verb+1:to]
+	for len(right) > 0 && aside[right[0].low] {
+		right = right[1:]
+	}
+	if slices.ContainsFunc(sentence[from:verb], func(w word) bool { return w.is(denial) || unsure[w.low] }) {
+		return change{}
+	}
+	c.sort = changeVerbs[sentence[verb].low]
+	at := slices.IndexFunc(right, func(w word) bool { return w.low == "from" || toward[w.low] })
+	if at < 0 {
+		at = len(right)
+	}
+	c.thing, c.by = meant(right[:at]), left
+	passive := len(c.thing) == 0
+	if passive {
+		c.thing, c.by = left, nil
+	}
+	rest := right[at:]
+	if len(rest) > 0 && rest[0].low == "from" {
+		end := slices.IndexFunc(rest[1:], func(w word) bool { return toward[w.low] }) + 1
+		if end == 0 {
+			end = len(rest)
+		}
+		c.was, rest = meant(rest[1:end]), rest[end:]
+	}
+	if len(rest) > 0 {
+		end := phrase(rest[1:]) + 1
+		c.is = meant(rest[1:end])
+		c.only = slices.DeleteFunc(meant(rest[end:]), func(w word) bool { return temporal(w.low) || hasNumber(w.low) })
+	}
+	switch c.sort {
+	case ending:
+		c.was, c.thing, c.is = c.thing, nil, nil
+		if passive {
+			return change{}
+		}
+	case swapping:
+		if sentence[verb].low == "replaced" {
+			c.was, c.thing = c.thing, nil
+		} else if len(c.was) > 0 && passive {
+			c.thing, c.by = nil, left // "we switched from Slack to Zulip"
+		}
+	}
+	if len(c.thing)+len(c.was) == 0 || len(c.thing) > 5 || len(c.was) > 3 || c.sort != ending && len(c.is) == 0 {
+		return change{}
+	}
+	return c
+}
+
+// meant returns the words that are compared.
+func meant(ws []word) (out []word) {
+	for _, w := range ws {
+		if !w.is(joint|filler) || w.own || isUpper(w.raw) && months[w.low] {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// byChange compares what the newer text says has changed with the first sentence of an older one.
+func (a *Statement) byChange(older [][]word) (Replacement, bool) {
+	if len(older) == 0 || slices.ContainsFunc(older[0], func(w word) bool { return pasts[w.low] }) {
+		return Replacement{}, false
+	}
+	for _, c := range a.changes {
+		if was, ok := c.replaces(older[0]); ok {
+			return Replacement{How: Told, Kind: "minor", Subject: raw(c.thing), Was: raw(was), Is: raw(c.is)}, true
+		}
+	}
+	return Replacement{}, false
+}
+
+// phrase returns how many words stand before the first preposition behind another word.
+func phrase(ws []word) int {
+	for i, w := range ws {
+		if i > 0 && inside[w.low] {
+			return i
+		}
+	}
+	return len(ws)
+}
+
+// A claimed is an older statement as a change is compared with it: "the release | is planned for | March 3".
+type claimed struct {
+	front      []word
+	verb       string
+	participle string
+	led        string // the preposition before the value
+	article    bool   // the value has one
+	value      []word // up to the next preposition
+}
+
+// claimedBy reads a sentence around the first of some verbs.
+func claimedBy(sentence []word, verbs map[string]bool) (o claimed, ok bool) {
+	verb := -1
+	for i := 1; i < len(sentence) && i <= 7 && !sentence[i].stop && verb < 0; i++ {
+		if verbs[sentence[i].low] {
+			verb = i
+		}
+	}
+	if verb < 0 || slices.ContainsFunc(sentence, func(w word) bool { return w.is(denial) }) {
+		return o, false
+	}
+	o.front, o.verb = meant(sentence[:verb]), sentence[verb].low
+	rest := sentence[verb+1:]
+	end := slices.IndexFunc(rest, func(w word) bool { return w.stop || enders[w.low] })
+	if end >= 0 {
+		rest = rest[:end]
+	}
+	for ; len(rest) > 0; rest = rest[1:] {
+		switch w := rest[0]; {
+		case settled[w.low]:
+			o.participle = w.low
+		case inside[w.low]:
+			o.led = w.low
+		case w.low == "a" || w.low == "an" || articles[w.low] || ours[w.low]:
+			o.article = true
+		case !w.is(filler):
+			o.value = meant(rest[:phrase(rest)])
+			return o, len(o.value) > 0
+		}
+	}
+	return o, false
+}
+
+// replaces reports whether an older statement holds no longer after the change, and returns its value.
+func (c *change) replaces(sentence []word) (was []word, ok bool) {
+	verbs := having
+	switch {
+	case c.sort == ending:
+		verbs = possess
+	case len(c.thing) > 0 && c.sort != naming:
+		verbs = placed
+	}
+	o, ok := claimedBy(sentence, verbs)
+	if !ok || len(c.was) > 0 && !sameWords(o.value, c.was) || slices.ContainsFunc(c.only, func(w word) bool { return !in(w, sentence) }) {
+		return nil, false
+	}
+	if len(c.thing) == 0 {
+		return o.value, c.sameHolder(o.front)
+	}
+	if c.sort == naming {
+		return o.value, c.renames(&o)
+	}
+	return o.value, sameWords(o.front, c.thing) && (len(c.was) > 0 || c.sameKind(&o))
+}
+
+// renames reports whether an older statement has the name that a thing had, or says what it is called.
+func (c *change) renames(o *claimed) bool {
+	n := len(o.front) - 1
+	return sameWords(o.value, c.thing) && !o.article || // the default branch is master
+		(o.participle == "called" || o.participle == "named") && sameWords(o.front, c.thing) ||
+		n >= 0 && o.front[n].low == "name" && sameWords(o.front[:n], c.thing)
+}
+
+// sameKind reports whether the old and the new value answer one question about the thing.
+func (c *change) sameKind(o *claimed) bool {
+	named := isUpper(o.value[0].raw)
+	alike := timely(o.value) == timely(c.is) && (timely(c.is) || numbered(o.value) == numbered(c.is) && named == isUpper(c.is[0].raw))
+	switch c.sort {
+	case writing:
+		return o.participle == "written" || o.participle == "implemented" || o.participle == "built"
+	case amount:
+		return numbered(o.value) && numbered(c.is) && timely(o.value) == timely(c.is) &&
+			(len(o.value) < 2 || len(c.is) < 2 || o.value[1].stem == c.is[1].stem || dimensions[o.value[1].stem] != "" &&
+				dimensions[o.value[1].stem] == dimensions[c.is[1].stem])
+	case timing:
+		return timely(o.value) && timely(c.is)
+	case moving:
+		somewhere := o.led == "in" || o.led == "at" || o.led != "" && (o.participle != "" || o.verb != "is" && o.verb != "are")
+		return alike && (timely(c.is) || somewhere && (named || o.article && !isUpper(c.thing[0].raw)))
+	}
+	return alike && (named || timely(c.is) || numbered(c.is))
+}
+
+// sameHolder reports whether the subject of an older statement is who changed something, or anybody.
+func (c *change) sameHolder(front []word) bool {
+	anybody := func(ws []word) bool {
+		return !slices.ContainsFunc(ws, func(w word) bool { return !everybody[w.low] })
+	}
+	return anybody(c.by) && anybody(front) || sameWords(front, c.by)
+}
+
+// sameWords reports whether two phrases have the same words, in any order.
+func sameWords(a, b []word) bool {
+	missing := func(of, from []word) bool {
+		return slices.ContainsFunc(of, func(w word) bool { return !in(w, from) })
+	}
+	return len(a) > 0 && len(b) > 0 && !missing(a, b) && !missing(b, a)
+}
+
+// in reports whether words have one, or a relative of it.
+func in(w word, ws []word) bool {
+	return slices.ContainsFunc(ws, func(o word) bool { return coarse(o.stem) == coarse(w.stem) })
+}
