@@ -23,13 +23,12 @@ func (c *conn) read() (answered bool) {
 	return in.Err() == nil
 }
 
-// cutLine is bufio.ScanLines without empty lines: a million of them in a read cost one call.
+// cutLine is bufio.ScanLines without empty lines: a million of them in a read cost one call, and they take no room from
+// the line behind them, which may not be there as a whole.
 func cutLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	line := bytes.TrimLeft(data, "\n")
-	if advance, token, err = bufio.ScanLines(line, atEOF); advance > 0 || len(line) == 0 {
-		advance += len(data) - len(line)
-	}
-	return advance, token, err
+	advance, token, err = bufio.ScanLines(line, atEOF)
+	return len(data) - len(line) + advance, token, err
 }
 
 // inTurn is a connection whose client may never stop. A client that sends more than there is room for is read in turn

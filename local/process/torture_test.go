@@ -22,25 +22,26 @@ func TestLineLimits(t *testing.T) {
 	ping := strings.TrimSuffix(request(1, "server.ping", struct{}{}), "\n")
 	fill := func(n int) string { return ping[:len(ping)-1] + `,"x":"` + strings.Repeat("a", n-len(ping)-7) + `"}` }
 	for _, c := range []struct {
+		empty  string
 		length int
 		end    string
 		served bool
 	}{
-		{1048575, "\n", true}, {1048576, "\n", false}, {1048574, "\r\n", true}, {1048575, "\r\n", false},
-		{1048575, "", true}, {1048576, "", false},
+		{"", 1048575, "\n", true}, {"", 1048576, "\n", false}, {"", 1048574, "\r\n", true}, {"", 1048575, "\r\n", false},
+		{"", 1048575, "", true}, {"", 1048576, "", false}, {"\n\r\n\n", 1048575, "\n", true}, {"\n", 1048576, "\n", false},
 	} {
 		p := connect(t, socket)
 		body := fill(c.length)
 		if len(body) != c.length {
 			t.Fatalf("made %d bytes, not %d", len(body), c.length)
 		}
-		_, werr := io.WriteString(p.nc, body+c.end)
+		_, werr := io.WriteString(p.nc, c.empty+body+c.end)
 		if c.end == "" {
 			p.nc.(*net.UnixConn).CloseWrite()
 		}
 		l, err := p.receive()
 		if served := err == nil && string(l.Result) == `{"pong":true}`; served != c.served {
-			t.Errorf("%d bytes and %q: served %v (%v, %v)", c.length, c.end, served, werr, err)
+			t.Errorf("%q, %d bytes and %q: served %v (%v, %v)", c.empty, c.length, c.end, served, werr, err)
 		}
 	}
 	p := connect(t, socket)
