@@ -3,12 +3,16 @@ package wireport
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -155,6 +159,59 @@ func TestRefusalsOverTheWire(t *testing.T) {
 				t.Errorf("%v (early: %t): %s %d %q %s", tc.refusal, early, f.Op, e.Code, e.Message, e.Details)
 			}
 		}
+	}
+}
+
+// TestWhatWasAskedIsAnsweredAtTheEnd: a client that ends its side behind its requests gets their answers, and then the
+// end of the other side. Its subscriptions end with that.
+func TestWhatWasAskedIsAnsweredAtTheEnd(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	nc := dial(t, open(t, door(func(_ api.Caller, op *api.Op, _ any) (any, error) {
+		if op == api.Events.Op {
+			return answerOf(op), nil
+		}
+		<-ended
+		return &api.CreatedDatabase{ID: 2, Name: "made"}, nil
+	})))
+	end := sync.OnceFunc(func() { close(ended) })
+	t.Cleanup(end)
+	b, err := wire.AppendPack(nil, wire.OpAuth, 1, &wire.Auth{Token: secret}, false)
+	if err == nil {
+		b, err = wire.AppendPack(b, wire.OpSubscribe, 2, &wire.Subscribe{}, false)
+	}
+	for stream := uint32(3); stream < 5 && err == nil; stream++ {
+		b, err = wire.AppendPack(b, wire.OpCreateDB, stream, &wire.Name{Name: "made"}, false)
+	}
+	if err == nil {
+		_, err = nc.Write(b)
+	}
+	if err == nil {
+		err = nc.(*net.TCPConn).CloseWrite()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, answers := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient), map[wire.Op]int{}
+	readUntil := func(end error, patience time.Duration) {
+		t.Helper()
+		nc.SetReadDeadline(time.Now().Add(patience))
+		for {
+			f, err := in.Next()
+			if errors.Is(err, end) {
+				return
+			}
+			if err != nil {
+				t.Fatal(answers, err)
+			}
+			answers[f.Op]++
+		}
+	}
+	readUntil(os.ErrDeadlineExceeded, 200*time.Millisecond) // the other side stays open, however long they take
+	end()
+	readUntil(io.EOF, suite.Patience)
+	if answers[wire.OpDBOK] != 2 {
+		t.Errorf("two requests have the answers %v", answers)
 	}
 }
 

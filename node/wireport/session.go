@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ const (
 	subsPerConn    = 256         // subscriptions; a token that has as many wants another connection
 	largeTimeout   = time.Minute // in which a large frame has to come, each piece of it in pieceTimeout
 	pieceTimeout   = 10 * time.Second
+	restTimeout    = 15 * time.Second // in which a client that sends no more gets the answers to what it has asked
 
 	earlyBuffer   = 4 << 10 // of a connection whose client has not shown a token
 	earlyFrame    = 8 << 10 // the longest AUTH: a client without a token is given no more memory than a token needs
@@ -45,7 +47,8 @@ type session struct {
 	caller  api.Caller
 	streams map[uint32]*stream
 	subs    map[uint32]subscribed
-	tasks   sync.WaitGroup
+	asked   sync.WaitGroup // requests that are not answered yet
+	tasks   sync.WaitGroup // whatever else runs
 }
 
 // stream is the requests of one stream id: done one after the other.
@@ -89,6 +92,7 @@ func (ss *session) currentCaller() api.Caller {
 
 func (ss *session) run() {
 	defer ss.tasks.Wait()
+	defer ss.asked.Wait()
 	defer ss.end()
 	if err := ss.nc.SetDeadline(time.Now().Add(ss.w.cfg.AuthTimeout)); err != nil {
 		return
@@ -130,6 +134,9 @@ func (ss *session) run() {
 		}
 		if err != nil {
 			a.done()
+			if errors.Is(err, io.EOF) {
+				ss.answerRest()
+			}
 			ss.refuse(err)
 			return
 		}
@@ -137,6 +144,12 @@ func (ss *session) run() {
 			return
 		}
 	}
+}
+
+// answerRest waits until the client's requests are answered: it has ended its side, and may still read.
+func (ss *session) answerRest() {
+	defer time.AfterFunc(restTimeout, ss.end).Stop()
+	ss.asked.Wait()
 }
 
 // refuse answers a frame from which the stream cannot go on.
@@ -166,7 +179,7 @@ func (ss *session) dispatch(f incoming) bool {
 		st.waiting = append(st.waiting, f)
 	default:
 		ss.streams[f.Stream] = &stream{}
-		ss.tasks.Go(func() { ss.work(f) })
+		ss.asked.Go(func() { ss.work(f) })
 	}
 	ss.mu.Unlock()
 	if over || full {
