@@ -42,16 +42,10 @@ func toClaims(m *wire.Claims) *api.ClaimsRequest {
 
 var fromClaimRows = byName[api.ClaimList, wire.ClaimsResult](nil)
 
-// fromClaims has the oldest first, and two of the suggestions, as this protocol knows them.
+// fromClaims has the oldest first.
 func fromClaims(_ *wire.Claims, a *api.ClaimList) *wire.ClaimsResult {
 	r := fromClaimRows(a)
 	slices.Reverse(r.Claims)
-	for i := range r.Claims {
-		r.Claims[i].StatusSuggestion = "active"
-		if r.Claims[i].Polarity < 0 {
-			r.Claims[i].StatusSuggestion = "negative"
-		}
-	}
 	return r
 }
 
