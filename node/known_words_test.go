@@ -1,0 +1,59 @@
+package node_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestRefusalsInKnownWords: clients of old look for these texts, and branch on these codes.
+func TestRefusalsInKnownWords(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	for _, c := range []struct {
+		path   string
+		body   any
+		status int
+		text   string
+		code   string
+	}{
+		{"/v1/relate", obj{}, 400, "missing 'entity'", "invalid_request"},
+		{"/v1/relate", obj{"entity": "a"}, 400, "missing 'target'", "invalid_request"},
+		{"/v1/databases", obj{}, 400, "missing 'name'", "invalid_request"},
+		{"/v1/conflicts/x/resolve", obj{}, 400, "missing 'strategy'", "invalid_request"},
+		{"/v1/conflicts/x/resolve", obj{"strategy": "best"}, 400, "sync error: unknown resolution strategy: best", "invalid_request"},
+		{"/v1/conflicts/x/resolve", obj{"strategy": "merge"}, 400, "sync error: merge strategy requires new_text", "invalid_request"},
+		{"/v1/conflicts/x/resolve", obj{"strategy": "keep_a"}, 404, "memory not found: conflict: x", "conflict_not_found"},
+	} {
+		if status, got := w.send("POST", c.path, c.body); status != c.status || got["error"] != c.text || got["code"] != c.code {
+			t.Errorf("%s %v: %d %v, want %d %q %s", c.path, c.body, status, got, c.status, c.text, c.code)
+		}
+	}
+	w.ok("POST", "/v1/sessions", obj{"client_id": "c"})
+	if status, got := w.send("POST", "/v1/sessions", obj{"client_id": "c"}); status != 409 || got["session_id"] == nil ||
+		got["error"] != "session conflict: active session already exists for namespace=default, client_id=c" {
+		t.Errorf("a second session: %d %v", status, got)
+	}
+	w.ok("POST", "/v1/admin/databases/default/quota", obj{"max_memories": 1})
+	w.ok("POST", "/v1/remember", obj{"text": "the first"})
+	if status, got := w.send("POST", "/v1/remember", obj{"text": "the second"}); status != 429 ||
+		got["error"] != "would exceed memory quota: current=1, adding=1, max=1" {
+		t.Errorf("over the quota: %d %v", status, got)
+	}
+	if got := w.ok("GET", "/v1/cluster", nil); got["clustered"] != false || got["message"] != "single-node mode (no replication)" {
+		t.Errorf("cluster: %v", got)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "POST", w.base+"/v1/relate", strings.NewReader(`{"src":"a","dst":"b","rel_type":"r"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + w.token}}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if h := resp.Header; resp.StatusCode != 200 || h.Get("Deprecation") != "true" || h.Get("Link") != `</v1/claim>; rel="successor-version"` {
+		t.Errorf("relate: %d %v", resp.StatusCode, h)
+	}
+}
