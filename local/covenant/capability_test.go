@@ -293,6 +293,14 @@ func TestReadScopesNarrowRecords(t *testing.T) {
 func TestTools(t *testing.T) {
 	t.Parallel()
 	c := start(t).operator()
+	c.send(`{"kind":"list_tools"}`)
+	const native = `{"kind":"tool_list","tools":[{"name":"clock","description":"Returns the current Unix time in milliseconds.",` +
+		`"inputSchema":{"type":"object","properties":{},"additionalProperties":false}},` +
+		`{"name":"echo","description":"Returns the provided ` + "`text`" + ` argument verbatim.",` +
+		`"inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}},`
+	if got := string(c.recv()); !strings.HasPrefix(got, native) {
+		t.Errorf("%s", got)
+	}
 	var names []any
 	for _, s := range list(c.want("tool_list", `{"kind":"list_tools"}`)["tools"]) {
 		names = append(names, s["name"])

@@ -2,6 +2,7 @@ package covenant_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,20 +38,7 @@ func TestBootstrapRowsAfterACrash(t *testing.T) {
 	d := start(t)
 	d.operator() // the operator is known, and so the rows are written
 	for _, kept := range []int{3, 0, 7} {
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{"events.jsonl", "events.chain.jsonl"} {
-			path := filepath.Join(d.cfg.Home, "audit", name)
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, bytes.Join(bytes.SplitAfter(raw, []byte("\n"))[:kept], nil), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		d.serve()
+		d.cutAudit(kept)
 		c := d.operator()
 		rows := map[any]bool{}
 		for _, row := range c.audit() {
@@ -60,6 +48,25 @@ func TestBootstrapRowsAfterACrash(t *testing.T) {
 			t.Errorf("after %d rows there are %d, for %d capabilities", kept, n, len(rows))
 		}
 	}
+}
+
+// cutAudit starts the server again with the first rows of its audit files alone.
+func (d *daemon) cutAudit(kept int) {
+	d.t.Helper()
+	if err := d.Close(); err != nil {
+		d.t.Fatal(err)
+	}
+	for _, name := range []string{"events.jsonl", "events.chain.jsonl"} {
+		path := filepath.Join(d.cfg.Home, "audit", name)
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, bytes.Join(bytes.SplitAfter(raw, []byte("\n"))[:kept], nil), 0o600); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	d.serve()
 }
 
 // TestAnEnrolmentThatWasCutOffIsRepeated: a node that died, or failed, before it wrote the token of an enrolment takes
@@ -139,4 +146,66 @@ func TestANameOfAnotherNode(t *testing.T) {
 	other.serve()
 	t.Cleanup(func() { other.Close() })
 	other.operator().refused("peers: ann@local is enrolled already", `{"kind":"enroll_peer","display":"ann@local","actions":[]}`)
+}
+
+// TestVerifyNamesWhatDrifts: what the checks are called, what they say of a store that is whole, and the kinds of what
+// they find in one whose audit log has lost rows.
+func TestVerifyNamesWhatDrifts(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	c := d.operator()
+	intent, signature := c.intent("remember tea")["intent_id"], c.grant(`"action":"tool.call.echo"`)
+	verify := func() string {
+		t.Helper()
+		c.send(`{"kind":"verify"}`)
+		return string(c.recv())
+	}
+	const report = `{"kind":"verify_report","window":100,"checks":[` +
+		`{"name":"memory ↔ audit","passed":%t,"message":"%d memory orphan(s), 0 audit orphan(s)"},` +
+		`{"name":"memory parent references","passed":true,"message":"0 stale parent reference(s)"},` +
+		`{"name":"capability ↔ audit","passed":%[1]t,"message":"%[2]d capabilit(ies) without matching grant audit event"},` +
+		`{"name":"memory ↔ receipts","passed":true,"message":"1 memory record(s) vs 1 receipt(s); count diff = 0; exact drift = 0; legacy fallback = 0"}],"drift":[`
+	if got, want := verify(), fmt.Sprintf(report, true, 0)+`],"orphans_total":0}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	d.cutAudit(7) // the rows of the first capabilities
+	c = d.operator()
+	want := fmt.Sprintf(report+`{"kind":"memory_without_audit","id":%q,"message":"memory record has no intent_dispatched row",`+
+		`"repair":"inspect the record; purge it if it was not asked for"},`+
+		`{"kind":"capability_without_audit","id":%q,"message":"capability has no capability_granted row",`+
+		`"repair":"revoke it if it was not granted"}],"orphans_total":2}`, false, 1, intent, signature)
+	if got := verify(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestNothingIsDoneWithoutItsRow: where the audit files were changed by another process, a request that needs a row is
+// refused, and one that needs none goes on.
+func TestNothingIsDoneWithoutItsRow(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	c := d.operator()
+	f, err := os.OpenFile(filepath.Join(d.cfg.Home, "audit", "events.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("{}\n")
+		f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const refused = `{"kind":"error","message":"audit write failed; refusing to proceed"}`
+	for _, request := range []string{`{"kind":"recent_memory"}`, `{"kind":"submit_intent","text":"tea"}`,
+		`{"kind":"grant_capability","action":"x.y"}`, `{"kind":"call_tool","name":"echo"}`} {
+		c.send(request)
+		if got := string(c.recv()); got != refused {
+			t.Errorf("%s: %s", request, got)
+		}
+	}
+	c.want("pong", `{"kind":"ping"}`)
+	early := d.dial()
+	early.send(`{"kind":"ping"}`)
+	if got := string(early.recv()); got != refused {
+		t.Errorf("before authentication: %s", got)
+	}
+	early.ended()
 }
