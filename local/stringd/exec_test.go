@@ -69,7 +69,6 @@ func TestHTTPErrors(t *testing.T) {
 		{"POST", "/agents", `{"agent_id":"x","home":"rel"}`, nil, 400, `{"error":"home must be an absolute path"}`},
 		{"GET", "/agents/no/webhook", "", nil, 404, `{"error":"Unknown agent: no"}`},
 		{"DELETE", "/agents/no", "", nil, 200, `{"agent_id":"no","deleted":false}`},
-		{"DELETE", "/agents/%zz", "", nil, 400, ""},
 		{"POST", "/sessions", `{`, nil, 400, `{"error":"agent_id required"}`},
 		{"POST", "/sessions", `{"agent_id":"no"}`, nil, 401, `{"error":"Unknown agent: no"}`},
 		{"POST", "/sessions", `{"agent_id":"a","topic":"a.b"}`, nil, 400, `{"error":"Invalid topic: a.b"}`},
@@ -87,9 +86,6 @@ func TestHTTPErrors(t *testing.T) {
 		{"GET", "/health", "", []string{"Host: evil.example.com"}, 403, `{"error":"Host not allowed: evil.example.com"}`},
 		{"OPTIONS", "/anything", "", nil, 204, ``},
 	} {
-		if strings.Contains(c.path, "%zz") { // Go's client refuses to send it
-			continue
-		}
 		a := d.do(c.method, c.path, c.body, c.headers...)
 		if a.status != c.status || a.body != c.want {
 			t.Errorf("%s %s %s: got %d %s, want %d %s", c.method, c.path, c.body, a.status, a.body, c.status, c.want)

@@ -47,16 +47,19 @@ func TestMCPTranscripts(t *testing.T) {
 			[]string{js}, 200, `MCP error -32602:`},
 		{"unknown tool", "POST", `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"rm"}}`, []string{js}, 200,
 			`MCP error -32602: Tool rm not found`},
-		{"no content type", "POST", `{}`, []string{"Content-Type: text/plain"}, 415, `"code":-32000`},
+		{"no content type", "POST", `{}`, []string{"Content-Type: text/plain"}, 415,
+			`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Unsupported Media Type: Content-Type must be application/json"},"id":null}`},
 		{"bad JSON", "POST", `{`, []string{js}, 400,
 			`{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error: Invalid JSON"},"id":null}`},
 		{"no JSON-RPC", "POST", `{"a":1}`, []string{js}, 400, `"code":-32700`},
-		{"version", "POST", `{"jsonrpc":"2.0","id":2,"method":"ping"}`, []string{js, "MCP-Protocol-Version: 1.0"}, 400, `"code":-32000`},
+		{"version", "POST", `{"jsonrpc":"2.0","id":2,"method":"ping"}`, []string{js, "MCP-Protocol-Version: 1.0"}, 400,
+			`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Unsupported protocol version: 1.0 (supported versions: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, 2024-10-07)"},"id":null}`},
 		{"bad agent", "POST", `{"jsonrpc":"2.0","id":2,"method":"ping"}`, []string{js, "X-Agent-Id: ../x"}, 400,
 			`{"error":"Invalid agent_id: ../x"}`},
-		{"get", "GET", ``, nil, 406, `"code":-32000`},
+		{"get", "GET", ``, nil, 406,
+			`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Not Acceptable: Client must accept text/event-stream"},"id":null}`},
 		{"delete", "DELETE", ``, nil, 200, ``},
-		{"put", "PUT", ``, nil, 405, `"code":-32000`},
+		{"put", "PUT", ``, nil, 405, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Method not allowed."},"id":null}`},
 	} {
 		a := d.do(c.method, "/mcp", c.body, c.headers...)
 		exact := !strings.HasPrefix(c.want, "MCP") && !strings.HasPrefix(c.want, `"code"`)
@@ -171,7 +174,7 @@ func TestAMemoryClosesNoEnvelope(t *testing.T) {
 func TestShutdownDisabled(t *testing.T) {
 	t.Parallel()
 	d := restart(t, t.TempDir())
-	if a := d.do("POST", "/shutdown", ""); a.status != 403 {
+	if a := d.do("POST", "/shutdown", ""); a.status != 403 || a.body != `{"error":"shutdown is not allowed on this node"}` {
 		t.Errorf("got %d %s", a.status, a.body)
 	}
 	has(t, d.do("GET", "/health", "").body, `{"ok":true,"agents":0,"sessions":0`)
