@@ -183,6 +183,15 @@ func TestTruncatedArchives(t *testing.T) {
 			t.Errorf("%d of %d bytes: %s", n, len(whole), tree(t, out))
 		}
 	}
+	for in, want := range map[string]string{"": "gzip: EOF", "this is not gzip data": "gzip: gzip: invalid header"} {
+		out, archive, _ := scene(t)
+		if err := os.WriteFile(archive, []byte(in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := extract(t, p, archive, out); got != `{"success":false,"fileCount":0,"error":"`+want+`"}` {
+			t.Errorf("%q: %s", in, got)
+		}
+	}
 }
 
 func TestWhereArchivesGo(t *testing.T) {
