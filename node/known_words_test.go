@@ -1,9 +1,14 @@
 package node_test
 
 import (
+	"errors"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/wire"
 )
 
 // TestRefusalsInKnownWords: clients of old look for these texts, and branch on these codes.
@@ -55,5 +60,57 @@ func TestRefusalsInKnownWords(t *testing.T) {
 	resp.Body.Close()
 	if h := resp.Header; resp.StatusCode != 200 || h.Get("Deprecation") != "true" || h.Get("Link") != `</v1/claim>; rel="successor-version"` {
 		t.Errorf("relate: %d %v", resp.StatusCode, h)
+	}
+}
+
+// TestForeignPeersAreRefusedInKnownWords: peers of old look for these texts and codes. What ends a connection is wrong
+// before the hello is answered; behind it the connection goes on.
+func TestForeignPeersAreRefusedInKnownWords(t *testing.T) {
+	t.Parallel()
+	addr := start(t, 1).nodes[0].Addrs().Cluster
+	refused := func(p *peerConn, op wire.Op, m wire.Message, code wire.Code, text string) {
+		t.Helper()
+		var e wire.Error
+		f := p.ask(op, m)
+		if err := wire.Unpack(f, &e, wire.MaxPlainPeer); err != nil || f.Op != wire.OpError || e.Code != code ||
+			!strings.HasPrefix(e.Message, text) {
+			t.Errorf("%s: %s %d %q, %v; want %d %q", op, f.Op, e.Code, e.Message, err, code, text)
+		}
+	}
+	hello := func(change func(*wire.ClusterHello)) *wire.ClusterHello {
+		h := &wire.ClusterHello{NodeID: 77, Role: "voter", ClusterSecret: secret, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1}
+		change(h)
+		return h
+	}
+	for _, c := range []struct {
+		op   wire.Op
+		m    wire.Message
+		code wire.Code
+		text string
+	}{
+		{wire.OpPing, &wire.Nothing{}, 4000, "expected ClusterHello"},
+		{wire.OpClusterHello, &wire.Nothing{}, 4000, "invalid payload: missing field `node_id`"},
+		{wire.OpClusterHello, hello(func(h *wire.ClusterHello) { h.ClusterSecret = "wrong" }), 6003, "cluster secret mismatch"},
+		{wire.OpClusterHello, hello(func(h *wire.ClusterHello) { h.ClusterSecret = "" }), 6003, "cluster secret mismatch"},
+		{wire.OpClusterHello, hello(func(h *wire.ClusterHello) { h.ProtocolVersion = 2 }), 4000, "protocol version mismatch: peer=2, ours=1"},
+	} {
+		p := knock(t, addr)
+		refused(p, c.op, c.m, c.code, c.text)
+		if f, err := p.r.Next(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: it goes on: %s, %v", c.text, f, err)
+		}
+	}
+	p := foreign(t, addr)
+	refused(p, wire.OpRemember, &wire.Nothing{}, 4000, "unsupported cluster opcode: Remember")
+	refused(p, wire.Op(0x99), &wire.Nothing{}, 4000, "")
+	refused(p, wire.OpOplogPull, &wire.Nothing{}, 4000, "invalid payload: missing field `limit`")
+	refused(p, wire.OpOplogPull, &wire.OplogPull{Database: "none", Limit: 1}, 5000, "database 'none' not found")
+	var all wire.DatabaseList
+	if f := p.ask(wire.OpClusterDatabaseList, &wire.Nothing{}); wire.Unpack(f, &all, wire.MaxPlainPeer) != nil ||
+		f.Op != wire.OpClusterDatabaseListResult || !slices.Equal(all.Databases, []string{"default"}) {
+		t.Errorf("databases: %s %v", f, all.Databases)
+	}
+	if f := p.ask(wire.OpPing, &wire.Nothing{}); f.Op != wire.OpPong || len(f.Payload) != 0 {
+		t.Errorf("ping: %s", f)
 	}
 }
