@@ -36,7 +36,8 @@
 // A client sends AUTH first; anything else is answered ERROR 1000 and closed. Frames of different streams
 // may interleave, those of one stream keep their order. RECALL is answered by any number of RECALL_RESULT
 // and one RECALL_END. SUBSCRIBE is answered by EVENT frames on its stream until UNSUBSCRIBE. A write that a
-// node may not take is answered READONLY_ERROR, shaped like ERROR, with the leader in its details.
+// node may not take is answered READONLY_ERROR, shaped like ERROR, with the leader in its details. A client may end its
+// side behind its last request: it is answered, and then the server ends the other.
 //
 // A position in the log is a token: `index` of an answer to a write, `min_index` of a read and `cursor` of SUBSCRIBE are
 // eight bytes that a client passes on and does not read. A server takes the integers of older clients too.

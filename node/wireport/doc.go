@@ -6,8 +6,9 @@
 //
 // A connection's first frame is AUTH. Behind it the frames of one stream are answered one after the other, those of
 // different streams side by side; over all connections so many requests are under way at once (Config.MaxInFlight), and
-// one more waits. What a connection holds before AUTH is bounded to a few KiB, and large frames behind it wait for
-// their share of the node's budget before they are read.
+// one more waits. A client that ends its side gets the answers to what it has asked, for fifteen seconds; then its
+// subscriptions and the connection end. What a connection holds before AUTH is bounded to a few KiB, and large frames
+// behind it wait for their share of the node's budget before they are read.
 //
 // Lock order: Server.mu before session.mu.
 package wireport

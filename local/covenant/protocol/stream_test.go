@@ -27,3 +27,25 @@ func TestAListThatIsTooLong(t *testing.T) {
 		t.Errorf("a stream of any length: %v", err)
 	}
 }
+
+// A chunk that fits no frame ends its stream with an error, behind those that came before it.
+func TestAChunkThatIsTooLong(t *testing.T) {
+	var kinds []string
+	var last []byte
+	st := &Stream{Kind: "memories", Chunks: func(emit func(any) (bool, error)) error {
+		for _, chunk := range []string{"short", strings.Repeat("x", MaxFrame), "never"} {
+			if more, err := emit(chunk); err != nil || !more {
+				return err
+			}
+		}
+		return nil
+	}}
+	goesOn := st.Each(func() error { return nil }, func(kind string, frame []byte) bool {
+		kinds, last = append(kinds, kind), frame
+		return true
+	})
+	if !goesOn || strings.Join(kinds, " ") != "stream_begin stream_chunk stream_error" ||
+		!strings.HasSuffix(string(last), `,"message":"chunk exceeds 8388608-byte frame limit"}`) {
+		t.Errorf("%t %v %s", goesOn, kinds, last)
+	}
+}
