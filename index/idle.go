@@ -93,7 +93,7 @@ func (x *Index) openClosed(ctx context.Context, v *state.View, info oplog.Databa
 
 // fromState makes a small index; nil when it is not small after all.
 func (x *Index) fromState(ctx context.Context, v *state.View, info oplog.Database) (*database, error) {
-	words, err := text.Open(text.Config{Tail: true, Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger})
+	words, err := text.Open(text.Config{Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ type found struct {
 func (s *search) add(q Query, k int) {
 	a := &s.adder
 	a.found, a.keep = a.found[:0], q.Keep
-	a.scale.begin(s.params, s.totals)
+	a.scale.begin(s.totals)
 	s.arrange()
 	a.begin(k)
 	a.eachWindow(a.window)
@@ -100,15 +100,15 @@ func (s *search) arrange() {
 	sum := 0.0
 	for i := range s.terms {
 		t := &s.terms[i]
-		add := adding{term: i, weight: float64(t.share * s.params.weight(s.totals.Rows, t.df))}
+		add := adding{term: i, weight: float64(t.share * idfSquared(s.totals.Rows, t.df))}
 		sum += add.weight
 		for j := range t.lists {
 			l := &t.lists[j]
-			add.most = max(add.most, add.weight*s.params.saturation(l.most, s.params.lengthNorm(l.least, s.totals)))
+			add.most = max(add.most, add.weight*saturation(l.most, lengthNorm(l.least, s.totals)))
 		}
 		a.order = append(a.order, add)
 	}
-	a.units = (mostSum - 4*maxTerms) / max(sum*(s.params.K1+1), 1e-9)
+	a.units = (mostSum - 4*maxTerms) / max(sum*(bm25K1+1), 1e-9)
 	slices.SortFunc(a.order, func(x, y adding) int { return cmp.Or(cmp.Compare(y.most, x.most), cmp.Compare(x.term, y.term)) })
 	for n := range len(s.terms) + 1 {
 		a.coords[n] = coord(n, len(s.terms))

@@ -129,7 +129,7 @@ func TestAnalyzeIsBounded(t *testing.T) {
 		if counted > MaxTokens {
 			t.Errorf("%s: %d tokens", name, counted)
 		}
-		if d := new(analyzer).document(Row{Text: text}); len(d.terms) > 0 && d.length == 0 {
+		if d := new(analyzer).document(text); len(d.terms) > 0 && d.length == 0 {
 			t.Errorf("%s: terms without a length", name)
 		}
 	}

@@ -59,7 +59,7 @@ func (x *Index) Ready(ctx context.Context) error {
 			return ErrClosed
 		case err != nil:
 			return err
-		case shrunk == nil || x.cfg.Tail:
+		case shrunk == nil || x.store == nil:
 			return ctx.Err()
 		}
 		x.poke()

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -82,88 +83,77 @@ func (s *snapshot) release() {
 // normalised is implemented by postings that know the integer behind their norm.
 type normalised interface{ NormUint64() uint64 }
 
-// walk visits one term's postings in document order.
-func walk(dict segment.TermDictionary, term string, visit func(doc, freq, norm uint64)) error {
-	list, err := dict.PostingsList([]byte(term), nil, nil)
+// eachPosting visits the postings of every term of a field whose terms are numbers in hex, in document order for each.
+func eachPosting(s segment.Segment, field string, visit func(term uint32, doc, freq, norm uint64)) (err error) {
+	defer recoverCorrupt(&err)
+	dict, err := s.Dictionary(field)
 	if err != nil {
 		return corrupt(err)
 	}
-	it := list.Iterator(true, true, false, nil)
-	for {
-		p, err := it.Next()
+	for it := dict.AutomatonIterator(nil, nil, nil); ; {
+		e, err := it.Next()
 		if err != nil {
 			return corrupt(err)
 		}
-		if p == nil {
+		if e == nil {
 			return nil
 		}
-		n, ok := p.(normalised)
-		if !ok {
-			return corrupt(fmt.Errorf("segment format without integer norms"))
+		term, err := strconv.ParseUint(e.Term, 16, 32)
+		if err != nil {
+			return corrupt(err)
 		}
-		visit(p.Number(), p.Frequency(), n.NormUint64())
+		list, err := dict.PostingsList([]byte(e.Term), nil, nil)
+		if err != nil {
+			return corrupt(err)
+		}
+		postings := list.Iterator(true, true, false, nil)
+		for p, err := postings.Next(); p != nil || err != nil; p, err = postings.Next() {
+			if err != nil {
+				return corrupt(err)
+			}
+			n, ok := p.(normalised)
+			if !ok {
+				return corrupt(errors.New("segment format without integer norms"))
+			}
+			visit(uint32(term), p.Number(), p.Frequency(), n.NormUint64())
+		}
 	}
 }
 
 // loadRows reads a segment's row numbers, groups and lengths from its row field.
-func loadRows(s segment.Segment, visit func(doc, row, group uint32, length uint16)) (rows []uint32, err error) {
-	defer recoverCorrupt(&err)
-	dict, err := s.Dictionary(fieldRow)
-	if err != nil {
-		return nil, corrupt(err)
-	}
-	rows = make([]uint32, s.Count())
+func loadRows(s segment.Segment, visit func(doc, row, group uint32, length uint16)) ([]uint32, error) {
+	rows := make([]uint32, s.Count())
 	seen := 0
-	for it := dict.AutomatonIterator(nil, nil, nil); ; {
-		e, err := it.Next()
-		if err != nil {
-			return nil, corrupt(err)
-		}
-		if e == nil {
-			break
-		}
-		group, err := strconv.ParseUint(e.Term, 16, 32)
-		if err != nil {
-			return nil, corrupt(err)
-		}
-		err = walk(dict, e.Term, func(doc, freq, norm uint64) {
-			row := uint32(freq - rowBias)
-			rows[doc] = row
-			seen++
-			visit(uint32(doc), row, uint32(group), uint16(norm-1))
-		})
-		if err != nil {
-			return nil, err
-		}
+	err := eachPosting(s, fieldRow, func(group uint32, doc, freq, norm uint64) {
+		row := uint32(freq - rowBias)
+		rows[doc] = row
+		seen++
+		visit(uint32(doc), row, group, uint16(norm-1))
+	})
+	if err == nil && seen != len(rows) {
+		err = corrupt(fmt.Errorf("segment names %d of %d rows", seen, len(rows)))
 	}
-	if seen != len(rows) {
-		return nil, corrupt(fmt.Errorf("segment names %d of %d rows", seen, len(rows)))
+	if err != nil {
+		return nil, err
 	}
 	return rows, nil
 }
 
 // loadTags reads a segment's tags.
-func loadTags(s segment.Segment, visit func(doc uint32, tag Tag)) (err error) {
-	defer recoverCorrupt(&err)
-	dict, err := s.Dictionary(fieldTag)
-	if err != nil {
-		return corrupt(err)
+func loadTags(s segment.Segment, visit func(doc uint32, tag Tag)) error {
+	return eachPosting(s, fieldTag, func(revision uint32, doc, freq, _ uint64) {
+		visit(uint32(doc), Tag{Number: freq - rowBias, Revision: revision})
+	})
+}
+
+// dict returns the dictionary of a segment's terms. A search opens each once.
+func (s *search) dict(n int) (segment.TermDictionary, error) {
+	if s.dicts[n] == nil {
+		dict, err := s.snap.open()[n].Segment().Dictionary(fieldText)
+		if err != nil {
+			return nil, corrupt(err)
+		}
+		s.dicts[n] = dict
 	}
-	for it := dict.AutomatonIterator(nil, nil, nil); ; {
-		e, err := it.Next()
-		if err != nil {
-			return corrupt(err)
-		}
-		if e == nil {
-			return nil
-		}
-		revision, err := strconv.ParseUint(e.Term, 16, 32)
-		if err != nil {
-			return corrupt(err)
-		}
-		err = walk(dict, e.Term, func(doc, freq, _ uint64) { visit(uint32(doc), Tag{Number: freq - rowBias, Revision: uint32(revision)}) })
-		if err != nil {
-			return err
-		}
-	}
+	return s.dicts[n], nil
 }

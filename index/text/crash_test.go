@@ -99,7 +99,7 @@ func replayAndCompare(t *testing.T, x *Index, to uint64) {
 	r := rand.New(rand.NewPCG(11, to))
 	for range 2 {
 		q := Query{Text: words(r, 3, 500), K: 30}
-		sameHits(t, "after replay", find(t, x, q), m.search(q, Params{}.withDefaults()))
+		sameHits(t, "after replay", find(t, x, q), m.search(q))
 	}
 }
 

@@ -33,7 +33,7 @@ func TestAFailedRoundLeavesNoRowTwice(t *testing.T) {
 		for n := range uint32(3) {
 			d := Analyse([]string{"needle in hay"})[0].As(i*3+n, 0, Tag{})
 			x.seq++
-			x.addLocked(d.d)
+			x.addLocked(d)
 		}
 		x.open.applied, x.open.seq = x.applied, x.seq
 		x.sealLocked()

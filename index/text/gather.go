@@ -12,7 +12,7 @@ import (
 // A search is one query against one moment of the index.
 type search struct {
 	index  *Index
-	params Params
+	local  bool // statistics are of the groups alone
 	groups groupSet
 	seq    uint64 // the moment
 	deaths uint32
@@ -33,12 +33,12 @@ type search struct {
 
 // A scratch holds the buffers of one search. The cache lends them to the next.
 type scratch struct {
-	terms   []queryTerm // sorted
-	dicts   []segment.TermDictionary
-	decoded []posting // as they came from a segment
-	sorted  []posting // the same by row
-	starts  []int     // of windows, while postings are sorted
-	arena   arena     // lists of this search alone
+	terms   []queryTerm              // sorted
+	dicts   []segment.TermDictionary // by segment; nil until the search needs it
+	decoded []posting                // as they came from a segment
+	sorted  []posting                // the same by row
+	starts  []int                    // of windows, while postings are sorted
+	arena   arena                    // lists of this search alone
 	adder   adder
 	best
 }
@@ -82,10 +82,7 @@ func (x *Index) gather(q Query) (*search, error) {
 
 // capture fixes the moment: sequence, totals, tail postings and Bleve snapshot belong together.
 func (x *Index) capture(q Query, terms []string) (*search, error) {
-	s := &search{index: x, params: x.cfg.Params, groups: newGroupSet(q.Groups)}
-	if q.Params != nil {
-		s.params = q.Params.withDefaults()
-	}
+	s := &search{index: x, local: q.Local, groups: newGroupSet(q.Groups)}
 	if s.scratch, _ = x.cfg.Cache.idle.Get().(*scratch); s.scratch == nil {
 		s.scratch = new(scratch)
 	}
@@ -100,7 +97,7 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 	}
 	s.seq, s.deaths, s.pages = x.seq, x.rows.deaths, x.rows.pages
 	s.totals = x.totals
-	if s.params.Local {
+	if s.local {
 		s.totals = x.totalsLocked(s.groups.list)
 	}
 	s.blocks = append(slices.Clone(x.sealed), x.open)
@@ -111,6 +108,7 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 	s.take(terms)
 	s.snap = x.snap
 	s.snap.acquire()
+	s.dicts = slices.Grow(s.dicts[:0], len(s.snap.segments))[:len(s.snap.segments)]
 	x.users.Add(1)
 	return s, nil
 }
@@ -171,15 +169,13 @@ func (s *scratch) forget() {
 
 // collect reads the postings of the terms from a number on in every segment and filters them.
 func (s *search) collect(from int) error {
-	segments := s.snap.open()
-	s.dicts = slices.Grow(s.dicts[:0], len(segments))[:len(segments)]
 	for i := from; i < len(s.terms); i++ {
 		t := &s.terms[i]
 		for _, postings := range t.tail {
 			s.addPostings(t, s.arena.pack(s.byRow(postings)), nil)
 		}
-		for n, seg := range segments {
-			if err := s.addSegment(t, n, seg.Segment()); err != nil {
+		for n := range s.dicts {
+			if err := s.addSegment(t, n); err != nil {
 				return err
 			}
 		}
@@ -189,10 +185,10 @@ func (s *search) collect(from int) error {
 
 // addSegment adds a term's postings in a segment. For a question about one group, as most are, it also caches the
 // postings of that group alone.
-func (s *search) addSegment(t *queryTerm, n int, seg segment.Segment) error {
+func (s *search) addSegment(t *queryTerm, n int) error {
 	info, cache := s.snap.segments[n], s.index.cfg.Cache
 	var in *entry // of the group
-	one := len(s.groups.list) == 1 && s.params.Local && len(info.rows) >= minCached
+	one := len(s.groups.list) == 1 && s.local && len(info.rows) >= minCached
 	var group int64
 	if one {
 		group = int64(s.groups.list[0])
@@ -201,7 +197,7 @@ func (s *search) addSegment(t *queryTerm, n int, seg segment.Segment) error {
 			return nil
 		}
 	}
-	l, e, err := s.postings(info, seg, &s.dicts[n], t.term)
+	l, e, err := s.postings(n, t.term)
 	if err != nil || len(l.post) == 0 {
 		return err
 	}
@@ -219,18 +215,13 @@ func (s *search) addSegment(t *queryTerm, n int, seg segment.Segment) error {
 
 // postings returns a term's postings in a segment, from the cache or decoded. The entry is nil when they are not
 // cached.
-func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.TermDictionary, term string) (_ list, _ *entry, err error) {
-	cache := s.index.cfg.Cache
+func (s *search) postings(n int, term string) (_ list, _ *entry, err error) {
+	info, cache := s.snap.segments[n], s.index.cfg.Cache
 	if e := cache.get(info, term, allGroups); e != nil {
 		return e.list, e, nil
 	}
 	defer recoverCorrupt(&err)
-	if *dict == nil {
-		if *dict, err = seg.Dictionary(fieldText); err != nil {
-			return list{}, nil, corrupt(err)
-		}
-	}
-	if err := s.decode(*dict, seg, info, term); err != nil {
+	if err := s.decode(n, term); err != nil {
 		return list{}, nil, err
 	}
 	if len(s.decoded) == 0 && s.guess {
@@ -257,7 +248,7 @@ func (s *search) addPostings(t *queryTerm, l list, e *entry) {
 		return
 	}
 	in := s.living(s.inGroups(l), nil)
-	if s.params.Local {
+	if s.local {
 		s.addGroup(t, in)
 	} else {
 		t.addList(in)
@@ -344,8 +335,12 @@ func (s *search) inGroups(l list) list {
 }
 
 // decode reads one term's postings out of a segment.
-func (s *search) decode(dict segment.TermDictionary, seg segment.Segment, info *segmentInfo, term string) error {
+func (s *search) decode(n int, term string) error {
 	s.decoded = s.decoded[:0]
+	dict, err := s.dict(n)
+	if err != nil {
+		return err
+	}
 	list, err := dict.PostingsList([]byte(term), nil, s.list)
 	if err != nil {
 		return corrupt(err)
@@ -353,9 +348,10 @@ func (s *search) decode(dict segment.TermDictionary, seg segment.Segment, info *
 	if s.list = list; list.Count() == 0 {
 		return nil
 	}
-	if err := checkChunks(list, seg); err != nil {
+	if err := checkChunks(list, s.snap.open()[n].Segment()); err != nil {
 		return err
 	}
+	rows := s.snap.segments[n].rows
 	s.iterator = list.Iterator(true, true, false, s.iterator)
 	for {
 		p, err := s.iterator.Next()
@@ -369,7 +365,7 @@ func (s *search) decode(dict segment.TermDictionary, seg segment.Segment, info *
 		if tf == 0 || tf > math.MaxUint16 || length > math.MaxUint16 { // a list cannot hold it
 			return corrupt(fmt.Errorf("a row that has a word %d times, and %d words", tf, length))
 		}
-		s.decoded = append(s.decoded, posting{info.rows[p.Number()], uint16(tf), uint16(length)})
+		s.decoded = append(s.decoded, posting{rows[p.Number()], uint16(tf), uint16(length)})
 	}
 }
 

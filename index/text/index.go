@@ -12,12 +12,11 @@ import (
 	"github.com/cairndb/cairn/oplog/spread"
 )
 
-// Config says where an index lives and how it scores. Dir empty keeps it in
-// memory, which is for tests: such an index never merges.
+// Config says where an index lives.
 type Config struct {
-	Dir     string       // directory of this index alone, created if absent
-	Tail    bool         // everything stays in the tail: no Bleve, no file, no goroutine. For few rows
-	Params  Params       // the defaults of Params
+	// Dir is the directory of this index alone, created if absent. Without one everything stays in the tail: no Bleve, no
+	// file, no goroutine. That is for few rows.
+	Dir     string
 	Cache   *Cache       // shared posting cache; nil is a private one of 16 MiB
 	Backlog *Backlog     // shared bound of Ready; nil is a private one of 24 MiB
 	Logger  *slog.Logger // discards
@@ -26,7 +25,6 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Params = c.Params.withDefaults()
 	if c.Cache == nil {
 		c.Cache = NewCache(16 << 20)
 	}
@@ -38,15 +36,6 @@ func (c Config) withDefaults() Config {
 		c.Damaged = func(error) {}
 	}
 	return c
-}
-
-// A Row is one text to index. Row numbers are dense, ascend in the order of
-// changes, and are never used twice: a changed text is a new row and a deleted old one.
-type Row struct {
-	Row   uint32
-	Group uint32 // small interned number of the namespace
-	Text  string
-	Tag   Tag
 }
 
 // A Tag is the owner's name of a text. It is stored beside the row and given back by Restored.
@@ -77,35 +66,26 @@ func (x *Index) Restored() (rows []Restored, next uint32) {
 	return rows, next
 }
 
-// A Document is an analysed text, on its way to become a row.
-type Document struct{ d document }
-
 // Analyse prepares texts for ApplyDocuments, some of them on several processors.
 func Analyse(texts []string) []Document {
-	rows := make([]Row, len(texts))
-	for i, t := range texts {
-		rows[i].Text = t
-	}
 	docs := make([]Document, len(texts))
-	for i, d := range analyseAll(rows) {
-		docs[i] = Document{d}
-	}
+	spread.Over(len(texts), textsEach, func(from, to int) {
+		a := analysers.Get().(*analyzer)
+		defer a.giveBack()
+		for i := from; i < to; i++ {
+			docs[i] = a.document(texts[i])
+		}
+	})
 	return docs
 }
 
-// Length is the text's length in tokens.
-func (d Document) Length() uint32 { return uint32(d.d.length) }
-
-// As makes the document a row.
-func (d Document) As(row, group uint32, tag Tag) Document {
-	d.d.row, d.d.group, d.d.tag = row, group, tag
-	return d
-}
+// textsEach is the number of texts for which a processor is woken.
+const textsEach = 8
 
 // An Index is the lexical side of one database. All methods are safe for concurrent use.
 type Index struct {
 	cfg      Config
-	store    bleve.Index
+	store    bleve.Index // nil: everything stays in the tail
 	queue    *bleve.AnalysisQueue
 	users    sync.WaitGroup // searches in flight
 	tasks    sync.WaitGroup // the indexer
@@ -166,8 +146,8 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 	x.seq++
 	x.applied = max(x.applied, applied)
 	for _, d := range add {
-		x.addLocked(d.d)
-		if x.open.full() && !x.cfg.Tail {
+		x.addLocked(d)
+		if x.open.full() && x.store != nil {
 			x.sealLocked()
 		}
 	}
@@ -177,7 +157,7 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 	b := x.open
 	b.applied, b.seq = x.applied, x.seq
 	switch {
-	case x.cfg.Tail:
+	case x.store == nil:
 		return nil
 	case b.full():
 		x.sealLocked()
@@ -188,7 +168,7 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 	return nil
 }
 
-func (x *Index) addLocked(d document) {
+func (x *Index) addLocked(d Document) {
 	if p, _ := x.rows.at(d.row); p != nil {
 		return
 	}
@@ -235,22 +215,6 @@ func (x *Index) deleteLocked(row uint32) {
 	x.changeLocked(func(b *block) { b.remove(row) })
 }
 
-// analyseAll analyses rows, some of them on several processors.
-func analyseAll(rows []Row) []document {
-	docs := make([]document, len(rows))
-	spread.Over(len(rows), textsEach, func(from, to int) {
-		a := analysers.Get().(*analyzer)
-		defer a.giveBack()
-		for i := from; i < to; i++ {
-			docs[i] = a.document(rows[i])
-		}
-	})
-	return docs
-}
-
-// textsEach is the number of texts for which a processor is woken.
-const textsEach = 8
-
 // A Lag says how far Bleve is behind what is searchable.
 type Lag struct {
 	Rows     int    // rows in the tail
@@ -264,7 +228,7 @@ func (x *Index) Lag() Lag {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	l := Lag{Rows: x.tailRows, Bytes: x.tailBytes, Err: x.err}
-	if !x.cfg.Tail {
+	if x.store != nil {
 		l.Unsynced = x.seq - x.persisted
 	}
 	return l
@@ -294,7 +258,7 @@ func (x *Index) totalsLocked(groups []uint32) Totals {
 
 // Sync waits until every change applied before the call is on disk. An index that is all tail has none to wait for.
 func (x *Index) Sync(ctx context.Context) error {
-	if x.cfg.Tail {
+	if x.store == nil {
 		return nil
 	}
 	x.mu.Lock()

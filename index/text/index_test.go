@@ -36,7 +36,7 @@ func TestModel(t *testing.T) {
 	rings := []*seal.Ring{nil, newRing()}
 	rapid.Check(t, func(t *rapid.T) {
 		dir := ""
-		disk := rapid.IntRange(0, 3).Draw(t, "disk") == 0
+		disk := rapid.Bool().Draw(t, "disk")
 		var keys *seal.Ring
 		if disk {
 			dir = tempDir(t)
@@ -93,13 +93,12 @@ func TestModel(t *testing.T) {
 			}
 			q := Query{Text: text(), K: rapid.IntRange(1, 60).Draw(t, "k"),
 				Groups: rapid.SliceOfN(rapid.Uint32Range(0, 4), 0, 2).Draw(t, "groups")}
-			p := Params{Local: rapid.Bool().Draw(t, "local"), B: .75}.withDefaults()
-			q.Params = &p
+			q.Local = rapid.Bool().Draw(t, "local")
 			q.Exact = rapid.Bool().Draw(t, "exact")
 			if rapid.Bool().Draw(t, "keep") {
 				q.Keep = func(row uint32) bool { return row%2 == 0 }
 			}
-			sameHits(t, fmt.Sprintf("query %q", q.Text), find(t, x, q), m.search(q, p))
+			sameHits(t, fmt.Sprintf("query %q", q.Text), find(t, x, q), m.search(q))
 		}
 	})
 }

@@ -157,9 +157,6 @@ func (x *Index) write(round []*block, last *block) error {
 		return err
 	}
 	x.publish(snap, round)
-	if x.cfg.Dir == "" {
-		x.persistedUpTo(last)
-	}
 	return nil
 }
 
@@ -264,9 +261,6 @@ func (x *Index) prepare(reader *scorch.IndexSnapshot) (*snapshot, error) {
 			}
 			info = &segmentInfo{id: s.Id(), rows: rows}
 			x.mu.Lock()
-			if had := x.infos[s.Id()]; had != nil {
-				info = had
-			}
 			x.infos[s.Id()] = info
 			x.mu.Unlock()
 		}

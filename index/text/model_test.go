@@ -12,10 +12,17 @@ import (
 	"github.com/cairndb/cairn/index/exact"
 )
 
+// A Row is one text to index.
+type Row struct {
+	Row, Group uint32
+	Text       string
+	Tag        Tag
+}
+
 // A model is the same index as plain maps: every row scored one by one.
 type model map[uint32]Row
 
-func (m model) search(q Query, p Params) []Hit {
+func (m model) search(q Query) []Hit {
 	terms, readings := slices.Clone(q.Terms), map[string]string(nil)
 	if terms == nil {
 		terms, readings = analyzeQuery(q.Text)
@@ -25,14 +32,14 @@ func (m model) search(q Query, p Params) []Hit {
 	in := func(r Row) bool { return len(q.Groups) == 0 || slices.Contains(q.Groups, r.Group) }
 	var all Totals
 	df := make(map[string]uint64)
-	docs, known := make(map[uint32]document), make(map[string]bool)
+	docs, known := make(map[uint32]Document), make(map[string]bool)
 	for row, r := range m {
-		d := new(analyzer).document(r)
+		d := new(analyzer).document(r.Text)
 		docs[row] = d
 		for _, t := range d.terms {
 			known[t.term] = true
 		}
-		if p.Local && !in(r) {
+		if q.Local && !in(r) {
 			continue
 		}
 		all.Rows++
@@ -49,7 +56,7 @@ func (m model) search(q Query, p Params) []Hit {
 	scored := exactly(terms, df)
 	if !q.Exact {
 		terms = slices.DeleteFunc(terms, func(t string) bool { return !known[t] && known[readings[t]] })
-		scored = m.widened(terms, df, known, docs, in, len(q.Groups) == 0 || p.Local, all.Rows)
+		scored = m.widened(terms, df, known, docs, in, len(q.Groups) == 0 || q.Local, all.Rows)
 	}
 	var hits []Hit
 	for row, d := range docs {
@@ -63,7 +70,7 @@ func (m model) search(q Query, p Params) []Hit {
 			}
 			if tf > 0 {
 				matched++
-				sum += float64(float64(term.share*p.weight(all.Rows, term.df)) * p.saturation(uint16(tf), p.lengthNorm(d.length, all)))
+				sum += float64(float64(term.share*idfSquared(all.Rows, term.df)) * saturation(uint16(tf), lengthNorm(d.length, all)))
 			}
 		}
 		if matched > 0 && in(m[row]) && (q.Keep == nil || q.Keep(row)) {
@@ -89,7 +96,7 @@ func exactly(terms []string, df map[string]uint64) (out []modelTerm) {
 }
 
 // widened puts what unknown terms may stand for in their places, looking at every word of every row.
-func (m model) widened(terms []string, df map[string]uint64, known map[string]bool, docs map[uint32]document, in func(Row) bool, local bool, rows uint64) (out []modelTerm) {
+func (m model) widened(terms []string, df map[string]uint64, known map[string]bool, docs map[uint32]Document, in func(Row) bool, local bool, rows uint64) (out []modelTerm) {
 	asked := slices.Clone(terms)
 	changed := map[string]modelTerm{}
 	unknown := 0
@@ -259,12 +266,15 @@ func settle(t fataler, x *Index) {
 
 // Apply is ApplyDocuments for texts that are not analysed yet.
 func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
-	docs := analyseAll(add)
-	ready := make([]Document, len(docs))
-	for i, d := range docs {
-		ready[i] = Document{d}
+	texts := make([]string, len(add))
+	for i, r := range add {
+		texts[i] = r.Text
 	}
-	return x.ApplyDocuments(applied, ready, del)
+	docs := Analyse(texts)
+	for i, r := range add {
+		docs[i] = docs[i].As(r.Row, r.Group, r.Tag)
+	}
+	return x.ApplyDocuments(applied, docs, del)
 }
 
 func find(t fataler, x *Index, q Query) []Hit {

@@ -45,13 +45,12 @@ func (s *search) eachTerm(match segment.Automaton, start string, f func(string))
 			}
 		}
 	}
-	for n, seg := range s.snap.open() {
-		if s.dicts[n] == nil {
-			if s.dicts[n], err = seg.Segment().Dictionary(fieldText); err != nil {
-				return corrupt(err)
-			}
+	for n := range s.dicts {
+		dict, err := s.dict(n)
+		if err != nil {
+			return err
 		}
-		it := iterateTerms(s.dicts[n], match, []byte(start), after(start))
+		it := iterateTerms(dict, match, []byte(start), after(start))
 		var e *index.DictEntry
 		for e, err = it.Next(); e != nil && err == nil; e, err = it.Next() {
 			f(e.Term)

@@ -32,13 +32,13 @@ func Open(cfg Config) (*Index, error) {
 		progress: progress{seq: 1, flushing: 1, persisted: 1}, tail: tail{open: newBlock()},
 	}
 	x.changed = sync.NewCond(&x.mu)
-	if cfg.Tail {
+	if cfg.Dir == "" {
 		x.snap, x.released = &snapshot{}, true
 		return x, nil
 	}
 	hook()
 	if err := x.openStore(); err != nil {
-		if errors.Is(err, ErrCorrupt) && cfg.Dir != "" {
+		if errors.Is(err, ErrCorrupt) {
 			return nil, moveAside(cfg.Dir, err)
 		}
 		return nil, fmt.Errorf("open text index %s: %w", cfg.Dir, err)
@@ -187,9 +187,6 @@ func (x *Index) checkState(snap *snapshot) error {
 	if err != nil {
 		return corrupt(err)
 	}
-	if x.cfg.Dir == "" {
-		return nil
-	}
 	if val != nil {
 		if x.watermark, err = decodeState(val); err != nil {
 			return err
@@ -208,7 +205,7 @@ func (x *Index) checkState(snap *snapshot) error {
 
 // writeMarker writes the marker file, once.
 func (x *Index) writeMarker() error {
-	if x.marked || x.cfg.Dir == "" {
+	if x.marked {
 		return nil
 	}
 	err := os.WriteFile(filepath.Join(x.cfg.Dir, marker), []byte(strconv.Itoa(format)+"\n"), 0o600)

@@ -48,6 +48,6 @@ func BenchmarkAnalyze(b *testing.B) {
 	b.ReportAllocs()
 	var a analyzer
 	for b.Loop() {
-		a.document(Row{Text: text})
+		a.document(text)
 	}
 }

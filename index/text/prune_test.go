@@ -44,8 +44,8 @@ func everyRow(t testing.TB, x *Index, q Query) (f Found, hits []Hit) {
 		for j, term := range s.terms {
 			if tf[j] > 0 {
 				matched++
-				weight := float64(term.share * s.params.weight(s.totals.Rows, term.df))
-				sum += float64(weight * s.params.saturation(tf[j], s.params.lengthNorm(lengths[row], s.totals)))
+				weight := float64(term.share * idfSquared(s.totals.Rows, term.df))
+				sum += float64(weight * saturation(tf[j], lengthNorm(lengths[row], s.totals)))
 			}
 		}
 		hits = append(hits, Hit{Row: row, Score: exact.Round(float64(sum * coord(matched, len(s.terms)))), Matched: matched})
@@ -116,15 +116,13 @@ func comparePruned(t *testing.T, x *Index, r *rand.Rand, when string) {
 		if m := uint32(1 + r.IntN(60)); r.IntN(2) == 0 {
 			q.Keep = func(row uint32) bool { return row%m == 0 }
 		}
-		p := Params{K1: []float64{0, .4, 2}[r.IntN(3)], B: []float64{0, -1, 1}[r.IntN(3)],
-			P: []float64{0, 1, .5, 6}[r.IntN(4)], Local: r.IntN(2) == 0}
-		q.Params = &p
+		q.Local = r.IntN(2) == 0
 		_, want := everyRow(t, x, q)
-		sameHits(t, fmt.Sprintf("%s, search %d, %+v, %+v", when, i, q, p), find(t, x, q), want)
+		sameHits(t, fmt.Sprintf("%s, search %d, %+v", when, i, q), find(t, x, q), want)
 		if err := x.Find(q, &f); err != nil {
 			t.Fatal(err)
 		}
-		q.Params = &Params{Local: true}
+		q.Local = true
 		all, _ := everyRow(t, x, q)
 		if !slices.Equal(f.Rows, all.Rows) || !slices.Equal(f.TF, all.TF) || !slices.Equal(f.Terms, all.Terms) || f.Totals != all.Totals {
 			t.Fatalf("%s, find %d, %+v: got %d rows, want %d: %+v", when, i, q, len(f.Rows), len(all.Rows), f.Totals)

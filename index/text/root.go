@@ -21,18 +21,12 @@ const rootFile = "root.bolt"
 
 // prepare checks the list before Bleve opens it.
 func prepare(dir string) error {
-	if dir == "" {
-		return nil
-	}
 	path := filepath.Join(dir, rootFile)
 	return corruptRoot(path, boltfile.Check(path))
 }
 
 // verifyRoot checks the list of a store that is open.
 func verifyRoot(dir string) error {
-	if dir == "" {
-		return nil
-	}
 	path := filepath.Join(dir, rootFile)
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -73,7 +67,7 @@ func (x *Index) rootWanted() error {
 // path.
 func openedAt(dir string) (found *Index) {
 	opened.Range(func(_, x any) bool {
-		if x := x.(*Index); x.cfg.Dir != "" && filepath.Clean(x.cfg.Dir) == filepath.Clean(dir) {
+		if x := x.(*Index); filepath.Clean(x.cfg.Dir) == filepath.Clean(dir) {
 			found = x
 		}
 		return found == nil

@@ -20,10 +20,10 @@ type Query struct {
 	Keep func(row uint32) bool
 	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be
 	// nil; thousands may be equal, so that Order had better tell most of them apart.
-	Order  func(row uint32) int64
-	Tie    func(a, b uint32) int
-	K      int     // 10
-	Params *Params // instead of the index's own
+	Order func(row uint32) int64
+	Tie   func(a, b uint32) int
+	K     int  // 10
+	Local bool // take the statistics from the rows of Groups instead of the whole database
 }
 
 // A Hit is a row and its score. Matched counts the query's terms in it.
@@ -109,7 +109,7 @@ type Found struct {
 // Find fills f with the K best rows and what a scorer of the caller's own needs of them. f's buffers are reused.
 func (x *Index) Find(q Query, f *Found) error {
 	f.Terms, f.Rows, f.Lengths, f.TF = f.Terms[:0], f.Rows[:0], f.Lengths[:0], f.TF[:0]
-	q.Params = &Params{Local: true}
+	q.Local = true
 	s, err := x.evaluate(q)
 	if s == nil || err != nil {
 		f.Totals = x.Totals(q.Groups...)

@@ -91,7 +91,7 @@ func TestManyTerms(t *testing.T) {
 	}
 	for range 10 {
 		q := Query{Text: words(r, 300, 400), K: 40}
-		sameHits(t, "many terms", find(t, x, q), m.search(q, Params{}.withDefaults()))
+		sameHits(t, "many terms", find(t, x, q), m.search(q))
 	}
 	var long strings.Builder
 	for i := range 10_000 {
@@ -119,13 +119,13 @@ func TestWindows(t *testing.T) {
 		apply(t, x, 0, rows)
 		for range 10 {
 			q := Query{Text: words(r, 5, 60), K: 1 + r.IntN(400), Groups: []uint32{0, 1, 2}[:r.IntN(4)]}
-			sameHits(t, "windows", find(t, x, q), m.search(q, Params{}.withDefaults()))
-			p := Params{Local: true}.withDefaults()
+			sameHits(t, "windows", find(t, x, q), m.search(q))
 			var f Found
 			if err := x.Find(q, &f); err != nil {
 				t.Fatal(err)
 			}
-			want := m.search(q, p)
+			q.Local = true
+			want := m.search(q)
 			slices.SortFunc(want, func(a, b Hit) int { return cmp.Compare(a.Row, b.Row) })
 			for i, h := range want {
 				matched := 0
@@ -150,22 +150,6 @@ func TestWindows(t *testing.T) {
 			}
 		}
 		settle(t, x)
-	}
-}
-
-// TestExponents covers the settings that TestModel leaves at their defaults.
-func TestExponents(t *testing.T) {
-	x, m := openAt(t, ""), model{}
-	r := rand.New(rand.NewPCG(15, 16))
-	for i := range uint32(200) {
-		row := Row{Row: i, Text: words(r, 20, 100)}
-		m[i] = row
-		apply(t, x, 0, []Row{row})
-	}
-	for _, p := range []Params{{P: 1}, {P: 1.5}, {B: -1}, {B: 1, K1: 2}} {
-		p = p.withDefaults()
-		q := Query{Text: words(r, 5, 100), K: 50, Params: &p}
-		sameHits(t, fmt.Sprintf("%+v", p), find(t, x, q), m.search(q, p))
 	}
 }
 

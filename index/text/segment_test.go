@@ -77,7 +77,7 @@ func TestSegmentsAreBleves(t *testing.T) {
 		p := &part{block: b, rest: func() {}}
 		vocabulary := rapid.IntRange(1, 3000).Draw(t, "vocabulary")
 		for n := range rapid.IntRange(1, 2500).Draw(t, "rows") {
-			d := document{row: uint32(3 * n), group: uint32(n % 3), tag: Tag{Number: uint64(n), Revision: uint32(n % 2)},
+			d := Document{row: uint32(3 * n), group: uint32(n % 3), tag: Tag{Number: uint64(n), Revision: uint32(n % 2)},
 				length: uint16(n % 70)}
 			for i := range n * 7 % 40 {
 				d.terms = append(d.terms, termFreq{fmt.Sprint("w", (n*n+i)%vocabulary), uint16(1 + i%9*200)})

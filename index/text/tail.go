@@ -16,22 +16,30 @@ type termFreq struct {
 	tf   uint16
 }
 
-// A document is an analysed row, on its way into a block. Its terms may be pieces of the text.
-type document struct {
+// A Document is an analysed text, on its way to become a row. Its terms may be pieces of the text.
+type Document struct {
 	row, group uint32
 	tag        Tag
 	length     uint16
 	terms      []termFreq // distinct, in reading order
 }
 
+// Length is the text's length in tokens.
+func (d Document) Length() uint32 { return uint32(d.length) }
+
+// As makes the document a row. Row numbers are dense, ascend in the order of changes, and are never used twice: a
+// changed text is a new row and a deleted old one. group is a small number for the namespace.
+func (d Document) As(row, group uint32, tag Tag) Document {
+	d.row, d.group, d.tag = row, group, tag
+	return d
+}
+
 // keepSeen limits the terms of a table that is used again: emptying a table costs as much as its largest size ever.
 const keepSeen = 4096
 
-// document turns a row into what is indexed of it. A text with terms has length 1 at least. The analyser may be used
-// again.
-func (a *analyzer) document(r Row) document {
-	tokens := a.analyse(r.Text)
-	d := document{row: r.Row, group: r.Group, tag: r.Tag}
+// document counts the terms of a text. A text with terms has length 1 at least. The analyser may be used again.
+func (a *analyzer) document(text string) (d Document) {
+	tokens := a.analyse(text)
 	if a.seen == nil || len(a.seen) > keepSeen {
 		a.seen = make(map[string]int)
 	}
@@ -101,7 +109,7 @@ const (
 
 func newBlock() *block { return &block{numbers: make(map[string]uint32)} }
 
-func (b *block) add(d document) {
+func (b *block) add(d Document) {
 	refs := make([]termRef, len(d.terms))
 	for i, t := range d.terms {
 		n, ok := b.numbers[t.term]

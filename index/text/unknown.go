@@ -196,7 +196,7 @@ func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
 	}
 	all := s.together()
 	t.df = min(t.df, s.totals.Rows)
-	if s.params.Local || len(s.groups.list) == 0 {
+	if s.local || len(s.groups.list) == 0 {
 		t.df = uint64(len(all.post))
 	}
 	t.lists = t.lists[:0]

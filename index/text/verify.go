@@ -24,7 +24,7 @@ import (
 // the index, is passed over.
 func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	paths, err := x.segmentPaths()
-	if err != nil {
+	if err != nil || x.store == nil {
 		return err
 	}
 	if err := verifyRoot(x.cfg.Dir); err != nil {
