@@ -79,16 +79,11 @@ func (x *Index) openClosed(ctx context.Context, v *state.View, info oplog.Databa
 	gen := x.live
 	x.mu.RUnlock()
 	if !parked && x.small(v, info.ID) {
-		if d, err = x.fromState(ctx, v, info); err != nil {
-			return nil, err
+		if d, err = x.fromState(ctx, v, info); d != nil || err != nil {
+			return d, err
 		}
 	}
-	if d == nil {
-		if d, err = x.fromFiles(ctx, v, info, gen, files, parked); err != nil {
-			return nil, err
-		}
-	}
-	return d, nil
+	return x.fromFiles(ctx, v, info, gen, files)
 }
 
 // fromState makes a small index; nil when it is not small after all.
@@ -112,12 +107,8 @@ func (x *Index) fromState(ctx context.Context, v *state.View, info oplog.Databas
 }
 
 // fromFiles opens an index with the files that it was closed with, or makes it and its files from the state.
-func (x *Index) fromFiles(ctx context.Context, v *state.View, info oplog.Database, gen int, files databaseFiles, parked bool) (*database, error) {
-	var dirs []string
-	if parked {
-		dirs = []string{files.Dir}
-	}
-	d, whole, err := x.load(ctx, v, info, gen, dirs, files)
+func (x *Index) fromFiles(ctx context.Context, v *state.View, info oplog.Database, gen int, files databaseFiles) (*database, error) {
+	d, whole, err := x.load(ctx, v, info, gen, files.Dir, files)
 	if err == nil && whole {
 		err = x.confirm(ctx, v, info.ID, d)
 	}
@@ -180,7 +171,7 @@ func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database
 		x.leaveClosed(id, list, !parked)
 		return nil, nil
 	}
-	d, err := x.fromFiles(ctx, v, info, gen, files, parked)
+	d, err := x.fromFiles(ctx, v, info, gen, files)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ type Index struct {
 	following   sync.Mutex      // held by Follow and Rebuild, and by what closes indexes
 	checkpoints checkpointState // of who holds following
 
-	dirs map[oplog.DB][]string // that an earlier run left, until Open has returned
+	dirs map[oplog.DB]string // that an earlier run left, until Open has returned
 
 	stop   context.CancelFunc // of the task that closes what is idle
 	closer sync.WaitGroup     // waits for it, and for indexes that are being opened in the background
@@ -95,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 		openings: openings{opening: map[oplog.DB]*opening{}, openers: make(chan struct{}, runtime.GOMAXPROCS(0))},
 		turns:    turns{by: map[oplog.DB]*sync.Mutex{}},
 		remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, noticed: make(chan struct{}, 1)},
-		dirs:     map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
+		dirs:     map[oplog.DB]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
 	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}
@@ -188,9 +188,9 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 
 // load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the
 // whole state.
-func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, dirs []string, files databaseFiles) (_ *database, revived bool, err error) {
+func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, dir string, files databaseFiles) (_ *database, revived bool, err error) {
 	epoch := v.Embedding(info.ID).Epoch
-	db, revived, err := x.open(v.Cluster(), info, gen, dirs, files, files.Epoch == epoch)
+	db, revived, err := x.open(v.Cluster(), info, gen, dir, files, files.Epoch == epoch)
 	if err != nil {
 		return nil, false, err
 	}

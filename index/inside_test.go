@@ -149,7 +149,7 @@ func TestAnOpeningThatFailedLeavesNothing(t *testing.T) {
 		t.Helper()
 		err := f.state.Read(func(v *state.View) (err error) {
 			info, _ := v.Database(1)
-			d, err = f.index.fromFiles(t.Context(), v, info, f.index.live, databaseFiles{}, false)
+			d, err = f.index.fromFiles(t.Context(), v, info, f.index.live, databaseFiles{})
 			return err
 		})
 		if err != nil {

@@ -64,6 +64,19 @@ func (b *bitmaps) take(n uint32) []uint64 {
 	return *lent
 }
 
+// facetFields are the fields of a memory that its facet has, by their names in a filter.
+var facetFields = map[string]func(*facet) string{
+	"@memory_type": func(f *facet) string { return f.kind },
+	"@namespace":   func(f *facet) string { return f.namespace },
+	"@domain":      func(f *facet) string { return f.domain },
+	"@source":      func(f *facet) string { return f.source },
+	"@tier":        func(f *facet) string { return f.tier },
+	"@writer":      func(f *facet) string { return f.writer },
+	"@dialect":     func(f *facet) string { return f.dialect },
+	"@agent":       func(f *facet) string { return f.agent },
+	"@trust":       func(f *facet) string { return f.trust },
+}
+
 // passing finds the rows that pass a filter; nil lets all pass.
 func (in *question) passing(f *filter.Filter) part {
 	switch {
@@ -75,6 +88,9 @@ func (in *question) passing(f *filter.Filter) part {
 		return in.passingAny(f.Of)
 	case f.Op == filter.Not:
 		return in.passingNot(in.passing(f.Of[0]))
+	}
+	if field := facetFields[f.Name]; field != nil {
+		return in.passingFacets(f, field)
 	}
 	switch f.Name {
 	case "@created_at":
@@ -91,24 +107,6 @@ func (in *question) passing(f *filter.Filter) part {
 			}
 			return f.Holds(filter.TextOrNone(id))
 		}}
-	case "@memory_type":
-		return in.passingFacets(f, func(v *facet) string { return v.kind })
-	case "@namespace":
-		return in.passingFacets(f, func(v *facet) string { return v.namespace })
-	case "@domain":
-		return in.passingFacets(f, func(v *facet) string { return v.domain })
-	case "@source":
-		return in.passingFacets(f, func(v *facet) string { return v.source })
-	case "@tier":
-		return in.passingFacets(f, func(v *facet) string { return v.tier })
-	case "@writer":
-		return in.passingFacets(f, func(v *facet) string { return v.writer })
-	case "@dialect":
-		return in.passingFacets(f, func(v *facet) string { return v.dialect })
-	case "@agent":
-		return in.passingFacets(f, func(v *facet) string { return v.agent })
-	case "@trust":
-		return in.passingFacets(f, func(v *facet) string { return v.trust })
 	}
 	return in.passingValues(f)
 }

@@ -102,9 +102,5 @@ func (in *question) few() (rows []uint32, few bool) {
 
 // dead counts the rows that are dead by now; while rows come, a few more or less.
 func (in *question) dead() int {
-	live := 0
-	for _, m := range *in.d.facets.members.Load() {
-		live += int(m.live.Load())
-	}
-	return max(int(in.d.cols.view().n)-live, 0)
+	return max(int(in.d.cols.view().n)-in.d.live(), 0)
 }

@@ -257,7 +257,7 @@ func (x *Index) openAsked(id oplog.DB, o *opening) (d *database, err error) {
 		x.leftAll -= len(list)
 		o.left = touched{}
 		x.mu.Unlock()
-		err = x.takeLeft(id, d, list)
+		err = x.takeLeft(context.Background(), id, d, list)
 	}
 }
 
@@ -280,22 +280,16 @@ func discard(d *database, err error) (*database, error) {
 // end ends an opening, with mu held: searches find the index, or it stays closed. After a failure its files lack what
 // was left to the opening, and the next opening reads the whole state.
 func (x *Index) end(id oplog.DB, o *opening, d *database, err error) {
+	failed := err != nil && !errors.Is(err, errRebuilt) && x.dbs != nil
 	switch {
 	case err == nil && d != nil:
 		d.users.Add(1)
 		d.used.Store(time.Now().UnixNano())
 		x.dbs[id] = d
-		delete(x.parked, id)
-		delete(x.counted, id)
-	case err != nil && !errors.Is(err, errRebuilt) && x.dbs != nil:
-		if x.dbs[id] == d {
-			delete(x.dbs, id)
-		}
-		if o.behind || errors.Is(err, errGone) {
-			delete(x.parked, id)
-			delete(x.counted, id)
-		}
-	case err == nil:
+	case failed && x.dbs[id] == d:
+		delete(x.dbs, id)
+	}
+	if err == nil || failed && (o.behind || errors.Is(err, errGone)) {
 		delete(x.parked, id)
 		delete(x.counted, id)
 	}
@@ -318,8 +312,8 @@ func (x *Index) forgetOpening(id oplog.DB, o *opening) {
 	close(o.done)
 }
 
-// takeLeft brings an index up to date that was being opened.
-func (x *Index) takeLeft(id oplog.DB, d *database, list memories) error {
+// takeLeft brings an index up to date with what came while it was made.
+func (x *Index) takeLeft(ctx context.Context, id oplog.DB, d *database, list memories) error {
 	return x.cfg.State.Read(func(v *state.View) error {
 		if _, ok := v.Database(id); !ok {
 			return errGone
@@ -328,6 +322,6 @@ func (x *Index) takeLeft(id oplog.DB, d *database, list memories) error {
 		d.changeOver(v, id)
 		d.divide(v, id)
 		d.asOf = v.Index()
-		return x.renew(context.Background(), v, id, d, list)
+		return x.renew(ctx, v, id, d, list)
 	})
 }

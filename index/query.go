@@ -126,7 +126,5 @@ type Left struct {
 // score of 0.
 func (q *Query) Lists() bool { return len(q.Vector) == 0 && strings.TrimSpace(q.Text) == "" }
 
-// The bounds of a query.
-const (
-	MaxK = 1000
-)
+// MaxK bounds Query.K and Query.Deep.
+const MaxK = 1000

@@ -66,27 +66,14 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 		x.stale[id] = true
 	}
 	x.mu.Unlock()
-	if fresh == nil || err != nil || rebuilt {
-		if fresh != nil {
-			fresh.drop()
-		}
+	if fresh == nil {
 		return err
 	}
-	err = x.cfg.State.Read(func(v *state.View) error {
-		if _, ok := v.Database(id); !ok {
-			return errGone
-		}
-		fresh.names.load(v, id)
-		fresh.changeOver(v, id)
-		fresh.asOf = v.Index()
-		fresh.divide(v, id)
-		return x.renew(ctx, v, id, fresh, since[id])
-	})
-	if err != nil {
+	if rebuilt {
 		fresh.drop()
-		if errors.Is(err, errGone) {
-			return nil
-		}
+		return nil
+	}
+	if fresh, err = discard(fresh, x.takeLeft(ctx, id, fresh, since[id])); fresh == nil {
 		return err
 	}
 	x.mu.RLock()
@@ -107,7 +94,7 @@ func (x *Index) another(ctx context.Context, id oplog.DB, gen int) (d *database,
 		if !ok {
 			return nil
 		}
-		if d, _, err = x.load(ctx, v, info, gen, nil, databaseFiles{}); err == nil {
+		if d, _, err = x.load(ctx, v, info, gen, "", databaseFiles{}); err == nil {
 			d.readVectors(v, id)
 		}
 		return err

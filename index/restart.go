@@ -89,7 +89,7 @@ func (x *Index) usable(v *state.View, head checkpoint) map[oplog.DB]databaseFile
 	})
 	for _, d := range v.Databases() {
 		f, ok := head.Databases[d.ID]
-		if ok && f.At >= d.Purged && slices.Contains(x.dirs[d.ID], f.Dir) && (f.At == v.Index() || begins() <= f.At+1) {
+		if ok && f.At >= d.Purged && f.Dir != "" && f.Dir == x.dirs[d.ID] && (f.At == v.Index() || begins() <= f.At+1) {
 			all[d.ID] = f
 		}
 	}
@@ -109,19 +109,19 @@ func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool,
 	open := toOpen(v, usable)
 	revived := map[oplog.DB]*database{}
 	for _, d := range v.Databases() {
-		var dirs []string
+		dir := ""
 		if adopt {
-			dirs = x.dirs[d.ID]
+			dir = x.dirs[d.ID]
 		}
 		files, ok := usable[d.ID]
 		switch {
-		case len(dirs) == 0 && x.small(v, d.ID):
+		case dir == "" && x.small(v, d.ID):
 			continue
 		case ok && !open[d.ID]:
 			m.park(d.ID, files)
 			continue
 		}
-		db, whole, err := x.load(ctx, v, d, gen, dirs, files)
+		db, whole, err := x.load(ctx, v, d, gen, dir, files)
 		if db != nil {
 			m.dbs[d.ID] = db
 		}

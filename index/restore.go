@@ -52,7 +52,7 @@ func (x *Index) tidy() error {
 				return err
 			}
 		} else if ok {
-			x.dirs[id] = []string{e.Name()}
+			x.dirs[id] = e.Name()
 		}
 	}
 	return nil
@@ -70,13 +70,13 @@ func parseDir(name string) (id oplog.DB, gen int, ok bool) {
 	return oplog.DB(n), gen, ok && err == nil && bad == nil
 }
 
-// open opens the index of a database. It reuses a directory that is there, if that is readable and belongs to this
-// database; otherwise it creates an empty one. revived reports that a checkpoint filled the columns, withVectors has it
-// fill the vectors as well.
-func (x *Index) open(cluster string, info oplog.Database, gen int, dirs []string, files databaseFiles, withVectors bool) (_ *database, revived bool, err error) {
+// open opens the index of a database. It reuses old, a directory that an earlier run left, if that is readable and
+// belongs to this database; otherwise it creates an empty one. revived reports that a checkpoint filled the columns,
+// withVectors has it fill the vectors as well.
+func (x *Index) open(cluster string, info oplog.Database, gen int, old string, files databaseFiles, withVectors bool) (_ *database, revived bool, err error) {
 	self := identity{Format: indexFormat, Cluster: cluster, Database: info.ID, Name: info.Name, Created: info.Created}
-	for _, name := range dirs {
-		dir := filepath.Join(x.cfg.Dir, name)
+	if old != "" {
+		dir := filepath.Join(x.cfg.Dir, old)
 		if d, revived := x.reopen(dir, self, files, withVectors); d != nil {
 			return d, revived, nil
 		}

@@ -1,8 +1,6 @@
 package index
 
-import (
-	"github.com/cairndb/cairn/oplog"
-)
+import "github.com/cairndb/cairn/oplog"
 
 // A Size is the memory that a database's index holds.
 type Size struct {

@@ -1,7 +1,6 @@
 package embed
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +100,7 @@ type httpReply struct {
 func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again bool, err error) {
 	req := httpRequest{Model: h.model, Input: make([]string, len(texts))}
 	for i, t := range texts {
-		req.Input[i] = cmp.Or(strings.ToValidUTF8(t[:min(len(t), httpMaxText)], ""), " ")
+		req.Input[i] = modelserver.Cut(t, httpMaxText)
 	}
 	if !h.ollama {
 		req.EncodingFormat = "float"

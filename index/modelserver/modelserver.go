@@ -4,6 +4,7 @@ package modelserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -72,6 +74,12 @@ func (s *Server) Post(ctx context.Context, question, reply any, most int64) (aga
 		return false, fmt.Errorf("%s: the answer has another format", s.name)
 	}
 	return false, nil
+}
+
+// Cut returns the part of a text that is sent, so many bytes of it at most. It is never empty: servers reject empty
+// texts.
+func Cut(text string, most int) string {
+	return cmp.Or(strings.ToValidUTF8(text[:min(len(text), most)], ""), " ")
 }
 
 // unreachable says why there was no answer.

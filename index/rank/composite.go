@@ -34,8 +34,8 @@ func Recency(age float64) float64 { return exact.Exp(-max(age, 0) / (7 * 86400))
 // Gate lets importance count only where there is a match.
 func (w Weights) Gate(sim float64) float64 { return 1 / (1 + exact.Exp(float64(-12*(sim-w.GateTau)))) }
 
-func (w Weights) importance(sim, importance, alpha float64) float64 {
-	return 1 + float64(float64(w.Gate(sim)*alpha)*min(importance, 1))
+func (w Weights) importance(sim, importance float64) float64 {
+	return 1 + float64(float64(w.Gate(sim)*w.AlphaImp)*min(importance, 1))
 }
 
 // Rarity returns the number that divides the proximity of an entity: 1 + ln of how often the entity was mentioned.

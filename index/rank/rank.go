@@ -291,7 +291,7 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 	p.Decay = Decay(importance, halfLife, float64(r.q.Now-accessed)/1e6)
 	p.Fresh, p.Importance, p.Trust = w.freshness(p.Decay, p.Recency, r.set.Freshness), 1, r.set.trust(c.Distrust)
 	if r.set.Importance {
-		p.Importance = w.importance(c.relevance, importance, w.AlphaImp)
+		p.Importance = w.importance(c.relevance, importance)
 	}
 }
 

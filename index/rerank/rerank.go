@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/index/breaker"
@@ -124,10 +123,10 @@ func (r *Reranker) Scores(ctx context.Context, query string, texts []string) ([]
 }
 
 func (r *Reranker) ask(ctx context.Context, query string, texts []string) ([]float64, error) {
-	q := question{Query: cut(query), Model: r.model}
+	q := question{Query: modelserver.Cut(query, maxText), Model: r.model}
 	list := make([]string, len(texts))
 	for i, t := range texts {
-		list[i] = cut(t)
+		list[i] = modelserver.Cut(t, maxText)
 	}
 	if r.model == "" {
 		q.Texts, q.Truncate = list, true
@@ -156,9 +155,4 @@ func (s scores) order(n int) ([]float64, error) {
 		out[*a.Index], seen[*a.Index] = *value, true
 	}
 	return out, nil
-}
-
-// cut returns the part of a text that is sent, never an empty one: servers reject empty texts.
-func cut(s string) string {
-	return cmp.Or(strings.ToValidUTF8(s[:min(len(s), maxText)], ""), " ")
 }

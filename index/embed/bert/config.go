@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cairndb/cairn/index/embed/modeldir"
 )
@@ -114,7 +115,7 @@ func readRecipe(dir string) (r recipe, err error) {
 		if m.Path != "" && !filepath.IsLocal(m.Path) {
 			return r, fmt.Errorf("modules.json: the path %.64q leads out of the directory", m.Path)
 		}
-		switch kind := m.Type[lastDot(m.Type):]; kind {
+		switch kind := m.Type[strings.LastIndexByte(m.Type, '.')+1:]; kind {
 		case "Transformer":
 			r.Dir = filepath.Join(dir, m.Path)
 		case "Pooling":
@@ -138,16 +139,6 @@ func readRecipe(dir string) (r recipe, err error) {
 		r.Tokens = min(r.Tokens, max(b.Tokens, 8))
 	}
 	return r, r.prompts(filepath.Join(dir, "config_sentence_transformers.json"))
-}
-
-// lastDot returns where the last name of a dotted path begins.
-func lastDot(s string) (at int) {
-	for i := range len(s) {
-		if s[i] == '.' {
-			at = i + 1
-		}
-	}
-	return at
 }
 
 func optional(path string, v any) error {
