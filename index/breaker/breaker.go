@@ -10,17 +10,17 @@ import (
 // When a breaker opens, and for how long.
 const (
 	Failures = 3               // in a row, after which
-	Rest     = 3 * time.Second // for this long calls are refused whose deadline is no longer than those that failed; then one tries
+	Rest     = 3 * time.Second // calls with deadlines no longer than the missed ones are refused for this long; then one call tries
 )
 
-// ErrResting is returned without asking a service that failed lately.
+// ErrResting is returned instead of calling a service that failed lately.
 var ErrResting = errors.New("failed or was too slow lately; it is tried again in a moment")
 
 const forever = time.Duration(1<<63 - 1)
 
-// A Breaker stands before one service. After some failures in a row it refuses at once a caller that brings no more
-// patience than those that failed: a service that is too slow for some can so go on answering others. The zero value
-// is closed.
+// A Breaker protects the callers of one service. After some failures in a row it refuses callers whose deadlines are no
+// longer than those that were missed. So a service that is too slow for some callers still serves more patient ones. The
+// zero value is closed.
 type Breaker struct {
 	mu       sync.Mutex
 	failures int           // in a row
@@ -38,15 +38,15 @@ type State struct {
 	ErrorAt   time.Time // zero: none failed
 }
 
-// State says how the service does.
+// State returns the service's health.
 func (b *Breaker) State() State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state
 }
 
-// Admit refuses a caller that would wait in vain; probe says that it is the one to try after a rest. The caller calls
-// Note afterwards.
+// Admit refuses a caller that would probably wait in vain. probe says that the caller is the one that tries the service
+// after a rest. An admitted caller calls Note afterwards.
 func (b *Breaker) Admit(patience time.Duration) (probe bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,7 @@ func (b *Breaker) Admit(patience time.Duration) (probe bool, err error) {
 	return true, nil
 }
 
-// Note learns from a call that took so long; late says that it ended because its patience did.
+// Note records the result of a call and how long it took. late says that the call missed its deadline.
 func (b *Breaker) Note(probe bool, err error, patience time.Duration, late bool, took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

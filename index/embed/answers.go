@@ -10,8 +10,7 @@ import (
 // answersBytes bounds the vectors of questions that are kept.
 const answersBytes = 16 << 20
 
-// answers are the vectors of the questions asked last, by the hash of their text: no text is kept. The zero value is
-// empty.
+// answers caches the vectors of the latest questions by the hash of their text: no text is kept. The zero value is empty.
 type answers struct {
 	mu    sync.Mutex
 	byKey map[[32]byte]*list.Element
@@ -47,7 +46,7 @@ func (c *answers) put(text string, vec []float32) {
 	if c.byKey == nil {
 		c.byKey = map[[32]byte]*list.Element{}
 	}
-	if _, ok := c.byKey[a.key]; ok { // asked twice at once
+	if _, ok := c.byKey[a.key]; ok { // two callers asked it at the same time
 		return
 	}
 	c.byKey[a.key] = c.order.PushFront(a)

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/index/embed/bert"
 )
 
-// An Identity tells embedders apart whose vectors cannot be compared.
+// An Identity identifies an embedder: vectors of different identities cannot be compared.
 type Identity struct {
 	Name    string
 	Version string
@@ -32,8 +32,7 @@ func (i Identity) String() string {
 // An Embedder makes vectors of one dimension.
 type Embedder interface {
 	Identity() Identity
-	// Embed returns a vector a text, in order; nil for a text that has nothing to embed. It returns soon after ctx
-	// ends.
+	// Embed returns a vector for each text, in order; nil for a text with nothing to embed. It returns soon after ctx ends.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
@@ -49,13 +48,13 @@ func each(ctx context.Context, texts []string, one func(string) []float32) ([][]
 	return out, nil
 }
 
-// A Questioner is an Embedder that embeds questions otherwise than texts, as models do that were trained with a
-// prompt before each.
+// A Questioner is an Embedder that embeds questions differently from texts: some models were trained with a prompt before
+// each.
 type Questioner interface {
 	EmbedQuestions(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Config chooses an embedder. The zero value is none.
+// Config chooses an embedder. The zero value chooses none.
 type Config struct {
 	Kind  string // none, builtin, static, bert, http
 	Path  string // static, bert: the model's directory

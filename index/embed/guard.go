@@ -14,9 +14,9 @@ import (
 // guardBatch is the number of texts in one call of an embedder.
 const guardBatch = 64
 
-// A Guard is the circuit breaker before an embedder. Every call has a deadline of its own, which the end of the
-// caller's context does not shorten, and all calls share one breaker: an embedder that is too slow for writes still
-// serves the background, whose deadlines are long.
+// A Guard calls an embedder through a circuit breaker. Every call has its own deadline, which the end of the caller's
+// context does not shorten. All calls share one breaker: an embedder that is too slow for writes still serves the
+// background, whose deadlines are long.
 type Guard struct {
 	embedder     Embedder
 	answers      answers
@@ -34,16 +34,16 @@ type State struct {
 // NewGuard returns the guard of an embedder.
 func NewGuard(e Embedder) *Guard { return &Guard{embedder: e} }
 
-// Identity is the embedder's.
+// Identity returns the embedder's identity.
 func (g *Guard) Identity() Identity { return g.embedder.Identity() }
 
-// State says how the embedder does.
+// State returns the embedder's health.
 func (g *Guard) State() State {
 	return State{g.breaker.State(), g.asked.Load(), g.known.Load()}
 }
 
-// Embed returns a vector a text as Embedder does, for as many texts as there is time for. The other ones have none,
-// and err says why.
+// Embed returns a vector for each text as Embedder does, as far as the time allows. The other texts have none, and err
+// says why.
 func (g *Guard) Embed(ctx context.Context, patience time.Duration, texts []string) ([][]float32, error) {
 	return g.embed(ctx, patience, texts, g.embedder.Embed)
 }
@@ -54,7 +54,7 @@ func (g *Guard) embed(ctx context.Context, patience time.Duration, texts []strin
 	if err != nil {
 		return vecs, fmt.Errorf("the embedder %w", err)
 	}
-	// The end of one caller says nothing about the embedder.
+	// A caller that gives up must not count as a failure of the embedder.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	for at := 0; at < len(texts); at += guardBatch {
@@ -67,9 +67,9 @@ func (g *Guard) embed(ctx context.Context, patience time.Duration, texts []strin
 		if late {
 			err = fmt.Errorf("embedder: no answer within %s", patience)
 		}
-		if err == nil || !late || at == 0 { // a later part that is late had little time left
+		if err == nil || !late || at == 0 { // a later part may be late because little time was left
 			failed := err
-			if errors.Is(err, modelserver.ErrRefused) { // which says nothing against the embedder
+			if errors.Is(err, modelserver.ErrRefused) { // the embedder works
 				failed = nil
 			}
 			g.breaker.Note(probe, failed, patience, late, time.Since(start))

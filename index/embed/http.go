@@ -114,7 +114,7 @@ func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again
 	return vecs, false, err
 }
 
-// order puts an answer's vectors in the order of the texts and refuses what is not one.
+// order puts an answer's vectors in the order of the texts, and checks them.
 func (h *HTTP) order(reply httpReply, n int) ([][]float32, error) {
 	vecs := reply.Embeddings
 	if !h.ollama {

@@ -1,11 +1,11 @@
 // Package exact is arithmetic that gives the same bits on every architecture and in every order. The standard library's
-// logarithm and exponential may be written in assembly, sums of floats depend on their order, and a compiler may fuse a
-// product with a sum where the processor can; explicit conversions forbid that.
+// logarithm and exponential may be assembly, sums of floats depend on their order, and a compiler may fuse a product with
+// a sum; explicit conversions forbid that.
 package exact
 
 import "math"
 
-// Exp is e^x; it ends at e^700.
+// Exp returns e^x, at most e^700.
 func Exp(x float64) float64 {
 	if x < -700 {
 		return 0
@@ -20,7 +20,7 @@ func Exp(x float64) float64 {
 	return math.Ldexp(sum, int(n))
 }
 
-// Ln is the natural logarithm; of what is not positive, -Inf.
+// Ln returns the natural logarithm; -Inf if x is not positive.
 func Ln(x float64) float64 {
 	if x <= 0 {
 		return math.Inf(-1)
@@ -38,10 +38,10 @@ func Ln(x float64) float64 {
 	return float64(float64(e)*math.Ln2) + float64(2*float64(s*sum))
 }
 
-// Round brings a score to the precision in which scores are compared: 1e-9.
+// Round rounds a score to 1e-9, the precision in which scores are compared.
 func Round(x float64) float64 { return math.Round(x*1e9) / 1e9 }
 
-// A Sum adds numbers of a few units, each to 2^-40, so that their order does not show. A million of them fit.
+// A Sum adds numbers near 1, each rounded to 2^-40, so that their order does not matter. A million of them fit.
 type Sum int64
 
 const fine = 1 << 40
@@ -49,5 +49,5 @@ const fine = 1 << 40
 // Add adds x.
 func (s *Sum) Add(x float64) { *s += Sum(math.RoundToEven(x * fine)) }
 
-// Value is the sum.
+// Value returns the sum.
 func (s Sum) Value() float64 { return float64(s) / fine }

@@ -1,5 +1,5 @@
-// Package modelserver asks a server that runs a model: JSON over HTTP, with a bound on what comes back. Its errors
-// hold neither the server's address nor any text: anyone who may ask how a node does is told.
+// Package modelserver sends requests to a server that runs a model: JSON over HTTP, with a bound on the answer. Its
+// errors hold neither the server's address nor any text, because everyone who can read a node's status sees them.
 package modelserver
 
 import (
@@ -20,7 +20,7 @@ import (
 // ErrRefused is returned when a working server refuses a text: trying again cannot help.
 var ErrRefused = errors.New("texts refused")
 
-// A Server is asked by any number of goroutines.
+// A Server may be used from any number of goroutines.
 type Server struct {
 	name, url, key string
 	client         *http.Client
@@ -36,8 +36,8 @@ func New(name, address, key string, timeout time.Duration) (*Server, *url.URL, e
 	return &Server{name, address, key, &http.Client{Timeout: timeout}}, u, nil
 }
 
-// Post sends a question and decodes an answer of at most so many bytes into reply. again says whether a failure may
-// pass.
+// Post sends a question and decodes the answer, at most this many bytes, into reply. again says whether the same request
+// may succeed later.
 func (s *Server) Post(ctx context.Context, question, reply any, most int64) (again bool, err error) {
 	body, err := json.Marshal(question)
 	if err != nil {
@@ -76,8 +76,7 @@ func (s *Server) Post(ctx context.Context, question, reply any, most int64) (aga
 	return false, nil
 }
 
-// Cut returns the part of a text that is sent, so many bytes of it at most. It is never empty: servers reject empty
-// texts.
+// Cut returns the part of a text to send, at most this many bytes. It is never empty: servers reject empty texts.
 func Cut(text string, most int) string {
 	return cmp.Or(strings.ToValidUTF8(text[:min(len(text), most)], ""), " ")
 }

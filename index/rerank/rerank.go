@@ -1,11 +1,11 @@
-// Package rerank asks a server to put texts in the order of how well they answer a question, in the shapes that
-// rerankers share:
+// Package rerank asks a server to order texts by how well they answer a question, in the request formats that rerankers
+// share:
 //
 //	{"query": …, "texts": […]}                    → [{"index": 0, "score": .9}, …]                        Text Embeddings Inference
 //	{"model": …, "query": …, "documents": […]}    → {"results": [{"index": 0, "relevance_score": .9}, …]}  llama.cpp, vLLM, Jina, Cohere
 //
-// The first is sent when no model is named; llama.cpp takes both. Either answer is understood. A question waits so long
-// and no longer, and after some failures in a row not at all for a moment: without an answer the order stays as it was.
+// The first is sent when no model is named; llama.cpp accepts both. Either answer is read. A question waits for
+// Config.Wait at most, and for a while after some failures in a row not at all. Without an answer the order stays.
 package rerank
 
 import (
@@ -31,15 +31,15 @@ const (
 	maxWait  = 10 * time.Second
 )
 
-// Config says who is asked. A reranker without a URL is none.
+// Config names the server. Without a URL there is no reranker.
 type Config struct {
 	URL   string        // up to and with /rerank or /v1/rerank
 	Model string        // its name there; none for a server of one model
 	Key   string        // bearer token, if any
-	Wait  time.Duration // 500ms: a question waits no longer
+	Wait  time.Duration // for an answer; 0: 500ms
 }
 
-// A Reranker is asked by any number of goroutines.
+// A Reranker may be used from any number of goroutines.
 type Reranker struct {
 	server  *modelserver.Server
 	model   string
@@ -63,7 +63,7 @@ func New(c Config) (*Reranker, error) {
 	return r, nil
 }
 
-// State says how the server does.
+// State returns the server's health.
 func (r *Reranker) State() breaker.State { return r.breaker.State() }
 
 type question struct {
@@ -99,14 +99,14 @@ func (s *scores) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Scores returns how well each text answers a question, the more the better, on a scale that is the server's own.
+// Scores returns how well each text answers a question, on the server's own scale; higher is better.
 func (r *Reranker) Scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	probe, err := r.breaker.Admit(r.wait)
 	if err != nil {
 		return nil, fmt.Errorf("the reranker %w", err)
 	}
 	start := time.Now()
-	// The end of one caller says nothing about the server.
+	// A caller that gives up must not count as a failure of the server.
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.wait)
 	defer cancel()
 	out, err := r.ask(waiting, query, texts)
@@ -115,7 +115,7 @@ func (r *Reranker) Scores(ctx context.Context, query string, texts []string) ([]
 		err = fmt.Errorf("reranker: no answer within %s", r.wait)
 	}
 	failed := err
-	if errors.Is(err, modelserver.ErrRefused) { // which says nothing against the server
+	if errors.Is(err, modelserver.ErrRefused) { // the server works
 		failed = nil
 	}
 	r.breaker.Note(probe, failed, r.wait, late, time.Since(start))
@@ -140,7 +140,7 @@ func (r *Reranker) ask(ctx context.Context, query string, texts []string) ([]flo
 	return answer.order(len(texts))
 }
 
-// order puts an answer's scores in the order of the texts and refuses what is not one for each.
+// order puts an answer's scores in the order of the texts. It is an error unless each text has one.
 func (s scores) order(n int) ([]float64, error) {
 	if len(s) != n {
 		return nil, fmt.Errorf("reranker: %d scores for %d texts", len(s), n)

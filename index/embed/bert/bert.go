@@ -11,7 +11,7 @@
 //	config_sentence_transformers.json    prompts: what stands before a question ("query") and before a text ("document", "passage" or "corpus")
 //
 // MiniLM, bge-small, e5-small, gte-small and models of their kind are read, also multilingual ones with the tokenizer
-// of XLM-R. A file that asks for something else is refused by the name of what it asks for. No file is trusted: sizes
+// of XLM-R. A file that needs something else is refused with an error that names it. No file is trusted: sizes
 // are bounded, each tensor has the shape that config.json needs, and no token is larger than the table of words.
 //
 // The same text has the same vector, to the last bit, on the same machine, whatever is embedded beside it and however
@@ -36,7 +36,7 @@ import (
 	"github.com/cairndb/cairn/index/embed/tokenizer"
 )
 
-// version changes whenever a vector would by more than its last bits.
+// version is raised when vectors change by more than their last bits.
 const version = "bert/1"
 
 // batchTokens limits the tokens of several texts that are computed at once: enough to use a row of weights often, few
@@ -56,7 +56,7 @@ type Model struct {
 	spaces sync.Pool     // of *space
 }
 
-// Options holds what a caller decides about a model.
+// Options are a caller's choices for a model.
 type Options struct {
 	Int8 bool // keep the table of words in 8 bits: a quarter of its memory; the cosine of a vector with the exact one is over .99
 }
@@ -99,7 +99,7 @@ func Open(dir string, o Options) (*Model, error) {
 	return m, m.sign(f, raw, o)
 }
 
-// sign makes the fingerprint of all that vectors depend on.
+// sign computes the fingerprint of everything that vectors depend on.
 func (m *Model) sign(f *safetensors.File, tokens []byte, o Options) error {
 	r := m.recipe
 	r.Dir = ""
@@ -120,18 +120,18 @@ func (m *Model) sign(f *safetensors.File, tokens []byte, o Options) error {
 // Dim is the length of a vector.
 func (m *Model) Dim() int { return m.shape.Hidden }
 
-// Fingerprint is of the model and of how a text is made a vector: another one makes other vectors.
+// Fingerprint identifies the model and the way from a text to its vector: other fingerprints have other vectors.
 func (m *Model) Fingerprint() [sha256.Size]byte { return m.fingerprint }
 
 // room returns how many tokens of a text the model reads, apart from those that it puts around each text.
 func (m *Model) room() int { return m.recipe.Tokens - len(m.tokens.Start) - len(m.tokens.End) }
 
-// Texts returns a vector a text, in order; nil for a text that is empty. It returns soon after ctx ends.
+// Texts returns a vector for each text, in order; nil for an empty one. It returns soon after ctx ends.
 func (m *Model) Texts(ctx context.Context, texts []string) ([][]float32, error) {
 	return m.embed(ctx, m.recipe.Text, texts)
 }
 
-// Questions does the same for questions, which some models were trained to know by what stands before them.
+// Questions is Texts for questions: some models were trained with another prompt before these.
 func (m *Model) Questions(ctx context.Context, texts []string) ([][]float32, error) {
 	return m.embed(ctx, m.recipe.Question, texts)
 }
@@ -194,7 +194,7 @@ func (m *Model) embed(ctx context.Context, prompt string, texts []string) ([][]f
 	return out, nil
 }
 
-// encode returns the tokens of a text with those around it; none when it has none itself.
+// encode returns the tokens of a text with the special tokens around it; none when the text has none.
 func (m *Model) encode(text string) []int {
 	tokens := m.tokens.Encode(text, m.room())
 	if len(tokens) == 0 {

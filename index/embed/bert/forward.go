@@ -20,8 +20,8 @@ func grow(s *[]float32, n int) []float32 {
 	return *s
 }
 
-// forward makes the vectors of texts, each a list of tokens. The texts lie one behind the other; only attention keeps
-// them apart.
+// forward computes the vectors of texts, each a list of tokens. The texts lie one after the other in the buffers; only
+// attention treats them separately.
 func (m *Model) forward(ctx context.Context, s *space, texts [][]int) ([][]float32, error) {
 	rows := 0
 	for _, t := range texts {
@@ -99,8 +99,8 @@ func (l *linear) add(x []float32) {
 	}
 }
 
-// attend adds to each row of out what the tokens of a text look up in one another, head by head. qkv holds a row of
-// queries, keys and values a token.
+// attend adds the attention of a text's tokens to each row of out, head by head. qkv holds a row of queries, keys and
+// values for each token.
 func (m *Model) attend(s *space, qkv, out []float32) {
 	h := m.shape.Hidden
 	n, d := len(out)/h, h/m.shape.Heads
@@ -138,7 +138,7 @@ func (m *Model) attend(s *space, qkv, out []float32) {
 	}
 }
 
-// pool makes one vector of those of a text's tokens; nil when it has no direction.
+// pool makes the vector of a text from those of its tokens; nil when it has no direction.
 func (m *Model) pool(x []float32) []float32 {
 	h := m.shape.Hidden
 	sum := make([]float64, h)

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/index/embed/safetensors"
 )
 
-// weights are a model's numbers. The tables that are only looked up stay as the file has them.
+// weights are a model's numbers. The table of words stays as the file has it.
 type weights struct {
 	words     table
 	positions []float32 // rows, with the vector of the first token type added
@@ -22,7 +22,7 @@ type layer struct {
 	attended, done     norm
 }
 
-// A linear is a matrix and what is added to each row of the product.
+// A linear is a matrix and the bias that is added to each row of the product.
 type linear struct {
 	panels
 	bias []float32
@@ -126,7 +126,7 @@ func (l *loader) norm(name string, n int) norm {
 	return norm{l.floats(name+".weight", n), l.floats(name+".bias", n)}
 }
 
-// linear reads matrices of out rows of in numbers, as the file has them, and puts them beside one another in panels.
+// linear reads matrices of out rows of in numbers, as the file has them, and lays them side by side in panels.
 func (l *loader) linear(in, out int, names ...string) (w linear) {
 	w.panels = panels{k: in, data: make([]float32, 0, in*out*len(names))}
 	for _, name := range names {

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Read reads a file of at most so many bytes.
+// Read reads a file. A file of more than most bytes is an error.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

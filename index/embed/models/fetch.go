@@ -26,17 +26,17 @@ const (
 	attempts = 5           // of a file without a byte of it in between
 	between  = time.Second // before the second attempt; twice as long before each further one
 	stall    = time.Minute // without a byte ends an attempt
-	retained = ".part"     // folder of what is not whole
+	retained = ".part"     // folder of an incomplete model
 )
 
 // ErrWrong marks a file that is not the one that the table has.
 var ErrWrong = errors.New("not the requested file")
 
-// A Fetcher brings models into a folder. Without a Mirror they come from the hub.
+// A Fetcher fetches models into a folder. Without a Mirror they come from the hub.
 type Fetcher struct {
 	Mirror string
 	Folder string
-	// Told, where there is one, hears of each file's bytes as they come; had were there already.
+	// Told, if set, is called as each file's bytes come: had bytes were there already.
 	Told func(f File, had, got int64)
 }
 
@@ -59,8 +59,8 @@ func (f *Fetcher) URL(m *Model, file File) (string, error) {
 	return u.JoinPath(m.Repository, "resolve", m.Revision, file.Name).String(), nil
 }
 
-// Fetch brings a model, unless its folder is there and whole, and says which folder that is. What else stands in the
-// model's place stays, and is an error.
+// Fetch fetches a model, unless its folder is complete, and returns the folder. Anything else in the model's place is an
+// error, and stays.
 func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool, err error) {
 	dir = f.Dir(m)
 	if Verify(dir, m) == nil {
@@ -90,8 +90,7 @@ func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool
 	return dir, true, syncwriter.Dir(f.Folder)
 }
 
-// vacant refuses a model's place where something stands that is not the model: it may be another one, of the user's
-// own.
+// vacant returns an error if something that is not the model is in its place: it may be a model of the user's own.
 func vacant(dir string, m *Model) error {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(list) == 0 {
@@ -103,7 +102,7 @@ func vacant(dir string, m *Model) error {
 	return fmt.Errorf("%s is not this model (%w), and is not replaced: move it away or remove it, and run the command again", dir, err)
 }
 
-// Verify holds a folder to a model's lengths and checksums.
+// Verify compares a folder with a model's lengths and checksums.
 func Verify(dir string, m *Model) error {
 	for _, file := range m.Files {
 		if err := file.verify(filepath.Join(dir, file.Name)); err != nil {
@@ -133,7 +132,7 @@ func (f File) verify(path string) error {
 	return nil
 }
 
-// file brings one file. An attempt that brought something is followed by the next at once.
+// file fetches one file. After an attempt that got something the next one follows at once.
 func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) error {
 	at, err := f.URL(m, file)
 	if err != nil {
@@ -165,7 +164,7 @@ func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) er
 		case length(path) > had:
 			failed, reached = 0, true
 			continue
-		case err == nil: // an answer that says itself where it ends, too early, may be the same again
+		case err == nil: // the answer ended too early, and the next one may as well
 			reached, err = true, fmt.Errorf("%s: %w", at, io.ErrUnexpectedEOF)
 		case !reached && errors.As(err, &dial) && dial.Op == "dial": // no network is no reason to wait
 			return err
@@ -179,7 +178,7 @@ func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) er
 	}
 }
 
-// wrong removes a file that cannot become the right one, so that the next attempt begins anew.
+// wrong removes a file that cannot become the right one, so that the next attempt starts over.
 func wrong(path string, err error) error {
 	if e := os.Remove(path); e != nil && !errors.Is(e, os.ErrNotExist) {
 		return errors.Join(err, e)
@@ -216,7 +215,7 @@ func (r *refusal) passes() bool {
 	return r.status >= 500 || r.status == http.StatusTooManyRequests || r.status == http.StatusRequestTimeout
 }
 
-// more asks for what is missing of a file, once, and appends what comes.
+// more requests the missing part of a file, once, and appends what it gets.
 func (f *Fetcher) more(ctx context.Context, at string, file File, path string, had int64) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -238,7 +237,7 @@ func (f *Fetcher) more(ctx context.Context, at string, file File, path string, h
 	switch {
 	case resp.StatusCode == http.StatusPartialContent && strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", had)):
 		mode |= os.O_APPEND
-	case resp.StatusCode == http.StatusOK: // all of it, also where a part was asked for
+	case resp.StatusCode == http.StatusOK: // the whole file, even if a part was requested
 		mode |= os.O_TRUNC
 		had = 0
 	default:
@@ -262,7 +261,7 @@ func (f *Fetcher) more(ctx context.Context, at string, file File, path string, h
 	return errors.Join(err, w.Sync(), w.Close())
 }
 
-// counted tells of the bytes that are read through it.
+// counted reports the bytes that are read through it.
 type counted struct {
 	r    io.Reader
 	told func(n int64)

@@ -17,8 +17,8 @@ type recipe struct {
 	question, text string
 }
 
-// write puts the recipe's files beside the model's own, on the disk when it returns. A file that is there stays, unless
-// it is no JSON. Without a recipe there are none.
+// write writes the recipe's files next to the model's own, and syncs them. A file that is there stays, unless it is not
+// JSON. A nil recipe writes nothing.
 func (r *recipe) write(dir string) error {
 	if r == nil {
 		return nil

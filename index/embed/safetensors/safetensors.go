@@ -5,8 +5,8 @@
 //	data                     the tensors' numbers, little-endian, each tensor at its offsets
 //
 // The file is not trusted: it is at most 4 GiB, a header is at most 16 MiB and 65,536 tensors, and each tensor has to
-// lie inside the data, be as long as its shape says and share no byte with another. No memory is taken for a tensor
-// before that is known. Tensors are read when they are asked for.
+// lie inside the data, be as long as its shape says and share no byte with another. No memory is allocated for a tensor
+// before that is checked. Tensors are read on request.
 package safetensors
 
 import (
@@ -74,7 +74,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(f.whole, 0, f.whole.Size()))
 }
 
-// Read reads the header of a file of so many bytes. The File reads from r later.
+// Read reads the header of a file of size bytes. The File reads from r later.
 func Read(r io.ReaderAt, size int64) (*File, error) {
 	var length [8]byte
 	if size < int64(len(length)) {
@@ -111,7 +111,7 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 			return nil, fmt.Errorf("tensor %.64q: %w", name, err)
 		}
 		if widths[p.Dtype] == 0 {
-			continue // of a kind that cannot be read here; its place is not known to be sound
+			continue // an unknown type: its length cannot be checked
 		}
 		if err := p.check(size - start); err != nil {
 			return nil, fmt.Errorf("tensor %.64q: %w", name, err)
@@ -121,7 +121,7 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 	return f, f.overlaps()
 }
 
-// check holds a tensor's place to its shape and to the data.
+// check checks a tensor's place against its shape and the data.
 func (p place) check(data int64) error {
 	if len(p.Shape) > maxAxes {
 		return fmt.Errorf("%d axes: %d are allowed", len(p.Shape), maxAxes)
@@ -168,7 +168,7 @@ type Tensor struct {
 	data  []byte
 }
 
-// Tensor reads one.
+// Tensor reads a tensor.
 func (f *File) Tensor(name string) (*Tensor, error) {
 	p, ok := f.tensors[name]
 	if !ok {
@@ -191,7 +191,7 @@ func (t *Tensor) Floats() ([]float32, error) {
 	return out, nil
 }
 
-// Float refuses a tensor whose numbers Row and Floats do not read.
+// Float returns an error for a tensor whose numbers Row and Floats cannot read.
 func (t *Tensor) Float() error {
 	switch t.dtype {
 	case "F64", "F32", "F16", "BF16", "I8":

@@ -23,7 +23,7 @@ type charsmap struct {
 	texts []byte
 }
 
-// parseCharsmap reads one; none maps nothing.
+// parseCharsmap reads a charsmap. Without bytes it maps nothing.
 func parseCharsmap(raw []byte) (*charsmap, error) {
 	if len(raw) == 0 {
 		return &charsmap{}, nil
@@ -46,11 +46,11 @@ func parseCharsmap(raw []byte) (*charsmap, error) {
 	return m, nil
 }
 
-// Of a character with its marks, what is shorter than this is looked up as a whole.
+// A character with its marks is looked up as a whole if it is shorter than maxCluster bytes.
 const maxCluster = 6
 
-// normalize replaces what the map knows: a character with the marks behind it when it knows these together, and every
-// character by itself otherwise.
+// normalize replaces the characters that the map knows: a character together with its marks if it knows them together,
+// otherwise each by itself.
 func (m *charsmap) normalize(s string) string {
 	if len(m.trie) == 0 {
 		return s

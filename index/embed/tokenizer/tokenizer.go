@@ -2,8 +2,8 @@
 // tokenizer.json with a WordPiece or a Unigram model, or vocab.txt.
 //
 // A text goes through the file's normalizers (normalize.go), is split into words (split.go), and each word into
-// pieces of the vocabulary (wordpiece.go, unigram.go). What a file asks for that is not known here is refused when it
-// is read, by its name. A text that spells a special token, such as "[SEP]", is a text: its letters are encoded.
+// pieces of the vocabulary (wordpiece.go, unigram.go). A file that needs something unknown is refused when it is read,
+// with an error that names it. A special token in a text, such as "[SEP]", is encoded by its letters.
 //
 // The files are not trusted: their sizes, the vocabulary and its pieces are bounded, and no number in them is an
 // index before it was checked.
@@ -27,14 +27,14 @@ const (
 	maxPiece = 1 << 10  // bytes of one
 	maxSteps = 32       // normalizers, or splitters, in all
 
-	tokenBytes = 64 // of a text are looked at for each token that is asked for
+	tokenBytes = 64 // bytes of a text that are read for each requested token
 )
 
 // A Tokenizer may be used from any number of goroutines.
 type Tokenizer struct {
 	// Start and End are the special tokens around a text.
 	Start, End []int
-	// Unknown is the token of what the vocabulary cannot spell; -1 when it has none.
+	// Unknown is the token for words that the vocabulary cannot spell; -1 when there is none.
 	Unknown int
 	// Size is larger than every token.
 	Size int
@@ -44,7 +44,7 @@ type Tokenizer struct {
 	model       model
 }
 
-// A model splits a word into tokens, and hands over unknown for what it cannot spell.
+// A model splits a word into tokens, with the unknown token for what it cannot spell.
 type model interface {
 	split(word string, tokens []int) []int
 }
@@ -146,7 +146,7 @@ func ParseVocab(vocab, config []byte) (*Tokenizer, error) {
 	}
 	ids, n := map[string]int{}, 0
 	for line := range bytes.Lines(vocab) {
-		ids[strings.TrimRight(string(line), "\r\n")] = n // of lines that are the same the last counts
+		ids[strings.TrimRight(string(line), "\r\n")] = n // of equal lines the last one counts
 		n++
 	}
 	t := &Tokenizer{}
@@ -166,8 +166,8 @@ func ParseVocab(vocab, config []byte) (*Tokenizer, error) {
 	return t, err
 }
 
-// Encode returns the tokens of a text, without those around it and at most limit of them. Of the text the first 64
-// bytes a token are looked at, before and after each normalizer, and what is no UTF-8 in it is left out.
+// Encode returns the tokens of a text, at most limit of them, without the special tokens around it. It reads the first 64
+// bytes of the text for each token, before and after each normalizer, and drops invalid UTF-8.
 func (t *Tokenizer) Encode(text string, limit int) (tokens []int) {
 	most := limit * tokenBytes
 	text = strings.ToValidUTF8(text[:min(len(text), most)], "")
