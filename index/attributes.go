@@ -6,10 +6,10 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// attributes holds what filters ask beside the facets: for each name its distinct values, and for each of
-// these the rows that have it. A row without attributes costs nothing. A row keeps its attributes until it dies, for a
-// correction makes another row. One goroutine changes them; a reader looks for a name under the database's lock, and
-// reads the rest without it.
+// attributes holds the memories' own attributes for filters: for each name its distinct values, and for each value the
+// rows that have it. A row without attributes costs nothing. A row keeps its attributes until it dies: a correction makes
+// another row. One goroutine changes them. A reader looks up a name under the database's lock, and reads the rest without
+// it.
 type attributes struct {
 	named   map[string]*attribute
 	entries int // rows of all values together
@@ -19,19 +19,19 @@ type attributes struct {
 // An attribute has the values of one name.
 type attribute struct {
 	number map[string]int // a value's place in values, by its canonical form; read under the lock
-	values atomic.Pointer[[]*having]
+	values atomic.Pointer[[]*attributeValue]
 	lists  atomic.Bool // some value is, or was, a list
 }
 
-// having is a value with the rows that have it, in no order, the dead among them.
-type having struct {
+// An attributeValue is a value with the rows that have it, dead ones among them, in no order.
+type attributeValue struct {
 	filter.Value
 	rows atomic.Pointer[[]uint32]
 	capturing
 }
 
 // enter gives a row an attribute, and returns its value.
-func (a *attributes) enter(with filter.Attribute, row uint32) *having {
+func (a *attributes) enter(with filter.Attribute, row uint32) *attributeValue {
 	of := a.named[with.Name]
 	if of == nil {
 		if a.named == nil {
@@ -44,7 +44,7 @@ func (a *attributes) enter(with filter.Attribute, row uint32) *having {
 	n, known := of.number[form]
 	if !known {
 		n = len(list)
-		v := &having{Value: with.Value}
+		v := &attributeValue{Value: with.Value}
 		v.rows.Store(new([]uint32))
 		list = append(list, v)
 		of.number[form] = n
@@ -61,22 +61,22 @@ func (a *attributes) enter(with filter.Attribute, row uint32) *having {
 
 func newAttribute() *attribute {
 	of := &attribute{number: map[string]int{}}
-	of.values.Store(new([]*having))
+	of.values.Store(new([]*attributeValue))
 	return of
 }
 
-// leave counts a row that dies.
+// leave counts a row that died.
 func (a *attributes) leave() {
 	if a.entries > 0 {
 		a.dead++
 	}
 }
 
-// sweptAfter bounds the dead rows that stay in the lists, beside half of all entries.
+// sweptAfter bounds the dead rows that stay in the lists: half of all entries, plus this number.
 const sweptAfter = 1024
 
-// sweep takes dead rows out of the lists, when there are enough of them, and values that no row has. Searches under way
-// go on with the lists they have.
+// sweep removes dead rows from the lists once there are enough of them, and values without rows. Searches under way keep
+// the lists that they have.
 func (a *attributes) sweep(rows columnView) bool {
 	if a.dead < sweptAfter+a.entries/2 {
 		return false

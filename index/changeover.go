@@ -7,12 +7,11 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A changeover is the vectors that a database has of the embedder that it changes to. No question is answered by them
-// until all are made; then they take the place of the others. They are in no file: an index that is opened meanwhile
-// reads them from the state.
+// A changeover holds the vectors of the embedder to which a database changes. Questions use them once all are made; then
+// they replace the others. No file has them: an index that is opened meanwhile reads them from the state.
 type changeover struct {
 	number uint32        // oplog.Embedding.Changes
-	epoch  uint32        // that these vectors begin
+	epoch  uint32        // of these vectors
 	store  *vector.Store // nil before the first vector
 }
 
@@ -25,8 +24,8 @@ func (c *changeover) put(row uint32, unit []float32) {
 	}
 }
 
-// changeOver follows the database to the embedder that it has and to the one that it changes to. It says whether other
-// vectors answer from now on.
+// changeOver follows the state's current and pending embedder of the database. It says whether other vectors answer from
+// now on.
 func (d *database) changeOver(v *state.View, id oplog.DB) (changed bool) {
 	now, same := v.Embedding(id), false
 	if d.pending != nil {
@@ -50,8 +49,8 @@ func (d *database) changeOver(v *state.View, id oplog.DB) (changed bool) {
 	return changed
 }
 
-// gather takes the vectors of the embedder that the database changes to, of memories that are rows already.
-func (d *database) gather(v *state.View, id oplog.DB, list []renewal) {
+// gatherPending reads the pending embedder's vectors of memories that have rows already.
+func (d *database) gatherPending(v *state.View, id oplog.DB, list []renewal) {
 	if d.pending == nil {
 		return
 	}
@@ -66,22 +65,22 @@ func (d *database) gather(v *state.View, id oplog.DB, list []renewal) {
 	}
 }
 
-// readVectors completes an index that was opened: no file has the vectors of the embedder that the database changes
-// to, nor those of one that it has changed to since the files were written.
+// readVectors completes an index that was opened: no file has the vectors of the pending embedder, nor those of a current
+// one that is newer than the files.
 func (d *database) readVectors(v *state.View, id oplog.DB) {
 	if d.withoutVectors {
 		d.withoutVectors = false
-		d.vectors.Store(d.fromTable(v, id, false))
+		d.vectors.Store(d.vectorsFromState(v, id, false))
 		d.version.Add(1)
-		d.divide(v, id)
+		d.repartition(v, id)
 	}
 	if now := v.Embedding(id); now.Pending != nil {
-		d.pending = &changeover{number: now.Changes, epoch: now.Epoch + 1, store: d.fromTable(v, id, true)}
+		d.pending = &changeover{number: now.Changes, epoch: now.Epoch + 1, store: d.vectorsFromState(v, id, true)}
 	}
 }
 
-// fromTable reads the vectors of all rows from the state, nil when there are none.
-func (d *database) fromTable(v *state.View, id oplog.DB, pending bool) (store *vector.Store) {
+// vectorsFromState reads the vectors of all rows from the state; nil when there are none.
+func (d *database) vectorsFromState(v *state.View, id oplog.DB, pending bool) (store *vector.Store) {
 	epoch := d.epoch
 	if pending {
 		epoch++
@@ -131,5 +130,5 @@ func prepareAll(store *vector.Store, units [][]float32) []vector.Prepared {
 	return out
 }
 
-// unitsEach is the number of vectors for which a processor is woken.
+// unitsEach is the number of vectors for which another processor is used.
 const unitsEach = 16

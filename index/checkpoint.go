@@ -68,7 +68,7 @@ func (k *checkpointState) busy() bool {
 	}
 }
 
-// due has the next step write a checkpoint, for that many changes are enough.
+// due adds to the number of changes, so that the next step writes a checkpoint.
 func (k *checkpointState) due(changes int) { k.changes.Add(int64(changes)) }
 
 // wait waits for the checkpoint that is being written.
@@ -82,14 +82,14 @@ func (k *checkpointState) wait() {
 // checkpoint starts writing a checkpoint in the background when enough rows have changed and none is being written.
 func (x *Index) checkpoint() {
 	k := &x.checkpoints
-	long := k.at > k.written+mostBehind // what passes closed indexes by counts as no change, and the next start reads it
+	long := k.at > k.written+maxBehind // entries of closed indexes count as no change, and the next start reads them
 	if k.changes.Load() < int64(x.cfg.piece) && !long || k.busy() {
 		return
 	}
 	x.startCheckpoint()
 }
 
-// startCheckpoint has one written in the background. None is being written.
+// startCheckpoint starts to write a checkpoint in the background. The caller knows that none is being written.
 func (x *Index) startCheckpoint() {
 	k, done := &x.checkpoints, make(chan struct{})
 	write := x.captureCheckpoint()
@@ -101,7 +101,7 @@ func (x *Index) startCheckpoint() {
 	}()
 }
 
-// A capture is one database as a checkpoint has it.
+// A capture is one database of a checkpoint.
 type capture struct {
 	id       oplog.DB
 	database *database
@@ -120,21 +120,21 @@ func (x *Index) captureCheckpoint() func() {
 	x.mu.RLock()
 	far := x.captureParked(&head)
 	for id, d := range x.dbs {
-		if d.memory || x.opening[id] != nil { // a question's, that lacks what was left to it: the next start reads the state
+		if d.memory || x.opening[id] != nil { // opened by a question and lacks what was deferred: the next start reads the state
 			continue
 		}
 		last, ok := k.last[id]
 		p := capture{id: id, database: d, version: d.version.Load(), files: last}
 		if dir := filepath.Base(filepath.Dir(d.dir)); !ok || last.Dir != dir || d.captured != p.version {
 			p.changed = true
-			p.piece, p.files.Pieces = d.cut(k.at, x.cfg.piece, !ok || last.Dir != dir || last.Epoch != d.epoch)
+			p.piece, p.files.Pieces = d.capturePiece(k.at, x.cfg.piece, !ok || last.Dir != dir || last.Epoch != d.epoch)
 			p.files.Dir, p.files.Epoch, d.captured = dir, d.epoch, p.version
 		}
 		p.files.At, p.files.Open, p.files.Counted = head.At, true, d.withVectors()
 		all = append(all, p)
 	}
 	x.mu.RUnlock()
-	x.openFar(far)
+	x.openBehind(far)
 	return func() {
 		var err error
 		for i := range all {
@@ -163,9 +163,9 @@ func (x *Index) captureCheckpoint() func() {
 	}
 }
 
-// cut captures the next piece of a database; whole says that it is the only one. It returns what writes it, and the
-// files that there are then.
-func (d *database) cut(at oplog.Index, unit int, whole bool) (w pieceWriter, files []pieceFile) {
+// capturePiece captures the next piece of a database. whole makes it the only one. It returns the piece's writer, and the
+// files of the checkpoint with it.
+func (d *database) capturePiece(at oplog.Index, unit int, whole bool) (w pieceWriter, files []pieceFile) {
 	stay, next := d.nextPiece(at, unit, whole)
 	w = pieceWriter{piece: next, cols: d.cols.view(), seq: d.seq, top: oplog.Seq(d.bySeq.top.Load()), facets: d.facets,
 		sessions: d.sessions, vectors: d.vectors.Load()}
@@ -175,14 +175,14 @@ func (d *database) cut(at oplog.Index, unit int, whole bool) (w pieceWriter, fil
 	return w, append(files, next.pieceFile)
 }
 
-// captureParked notes the files of closed indexes, and up to where they are whole: the next start reads from the log
-// what they lack. It returns those that are too far behind for that. mu of the index is held.
+// captureParked adds the files of closed indexes to the head, and up to which index they are complete: the next start
+// reads the rest from the log. It returns the databases that are too far behind for that. mu of the index is held.
 func (x *Index) captureParked(head *checkpoint) (far []oplog.DB) {
 	for id, files := range x.parked {
 		files.At, files.Open, files.Counted = head.At, false, x.counted[id]
 		if o := x.opening[id]; o != nil && o.behind {
 			files.At = o.since
-			if head.At-o.since > mostBehind {
+			if head.At-o.since > maxBehind {
 				far = append(far, id)
 			}
 		}

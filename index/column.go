@@ -60,7 +60,7 @@ type chunk struct {
 	facet  [chunkRows]atomic.Uint32
 	stops  [chunkRows]uint64 // text.Stops; written as a column is
 	column [chunkRows]column
-	times  [2]atomic.Int64 // of its rows' times and the days that their texts say, the first and the last; 0 and 0 for none
+	times  [2]atomic.Int64 // the first and the last of its rows' times and of the days that their texts say; 0 and 0 for none
 	live   int             // rows that are not dead, as the writer counts them
 }
 
@@ -135,9 +135,9 @@ func (c *columns) skip(n uint32) {
 	}
 }
 
-// letGo frees chunks whose rows are all dead, and returns those for which it is too early. Searches under way go on with
-// the chunks they have.
-func (c *columns) letGo(dead []int) (later []int) {
+// freeChunks frees the chunks whose rows are all dead, and returns those that get more rows: it is too early for them.
+// Searches under way keep the chunks that they have.
+func (c *columns) freeChunks(dead []int) (later []int) {
 	table := slices.Clone(*c.chunks.Load())
 	for _, at := range dead {
 		switch {

@@ -24,14 +24,14 @@ func (in *question) Worth(row uint32) (accessed int64, halfLife, importance floa
 }
 
 // Session implements rank.Corpus.
-func (in *question) Session(session uint32) []uint64 { return *in.sessions[session].line.Load() }
+func (in *question) Session(session uint32) []uint64 { return *in.sessions[session].members.Load() }
 
 // Sessions implements rank.Corpus.
 func (in *question) Sessions() (int, float64) {
-	if !in.known || in.named.sessions == 0 {
+	if !in.hasRows || in.totals.sessions == 0 {
 		return 0, 0
 	}
-	return int(in.named.sessions), float64(in.named.tokens) / float64(in.named.sessions)
+	return int(in.totals.sessions), float64(in.totals.tokens) / float64(in.totals.sessions)
 }
 
 // SessionLength implements rank.Corpus.

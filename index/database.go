@@ -43,40 +43,40 @@ type database struct {
 
 // followed holds the fields that only put's goroutine uses.
 type followed struct {
-	strings   map[string]string // one copy of each speaker
-	epoch     uint32            // of the embedder that made the vectors
-	emptied   []int             // chunks of columns whose rows are all dead
-	pending   *changeover       // nil: the database does not change to another embedder
-	asOf      oplog.Index       // of the state that the first rows were read from
-	partition *vector.Partition // how vectors are divided; nil: they are not
+	strings     map[string]string // one copy of each speaker
+	epoch       uint32            // of the embedder that made the vectors
+	emptyChunks []int             // chunks of columns whose rows are all dead
+	pending     *changeover       // nil: the database does not change to another embedder
+	asOf        oplog.Index       // of the state that the first rows were read from
+	partition   *vector.Partition // how vectors are divided; nil: they are not
 }
 
-// usage counts who keeps a database open, and records when it was last used.
+// usage counts the callers that keep a database open, and records when it was last used.
 type usage struct {
 	users atomic.Int64 // searches and others; grows under Index.mu
-	used  atomic.Int64 // when a question was last asked, or, of one with files, a row came; unix nanoseconds
+	used  atomic.Int64 // the last question, or for one with files the last row; unix nanoseconds
 }
 
 // checkpointed tracks how far the files of a database lag behind it.
 type checkpointed struct {
-	version atomic.Uint64              // of what is to be in a checkpoint
+	version atomic.Uint64              // raised by each change that a checkpoint has to have
 	saved   atomic.Pointer[savedFiles] // the newest checkpoint of it on disk; nil without one
 
-	// Who calls Follow owns these.
-	captured  uint64  // version of the last checkpoint that was begun
-	pieces    []piece // of it; nil: the next one is whole
-	marks     marks   // for its next piece
-	capturing uint64  // that piece's number
+	// The goroutine that calls Follow owns these.
+	captured  uint64  // version of the last checkpoint that was started
+	pieces    []piece // its pieces; nil: the next checkpoint writes everything
+	marks     marks   // changes for the next piece
+	capturing uint64  // number of that piece
 }
 
 // unconfirmed holds rows that an earlier run left on disk and the state has not confirmed yet.
 type unconfirmed struct {
-	adopted      map[oplog.Seq]adoptedRow // rows that the state has perhaps
+	adopted      map[oplog.Seq]adoptedRow // rows that the state may confirm
 	orphans      map[uint32]struct{}      // rows that the state contradicts
-	withoutWords []oplog.Seq              // rows of a checkpoint that the text index lacks
+	withoutWords []oplog.Seq              // memories of the checkpoint that the text index lacks
 
-	withoutVectors bool              // the files' are of a former embedder
-	assigned       vector.Assignment // what the files say of partitions, until divide has taken it
+	withoutVectors bool              // the vectors in the files are of a former embedder
+	assigned       vector.Assignment // partitions of rows in the files, until repartition has read it
 }
 
 // An adoptedRow is a row that an earlier run left on disk.
@@ -129,7 +129,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			d.bySeq.set(m.Seq, 0)
 			continue
 		case known && d.at(old).revision == m.Revision:
-			d.touch(old)
+			d.markRow(old)
 			d.at(old).update(m)
 			rows := d.cols.view()
 			if f := d.facet(facetOf(m)); f != rows.facet(old).Load() {
@@ -144,15 +144,15 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			del = append(del, d.markDead(old))
 		}
 		row := d.add(w, old, known)
-		if !w.found {
+		if !w.onDisk {
 			add = append(add, w.doc.As(row, group(m.Namespace), text.Tag{Number: uint64(m.Seq), Revision: m.Revision}))
 		}
 	}
-	if d.facets.having.sweep(d.cols.view()) {
+	if d.facets.attributes.sweep(d.cols.view()) {
 		d.pieces = nil
 	}
-	d.settle()
-	d.letGo()
+	d.reorderSessions()
+	d.freeDeadRows()
 	d.mu.Unlock()
 	if len(add)+len(del) == 0 {
 		return nil
@@ -160,16 +160,16 @@ func (d *database) put(ctx context.Context, changes []change) error {
 	return d.words.ApplyDocuments(0, add, del)
 }
 
-// letGo frees what dead rows hold, unless one of them may be a row that an earlier run left.
-func (d *database) letGo() {
+// freeDeadRows frees the memory of dead rows, unless some of them may still be confirmed as rows of an earlier run.
+func (d *database) freeDeadRows() {
 	if len(d.adopted) > 0 {
 		return
 	}
-	if len(d.emptied) > 0 {
-		d.emptied = d.cols.letGo(d.emptied)
-		clear(d.strings) // rows to come get one more copy of a speaker whose rows live
+	if len(d.emptyChunks) > 0 {
+		d.emptyChunks = d.cols.freeChunks(d.emptyChunks)
+		clear(d.strings) // later rows get a second copy of a speaker that live rows have
 	}
-	d.letSessionsGo()
+	d.freeSessions()
 }
 
 func (d *database) rowOf(seq oplog.Seq) (row uint32, ok bool) {
@@ -183,8 +183,8 @@ func (d *database) at(row uint32) *column {
 }
 
 // add makes a row, in the place of an old one if its memory was corrected.
-func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
-	if row = w.row; !w.found {
+func (d *database) add(w *prepared, old uint32, corrected bool) (row uint32) {
+	if row = w.row; !w.onDisk {
 		row = d.cols.next()
 	}
 	rows := columnView{chunks: *d.cols.chunks.Load()}
@@ -193,7 +193,7 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	*rows.stops(row) = w.stops
 	d.enter(&rows, row, d.facet(facetOf(w.m)))
 	for _, a := range w.attributes {
-		d.touchValue(a.Name, d.facets.having.enter(a, row))
+		d.markValue(a.Name, d.facets.attributes.enter(a, row))
 	}
 	was := uint32(0)
 	if corrected {
@@ -203,7 +203,7 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	if w.unit != nil {
 		d.vectors.Load().Put(row, w.code)
 	}
-	if w.found {
+	if w.onDisk {
 		rows.died(row).Store(0)
 		d.pieces = nil // it may be older than the last one
 	} else {
@@ -222,7 +222,7 @@ func group(namespace string) uint32 {
 }
 
 // describe fills a column from a memory.
-func (d *database) describe(col *column, w *ready) {
+func (d *database) describe(col *column, w *prepared) {
 	m := w.m
 	d.namespace(m.Namespace)
 	col.seq, col.revision, col.updated = m.Seq, m.Revision, int64(m.Updated)
@@ -258,14 +258,14 @@ func (d *database) join(col *column, m *oplog.Memory, was uint32) {
 	}
 }
 
-// markDead records the change that ended a row, and takes it out of vectors and counters.
+// markDead records that the current change ended a row, and removes it from vectors and counters.
 func (d *database) markDead(row uint32) uint32 {
 	rows := d.cols.view()
 	c := rows.at(row)
 	d.leave(&rows, row)
-	d.facets.having.leave()
+	d.facets.attributes.leave()
 	rows.died(row).Store(d.seq)
-	d.touch(row)
+	d.markRow(row)
 	if v := d.vectors.Load(); v != nil {
 		v.Delete(row)
 	}
@@ -278,7 +278,7 @@ func (d *database) markDead(row uint32) uint32 {
 	return row
 }
 
-// speaker is the person who said a memory: the name given with it, or, as in transcripts, the text before its first
+// speaker returns who said a memory: the name given with it, or, as in transcripts, the text before its first
 // colon.
 func speaker(m *oplog.Memory) string {
 	if m.Speaker != "" {

@@ -8,19 +8,19 @@ import (
 	"github.com/cairndb/cairn/index/text"
 )
 
-// A time in a question, such as last week or August 2026, means rows of that time: all of them are candidates, and
-// being one of them counts as one more word of the question, at least as rare as the rarest other one. A relative date
-// is no word to look for. A month or a day that is named stays one, because texts name it.
+// A question that names a time, such as last week or August 2026, is about rows of that time. All of these are
+// candidates, and the time counts as one more word of the question, at least as rare as the rarest other one. A relative
+// date is cut from the words to search for. A named month or day stays, because texts name it as well.
 
-// mostOfTime is the most rows of a time that are candidates by that alone: with more, as behind an import, the time
-// tells little. A month or a day that is named counts for nothing then, beside its words.
-const mostOfTime = 4096
+// maxTimeRows bounds the rows that are candidates by their time alone. With more, as after an import, the time tells
+// little, and a named month or day counts by its words only.
+const maxTimeRows = 4096
 
 const day = int64(24 * time.Hour / time.Microsecond)
 
-// timed notes when a row was stored and the day that its text says, so that a question about a time passes over chunks
-// without rows of that time. What dead rows have noted stays.
-func (k *chunk) timed(c *column) {
+// noteTimes extends the chunk's range of times by when a row was stored and the day that its text says, so that a
+// question about a time skips chunks without rows of that time. Dead rows stay in the range.
+func (k *chunk) noteTimes(c *column) {
 	for _, at := range [...]int64{c.Created, int64(c.Said) * day} {
 		if at > 0 {
 			if first := k.times[0].Load(); first == 0 || at < first {
@@ -31,31 +31,31 @@ func (k *chunk) timed(c *column) {
 	}
 }
 
-// reaches says whether rows of a chunk may be of the time that a question asks about.
-func (k *chunk) reaches(a *text.Asked) bool {
+// mayHaveTime says whether rows of the chunk may be of the time that a question asks about.
+func (k *chunk) mayHaveTime(a *text.AskedTime) bool {
 	first, last := k.times[0].Load(), k.times[1].Load()
 	return last >= a.From && first < a.To
 }
 
-// spanned finds the rows of the time that a relative date of the question means, and returns the words to look for:
-// without the date where there are such rows.
-func (in *question) spanned() string {
-	in.span = nil
+// findTimeRows finds the rows of the time that the question names, and returns the words to search for: without a
+// relative date if there are such rows.
+func (in *question) findTimeRows() string {
+	in.timeRows = nil
 	if !in.asked.Relative && in.asked.Month == 0 && !in.asked.Between {
 		return in.q.Text
 	}
 	for at, k := range in.cols.chunks {
-		if !k.reaches(&in.asked) {
+		if !k.mayHaveTime(&in.asked) {
 			continue
 		}
 		from := uint32(at) * chunkRows
 		for row := from; row < min(from+chunkRows, in.cols.n); row++ {
 			c := in.cols.at(row)
-			if !in.asked.In(c.Created) && !in.asked.Holds(c.Said, c.SaidDay) || !in.Keep(row) {
+			if !in.asked.Contains(c.Created) && !in.asked.ContainsDay(c.Said, c.SaidDay) || !in.Keep(row) {
 				continue
 			}
-			if in.span = append(in.span, row); len(in.span) > mostOfTime && !in.asked.Relative {
-				in.span = nil
+			if in.timeRows = append(in.timeRows, row); len(in.timeRows) > maxTimeRows && !in.asked.Relative {
+				in.timeRows = nil
 				return in.q.Text
 			}
 		}
@@ -63,8 +63,8 @@ func (in *question) spanned() string {
 	switch {
 	case !in.asked.Relative:
 		return in.q.Text
-	case len(in.span) == 0: // the date is seen from another time
-		in.asked = text.Asked{}
+	case len(in.timeRows) == 0: // the date may be relative to another time
+		in.asked = text.AskedTime{}
 		return in.q.Text
 	case text.StopsAlone(in.asked.Rest):
 		return ""
@@ -72,9 +72,9 @@ func (in *question) spanned() string {
 	return in.asked.Rest
 }
 
-// bySpan makes the time one more term of the question, which the rows of that time have, and these rows candidates.
-func (in *question) bySpan(q *rank.Question, cands []rank.Candidate) []rank.Candidate {
-	n, df := len(q.Terms), uint64(len(in.span))
+// addTimeTerm adds a term to the question that the rows of its time have, and makes these rows candidates.
+func (in *question) addTimeTerm(q *rank.Question, cands []rank.Candidate) []rank.Candidate {
+	n, df := len(q.Terms), uint64(len(in.timeRows))
 	for _, t := range q.Terms {
 		if t.DF > 0 {
 			df = min(df, t.DF)
@@ -89,16 +89,16 @@ func (in *question) bySpan(q *rank.Question, cands []rank.Candidate) []rank.Cand
 	}
 	for i := range cands {
 		c, has := &cands[i], uint16(0)
-		if _, there := slices.BinarySearch(in.span, c.Row); there {
+		if _, there := slices.BinarySearch(in.timeRows, c.Row); there {
 			has = 1
 		}
 		c.TF = extend(c.TF, has)
 	}
-	if len(in.span) > mostOfTime {
+	if len(in.timeRows) > maxTimeRows {
 		return cands
 	}
 	found := in.found.Rows // sorted
-	rest := slices.DeleteFunc(in.span, func(row uint32) bool {
+	rest := slices.DeleteFunc(in.timeRows, func(row uint32) bool {
 		_, there := slices.BinarySearch(found, row)
 		return there
 	})
@@ -110,7 +110,7 @@ func (in *question) bySpan(q *rank.Question, cands []rank.Candidate) []rank.Cand
 	return cands
 }
 
-// candidate is a row that the text index did not find, with frequencies of terms that it does not know.
+// candidate returns a candidate that the text index did not find, with the frequencies of the question's terms.
 func (in *question) candidate(row uint32, tf []uint16) rank.Candidate {
 	return rank.Candidate{Row: row, Length: uint16(min(in.cols.at(row).Length, 1<<16-1)), TF: tf}
 }

@@ -23,7 +23,7 @@ func Checkpointed(x *Index) {
 }
 
 // Busy says that so many more searches are under way, which has each look for words and vectors one after the other.
-func Busy(x *Index, more int32) { x.asking.Add(more) }
+func Busy(x *Index, more int32) { x.searching.Add(more) }
 
 // CheckMembers says what is wrong with the lists of rows by facet: each must have every live row of its facet, and
 // count them.
@@ -54,7 +54,7 @@ func CheckMembers(x *Index, id oplog.DB) error {
 
 // Loading has f told when a closed index is about to be loaded, and so many memories left to an opening at most; 0 is
 // the default.
-func Loading(cfg *Config, left int, f func(oplog.DB)) { cfg.left, cfg.loading = left, f }
+func Loading(cfg *Config, left int, f func(oplog.DB)) { cfg.deferred, cfg.loading = left, f }
 
 // Pieces has a checkpoint written after so many changes.
 func Pieces(cfg *Config, after int) { cfg.piece = after }
@@ -102,7 +102,7 @@ func Kept(x *Index, db oplog.DB) (sessions, speakers, entries int) {
 // SweptAfter and AttributeEntries tell tests how many rows the lists of attributes hold.
 const SweptAfter = sweptAfter
 
-func AttributeEntries(x *Index, db oplog.DB) int { return x.database(db).facets.having.entries }
+func AttributeEntries(x *Index, db oplog.DB) int { return x.database(db).facets.attributes.entries }
 
 // A Lag says how much of what searches find is not on disk yet, over all databases. A restart analyses that much again.
 type Lag struct {

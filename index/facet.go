@@ -22,14 +22,14 @@ func facetOf(m *oplog.Memory) facet {
 		writer: m.Writer, dialect: m.Dialect, agent: m.Agent, trust: oplog.TrustOf(m.Trust), status: m.Status}
 }
 
-// facets are numbered in the order they came. One goroutine adds.
+// facets holds the facets by number, in the order in which they came. One goroutine adds.
 type facets struct {
-	number   map[facet]uint32
-	list     atomic.Pointer[[]*facet]
-	members  atomic.Pointer[[]*members] // of each in list
-	merged   atomic.Bool                // there is, or was, a memory that was merged into another
-	verdicts sync.Pool                  // of *[]atomic.Uint32
-	having   attributes                 // what rows have beside; guarded by the database's mu for readers
+	number     map[facet]uint32
+	list       atomic.Pointer[[]*facet]
+	members    atomic.Pointer[[]*members] // of each in list
+	merged     atomic.Bool                // there is, or was, a memory that was merged into another
+	verdicts   sync.Pool                  // of *[]atomic.Uint32
+	attributes attributes                 // the memories' own attributes; readers look names up under the database's mu
 }
 
 func newFacets() *facets {
@@ -39,7 +39,7 @@ func newFacets() *facets {
 	return f
 }
 
-// facet is a facet's number. Its first row makes its namespace.
+// facet returns the number of a facet. The first row of a facet adds it to its namespace.
 func (d *database) facet(v facet) uint32 {
 	n, known := d.facets.of(v)
 	if !known {
@@ -49,7 +49,7 @@ func (d *database) facet(v facet) uint32 {
 	return n
 }
 
-// of is a facet's number, and says whether it had one.
+// of returns the number of a facet; known is false if it is new.
 func (f *facets) of(v facet) (n uint32, known bool) {
 	n, known = f.number[v]
 	if !known {
@@ -68,20 +68,20 @@ func (f *facets) of(v facet) (n uint32, known bool) {
 	return n, known
 }
 
-// texts are a facet's names, as a checkpoint has them.
+// texts returns a facet's strings in the order of a checkpoint.
 func (f *facet) texts() []*string {
 	return []*string{&f.kind, &f.namespace, &f.domain, &f.source, &f.tier, &f.owner, &f.writer, &f.dialect, &f.agent, &f.trust}
 }
 
-// at is the facet of a number.
+// at returns the facet of a number.
 func (f *facets) at(n uint32) *facet { return (*f.list.Load())[n] }
 
-// verdicts holds what a question's filter says about each facet. The goroutines of one search share it: a verdict is
-// one atomic word, and it does no harm when two of them reach the same one.
+// verdicts remembers for each facet whether a question's filter admits it. The goroutines of one search share it: a
+// verdict is one atomic word, and two goroutines that compute the same one do no harm.
 type verdicts struct {
 	filter  *Filter
 	facets  *facets
-	verdict *[]atomic.Uint32 // by facet: 0 is not looked at yet
+	verdict *[]atomic.Uint32 // by facet: 0 is not decided yet
 }
 
 const (
@@ -103,10 +103,10 @@ func newVerdicts(filter *Filter, f *facets) verdicts {
 
 func (s *verdicts) done() { s.facets.verdicts.Put(s.verdict) }
 
-// passes says whether the rows of a facet may be in the answer.
+// passes says whether the filter admits the rows of a facet.
 func (s *verdicts) passes(n uint32) bool {
 	if int(n) >= len(*s.verdict) { // made since the question
-		return s.filter.wants(s.facets.at(n))
+		return s.filter.admits(s.facets.at(n))
 	}
 	v := &(*s.verdict)[n]
 	switch v.Load() {
@@ -115,7 +115,7 @@ func (s *verdicts) passes(n uint32) bool {
 	case refused:
 		return false
 	}
-	if s.filter.wants(s.facets.at(n)) {
+	if s.filter.admits(s.facets.at(n)) {
 		v.Store(passed)
 		return true
 	}
@@ -123,8 +123,8 @@ func (s *verdicts) passes(n uint32) bool {
 	return false
 }
 
-// wants says whether the filter admits a facet.
-func (q *Filter) wants(f *facet) bool {
+// admits says whether the filter admits a facet.
+func (q *Filter) admits(f *facet) bool {
 	switch {
 	case f.status == oplog.Consolidated && !q.Consolidated,
 		len(q.Types) > 0 && !slices.Contains(q.Types, f.kind),

@@ -18,12 +18,12 @@ import (
 // would hide the gap. Rebuild closes the gap.
 var ErrPartial = errors.New("the index lacks a part of the log and must be rebuilt")
 
-// Follow takes the outcomes of applied entries, in log order, from one goroutine. The state that it reads may already
-// be ahead of an outcome; the later outcome then finds its work done.
+// Follow indexes the outcomes of applied entries. One goroutine calls it, in log order. The state that it reads may
+// already be ahead of an outcome; the later outcome then finds its work done.
 //
 // Invariant: the position that a checkpoint claims moves only when all work up to it is done. After an error there is
-// no checkpoint and no further step before a Rebuild; the next Open goes on from the last checkpoint. Damage that the
-// words met as they were written is healed here, by a Rebuild.
+// no checkpoint and no further step before a Rebuild; the next Open continues from the last checkpoint. If the text index
+// met damage while it wrote, Follow rebuilds the index.
 func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 	x.following.Lock()
 	defer x.following.Unlock()
@@ -38,7 +38,7 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 	if errors.Is(err, text.ErrCorrupt) {
 		x.cfg.Logger.Error("a file of the index is damaged: the indexes of all databases are rebuilt from the state",
 			"dir", x.cfg.Dir, "err", err)
-		x.thrownAway("", damage.PathOf(err, x.cfg.Dir))
+		x.noteDiscarded("", damage.PathOf(err, x.cfg.Dir))
 		_, err = x.rebuild(ctx)
 		return err
 	}
@@ -88,25 +88,23 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 // touched are the memories that a batch changed.
 type touched map[oplog.DB]memories
 
-// memories are some of a database, by rid: those that their outcome brought, and those that have to be read from the
-// state.
-type memories map[string]brought
+// memories are some memories of a database by rid, with their content or to be read from the state.
+type memories map[string]storedMemory
 
-// brought holds what an outcome says about a memory that it stored. A zero brought means that the memory has to be
-// read from the state.
-type brought struct {
+// A storedMemory is a memory as an outcome stored it. A zero one has to be read from the state.
+type storedMemory struct {
 	oplog.Stored
 	at oplog.Index
 }
 
-// touch says that a memory has to be read.
-func (t memories) touch(rid string) { t[rid] = brought{} }
+// addUnread adds a memory that has to be read from the state.
+func (t memories) addUnread(rid string) { t[rid] = storedMemory{} }
 
-// bring has a memory taken as it was stored, unless something else touched it too.
-func (t memories) bring(s oplog.Stored, at oplog.Index) {
-	b := brought{s, at}
+// addStored adds a memory as it was stored. If the batch touches it twice, it has to be read from the state.
+func (t memories) addStored(s oplog.Stored, at oplog.Index) {
+	b := storedMemory{s, at}
 	if _, more := t[s.Memory.RID]; more {
-		b = brought{}
+		b = storedMemory{}
 	}
 	t[s.Memory.RID] = b
 }
@@ -122,25 +120,25 @@ func (t touched) add(o oplog.Outcome) {
 	here := t.of(o.Entry.DB)
 	for i, op := range o.Entry.Ops {
 		if o.Stored != nil && o.Stored[i].Memory != nil {
-			here.bring(o.Stored[i], o.Index)
+			here.addStored(o.Stored[i], o.Index)
 			continue
 		}
 		for _, rid := range rows(op) {
-			here.touch(rid)
+			here.addUnread(rid)
 		}
 	}
 	for _, r := range o.Results {
 		for _, rid := range r.Rows {
-			here.touch(rid)
+			here.addUnread(rid)
 		}
 	}
 }
 
-// addRead adds memories that have to be read.
-func (t touched) addRead(db oplog.DB, list memories) {
+// addUnread adds memories that have to be read from the state.
+func (t touched) addUnread(db oplog.DB, list memories) {
 	here := t.of(db)
 	for rid := range list {
-		here.touch(rid)
+		here.addUnread(rid)
 	}
 }
 
@@ -167,19 +165,19 @@ func rows(op oplog.Op) []string {
 	return nil
 }
 
-// refresh brings the index of a database up to date with operations and the memories that they touched. One that is
-// closed or being opened takes no time.
+// refresh brings the index of a database up to date with operations and the memories that they touched. It does not wait
+// for an index that is closed or being opened.
 func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []oplog.Op, list memories) error {
 	info, ok := v.Database(id)
 	if !ok {
 		return nil
 	}
-	if slices.ContainsFunc(ops, rebinds) {
+	if slices.ContainsFunc(ops, changesEmbedder) {
 		x.mu.Lock()
-		delete(x.counted, id) // vectors of another embedder count from here on
+		delete(x.counted, id) // from now on the vectors of another embedder count
 		x.mu.Unlock()
 	}
-	if x.leave(id, list) {
+	if x.deferTo(id, list) {
 		return nil
 	}
 	turn := x.turn(id)
@@ -192,21 +190,21 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	divided := false
 	for _, op := range ops {
 		db.names.addFrom(op)
-		divided = divided || redivides(op)
+		divided = divided || repartitions(op)
 	}
 	switch {
 	case db.names.outgrown(v.Stats(id).Entities):
 		db.names.load(v, id)
-	case slices.ContainsFunc(ops, erasesName): // its aliases are gone; Apply has looked at all of them, too
+	case slices.ContainsFunc(ops, erasesName): // its aliases are gone: read all again, which Apply did as well
 		db.names.loadAliases(v, id)
 	}
 	x.mu.RLock()
 	since := x.remade[id]
 	x.mu.RUnlock()
 	if since != nil {
-		since.addRead(id, list)
+		since.addUnread(id, list)
 	}
-	if (db.changeOver(v, id) || divided) && db.divide(v, id) {
+	if (db.changeOver(v, id) || divided) && db.repartition(v, id) {
 		x.checkpoints.due(x.cfg.piece)
 	}
 	return x.renew(ctx, v, id, db, list)
@@ -215,13 +213,13 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 // A renewal is a memory that is to be refreshed.
 type renewal struct {
 	seq oplog.Seq
-	brought
+	storedMemory
 }
 
 // renew refreshes some memories of a database, in the order in which they were stored: row numbers follow that order.
 //
-// Invariant: the rows of an outcome are newer than all that the index has of that memory. No entry touches a memory
-// before the one that stores it, and what the state had before the index was made from it is read again.
+// Invariant: a memory in an outcome is newer than what the index has of it. No entry touches a memory before the one that
+// stores it, and memories from before the index was made (asOf) are read from the state.
 func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *database, list memories) error {
 	todo := make([]renewal, 0, len(list))
 	for rid, b := range list {
@@ -247,7 +245,7 @@ func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *datab
 	if err := p.flush(ctx); err != nil {
 		return err
 	}
-	db.gather(v, id, todo)
+	db.gatherPending(v, id, todo)
 	return nil
 }
 
@@ -265,7 +263,7 @@ func (x *Index) reread(ctx context.Context, v *state.View, id oplog.DB, db *data
 // drop closes and removes the index of a database.
 func (x *Index) drop(id oplog.DB) {
 	x.forgetUnbegun(id)
-	if x.leave(id, memories{}) {
+	if x.deferTo(id, memories{}) {
 		return // the opening finds that the database is gone
 	}
 	turn := x.turn(id)
@@ -285,7 +283,7 @@ func (x *Index) drop(id oplog.DB) {
 	}
 }
 
-// removeFiles removes those of a closed index.
+// removeFiles removes the files of a closed index.
 func (x *Index) removeFiles(files databaseFiles) error {
 	if files.Dir == "" {
 		return nil

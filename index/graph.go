@@ -83,9 +83,9 @@ func (n *names) alias(namespace, spelled, canonical string) {
 	}
 }
 
-// meant is the name that an alias stands for in a namespace. Of aliases that differ in case alone the last one by its
-// bytes counts, whichever came first.
-func (n *names) meant(key, namespace string) (canonical string, ok bool) {
+// resolve returns the name that an alias stands for in a namespace. Of aliases that differ only in case, the last one by
+// its bytes counts, in whatever order they came.
+func (n *names) resolve(key, namespace string) (canonical string, ok bool) {
 	for _, ns := range []string{cmp.Or(namespace, "default"), "default"} {
 		if list := n.aliases[key][ns]; len(list) > 0 {
 			return list[len(list)-1].canonical, true
@@ -116,7 +116,7 @@ func (n *names) addFrom(op oplog.Op) {
 	}
 }
 
-// load puts the names of the state in the place of those that there are.
+// load replaces all names by those of the state.
 func (n *names) load(v *state.View, db oplog.DB) {
 	now := newNames()
 	v.Entities(db, "", func(e oplog.Entity) bool {
@@ -129,7 +129,7 @@ func (n *names) load(v *state.View, db oplog.DB) {
 	n.loadAliases(v, db)
 }
 
-// loadAliases puts the aliases of the state in the place of those that there are.
+// loadAliases replaces all aliases by those of the state.
 func (n *names) loadAliases(v *state.View, db oplog.DB) {
 	now := newNames()
 	v.Aliases(db, func(namespace, alias string, to oplog.StoredAlias) bool {
@@ -141,10 +141,10 @@ func (n *names) loadAliases(v *state.View, db oplog.DB) {
 	n.aliases = now.aliases
 }
 
-// namesSlack bounds the names of entities that are gone: as many as of those that there are, and so many more.
+// namesSlack bounds the names of entities that are gone: as many as existing entities, plus this number.
 const namesSlack = 1000
 
-// outgrown says whether most names are of entities that are gone: nothing says which, so they are read again.
+// outgrown says whether most names are of entities that are gone. The index does not know which, so it reads all again.
 func (n *names) outgrown(entities uint64) bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -160,12 +160,12 @@ func erasesName(op oplog.Op) bool {
 // A seed is an entity that a question names.
 type seed struct {
 	name    string
-	byAlias bool // the question has not its name but an alias
+	byAlias bool // the question names it by an alias
 }
 
-// in returns the entities a text names, in the order of the text, longer names first. It leaves out names that nothing
-// names any more: an index that was just opened does not know them.
-func (n *names) in(s, namespace string, there func(name string) bool) (found []seed) {
+// find returns the entities that a text names, in the order of the text, longer names first. It leaves out entities that
+// are gone (there): an index that was just opened does not know their names.
+func (n *names) find(s, namespace string, there func(name string) bool) (found []seed) {
 	words := foldWords(s)
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -180,7 +180,7 @@ func (n *names) in(s, namespace string, there func(name string) bool) (found []s
 			for _, name := range n.entities[key] {
 				add(name, false)
 			}
-			if name, ok := n.meant(key, namespace); ok {
+			if name, ok := n.resolve(key, namespace); ok {
 				add(name, true)
 			}
 		}
@@ -224,7 +224,7 @@ func (in *question) walk(seeds []seed) []reached {
 	return out
 }
 
-// neighbours are the entities that a relation or an affirmed claim joins to a name, the strongest first.
+// neighbours returns the entities that a relation or an affirmed claim joins to a name, the strongest first.
 func (in *question) neighbours(name string) (out []reached) {
 	add := func(a, b string, weight float64) {
 		other := a
@@ -251,13 +251,13 @@ func (in *question) neighbours(name string) (out []reached) {
 	return out
 }
 
-// byGraph gives rows that speak of entities near the question's their proximity, and adds the best of those that
-// nothing else found.
+// byGraph sets the proximity of rows that name entities near the question's, and adds the best rows that no other search
+// found.
 func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 	asked := text.AnalyzeQuery(in.q.Text)
 	slices.Sort(asked)
-	seeds := in.d.names.in(in.q.Text, in.q.Namespace, func(name string) bool { _, ok := in.view.Entity(in.db, name); return ok })
-	seeds = slices.DeleteFunc(seeds, func(s seed) bool { // a name that is a function word of the question is not meant
+	seeds := in.d.names.find(in.q.Text, in.q.Namespace, func(name string) bool { _, ok := in.view.Entity(in.db, name); return ok })
+	seeds = slices.DeleteFunc(seeds, func(s seed) bool { // a name that is a function word in the question is not a name there
 		terms := text.AnalyzeQuery(s.name)
 		return !s.byAlias && (len(terms) == 0 || !contains(asked, terms))
 	})
@@ -271,7 +271,7 @@ func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 	var fresh []rank.Candidate
 	for _, r := range in.walk(seeds) {
 		terms := text.AnalyzeQuery(r.name)
-		if len(terms) == 0 || contains(asked, terms) { // the words find and weigh it already: counting it twice costs recall
+		if len(terms) == 0 || contains(asked, terms) { // the words find and weigh it already; counting it twice costs recall
 			continue
 		}
 		proximity := r.proximity
@@ -293,7 +293,7 @@ func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 				at[h.Row] = i
 				fresh = append(fresh, rank.Candidate{Row: h.Row})
 			}
-			near(candidate(cands, fresh, i), in.halvedIfMerged(h.Row, proximity), r.name)
+			setProximity(candidate(cands, fresh, i), in.halvedIfMerged(h.Row, proximity), r.name)
 		}
 	}
 	slices.SortFunc(fresh, func(a, b rank.Candidate) int {
@@ -320,7 +320,7 @@ func candidate(cands, fresh []rank.Candidate, i int) *rank.Candidate {
 	return &fresh[i-len(cands)]
 }
 
-func near(c *rank.Candidate, proximity float64, via string) {
+func setProximity(c *rank.Candidate, proximity float64, via string) {
 	if proximity > c.Graph {
 		c.Graph, c.Via = proximity, via
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// hits reads the memories that made the list, in the order in which the state has them: that is cheaper than here and
-// there. Where they have no room together, the worst are left out: as many as were said to be cut.
+// hits reads the memories of the answer, in the order in which the state has them, which is cheaper than a random order.
+// If they have no room together, the last ones are left out; left is their number.
 func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	hits := make([]Hit, len(ranked))
 	order := make([]int, len(ranked))
@@ -26,7 +26,7 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	}
 	seq := func(i int) oplog.Seq { return in.cols.at(ranked[i].Row).seq }
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(seq(a), seq(b)) })
-	fit, size := len(hits), 0 // the rows before fit have room, so far as they were read
+	fit, size := len(hits), 0 // the rows before fit have room, as far as they were read
 	for _, i := range order {
 		if i >= fit {
 			continue
@@ -45,10 +45,10 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	return slices.DeleteFunc(hits[:fit], func(h Hit) bool { return h.Memory == nil }), len(hits) - fit
 }
 
-// shows says whether a memory may be in the answer as the state has it. The state may be ahead of the index: what was
-// forgotten there, or moved to where the question does not look or may not, is not shown.
+// shows says whether the answer may have a memory as the state has it. The state may be ahead of the index: a memory that
+// was forgotten there, or moved to a namespace outside the question's, is not shown.
 func (in *question) shows(m *oplog.Memory) bool {
 	f := facetOf(m)
-	return m.Status != oplog.Tombstoned && m.Indexed() && in.q.wants(&f) &&
+	return m.Status != oplog.Tombstoned && m.Indexed() && in.q.admits(&f) &&
 		(in.q.Admit == nil || in.q.Admit(Facts{m.Namespace, m.Owner, m.Tier, m.Created}))
 }

@@ -14,25 +14,24 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A database whose index is closed costs nothing but its place in a table. A small one has no files: its index is
-// made from the state when a question comes, so that entries pass a closed one by. One with files is closed when a
-// checkpoint has all of it and nothing came since. Entries pass it by as well, and leave the ids of what they touched
-// to the next opening (opening.go). A start opens a few large indexes of those that were open, and leaves the others
-// closed (restart.go).
+// A database whose index is closed costs a place in a table. A small one has no files: its index is made from the state
+// when a question comes, so that entries skip a closed one. An index with files is closed when a checkpoint has all of it
+// and nothing came since. Entries skip it as well, and defer the ids of the memories that they touch to the next opening
+// (opening.go). A start opens a few large indexes of those that were open, and leaves the others closed (restart.go).
 //
-// Invariant: the task that holds the turn of a database is alone in closing, feeding and replacing its index. What
-// Follow skips because it is closed is in the state already, and the opening reads the state after that; what comes
-// from the beginning of an opening to its end is left to it.
+// Invariant: only the task that holds the turn of a database closes, feeds or replaces its index. Entries that Follow
+// skips because the index is closed are in the state already, and the opening reads the state after that. What comes
+// between the begin and the end of an opening is deferred to it.
 
-// Bounds of an index that is made from the state. What is larger has files.
+// Bounds of an index that is made from the state. A larger one has files.
 const (
-	SmallRows  = 256      // memories that the database was ever given: Config.Small of a node
+	SmallRows  = 256      // memories that the database was ever given; a node's Config.Small
 	smallBytes = 1 << 20  // of its words
 	smallAll   = 64 << 20 // of the words of all that are open
 )
 
-// inPassing is the number of memories that Follow reads itself, for an index that has no files yet.
-const inPassing = 1000
+// followRows bounds the memories that Follow reads itself to make the files of an index that has none.
+const followRows = 1000
 
 // turns holds one lock for each database, so a question that opens a large index delays no other database.
 type turns struct {
@@ -53,14 +52,14 @@ func (x *Index) turn(id oplog.DB) *sync.Mutex {
 	return turn
 }
 
-func (x *Index) takeAllTurns() {
+func (x *Index) lockAllTurns() {
 	x.turns.mu.Lock()
 	for _, turn := range x.turns.by {
 		turn.Lock()
 	}
 }
 
-func (x *Index) endAllTurns() {
+func (x *Index) unlockAllTurns() {
 	for _, turn := range x.turns.by {
 		turn.Unlock()
 	}
@@ -72,22 +71,22 @@ func (x *Index) small(v *state.View, id oplog.DB) bool {
 	return x.cfg.Small > 0 && v.Stats(id).NextSeq <= uint64(x.cfg.Small)
 }
 
-// openClosed opens the index of a database as of a view. The caller makes it one that searches find.
+// openClosed opens the index of a database as of a view. The caller makes searches find it.
 func (x *Index) openClosed(ctx context.Context, v *state.View, info oplog.Database) (d *database, err error) {
 	x.mu.RLock()
 	files, parked := x.parked[info.ID]
 	gen := x.live
 	x.mu.RUnlock()
 	if !parked && x.small(v, info.ID) {
-		if d, err = x.fromState(ctx, v, info); d != nil || err != nil {
+		if d, err = x.openFromState(ctx, v, info); d != nil || err != nil {
 			return d, err
 		}
 	}
-	return x.fromFiles(ctx, v, info, gen, files)
+	return x.openFromFiles(ctx, v, info, gen, files)
 }
 
-// fromState makes a small index; nil when it is not small after all.
-func (x *Index) fromState(ctx context.Context, v *state.View, info oplog.Database) (*database, error) {
+// openFromState makes a small index; nil when it is not small after all.
+func (x *Index) openFromState(ctx context.Context, v *state.View, info oplog.Database) (*database, error) {
 	words, err := text.Open(text.Config{Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger})
 	if err != nil {
 		return nil, err
@@ -106,8 +105,8 @@ func (x *Index) fromState(ctx context.Context, v *state.View, info oplog.Databas
 	return d, nil
 }
 
-// fromFiles opens an index with the files that it was closed with, or makes it and its files from the state.
-func (x *Index) fromFiles(ctx context.Context, v *state.View, info oplog.Database, gen int, files databaseFiles) (*database, error) {
+// openFromFiles opens an index from the files that it was closed with, or makes it and its files from the state.
+func (x *Index) openFromFiles(ctx context.Context, v *state.View, info oplog.Database, gen int, files databaseFiles) (*database, error) {
 	d, whole, err := x.load(ctx, v, info, gen, files.Dir, files)
 	if err == nil && whole {
 		err = x.confirm(ctx, v, info.ID, d)
@@ -147,7 +146,7 @@ func (x *Index) install(id oplog.DB, d *database) error {
 	return nil
 }
 
-// toFollow is the index of a database that entries came for; nil when it is closed, and stays so or is opened in the
+// toFollow returns the index of a database for which entries came; nil when it stays closed, or is opened in the
 // background. The caller has its turn.
 func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database, list memories) (*database, error) {
 	id := info.ID
@@ -167,18 +166,18 @@ func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database
 		return d, nil
 	case d == nil && (len(list) == 0 || !parked && x.small(v, id)):
 		return nil, nil
-	case d == nil && (parked || v.Stats(id).NextSeq > inPassing):
-		x.leaveClosed(id, list, !parked)
+	case d == nil && (parked || v.Stats(id).NextSeq > followRows):
+		x.deferClosed(id, list, !parked)
 		return nil, nil
 	}
-	d, err := x.fromFiles(ctx, v, info, gen, files)
+	d, err := x.openFromFiles(ctx, v, info, gen, files)
 	if err != nil {
 		return nil, err
 	}
 	return d, x.install(id, d)
 }
 
-// closeIdle is the task that closes what is not used.
+// closeIdle closes unused indexes until ctx ends.
 func (x *Index) closeIdle(ctx context.Context) {
 	every := time.Second
 	if x.cfg.Idle > 0 {
@@ -193,7 +192,7 @@ func (x *Index) closeIdle(ctx context.Context) {
 	}
 }
 
-// closeUnused closes what was not used since. What has files and is not in a checkpoint is closed the next time.
+// closeUnused closes the indexes not used since a time. One with files that no checkpoint has is closed the next time.
 func (x *Index) closeUnused(since time.Time) {
 	list := x.byUse()
 	excess := len(list) - x.cfg.MaxOpen
@@ -214,7 +213,7 @@ func (x *Index) closeUnused(since time.Time) {
 	}
 }
 
-// closeExcess closes small indexes that were not used for the longest time, when there are too many.
+// closeExcess closes the least recently used small indexes when there are too many.
 func (x *Index) closeExcess() {
 	if x.cfg.MaxOpen == 0 {
 		return
@@ -242,7 +241,7 @@ type opened struct {
 	used int64
 }
 
-// byUse are the open indexes, the one that was not used for the longest time first.
+// byUse returns the open indexes, the least recently used first.
 func (x *Index) byUse() (list []opened) {
 	x.mu.RLock()
 	for id, d := range x.dbs {
@@ -265,8 +264,8 @@ func (d *database) onDisk() bool {
 	return d.inCheckpoint() && lag.Unsynced == 0 && lag.Err == nil
 }
 
-// park closes an index that is not in use; false when it is, or when its files lack something. For one with files the
-// caller holds following, and no checkpoint is being written.
+// park closes an index; false when it is in use or its files lack something. For an index with files the caller holds
+// following, and no checkpoint is being written.
 func (x *Index) park(id oplog.DB) bool {
 	turn := x.turn(id)
 	if !turn.TryLock() {

@@ -24,17 +24,17 @@ import (
 type Config struct {
 	Dir    string // of this index alone
 	State  *state.State
-	Logger *slog.Logger // discards
-	Keys   *seal.Ring   // what the files are encrypted with; nil: they are not
+	Logger *slog.Logger // nil: discards
+	Keys   *seal.Ring   // encrypts the files; nil: they are plain
 
-	// a database that was given so many memories at most has no files: its index is made from the state when a question
-	// comes; 0: all have
-	Small   int
-	Idle    time.Duration  // after which an index that is not used is closed; 0: none is
-	loading func(oplog.DB) // told when a closed index is about to be loaded; nil but in tests
-	left    int            // mostLeft; less in tests
-	piece   int            // pieceRows; less in tests
-	MaxOpen int            // indexes that are open at once, about; 0: all may be
+	// A database that was ever given this many memories or fewer has no files: its index is made from the state when a
+	// question comes. 0: all have files.
+	Small    int
+	Idle     time.Duration  // after which an unused index is closed; 0: never
+	loading  func(oplog.DB) // for tests: called before a closed index is loaded
+	deferred int            // maxDeferred; less in tests
+	piece    int            // pieceRows; less in tests
+	MaxOpen  int            // about how many indexes are open at once; 0: any number
 }
 
 // Index holds the index of every database.
@@ -44,36 +44,36 @@ type Index struct {
 	tails     *text.Backlog
 	pool      vector.Pool
 	scratches sync.Pool    // of *scratch
-	asking    atomic.Int32 // searches under way
+	searching atomic.Int32 // searches under way
 
 	// turns order the goroutines that open, close and feed the index of a database: each locks the turn of its
 	// database while it works. Lock order: remakes, following, a turn, mu.
 	turns turns
 
 	mu      sync.RWMutex
-	dbs     map[oplog.DB]*database     // those that are open; nil after Close
-	parked  map[oplog.DB]databaseFiles // those that are closed and have files
-	counted map[oplog.DB]vectorCount   // of closed ones, as they were and still are
-	gen     int                        // counts rebuilds: each has directories of its own
-	live    int                        // the rebuild that dbs is of
+	dbs     map[oplog.DB]*database     // the open ones; nil after Close
+	parked  map[oplog.DB]databaseFiles // the closed ones that have files
+	counted map[oplog.DB]vectorCount   // of closed ones, while it is known
+	gen     int                        // number of the last rebuild: each has directories of its own
+	live    int                        // the rebuild that made dbs
 
 	openings
 	remaking
-	following   sync.Mutex      // held by Follow and Rebuild, and by what closes indexes
-	checkpoints checkpointState // of who holds following
+	following   sync.Mutex      // held by Follow and Rebuild, and while indexes are closed
+	checkpoints checkpointState // owned by the holder of following
 
-	dirs map[oplog.DB]string // that an earlier run left, until Open has returned
+	dirs map[oplog.DB]string // left by an earlier run; nil once Open has returned
 
-	stop   context.CancelFunc // of the task that closes what is idle
-	closer sync.WaitGroup     // waits for it, and for indexes that are being opened in the background
+	stop   context.CancelFunc // of closeIdle
+	closer sync.WaitGroup     // waits for closeIdle and for openings in the background
 }
 
-// remaking holds the work that Remake has to do, and the changes that come while it works. The index's mu guards both
-// maps.
+// remaking holds the databases that Remake has to rebuild, and the changes that come while it does. The index's mu guards
+// both maps.
 type remaking struct {
 	remakes sync.Mutex           // held by Remake, before all other locks
-	stale   map[oplog.DB]bool    // databases whose files may hold what was purged, or are damaged
-	remade  map[oplog.DB]touched // what came for those that Remake is at
+	stale   map[oplog.DB]bool    // databases with damaged files
+	remade  map[oplog.DB]touched // memories that entries touched while Remake rebuilds their database
 	damaged damage.Files
 	noticed chan struct{} // see Noticed
 }
@@ -81,13 +81,13 @@ type remaking struct {
 // postingCache bounds the decoded postings kept over all databases.
 const postingCache = 128 << 20
 
-// tailBytes bounds what waits for the text indexes of all databases together.
+// tailBytes bounds the rows that wait in memory for the text indexes of all databases together.
 const tailBytes = 24 << 20
 
-// Open brings the index up to date with the state. It reuses what an earlier run left on disk when that is readable
-// and belongs to the same database. It returns the log index behind which the caller goes on with Follow.
+// Open brings the index up to date with the state. It reuses the files of an earlier run that are readable and belong to
+// the same database. It returns a log index: the caller continues with Follow after it.
 func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
-	cfg.left, cfg.piece = cmp.Or(cfg.left, mostLeft), cmp.Or(cfg.piece, pieceRows)
+	cfg.deferred, cfg.piece = cmp.Or(cfg.deferred, maxDeferred), cmp.Or(cfg.piece, pieceRows)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -121,7 +121,7 @@ func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) {
 	return x.rebuild(ctx)
 }
 
-// rebuild is Rebuild for a caller that has following.
+// rebuild is Rebuild for a caller that holds following.
 func (x *Index) rebuild(ctx context.Context) (oplog.Index, error) {
 	x.checkpoints.wait()
 	x.checkpoints.last = nil
@@ -132,8 +132,8 @@ func (x *Index) rebuild(ctx context.Context) (oplog.Index, error) {
 	return at, err
 }
 
-// build makes the indexes of all databases from the state, with what an earlier run left on disk if it is to adopt
-// that, and puts them in the place of those that are searched.
+// build makes the indexes of all databases from the state and replaces the searched ones by them. With adopt it reuses
+// the files of an earlier run.
 func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err error) {
 	x.mu.Lock()
 	x.gen++
@@ -163,22 +163,22 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 		}
 		return 0, fmt.Errorf("rebuild index: %w", err)
 	}
-	x.takeAllTurns() // what was being opened belongs to the rows before
+	x.lockAllTurns() // indexes that are being opened belong to the rebuild before
 	x.mu.Lock()
 	old := x.dbs
 	x.dbs, x.parked, x.counted, x.live = m.dbs, m.parked, m.counted, gen
 	for id, o := range x.opening {
-		if !o.begun { // the rows are in what was read
+		if !o.begun { // the state that was read has what was deferred
 			x.forgetOpening(id, o)
 		}
 	}
-	for id, o := range m.left {
+	for id, o := range m.openings {
 		x.opening[id] = o
-		x.leftAll += len(o.left[id])
-		x.openSoon(id, o, len(o.left[id]) > x.cfg.left)
+		x.deferredAll += len(o.deferred[id])
+		x.openSoon(id, o, len(o.deferred[id]) > x.cfg.deferred)
 	}
 	x.mu.Unlock()
-	x.endAllTurns()
+	x.unlockAllTurns()
 	for _, d := range old {
 		d.drop()
 	}
@@ -186,8 +186,8 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	return at, nil
 }
 
-// load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the
-// whole state.
+// load opens a database's index and fills it: from its checkpoint (revived), to which catchUp adds what came later, or
+// from the whole state.
 func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, dir string, files databaseFiles) (_ *database, revived bool, err error) {
 	epoch := v.Embedding(info.ID).Epoch
 	db, revived, err := x.open(v.Cluster(), info, gen, dir, files, files.Epoch == epoch)
@@ -202,14 +202,14 @@ func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, ge
 	if !revived {
 		err = x.readAll(ctx, v, info, db)
 	}
-	if db.divide(v, info.ID) { // at the end, with all processors
+	if db.repartition(v, info.ID) { // after all rows are there, with all processors
 		x.checkpoints.due(x.cfg.piece)
 	}
 	return db, revived, err
 }
 
-// buildNews is the number of memories after which a build logs its progress.
-const buildNews = 50_000
+// buildLogEvery is the number of memories after which a build logs its progress.
+const buildLogEvery = 50_000
 
 // readAll fills an index from the state.
 func (x *Index) readAll(ctx context.Context, v *state.View, info oplog.Database, db *database) (err error) {
@@ -218,7 +218,7 @@ func (x *Index) readAll(ctx context.Context, v *state.View, info oplog.Database,
 	v.Written(info.ID, 0, func(m *oplog.Memory) bool {
 		before := p.total
 		err = p.add(ctx, m, v.Vector(info.ID, m.Seq))
-		if p.total/buildNews > before/buildNews {
+		if p.total/buildLogEvery > before/buildLogEvery {
 			x.cfg.Logger.Info("building the index", "database", info.ID, "memories", p.total)
 		}
 		return err == nil && ctx.Err() == nil
@@ -233,7 +233,7 @@ func (x *Index) readAll(ctx context.Context, v *state.View, info oplog.Database,
 	return db.deleteUnconfirmed()
 }
 
-// closeSync bounds how long Close waits for the disk. The next Open analyses again what was not written by then.
+// closeSync bounds how long Close waits for the disk. The next Open analyses the rest again.
 const closeSync = 2 * time.Second
 
 // Close writes a checkpoint, waits a bounded time for the text indexes to be on disk, and closes the files. The
@@ -251,12 +251,12 @@ func (x *Index) Close() error {
 		x.checkpoints.changes.Store(0)
 		x.captureCheckpoint()()
 	}
-	x.takeAllTurns() // what is being opened is there then, and closed
+	x.lockAllTurns() // indexes that were being opened are in dbs then
 	x.mu.Lock()
 	dbs := x.dbs
 	x.dbs = nil
 	x.mu.Unlock()
-	x.endAllTurns()
+	x.unlockAllTurns()
 	x.awaitOpenings()
 	ctx, cancel := context.WithTimeout(context.Background(), closeSync)
 	defer cancel()

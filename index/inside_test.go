@@ -116,7 +116,7 @@ func TestACheckpointClaimsNothingThatIsLeft(t *testing.T) {
 	f.index.following.Unlock()
 	killed := filepath.Join(t.TempDir(), "killed")
 	copyDir(t, f.cfg.Dir, killed)
-	if d, err := f.index.openAsked(1, o); err == nil {
+	if d, err := f.index.openNow(1, o); err == nil {
 		d.release()
 	}
 	if got := f.found("tuba"); len(got) != 1 {
@@ -149,7 +149,7 @@ func TestAnOpeningThatFailedLeavesNothing(t *testing.T) {
 		t.Helper()
 		err := f.state.Read(func(v *state.View) (err error) {
 			info, _ := v.Database(1)
-			d, err = f.index.fromFiles(t.Context(), v, info, f.index.live, databaseFiles{})
+			d, err = f.index.openFromFiles(t.Context(), v, info, f.index.live, databaseFiles{})
 			return err
 		})
 		if err != nil {

@@ -2,15 +2,15 @@ package index
 
 import "github.com/cairndb/cairn/oplog"
 
-// leaveOutLapsed finds the rows of memories whose time is over. There are few: the leader's sweep follows within a
-// second or so.
-func (in *question) leaveOutLapsed() {
+// excludeExpired finds the rows of expired memories. There are few: the leader's sweep removes them within about a
+// second.
+func (in *question) excludeExpired() {
 	in.view.Lapsed(in.db, func(seq oplog.Seq) bool {
 		if row, ok := in.d.rowOf(seq); ok {
-			if in.lapsed == nil {
-				in.lapsed, in.all = map[uint32]bool{}, false
+			if in.expired == nil {
+				in.expired, in.all = map[uint32]bool{}, false
 			}
-			in.lapsed[row] = true
+			in.expired[row] = true
 		}
 		return true
 	})

@@ -32,7 +32,7 @@ func (in *question) left() []Left {
 	}
 	for row := range in.cols.n {
 		f := in.d.facets.at(in.cols.facet(row).Load())
-		if died := in.cols.died(row).Load(); died != 0 && died <= in.seq || in.lapsed[row] || !all.wants(f) {
+		if died := in.cols.died(row).Load(); died != 0 && died <= in.seq || in.expired[row] || !all.admits(f) {
 			continue
 		}
 		for i, s := range steps {

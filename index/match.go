@@ -7,12 +7,12 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// A filter is decided before the scans: each test once for each distinct value of its attribute, or each facet, and
-// the rows of those that pass are bits. The scans then ask for a row's bit. Tests of what only a row's column holds,
-// such as when it was made, are asked of the rows whose bits are set.
+// A filter is evaluated before the scans: each test once for each distinct value of its attribute, or each facet. The
+// rows of values that pass are bits, which the scans test. Tests that need a row's column, such as its time, run on the
+// rows whose bits are set.
 
-// A part is the rows that pass a part of a filter: those whose bit is set and that rest admits. Without bits each row's
-// is set; without rest all are admitted.
+// A part holds the rows that pass a part of a filter: those whose bit is set and that rest admits. No bits means that all
+// bits are set; no rest admits all.
 type part struct {
 	bits []uint64
 	rest func(row uint32) bool
@@ -42,13 +42,13 @@ func (p *part) count() (n int) {
 	return n
 }
 
-// bitmaps are lent to the parts of one question, and used again by the next.
+// bitmaps are the buffers of the parts of one question. The next question reuses them.
 type bitmaps struct {
 	all   [][]uint64
 	taken int
 }
 
-// take lends an empty bitmap of n rows.
+// take returns an empty bitmap of n rows.
 func (b *bitmaps) take(n uint32) []uint64 {
 	words := int(n+63) / 64
 	if b.taken == len(b.all) {
@@ -193,7 +193,7 @@ func (in *question) passingFacets(f *filter.Filter, field func(*facet) string) p
 // passingValues decides about each value of an attribute, or looks up the few that can pass.
 func (in *question) passingValues(f *filter.Filter) part {
 	set := in.take(in.cols.n)
-	add := func(v *having) {
+	add := func(v *attributeValue) {
 		for _, row := range *v.rows.Load() {
 			if row < in.cols.n {
 				set[row/64] |= 1 << (row % 64)
@@ -201,8 +201,8 @@ func (in *question) passingValues(f *filter.Filter) part {
 		}
 	}
 	in.d.mu.RLock()
-	of := in.d.facets.having.named[f.Name]
-	var exact []*having
+	of := in.d.facets.attributes.named[f.Name]
+	var exact []*attributeValue
 	found := false
 	if of != nil && !of.lists.Load() {
 		var forms []string

@@ -7,14 +7,14 @@ import (
 	"github.com/cairndb/cairn/index/vector"
 )
 
-// members are the rows of a facet, so that a filter which leaves few rows does not cost a look at all. One goroutine
-// changes them.
+// members lists the rows of a facet, so that a filter that leaves few rows does not have to scan all. One goroutine
+// changes it.
 type members struct {
-	rows atomic.Pointer[[]uint32] // every row that has the facet, and some that had it or are dead; a row may be there twice
+	rows atomic.Pointer[[]uint32] // all rows with the facet, and some that had it or are dead; a row may occur twice
 	live atomic.Int64             // how many rows have it
 }
 
-// membersSlack bounds a facet's list: it may hold as many rows without the facet as with it, and so many more.
+// membersSlack bounds a facet's list: it may hold as many rows without the facet as with it, plus this number.
 const membersSlack = 64
 
 // enter gives a live row its facet.
@@ -22,7 +22,7 @@ func (d *database) enter(rows *columnView, row, facet uint32) {
 	rows.facet(row).Store(facet)
 	k := rows.chunks[row/chunkRows]
 	k.live++
-	k.timed(rows.at(row))
+	k.noteTimes(rows.at(row))
 	m := (*d.facets.members.Load())[facet]
 	m.live.Add(1)
 	list := append(*m.rows.Load(), row) // searches under way have the shorter one
@@ -36,22 +36,22 @@ func (d *database) enter(rows *columnView, row, facet uint32) {
 	m.rows.Store(&list)
 }
 
-// leave takes a row that dies, or gets another facet, out of its facet's count.
+// leave subtracts a row that dies, or gets another facet, from its facet's count.
 func (d *database) leave(rows *columnView, row uint32) {
 	at := row / chunkRows
 	if rows.chunks[at].live--; rows.chunks[at].live == 0 {
-		d.emptied = append(d.emptied, int(at))
+		d.emptyChunks = append(d.emptyChunks, int(at))
 	}
 	if m := (*d.facets.members.Load())[rows.facet(row).Load()]; m.live.Add(-1) == 0 {
 		m.rows.Store(new([]uint32))
 	}
 }
 
-// among are the lists of the rows that the filter may admit, and how many live rows these have: the same on every
-// replica. There are no lists where a filter by attributes leaves more rows than are looked at one by one.
-func (in *question) among() (lists [][]uint32, most int) {
+// candidateLists returns lists of the rows that the filter may admit, and how many live rows they have: the same on every
+// replica. It returns none if a filter by attributes leaves more rows than are compared one by one.
+func (in *question) candidateLists() (lists [][]uint32, most int) {
 	if in.match.bits != nil {
-		if rows, few := in.few(); few {
+		if rows, few := in.fewRows(); few {
 			return [][]uint32{rows}, len(rows)
 		}
 		return nil, 0
@@ -81,8 +81,8 @@ func (in *question) among() (lists [][]uint32, most int) {
 	return lists, most
 }
 
-// few are the rows that the question keeps, where they are vector.DirectRows or fewer.
-func (in *question) few() (rows []uint32, few bool) {
+// fewRows returns the rows that the question keeps, if they are vector.DirectRows or fewer.
+func (in *question) fewRows() (rows []uint32, few bool) {
 	set := in.match.count()
 	if set > vector.DirectRows && in.match.rest == nil && in.q.matchAlone(in.d.facets) && set-in.dead() > vector.DirectRows {
 		return nil, false
@@ -100,7 +100,7 @@ func (in *question) few() (rows []uint32, few bool) {
 	return rows, true
 }
 
-// dead counts the rows that are dead by now; while rows come, a few more or less.
+// dead counts the rows that are dead now. While rows come, it may be off by a few.
 func (in *question) dead() int {
 	return max(int(in.d.cols.view().n)-in.d.live(), 0)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// neighbours are the rows nearest to the question's vector; none without one.
+// neighbours holds the rows nearest to the question's vector; none without one.
 type neighbours struct {
 	store *vector.Store
 	ask   *vector.Query
@@ -31,8 +31,8 @@ func (in *question) nearest(pool vector.Pool) (near neighbours) {
 			return vector.Unit(in.view.Floats(in.db, in.cols.at(row).seq, buf))
 		}}
 	if !in.all { // the vector store itself leaves out dead rows
-		ask.Keep = in.keep
-		ask.Among, ask.Most = in.among()
+		ask.Keep = in.filterRows
+		ask.Among, ask.Most = in.candidateLists()
 	}
 	q := store.Ask(unit, ask)
 	return neighbours{store, q, store.Search(q, pool)}
@@ -57,8 +57,8 @@ func (n neighbours) join(cands []rank.Candidate, pool vector.Pool, beside bool) 
 			}
 		})
 	}
-	if half := len(cands) / 2; beside && half >= besideCands {
-		pool.Beside(func() { estimate(cands[:half]) }, func() { estimate(cands[half:]) })
+	if half := len(cands) / 2; beside && half >= parallelCands {
+		pool.RunBoth(func() { estimate(cands[:half]) }, func() { estimate(cands[half:]) })
 	} else {
 		estimate(cands)
 	}
@@ -70,8 +70,8 @@ func (n neighbours) join(cands []rank.Candidate, pool vector.Pool, beside bool) 
 	return cands
 }
 
-// newestRows are the candidates of a list. Without a filter of attributes it looks at listLimit rows: with one, at all
-// that the filter leaves, wherever they are.
+// newestRows returns the candidates of a list. Without a filter of attributes it looks at listLimit rows; with one, at
+// all rows that pass it.
 func (in *question) newestRows(cands []rank.Candidate) []rank.Candidate {
 	cands = cands[:0]
 	seq, skip := oplog.Seq(in.d.bySeq.top.Load()), in.q.Skip

@@ -10,35 +10,35 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Opening a closed index may read for long. The answers to all writes wait for Follow, so Follow must not wait for
-// that: the index is loaded without the turn of its database, and Follow leaves to the opening what comes meanwhile.
-// Searches wait until the index has that as well, so a write is answered when a question behind it finds it. An entry
-// that touches a closed index does not have it opened: it leaves the ids of its memories to whoever opens it next, a
-// question or, when much was left, a task in the background.
+// Opening a closed index may take long. The answers to all writes wait for Follow, so Follow must not wait for an
+// opening: the index is loaded without the turn of its database, and Follow defers to the opening what comes meanwhile.
+// Searches wait until the opening has applied that, so that a question after an answered write finds it. An entry that
+// touches a closed index does not open it. It defers the ids of its memories to the next opening, by a question or, when
+// much is deferred, by a task in the background.
 
-// Bounds of what is left to openings. Beyond them the index is opened in the background.
+// Bounds of what is deferred to openings. Beyond them the index is opened in the background.
 const (
-	mostLeft    = 1000    // memories of a database
-	mostLeftAll = 100_000 // of all
-	mostBehind  = 50_000  // records of the log, which the next start would read
+	maxDeferred    = 1000    // memories of a database
+	maxDeferredAll = 100_000 // of all
+	maxBehind      = 50_000  // records of the log that the next start would have to read
 )
 
-// An opening is a closed index that is being opened, or that entries left something to. mu of the index guards its
+// An opening is a closed index that is being opened, or to which entries deferred something. mu of the index guards its
 // fields.
 type opening struct {
-	begun  bool        // a task opens it
-	soon   bool        // a task in the background is going to
-	left   touched     // memories that came meanwhile
-	behind bool        // something came: the files that the index was closed with lack it
-	since  oplog.Index // they have all up to here
-	done   chan struct{}
+	begun    bool        // a task opens it
+	soon     bool        // a task in the background is going to
+	deferred touched     // memories that entries touched meanwhile
+	behind   bool        // something was deferred that the files of the index lack
+	since    oplog.Index // the files have everything up to here
+	done     chan struct{}
 }
 
-// openings holds those under way; mu of the index guards map and number.
+// openings holds the openings under way; mu of the index guards the map and the number.
 type openings struct {
-	opening map[oplog.DB]*opening
-	leftAll int           // memories that are left to all of them, about
-	openers chan struct{} // holds a token for each that is in the background
+	opening     map[oplog.DB]*opening
+	deferredAll int           // memories deferred to all of them, about
+	openers     chan struct{} // holds a token for each that is in the background
 }
 
 var errRebuilt = errors.New("the index was rebuilt meanwhile")
@@ -57,7 +57,7 @@ func (x *Index) acquire(id oplog.DB) (d *database, err error) {
 			}
 			continue
 		}
-		d, err = x.openAsked(id, o)
+		d, err = x.openNow(id, o)
 		x.closeExcess()
 		if !errors.Is(err, errRebuilt) {
 			return d, err
@@ -65,7 +65,7 @@ func (x *Index) acquire(id oplog.DB) (d *database, err error) {
 	}
 }
 
-// pin is acquire for what is open.
+// pin is acquire for an index that is open; nil for one that is not.
 func (x *Index) pin(id oplog.DB) (*database, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -94,25 +94,26 @@ func (x *Index) begin(id oplog.DB) (o *opening, mine bool) {
 	case x.dbs == nil || x.dbs[id] != nil:
 		return nil, false
 	}
-	o = &opening{begun: true, left: touched{}, done: make(chan struct{})}
+	o = &opening{begun: true, deferred: touched{}, done: make(chan struct{})}
 	x.opening[id] = o
 	return o, true
 }
 
-// leaveClosed leaves to a closed index what came for it. The caller has its turn, so that no opening ends meanwhile.
-func (x *Index) leaveClosed(id oplog.DB, list memories, soon bool) {
+// deferClosed defers memories to the next opening of a closed index. The caller has its turn, so no opening ends
+// meanwhile.
+func (x *Index) deferClosed(id oplog.DB, list memories, soon bool) {
 	x.mu.Lock()
 	o := x.opening[id]
 	if o == nil {
-		o = &opening{left: touched{}, done: make(chan struct{})}
+		o = &opening{deferred: touched{}, done: make(chan struct{})}
 		x.opening[id] = o
 	}
 	x.openSoon(id, o, soon)
 	x.mu.Unlock()
-	x.leave(id, list)
+	x.deferTo(id, list)
 }
 
-// openSoon has an index opened in the background if that is due. mu of the index is held.
+// openSoon starts to open an index in the background if that is due. mu of the index is held.
 func (x *Index) openSoon(id oplog.DB, o *opening, due bool) {
 	if !due || o.begun || o.soon {
 		return
@@ -121,8 +122,8 @@ func (x *Index) openSoon(id oplog.DB, o *opening, due bool) {
 	x.closer.Go(func() { x.openInTurn(id, o) })
 }
 
-// openFar has indexes opened in the background that are far behind.
-func (x *Index) openFar(ids []oplog.DB) {
+// openBehind opens indexes in the background that are far behind.
+func (x *Index) openBehind(ids []oplog.DB) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, id := range ids {
@@ -143,7 +144,7 @@ func (x *Index) openInTurn(id oplog.DB, o *opening) {
 	if !mine {
 		return
 	}
-	d, err := x.openAsked(id, o)
+	d, err := x.openNow(id, o)
 	if d != nil {
 		d.release()
 	}
@@ -153,8 +154,8 @@ func (x *Index) openInTurn(id oplog.DB, o *opening) {
 	x.closeExcess()
 }
 
-// leave gives an opening what came for its database; false when the index is not being opened.
-func (x *Index) leave(id oplog.DB, list memories) bool {
+// deferTo defers memories to the opening of a database; false when there is none.
+func (x *Index) deferTo(id oplog.DB, list memories) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	o := x.opening[id]
@@ -167,18 +168,18 @@ func (x *Index) leave(id oplog.DB, list memories) bool {
 	if !o.begun {
 		x.countPassed(id, list)
 	}
-	before := len(o.left.of(id))
-	o.left.addRead(id, list)
-	x.leftAll += len(o.left[id]) - before
-	x.openSoon(id, o, len(o.left[id]) > x.cfg.left || x.leftAll > mostLeftAll)
+	before := len(o.deferred.of(id))
+	o.deferred.addUnread(id, list)
+	x.deferredAll += len(o.deferred[id]) - before
+	x.openSoon(id, o, len(o.deferred[id]) > x.cfg.deferred || x.deferredAll > maxDeferredAll)
 	if since := x.remade[id]; since != nil {
-		since.addRead(id, list)
+		since.addUnread(id, list)
 	}
 	return true
 }
 
-// turnOfOpened takes the turn of a database whose index is not being opened.
-func (x *Index) turnOfOpened(id oplog.DB) (end func()) {
+// lockOpened locks the turn of a database once its index is not being opened, and returns the function that unlocks it.
+func (x *Index) lockOpened(id oplog.DB) (end func()) {
 	for {
 		turn := x.turn(id)
 		turn.Lock()
@@ -189,7 +190,7 @@ func (x *Index) turnOfOpened(id oplog.DB) (end func()) {
 			return turn.Unlock
 		}
 		turn.Unlock()
-		switch d, err := x.acquire(id); { // what fails to open is made anew
+		switch d, err := x.acquire(id); { // if it does not open, the caller replaces it
 		case d != nil:
 			d.release()
 		case errors.Is(err, text.ErrClosed):
@@ -199,7 +200,7 @@ func (x *Index) turnOfOpened(id oplog.DB) (end func()) {
 	}
 }
 
-// awaitOpenings waits for those under way.
+// awaitOpenings waits for the openings under way.
 func (x *Index) awaitOpenings() {
 	x.mu.RLock()
 	var all []*opening
@@ -214,10 +215,11 @@ func (x *Index) awaitOpenings() {
 	}
 }
 
-// openAsked is the opening. It returns the index in use, or nil when there is no such database.
-func (x *Index) openAsked(id oplog.DB, o *opening) (d *database, err error) {
+// openNow opens an index and applies what was deferred to it. It returns the index in use, or nil when there is no such
+// database.
+func (x *Index) openNow(id oplog.DB, o *opening) (d *database, err error) {
 	turn := x.turn(id)
-	turn.Lock() // who has it may be opening the index, or replacing it
+	turn.Lock() // its holder may be opening the index, or replacing it
 	x.mu.RLock()
 	d, live := x.dbs[id], x.live
 	x.mu.RUnlock()
@@ -237,7 +239,7 @@ func (x *Index) openAsked(id oplog.DB, o *opening) (d *database, err error) {
 	defer turn.Unlock()
 	for {
 		x.mu.Lock()
-		list, more := o.left[id]
+		list, more := o.deferred[id]
 		switch {
 		case err != nil:
 		case x.dbs == nil:
@@ -254,14 +256,14 @@ func (x *Index) openAsked(id oplog.DB, o *opening) (d *database, err error) {
 			}
 			return discard(d, err)
 		}
-		x.leftAll -= len(list)
-		o.left = touched{}
+		x.deferredAll -= len(list)
+		o.deferred = touched{}
 		x.mu.Unlock()
-		err = x.takeLeft(context.Background(), id, d, list)
+		err = x.applyDeferred(context.Background(), id, d, list)
 	}
 }
 
-// discard removes an index that did not come to be opened.
+// discard closes and removes an index whose opening failed. It turns errGone into no error.
 func discard(d *database, err error) (*database, error) {
 	switch {
 	case err == nil || d == nil:
@@ -277,8 +279,8 @@ func discard(d *database, err error) (*database, error) {
 	return nil, err
 }
 
-// end ends an opening, with mu held: searches find the index, or it stays closed. After a failure its files lack what
-// was left to the opening, and the next opening reads the whole state.
+// end ends an opening, with mu held: searches find the index, or it stays closed. After a failure its files lack what was
+// deferred, and the next opening reads the whole state.
 func (x *Index) end(id oplog.DB, o *opening, d *database, err error) {
 	failed := err != nil && !errors.Is(err, errRebuilt) && x.dbs != nil
 	switch {
@@ -296,7 +298,7 @@ func (x *Index) end(id oplog.DB, o *opening, d *database, err error) {
 	x.forgetOpening(id, o)
 }
 
-// forgetUnbegun forgets what entries left to a closed index, unless a task opens it.
+// forgetUnbegun forgets what was deferred to a closed index, unless a task opens it.
 func (x *Index) forgetUnbegun(id oplog.DB) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -307,20 +309,20 @@ func (x *Index) forgetUnbegun(id oplog.DB) {
 
 // forgetOpening removes an opening, begun or not, and wakes those that wait for it. mu of the index is held.
 func (x *Index) forgetOpening(id oplog.DB, o *opening) {
-	x.leftAll -= len(o.left[id])
+	x.deferredAll -= len(o.deferred[id])
 	delete(x.opening, id)
 	close(o.done)
 }
 
-// takeLeft brings an index up to date with what came while it was made.
-func (x *Index) takeLeft(ctx context.Context, id oplog.DB, d *database, list memories) error {
+// applyDeferred brings an index up to date with the memories that entries touched while it was loaded.
+func (x *Index) applyDeferred(ctx context.Context, id oplog.DB, d *database, list memories) error {
 	return x.cfg.State.Read(func(v *state.View) error {
 		if _, ok := v.Database(id); !ok {
 			return errGone
 		}
 		d.names.load(v, id)
 		d.changeOver(v, id)
-		d.divide(v, id)
+		d.repartition(v, id)
 		d.asOf = v.Index()
 		return x.renew(ctx, v, id, d, list)
 	})

@@ -8,10 +8,10 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// divide gives the vectors of a database the partitions that the state has for them, and says whether they are others
-// than they had. A checkpoint is due then: without it each start assigns all rows again, some seconds for a million.
-// Only put's goroutine calls it, or the one that opens the index.
-func (d *database) divide(v *state.View, id oplog.DB) (anew bool) {
+// repartition divides the vectors of a database by the partitions that the state has for them, and says whether these are
+// new. If so, a checkpoint is due: without it each start assigns all rows again, some seconds for a million. Only put's
+// goroutine calls it, or the one that opens the index.
+func (d *database) repartition(v *state.View, id oplog.DB) (anew bool) {
 	d.partition = nil
 	if p := v.Partitions(id); len(p.Centroids) > 0 && p.Epoch == d.epoch {
 		d.partition = &vector.Partition{Rows: int(p.Rows), Groups: signed(p.Groups), Centroids: signed(p.Centroids), Slack: int(p.Slack)}
@@ -30,8 +30,8 @@ func (d *database) divide(v *state.View, id oplog.DB) (anew bool) {
 	return anew
 }
 
-// redivides says whether an operation changes how vectors are divided.
-func redivides(op oplog.Op) bool {
+// repartitions says whether an operation changes how vectors are divided.
+func repartitions(op oplog.Op) bool {
 	switch op.(type) {
 	case *oplog.Partition, *oplog.Purge, *oplog.Rebind:
 		return true
@@ -39,8 +39,9 @@ func redivides(op oplog.Op) bool {
 	return false
 }
 
-// Learn learns how the vectors of a database are best divided, when that is due: it has many, and has not learned it
-// yet or has twice as many as it had then. It is nil otherwise. It uses a processor for some seconds.
+// Learn learns partitions for the vectors of a database when that is due: the database has many vectors, and has no
+// partitions yet or twice as many vectors as it had for them. Otherwise it returns nil. It uses a processor for some
+// seconds.
 func (x *Index) Learn(ctx context.Context, db oplog.DB) (*oplog.Partition, error) {
 	due := uint64(vector.PartitionedRows)
 	var most uint64

@@ -9,24 +9,24 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A checkpoint of a database is a list of pieces. A piece holds the rows that came behind the piece before it, and what
-// changed or died of the rows before those, so that a checkpoint writes what changed and not what exists. As pieces
-// come, those of about a size become one, which is written from memory.
+// A checkpoint of a database is a list of pieces. A piece holds the rows that came after the piece before it, and the
+// older rows that changed or died since. So a checkpoint writes changes and not everything. Pieces of about the same size
+// are merged into one, which is written from memory.
 //
 // The file of a piece is
 //
 //	rows from u32, to u32, highest sequence number u64, dimensions of its vectors u32 (0: none)
-//	what divides these vectors: SHA-256; 0 where nothing does
+//	the partition that divides these vectors: SHA-256; 0 if none
 //	live rows, by number: the fields of record (piece_read.go); and a row 2^32-1 at the end
 //	rows that died, by number; and a row 2^32-1 at the end
 //	values of attributes: count u32, then name, value (strings, the value is JSON), its rows: count u32, a number u32 each
 //
 // A string is its length u32 and its bytes. Facets, speakers and sessions are numbered in the order in which a file
-// names them: its first reference to one says what it is.
+// names them: the first reference to one is followed by its fields.
 type piece struct {
 	pieceFile
 	marks
-	sum [sha256.Size]byte // of what divides its vectors
+	sum [sha256.Size]byte // of the partition that divides its vectors
 }
 
 // A pieceFile describes a piece in the head of a checkpoint.
@@ -37,30 +37,30 @@ type pieceFile struct {
 	Size int    `json:"rows"` // it has at most
 }
 
-// marks name what a piece has beside the rows that are new.
+// marks holds the content of a piece apart from its new rows.
 type marks struct {
-	rows   []uint32 // of before: they changed, or died
+	rows   []uint32 // older rows that changed or died
 	values []valueOf
 }
 
 // A valueOf is a value of an attribute with its name.
 type valueOf struct {
 	name string
-	*having
+	*attributeValue
 }
 
-// capturing says for which pieces, by number, something is marked and taken.
+// capturing holds the numbers of the pieces for which a value was last marked and taken.
 type capturing struct{ marked, taken uint64 }
 
-// touch marks a row that changed or died.
-func (d *database) touch(row uint32) {
+// markRow marks a row that changed or died.
+func (d *database) markRow(row uint32) {
 	if !d.memory {
 		d.marks.rows = append(d.marks.rows, row)
 	}
 }
 
-// touchValue marks a value that got a row.
-func (d *database) touchValue(name string, v *having) {
+// markValue marks a value that got a row.
+func (d *database) markValue(name string, v *attributeValue) {
 	if !d.memory && v.marked != d.capturing {
 		v.marked = d.capturing
 		d.marks.values = append(d.marks.values, valueOf{name, v})
@@ -69,13 +69,13 @@ func (d *database) touchValue(name string, v *having) {
 
 const (
 	pieceRows = 20_000 // changes after which another piece is written
-	merges    = 4      // pieces of about a size that become one
+	merges    = 4      // pieces of about the same size that are merged
 )
 
-// class is equal for pieces of about a size.
+// class is equal for pieces of about the same size.
 func class(size, unit int) int { return bits.Len(uint(size/unit)) / bits.Len(merges-1) }
 
-// mergedFrom returns the first of the pieces that become one with a new piece of a size behind them.
+// mergedFrom returns the first of the pieces that are merged with a new piece of a size after them.
 func mergedFrom(pieces []piece, size, unit int) (first int) {
 	for first = len(pieces); ; {
 		begin, sum := first, size
@@ -90,8 +90,8 @@ func mergedFrom(pieces []piece, size, unit int) (first int) {
 	}
 }
 
-// nextPiece captures what is new since the last piece, and takes the pieces into it that are to become one with it.
-// whole has it hold all there is. It returns the pieces that stay.
+// nextPiece captures the changes since the last piece, and merges earlier pieces into the new one where that is due.
+// whole makes it hold everything. It returns the pieces that stay.
 func (d *database) nextPiece(at oplog.Index, unit int, whole bool) (stay []piece, next piece) {
 	next = piece{pieceFile: pieceFile{File: d.unusedName(at), To: d.cols.n.Load()}}
 	if v := d.vectors.Load(); v != nil {
@@ -106,7 +106,7 @@ func (d *database) nextPiece(at oplog.Index, unit int, whole bool) (stay []piece
 	d.capturing++
 	slices.Sort(came.rows)
 	came.rows = slices.Compact(came.rows)
-	d.take(&next, came)
+	d.addMarks(&next, came)
 	first, sum := mergedFrom(stay, next.size(), unit), next.size()
 	for _, p := range stay {
 		sum += p.Size
@@ -115,11 +115,11 @@ func (d *database) nextPiece(at oplog.Index, unit int, whole bool) (stay []piece
 		first = 0
 	}
 	if first == 0 {
-		next.From, next.marks = 0, d.everything()
+		next.From, next.marks = 0, d.allMarks()
 	} else {
 		for _, p := range stay[first:] {
 			next.From = min(next.From, p.From)
-			d.take(&next, p.marks)
+			d.addMarks(&next, p.marks)
 		}
 	}
 	next.Size = next.size()
@@ -131,8 +131,8 @@ func (d *database) nextPiece(at oplog.Index, unit int, whole bool) (stay []piece
 // size returns how many rows a piece has at most.
 func (p *piece) size() int { return int(p.To-p.From) + len(p.rows) }
 
-// take has a piece hold what is marked. Its rows ascend, and those that it has anyway are not among them.
-func (d *database) take(p *piece, m marks) {
+// addMarks adds marked rows and values to a piece. Its marked rows ascend, and leave out its new rows.
+func (d *database) addMarks(p *piece, m marks) {
 	rows := make([]uint32, 0, len(p.rows)+len(m.rows))
 	for x, y := p.rows, m.rows; len(x)+len(y) > 0; {
 		if len(x) == 0 || len(y) > 0 && y[0] < x[0] {
@@ -153,7 +153,7 @@ func (d *database) take(p *piece, m marks) {
 	}
 }
 
-// unusedName is a name for a file of the checkpoint at an index.
+// unusedName returns a name for a new file of the checkpoint at an index.
 func (d *database) unusedName(at oplog.Index) (name string) {
 	for n := 0; ; n++ {
 		name = fmt.Sprintf("rows-%d-%d", at, n)
@@ -163,9 +163,9 @@ func (d *database) unusedName(at oplog.Index) (name string) {
 	}
 }
 
-// everything marks what the only piece has.
-func (d *database) everything() (m marks) {
-	for name, of := range d.facets.having.named {
+// allMarks returns the marks of a piece that holds everything.
+func (d *database) allMarks() (m marks) {
+	for name, of := range d.facets.attributes.named {
 		for _, v := range *of.values.Load() {
 			m.values = append(m.values, valueOf{name, v})
 		}

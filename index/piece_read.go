@@ -11,19 +11,19 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// changedSince is a revision that no memory has: a row whose words the text index lost gets it, so that the state's
-// memory replaces it.
+// changedSince is a revision that no memory has. A row whose words the text index lost gets it, so that the memory is
+// indexed again.
 const changedSince = ^uint32(0)
 
 // A checkpointLoader fills an empty database from the pieces of a checkpoint, in their order.
 type checkpointLoader struct {
 	d           *database
-	withVectors bool // they are of the embedder that the database has now
+	withVectors bool // the files' vectors are of the database's current embedder
 
-	// of the piece that is read
+	// State of the piece that is being read.
 	p        *piece
 	from     uint32 // of its rows
-	shelf    columnView
+	columns  columnView
 	facets   []uint32
 	speakers []string
 	sessions []uint32
@@ -31,10 +31,10 @@ type checkpointLoader struct {
 	dim      int
 }
 
-// maxDim is the most dimensions that a file is believed to have.
+// maxDim bounds the dimensions that a file may name.
 const maxDim = 1 << 16
 
-// read reads the file of a piece, and notes what it had beside new rows.
+// read reads the file of a piece, and records its marks.
 func (r *checkpointLoader) read(e *sectionReader, p *piece) error {
 	d := r.d
 	r.p, r.facets, r.speakers, r.sessions = p, nil, nil, nil
@@ -54,14 +54,14 @@ func (r *checkpointLoader) read(e *sectionReader, p *piece) error {
 	if r.from == 0 {
 		d.assigned.Sum = p.sum
 	} else if d.assigned.Sum != p.sum {
-		d.assigned = vector.Assignment{} // they are assigned again
+		d.assigned = vector.Assignment{} // all rows are assigned again
 	}
 	if d.assigned.Sum != (vector.Assignment{}).Sum {
 		d.assigned.Of = append(d.assigned.Of, slices.Repeat([]uint16{vector.Unassigned}, int(n)-len(d.assigned.Of))...)
 	}
 	d.cols.skip(n)
-	r.shelf = d.cols.view()
-	for row := e.u32(); row != noMore && e.err == nil; row = e.u32() {
+	r.columns = d.cols.view()
+	for row := e.u32(); row != endOfRows && e.err == nil; row = e.u32() {
 		if row >= n {
 			return fmt.Errorf("%w: row %d of %d", errSections, row, n)
 		}
@@ -69,7 +69,7 @@ func (r *checkpointLoader) read(e *sectionReader, p *piece) error {
 			return err
 		}
 	}
-	for row := e.u32(); row != noMore && e.err == nil; row = e.u32() {
+	for row := e.u32(); row != endOfRows && e.err == nil; row = e.u32() {
 		if row >= n {
 			return fmt.Errorf("%w: row %d of %d", errSections, row, n)
 		}
@@ -81,7 +81,7 @@ func (r *checkpointLoader) read(e *sectionReader, p *piece) error {
 	return e.err
 }
 
-// vectors makes the store that the piece's vectors come to.
+// vectors makes the store for the piece's vectors.
 func (r *checkpointLoader) vectors() error {
 	if r.dim == 0 {
 		return nil
@@ -101,9 +101,9 @@ func (r *checkpointLoader) vectors() error {
 	return nil
 }
 
-// record reads a live row: a new one, or one of before with what has changed.
+// record reads a live row: a new one, or an older one that changed.
 func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
-	c, known := r.shelf.at(row), r.shelf.died(row).Load() == 0
+	c, known := r.columns.at(row), r.columns.died(row).Load() == 0
 	c.seq, c.revision = oplog.Seq(e.u64()), e.u32()
 	face := e.u32()
 	if int(face) == len(r.facets) {
@@ -124,7 +124,7 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 	flags := e.u8()
 	c.Distrust = flags / rowDistrust
 	c.Asks, c.Timed, c.SaidDay, c.Refers = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0, flags&rowRefers != 0
-	c.Said, *r.shelf.stops(row) = int32(e.u32()), e.u64()
+	c.Said, *r.columns.stops(row) = int32(e.u32()), e.u64()
 	if in := e.u16(); in != vector.Unassigned && int(row) < len(r.d.assigned.Of) {
 		r.d.assigned.Of[row] = in
 	}
@@ -142,13 +142,13 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 	}
 	c.Speaker = r.speakers[speaker]
 	if known {
-		r.d.leave(&r.shelf, row)
+		r.d.leave(&r.columns, row)
 	} else if session != 0 {
 		r.d.count(c, uint64(c.Length))
 		r.d.enterSession(session, c.seq)
 	}
-	r.d.enter(&r.shelf, row, r.facets[face])
-	r.shelf.died(row).Store(0)
+	r.d.enter(&r.columns, row, r.facets[face])
+	r.columns.died(row).Store(0)
 	r.d.bySeq.set(c.seq, row+1)
 	if row < r.from {
 		r.p.rows = append(r.p.rows, row)
@@ -159,7 +159,7 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 	return nil
 }
 
-// session reads a reference to one and returns its number in the database.
+// session reads a reference to a session and returns its number in the database.
 func (r *checkpointLoader) session(e *sectionReader) uint32 {
 	n := e.u32()
 	if int(n) == len(r.sessions) {
@@ -172,21 +172,21 @@ func (r *checkpointLoader) session(e *sectionReader) uint32 {
 		r.sessions = append(r.sessions, id)
 	}
 	if int(n) >= len(r.sessions) {
-		return noMore
+		return endOfRows
 	}
 	return r.sessions[n]
 }
 
-// gone takes a row out that died.
+// gone removes a row that died.
 func (r *checkpointLoader) gone(row uint32) {
 	r.p.rows = append(r.p.rows, row)
-	if r.shelf.died(row).Load() != 0 {
+	if r.columns.died(row).Load() != 0 {
 		return
 	}
-	c := r.shelf.at(row)
-	r.d.leave(&r.shelf, row)
-	r.d.facets.having.leave()
-	r.shelf.died(row).Store(1)
+	c := r.columns.at(row)
+	r.d.leave(&r.columns, row)
+	r.d.facets.attributes.leave()
+	r.columns.died(row).Store(1)
 	if c.Session != 0 {
 		r.d.count(c, -uint64(c.Length))
 		r.d.leaveSession(c.Session, c.seq)
@@ -211,7 +211,7 @@ func (r *checkpointLoader) attributes(e *sectionReader, n uint32) {
 			e.err = fmt.Errorf("%w: a value of %q: %w", errSections, name, err)
 			return
 		}
-		var v *having
+		var v *attributeValue
 		for range e.u32() {
 			row := e.u32()
 			if e.err == nil && row >= n {
@@ -220,7 +220,7 @@ func (r *checkpointLoader) attributes(e *sectionReader, n uint32) {
 			if e.err != nil {
 				return
 			}
-			v = r.d.facets.having.enter(filter.Attribute{Name: name, Value: value}, row)
+			v = r.d.facets.attributes.enter(filter.Attribute{Name: name, Value: value}, row)
 		}
 		if v != nil {
 			r.p.values = append(r.p.values, valueOf{name, v})

@@ -6,10 +6,10 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-const noMore = ^uint32(0)
+const endOfRows = ^uint32(0)
 
 // A pieceWriter holds one database as it was between two steps of Follow, and writes a piece of its checkpoint. Atomic
-// fields may be newer by the time they are written; the entries that changed them lie behind the checkpoint's index, and
+// fields may be newer by the time they are written; the entries that changed them come after the checkpoint's index, and
 // the next start applies them again.
 type pieceWriter struct {
 	piece
@@ -37,7 +37,7 @@ func (p *pieceWriter) write(out *sectionWriter) {
 	if p.vectors != nil {
 		dim, assigned = p.vectors.Dim(), p.vectors.Assignment(p.From, p.To)
 	}
-	if assigned.Sum != p.sum { // they were divided anew meanwhile
+	if assigned.Sum != p.sum { // another partition divides them since
 		assigned.Of = nil
 	}
 	out.u32(p.From)
@@ -60,14 +60,14 @@ func (p *pieceWriter) write(out *sectionWriter) {
 		}
 		p.record(out, row, in)
 	}
-	out.u32(noMore)
+	out.u32(endOfRows)
 	for _, row := range p.rows {
 		if !p.alive(row) {
 			out.u32(row)
-			out.cut(false)
+			out.endSection(false)
 		}
 	}
-	out.u32(noMore)
+	out.u32(endOfRows)
 	p.attributes(out)
 }
 
@@ -111,10 +111,10 @@ func (p *pieceWriter) record(out *sectionWriter, row uint32, in uint16) {
 	if has {
 		out.buf = v.Append(out.buf)
 	}
-	out.cut(false)
+	out.endSection(false)
 }
 
-// refer writes the number of what is referred to in this file, and says whether that is the first time.
+// refer writes a reference, which is a number within this file, and says whether it is the first one.
 func refer[K comparable](out *sectionWriter, refs map[K]uint32, to K) (first bool) {
 	n, known := refs[to]
 	if !known {
@@ -125,7 +125,7 @@ func refer[K comparable](out *sectionWriter, refs map[K]uint32, to K) (first boo
 	return !known
 }
 
-// session refers to one. The first reference of a file to none names none.
+// session writes a reference to a session; number 0 is no session.
 func (p *pieceWriter) session(out *sectionWriter, id uint32) {
 	if !refer(out, p.sessionRefs, id) {
 		return
@@ -139,8 +139,8 @@ func (p *pieceWriter) session(out *sectionWriter, id uint32) {
 	out.str(s.session)
 }
 
-// attributes writes the values that rows of the piece have. The rows of a value ascend, but for those of rows that an
-// earlier run left, which have the next piece hold all there is.
+// attributes writes the values that rows of the piece have. The rows of a value ascend. Rows adopted from an earlier run
+// do not, but after them the next piece holds everything.
 func (p *pieceWriter) attributes(out *sectionWriter) {
 	out.u32(uint32(len(p.values)))
 	for _, v := range p.values {
@@ -157,11 +157,11 @@ func (p *pieceWriter) attributes(out *sectionWriter) {
 		for i := len(rows) - 1; i >= 0; i-- {
 			out.u32(rows[i])
 		}
-		out.cut(false)
+		out.endSection(false)
 	}
 }
 
-// The kinds of a row's text, one bit each.
+// The flags of a row, one bit each.
 const (
 	rowAsks = 1 << iota
 	rowTimed

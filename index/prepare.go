@@ -14,13 +14,13 @@ type change struct {
 	vec oplog.Vector
 }
 
-// gone reports whether a memory has no row: it was forgotten, or is not to be found.
+// gone reports whether a memory has no row: it was forgotten, or is not searchable.
 func (c *change) gone() bool { return c.m.Status == oplog.Tombstoned || !c.m.Indexed() }
 
-// A ready change has been analysed and quantised, which needs no lock.
-type ready struct {
+// A prepared change has been analysed and quantised, without a lock.
+type prepared struct {
 	change
-	found  bool // on disk, at row
+	onDisk bool // an earlier run left the row on disk
 	row    uint32
 	length uint32 // of the text, in tokens
 	doc    text.Document
@@ -36,8 +36,8 @@ type ready struct {
 
 // prepare analyses texts and condenses vectors of the rows that are new. Only put's goroutine changes bySeq, so it
 // reads it freely.
-func (d *database) prepare(changes []change) (work []ready, replaced bool) {
-	work = make([]ready, len(changes))
+func (d *database) prepare(changes []change) (work []prepared, replaced bool) {
+	work = make([]prepared, len(changes))
 	var texts []string
 	var analyse, fresh, added []int
 	for i, c := range changes {
@@ -56,7 +56,7 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 		work[i].attributes, _ = filter.Attributes(c.m.Attributes) // they were checked before they were stored
 		fresh, added = append(fresh, i), append(added, i)
 		if a, ok := d.adopted[c.m.Seq]; ok && a.revision == c.m.Revision {
-			work[i].found, work[i].row, work[i].length = true, a.row, a.length
+			work[i].onDisk, work[i].row, work[i].length = true, a.row, a.length
 			delete(d.adopted, c.m.Seq)
 			continue
 		}
@@ -67,23 +67,23 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 	}
 	spread.Over(len(added), readEach, func(from, to int) {
 		for _, i := range added[from:to] {
-			work[i].read()
+			work[i].readText()
 		}
 	})
 	d.prepareVectors(work, fresh)
 	return work, replaced
 }
 
-// readEach is the number of texts for which a processor is woken.
+// readEach is the number of texts for which another processor is used.
 const readEach = 8
 
-// read reads a text for what a column says of it.
-func (w *ready) read() {
+// readText computes the columns that depend on the text.
+func (w *prepared) readText() {
 	w.stops, w.refers, w.times = text.Stops(w.m.Text), text.Refers(w.m.Text), text.TimesOf(w.m.Text, int64(w.m.Created))
 }
 
 // prepareVectors condenses those of rows that are to have one.
-func (d *database) prepareVectors(work []ready, fresh []int) {
+func (d *database) prepareVectors(work []prepared, fresh []int) {
 	var with []int
 	var units [][]float32
 	store := d.vectors.Load()
@@ -97,7 +97,7 @@ func (d *database) prepareVectors(work []ready, fresh []int) {
 			store.Partition(d.partition, vector.Assignment{})
 			d.vectors.Store(store)
 		}
-		if len(unit) == store.Dim() { // one of another embedder than the rest: only its words find it
+		if len(unit) == store.Dim() { // otherwise it is of another embedder: only the words find the row
 			work[i].unit = unit
 			with, units = append(with, i), append(units, unit)
 		}

@@ -15,37 +15,39 @@ type Query struct {
 	Text   string
 	Vector []float32
 	K      int
-	// says whether the answer has room for memories of so many bytes together: the last rows are left out; nil: it has
+	// Room says whether the answer has room for memories of this many bytes together; the last rows are left out until it
+	// has. nil: there is room.
 	Room func(bytes int) bool
-	Deep int // rows to return if that is more than K: the caller orders them anew and cuts to K
+	Deep int // rows to return if more than K: the caller reorders them and cuts to K
 	Filter
-	Rare     int     // words that more rows have find nothing, and no other words stand for unknown ones: the search has a bounded cost; 0: all count
+	MaxDF    int     // words that more rows have are not searched for, nor are unknown words replaced: the cost is bounded; 0: no bound
 	Skip     int     // of a list: how many of the newest rows to leave out
 	MinScore float64 // rows that score less are left out; 0 leaves out none
 	Expand   bool    // follow relations of entities named in the question
-	Bare     bool    // hits come with their memories' numbers, ids and times alone: the caller reads the rest
-	Hashed   bool    // the vector is a hashed embedder's: it only fills what words leave empty
-	// of the embedder that made the vector, when a node did: the index ignores it where its vectors are of another one
+	Bare     bool    // hits have only the numbers, ids and times of their memories: the caller reads the rest
+	Hashed   bool    // the vector is a hashed embedder's: it only orders rows that words do not find
+	// Epoch is that of the embedder that made the vector, if a node did. The index ignores the vector when its own are of
+	// another epoch.
 	Epoch   *uint32
 	Weights *rank.Weights     // learned by the database; nil for the default
-	Without []string          // signals that are not to count: rank.Switches
-	Diverse bool              // leave out what nearly repeats something better, and prefer what does not
-	Now     time.Time         // of the question: decides recency and decay
-	Explain bool              // Info.Left is wanted, which costs a walk over all rows
-	Quiet   bool              // for the node: do not strengthen the memories found; the index ignores it
-	Pick    func([]Hit) []Hit // the caller's last cut: the memories that it leaves out are not strengthened; nil leaves all
+	Without []string          // signals to turn off: rank.Switches
+	Diverse bool              // leave out rows that nearly repeat a better one, and prefer rows that differ
+	Now     time.Time         // the question's moment: recency, decay and relative dates count from it
+	Explain bool              // fill Info.Left, which scans all rows
+	Quiet   bool              // for the node: do not reinforce the memories found; the index ignores it
+	Pick    func([]Hit) []Hit // the caller's last cut: memories that it drops are not reinforced; nil keeps all
 }
 
 // A Filter says which rows may be in an answer. Zero values do not filter.
 type Filter struct {
 	Types        []string
 	Namespace    string
-	Spaces       oplog.Spaces // rows of other namespaces are not seen, nor counted in any statistic
+	Spaces       oplog.Spaces // rows of other namespaces are not found, nor counted in statistics
 	Domain       string
 	Source       string
 	Session      string
-	Private      string // rows of namespaces with this prefix are not seen,
-	Within       string // but for those of this one
+	Private      string // rows of namespaces with this prefix are not found,
+	Within       string // except those of this namespace
 	Tier         string
 	Owner        string
 	Since, Until oplog.Time       // of creation
@@ -55,7 +57,7 @@ type Filter struct {
 }
 
 // MaxQuestion limits the bytes of a question that are read: some ten thousand words, of which the first
-// text.MaxQueryTokens different ones are looked for.
+// text.MaxQueryTokens distinct ones are searched for.
 const MaxQuestion = 64 << 10
 
 // Question returns the part of a text that is read as a question.
@@ -73,7 +75,7 @@ func cut(s string, n int) string {
 	return s[:end]
 }
 
-// Facts holds what a caller's own filter may look at.
+// Facts holds the fields of a memory that Filter.Admit may use.
 type Facts struct {
 	Namespace, Owner, Tier string
 	Created                oplog.Time
@@ -87,9 +89,10 @@ type Hit struct {
 	Parts  rank.Parts
 	Rerank *Reranked // where a reranker put it; nil where none did
 
-	By      Against   // the newer memory that superseded it; the index knows none
-	Against []Against // the memories that it contradicts, by open conflicts; the index knows none
-	Later   Against   // a newer memory of the answer that is about the same; the index knows none
+	// The node fills these in.
+	By      Against   // the newer memory that superseded it
+	Against []Against // the memories that it contradicts, by open conflicts
+	Later   Against   // a newer memory of the answer about the same subject
 }
 
 // Against is a memory that a hit contradicts, and whether it is older, newer or as old.
@@ -109,21 +112,21 @@ type Reranked struct {
 type Info struct {
 	Confidence float64
 	Considered int // rows that were looked at
-	Matched    int // of those, the ones that match the question (see package rank); nothing else is an answer
+	Matched    int // of those, the ones that match the question (package rank): only these can be in the answer
 	Below      int // of those, the ones that score less than MinScore
-	Cut        int // rows that had no room in the answer
+	Cut        int // rows without room in the answer
 
-	Left []Left // what each filter left, where the query wants to know
+	Left []Left // rows that each filter left, if the query asks for them (Explain)
 }
 
-// Left says how many rows a filter left of those that the filters before it left.
+// Left says how many rows passed a filter and those before it.
 type Left struct {
 	Filter string // its name in a request, or the JSON of a part of Match
 	Rows   int
 }
 
-// Lists says that a query asks nothing: whatever passes its filters belongs to the answer, the newest first, with a
-// score of 0.
+// Lists says that a query has neither words nor a vector: every row that passes its filters belongs to the answer, the
+// newest first, with a score of 0.
 func (q *Query) Lists() bool { return len(q.Vector) == 0 && strings.TrimSpace(q.Text) == "" }
 
 // MaxK bounds Query.K and Query.Deep.

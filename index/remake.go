@@ -9,9 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Remake makes the files of databases from which something was purged, or in which Verify found damage, anew from the
-// state, so that none holds what was erased before it began; with all, those of every database. Meanwhile the old ones
-// are searched and follow the log.
+// Remake rebuilds the files of databases from the state: of the given ones, from which something was purged, and of those
+// in which Verify found damage. Afterwards no file holds what was erased before it began. Meanwhile the old files are
+// searched and follow the log.
 func (x *Index) Remake(ctx context.Context, purged []oplog.DB) error {
 	x.remakes.Lock()
 	defer x.remakes.Unlock()
@@ -40,7 +40,7 @@ func (x *Index) Remake(ctx context.Context, purged []oplog.DB) error {
 	x.following.Lock()
 	defer x.following.Unlock()
 	if !x.checkpoints.partial && !x.checkpoints.busy() {
-		x.startCheckpoint() // what the last one names is gone
+		x.startCheckpoint() // the files that the last one names are gone
 	}
 	return nil
 }
@@ -52,16 +52,16 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 	since := touched{}
 	x.remade[id] = since
 	stale := x.stale[id]
-	delete(x.stale, id) // one that comes from here on is not in what is read
+	delete(x.stale, id) // damage or a purge from here on needs another rebuild
 	x.gen++
 	gen, live := x.gen, x.live
 	x.mu.Unlock()
 	turn.Unlock()
-	fresh, err := x.another(ctx, id, gen)
-	defer x.turnOfOpened(id)()
+	fresh, err := x.buildFresh(ctx, id, gen)
+	defer x.lockOpened(id)()
 	x.mu.Lock()
 	delete(x.remade, id)
-	rebuilt := x.live != live // all files are new ones
+	rebuilt := x.live != live // a rebuild has replaced all files meanwhile
 	if err != nil && stale {
 		x.stale[id] = true
 	}
@@ -73,7 +73,7 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 		fresh.drop()
 		return nil
 	}
-	if fresh, err = discard(fresh, x.takeLeft(ctx, id, fresh, since[id])); fresh == nil {
+	if fresh, err = discard(fresh, x.applyDeferred(ctx, id, fresh, since[id])); fresh == nil {
 		return err
 	}
 	x.mu.RLock()
@@ -87,8 +87,8 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 
 var errGone = errors.New("the database is gone")
 
-// another makes an index with files of its own from the state; nil when the database is gone.
-func (x *Index) another(ctx context.Context, id oplog.DB, gen int) (d *database, err error) {
+// buildFresh makes an index with files of its own from the state; nil when the database is gone.
+func (x *Index) buildFresh(ctx context.Context, id oplog.DB, gen int) (d *database, err error) {
 	err = x.cfg.State.Read(func(v *state.View) error {
 		info, ok := v.Database(id)
 		if !ok {

@@ -10,27 +10,26 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A start does work for what is open, not for what exists. Of the indexes that were open when the last checkpoint was
-// written it opens the largest, which take the longest; all others stay closed until a question comes. One look at
-// the log finds what it says behind the checkpoint: memories of the open ones are refreshed, ids of the others are
-// left to their next opening.
+// A start works for open indexes, not for all that exist. Of the indexes that were open when the last checkpoint was
+// written it opens the largest, which take the longest. All others stay closed until a question comes. The log after the
+// checkpoint is read once: memories of open indexes are refreshed, ids of the others are deferred to their next opening.
 
-// openedAtStart is the number of indexes that a start opens at most.
+// openedAtStart bounds the indexes that a start opens.
 const openedAtStart = 8
 
-// made holds what a build makes, to replace what is searched.
+// made holds the result of a build, which replaces what is searched.
 type made struct {
-	dbs     map[oplog.DB]*database
-	parked  map[oplog.DB]databaseFiles
-	counted map[oplog.DB]vectorCount
-	left    map[oplog.DB]*opening
+	dbs      map[oplog.DB]*database
+	parked   map[oplog.DB]databaseFiles
+	counted  map[oplog.DB]vectorCount
+	openings map[oplog.DB]*opening
 }
 
 func newMade() *made {
 	return &made{map[oplog.DB]*database{}, map[oplog.DB]databaseFiles{}, map[oplog.DB]vectorCount{}, map[oplog.DB]*opening{}}
 }
 
-// park leaves an index closed. What the log says of it behind its files, catchUp adds.
+// park leaves an index closed. catchUp adds what the log says of it after its files.
 func (m *made) park(id oplog.DB, files databaseFiles) {
 	m.parked[id] = files
 	if files.Counted.Of > 0 {
@@ -38,23 +37,23 @@ func (m *made) park(id oplog.DB, files databaseFiles) {
 	}
 }
 
-// leave notes what an entry touched of an index that stays closed.
-func (m *made) leave(o oplog.Outcome) {
+// deferTo defers the memories of an entry to the opening of an index that stays closed.
+func (m *made) deferTo(o oplog.Outcome) {
 	id := o.Entry.DB
-	if slices.ContainsFunc(o.Entry.Ops, rebinds) {
+	if slices.ContainsFunc(o.Entry.Ops, changesEmbedder) {
 		delete(m.counted, id)
 	}
 	came := touched{}
 	if came.add(o); len(came[id]) == 0 {
 		return
 	}
-	w := m.left[id]
+	w := m.openings[id]
 	if w == nil {
-		w = &opening{left: touched{}, behind: true, since: m.parked[id].At, done: make(chan struct{})}
-		m.left[id] = w
+		w = &opening{deferred: touched{}, behind: true, since: m.parked[id].At, done: make(chan struct{})}
+		m.openings[id] = w
 		delete(m.counted, id)
 	}
-	w.left.addRead(id, came[id])
+	w.deferred.addUnread(id, came[id])
 }
 
 // toOpen chooses among the databases whose files can be used.
@@ -77,10 +76,10 @@ func toOpen(v *state.View, usable map[oplog.DB]databaseFiles) map[oplog.DB]bool 
 	return chosen
 }
 
-// usable are the files of a checkpoint from which an index can be opened: the log has all that came behind them.
-func (x *Index) usable(v *state.View, head checkpoint) map[oplog.DB]databaseFiles {
+// usableFiles returns the files of a checkpoint from which an index can be opened: the log has all later entries.
+func (x *Index) usableFiles(v *state.View, head checkpoint) map[oplog.DB]databaseFiles {
 	all := map[oplog.DB]databaseFiles{}
-	begins := sync.OnceValue(func() oplog.Index { // the log may not be open yet, and is not asked for nothing
+	begins := sync.OnceValue(func() oplog.Index { // only when needed: the log may not be open yet
 		first, _, _, kept := v.Retained()
 		if !kept {
 			first = v.Index() + 1
@@ -102,10 +101,10 @@ func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool,
 	if adopt {
 		head = x.loadHead(ctx, v)
 		if err := ctx.Err(); err != nil {
-			return err // the log was given up meanwhile: the head was not compared with it, and the files stay as they are
+			return err // the head was not compared with the log, which did not open: leave the files as they are
 		}
 	}
-	usable := x.usable(v, head)
+	usable := x.usableFiles(v, head)
 	open := toOpen(v, usable)
 	revived := map[oplog.DB]*database{}
 	for _, d := range v.Databases() {
@@ -146,8 +145,8 @@ func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool,
 // catchUpOps is the number of operations that catchUp gathers before it refreshes the memories that they touch.
 const catchUpOps = 2000
 
-// catchUp reads what the log says behind the files of a checkpoint: it refreshes the memories of open indexes, leaves
-// those of closed ones to their openings, and deletes rows on disk that neither checkpoint nor state confirms.
+// catchUp reads the log after the files of a checkpoint: it refreshes the memories of open indexes, defers those of
+// closed ones to their openings, and deletes rows on disk that neither checkpoint nor state confirms.
 func (x *Index) catchUp(ctx context.Context, v *state.View, usable map[oplog.DB]databaseFiles, dbs map[oplog.DB]*database, m *made) error {
 	if len(dbs)+len(m.parked) == 0 {
 		return nil
@@ -177,7 +176,7 @@ func (x *Index) catchUp(ctx context.Context, v *state.View, usable map[oplog.DB]
 			case dbs[id] != nil:
 				page.add(o)
 			case parked:
-				m.leave(o)
+				m.deferTo(o)
 			default:
 				return true
 			}

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// An identity says which database's texts a directory holds. It is written before the first of them, so that a
-// directory is never taken for another database's.
+// An identity names the database of a directory. It is written before the first text, so that a directory is never taken
+// for another database's.
 type identity struct {
 	Format   int        `json:"format"`
 	Cluster  string     `json:"cluster"`
@@ -32,8 +32,7 @@ const indexFormat = 5
 
 const identityFile = "identity.json"
 
-// tidy removes directories that no database will open: those with other names, older generations, and damaged ones
-// set aside.
+// tidy removes directories that no database will open: those with other names, and older generations.
 func (x *Index) tidy() error {
 	entries, err := os.ReadDir(x.cfg.Dir)
 	if err != nil {
@@ -85,7 +84,7 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, old string, f
 		}
 	}
 	dir := filepath.Join(x.cfg.Dir, dirName(info.ID, gen))
-	// an opening of this generation that failed may have left words: their rows are not those that come now
+	// a failed opening of this generation may have left words of other rows
 	if err := errors.Join(os.MkdirAll(dir, 0o700), os.RemoveAll(filepath.Join(dir, "text"))); err != nil {
 		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
@@ -105,7 +104,7 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, old string, f
 
 func (x *Index) openWords(dir string) (*text.Index, error) {
 	return text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger,
-		Keys: x.cfg.Keys, Damaged: x.notice})
+		Keys: x.cfg.Keys, Damaged: x.noticeDamage})
 }
 
 // reopen opens the directory that an earlier run left; nil when it belongs to another database or is damaged.
@@ -132,13 +131,13 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles, withVecto
 	d := emptyDatabase(dir)
 	r := checkpointLoader{d: d, withVectors: withVectors}
 	filled := make(chan error, 1)
-	go func() { filled <- x.loadCheckpoint(&r, dir, files) }() // beside opening the words, which takes about as long
+	go func() { filled <- x.loadCheckpoint(&r, dir, files) }() // while the text index opens, which takes about as long
 	words, err := x.openWords(dir)
 	failed := <-filled
 	if err != nil {
 		x.cfg.Logger.Warn("index unreadable, rebuilt", "path", dir, "err", err)
 		if errors.Is(err, text.ErrCorrupt) && !errors.Is(err, text.ErrVersion) {
-			x.thrownAway(self.Name, damage.PathOf(err, dir))
+			x.noteDiscarded(self.Name, damage.PathOf(err, dir))
 		}
 		return nil, false
 	}
@@ -150,7 +149,7 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles, withVecto
 			x.cfg.Logger.Warn("checkpoint of the index unreadable, reading the state instead", "path", dir, "err", failed)
 		}
 		if path := damage.PathOf(failed, ""); path != "" {
-			x.thrownAway(self.Name, path)
+			x.noteDiscarded(self.Name, path)
 		}
 		d = emptyDatabase(dir)
 		for _, r := range rows {
@@ -162,8 +161,8 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles, withVecto
 	return d, failed == nil
 }
 
-// emptyDatabase is a database without rows that may adopt those found on disk. The caller sets words once they are
-// open.
+// emptyDatabase returns a database without rows that can adopt rows found on disk. The caller sets words once the text
+// index is open.
 func emptyDatabase(dir string) *database {
 	d := newDatabase(filepath.Join(dir, "text"), nil)
 	d.adopted, d.orphans = map[oplog.Seq]adoptedRow{}, map[uint32]struct{}{}
@@ -188,7 +187,7 @@ func (x *Index) loadCheckpoint(r *checkpointLoader, dir string, files databaseFi
 		}
 		r.d.pieces = append(r.d.pieces, p)
 	}
-	r.d.settle()
+	r.d.reorderSessions()
 	return nil
 }
 
@@ -210,7 +209,7 @@ func (x *Index) loadHead(ctx context.Context, v *state.View) (head checkpoint) {
 		case ctx.Err() != nil: // the caller returns
 		case damage.PathOf(err, "") != "":
 			x.cfg.Logger.Warn("checkpoint of the index unreadable, reading the state instead", "path", path, "err", err)
-			x.thrownAway("", path)
+			x.noteDiscarded("", path)
 		case !errors.Is(err, os.ErrNotExist):
 			x.cfg.Logger.Info("checkpoint of the index not used", "err", err)
 		}
@@ -260,7 +259,7 @@ func (x *Index) confirm(ctx context.Context, v *state.View, id oplog.DB, d *data
 	return d.deleteUnconfirmed()
 }
 
-// deleteUnconfirmed deletes the rows on disk that the state does not have. Call it only when all of the state was put.
+// deleteUnconfirmed deletes the rows on disk that the state does not have. The caller has put all of the state before.
 func (d *database) deleteUnconfirmed() error {
 	var del []uint32
 	for _, a := range d.adopted {
@@ -272,10 +271,10 @@ func (d *database) deleteUnconfirmed() error {
 	d.adopted, d.orphans = nil, nil
 	for at, c := range d.cols.view().chunks {
 		if c.live == 0 {
-			d.emptied = append(d.emptied, at)
+			d.emptyChunks = append(d.emptyChunks, at)
 		}
 	}
-	d.letGo()
+	d.freeDeadRows()
 	if len(del) == 0 {
 		return nil
 	}

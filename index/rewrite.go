@@ -10,15 +10,15 @@ import (
 	"github.com/cairndb/cairn/index/text"
 )
 
-// Rewrite brings the files of the index that are under outdated keys under the active one, while it is searched and
-// follows the log. It returns when nothing is left. A checkpoint that is replaced in the moment in which its old head
-// is put back is unreadable, and the state is read instead.
+// Rewrite encrypts the files of the index that are under outdated keys under the active one, while the index is searched
+// and follows the log. It returns when no such file is left. If a checkpoint is replaced while its old head is rewritten,
+// it becomes unreadable, and the next start reads the state instead.
 func (x *Index) Rewrite(ctx context.Context, pause func() error) error {
 	if err := x.cfg.Keys.RewriteAll(ctx, x.cfg.Dir, pause); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	x.mu.RLock()
-	// one that comes later is made under the active key
+	// later ones are made under the active key
 	dbs := slices.Concat(slices.Collect(maps.Keys(x.dbs)), slices.Collect(maps.Keys(x.parked)))
 	x.mu.RUnlock()
 	for _, id := range dbs {

@@ -18,13 +18,13 @@ import (
 
 // How far a search looks.
 const (
-	depth       = 1000   // candidates found by words
-	vectorDepth = 100    // candidates found by vector; K if that is more
-	precise     = 40     // of those, how many are compared by their float32 originals; 4·K if that is more
-	listLimit   = 10_000 // newest rows looked at for a list
-	besideRows  = 4096   // from so many rows on, words and a vector may be looked for at the same time: a goroutine costs some microseconds
-	besideCands = 128    // candidates for each of two goroutines that compute their likeness, at least
-	attempts    = 3      // to capture a moment in which no row is being replaced
+	depth         = 1000   // candidates found by words
+	vectorDepth   = 100    // candidates found by vector; K if that is more
+	precise       = 40     // of those, the ones compared by their float32 originals; 4·K if that is more
+	listLimit     = 10_000 // newest rows looked at for a list
+	parallelRows  = 4096   // least rows for searching words and vector at the same time: a goroutine costs some microseconds
+	parallelCands = 128    // least candidates for each of two goroutines that compute their similarity
+	attempts      = 3      // to capture a moment in which no row is being replaced
 )
 
 // Search answers a question, best first.
@@ -48,12 +48,13 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 
 // Count counts the memories that pass a filter.
 func (x *Index) Count(db oplog.DB, f Filter) (n int, _ error) {
-	err := x.look(db, f, func(in *question) { n = in.count() })
+	err := x.withQuestion(db, f, func(in *question) { n = in.count() })
 	return n, err
 }
 
-// look calls see at a moment in which no row is being replaced, if it finds one soon; see may be called again.
-func (x *Index) look(db oplog.DB, f Filter, see func(in *question)) error {
+// withQuestion calls see with a question that has a filter alone, at a moment in which no row is being replaced, if a few
+// attempts find one. see may be called again.
+func (x *Index) withQuestion(db oplog.DB, f Filter, see func(in *question)) error {
 	d, err := x.acquire(db)
 	if d == nil || err != nil {
 		return err
@@ -67,7 +68,7 @@ func (x *Index) look(db oplog.DB, f Filter, see func(in *question)) error {
 		in.match = in.passing(f.Match)
 		err := x.cfg.State.Read(func(v *state.View) error {
 			in.view, in.db = v, db
-			in.leaveOutLapsed()
+			in.excludeExpired()
 			see(in)
 			return nil
 		})
@@ -80,8 +81,8 @@ func (x *Index) look(db oplog.DB, f Filter, see func(in *question)) error {
 }
 
 func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (hits []Hit, info Info, _ error) {
-	asking := x.asking.Add(1)
-	defer x.asking.Add(-1)
+	asking := x.searching.Add(1)
+	defer x.searching.Add(-1)
 	beside := 2*int(asking) <= cap(x.pool)
 	q.K, q.Deep = min(q.K, MaxK), min(q.Deep, MaxK)
 	lists := q.Lists()
@@ -89,9 +90,9 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 		q.Vector = nil
 	}
 	q.Expand = q.Expand && !slices.Contains(q.Without, "graph")
-	var asked text.Asked
+	var asked text.AskedTime
 	if !lists && !slices.Contains(q.Without, "date") {
-		if asked = text.AskedOf(q.Text, q.Now.UnixMicro()); asked.Since {
+		if asked = text.ParseAskedTime(q.Text, q.Now.UnixMicro()); asked.Since {
 			q.Since = max(q.Since, oplog.Time(asked.From))
 		}
 	}
@@ -106,11 +107,11 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 		in.scratch, in.lists, in.asked = used, lists, asked
 		in.taken = 0
 		in.match = in.passing(q.Match)
-		// The state is read after the moment: it holds every row of it.
+		// The state is read after the capture: it has every row of that moment.
 		err := x.cfg.State.Read(func(v *state.View) (err error) {
 			in.view, in.db = v, db
-			in.leaveOutLapsed()
-			in.narrow()
+			in.excludeExpired()
+			in.narrowStatistics()
 			if hits, info, err = in.answer(x.pool, beside); err == nil {
 				err = ctx.Err()
 			}
@@ -130,7 +131,7 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 	return hits, info, nil
 }
 
-// A scratch holds the buffers of one search. A pool lends them to the next.
+// A scratch holds the buffers of one search. A pool reuses them.
 type scratch struct {
 	found  text.Found
 	cands  []rank.Candidate
@@ -138,26 +139,26 @@ type scratch struct {
 	bitmaps
 }
 
-// A question is one query's view of a database at a moment; it implements rank.Corpus. It holds no lock: columns
-// never move, and the atomic fields say which rows were alive at the moment.
+// A question is a query's view of a database at one moment; it implements rank.Corpus. It holds no lock: columns never
+// move, and the atomic fields say which rows were alive at the moment.
 type question struct {
-	d        *database
-	q        *Query
-	cols     columnView
-	verdicts verdicts
-	all      bool // no filter is set
-	lists    bool // neither words nor a vector are asked: a list
-	asked    text.Asked
-	span     []uint32 // where a relative date is asked for: the rows of that time
-	match    part     // of the question's filter
-	seq      uint64   // the moment: rows that died after it are alive
-	named    sums     // of the question's namespaces, or of the database
-	known    bool     // the namespaces have rows
-	narrowed []uint32 // the groups of the namespaces that the question is bound to
-	sessions []*session
-	view     *state.View
-	db       oplog.DB
-	lapsed   map[uint32]bool // rows whose memories' time is over and that no sweep has removed yet
+	d           *database
+	q           *Query
+	cols        columnView
+	verdicts    verdicts
+	all         bool // no filter is set
+	lists       bool // the query has neither words nor a vector
+	asked       text.AskedTime
+	timeRows    []uint32 // rows of the time that the question names
+	match       part     // of the question's filter
+	seq         uint64   // the moment: rows that died later count as alive
+	totals      sums     // of the question's namespaces, or of the database
+	hasRows     bool     // the namespaces have rows
+	boundGroups []uint32 // text groups of the namespaces that the question is bound to
+	sessions    []*session
+	view        *state.View
+	db          oplog.DB
+	expired     map[uint32]bool // rows of expired memories that no sweep has removed yet
 	*scratch
 }
 
@@ -166,26 +167,26 @@ func (d *database) capture(q *Query) *question {
 	in := &question{d: d, q: q, all: q.everything(d.facets), verdicts: newVerdicts(&q.Filter, d.facets)}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	in.cols, in.seq, in.sessions, in.named, in.known = d.cols.view(), d.seq, d.sessions, d.total, true
+	in.cols, in.seq, in.sessions, in.totals, in.hasRows = d.cols.view(), d.seq, d.sessions, d.total, true
 	if q.Namespace != "" {
 		ns := d.namespaces[q.Namespace]
-		if in.known = ns != nil; in.known {
-			in.named = *ns
+		if in.hasRows = ns != nil; in.hasRows {
+			in.totals = *ns
 		}
 	}
 	return in
 }
 
-// answer gathers candidates, ranks them, and reads from the state the memories that made the list. beside says that
-// processors are idle, by the number of searches under way: words and vector are then looked for at the same time.
+// answer gathers candidates, ranks them, and reads the memories of the answer from the state. beside says that processors
+// are idle, by the number of searches under way: words and vector are then searched at the same time.
 func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	var question rank.Question
 	var cands []rank.Candidate
 	var near neighbours
 	var err error
-	words := func() { question, cands, err = in.byWords(in.spanned()) }
-	if beside && in.q.Text != "" && len(in.q.Vector) > 0 && in.cols.n >= besideRows {
-		pool.Beside(words, func() { near = in.nearest(pool) }) // the view of the state is one goroutine's: the words do not look at it
+	words := func() { question, cands, err = in.byWords(in.findTimeRows()) }
+	if beside && in.q.Text != "" && len(in.q.Vector) > 0 && in.cols.n >= parallelRows {
+		pool.RunBoth(words, func() { near = in.nearest(pool) }) // only this goroutine may use the view of the state: the words do not
 	} else if words(); err == nil {
 		near = in.nearest(pool)
 	}
@@ -223,7 +224,7 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	return answer, info, nil
 }
 
-// Keep reports whether a row was alive at the moment and passes the filters. The goroutines of one search call it.
+// Keep reports whether a row was alive at the moment and passes the filters. Several goroutines of a search call it.
 func (in *question) Keep(row uint32) bool {
 	if row >= in.cols.n || !in.match.has(row) || !in.all && !in.verdicts.passes(in.cols.facet(row).Load()) { // most often the filter decides, so it is first
 		return false
@@ -231,13 +232,13 @@ func (in *question) Keep(row uint32) bool {
 	if died := in.cols.died(row).Load(); died != 0 && died <= in.seq {
 		return false
 	}
-	return in.all || (in.lapsed == nil || !in.lapsed[row]) && (in.match.rest == nil || in.match.rest(row)) &&
+	return in.all || (in.expired == nil || !in.expired[row]) && (in.match.rest == nil || in.match.rest(row)) &&
 		(!in.q.needsColumn() || in.admitsRow(row))
 }
 
-// keep takes the rows that Keep refuses out of rows, in place. Most often a filter refuses many, and has done so
-// before.
-func (in *question) keep(rows []uint32) []uint32 {
+// filterRows removes the rows that Keep refuses, in place. A filter refuses most rows by their facets, so it looks up
+// these verdicts first.
+func (in *question) filterRows(rows []uint32) []uint32 {
 	left, verdicts := rows[:0], *in.verdicts.verdict
 	for _, row := range rows {
 		if row >= in.cols.n || !in.match.has(row) {
@@ -265,19 +266,19 @@ func (in *question) admitsRow(row uint32) bool {
 	return in.q.Admit(Facts{f.namespace, f.owner, f.tier, oplog.Time(in.cols.at(row).Created)})
 }
 
-// inSession says whether a row is of the session that is asked for, if one is.
+// inSession says whether a row is of the query's session, if it names one.
 func (in *question) inSession(row uint32) bool {
 	n := in.cols.at(row).Session
 	return in.q.Session == "" || n != 0 && in.sessions[n].session == in.q.Session
 }
 
-// inWindow says whether a row was made in the time that is asked for.
+// inWindow says whether a row was made between the query's Since and Until.
 func (in *question) inWindow(row uint32) bool {
 	made := in.cols.at(row).Created
 	return (in.q.Since == 0 || made >= int64(in.q.Since)) && (in.q.Until == 0 || made <= int64(in.q.Until))
 }
 
-// settings returns the numbers that rows are ranked by.
+// settings returns the weights for ranking.
 func (q *Query) settings() (rank.Settings, error) {
 	set := rank.Defaults()
 	if set.Fill = q.Hashed; q.Hashed { // unrelated texts collide in a few features: a cosine below two deviations is noise
@@ -294,8 +295,8 @@ func (q *Query) settings() (rank.Settings, error) {
 	return set, nil
 }
 
-// likeness returns a function that measures how much alike two rows are: by the cosine of their vectors or, where one
-// has none, by the words they share.
+// likeness returns a function that measures how similar two rows are: by the cosine of their vectors or, if one has none,
+// by the words that they share.
 func (in *question) likeness() func(a, b uint32) float64 {
 	store := in.d.vectors.Load()
 	known := map[uint32][]string{}
@@ -336,7 +337,7 @@ func (in *question) likeness() func(a, b uint32) float64 {
 	}
 }
 
-// byWords finds the rows that have words of the question, with the statistics these are weighed by.
+// byWords finds the rows that have words of the question, and the statistics for weighing the words.
 func (in *question) byWords(words string) (rank.Question, []rank.Candidate, error) {
 	keep := in.Keep
 	if in.all { // the text index itself leaves out dead rows
@@ -348,11 +349,11 @@ func (in *question) byWords(words string) (rank.Question, []rank.Candidate, erro
 	}
 	found := &in.found
 	err := in.d.words.Find(text.Query{Text: words, Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
-		K: max(depth, in.q.K), Rare: in.q.Rare, Exact: in.q.Rare > 0}, found)
+		K: max(depth, in.q.K), MaxDF: in.q.MaxDF, Exact: in.q.MaxDF > 0}, found)
 	if err != nil {
 		return rank.Question{}, nil, err
 	}
-	question := in.asking(found.Totals)
+	question := in.rankQuestion(found.Totals)
 	n := len(found.Terms)
 	for _, t := range found.Terms {
 		question.Terms = append(question.Terms, rank.Term{DF: t.DF, Share: t.Share, Light: text.Light(t.Term)})
@@ -361,14 +362,14 @@ func (in *question) byWords(words string) (rank.Question, []rank.Candidate, erro
 	for i, row := range found.Rows {
 		cands = append(cands, rank.Candidate{Row: row, Length: found.Lengths[i], TF: found.TF[i*n : (i+1)*n]})
 	}
-	if len(in.span) > 0 {
-		cands = in.bySpan(&question, cands)
+	if len(in.timeRows) > 0 {
+		cands = in.addTimeTerm(&question, cands)
 	}
 	return question, cands, nil
 }
 
-// asking is the question without its words, among rows of which there are so many.
-func (in *question) asking(rows text.Totals) rank.Question {
+// rankQuestion returns the question for package rank, without its terms. rows are the statistics of its namespaces.
+func (in *question) rankQuestion(rows text.Totals) rank.Question {
 	q := rank.Question{Text: in.q.Text, Rows: rows.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K,
 		When: text.AsksWhen(in.q.Text), Asked: in.asked}
 	if rows.Rows > 0 {
@@ -377,7 +378,7 @@ func (in *question) asking(rows text.Totals) rank.Question {
 	return q
 }
 
-// newest orders rows by when they were made, the newest first. tie compares the same first.
+// newest orders rows by when they were made, the newest first. tie compares that first as well.
 func (in *question) newest(row uint32) int64 { return ^in.cols.at(row).Created }
 
 // tie orders rows that words cannot tell apart the same way on every replica.

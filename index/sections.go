@@ -24,9 +24,9 @@ import (
 const (
 	headMagic   = "CAIRNCK2"
 	rowsMagic   = "CAIRNRW7"
-	magicKind   = 7         // bytes of these that say what the file is; the last one is its version
+	magicKind   = 7         // bytes that name the kind of file; the last byte is its version
 	sectionSize = 256 << 10 // after which a section is closed
-	maxSection  = 64 << 20  // of a file that is read
+	maxSection  = 64 << 20  // longest section that is read
 )
 
 var errSections = errors.New("damaged checkpoint")
@@ -83,8 +83,8 @@ func (w *sectionWriter) str(s string) {
 	w.buf = append(w.buf, s...)
 }
 
-// cut ends the section when it has grown long enough, or, with force, when there is one.
-func (w *sectionWriter) cut(force bool) {
+// endSection ends the section when it is long enough, or, with force, when it is not empty.
+func (w *sectionWriter) endSection(force bool) {
 	if len(w.buf) < sectionSize && !(force && len(w.buf) > 0) {
 		return
 	}
@@ -102,7 +102,7 @@ func (w *sectionWriter) section(b []byte) {
 
 // close finishes the file and brings it to the disk.
 func (w *sectionWriter) close() error {
-	w.cut(true)
+	w.endSection(true)
 	w.section(nil)
 	if w.err == nil {
 		w.err = w.out.Flush()
@@ -122,7 +122,7 @@ func (w *sectionWriter) close() error {
 // A sectionReader reads a file of sections, while a goroutine fetches and checks the next ones. After its first error
 // every read returns zeros and next returns false, so a caller checks err once a record.
 type sectionReader struct {
-	buf []byte // what is left of the section
+	buf []byte // the rest of the section
 	raw []byte
 	end bool
 	err error
@@ -144,7 +144,7 @@ func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) er
 	}
 	defer file.Close()
 	defer func() {
-		// in the first bytes a changed bit makes a sealed file a plain one
+		// a changed bit in the first bytes makes a sealed file look plain
 		if errors.Is(err, errSections) || errors.Is(err, seal.ErrDamaged) || errors.Is(err, seal.ErrPlain) {
 			err = &damage.Error{Path: path, Err: err}
 		}
@@ -236,7 +236,7 @@ func (r *sectionReader) next() bool {
 	return s.err == nil && !r.end
 }
 
-// take is the next n bytes, good until next.
+// take returns the next n bytes, valid until next.
 func (r *sectionReader) take(n int) []byte {
 	if n == 0 {
 		return nil

@@ -10,12 +10,12 @@ import (
 // A sessionName identifies a conversation within a database.
 type sessionName struct{ namespace, session string }
 
-// A session is one conversation: its memories that have rows, by their sequence numbers. What it has follows from the
-// state alone, whenever an index saw the memories come, move or go.
+// A session is one conversation: the sequence numbers of its memories that have rows. Its content depends on the state
+// alone, not on when an index saw memories come, move or go.
 type session struct {
 	sessionName
-	line   atomic.Pointer[[]uint64] // ascending; replaced, or grown beyond what a reader sees
-	tokens atomic.Uint64
+	members atomic.Pointer[[]uint64] // ascending; replaced, or extended beyond what a reader sees
+	tokens  atomic.Uint64
 }
 
 // sums are the counters of a namespace, or of the whole database.
@@ -31,15 +31,15 @@ type conversations struct {
 	namespaces map[string]*sums // by name
 	total      sums             // of all namespaces
 
-	unsettled map[uint32]*unsettled // by session
+	moves map[uint32]*sessionMoves // by session
 }
 
-// unsettled are the memories that came to a session behind later ones, and those that left it, until settle.
-type unsettled struct{ came, left []uint64 }
+// sessionMoves holds the memories that joined a session after later ones, and those that left it, until reorderSessions.
+type sessionMoves struct{ came, left []uint64 }
 
 func newConversations() conversations {
 	return conversations{sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{}, namespaces: map[string]*sums{},
-		unsettled: map[uint32]*unsettled{}}
+		moves: map[uint32]*sessionMoves{}}
 }
 
 // namespace returns a namespace's counters and makes them for its first row.
@@ -60,93 +60,93 @@ func (k *conversations) session(namespace, name string) (*session, uint32) {
 		id = uint32(len(k.sessions))
 		k.sessionIDs[key] = id
 		s := &session{sessionName: key}
-		s.line.Store(new([]uint64))
+		s.members.Store(new([]uint64))
 		k.sessions = append(k.sessions, s)
 	}
 	return k.sessions[id], id
 }
 
-// setLine replaces the memories of a session, which counts while it has any.
-func (k *conversations) setLine(s *session, line []uint64) {
+// setMembers replaces the memories of a session, which counts while it has any.
+func (k *conversations) setMembers(s *session, line []uint64) {
 	ns := k.namespaces[s.namespace]
-	switch had := len(*s.line.Load()) > 0; {
+	switch had := len(*s.members.Load()) > 0; {
 	case had && len(line) == 0:
 		ns.sessions, k.total.sessions = ns.sessions-1, k.total.sessions-1
 	case !had && len(line) > 0:
 		ns.sessions, k.total.sessions = ns.sessions+1, k.total.sessions+1
 	}
-	s.line.Store(&line)
+	s.members.Store(&line)
 }
 
 // enterSession adds a memory to a session that it was not in.
 func (k *conversations) enterSession(id uint32, seq oplog.Seq) {
 	s := k.sessions[id]
-	if line := *s.line.Load(); len(line) == 0 || line[len(line)-1] < uint64(seq) {
-		k.setLine(s, append(line, uint64(seq)))
+	if line := *s.members.Load(); len(line) == 0 || line[len(line)-1] < uint64(seq) {
+		k.setMembers(s, append(line, uint64(seq)))
 		return
 	}
-	u := k.unsettledOf(id)
+	u := k.movesOf(id)
 	u.came = append(u.came, uint64(seq))
 }
 
-// leaveSession notes that a memory's row is in a session no more; another row of the memory may be.
+// leaveSession notes that a memory's row left a session; another row of the memory may still be in it.
 func (k *conversations) leaveSession(id uint32, seq oplog.Seq) {
 	if id != 0 {
-		u := k.unsettledOf(id)
+		u := k.movesOf(id)
 		u.left = append(u.left, uint64(seq))
 	}
 }
 
-func (k *conversations) unsettledOf(id uint32) *unsettled {
-	u := k.unsettled[id]
+func (k *conversations) movesOf(id uint32) *sessionMoves {
+	u := k.moves[id]
 	if u == nil {
-		u = &unsettled{}
-		k.unsettled[id] = u
+		u = &sessionMoves{}
+		k.moves[id] = u
 	}
 	return u
 }
 
-// settle puts the memories that came to a session behind later ones in their places, and takes those out that left.
-func (d *database) settle() {
-	for id, u := range d.unsettled {
+// reorderSessions moves the memories that joined a session late to their places, and removes those that left.
+func (d *database) reorderSessions() {
+	for id, u := range d.moves {
 		in := func(seq uint64) bool {
 			row, ok := d.rowOf(oplog.Seq(seq))
 			return ok && d.at(row).Session == id
 		}
 		s := d.sessions[id]
-		d.setLine(s, moved(*s.line.Load(), slices.DeleteFunc(u.came, func(seq uint64) bool { return !in(seq) }),
+		d.setMembers(s, applyMoves(*s.members.Load(), slices.DeleteFunc(u.came, func(seq uint64) bool { return !in(seq) }),
 			slices.DeleteFunc(u.left, in)))
 	}
-	clear(d.unsettled)
+	clear(d.moves)
 }
 
-// sessionsSlack bounds the sessions that have no rows any more: as many as of those that have, and so many more.
+// sessionsSlack bounds the sessions without rows: as many as sessions with rows, plus this number.
 const sessionsSlack = 1000
 
-// lostSession is in the place of the sessions that were let go: dead rows have their numbers still.
-var lostSession = func() *session {
+// freedSession replaces sessions that were freed: dead rows still have their numbers.
+var freedSession = func() *session {
 	s := &session{}
-	s.line.Store(new([]uint64))
+	s.members.Store(new([]uint64))
 	return s
 }()
 
-// letSessionsGo frees the sessions whose rows are all dead. Searches under way have the list as it was.
-func (k *conversations) letSessionsGo() {
+// freeSessions frees the sessions whose rows are all dead. Searches under way have the list as it was.
+func (k *conversations) freeSessions() {
 	if len(k.sessionIDs) <= 2*int(k.total.sessions)+sessionsSlack {
 		return
 	}
 	k.sessions, k.sessionIDs = slices.Clone(k.sessions), make(map[sessionName]uint32, k.total.sessions)
 	for id, s := range k.sessions[1:] {
-		if len(*s.line.Load()) > 0 {
+		if len(*s.members.Load()) > 0 {
 			k.sessionIDs[s.sessionName] = uint32(id + 1)
 		} else {
-			k.sessions[id+1] = lostSession
+			k.sessions[id+1] = freedSession
 		}
 	}
 }
 
-// moved is an ascending list with what came and without what left.
-func moved(line, came, left []uint64) []uint64 {
+// applyMoves returns an ascending list, with the numbers that came and without those that left.
+func applyMoves(line, came, left []uint64) []uint64 {
 	slices.Sort(came)
 	slices.Sort(left)
 	came, left = slices.Compact(came), slices.Compact(left)
@@ -168,8 +168,8 @@ func moved(line, came, left []uint64) []uint64 {
 	return append(out, came...)
 }
 
-// count adds tokens of a row to the counters of its conversation, its namespace and the database; minus a length
-// takes it away.
+// count adds a row's tokens to the counters of its conversation, its namespace and the database. A negated length
+// subtracts them.
 func (k *conversations) count(c *column, tokens uint64) {
 	s := k.sessions[c.Session]
 	s.tokens.Add(tokens)
@@ -177,8 +177,8 @@ func (k *conversations) count(c *column, tokens uint64) {
 	k.total.tokens += tokens
 }
 
-// narrow has the statistics of a question that is bound to namespaces be those of their rows.
-func (in *question) narrow() {
+// narrowStatistics limits the statistics of a question that is bound to namespaces to their rows.
+func (in *question) narrowStatistics() {
 	if !in.q.Spaces.Bind() || in.q.Namespace != "" {
 		return
 	}
@@ -187,16 +187,16 @@ func (in *question) narrow() {
 		spaces = append(spaces, name)
 		return true
 	})
-	in.named, in.narrowed = sums{}, nil
+	in.totals, in.boundGroups = sums{}, nil
 	in.d.mu.RLock()
 	defer in.d.mu.RUnlock()
 	for _, name := range spaces {
 		if ns := in.d.namespaces[name]; ns != nil {
-			in.named.sessions, in.named.tokens = in.named.sessions+ns.sessions, in.named.tokens+ns.tokens
-			in.narrowed = append(in.narrowed, group(name))
+			in.totals.sessions, in.totals.tokens = in.totals.sessions+ns.sessions, in.totals.tokens+ns.tokens
+			in.boundGroups = append(in.boundGroups, group(name))
 		}
 	}
-	in.known = len(in.narrowed) > 0
+	in.hasRows = len(in.boundGroups) > 0
 }
 
 // groups returns the groups of the text index that a question is about; none for all.
@@ -204,9 +204,9 @@ func (in *question) groups() []uint32 {
 	switch {
 	case in.q.Reach().All():
 		return nil
-	case in.known && in.q.Namespace == "":
-		return in.narrowed
-	case in.known:
+	case in.hasRows && in.q.Namespace == "":
+		return in.boundGroups
+	case in.hasRows:
 		return []uint32{group(in.q.Namespace)}
 	}
 	return []uint32{0} // there are no rows, and no row has group 0

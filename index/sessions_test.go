@@ -19,7 +19,7 @@ func TestMoved(t *testing.T) {
 		want := slices.DeleteFunc(slices.Concat(line, came), func(n uint64) bool { return slices.Contains(left, n) })
 		slices.Sort(want)
 		want = slices.Compact(want)
-		if got := moved(slices.Clone(line), came, left); !slices.Equal(got, want) {
+		if got := applyMoves(slices.Clone(line), came, left); !slices.Equal(got, want) {
 			t.Fatalf("%v with %v without %v: %v, want %v", line, came, left, got, want)
 		}
 	})

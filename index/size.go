@@ -21,7 +21,8 @@ func (x *Index) Size(db oplog.DB) (s Size) {
 	return s
 }
 
-// WithVectors says how many memories of a database are not forgotten, and how many of them have a vector of its embedder.
+// WithVectors returns how many memories of a database are not forgotten, and how many of them have a vector of its
+// embedder.
 func (x *Index) WithVectors(db oplog.DB) (have, of int) {
 	x.mu.RLock()
 	c, ok := x.counted[db]
@@ -52,8 +53,8 @@ func (d *database) withVectors() (c vectorCount) {
 	return c
 }
 
-// rebinds says whether an operation is about a database's embedder or its vectors.
-func rebinds(op oplog.Op) bool {
+// changesEmbedder says whether an operation changes a database's embedder or its vectors.
+func changesEmbedder(op oplog.Op) bool {
 	switch op.(type) {
 	case *oplog.SetEmbedder, *oplog.Rebind, *oplog.Embed:
 		return true
@@ -61,8 +62,8 @@ func rebinds(op oplog.Op) bool {
 	return false
 }
 
-// countPassed counts the memories that pass a closed index by. A change of an old memory may change the count either
-// way: then it is forgotten, and who asks for it opens the index. mu of the index is held.
+// countPassed counts the memories that entries defer to a closed index. A change of an old memory may change the count
+// either way: then the count is forgotten, and the next caller of WithVectors opens the index. mu of the index is held.
 func (x *Index) countPassed(id oplog.DB, list memories) {
 	c, ok := x.counted[id]
 	if !ok {

@@ -22,7 +22,7 @@ type stopRow struct {
 // byStops finds the rows that have words of these kinds, each of which is a term of the question. The text index knows
 // how many rows there are.
 func (in *question) byStops(asked uint64) (rank.Question, []rank.Candidate) {
-	q := in.asking(in.d.words.Totals(in.groups()...))
+	q := in.rankQuestion(in.d.words.Totals(in.groups()...))
 	var have [64]uint64 // rows, by kind
 	var rows []stopRow
 	for row := range in.cols.n {

@@ -9,12 +9,12 @@ type Valued struct {
 	First, Last oplog.Time // when the oldest and the newest of them were made
 }
 
-// Values returns the values that memories which pass a filter have under a name, in no order.
+// Values returns the values of an attribute that memories passing a filter have, in no order.
 func (x *Index) Values(db oplog.DB, name string, f Filter) (all []Valued, _ error) {
-	err := x.look(db, f, func(in *question) {
+	err := x.withQuestion(db, f, func(in *question) {
 		in.d.mu.RLock()
-		var values []*having
-		if of := in.d.facets.having.named[name]; of != nil {
+		var values []*attributeValue
+		if of := in.d.facets.attributes.named[name]; of != nil {
 			values = *of.values.Load()
 		}
 		in.d.mu.RUnlock()
@@ -29,7 +29,7 @@ func (x *Index) Values(db oplog.DB, name string, f Filter) (all []Valued, _ erro
 }
 
 // valued counts the rows of a value that the question keeps.
-func (in *question) valued(v *having) (one Valued) {
+func (in *question) valued(v *attributeValue) (one Valued) {
 	for _, row := range *v.rows.Load() {
 		if !in.Keep(row) {
 			continue

@@ -14,9 +14,9 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Verify compares the files of words of the open indexes with their checksums, as opening them did, for a disk may
-// change a bit of a file that is being searched. It rests after each piece of a file. The files of a database in which
-// one differs are rebuilt from the state, as after a purge.
+// Verify compares the text indexes' files of the open databases with their checksums, as opening them did: a disk may
+// change a bit of a file while it is searched. It rests after each piece of a file. If a file differs, the files of its
+// database are rebuilt from the state, as after a purge.
 func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	x.mu.RLock()
 	dbs := slices.Sorted(maps.Keys(x.dbs))
@@ -48,14 +48,14 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	return nil
 }
 
-// Damaged are the files in which damage was found since Open, by Verify or when they were opened.
+// Damaged returns the files in which damage was found since Open, by Verify or when they were opened.
 func (x *Index) Damaged() *damage.Files { return &x.damaged }
 
-// Noticed receives when damage was met between two calls of Verify, by a search or in a segment that was to be merged.
-// The receiver calls Verify: until then the index merges nothing in that database.
+// Noticed returns a channel that receives when a search or a merge of segments meets damage. The receiver calls Verify;
+// until then the index merges nothing in that database.
 func (x *Index) Noticed() <-chan struct{} { return x.noticed }
 
-func (x *Index) notice(err error) {
+func (x *Index) noticeDamage(err error) {
 	select {
 	case x.noticed <- struct{}{}:
 		x.cfg.Logger.Error("a segment of the index is damaged, all files are verified now", "dir", x.cfg.Dir, "err", err)
@@ -63,9 +63,9 @@ func (x *Index) notice(err error) {
 	}
 }
 
-// nameOf is the name of a database; empty for one that is gone.
+// nameOf returns the name of a database; empty for one that is gone.
 func (x *Index) nameOf(id oplog.DB) (name string) {
-	_ = x.cfg.State.Read(func(v *state.View) error { // a state that cannot be read is named by who scrubs it
+	_ = x.cfg.State.Read(func(v *state.View) error { // the scrub reports a state that cannot be read
 		if info, ok := v.Database(id); ok {
 			name = info.Name
 		}
@@ -74,8 +74,8 @@ func (x *Index) nameOf(id oplog.DB) (name string) {
 	return name
 }
 
-// thrownAway notes damage of a file that is not used: its database, or all of them when no name is given, gets what
-// it held from the state.
-func (x *Index) thrownAway(database, path string) {
+// noteDiscarded reports a damaged file that is discarded: its content is read from the state, for its database or,
+// without a name, for all.
+func (x *Index) noteDiscarded(database, path string) {
 	x.damaged.Found(damage.File{Kind: damage.Index, Database: database, Path: path, Healed: true})
 }

@@ -34,7 +34,7 @@ func TestFactsHaveNoRelativeDates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, q := range questions {
-		if text.AskedOf(q.Query, time.Now().UnixMicro()).Relative {
+		if text.ParseAskedTime(q.Query, time.Now().UnixMicro()).Relative {
 			t.Errorf("%s %s: %q", q.Conv, q.Category, q.Query)
 		}
 	}

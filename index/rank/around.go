@@ -8,45 +8,45 @@ import (
 	"github.com/cairndb/cairn/index/exact"
 )
 
-// around is the candidates' sessions and the rows next to them.
+// around holds the candidates' sessions and the rows next to them.
 //
-// A session's rows that matter lie in runs of spots, a spot a place: to both sides of a candidate twice as many as
-// Reach. Those within Reach of a match become clues; the neighbours of every clue are the spots beside its own.
+// A session is laid out in runs of slots, one for each place. A run reaches 2·Reach slots to both sides of its
+// candidates. Rows within Reach of a match become entries; an entry's neighbours are the slots next to its own.
 type around struct {
-	turns []turn // by session and number
-	talks []talk
-	spots []spot
+	turns         []turn // by session and number
+	conversations []conversation
+	slots         []slot
 }
 
 // A turn is a candidate that belongs to a session.
 type turn struct {
 	session uint32
-	clue    int32
+	entry   int32
 	number  uint64 // of its memory
 	place   int    // in the session
 }
 
-// A talk is a session: its candidates are turns[from:to].
-type talk struct {
+// A conversation is a session with candidates, which are turns[from:to].
+type conversation struct {
 	from, to int
 	match    float64
 }
 
-// A spot is a place in a session. Its clue is otherRow where a row lies that is no clue, and emptySpot where no row
-// lies, or one that the question's filters refuse.
-type spot struct {
-	clue   int32
+// A slot is a place in a session. Its entry is a place in Ranker.entries, otherRow when the row has no entry, and
+// emptySlot when there is no row or the question's filters refuse it.
+type slot struct {
+	entry  int32
 	row    uint32
 	length uint32
-	tie    float64 // to the row before it: how far the two are turns of one exchange, 0 to 1
+	link   float64 // to the row before it: how surely the two are turns of one exchange, 0 to 1
 }
 
 const (
 	otherRow  = -1
-	emptySpot = -2
+	emptySlot = -2
 )
 
-// addNeighbours sorts the candidates by session, and makes the neighbours of matching rows clues as well.
+// addNeighbours sorts the candidates by session, and makes the neighbours of matching rows entries as well.
 func (r *Ranker) addNeighbours() {
 	slices.SortFunc(r.turns, func(a, b turn) int {
 		if a.session != b.session {
@@ -54,18 +54,18 @@ func (r *Ranker) addNeighbours() {
 		}
 		return cmp.Compare(a.number, b.number)
 	})
-	r.talks, r.spots = r.talks[:0], r.spots[:0]
+	r.conversations, r.slots = r.conversations[:0], r.slots[:0]
 	for from := 0; from < len(r.turns); {
 		to := from + 1
 		for to < len(r.turns) && r.turns[to].session == r.turns[from].session {
 			to++
 		}
 		for _, t := range r.turns[from:to] {
-			r.clues[t.clue].talk = int32(len(r.talks))
+			r.entries[t.entry].conversation = int32(len(r.conversations))
 		}
-		r.talks = append(r.talks, talk{from: from, to: to})
+		r.conversations = append(r.conversations, conversation{from: from, to: to})
 		if r.set.Passage != 0 || r.set.Around != 0 {
-			r.layOutSession(r.turns[from:to], len(r.talks)-1)
+			r.layOutSession(r.turns[from:to], len(r.conversations)-1)
 		}
 		from = to
 	}
@@ -87,44 +87,44 @@ func (r *Ranker) layOutSession(turns []turn, talk int) {
 	}
 }
 
-// layOutRun lays out the spots of candidates that are near each other.
+// layOutRun lays out the slots of candidates that are near each other.
 func (r *Ranker) layOutRun(turns []turn, line []uint64, talk int) {
 	first, last := turns[0].place-2*r.set.Reach, turns[len(turns)-1].place+2*r.set.Reach
-	from := len(r.spots)
-	r.spots = slices.Grow(r.spots, last-first+1)[:from+last-first+1]
-	spots := r.spots[from:]
+	from := len(r.slots)
+	r.slots = slices.Grow(r.slots, last-first+1)[:from+last-first+1]
+	spots := r.slots[from:]
 	var before *Row
-	voices := voices{}
+	voices := dialogue{}
 	for i := range spots {
-		spots[i] = spot{clue: emptySpot, tie: 1}
+		spots[i] = slot{entry: emptySlot, link: 1}
 		if n, ok := r.rowAt(line, first+i); ok && r.corpus.Keep(n) {
 			row := r.corpus.Row(n)
-			spots[i] = spot{otherRow, n, row.Length, tie(before, row)}
+			spots[i] = slot{otherRow, n, row.Length, linkStrength(before, row)}
 			before = row
-			voices.hear(row.Speaker)
+			voices.add(row.Speaker)
 		}
 	}
-	if !voices.two {
+	if !voices.several {
 		for i := range spots {
-			spots[i].tie = 0
+			spots[i].link = 0
 		}
 	}
 	for _, t := range turns {
-		c, at := &r.clues[t.clue], t.place-first
-		c.spot = int32(from + at)
-		if s := &spots[at]; s.clue == otherRow && s.row == c.row { // or it was replaced meanwhile
-			spots[at].clue = t.clue
+		c, at := &r.entries[t.entry], t.place-first
+		c.slot = int32(from + at)
+		if s := &spots[at]; s.entry == otherRow && s.row == c.row { // or it was replaced meanwhile
+			spots[at].entry = t.entry
 		}
 	}
 	for _, t := range turns {
-		if r.clues[t.clue].own == 0 {
+		if r.entries[t.entry].own == 0 {
 			continue
 		}
 		for at := t.place - first - r.set.Reach; at <= t.place-first+r.set.Reach; at++ {
-			if spots[at].clue == otherRow {
-				spots[at].clue = int32(len(r.clues))
+			if spots[at].entry == otherRow {
+				spots[at].entry = int32(len(r.entries))
 				c := r.add(spots[at].row, -1)
-				c.talk, c.spot = int32(talk), int32(from+at)
+				c.conversation, c.slot = int32(talk), int32(from+at)
 				r.match(c)
 			}
 		}
@@ -139,64 +139,64 @@ func (r *Ranker) rowAt(line []uint64, place int) (row uint32, ok bool) {
 	return r.corpus.RowOf(line[place])
 }
 
-// How long after a row the next one still belongs to its exchange: surely, and not at all.
+// Two rows are surely of one exchange up to linkedWithin after each other, and not from unlinkedAfter on.
 const (
-	atOnce = 15 * 60 * 1e6 // microseconds
-	later  = 24 * 3600 * 1e6
+	linkedWithin  = 15 * 60 * 1e6 // microseconds
+	unlinkedAfter = 24 * 3600 * 1e6
 )
 
-// tie says how far two rows that follow each other are turns of one exchange: both were said by somebody, and shortly
-// after each other.
-func tie(a, b *Row) float64 {
+// linkStrength says how surely two rows that follow each other are turns of one exchange: both have a speaker, and the
+// second came shortly after the first.
+func linkStrength(a, b *Row) float64 {
 	if a == nil || a.Speaker == "" || b.Speaker == "" {
 		return 0
 	}
 	gap := float64(max(a.Created-b.Created, b.Created-a.Created))
-	if gap <= atOnce {
+	if gap <= linkedWithin {
 		return 1
 	}
-	return max(0, 1-exact.Ln(gap/atOnce)/exact.Ln(later/atOnce))
+	return max(0, 1-exact.Ln(gap/linkedWithin)/exact.Ln(unlinkedAfter/linkedWithin))
 }
 
-// voices says whether several speak.
-type voices struct {
-	one string
-	two bool
+// A dialogue notes whether several people speak.
+type dialogue struct {
+	first   string
+	several bool
 }
 
-func (v *voices) hear(speaker string) {
-	v.two = v.two || speaker != "" && v.one != "" && speaker != v.one
-	v.one = cmp.Or(v.one, speaker)
+func (v *dialogue) add(speaker string) {
+	v.several = v.several || speaker != "" && v.first != "" && speaker != v.first
+	v.first = cmp.Or(v.first, speaker)
 }
 
 // weighNeighbours computes a row's passage and around parts from the rows next to it.
-func (r *Ranker) weighNeighbours(c *clue) {
+func (r *Ranker) weighNeighbours(c *entry) {
 	tf := r.tf
 	clear(tf)
 	mass, length, around := 1.0, c.length, 0.0
 	for i, f := range r.tfs(c) {
-		tf[i] = float64(c.dense * float64(f))
+		tf[i] = float64(c.density * float64(f))
 	}
 	for _, to := range [...]int{-1, 1} {
 		tied := 1.0
-		for by := 1; by <= r.set.Reach && c.spot >= 0; by++ {
-			s := &r.spots[int(c.spot)+to*by]
-			if tied = float64(tied * r.tie(c, to, by)); tied == 0 {
+		for by := 1; by <= r.set.Reach && c.slot >= 0; by++ {
+			s := &r.slots[int(c.slot)+to*by]
+			if tied = float64(tied * r.link(c, to, by)); tied == 0 {
 				break
 			}
 			share := float64(tied * r.share[by])
 			if to < 0 && c.Refers {
-				share = float64(share * r.earlier)
+				share = float64(share * r.earlierFactor)
 			}
-			switch s.clue {
-			case emptySpot:
+			switch s.entry {
+			case emptySlot:
 				continue
 			case otherRow:
 				mass += share
 				length += float64(share * float64(s.length))
 				continue
 			}
-			o := &r.clues[s.clue]
+			o := &r.entries[s.entry]
 			inherited := float64(share/r.step) * o.own
 			if to*by == -1 && o.asks {
 				inherited = float64(inherited * r.set.Answer)
@@ -205,12 +205,12 @@ func (r *Ranker) weighNeighbours(c *clue) {
 			mass += share
 			length += float64(share * o.length)
 			for i, f := range r.tfs(o) {
-				tf[i] += float64(float64(share*o.dense) * float64(f))
+				tf[i] += float64(float64(share*o.density) * float64(f))
 			}
 		}
 	}
 	if r.set.Around > 0 {
-		c.around = float64(r.nearby * around)
+		c.around = float64(r.aroundWeight * around)
 	}
 	var sum, covered, evident float64
 	norm := r.norm(length / mass)
@@ -233,11 +233,11 @@ func (r *Ranker) sessions() {
 		return
 	}
 	var sum, squares exact.Sum
-	for i := range r.talks {
-		t := &r.talks[i]
+	for i := range r.conversations {
+		t := &r.conversations[i]
 		clear(r.tf)
 		for _, turn := range r.turns[t.from:t.to] {
-			for i, f := range r.tfs(&r.clues[turn.clue]) {
+			for i, f := range r.tfs(&r.entries[turn.entry]) {
 				r.tf[i] += float64(f)
 			}
 		}
@@ -256,29 +256,29 @@ func (r *Ranker) sessions() {
 	if sd < 1e-9 {
 		return
 	}
-	for i := range r.clues {
-		if c := &r.clues[i]; c.talk >= 0 && c.spot >= 0 {
-			z := max(-3, min((r.talks[c.talk].match-avg)/sd, 3))
-			c.session = float64(float64(z*min(1, float64(n)/10)) * max(r.tie(c, -1, 1), r.tie(c, 1, 1)))
+	for i := range r.entries {
+		if c := &r.entries[i]; c.conversation >= 0 && c.slot >= 0 {
+			z := max(-3, min((r.conversations[c.conversation].match-avg)/sd, 3))
+			c.session = float64(float64(z*min(1, float64(n)/10)) * max(r.link(c, -1, 1), r.link(c, 1, 1)))
 		}
 	}
 }
 
-// tie says how far the row that lies so many places before or after another is tied to the one between them.
-func (r *Ranker) tie(c *clue, to, by int) float64 {
-	at := int(c.spot) + to*by
+// link says how far the row that lies so many places before or after another is tied to the one between them.
+func (r *Ranker) link(c *entry, to, by int) float64 {
+	at := int(c.slot) + to*by
 	if to < 0 {
 		at++
 	}
-	return r.spots[at].tie
+	return r.slots[at].link
 }
 
-// besideOf returns how much of the question the best row of the same exchange has in words of its own.
-func (r *Ranker) besideOf(c *clue) (own float64) {
+// bestInExchange returns how much of the question the best row of the same exchange has in words of its own.
+func (r *Ranker) bestInExchange(c *entry) (own float64) {
 	for _, to := range [...]int{-1, 1} {
-		for by := 1; by <= r.set.Reach && c.spot >= 0 && r.tie(c, to, by) > 0; by++ {
-			if at := r.spots[int(c.spot)+to*by].clue; at >= 0 {
-				own = max(own, r.clues[at].own)
+		for by := 1; by <= r.set.Reach && c.slot >= 0 && r.link(c, to, by) > 0; by++ {
+			if at := r.slots[int(c.slot)+to*by].entry; at >= 0 {
+				own = max(own, r.entries[at].own)
 			}
 		}
 	}
@@ -286,8 +286,8 @@ func (r *Ranker) besideOf(c *clue) (own float64) {
 }
 
 // placesOf numbers the rows of an answer, from 1.
-func placesOf(top []*clue) map[*clue]int {
-	at := make(map[*clue]int, len(top))
+func placesOf(top []*entry) map[*entry]int {
+	at := make(map[*entry]int, len(top))
 	for i, c := range top {
 		at[c] = i + 1
 	}
@@ -296,11 +296,11 @@ func placesOf(top []*clue) map[*clue]int {
 
 // sameExchange finds the best row of the answer that has words of the question and is of a row's exchange. It returns
 // its place, 0 for none.
-func (r *Ranker) sameExchange(c *clue, places map[*clue]int) (first int) {
+func (r *Ranker) sameExchange(c *entry, places map[*entry]int) (first int) {
 	for _, to := range [...]int{-1, 1} {
-		for by := 1; by <= r.set.Reach && c.spot >= 0 && r.tie(c, to, by) > 0; by++ {
-			if n := r.spots[int(c.spot)+to*by].clue; n >= 0 && r.clues[n].own > 0 {
-				if at := places[&r.clues[n]]; at > 0 && (first == 0 || at < first) {
+		for by := 1; by <= r.set.Reach && c.slot >= 0 && r.link(c, to, by) > 0; by++ {
+			if n := r.slots[int(c.slot)+to*by].entry; n >= 0 && r.entries[n].own > 0 {
+				if at := places[&r.entries[n]]; at > 0 && (first == 0 || at < first) {
 					first = at
 				}
 			}

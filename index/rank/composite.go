@@ -20,7 +20,7 @@ func DefaultWeights() Weights {
 	return Weights{Sim: .50, Decay: .20, Recency: .30, GateTau: .25, AlphaImp: .80, KeywordBoost: .31}
 }
 
-// Decay returns how much of an importance is left after so many seconds without access.
+// Decay returns how much of an importance is left after elapsed seconds without access.
 func Decay(importance, halfLife, elapsed float64) float64 {
 	if halfLife <= 0 {
 		return 0
@@ -38,7 +38,7 @@ func (w Weights) importance(sim, importance float64) float64 {
 	return 1 + float64(float64(w.Gate(sim)*w.AlphaImp)*min(importance, 1))
 }
 
-// Rarity returns the number that divides the proximity of an entity: 1 + ln of how often the entity was mentioned.
+// Rarity returns the divisor of an entity's proximity: 1 + ln of its number of mentions.
 func Rarity(mentions uint64) float64 { return 1 + exact.Ln(float64(max(mentions, 1))) }
 
 // freshness is a factor between 1 and 1+bound.

@@ -6,14 +6,14 @@ import (
 	"github.com/cairndb/cairn/index/text"
 )
 
-// agrees returns how much of the time that a question asks about a row agrees with, 0 to 1: by when it was made, or by
-// the relative date it holds.
-func agrees(a *text.Asked, row *Row) float64 {
+// dateAgreement returns how well a row agrees with the time that a question asks about, 0 to 1: by when it was made, or
+// by the relative date in its text.
+func dateAgreement(a *text.AskedTime, row *Row) float64 {
 	switch {
 	case !a.Named():
 		return 0
 	case a.Year == 0 && a.Month == 0: // a span alone
-		if a.In(row.Created) || a.Holds(row.Said, row.SaidDay) {
+		if a.Contains(row.Created) || a.ContainsDay(row.Said, row.SaidDay) {
 			return 1
 		}
 		return 0
@@ -25,9 +25,9 @@ func agrees(a *text.Asked, row *Row) float64 {
 	return share
 }
 
-// dateShare returns how much of a date a time in microseconds agrees with, of which the day may be unknown. A year
-// alone counts for a quarter of a month or a day; where none is named, the last one with such a month is meant.
-func dateShare(a *text.Asked, at int64, exact bool) float64 {
+// dateShare returns how much of a date a time in microseconds agrees with; exact says that its day is known. A year
+// weighs a quarter of a month or a day. A date without a year means the last one with such a month.
+func dateShare(a *text.AskedTime, at int64, exact bool) float64 {
 	if at == 0 {
 		return 0
 	}

@@ -37,9 +37,9 @@ func TestDesignHasTheWeights(t *testing.T) {
 	}
 	fields(Defaults())
 	fields(DefaultWeights())
-	for name, v := range map[string]any{"peers": peers, "doubt": doubt, "trust": trust, "sure": sure, "most": most,
-		"rare": rare, "beside": beside, "spreadShares": spreadShares, "filled": filled, "equals": equals,
-		"imagined": imagined, "often": often, "briefly": briefly, "strong": strong, "anyRow": anyRow, "byEvidence": byEvidence, "byFirst": byFirst,
+	for name, v := range map[string]any{"minPeers": minPeers, "outlierFrom": outlierFrom, "maxRelief": maxRelief, "outlierUnit": outlierUnit, "maxOutlier": maxOutlier,
+		"minDeviations": minDeviations, "liftBase": liftBase, "spreadShares": spreadShares, "fillShare": fillShare, "equalsShare": equalsShare,
+		"imagined": imagined, "often": often, "briefLength": briefLength, "strongHit": strongHit, "anyRow": anyRow, "byEvidence": byEvidence, "byFirst": byFirst,
 		"byLead": byLead, "loneLead": loneLead, "byBehind": byBehind,
 		"byBehindTimes": byBehindTimes, "unsure": unsure, "merit": merit, "nearlySame": nearlySame} {
 		want[name] = say(v)

@@ -16,45 +16,45 @@ type Ranker struct {
 	corpus Corpus
 	cands  []Candidate
 	about  subject
-	leaving
+	pruning
 	weight  []float64 // idf^1.5 of each term
 	perfect float64   // their sum: a perfect match
 	brevity
-	share []float64 // what so many steps away leave
-	clues []clue
-	tf    []float64 // by term, of what is looked at
-	top   []*clue
-	scale float64   // the best match of a row with its neighbours
-	none  Candidate // what is known of a row that no search found
+	share   []float64 // share of a neighbour that counts, by steps away
+	entries []entry
+	tf      []float64 // by term, of what is looked at
+	top     []*entry
+	scale   float64   // the best match of a row with its neighbours
+	none    Candidate // of rows that no search found
 	around
 	outliers
 }
 
 // brevity holds what follows from the mean length of a namespace's texts.
 type brevity struct {
-	whole   float64 // tokens from which a text's length counts against it
-	step    float64 // share that is left a step away
-	nearby  float64 // weight of the neighbours' own words
-	short   float64 // tokens below which a row is short among its own
-	earlier float64 // what a row that refers multiplies the shares of the rows before it by
+	longFrom      float64 // tokens from which a text's length counts against it
+	step          float64 // share of a neighbour that counts, for each step away
+	aroundWeight  float64 // weight of the neighbours' own words
+	shortBelow    float64 // tokens below which a row is short for its namespace
+	earlierFactor float64 // factor on the shares of earlier rows for a row that refers to them
 }
 
-// A clue is a row and what is known about it.
-type clue struct {
+// An entry is a row that may be in the answer, and what is known about it.
+type entry struct {
 	*Row
-	length  float64 // as in Row, like the next one: copied so that scanning clues does not miss the cache for each row
-	asks    bool
-	row     uint32
-	cand    int32   // its candidate; -1 when only a neighbour was found
-	talk    int32   // its session; -1 for none
-	spot    int32   // its place among the neighbours; -1 for none
-	own     float64 // words, discounted by density
-	covered float64 // terms of the question that it has, alone or with its exchange; those that others stand for in part
-	dense   float64
-	solo    bool // no row of its exchange is beside it
+	length       float64 // copied from Row, as asks is, so that a scan of entries stays in the cache
+	asks         bool
+	row          uint32
+	cand         int32   // its candidate; -1 for a neighbour that no search found
+	conversation int32   // its session; -1 for none
+	slot         int32   // its place among the neighbours; -1 for none
+	own          float64 // words, discounted by density
+	covered      float64 // the question's terms that it has, alone or with its exchange; a replaced term counts by its share
+	density      float64
+	solo         bool // no row of its exchange is beside it
 
-	passage, around, session, factor float64 // as in Parts, like those below
-	stands, lift                     float64 // by its vector: standOut, Parts.Lift
+	passage, around, session, factor float64 // as in Parts
+	outlier, lift                    float64 // set by findOutliers and lift
 	relevance, score                 float64
 }
 
@@ -64,10 +64,10 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 		r.q.K = 2 // the first row's score depends on its lead over the second
 	}
 	r.weight, r.perfect, r.share = r.weight[:0], 0, append(r.share[:0], 1)
-	brief := max(0, min(2-q.Average/briefly, 1))
-	r.whole = float64(set.Density * (1 + brief))
+	brief := max(0, min(2-q.Average/briefLength, 1))
+	r.longFrom = float64(set.Density * (1 + brief))
 	r.step = float64(set.Step * (1 + float64(.2*brief)))
-	r.nearby = float64(set.Around * (1 + float64(.2*brief)))
+	r.aroundWeight = float64(set.Around * (1 + float64(.2*brief)))
 	for by := range set.Reach {
 		r.share = append(r.share, float64(r.share[by]*r.step))
 	}
@@ -78,20 +78,20 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 			r.perfect += w
 		}
 	}
-	r.short = min(q.Average, float64(2*set.Density)-q.Average)
-	r.earlier = 1 + float64(set.Refers*brief) // a long text names what it is about by itself
+	r.shortBelow = min(q.Average, float64(2*set.Density)-q.Average)
+	r.earlierFactor = 1 + float64(set.Refers*brief) // a long text names its subject itself
 	r.tf = slices.Grow(r.tf[:0], len(r.weight))[:len(r.weight)]
-	r.left = 0
+	r.pruned = 0
 }
 
-// enter makes the candidates clues and weighs their words.
-func (r *Ranker) enter() {
-	r.clues, r.turns = r.clues[:0], r.turns[:0]
+// addCandidates makes the candidates entries and weighs their words.
+func (r *Ranker) addCandidates() {
+	r.entries, r.turns = r.entries[:0], r.turns[:0]
 	for i := range r.cands { // in a loop of their own, so that the processor fetches several rows at once
 		r.add(r.cands[i].Row, i)
 	}
-	for i := range r.clues {
-		r.match(&r.clues[i])
+	for i := range r.entries {
+		r.match(&r.entries[i])
 	}
 }
 
@@ -114,28 +114,28 @@ func (r *Ranker) rarity(t Term) float64 {
 
 // forget drops every reference to the question and the corpus, so that an idle ranker holds none of them.
 func (r *Ranker) forget() {
-	clear(r.clues)
+	clear(r.entries)
 	r.q, r.corpus, r.cands, r.about = Question{}, nil, nil, subject{}
 }
 
-// add makes a row's clue, which stays where it is until the next one is made.
-func (r *Ranker) add(row uint32, cand int) *clue {
+// add makes a row's entry, which stays where it is until the next one is made.
+func (r *Ranker) add(row uint32, cand int) *entry {
 	c := r.corpus.Row(row)
-	r.clues = append(r.clues,
-		clue{Row: c, length: float64(c.Length), asks: c.Asks, row: row, cand: int32(cand), talk: -1, spot: -1, dense: 1})
-	return &r.clues[len(r.clues)-1]
+	r.entries = append(r.entries,
+		entry{Row: c, length: float64(c.Length), asks: c.Asks, row: row, cand: int32(cand), conversation: -1, slot: -1, density: 1})
+	return &r.entries[len(r.entries)-1]
 }
 
 // match weighs a row's own words.
-func (r *Ranker) match(c *clue) {
-	if r.whole > 0 && c.length > r.whole {
-		c.dense = r.whole / c.length
+func (r *Ranker) match(c *entry) {
+	if r.longFrom > 0 && c.length > r.longFrom {
+		c.density = r.longFrom / c.length
 	}
 	if c.cand < 0 {
 		return
 	}
 	if c.Session != 0 {
-		r.turns = append(r.turns, turn{session: c.Session, number: r.corpus.Number(c.row), clue: c.cand})
+		r.turns = append(r.turns, turn{session: c.Session, number: r.corpus.Number(c.row), entry: c.cand})
 	}
 	var covered float64
 	norm := r.norm(c.length)
@@ -146,11 +146,11 @@ func (r *Ranker) match(c *clue) {
 			c.own += float64(r.weight[i] * r.saturate(float64(tf), norm))
 		}
 	}
-	c.own = float64(r.matched(c.own, covered) * math.Sqrt(c.dense))
+	c.own = float64(r.matched(c.own, covered) * math.Sqrt(c.density))
 }
 
 // cand returns what a search found out about a row; r.none for a row that no search found.
-func (r *Ranker) cand(c *clue) *Candidate {
+func (r *Ranker) cand(c *entry) *Candidate {
 	if c.cand < 0 {
 		return &r.none
 	}
@@ -158,7 +158,7 @@ func (r *Ranker) cand(c *clue) *Candidate {
 }
 
 // tfs are the frequencies of the question's terms in a row; empty when words did not find it.
-func (r *Ranker) tfs(c *clue) []uint16 {
+func (r *Ranker) tfs(c *entry) []uint16 {
 	if c.cand < 0 {
 		return nil
 	}
@@ -181,32 +181,32 @@ func (r *Ranker) matched(sum, covered float64) float64 {
 	return float64(sum/r.perfect) * (covered / float64(len(r.weight)))
 }
 
-// briefly is the mean length, in tokens, up to which a namespace's texts are brief: turns, single facts. From twice
-// that on none is, and in between they are in part. Brief texts say one thing each, so length counts against them
-// later, and what is said around them counts more.
-const briefly = 30
+// briefLength is the mean length, in tokens, up to which a namespace's texts are brief: turns or single facts. From twice
+// that length on they are not brief, and in between in part. A brief text says one thing, so its length counts against
+// it later and the texts around it count more.
+const briefLength = 30
 
-// strong is the share of the best row's own words from which a row is a strong hit. A row without any word of the
-// question counts only in the same exchange as one.
-const strong = .7
+// strongHit is the share of the best row's own match from which a row is a strong hit. A row without a word of the
+// question counts only in the exchange of a strong hit.
+const strongHit = .7
 
 // relevance fills in what words say of every row, and the relevance, in [0, 1).
 func (r *Ranker) relevance() {
 	r.sessions()
 	r.scale = 0
 	best := 0.0
-	for i := range r.clues {
-		c := &r.clues[i]
+	for i := range r.entries {
+		c := &r.entries[i]
 		if r.set.Passage != 0 || r.set.Around != 0 {
 			r.weighNeighbours(c)
 		}
 		r.scale = max(r.scale, c.own+c.passage+c.around)
 		best = max(best, c.own)
 	}
-	for i := range r.clues {
-		c := &r.clues[i]
+	for i := range r.entries {
+		c := &r.entries[i]
 		c.session = float64(float64(r.set.Session*c.session) * r.scale)
-		if c.own == 0 && r.besideOf(c) < float64(strong*best) {
+		if c.own == 0 && r.bestInExchange(c) < float64(strongHit*best) {
 			c.passage, c.around, c.session, c.covered = 0, 0, 0, 0
 		}
 		c.factor = r.factor(c)
@@ -217,8 +217,8 @@ func (r *Ranker) relevance() {
 
 // factor returns the number that multiplies a row's match, from its speaker, asker, date, time, kind, density and
 // shortness.
-func (r *Ranker) factor(c *clue) float64 {
-	f := math.Sqrt(math.Sqrt(c.dense))
+func (r *Ranker) factor(c *entry) float64 {
+	f := math.Sqrt(math.Sqrt(c.density))
 	who := r.about.of(c.Speaker)
 	if r.set.Named > 0 && who.named {
 		f = float64(f * (1 + r.set.Named))
@@ -232,8 +232,8 @@ func (r *Ranker) factor(c *clue) float64 {
 	if r.q.When && c.Timed {
 		f = float64(f * (1 + r.set.When))
 	}
-	if c.length < r.short {
-		f = float64(f * (1 - float64(r.set.Short*(1-c.length/r.short))))
+	if c.length < r.shortBelow {
+		f = float64(f * (1 - float64(r.set.Short*(1-c.length/r.shortBelow))))
 	}
-	return float64(f * (1 + float64(r.set.Date*agrees(&r.q.Asked, c.Row))))
+	return float64(f * (1 + float64(r.set.Date*dateAgreement(&r.q.Asked, c.Row))))
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // probabilities sets the scores of rows in their order. No row has a higher one than those before it.
-func (r *Ranker) probabilities(top []*clue, out []Scored) {
+func (r *Ranker) probabilities(top []*entry, out []Scored) {
 	if r.q.List || len(top) == 0 || top[0].score <= 0 {
 		return
 	}
@@ -46,12 +46,12 @@ func (r *Ranker) probabilities(top []*clue, out []Scored) {
 }
 
 // evidence says how much of what was asked a row has, 0 to 1.
-func (r *Ranker) evidence(c *clue) float64 {
+func (r *Ranker) evidence(c *entry) float64 {
 	words := 0.0
 	if n := len(r.weight); n > 0 {
 		words = c.covered / float64(n)
 	}
-	return min(max(words, c.stands), 1)
+	return min(max(words, c.outlier), 1)
 }
 
 // composite orders the rows of an answer.

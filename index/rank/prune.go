@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Where words alone ask, of texts of no session, a row's score has nothing to do with other rows, and frequencies and
-// length say what it cannot exceed. Only the rows that may be among the K best become clues then, a tenth of a thousand
-// or fewer; the others' columns are not even read.
+// When a question has words alone and no row belongs to a session, a row's score does not depend on other rows, and its
+// frequencies and length bound it. Only the rows that may be among the K best then become entries: a tenth of a thousand
+// or fewer. The columns of the others are not read.
 
-// leaving are the buffers of that.
-type leaving struct {
-	left    int       // candidates that are left out
-	atMost  []float64 // by candidate: mostMatch
+// pruning holds the buffers for that.
+type pruning struct {
+	pruned  int       // candidates that are left out
+	bounds  []float64 // by candidate: maxMatch
 	kept    []Candidate
 	places  []int
 	lengths [tableLengths]perLength
 }
 
-// tableLengths is for which lengths of texts the table has room.
+// tableLengths is the number of lengths that the table has room for: longer texts are computed each time.
 const tableLengths = 256
 
 // perLength holds what follows from a text's length alone.
@@ -30,29 +30,29 @@ type perLength struct {
 	once, oncePast float64 // a frequency of 1, saturated, and for the passage
 }
 
-// alone says whether the score of a row is its own affair, and the K best are wanted.
-func (r *Ranker) alone() bool {
+// independent says whether no score depends on another row, and only the K best rows are wanted.
+func (r *Ranker) independent() bool {
 	if n, _ := r.corpus.Sessions(); n > 0 || r.q.List || r.q.K <= 0 || r.q.K > insertUpTo || r.q.K >= len(r.cands) || r.perfect <= 0 {
 		return false
 	}
 	return !slices.ContainsFunc(r.cands, func(c Candidate) bool { return c.TF == nil || c.HasVector || c.Graph > 0 })
 }
 
-// leaveOut leaves out the candidates that cannot be among the K best: the K of the highest matches are scored, and
-// give a bar.
-func (r *Ranker) leaveOut() {
+// prune leaves out the candidates that cannot be among the K best. It scores the K candidates with the highest bounds:
+// the least of these scores is the threshold that the bounds of the others have to reach.
+func (r *Ranker) prune() {
 	all, k := r.cands, r.q.K
 	clear(r.lengths[:])
-	r.atMost = slices.Grow(r.atMost[:0], len(all))[:len(all)]
+	r.bounds = slices.Grow(r.bounds[:0], len(all))[:len(all)]
 	r.places = r.places[:0]
 	for i := range all {
-		m := r.mostMatch(&all[i])
-		r.atMost[i] = m
-		if n := len(r.places); n == k && m <= r.atMost[r.places[n-1]] {
+		m := r.maxMatch(&all[i])
+		r.bounds[i] = m
+		if n := len(r.places); n == k && m <= r.bounds[r.places[n-1]] {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(r.places, m, func(i int, m float64) int {
-			if r.atMost[i] >= m {
+			if r.bounds[i] >= m {
 				return -1
 			}
 			return 1
@@ -66,37 +66,37 @@ func (r *Ranker) leaveOut() {
 		r.kept = append(r.kept, all[i])
 	}
 	r.cands = r.kept
-	bar := r.leastScore()
-	refused := 0.0 // what matches no better than a row that was refused is refused
+	threshold := r.minScore()
+	refused := 0.0 // the highest bound that was refused: no lower one is looked at
 	r.kept = r.kept[:0]
-	for i, m := range r.atMost {
+	for i, m := range r.bounds {
 		if m <= refused {
 			continue
 		}
-		if r.boundOf(m/(1+m), 1, bar) < bar {
+		if r.boundOf(m/(1+m), 1, threshold) < threshold {
 			refused = m
 			continue
 		}
 		r.kept = append(r.kept, all[i])
 	}
-	r.cands, r.left = r.kept, len(all)-len(r.kept)
+	r.cands, r.pruned = r.kept, len(all)-len(r.kept)
 }
 
-// leastScore is the least score of the candidates.
-func (r *Ranker) leastScore() float64 {
-	r.enter()
+// minScore scores the candidates and returns the least score.
+func (r *Ranker) minScore() float64 {
+	r.addCandidates()
 	r.relevance()
 	least := math.Inf(1)
-	for i := range r.clues {
-		r.score(&r.clues[i])
-		least = min(least, r.clues[i].score)
+	for i := range r.entries {
+		r.score(&r.entries[i])
+		least = min(least, r.entries[i].score)
 	}
 	return least
 }
 
-// mostMatch returns a bound that a row's match times its factor cannot exceed. The last bits of its sums may differ
+// maxMatch returns a bound that a row's match times its factor cannot exceed. The last bits of its sums may differ
 // from the row's own: boundOf allows for that.
-func (r *Ranker) mostMatch(c *Candidate) float64 {
+func (r *Ranker) maxMatch(c *Candidate) float64 {
 	var far perLength
 	l := &far
 	if c.Length < tableLengths {
@@ -128,14 +128,14 @@ func (r *Ranker) mostMatch(c *Candidate) float64 {
 // fillIn computes what follows from a length.
 func (r *Ranker) fillIn(l *perLength, length float64) {
 	*l = perLength{known: true, dense: 1}
-	if r.whole > 0 && length > r.whole {
-		l.dense = r.whole / length
+	if r.longFrom > 0 && length > r.longFrom {
+		l.dense = r.longFrom / length
 	}
 	l.norm, l.root = r.norm(length), math.Sqrt(l.dense)
 	l.once, l.oncePast = r.saturate(1, l.norm), r.saturate(l.dense, l.norm)
 	l.factor = math.Sqrt(l.root)
-	if length < r.short {
-		l.factor *= 1 - r.set.Short*(1-length/r.short)
+	if length < r.shortBelow {
+		l.factor *= 1 - r.set.Short*(1-length/r.shortBelow)
 	}
 	for _, more := range [...]struct {
 		may bool

@@ -61,7 +61,7 @@ func TestLeftOutRowsWereNotWanted(t *testing.T) {
 		if some.Tally != all.Tally {
 			t.Fatalf("%+v, of all %+v", some.Tally, all.Tally)
 		}
-		left += some.left
+		left += some.pruned
 	})
 	if left == 0 {
 		t.Fatal("no row was ever left out")

@@ -14,17 +14,17 @@ import (
 type Question struct {
 	Text    string
 	Terms   []Term
-	Rows    uint64  // live rows the statistics are of, a namespace's or the database's
+	Rows    uint64  // live rows that the statistics cover: the namespace's or the database's
 	Average float64 // length of such a row in tokens
 	Now     int64   // microseconds
 	When    bool    // a time is asked for
-	Asked   text.Asked
+	Asked   text.AskedTime
 	K       int     // how many rows are wanted; 0 is all
 	Least   float64 // rows that score less are left out
 	List    bool    // nothing is asked: every candidate belongs to the answer, the newest first
 }
 
-// A Tally says what became of the rows that were looked at.
+// A Tally counts the rows that were looked at.
 type Tally struct {
 	Considered int // candidates and their neighbours
 	Matched    int // of them, those with something that the question asks for
@@ -56,7 +56,7 @@ type Row struct {
 	RID        RID
 	Accessed   int64 // microseconds
 	HalfLife   float64
-	Created    int64 // every candidate is asked for this field and those behind it
+	Created    int64 // this field and those below are read for every candidate
 	Importance float64
 	Length     uint32 // in tokens, as the text index counts
 	Session    uint32 // 0 is none
@@ -75,9 +75,9 @@ type Corpus interface {
 	Row(row uint32) *Row
 	// Worth returns the current Accessed, HalfLife and Importance.
 	Worth(row uint32) (accessed int64, halfLife, importance float64)
-	// Session is the memories of a session by number, which is the order in which they were stored. Number is a row's
-	// own, and RowOf the row of a memory now. Keep says which rows the question's filters admit; Row is asked for these
-	// alone.
+	// Session returns the numbers of a session's memories, in the order in which they were stored. Number returns the
+	// number of a row's memory, RowOf a memory's current row. Keep says whether the question's filters admit a row; Row is
+	// called for admitted rows only.
 	Session(session uint32) []uint64
 	Number(row uint32) uint64
 	RowOf(number uint64) (row uint32, ok bool)
@@ -122,10 +122,10 @@ type Scored struct {
 func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 	r.begin(q, set, cands, corpus)
 	defer r.forget()
-	if r.alone() {
-		r.leaveOut()
+	if r.independent() {
+		r.prune()
 	}
-	r.enter()
+	r.addCandidates()
 	r.addNeighbours()
 	r.relevance()
 	r.fuse()
@@ -143,8 +143,8 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 		top, out = top[:n-1], out[:n-1]
 		r.Tally.Below = r.Tally.Matched - len(out) // rows behind the wanted ones score no more
 	}
-	moved := r.lifted(top, out)
-	var places map[*clue]int
+	moved := r.movedUp(top, out)
+	var places map[*entry]int
 	for i, c := range top {
 		out[i].Why = why(&out[i].Parts, r.cand(c), moved[i], r.q.Asked.Why, r.timeAlone(r.cand(c)))
 		if c.own == 0 && c.around > 0 {
@@ -159,32 +159,32 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	return out
 }
 
-// matching leaves the rows that have to do with the question.
+// matching drops the entries that do not match the question.
 func (r *Ranker) matching() {
-	r.Tally = Tally{Considered: len(r.clues) + r.left}
+	r.Tally = Tally{Considered: len(r.entries) + r.pruned}
 	n := 0
-	for i := range r.clues {
-		stays := r.q.List || r.matches(&r.clues[i])
-		if at := r.clues[i].spot; at >= 0 && r.spots[at].clue == int32(i) {
-			r.spots[at].clue = otherRow
+	for i := range r.entries {
+		stays := r.q.List || r.matches(&r.entries[i])
+		if at := r.entries[i].slot; at >= 0 && r.slots[at].entry == int32(i) {
+			r.slots[at].entry = otherRow
 			if stays {
-				r.spots[at].clue = int32(n)
+				r.slots[at].entry = int32(n)
 			}
 		}
 		if !stays {
 			continue
 		}
 		if n != i {
-			r.clues[n] = r.clues[i]
+			r.entries[n] = r.entries[i]
 		}
 		n++
 	}
-	clear(r.clues[n:]) // forget clears r.clues only
-	r.clues = r.clues[:n]
-	r.Tally.Matched = n + r.left
+	clear(r.entries[n:]) // forget clears r.entries only
+	r.entries = r.entries[:n]
+	r.Tally.Matched = n + r.pruned
 }
 
-func (r *Ranker) matches(c *clue) bool {
+func (r *Ranker) matches(c *entry) bool {
 	if c.own+c.passage+c.around > 0 {
 		return true
 	}
@@ -199,13 +199,13 @@ func (r *Ranker) matches(c *clue) bool {
 const insertUpTo = 128
 
 // best composes the scores and returns the K best rows in order, or all.
-func (r *Ranker) best() []*clue {
+func (r *Ranker) best() []*entry {
 	k := r.q.K
 	top := r.top[:0]
-	if k <= 0 || k > insertUpTo || k >= len(r.clues) {
-		for i := range r.clues {
-			r.score(&r.clues[i])
-			top = append(top, &r.clues[i])
+	if k <= 0 || k > insertUpTo || k >= len(r.entries) {
+		for i := range r.entries {
+			r.score(&r.entries[i])
+			top = append(top, &r.entries[i])
 		}
 		slices.SortFunc(top, precedes)
 		if k > 0 {
@@ -214,8 +214,8 @@ func (r *Ranker) best() []*clue {
 		r.top = top
 		return top
 	}
-	for i := range r.clues {
-		c := &r.clues[i]
+	for i := range r.entries {
+		c := &r.entries[i]
 		if len(top) == k && r.bound(c, top[k-1].score) < top[k-1].score {
 			continue
 		}
@@ -227,7 +227,7 @@ func (r *Ranker) best() []*clue {
 }
 
 // insert puts a row into its place among the best k.
-func insert(top []*clue, c *clue, k int, order func(a, b *clue) int) []*clue {
+func insert(top []*entry, c *entry, k int, order func(a, b *entry) int) []*entry {
 	at, _ := slices.BinarySearchFunc(top, c, order)
 	if top = slices.Insert(top, at, c); len(top) > k {
 		top = top[:k]
@@ -235,8 +235,8 @@ func insert(top []*clue, c *clue, k int, order func(a, b *clue) int) []*clue {
 	return top
 }
 
-// bound is a score that a row cannot exceed whatever its age is.
-func (r *Ranker) bound(c *clue, last float64) float64 {
+// bound is a score that a row cannot exceed, whatever its age.
+func (r *Ranker) bound(c *entry, last float64) float64 {
 	importance := 0.0
 	if r.set.Importance {
 		_, _, importance = r.corpus.Worth(c.row)
@@ -244,9 +244,9 @@ func (r *Ranker) bound(c *clue, last float64) float64 {
 	return r.boundOf(c.relevance, importance, last)
 }
 
-// boundOf is a score that no row of such a relevance and importance exceeds; where it is less than last it may be a
-// higher one, for most rows need no exponential because of that. math.Exp differs in its last bits between
-// machines, which is safe here: the added 1e-8 keeps every row near the bound.
+// boundOf is a score that no row of this relevance and importance exceeds. A result below last may be a looser bound:
+// that saves most rows the exponential. math.Exp differs in its last bits between machines; the added 1e-8 makes up for
+// that.
 func (r *Ranker) boundOf(relevance, importance, last float64) float64 {
 	b := relevance*(1+max(r.set.Freshness, 0)) + 1e-8
 	if !r.set.Importance {
@@ -260,31 +260,31 @@ func (r *Ranker) boundOf(relevance, importance, last float64) float64 {
 	return b * (1 + most/(1+math.Exp(-12*(relevance-w.GateTau))) + 1e-8)
 }
 
-// precedes is an answer's: score, then the newer row, then the lower rid.
-func precedes(a, b *clue) int {
+// precedes orders an answer: by score, then the newer row, then the lower rid.
+func precedes(a, b *entry) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
 	}
 	return newerFirst(a, b)
 }
 
-// newerFirst orders rows that are as good as each other: the newer row, then the lower rid.
-func newerFirst(a, b *clue) int {
+// newerFirst orders rows of equal score: the newer row, then the lower rid.
+func newerFirst(a, b *entry) int {
 	if a.Created != b.Created {
 		return cmp.Compare(b.Created, a.Created)
 	}
 	return cmp.Or(a.RID.Compare(b.RID), cmp.Compare(a.row, b.row))
 }
 
-func (r *Ranker) score(c *clue) {
+func (r *Ranker) score(c *entry) {
 	var p Parts
 	r.compose(c, &p)
 	p.Relevance = c.relevance
 	c.score = exact.Round(p.composite())
 }
 
-// compose fills in what the memory itself is worth.
-func (r *Ranker) compose(c *clue, p *Parts) {
+// compose fills in the factors that depend on the memory alone: age, importance and trust.
+func (r *Ranker) compose(c *entry, p *Parts) {
 	w := r.set.Weights
 	accessed, halfLife, importance := r.corpus.Worth(c.row)
 	p.Recency = Recency(float64(r.q.Now-c.Created) / 1e6)
@@ -296,7 +296,7 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 }
 
 // parts explains a row's score.
-func (r *Ranker) parts(c *clue) Parts {
+func (r *Ranker) parts(c *entry) Parts {
 	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Solo: c.solo,
 		Named: r.about.of(c.Speaker).named,
 		When:  r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
@@ -304,7 +304,7 @@ func (r *Ranker) parts(c *clue) Parts {
 		p.Named = false
 	}
 	if r.set.Date > 0 {
-		p.Date = agrees(&r.q.Asked, c.Row)
+		p.Date = dateAgreement(&r.q.Asked, c.Row)
 	}
 	p.Vector, _ = r.vector(c)
 	if g := r.cand(c).Graph; g > 0 && r.set.Graph > 0 {

@@ -77,7 +77,7 @@ func rows(n int, edit func(i int, r *Row)) shelf {
 
 func ask(question string, n int) Question {
 	return Question{Text: question, Terms: []Term{{DF: 2, Share: 1}, {DF: 3, Share: 1}}, Rows: uint64(n), Average: 10,
-		Now: now, Asked: text.AskedOf(question, now)}
+		Now: now, Asked: text.ParseAskedTime(question, now)}
 }
 
 func order(s []Scored) (out []uint32) {

@@ -8,38 +8,38 @@ import (
 	"github.com/cairndb/cairn/index/exact"
 )
 
-// A lift says which of a memory's own merits brought its row further up in the answer.
-type lift struct{ recent, important bool }
+// A movedBy says which properties of the memory itself moved its row up in the answer.
+type movedBy struct{ recent, important bool }
 
-// lifted finds for each row the merits without which it would stand lower in its answer.
-func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
-	lifts := make([]lift, len(out))
+// movedUp finds for each row the properties without which it would be lower in the answer.
+func (r *Ranker) movedUp(top []*entry, out []Scored) []movedBy {
+	moved := make([]movedBy, len(out))
 	w, bound := r.set.Weights, r.set.Freshness
 	for _, merit := range []struct {
 		without func(p *Parts) float64
-		set     func(l *lift)
+		set     func(l *movedBy)
 	}{
 		{func(p *Parts) float64 { return float64(w.freshness(p.Decay, 0, bound)*p.Importance) * p.Trust },
-			func(l *lift) { l.recent = true }},
-		{func(p *Parts) float64 { return w.freshness(0, p.Recency, bound) * p.Trust }, func(l *lift) { l.important = true }},
+			func(l *movedBy) { l.recent = true }},
+		{func(p *Parts) float64 { return w.freshness(0, p.Recency, bound) * p.Trust }, func(l *movedBy) { l.important = true }},
 	} {
-		plain, order := make([]clue, len(out)), make([]int, len(out))
+		plain, order := make([]entry, len(out)), make([]int, len(out))
 		for i := range out {
-			plain[i] = clue{Row: top[i].Row, row: top[i].row,
+			plain[i] = entry{Row: top[i].Row, row: top[i].row,
 				score: exact.Round(float64(out[i].Parts.Relevance * merit.without(&out[i].Parts)))}
 			order[i] = i
 		}
 		slices.SortFunc(order, func(a, b int) int { return precedes(&plain[a], &plain[b]) })
 		for place, i := range order {
 			if i < place {
-				merit.set(&lifts[i])
+				merit.set(&moved[i])
 			}
 		}
 	}
-	return lifts
+	return moved
 }
 
-// timeAlone says whether a row has nothing of the question's words but the time that it names.
+// timeAlone says whether the time that the question names is all that a row has of its words.
 func (r *Ranker) timeAlone(c *Candidate) bool {
 	time := false
 	for i, tf := range c.TF {
@@ -51,10 +51,9 @@ func (r *Ranker) timeAlone(c *Candidate) bool {
 	return time
 }
 
-// why names the reasons of a row, in the order clients know them. What a memory is worth by itself is a reason only
-// where it moved the row. The time that the question names is said as it names it; timeAlone is for a row that has no
-// word of the question.
-func why(p *Parts, c *Candidate, moved lift, asked string, timeAlone bool) (out []string) {
+// why returns a row's reasons, in the order that clients know. Recency and importance are reasons only when they moved
+// the row. asked is the time in the question's own words. timeAlone says that the row has no other word of the question.
+func why(p *Parts, c *Candidate, moved movedBy, asked string, timeAlone bool) (out []string) {
 	if p.Vector > .5 {
 		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))
 	}
@@ -112,8 +111,8 @@ type Hint struct {
 // unsure is the confidence from which an answer needs no hints.
 const unsure = .5
 
-// Hints say how to ask better where confidence is low; a sure answer and a list get none. Created are the times of the rows in
-// it, in microseconds. Of the entities those are offered that the question does not name.
+// Hints say how to ask better when confidence is low; a sure answer and a list get none. created holds the times of the
+// answer's rows, in microseconds. The hints name those of the entities that the question does not name.
 func Hints(question string, top []Scored, created []int64, entities []string) (out []Hint) {
 	asked := " " + strings.Join(words(question), " ") + " "
 	if Confidence(top) >= unsure || asked == "  " {

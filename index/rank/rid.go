@@ -7,10 +7,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// A RID is a memory's id in little room. One that is written as the server writes UUIDs takes no room beside it.
+// A RID is a memory's id in compact form. An id written as the server writes UUIDs needs no further memory.
 type RID struct {
 	uuid  [16]byte
-	other *string // an id of another form; nil: uuid is it
+	other *string // an id of another form; nil: the id is uuid
 }
 
 // MakeRID packs an id.
@@ -18,7 +18,7 @@ func MakeRID[T string | []byte](s T) RID {
 	if u, ok := readUUID(s); ok {
 		return RID{uuid: u}
 	}
-	other := strings.Clone(string(s)) // it may be a piece of something large
+	other := strings.Clone(string(s)) // s may be a part of a large string
 	return RID{other: &other}
 }
 
@@ -55,7 +55,7 @@ func hexDigit(c byte) byte {
 	return 0xff
 }
 
-// String is the id as it was.
+// String returns the id.
 func (r RID) String() string {
 	if r.other != nil {
 		return *r.other
@@ -65,7 +65,7 @@ func (r RID) String() string {
 
 // Compare orders ids as their strings are ordered.
 func (r RID) Compare(o RID) int {
-	if r.other == nil && o.other == nil { // digits and letters of hex are in the order of what they stand for
+	if r.other == nil && o.other == nil { // hex digits sort in the order of their values
 		return bytes.Compare(r.uuid[:], o.uuid[:])
 	}
 	return strings.Compare(r.String(), o.String())

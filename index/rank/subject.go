@@ -5,12 +5,12 @@ import (
 	"unicode"
 )
 
-// A subject is whom a question is about.
+// A subject is the person that a question is about.
 type subject struct {
 	line     string // its words between spaces
 	asker    bool
 	speakers map[string]speaker // as far as known
-	last     [2]speaker         // those asked for most recently: two people talk
+	last     [2]speaker         // the two looked up last: most conversations have two speakers
 }
 
 type speaker struct {
@@ -27,7 +27,7 @@ func newSubject(question string) subject {
 	return s
 }
 
-// of returns what a question says about the speaker of a row.
+// of returns how the question mentions the speaker of a row.
 func (s *subject) of(name string) speaker {
 	for _, k := range s.last {
 		if k.name == name { // an empty entry matches an empty name, which no question names

@@ -7,10 +7,12 @@ import (
 	"slices"
 )
 
-// Rows are added up a window at a time, so that what is added up stays in the processor's nearest cache.
+// The accumulator adds the parts of scores term by term, for a window of rows at a time, so that the sums stay in the
+// processor's nearest cache.
 //
-// Scores are added up as whole numbers: a part times scale, rounded up. A row's score by them is higher than its own by
-// less than scoreSlack allows for, so that they say which few rows may be among the best; only those are scored.
+// The sums are whole numbers: each part is scaled and rounded up. So a row's sum is an upper bound of its score, a
+// little above it, and says which few rows may be among the best. Only those are scored exactly. As in MaxScore, terms
+// that cannot lift a row over the threshold by themselves are added to rows of other terms only.
 const (
 	windowBits  = pageBits
 	windowRows  = 1 << windowBits
@@ -20,36 +22,36 @@ const (
 	tables      = scaleTFs * scaleLengths
 )
 
-// An adder sums up the parts of a search's rows.
-type adder struct {
-	cells   [windowRows]cell         // of a window's rows; zero between windows
-	touched [windowRows / 64]uint64  // those that are not zero, a bit each
-	words   uint64                   // those of touched that are not zero, a bit each
-	order   []adding                 // the terms, that of the highest part first
+// An accumulator sums up the parts of the rows of a search.
+type accumulator struct {
+	cells   [windowRows]cell         // of the rows of a window; zero between windows
+	touched [windowRows / 64]uint64  // cells that are not zero, a bit each
+	words   uint64                   // words of touched that are not zero, a bit each
+	order   []orderedTerm            // the term with the highest part first
 	parts   [maxTerms][tables]uint32 // by order, frequency and length; 0 is not computed yet
 	cursors []cursor                 // by span, and in a span by order
 	coords  [maxTerms + 1]float64
 	scale   scale
-	units   float64 // of a part of 1
+	units   float64 // what a part of 1 adds to a sum
 	keep    func(row uint32) bool
 	found   []found // in the order of rows
-	bar
+	threshold
 }
 
-// A cell is which terms of the order a row has, a bit each from sumBits on, and below them the sum of their parts.
+// A cell holds the sum of a row's parts in its low sumBits bits, and above them a bit for each term that the row has.
 type cell uint64
 
 func (c cell) terms() int  { return bits.OnesCount32(uint32(c >> sumBits)) }
 func (c cell) sum() uint32 { return uint32(c) }
 
-// An adding is a term and what its parts are multiplied with.
-type adding struct {
-	term   int
-	weight float64
-	most   float64 // no part is higher
+// An orderedTerm is a term of the query in the order of maxPart.
+type orderedTerm struct {
+	term    int
+	weight  float64
+	maxPart float64 // no part is higher
 }
 
-// A cursor is a term's postings in a span, from where the next window begins.
+// A cursor is the place in a term's postings of a span where the next window begins.
 type cursor struct {
 	run
 	at    int
@@ -62,17 +64,17 @@ type found struct {
 	row uint32
 }
 
-// add finds the rows that may be among the K best.
-func (s *search) add(q Query, k int) {
-	a := &s.adder
+// accumulate finds the rows that may be among the K best.
+func (s *search) accumulate(q Query, k int) {
+	a := &s.acc
 	a.found, a.keep = a.found[:0], q.Keep
 	a.scale.begin(s.totals)
-	s.arrange()
+	s.orderTerms()
 	a.begin(k)
 	a.eachWindow(a.window)
 	left := a.found[:0]
 	for _, f := range a.found {
-		if uint64(f.sum()) >= a.need[f.terms()] {
+		if uint64(f.sum()) >= a.minSum[f.terms()] {
 			left = append(left, f)
 		}
 	}
@@ -80,7 +82,7 @@ func (s *search) add(q Query, k int) {
 }
 
 // eachWindow hands over the windows in which there may be postings, with the cursors of the window's span.
-func (a *adder) eachWindow(f func(cursors []cursor, w uint32)) {
+func (a *accumulator) eachWindow(f func(cursors []cursor, w uint32)) {
 	for from := 0; from < len(a.cursors); {
 		to, span := from+1, a.cursors[from].span
 		for to < len(a.cursors) && a.cursors[to].span == span {
@@ -93,23 +95,25 @@ func (a *adder) eachWindow(f func(cursors []cursor, w uint32)) {
 	}
 }
 
-// arrange puts the terms, and the cursors over their postings, into the order in which they are added up.
-func (s *search) arrange() {
-	a := &s.adder
+// orderTerms puts the terms, and the cursors over their postings, into the order in which they are added up.
+func (s *search) orderTerms() {
+	a := &s.acc
 	a.order, a.cursors = a.order[:0], a.cursors[:0]
 	sum := 0.0
 	for i := range s.terms {
 		t := &s.terms[i]
-		add := adding{term: i, weight: float64(t.share * idfSquared(s.totals.Rows, t.df))}
+		add := orderedTerm{term: i, weight: float64(t.share * idfSquared(s.totals.Rows, t.df))}
 		sum += add.weight
 		for j := range t.lists {
 			l := &t.lists[j]
-			add.most = max(add.most, add.weight*saturation(l.most, lengthNorm(l.least, s.totals)))
+			add.maxPart = max(add.maxPart, add.weight*saturation(l.most, lengthNorm(l.least, s.totals)))
 		}
 		a.order = append(a.order, add)
 	}
 	a.units = (mostSum - 4*maxTerms) / max(sum*(bm25K1+1), 1e-9)
-	slices.SortFunc(a.order, func(x, y adding) int { return cmp.Or(cmp.Compare(y.most, x.most), cmp.Compare(x.term, y.term)) })
+	slices.SortFunc(a.order, func(x, y orderedTerm) int {
+		return cmp.Or(cmp.Compare(y.maxPart, x.maxPart), cmp.Compare(x.term, y.term))
+	})
 	for n := range len(s.terms) + 1 {
 		a.coords[n] = coord(n, len(s.terms))
 	}
@@ -122,24 +126,23 @@ func (s *search) arrange() {
 	slices.SortFunc(a.cursors, func(x, y cursor) int { return cmp.Or(cmp.Compare(x.span, y.span), cmp.Compare(x.order, y.order)) })
 }
 
-// window adds up a window's rows. The last terms of the order cannot lift a row to the bar by themselves: they are
-// added to rows that have others.
-func (a *adder) window(cursors []cursor, w uint32) {
+// window adds up the rows of a window. Terms that are not essential are added only to rows that have an essential one.
+func (a *accumulator) window(cursors []cursor, w uint32) {
 	i, end := 0, (w%spanWindows+1)<<windowBits
-	for ; i < len(cursors) && cursors[i].order < a.lifting; i++ {
-		a.addAll(&cursors[i], end)
+	for ; i < len(cursors) && cursors[i].order < a.essential; i++ {
+		a.accumulateAll(&cursors[i], end)
 	}
 	if a.words == 0 {
 		return
 	}
 	for ; i < len(cursors); i++ {
-		a.addToTouched(&cursors[i], end)
+		a.accumulateTouched(&cursors[i], end)
 	}
-	a.harvest(w << windowBits)
+	a.collectRows(w << windowBits)
 }
 
-// addAll adds a term's postings up to a place in the span.
-func (a *adder) addAll(c *cursor, end uint32) {
+// accumulateAll adds a term's postings up to a place in the span.
+func (a *accumulator) accumulateAll(c *cursor, end uint32) {
 	parts, words, bit := &a.parts[c.order], a.words, cell(1)<<(sumBits+c.order)
 	i := c.start(end)
 	for ; i < len(c.post); i++ {
@@ -160,8 +163,8 @@ func (a *adder) addAll(c *cursor, end uint32) {
 	c.at, a.words = i, words
 }
 
-// addToTouched adds a term's postings to rows that have others.
-func (a *adder) addToTouched(c *cursor, end uint32) {
+// accumulateTouched adds a term's postings to the rows that have other terms.
+func (a *accumulator) accumulateTouched(c *cursor, end uint32) {
 	parts, bit := &a.parts[c.order], cell(1)<<(sumBits+c.order)
 	i := c.start(end)
 	for ; i < len(c.post); i++ {
@@ -196,7 +199,7 @@ func partOf(p uint32) (at uint32, common bool) {
 }
 
 // part computes what a posting adds to its row's cell, and puts it in the table if that has a place for it.
-func (a *adder) part(c *cursor, p uint32) uint32 {
+func (a *accumulator) part(c *cursor, p uint32) uint32 {
 	tf, length := c.counts(p)
 	part := uint32(float64(a.order[c.order].weight*a.scale.of(tf, length))*a.units) + 1
 	if n, common := partOf(p); common {
@@ -205,23 +208,23 @@ func (a *adder) part(c *cursor, p uint32) uint32 {
 	return part
 }
 
-// harvest takes the rows out of a window that may be among the best.
-func (a *adder) harvest(first uint32) {
+// collectRows collects the rows of a window that may be among the best.
+func (a *accumulator) collectRows(first uint32) {
 	a.eachTouched(func(at uint32, cell cell) {
 		n := cell.terms()
-		if uint64(cell.sum()) < a.need[n] || a.keep != nil && !a.keep(first|at) {
+		if uint64(cell.sum()) < a.minSum[n] || a.keep != nil && !a.keep(first|at) {
 			return
 		}
 		a.found = append(a.found, found{cell, first | at})
-		a.count(float64(cell.sum()) * a.worth[n])
+		a.count(float64(cell.sum()) * a.perUnit[n])
 	})
-	if a.rose {
-		a.raise()
+	if a.raised {
+		a.raiseThreshold()
 	}
 }
 
 // eachTouched hands over a window's cells by row, and clears them.
-func (a *adder) eachTouched(f func(at uint32, c cell)) {
+func (a *accumulator) eachTouched(f func(at uint32, c cell)) {
 	for words := a.words; words != 0; words &= words - 1 {
 		w := bits.TrailingZeros64(words)
 		for b := a.touched[w]; b != 0; b &= b - 1 {
@@ -235,35 +238,35 @@ func (a *adder) eachTouched(f func(at uint32, c cell)) {
 }
 
 // forget lets go of the lists.
-func (a *adder) forget() {
+func (a *accumulator) forget() {
 	clear(a.cursors)
 	a.keep = nil
 }
 
-// A bar is a score that rows must reach to be among the K best, as far as it is known.
-type bar struct {
-	k       int
-	counts  [spreadSteps]uint32 // of the rows found so far, by score
-	step    int                 // that K of them reach, or more: the highest that is known
-	above   int                 // how many reach it
-	rose    bool                // step has, since raise
-	worth   [maxTerms + 1]float64
-	need    [maxTerms + 1]uint64 // what the sum of a row with so many terms is at least
-	lifting int                  // how many terms of the order can lift a row to the bar without those before
+// A threshold is a score that K rows reach, so that lower rows are not among the K best. It rises as rows are found.
+type threshold struct {
+	k         int
+	counts    [scoreSteps]uint32 // of the rows found so far, by score
+	step      int                // the highest step that K rows reach
+	above     int                // rows that reach it
+	raised    bool               // step has risen since raiseThreshold
+	perUnit   [maxTerms + 1]float64
+	minSum    [maxTerms + 1]uint64 // least sum of a row with so many terms that reaches the threshold
+	essential int                  // so many first terms of the order are essential: the others together cannot reach the threshold
 }
 
-// begin starts with no row, and a bar of nothing.
-func (a *adder) begin(k int) {
-	a.k, a.step, a.above, a.rose, a.lifting = k, 0, 0, false, len(a.order)
+// begin starts with no row and no threshold.
+func (a *accumulator) begin(k int) {
+	a.k, a.step, a.above, a.raised, a.essential = k, 0, 0, false, len(a.order)
 	clear(a.counts[:])
-	clear(a.need[:])
+	clear(a.minSum[:])
 	for n := range a.coords {
-		a.worth[n] = a.coords[n] / a.units
+		a.perUnit[n] = a.coords[n] / a.units
 	}
 }
 
-// count takes note of a row's score.
-func (b *bar) count(score float64) {
+// count counts a row by its score, and raises the step.
+func (b *threshold) count(score float64) {
 	step := stepOf(score)
 	b.counts[step]++
 	if step < b.step {
@@ -271,26 +274,26 @@ func (b *bar) count(score float64) {
 	}
 	for b.above++; b.above-int(b.counts[b.step]) >= b.k; b.step++ {
 		b.above -= int(b.counts[b.step])
-		b.rose = true
+		b.raised = true
 	}
 }
 
-// raise makes the rows' bar of the step. It is lower by what rounding may have added to a row: its score is rounded up
-// by less than two units for each term, and to a billionth when it is compared.
-func (a *adder) raise() {
-	a.rose = false
+// raiseThreshold sets minSum and essential from the step. It subtracts what rounding may have added to a row's sum: less
+// than two units for each term, and a billionth when scores are compared.
+func (a *accumulator) raiseThreshold() {
+	a.raised = false
 	score := stepScore(a.step)
 	score -= float64(score*1e-9) + 4*maxTerms/a.units + 4e-9
 	if score <= 0 {
 		return
 	}
 	for n := 1; n <= len(a.order); n++ {
-		a.need[n] = uint64(min(score/a.worth[n], mostSum+1))
+		a.minSum[n] = uint64(min(score/a.perUnit[n], mostSum+1))
 	}
 	rest := 0.0
-	for a.lifting = len(a.order); a.lifting > 0; a.lifting-- {
-		rest += a.order[a.lifting-1].most
-		if a.coords[len(a.order)-a.lifting+1]*rest >= score {
+	for a.essential = len(a.order); a.essential > 0; a.essential-- {
+		rest += a.order[a.essential-1].maxPart
+		if a.coords[len(a.order)-a.essential+1]*rest >= score {
 			break
 		}
 	}
@@ -298,13 +301,13 @@ func (a *adder) raise() {
 
 // Scores are counted in steps of about a hundredth: by the first bits of the float, which is not negative.
 const (
-	spreadShift = 52 - 7           // of the bits: 128 steps from one power of two to the next
-	spreadSteps = 32 << 7          // 32 powers
-	spreadFirst = (1023 - 16) << 7 // 2^-16: a smaller one is counted with the first, a larger one with the last
+	scoreShift = 52 - 7           // of the bits: 128 steps from one power of two to the next
+	scoreSteps = 32 << 7          // 32 powers
+	scoreFirst = (1023 - 16) << 7 // 2^-16: a smaller one is counted with the first, a larger one with the last
 )
 
 func stepOf(score float64) int {
-	return max(0, min(int(math.Float64bits(score)>>spreadShift)-spreadFirst, spreadSteps-1))
+	return max(0, min(int(math.Float64bits(score)>>scoreShift)-scoreFirst, scoreSteps-1))
 }
 
 // stepScore is the lowest score of a step.
@@ -312,5 +315,5 @@ func stepScore(step int) float64 {
 	if step == 0 {
 		return 0
 	}
-	return math.Float64frombits(uint64(step+spreadFirst) << spreadShift)
+	return math.Float64frombits(uint64(step+scoreFirst) << scoreShift)
 }

@@ -104,12 +104,12 @@ func (a *analyzer) giveBack() {
 	defer analysers.Put(a)
 	a.text, a.query = "", false
 	clear(a.seen)
-	if cap(a.terms) > keepSeen {
+	if cap(a.terms) > maxKept {
 		a.terms = nil
 	}
 	clear(a.terms[:cap(a.terms)])
 	for _, buffer := range []*[]Token{&a.tokens, &a.spare, &a.stops} {
-		if cap(*buffer) > keepSeen {
+		if cap(*buffer) > maxKept {
 			*buffer = nil
 		}
 		clear((*buffer)[:cap(*buffer)])

@@ -7,45 +7,46 @@ import (
 	"unicode/utf8"
 )
 
-// An Asked is the time that a question asks about. It is zero where none is named.
-type Asked struct {
-	Year  int // a day, month or year that is named by its parts; zero parts are not named
+// An AskedTime is the time that a question asks about; zero when it names none.
+type AskedTime struct {
+	Year  int // parts of a date that the question names; zero: not named
 	Month time.Month
 	Day   int
-	// From and To are the span that is meant, in microseconds; To is not in it. A relative date is seen from the moment
-	// of the question, a month without a year is the last one of that name. In UTC; weeks begin on Monday.
+	// The span is From ≤ time < To, in microseconds and UTC. A relative date counts from the moment of the question, a month
+	// without a year is the last one of that name, and weeks begin on Monday.
 	From, To int64
 	Since    bool   // nothing from before the span can answer
 	Why      string // "from last week", "since Monday"
-	Relative bool   // the time is named by how far it is from the question's own
-	Between  bool   // by two dates, or as a quarter
+	Relative bool   // the time is relative to the question's moment
+	Between  bool   // the time is named by two dates, or as a quarter
 	Rest     string // the question without the date
 }
 
 // Named says whether the question names a time.
-func (a *Asked) Named() bool { return a.To > 0 }
+func (a *AskedTime) Named() bool { return a.To > 0 }
 
-// In says whether a moment lies in the span.
-func (a *Asked) In(at int64) bool { return a.From <= at && at < a.To }
+// Contains says whether a moment lies in the span.
+func (a *AskedTime) Contains(at int64) bool { return a.From <= at && at < a.To }
 
-// Holds says whether a relative date, as Times has it, lies in the span. Of one that is no day only the month is
-// known, which has to lie in it as a whole.
-func (a *Asked) Holds(day int32, exact bool) bool {
+// ContainsDay says whether the span contains a day of Times. If the day is not exact, the span has to contain its whole
+// month.
+func (a *AskedTime) ContainsDay(day int32, exact bool) bool {
 	if day == 0 {
 		return false
 	}
 	first := time.Unix(int64(day)*86400, 0).UTC()
 	if exact {
-		return a.In(first.UnixMicro())
+		return a.Contains(first.UnixMicro())
 	}
 	first = first.AddDate(0, 0, 1-first.Day())
-	return a.In(first.UnixMicro()) && a.In(first.AddDate(0, 1, 0).UnixMicro()-1)
+	return a.Contains(first.UnixMicro()) && a.Contains(first.AddDate(0, 1, 0).UnixMicro()-1)
 }
 
-// AskedOf reads the time that a question asks about, seen from a moment in microseconds. Of several dates the last one
-// counts, or the two that bound a span, and without any the first relative date. It is a pure function.
-func AskedOf(question string, now int64) (a Asked) {
-	q := asking{text: question, now: time.UnixMicro(now).UTC()}
+// ParseAskedTime reads the time that a question asks about. now is the question's moment in microseconds. Of several
+// dates the last one counts, or the two that bound a span; without a date the first relative date counts. It is a pure
+// function.
+func ParseAskedTime(question string, now int64) (a AskedTime) {
+	q := questionParser{text: question, now: time.UnixMicro(now).UTC()}
 	q.today = q.now.Truncate(24 * time.Hour)
 	tells, spaces := false, true
 	for at, raw := range wordsOf(question) {
@@ -72,13 +73,13 @@ func AskedOf(question string, now int64) (a Asked) {
 	}
 	a.Between = m.between
 	if found {
-		q.bound(m, &a)
+		q.applyBound(m, &a)
 	}
 	return a
 }
 
-// An asking is a question while its time is read.
-type asking struct {
+// A questionParser reads the time that a question names.
+type questionParser struct {
 	text   string
 	words  []timeWord
 	places [][2]int // of the words, in bytes
@@ -86,25 +87,27 @@ type asking struct {
 	today  time.Time // its day
 }
 
-// A meant is the time that words of a question name: days from one to before another.
-type meant struct {
+// A dateSpan is a time that a question names: the days from ≤ day < to, and the words that name it.
+type dateSpan struct {
 	from, to    time.Time
-	first, last int  // the words
-	between     bool // two dates, in words that say so, or a quarter
-	years       bool // a year, of which texts tell more than was stored in it: it is as if it were named by its number
+	first, last int  // its words
+	between     bool // two dates with words that join them, or a quarter
+	years       bool // a whole year: it counts as if its number were named, for many texts of other years tell of it
 }
 
-func (q *asking) at(i int) timeWord {
+func (q *questionParser) at(i int) timeWord {
 	if i >= 0 && i < len(q.words) {
 		return q.words[i]
 	}
 	return timeWord{}
 }
 
-func (q *asking) raw(first, last int) string { return q.text[q.places[first][0]:q.places[last][1]] }
+func (q *questionParser) raw(first, last int) string {
+	return q.text[q.places[first][0]:q.places[last][1]]
+}
 
 // is says whether a word is one of those.
-func (q *asking) is(i int, words ...string) bool {
+func (q *questionParser) is(i int, words ...string) bool {
 	if i < 0 || i >= len(q.words) {
 		return false
 	}
@@ -118,13 +121,13 @@ func (q *asking) is(i int, words ...string) bool {
 }
 
 // digits says whether a word is a number in digits.
-func (q *asking) digits(i int) bool {
+func (q *questionParser) digits(i int) bool {
 	r, _ := utf8.DecodeRuneInString(q.text[q.places[i][0]:])
 	return unicode.IsDigit(r)
 }
 
 // relative reads the first relative date.
-func (q *asking) relative() (m meant, found bool) {
+func (q *questionParser) relative() (m dateSpan, found bool) {
 	for i := range q.words {
 		if m, found = q.relativeAt(i); found {
 			return m, true
@@ -134,11 +137,11 @@ func (q *asking) relative() (m meant, found bool) {
 }
 
 // relativeAt reads what the word at a place means together with its neighbours.
-func (q *asking) relativeAt(i int) (m meant, ok bool) {
+func (q *questionParser) relativeAt(i int) (m dateSpan, ok bool) {
 	m.first, m.last = i, i
 	way := 0
 	for _, by := range [...]int{-1, 1} { // last week, settimana scorsa
-		if way, ok = turnOf(q.at(i + by)); ok {
+		if way, ok = direction(q.at(i + by)); ok {
 			m.first, m.last = min(i, i+by), max(i, i+by)
 			break
 		}
@@ -147,7 +150,7 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 	switch w.kind {
 	case fromToday:
 		m.first, m.last = i, i
-		days := fromTo(w, q.at(i-1), q.at(i-2))
+		days := dayOffset(w, q.at(i-1), q.at(i-2))
 		if days != int(w.n) {
 			m.first = i - 2
 		}
@@ -166,7 +169,7 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 		ofUnit := isUnit(unit) && m.last == i+1 // Monday last week
 		switch {
 		case ofUnit && unit.n == 'w':
-			m.from, m.last = dayOf(unitOf(addUnits(q.today, 'w', way), 'w'), w), i+2
+			m.from, m.last = dayOf(startOf(addUnits(q.today, 'w', way), 'w'), w), i+2
 		case ofUnit:
 			return m, false
 		case !ok && !spans && q.at(i-1).kind < sinceWord:
@@ -174,7 +177,7 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 		case !ok:
 			m.from = q.today.AddDate(0, 0, -((int(q.today.Weekday())-int(w.n))+7)%7)
 		case way == 0:
-			m.from = dayOf(unitOf(q.today, 'w'), w)
+			m.from = dayOf(startOf(q.today, 'w'), w)
 		case way < 0:
 			m.from = q.today.AddDate(0, 0, -((int(q.today.Weekday())-int(w.n)+6)%7 + 1))
 		default:
@@ -192,8 +195,8 @@ func (q *asking) relativeAt(i int) (m meant, ok bool) {
 	return m, false
 }
 
-// turnOf says whether a word turns a unit, and which way.
-func turnOf(w timeWord) (way int, ok bool) {
+// direction returns which way a word such as last or next turns a unit; ok is false for other words.
+func direction(w timeWord) (way int, ok bool) {
 	switch w.kind {
 	case lastWord:
 		return -1, true
@@ -204,7 +207,7 @@ func turnOf(w timeWord) (way int, ok bool) {
 }
 
 // unit reads last week, three days ago, the last two months, the past few hours, the week before last.
-func (q *asking) unit(i int, m meant, way int, turned bool) (meant, bool) {
+func (q *questionParser) unit(i int, m dateSpan, way int, turned bool) (dateSpan, bool) {
 	unit := q.words[i].n
 	j := q.before(i, "of") - 1 // a couple of days
 	if many := q.at(j); (many.kind == numeral || many.kind == fewWord) && !turned {
@@ -237,13 +240,13 @@ func (q *asking) unit(i int, m meant, way int, turned bool) (meant, bool) {
 		m.from, m.to = q.past(-way, unit)
 		return m, true
 	}
-	m.from = unitOf(addUnits(q.today, unit, way), unit)
+	m.from = startOf(addUnits(q.today, unit, way), unit)
 	m.to, m.years = addUnits(m.from, unit, 1), unit == 'y'
 	return m, true
 }
 
-// past is the span of the last so many units, up to the end of today.
-func (q *asking) past(n int, unit int16) (from, to time.Time) {
+// past returns the span of the last n units, up to the end of today.
+func (q *questionParser) past(n int, unit int16) (from, to time.Time) {
 	from = q.today
 	if unit == 'h' || unit == minuteUnit {
 		from = q.now
@@ -251,18 +254,18 @@ func (q *asking) past(n int, unit int16) (from, to time.Time) {
 	return addUnits(from, unit, -n), q.today.AddDate(0, 0, 1)
 }
 
-// ago is the span that so many units ago means: that unit, and of the clock's what is near it.
-func (q *asking) ago(n int, unit int16) (from, to time.Time) {
+// ago returns the span that "n units ago" means: that unit, or for hours and minutes the time around that moment.
+func (q *questionParser) ago(n int, unit int16) (from, to time.Time) {
 	from, _ = q.past(n, unit)
 	near := map[int16]int{'h': 1, minuteUnit: 5}[unit]
 	if near == 0 {
-		from = unitOf(from, unit)
+		from = startOf(from, unit)
 	}
 	return addUnits(from, unit, -near), addUnits(from, unit, max(near, 1))
 }
 
-// unitOf is the first day of the week, month, quarter or year that a day is in, or the day.
-func unitOf(day time.Time, unit int16) time.Time {
+// startOf is the first day of the week, month, quarter or year that a day is in, or the day.
+func startOf(day time.Time, unit int16) time.Time {
 	switch unit {
 	case 'w':
 		return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
@@ -276,8 +279,9 @@ func unitOf(day time.Time, unit int16) time.Time {
 	return day
 }
 
-// bound makes a span of what is meant, with the word before it, and takes a relative date out of the question.
-func (q *asking) bound(m meant, a *Asked) {
+// applyBound applies the word before a span (since, before, until, after) and sets the result. It cuts the words of the
+// time out of the rest of the question.
+func (q *questionParser) applyBound(m dateSpan, a *AskedTime) {
 	i := m.first - 1
 	for q.is(i, "the", "of") {
 		i--
@@ -290,7 +294,7 @@ func (q *asking) bound(m meant, a *Asked) {
 	}
 	kind := q.at(i).kind
 	if beside := q.at(i - 1).kind; beside == dayUnit || beside == longUnit {
-		kind = noTime // the week before it is near it
+		kind = noTime // "the week before it" is a time near it, not all time before
 	}
 	switch {
 	case kind == sinceWord:

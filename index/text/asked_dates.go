@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// date reads the last date that is named by its parts.
-func (q *asking) date(a *Asked) (m meant, found bool) {
+// date reads the last date of the question.
+func (q *questionParser) date(a *AskedTime) (m dateSpan, found bool) {
 	for i := 0; i < len(q.words); i++ {
 		if i+2 < len(q.words) && q.digits(i) {
 			raw := q.raw(i, i+2)
@@ -43,13 +43,13 @@ func (q *asking) date(a *Asked) (m meant, found bool) {
 	if !found {
 		return m, false
 	}
-	of := q.whole(a)
+	of := q.spanOf(a)
 	m.from, m.to = of.from, of.to
 	return m, true
 }
 
-// whole is the day, month or year of a date.
-func (q *asking) whole(a *Asked) (m meant) {
+// spanOf returns the day, month or year of a date as a span.
+func (q *questionParser) spanOf(a *AskedTime) (m dateSpan) {
 	year := q.year(a)
 	month, day := max(a.Month, 1), max(a.Day, 1)
 	m.from = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
@@ -70,9 +70,9 @@ var (
 	spanGoesOn = strings.Fields("and to until till through und bis y e et a au à hasta al och till en tot и до по")
 )
 
-// span reads the date before the one that was found, where both bound what is meant: from 3 to 5 March, between May and
-// July 2021, March–May.
-func (q *asking) span(m meant, a *Asked) meant {
+// span reads the date before the one that was found, if the two bound a span: from 3 to 5 March, between May and July
+// 2021, March–May.
+func (q *questionParser) span(m dateSpan, a *AskedTime) dateSpan {
 	end := m.first
 	dash := q.dashed(end)
 	if !dash {
@@ -80,8 +80,8 @@ func (q *asking) span(m meant, a *Asked) meant {
 			return m
 		}
 	}
-	early := asking{text: q.text, words: q.words[:max(end, 0)], places: q.places[:max(end, 0)], today: q.today}
-	var b Asked
+	early := questionParser{text: q.text, words: q.words[:max(end, 0)], places: q.places[:max(end, 0)], today: q.today}
+	var b AskedTime
 	one, found := early.date(&b)
 	last := m
 	switch n := early.at(end - 1); {
@@ -105,22 +105,22 @@ func (q *asking) span(m meant, a *Asked) meant {
 	return m
 }
 
-// before is the place of the first of those words that stand before a place, or the place.
-func (q *asking) before(i int, words ...string) int {
+// before returns the place of the first of the given words that directly precede a place, or the place itself.
+func (q *questionParser) before(i int, words ...string) int {
 	for q.is(i-1, words...) {
 		i--
 	}
 	return i
 }
 
-// named says whether the year of a date is among its words.
-func (q *asking) named(m meant) bool {
+// named says whether a date names its year.
+func (q *questionParser) named(m dateSpan) bool {
 	return m.last-m.first > 1 && q.digits(m.first) && q.digits(m.first+1) || // 2024-03-05
 		slices.ContainsFunc(q.words[m.first:m.last+1], func(w timeWord) bool { return w.kind == yearName })
 }
 
-// inOrder gives that of two dates whose year is not named a year in which they are in order.
-func inOrder(from time.Time, fromYear bool, m meant, toYear bool) (time.Time, meant) {
+// inOrder gives the date without a year, of two, a year in which the two are in order.
+func inOrder(from time.Time, fromYear bool, m dateSpan, toYear bool) (time.Time, dateSpan) {
 	switch {
 	case !fromYear:
 		if from = from.AddDate(m.from.Year()-from.Year(), 0, 0); from.After(m.from) {
@@ -138,9 +138,9 @@ func inOrder(from time.Time, fromYear bool, m meant, toYear bool) (time.Time, me
 	return from, m
 }
 
-// year is the year of a date. Without one it is the last that had the date; a day that the month never has is not
-// meant.
-func (q *asking) year(a *Asked) (year int) {
+// year returns the year of a date. A date without one is of the last year that had it. A day that the month never has is
+// dropped.
+func (q *questionParser) year(a *AskedTime) (year int) {
 	lacks := func(year int) bool { return a.Day > time.Date(year, a.Month+1, 0, 0, 0, 0, 0, time.UTC).Day() }
 	const leap = 2000
 	if year = a.Year; lacks(cmp.Or(year, leap)) {
@@ -159,7 +159,7 @@ func (q *asking) year(a *Asked) (year int) {
 }
 
 // yearBehind says whether a year follows a word: march 2024, mayo de 2024.
-func (q *asking) yearBehind(i int) bool {
+func (q *questionParser) yearBehind(i int) bool {
 	if q.is(i+1, "de", "del") {
 		i++
 	}

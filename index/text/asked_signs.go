@@ -19,7 +19,7 @@ var spacelessUnits = []struct {
 }
 
 // spaceless reads a time in such a script: a date with signs, a word of spacelessUnits or one of spacelessTimes.
-func (q *asking) spaceless(a *Asked) bool {
+func (q *questionParser) spaceless(a *AskedTime) bool {
 	for at, r := range q.text {
 		if r != '月' && r != '월' {
 			continue
@@ -27,7 +27,7 @@ func (q *asking) spaceless(a *Asked) bool {
 		behind := q.text[at+len(string(r)):]
 		if d, _ := signedDate(q.text[:at], behind); d.month > 0 {
 			a.Year, a.Month, a.Day = d.year, time.Month(d.month), d.day
-			m := q.whole(a)
+			m := q.spanOf(a)
 			a.From, a.To, a.Why = m.from.UnixMicro(), m.to.UnixMicro(), "from "+signed(q.text, at, d)
 		}
 	}
@@ -36,9 +36,9 @@ func (q *asking) spaceless(a *Asked) bool {
 	}
 	relative := func(word string, from time.Time, unit int16) {
 		before, behind, _ := strings.Cut(q.text, word)
-		*a = Asked{From: from.UnixMicro(), To: addUnits(from, unit, 1).UnixMicro(), Relative: unit != 'y', Why: "from " + word,
+		*a = AskedTime{From: from.UnixMicro(), To: addUnits(from, unit, 1).UnixMicro(), Relative: unit != 'y', Why: "from " + word,
 			Rest: strings.TrimSpace(before + behind)}
-		if unit == 'y' { // of which texts tell more than was stored in it
+		if unit == 'y' { // see dateSpan.years
 			a.Year = from.Year()
 		}
 	}
@@ -48,7 +48,7 @@ func (q *asking) spaceless(a *Asked) bool {
 	for _, s := range spacelessUnits {
 		for word := range strings.SplitSeq(s.words, ",") {
 			if strings.Contains(q.text, word) {
-				relative(word, unitOf(addUnits(q.today, s.unit, s.way), s.unit), s.unit)
+				relative(word, startOf(addUnits(q.today, s.unit, s.way), s.unit), s.unit)
 				return true
 			}
 		}
@@ -58,7 +58,7 @@ func (q *asking) spaceless(a *Asked) bool {
 		if !s.exact {
 			unit = 'w'
 		}
-		relative(s.word, unitOf(q.today.AddDate(0, 0, s.days), unit), unit)
+		relative(s.word, startOf(q.today.AddDate(0, 0, s.days), unit), unit)
 		return true
 	}
 	return false
@@ -96,7 +96,7 @@ const (
 const spanLetters = "dwmyhn"
 
 // spacelessSpan reads the first such span.
-func (q *asking) spacelessSpan(a *Asked) bool {
+func (q *questionParser) spacelessSpan(a *AskedTime) bool {
 	for _, at := range spacelessSpans.FindAllStringSubmatchIndex(q.text, -1) {
 		last, ago := at[2*spanLast] >= 0, at[2*spanAgo] >= 0
 		if last == ago { // three days without a word that places them, or with two
@@ -118,9 +118,9 @@ func (q *asking) spacelessSpan(a *Asked) bool {
 			span = q.ago
 		}
 		from, to := span(n, unit)
-		*a = Asked{From: from.UnixMicro(), To: to.UnixMicro(), Relative: true, Why: "from " + strings.TrimSpace(q.text[at[0]:at[1]]),
+		*a = AskedTime{From: from.UnixMicro(), To: to.UnixMicro(), Relative: true, Why: "from " + strings.TrimSpace(q.text[at[0]:at[1]]),
 			Rest: strings.TrimSpace(q.text[:at[0]] + q.text[at[1]:])}
-		if ago && unit == 'y' { // of which texts tell more than was stored in it
+		if ago && unit == 'y' { // see dateSpan.years
 			a.Relative, a.Year = false, from.Year()
 		}
 		return true

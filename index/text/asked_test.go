@@ -106,7 +106,7 @@ func TestAskedOf(t *testing.T) {
 		"cosa è cambiato la settimana scorsa":            {"2024-05-06 2024-05-13", "from settimana scorsa", "cosa è cambiato la"},
 		"что изменилось на прошлой неделе":               {"2024-05-06 2024-05-13", "from прошлой неделе", "что изменилось на"},
 	} {
-		got := AskedOf(question, now)
+		got := ParseAskedTime(question, now)
 		span := ""
 		if got.Named() {
 			shown := func(at int64) string {
@@ -120,7 +120,7 @@ func TestAskedOf(t *testing.T) {
 		if got.Since != (len(want.why) > 5 && want.why[:5] == "since") {
 			t.Errorf("%q: since is %v", question, got.Since)
 		}
-		if a := AskedOf(question, 0); a.Relative {
+		if a := ParseAskedTime(question, 0); a.Relative {
 			t.Errorf("%q: relative to an unknown moment: %+v", question, a)
 		}
 	}

@@ -24,7 +24,7 @@ var askedWords = func() map[string]timeWord {
 }()
 
 // quarter reads the first of Q1 2024 and 2024 Q1, or two of which a span is made: from Q1 to Q2 2024.
-func (q *asking) quarter() (m meant, found bool) {
+func (q *questionParser) quarter() (m dateSpan, found bool) {
 	for i := range q.words {
 		one, year, ok := q.quarterAt(i)
 		if !ok {
@@ -48,12 +48,12 @@ func (q *asking) quarter() (m meant, found bool) {
 }
 
 // quarterAt reads a quarter, and whether its year is named. Without one it is the last one that has begun.
-func (q *asking) quarterAt(i int) (m meant, named, ok bool) {
+func (q *questionParser) quarterAt(i int) (m dateSpan, named, ok bool) {
 	w := q.at(i)
 	if w.kind != quarterName {
 		return m, false, false
 	}
-	m = meant{first: i, last: i, between: true}
+	m = dateSpan{first: i, last: i, between: true}
 	month := time.Month(3*w.n - 2)
 	year := q.today.Year()
 	if month > q.today.Month() {
@@ -70,7 +70,7 @@ func (q *asking) quarterAt(i int) (m meant, named, ok bool) {
 }
 
 // dashed says whether nothing but a dash stands before a word.
-func (q *asking) dashed(i int) bool {
+func (q *questionParser) dashed(i int) bool {
 	if i == 0 {
 		return false
 	}

@@ -62,7 +62,7 @@ func (x *Index) Ready(ctx context.Context) error {
 		case shrunk == nil || x.store == nil:
 			return ctx.Err()
 		}
-		x.poke()
+		x.wakeIndexer()
 		select {
 		case <-shrunk:
 		case <-ctx.Done():

@@ -6,9 +6,9 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// leaveOutCommon leaves out the terms that more rows have than a bound, dead rows and those of other groups counted. So
-// what a search reads is bounded, however many rows there are.
-func (s *search) leaveOutCommon(most int) (err error) {
+// dropCommonTerms drops the terms that more than most rows have, counting dead rows and rows of other groups. It bounds
+// what a search reads, however many rows there are.
+func (s *search) dropCommonTerms(most int) (err error) {
 	defer recoverCorrupt(&err)
 	s.terms = slices.DeleteFunc(s.terms, func(t queryTerm) bool {
 		n := 0

@@ -35,7 +35,7 @@ var months = func() map[string]int {
 	return m
 }()
 
-var monthHeads = headsOf(maps.Keys(months))
+var monthPrefilter = newPrefilter(maps.Keys(months))
 
 // longestMonth is the length of the longest name in bytes.
 var longestMonth = func() (n int) {
@@ -150,7 +150,7 @@ func numericDates(s string) (out []date) {
 // namedDate reads a month's name with the day or the year beside it: March 5th, 2024; 5. März 2024; 5 de marzo de 2024.
 func (a *analyzer) namedDate(tokens []Token, at int) (d date, ok bool) {
 	raw := a.text[tokens[at].Start:tokens[at].End]
-	if !monthHeads.may(raw) {
+	if !monthPrefilter.mayContain(raw) {
 		return date{}, false
 	}
 	name := fold(raw)

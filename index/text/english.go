@@ -32,13 +32,13 @@ var stops = func() map[string]uint8 {
 	return m
 }()
 
-var stopHeads = headsOf(maps.Keys(stops))
+var stopPrefilter = newPrefilter(maps.Keys(stops))
 
 // Stops returns the kinds of English words without a meaning of their own that a text has, a bit each. A text is not
 // indexed by them, so they are known for the questions that have no other word. It is a pure function.
 func Stops(text string) (kinds uint64) {
 	for _, raw := range wordsOf(text) {
-		if !stopHeads.may(raw) {
+		if !stopPrefilter.mayContain(raw) {
 			continue
 		}
 		if kind, ok := stops[fold(raw)]; ok {

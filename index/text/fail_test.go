@@ -41,7 +41,7 @@ func TestAFailedRoundLeavesNoRowTwice(t *testing.T) {
 	x.mu.Unlock()
 	turns <- nil
 	turns <- errors.New("no space left")
-	x.poke()
+	x.wakeIndexer()
 	for deadline := time.Now().Add(10 * time.Second); x.Lag().Err == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the indexer did not fail")

@@ -11,21 +11,21 @@ import (
 
 // A search is one query against one moment of the index.
 type search struct {
-	index  *Index
-	local  bool // statistics are of the groups alone
-	groups groupSet
-	seq    uint64 // the moment
-	deaths uint32
-	pages  []*page
-	totals Totals
-	snap   *snapshot
-	blocks []*block     // of the tail; the last may have grown since
-	tail   [][]tailTerm // the terms of the blocks at the moment; a block that still grows changes its lists alone
-	had    int          // rows that the last block had at the moment
-	guess  bool         // the search also looks up terms that may stand for unknown ones
-	// readings are the terms that are second readings, and what they are readings of.
+	index        *Index
+	local        bool // statistics are of the groups alone
+	groups       groupSet
+	seq          uint64 // the moment
+	deaths       uint32
+	pages        []*page
+	totals       Totals
+	snap         *snapshot
+	blocks       []*block     // of the tail; the last may have grown since
+	tail         [][]tailTerm // the terms of the blocks at the moment; a block that still grows changes its lists alone
+	openRows     int          // rows that the open block had at the moment
+	substituting bool         // the search looks up substitutes for unknown terms
+	// readings maps a term that is a second reading of a word to the term that every text with the word has.
 	readings map[string]string
-	// list and iterator are Bleve's, used again from term to term.
+	// list and iterator are Bleve's. They are reused from term to term.
 	list     segment.PostingsList
 	iterator segment.PostingsIterator
 	*scratch
@@ -39,8 +39,8 @@ type scratch struct {
 	sorted  []posting                // the same by row
 	starts  []int                    // of windows, while postings are sorted
 	arena   arena                    // lists of this search alone
-	adder   adder
-	best
+	acc     accumulator
+	results
 }
 
 // A queryTerm is a term with the postings that score and its document frequency.
@@ -68,14 +68,14 @@ func (x *Index) gather(q Query) (*search, error) {
 	}
 	s.readings = readings
 	if x.segmentsChanged() {
-		x.poke() // for the next search: this one has captured its segments
+		x.wakeIndexer() // for the next search: this one has captured its segments
 	}
-	if q.Rare > 0 {
-		err = s.leaveOutCommon(q.Rare)
+	if q.MaxDF > 0 {
+		err = s.dropCommonTerms(q.MaxDF)
 	}
 	if err := cmp.Or(err, s.collect(0)); err != nil {
 		s.release()
-		return nil, x.tell(err)
+		return nil, x.reportDamage(err)
 	}
 	return s, nil
 }
@@ -104,8 +104,8 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 	for _, b := range s.blocks {
 		s.tail = append(s.tail, b.terms)
 	}
-	s.had = len(x.open.rows)
-	s.take(terms)
+	s.openRows = len(x.open.rows)
+	s.appendTerms(terms)
 	s.snap = x.snap
 	s.snap.acquire()
 	s.dicts = slices.Grow(s.dicts[:0], len(s.snap.segments))[:len(s.snap.segments)]
@@ -113,12 +113,12 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 	return s, nil
 }
 
-// take adds terms with their postings in the tail. The caller holds Index.mu.
-func (s *search) take(terms []string) {
+// appendTerms adds terms, with the postings that the tail has of them. The caller holds Index.mu.
+func (s *search) appendTerms(terms []string) {
 	from := len(s.terms)
 	s.terms = slices.Grow(s.terms, len(terms))[:from+len(terms)]
 	last := len(s.blocks) - 1
-	since := s.blocks[last].rows[s.had:]
+	since := s.blocks[last].rows[s.openRows:]
 	for i, term := range terms {
 		t := &s.terms[from+i]
 		t.term, t.share = term, 1
@@ -162,8 +162,8 @@ func (s *scratch) forget() {
 		*t = queryTerm{lists: t.lists[:0], tail: t.tail[:0]}
 	}
 	clear(s.dicts)
-	s.adder.forget()
-	s.best.forget()
+	s.acc.forget()
+	s.results.forget()
 	s.arena.forget()
 }
 
@@ -193,7 +193,7 @@ func (s *search) addSegment(t *queryTerm, n int) error {
 	if one {
 		group = int64(s.groups.list[0])
 		if in = cache.get(info, t.term, group); in != nil && (t.known || s.count(&in.list, in) > 0) {
-			s.addGroup(t, s.living(in.list, in))
+			s.addGroup(t, s.liveOnly(in.list, in))
 			return nil
 		}
 	}
@@ -208,7 +208,7 @@ func (s *search) addSegment(t *queryTerm, n int) error {
 	if in == nil {
 		in = cache.put(info, t.term, group, s.inGroups(l).own())
 	}
-	s.addGroup(t, s.living(in.list, in))
+	s.addGroup(t, s.liveOnly(in.list, in))
 	t.known = t.known || s.count(&l, e) > 0
 	return nil
 }
@@ -224,8 +224,8 @@ func (s *search) postings(n int, term string) (_ list, _ *entry, err error) {
 	if err := s.decode(n, term); err != nil {
 		return list{}, nil, err
 	}
-	if len(s.decoded) == 0 && s.guess {
-		return list{}, nil, nil // not kept: most guesses at an unknown term are in few segments
+	if len(s.decoded) == 0 && s.substituting {
+		return list{}, nil, nil // not kept: most candidates for an unknown term are in few segments
 	}
 	l := s.arena.pack(s.byRow(s.decoded))
 	if len(info.rows) < minCached {
@@ -241,13 +241,13 @@ func (s *search) addPostings(t *queryTerm, l list, e *entry) {
 		return
 	}
 	if len(s.groups.list) == 0 {
-		l = s.living(l, e)
+		l = s.liveOnly(l, e)
 		t.df += uint64(len(l.post))
 		t.known = t.df > 0
 		t.addList(l)
 		return
 	}
-	in := s.living(s.inGroups(l), nil)
+	in := s.liveOnly(s.inGroups(l), nil)
 	if s.local {
 		s.addGroup(t, in)
 	} else {
@@ -283,7 +283,7 @@ func (s *search) count(l *list, e *entry) uint64 {
 			}
 		}
 	})
-	s.recount(e, n)
+	s.cacheCount(e, n)
 	return n
 }
 
@@ -299,7 +299,7 @@ func (s *search) counted(l *list, e *entry) (uint64, bool) {
 	return c & (1<<32 - 1), c != uncounted && uint32(c>>32) == s.deaths
 }
 
-func (s *search) recount(e *entry, n uint64) {
+func (s *search) cacheCount(e *entry, n uint64) {
 	if e != nil {
 		e.counted.Store(uint64(s.deaths)<<32 | n)
 	}
@@ -311,13 +311,13 @@ func (s *search) live(row uint32) bool {
 	return d == 0 || d > s.seq
 }
 
-// living returns a list's live postings: the list itself when all of them are.
-func (s *search) living(l list, e *entry) list {
+// liveOnly returns a list's live postings: the list itself when all of them are.
+func (s *search) liveOnly(l list, e *entry) list {
 	if n, ok := s.counted(&l, e); ok && n == uint64(len(l.post)) {
 		return l
 	}
 	l = s.arena.filter(l, s.live)
-	s.recount(e, uint64(len(l.post)))
+	s.cacheCount(e, uint64(len(l.post)))
 	return l
 }
 

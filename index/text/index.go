@@ -90,8 +90,8 @@ type Index struct {
 	users    sync.WaitGroup // searches in flight
 	tasks    sync.WaitGroup // the indexer
 	wake     chan struct{}  // has room for one
-	panicked chan struct{}  // has room for one: a goroutine of Bleve did, see asyncError
-	marked   bool           // Bleve's persister alone uses it once Open has returned
+	panicked chan struct{}  // has room for one: a goroutine of Bleve did, see onAsyncError
+	marked   bool           // the marker file is there; only Bleve's persister uses it once Open has returned
 
 	mu       sync.Mutex // guards what follows; never held over I/O or a call into Bleve but Reader
 	changed  *sync.Cond // something that Ready or Sync waits for happened
@@ -121,14 +121,14 @@ type progress struct {
 
 // tail holds the rows that Bleve does not have yet, and counts what they cost. Index.mu guards it.
 type tail struct {
-	open      *block
-	sealed    []*block // oldest first
-	tailRows  int
-	tailBytes int
-	unstored  int    // bytes, counted as in the tail, of rows not on disk
-	taken     uint64 // bytes that ever entered the tail
-	stored    uint64 // of those, on disk
-	released  bool   // the backlog no longer counts this index
+	open        *block
+	sealed      []*block // oldest first
+	tailRows    int
+	tailBytes   int
+	unstored    int    // bytes, counted as in the tail, of rows not on disk
+	bytesAdded  uint64 // bytes that ever entered the tail
+	bytesStored uint64 // of those, on disk
+	released    bool   // the backlog no longer counts this index
 }
 
 // ApplyDocuments makes rows and deletions of one log index searchable before it returns,
@@ -163,7 +163,7 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 		x.sealLocked()
 	}
 	if len(x.sealed) > 0 || !b.empty() {
-		x.poke()
+		x.wakeIndexer()
 	}
 	return nil
 }
@@ -184,8 +184,8 @@ func (x *Index) changeLocked(change func(*block)) {
 	before := b.bytes
 	change(b)
 	more := b.bytes - before
-	x.taken += uint64(more)
-	b.taken = x.taken
+	x.bytesAdded += uint64(more)
+	b.bytesAdded = x.bytesAdded
 	x.countBytesLocked(more, more)
 }
 
@@ -264,17 +264,17 @@ func (x *Index) Sync(ctx context.Context) error {
 	x.mu.Lock()
 	want := x.seq
 	x.syncing++
-	x.poke()
+	x.wakeIndexer()
 	x.mu.Unlock()
-	err := x.await(ctx, func() bool { return x.persisted >= want })
+	err := x.waitUntil(ctx, func() bool { return x.persisted >= want })
 	x.mu.Lock()
 	x.syncing--
 	x.mu.Unlock()
 	return err
 }
 
-// await waits under mu for a condition, the indexer's failure, Close or ctx.
-func (x *Index) await(ctx context.Context, done func() bool) error {
+// waitUntil waits under mu for a condition, the indexer's failure, Close or ctx.
+func (x *Index) waitUntil(ctx context.Context, done func() bool) error {
 	stop := context.AfterFunc(ctx, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -297,7 +297,7 @@ func (x *Index) await(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-func (x *Index) poke() {
+func (x *Index) wakeIndexer() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
@@ -316,11 +316,11 @@ func (x *Index) Close() error {
 	x.closed = true
 	x.releaseLocked()
 	x.changed.Broadcast()
-	x.poke()
+	x.wakeIndexer()
 	x.mu.Unlock()
 	x.users.Wait()
 	x.tasks.Wait()
-	x.install(nil)
+	x.replaceSnapshot(nil)
 	if x.store == nil {
 		return nil
 	}

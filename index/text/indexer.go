@@ -21,8 +21,8 @@ const (
 // several times the block's memory.
 var roundBlocks = min(4, runtime.GOMAXPROCS(0))
 
-// index runs in a goroutine of its own, the only one that writes to Bleve.
-func (x *Index) index() {
+// runIndexer runs in a goroutine of its own, the only one that writes to Bleve.
+func (x *Index) runIndexer() {
 	for range x.wake {
 		for {
 			x.linger()
@@ -47,8 +47,8 @@ func (x *Index) index() {
 	}
 }
 
-// lingers reports whether waiting makes a larger batch without delaying a Sync, Close or a full backlog.
-func (x *Index) lingers() bool {
+// mayLinger reports whether waiting makes a larger batch without delaying a Sync, Close or a full backlog.
+func (x *Index) mayLinger() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return !x.closed && x.syncing == 0 && len(x.sealed) == 0 && !x.open.empty() && x.cfg.Backlog.full() == nil
@@ -59,7 +59,7 @@ func (x *Index) lingers() bool {
 func (x *Index) linger() {
 	t := time.NewTimer(linger)
 	defer t.Stop()
-	for x.lingers() {
+	for x.mayLinger() {
 		select {
 		case <-t.C:
 			return
@@ -74,7 +74,7 @@ func (x *Index) sealLocked() {
 	was := x.open
 	x.sealed = append(x.sealed, was)
 	x.open = newBlock()
-	x.open.applied, x.open.seq, x.open.taken = was.applied, was.seq, was.taken
+	x.open.applied, x.open.seq, x.open.bytesAdded = was.applied, was.seq, was.bytesAdded
 }
 
 // nextRound picks the blocks of the next round. last is the block whose watermark is stored with them. batch leaves
@@ -152,7 +152,7 @@ func (x *Index) write(round []*block, last *block) error {
 	x.mu.Lock()
 	x.flushing = last.seq
 	x.mu.Unlock()
-	snap, err := x.read()
+	snap, err := x.readSnapshot()
 	if err != nil {
 		return err
 	}
@@ -200,12 +200,12 @@ func (x *Index) persistedUpTo(b *block) {
 	defer x.mu.Unlock()
 	x.persisted = max(x.persisted, b.seq)
 	x.watermark = max(x.watermark, b.applied)
-	if b.taken > x.stored {
-		x.countBytesLocked(0, -int(b.taken-x.stored))
-		x.stored = b.taken
+	if b.bytesAdded > x.bytesStored {
+		x.countBytesLocked(0, -int(b.bytesAdded-x.bytesStored))
+		x.bytesStored = b.bytesAdded
 	}
 	x.changed.Broadcast()
-	x.poke() // to swap segments in memory for files
+	x.wakeIndexer() // to swap segments in memory for files
 }
 
 // publish removes the round's blocks from the tail and installs the snapshot that holds them.
@@ -218,7 +218,7 @@ func (x *Index) publish(snap *snapshot, round []*block) {
 		x.tailRows -= len(b.rows)
 		x.countBytesLocked(-b.bytes, 0)
 	}
-	gone := x.forgetLocked()
+	gone := x.forgetTablesLocked()
 	x.changed.Broadcast()
 	x.mu.Unlock()
 	x.discard(old, gone)
@@ -238,16 +238,16 @@ func (x *Index) fail(err error) {
 	x.cfg.Logger.Error("text indexer stopped", "err", err)
 }
 
-// read takes Bleve's current reader and prepares the tables of segments not met before.
-func (x *Index) read() (*snapshot, error) {
+// readSnapshot takes Bleve's current reader and prepares the tables of segments not met before.
+func (x *Index) readSnapshot() (*snapshot, error) {
 	r, err := x.store.Reader()
 	if err != nil {
 		return nil, fmt.Errorf("bleve reader: %w", err)
 	}
-	return x.prepare(r.(*scorch.IndexSnapshot))
+	return x.newSnapshot(r.(*scorch.IndexSnapshot))
 }
 
-func (x *Index) prepare(reader *scorch.IndexSnapshot) (*snapshot, error) {
+func (x *Index) newSnapshot(reader *scorch.IndexSnapshot) (*snapshot, error) {
 	snap := &snapshot{reader: reader}
 	for _, s := range reader.Segments() {
 		x.mu.Lock()
@@ -269,18 +269,18 @@ func (x *Index) prepare(reader *scorch.IndexSnapshot) (*snapshot, error) {
 	return snap, nil
 }
 
-// install replaces the snapshot; nil leaves none.
-func (x *Index) install(snap *snapshot) {
+// replaceSnapshot replaces the snapshot; nil leaves none.
+func (x *Index) replaceSnapshot(snap *snapshot) {
 	x.mu.Lock()
 	old := x.snap
 	x.snap = snap
-	gone := x.forgetLocked()
+	gone := x.forgetTablesLocked()
 	x.mu.Unlock()
 	x.discard(old, gone)
 }
 
-// forgetLocked removes the tables of segments that the current snapshot does not have.
-func (x *Index) forgetLocked() (gone []*segmentInfo) {
+// forgetTablesLocked removes the tables of segments that the current snapshot does not have.
+func (x *Index) forgetTablesLocked() (gone []*segmentInfo) {
 	keep := make(map[uint64]bool)
 	if x.snap != nil {
 		for _, s := range x.snap.segments {
@@ -310,9 +310,9 @@ func (x *Index) refresh() error {
 	if !x.segmentsChanged() {
 		return nil
 	}
-	snap, err := x.read()
+	snap, err := x.readSnapshot()
 	if err == nil {
-		x.install(snap)
+		x.replaceSnapshot(snap)
 	}
 	return err
 }

@@ -106,7 +106,7 @@ var languageLetters = func() map[rune]uint16 {
 	return m
 }()
 
-// A tally counts what speaks for each language in a text.
+// A tally counts the evidence for each language in a text.
 type tally struct {
 	english int
 	other   [latinScripts]int
@@ -122,7 +122,8 @@ func (t *tally) word(mask uint16) {
 	}
 }
 
-// letters looks at a word that is not ASCII. It speaks once for each language, twice with a letter of that one alone.
+// letters counts a word that is not ASCII: once for each language with one of its letters, twice for a language that is
+// the only one with that letter.
 func (t *tally) letters(word string) {
 	var some, alone uint16
 	for _, r := range norm.NFC.String(word) {
@@ -151,8 +152,8 @@ func (t *tally) language() int {
 	return best
 }
 
-// scriptOf is the language that is known by a letter's script; -1 for others. Persian and Urdu share a script with
-// Arabic, Marathi and Nepali with Hindi, and are left to it: an ending that a text loses, a question loses as well.
+// scriptOf returns the language that a letter's script stands for; -1 for other scripts. Persian and Urdu are read as
+// Arabic, Marathi and Nepali as Hindi: texts and questions lose the same endings.
 func scriptOf(r rune) int {
 	switch {
 	case r < 0x400:
@@ -166,7 +167,7 @@ func scriptOf(r rune) int {
 	return -1
 }
 
-// readings adds to the tokens what the text's own language makes of its words.
+// readings adds the terms that the text's own language makes of its words.
 func (a *analyzer) readings() {
 	if a.tally.english == 0 && len(a.tokens) <= fewTokens {
 		a.endings()
@@ -189,7 +190,7 @@ func (a *analyzer) readings() {
 		}
 		stem := capTerm(a.languageStem(of, raw))
 		if a.query && stem != "" && (of == vietnamese || of >= latinScripts) {
-			t.Term = stem // every text that has the word has it so; one without marks as guesses says
+			t.Term = stem // every text with the word has this term; for one without marks see candidates
 		}
 		if a.query && functionWords[t.Term]>>of&1 != 0 {
 			continue
@@ -199,7 +200,7 @@ func (a *analyzer) readings() {
 			a.push(stem, t.Start, t.End, true)
 		}
 		if languages[of].compounds && !a.query {
-			a.parted(of, fold(raw), t)
+			a.addCompoundParts(of, fold(raw), t)
 		}
 	}
 	if len(a.tokens) == 0 { // a question of function words alone asks for them, since texts keep those that are not English
@@ -210,7 +211,7 @@ func (a *analyzer) readings() {
 // fewTokens is the largest number of tokens of a text whose language may show in its endings alone.
 const fewTokens = 16
 
-// endings lets the endings of words speak for a language.
+// endings counts the endings of words as evidence for a language.
 func (a *analyzer) endings() {
 	for _, t := range a.tokens {
 		if t.Extra || t.End-t.Start < 6 {
@@ -318,9 +319,9 @@ const (
 	longCompound = 40 // letters; a longer one is no word
 )
 
-// parted adds the parts of a word that may be a compound: the letters before and behind each place where a word may
-// begin. Which of them are words is not known; a part that is none is asked for by no question.
-func (a *analyzer) parted(of int, word string, t Token) {
+// addCompoundParts adds the parts of a word that may be a compound: the letters before and after each place where a word
+// may begin. Some of these are not words; no question asks for them.
+func (a *analyzer) addCompoundParts(of int, word string, t Token) {
 	if len(word) < wholeLetters || len(word) > longCompound || !ascii(word) {
 		return
 	}

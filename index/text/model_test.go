@@ -101,24 +101,24 @@ func (m model) widened(terms []string, df map[string]uint64, known map[string]bo
 	changed := map[string]modelTerm{}
 	unknown := 0
 	for _, term := range terms {
-		if known[term] || unknown == maxUnknown || !mayStandFor(term) {
+		if known[term] || unknown == maxUnknown || !replaceable(term) {
 			continue
 		}
 		unknown++
-		var guesses []modelGuess
-		add := func(rests uint8, words ...string) {
+		var found []modelSubstitute
+		add := func(kind uint8, words ...string) {
 			for _, w := range words {
 				if df[w] == 0 || w == term {
 					return
 				}
 			}
-			guesses = append(guesses, modelGuess{rests, guess{sameBeginning(term, words[0]), words}})
+			found = append(found, modelSubstitute{kind, substitute{commonPrefix(term, words[0]), words}})
 		}
 		for w := range df {
 			most := 0
-			if n := len([]rune(term)); n >= twoWrong {
+			if n := len([]rune(term)); n >= twoEditLetters {
 				most = 2
-			} else if n >= typoLetters {
+			} else if n >= oneEditLetters {
 				most = 1
 			}
 			rest, begins := strings.CutPrefix(w, term)
@@ -133,43 +133,43 @@ func (m model) widened(terms []string, df map[string]uint64, known map[string]bo
 			case slices.Contains(derivations(term), w):
 				add(derived, w)
 			case d <= most && onlyLetters(w) && (w[0] == term[0] || w[0] == term[1] && w[1] == term[0]):
-				add([]uint8{0, oneOff, twoOff}[d], w)
-			case begins && most > 0 && withEnding(rest):
-				add(longer, w)
+				add([]uint8{0, oneEdit, twoEdits}[d], w)
+			case begins && most > 0 && isEnding(rest):
+				add(suffixed, w)
 			}
 		}
 		if !looksLikeHash(term) {
-			for _, g := range inTwoWords(term) {
+			for _, g := range splitInTwo(term) {
 				if df[g.terms[0]] > 0 && df[g.terms[1]] > 0 {
-					guesses = append(guesses, modelGuess{inTwo, g})
+					found = append(found, modelSubstitute{twoWords, g})
 				}
 			}
 		}
-		if len(guesses) == 0 {
+		if len(found) == 0 {
 			continue
 		}
-		slices.SortFunc(guesses, func(a, b modelGuess) int {
+		slices.SortFunc(found, func(a, b modelSubstitute) int {
 			var first int
-			if a.rests == inTwo && b.rests == inTwo {
+			if a.kind == twoWords && b.kind == twoWords {
 				first = cmp.Compare(df[b.terms[0]]*df[b.terms[1]], df[a.terms[0]]*df[a.terms[1]])
 			}
-			return cmp.Or(cmp.Compare(a.rests, b.rests), first, cmp.Compare(b.same, a.same), slices.Compare(a.terms, b.terms))
+			return cmp.Or(cmp.Compare(a.kind, b.kind), first, cmp.Compare(b.prefix, a.prefix), slices.Compare(a.terms, b.terms))
 		})
-		best := guesses[0]
-		if best.rests == inTwo {
+		best := found[0]
+		if best.kind == twoWords {
 			asked = slices.DeleteFunc(asked, func(t string) bool { return t == term })
 			asked = append(asked, best.terms...)
 			continue
 		}
 		t := modelTerm{share: 1}
-		for _, g := range guesses {
-			if g.rests == best.rests && len(t.any) < maxReplacing {
+		for _, g := range found {
+			if g.kind == best.kind && len(t.any) < maxSubstitutes {
 				t.any = append(t.any, g.terms[0])
 				t.df += df[g.terms[0]]
 			}
 		}
-		if best.rests != otherForm {
-			t.share = typoShare
+		if best.kind != otherForm {
+			t.share = substituteShare
 		}
 		if local && len(t.any) > 1 { // of any of them
 			t.df = 0
@@ -193,9 +193,9 @@ func (m model) widened(terms []string, df map[string]uint64, known map[string]bo
 	return out
 }
 
-type modelGuess struct {
-	rests uint8
-	guess
+type modelSubstitute struct {
+	kind uint8
+	substitute
 }
 
 // lettersOff counts the letters that must be put in, left out, exchanged or swapped with the next one to make one

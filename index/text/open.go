@@ -36,14 +36,14 @@ func Open(cfg Config) (*Index, error) {
 		x.snap, x.released = &snapshot{}, true
 		return x, nil
 	}
-	hook()
+	installHooks()
 	if err := x.openStore(); err != nil {
 		if errors.Is(err, ErrCorrupt) {
 			return nil, moveAside(cfg.Dir, err)
 		}
 		return nil, fmt.Errorf("open text index %s: %w", cfg.Dir, err)
 	}
-	x.tasks.Go(x.index)
+	x.tasks.Go(x.runIndexer)
 	return x, nil
 }
 
@@ -56,7 +56,7 @@ func (x *Index) openStore() (err error) {
 	}
 	defer func() {
 		if err != nil {
-			x.install(nil)
+			x.replaceSnapshot(nil)
 			x.store.Close()
 			x.queue.Close()
 		}
@@ -65,7 +65,7 @@ func (x *Index) openStore() (err error) {
 	if err != nil {
 		return err
 	}
-	x.install(snap)
+	x.replaceSnapshot(snap)
 	return x.checkState(snap)
 }
 
@@ -79,7 +79,7 @@ func (x *Index) openScorch() (store bleve.Index, err error) {
 		}
 	}()
 	defer recoverCorrupt(&err)
-	if err := prepare(x.cfg.Dir); err != nil {
+	if err := checkRoot(x.cfg.Dir); err != nil {
 		return nil, err
 	}
 	store, err = scorch.NewScorch(scorch.Name, map[string]any{

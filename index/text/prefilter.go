@@ -5,25 +5,25 @@ import (
 	"unicode/utf8"
 )
 
-// Heads say which lengths the words of a set have, by their first letter: most words of a text are in no such set, and
-// need not be looked up. The words are lower-case; a word whose first letter is not ASCII may always be in the set.
-type heads [utf8.RuneSelf]uint64
+// A prefilter holds, for each first letter, the lengths of a set's words. Most words of a text are in no set: the
+// prefilter saves looking them up. The words are lower-case. A word whose first letter is not ASCII always passes.
+type prefilter [utf8.RuneSelf]uint64
 
-func headsOf(words iter.Seq[string]) *heads {
-	var h heads
+func newPrefilter(words iter.Seq[string]) *prefilter {
+	var h prefilter
 	for w := range words {
 		if w[0] < utf8.RuneSelf {
-			h[w[0]] |= 1 << min(len(w), longHead)
+			h[w[0]] |= 1 << min(len(w), longestLength)
 		}
 	}
 	return &h
 }
 
-const longHead = 63 // stands for all that is as long or longer
+const longestLength = 63 // and all that are longer
 
-// may says whether a word, which is not empty, may be in the set when it is folded: folding takes nothing off an ASCII
-// word, and may shorten others.
-func (h *heads) may(word string) bool {
+// mayContain says whether a word, which is not empty, may be in the set once it is folded. Folding keeps the length of an
+// ASCII word and may shorten others, so those always pass.
+func (h *prefilter) mayContain(word string) bool {
 	c := word[0]
 	if c >= utf8.RuneSelf || !ascii(word) {
 		return true
@@ -31,5 +31,5 @@ func (h *heads) may(word string) bool {
 	if 'A' <= c && c <= 'Z' {
 		c += 'a' - 'A'
 	}
-	return h[c]>>min(len(word), longHead)&1 != 0
+	return h[c]>>min(len(word), longestLength)&1 != 0
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// pointers are the English words by which a text names someone or something that was named before it. "it", "this"
-// and "that" are not among them: they are in most texts and say nothing there.
-var pointers = func() map[string]bool {
+// pronouns are the English words that refer to someone or something in an earlier text. "it", "this" and "that" are
+// left out: most texts have them.
+var pronouns = func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq("he him his she her they them their these those") {
 		m[w] = true
@@ -15,13 +15,13 @@ var pointers = func() map[string]bool {
 	return m
 }()
 
-var pointerHeads = headsOf(maps.Keys(pointers))
+var pronounPrefilter = newPrefilter(maps.Keys(pronouns))
 
-// Refers says whether a text names by a pronoun someone or something that an earlier one names: "I've had them three
-// years". It is a pure function.
+// Refers says whether a text refers by a pronoun to someone or something in an earlier text: "I've had them three years".
+// It is a pure function.
 func Refers(text string) bool {
 	for _, w := range wordsOf(text) {
-		if pointerHeads.may(w) && pointers[strings.ToLower(w)] {
+		if pronounPrefilter.mayContain(w) && pronouns[strings.ToLower(w)] {
 			return true
 		}
 	}

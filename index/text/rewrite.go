@@ -23,7 +23,7 @@ func (x *Index) use() error {
 	return nil
 }
 
-// outdated are the ids of the outdated keys that files on disk are under, as Bleve names them.
+// outdatedKeys returns the ids of the outdated keys that files on disk are under, as Bleve names them.
 func (x *Index) outdatedKeys() (ids map[string]struct{}, err error) {
 	if x.store == nil {
 		return nil, nil
@@ -33,8 +33,8 @@ func (x *Index) outdatedKeys() (ids map[string]struct{}, err error) {
 	}
 	defer x.users.Done()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	if err := x.rootWanted(); err != nil {
-		return nil, x.tell(err)
+	if err := x.checkRootInUse(); err != nil {
+		return nil, x.reportDamage(err)
 	}
 	err = x.guarded(func() (err error) {
 		ids, err = x.store.(*scorch.Scorch).FileWriterIDsInUse()
@@ -51,16 +51,17 @@ func (x *Index) outdatedKeys() (ids map[string]struct{}, err error) {
 	return ids, nil
 }
 
-// dropKeys has Bleve write anew what is under some keys. The index may be closed before it begins.
+// dropKeys has Bleve rewrite the data that is under some keys. The index may be closed before it begins.
 func (x *Index) dropKeys(ids map[string]struct{}) error {
 	return x.guarded(func() error { return x.store.(*scorch.Scorch).DropFileWriterIDs(ids) })
 }
 
-// guarded calls a function of Bleve that looks into the list of segments. When it panics, its locks are lost.
+// guarded calls a function of Bleve that reads the list of segments. If it panics, Bleve's locks stay held: the store is
+// given up.
 func (x *Index) guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = x.lost(fmt.Errorf("panic: %v", p))
+			err = x.giveUpStore(fmt.Errorf("panic: %v", p))
 		}
 	}()
 	return f()
@@ -85,8 +86,8 @@ func (x *Index) Rewrite(ctx context.Context) error {
 		}
 		if time.Since(asked) > rewriteAgain {
 			asked = time.Now()
-			// Bleve's call does not return when there was nothing to merge after all, or when the index is closed: it
-			// is left to itself, and Bleve is asked instead what it has done.
+			// Bleve's call does not return if there is nothing to merge after all, or if the index is closed. So nothing
+			// waits for it: the loop asks Bleve which keys are in use instead.
 			go x.dropKeys(ids)
 		}
 		select {

@@ -19,8 +19,8 @@ import (
 // there is no memory, or panic and keep their locks.
 const rootFile = "root.bolt"
 
-// prepare checks the list before Bleve opens it.
-func prepare(dir string) error {
+// checkRoot checks the list of segments before Bleve opens it.
+func checkRoot(dir string) error {
 	path := filepath.Join(dir, rootFile)
 	return corruptRoot(path, boltfile.Check(path))
 }
@@ -46,15 +46,15 @@ func corruptRoot(path string, err error) error {
 	return err
 }
 
-// hookName names event and asyncError in tables of the process, where Bleve finds them.
+// hookName names event and onAsyncError in tables of the process, where Bleve finds them.
 const hookName = "cairn"
 
 // opened are the stores that are open: a *scorch.Scorch → its *Index.
 var opened sync.Map
 
-// rootWanted is called by the goroutine of Bleve that reads and writes the list, before it does. The list is checked,
-// and from here on faults of this goroutine are panics, which Bleve recovers.
-func (x *Index) rootWanted() error {
+// checkRootInUse checks the list. Bleve's goroutine that reads and writes the list calls it before that. From then on
+// faults of this goroutine are panics, which Bleve recovers.
+func (x *Index) checkRootInUse() error {
 	debug.SetPanicOnFault(true)
 	err := verifyRoot(x.cfg.Dir)
 	if errors.Is(err, ErrCorrupt) {
@@ -63,8 +63,8 @@ func (x *Index) rootWanted() error {
 	return err
 }
 
-// openedAt is the open index of a directory; nil when there is none. Bleve hands its functions no more than a file's
-// path.
+// openedAt returns the open index of a directory, nil if there is none. Bleve passes only the path of a file to its
+// hooks.
 func openedAt(dir string) (found *Index) {
 	opened.Range(func(_, x any) bool {
 		if x := x.(*Index); filepath.Clean(x.cfg.Dir) == filepath.Clean(dir) {
@@ -75,32 +75,33 @@ func openedAt(dir string) (found *Index) {
 	return found
 }
 
-// event is called by Bleve, here before it looks into the list for what is not needed any more. It does not look when
-// this is false.
-func event(e scorch.Event) bool {
+// onEvent handles Bleve's events. Before Bleve looks in the list for segments that nobody needs any more, the list is
+// checked: Bleve does not look when onEvent returns false.
+func onEvent(e scorch.Event) bool {
 	switch e.Kind {
 	case scorch.EventKindPurgerCheck:
 		x, ok := opened.Load(e.Scorch)
-		return !ok || x.(*Index).rootWanted() == nil
+		return !ok || x.(*Index).checkRootInUse() == nil
 	case scorch.EventKindClose:
 		opened.Delete(e.Scorch)
 	}
 	return true
 }
 
-// asyncError is called by Bleve when one of its goroutines has failed. One that panicked is gone, and whatever waits
-// for it would wait for ever.
-func asyncError(err error, dir string) {
+// onAsyncError handles a failure of one of Bleve's goroutines. A goroutine that panicked has ended: callers that wait for
+// it would wait for ever.
+func onAsyncError(err error, dir string) {
 	if !errors.Is(err, scorch.ErrAsyncPanic) {
 		return // Bleve tries again
 	}
 	if x := openedAt(dir); x != nil {
-		x.lost(err)
+		x.giveUpStore(err)
 	}
 }
 
-// lost gives up a store in which Bleve panicked, unless it was closed before. It returns why.
-func (x *Index) lost(err error) error {
+// giveUpStore stops the indexer of a store in which Bleve panicked, and reports the damage. It returns ErrClosed if the
+// index was closed before.
+func (x *Index) giveUpStore(err error) error {
 	select {
 	case x.panicked <- struct{}{}:
 	default: // another was first
@@ -113,11 +114,11 @@ func (x *Index) lost(err error) error {
 	}
 	err = corrupt(&damage.Error{Path: filepath.Join(x.cfg.Dir, rootFile), Err: fmt.Errorf("it, or a segment next to it: %w", err)})
 	x.fail(err)
-	return x.tell(err)
+	return x.reportDamage(err)
 }
 
-// closeStore closes Bleve. Where a goroutine of it panicked, before or meanwhile, it is left to itself: it may wait for
-// locks that are never released.
+// closeStore closes Bleve. It does not wait if one of Bleve's goroutines panicked, before or meanwhile: Bleve may then
+// wait for locks that are never released.
 func (x *Index) closeStore() error {
 	done := make(chan error, 1)
 	go func() { done <- x.store.Close() }()

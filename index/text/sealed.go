@@ -13,39 +13,39 @@ import (
 
 var hooked sync.Once
 
-// hook sets Bleve's variables before the first store of the process is opened: how files are written and read, what
-// makes segments, and what is told of events. They are of the whole process. So that indexes under several keys, and
-// under none, live in one, what stands there looks the index of the file's directory up. The terms, postings, stored
-// fields and field names of a segment go through it, and the values of the root file; how many of them there are, and
-// how long, does not. Each piece is sealed alone; the segment's checksum covers them all.
-func hook() {
+// installHooks sets Bleve's variables before the first store of the process is opened: how files are written and read,
+// which plugin makes segments, and which functions get events. They apply to the whole process, in which indexes may have
+// different keys or none: the hooks look up the index of the file's directory. They encrypt the terms, postings, stored
+// fields and field names of a segment, and the values of the root file, each piece by itself. The number and the lengths
+// of the pieces stay readable. The segment's checksum covers all of them.
+func installHooks() {
 	hooked.Do(func() {
-		bleve.WriterHook, bleve.ReaderHook = writing, reading
+		bleve.WriterHook, bleve.ReaderHook = writerHook, readerHook
 		scorch.RegisterSegmentPlugin(&plugin{}, true)
-		scorch.RegistryEventCallbacks[hookName], scorch.RegistryAsyncErrorCallbacks[hookName] = event, asyncError
+		scorch.RegistryEventCallbacks[hookName], scorch.RegistryAsyncErrorCallbacks[hookName] = onEvent, onAsyncError
 	})
 }
 
-// piece is the place to which every piece that Bleve writes is sealed: nothing more exact is known of where it lies.
-var piece = []byte("text index")
+// sealedPlace is the associated data of every piece that Bleve writes: Bleve does not tell the piece's place.
+var sealedPlace = []byte("text index")
 
-func writing(path []byte) (id string, process func([]byte) []byte, err error) {
+func writerHook(path []byte) (id string, process func([]byte) []byte, err error) {
 	dir, name := filepath.Split(string(path))
 	x := openedAt(dir)
 	if x != nil && name == rootFile {
-		err = x.rootWanted()
+		err = x.checkRootInUse()
 	}
 	if x == nil || x.cfg.Keys == nil || err != nil {
 		return "", nil, err
 	}
 	keys := x.cfg.Keys
 	return keys.Active().String(), func(plain []byte) []byte {
-		return keys.Seal(make([]byte, 0, len(plain)+seal.Overhead), plain, piece)
+		return keys.Seal(make([]byte, 0, len(plain)+seal.Overhead), plain, sealedPlace)
 	}, nil
 }
 
-// reading finds what opens a file, by the id that stands in it: a file without one is not sealed.
-func reading(id string, path []byte) (process func([]byte) ([]byte, error), err error) {
+// readerHook returns the function that decrypts a file, by the key id in the file: a file without one is not encrypted.
+func readerHook(id string, path []byte) (process func([]byte) ([]byte, error), err error) {
 	if id == "" {
 		return nil, nil
 	}
@@ -56,5 +56,5 @@ func reading(id string, path []byte) (process func([]byte) ([]byte, error), err 
 	if x == nil || x.cfg.Keys == nil {
 		return nil, corrupt(seal.ErrSealed)
 	}
-	return func(b []byte) ([]byte, error) { return x.cfg.Keys.Open(nil, b, piece) }, nil
+	return func(b []byte) ([]byte, error) { return x.cfg.Keys.Open(nil, b, sealedPlace) }, nil
 }

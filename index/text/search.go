@@ -9,17 +9,17 @@ import (
 // maxTerms limits the terms of a query that are scored: those with the highest idf.
 const maxTerms = 32
 
-// A Query asks for the K best rows. Either Text is analysed or Terms are taken as they are.
+// A Query asks for the K best rows. Its terms are Terms, or those of Text.
 type Query struct {
 	Text   string
 	Terms  []string // analysed terms; used when not nil
 	Groups []uint32 // only rows of these groups; empty is every group
-	Exact  bool     // a term that no row has finds nothing; by default others stand for it (unknown.go)
-	Rare   int      // leave out the terms that more rows have, without reading where; 0 leaves out none
-	// Keep refuses rows. It is asked of rows that would make the list, not of every match.
+	Exact  bool     // a term that no row has finds nothing; by default it is replaced (unknown.go)
+	MaxDF  int      // leave out terms that more rows have, without reading their postings; 0: none
+	// Keep refuses rows. It is called for rows that would be in the result, not for every match.
 	Keep func(row uint32) bool
-	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be
-	// nil; thousands may be equal, so that Order had better tell most of them apart.
+	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be nil.
+	// Thousands of rows may have one score, so Order should tell most of them apart.
 	Order func(row uint32) int64
 	Tie   func(a, b uint32) int
 	K     int  // 10
@@ -57,24 +57,23 @@ type TermStat struct {
 	Share float64
 }
 
-// evaluate gathers the postings of a query's terms.
+// evaluate gathers the postings of a query's terms, and replaces unknown terms.
 func (x *Index) evaluate(q Query) (*search, error) {
 	s, err := x.gather(q)
 	if s == nil || err != nil {
 		return nil, err
 	}
 	if !q.Exact {
-		if err := s.widen(); err != nil {
+		if err := s.replaceUnknown(); err != nil {
 			s.release()
-			return nil, x.tell(err)
+			return nil, x.reportDamage(err)
 		}
 	}
 	s.rarest()
 	return s, nil
 }
 
-// rarest keeps the terms with the highest idf when there are too many; terms that
-// no row has come last.
+// rarest keeps the maxTerms terms with the highest idf. Terms that no row has come last.
 func (s *search) rarest() {
 	if len(s.terms) <= maxTerms {
 		return
@@ -88,7 +87,7 @@ func (s *search) rarest() {
 
 // matched counts the terms that a hit has.
 func (s *search) matched(at uint32) (n int) {
-	for _, tf := range s.best.tfs[int(at)*len(s.terms):][:len(s.terms)] {
+	for _, tf := range s.results.tfs[int(at)*len(s.terms):][:len(s.terms)] {
 		if tf > 0 {
 			n++
 		}
@@ -120,7 +119,7 @@ func (x *Index) Find(q Query, f *Found) error {
 	for _, t := range s.terms {
 		f.Terms = append(f.Terms, TermStat{t.term, t.df, t.share})
 	}
-	n, b := len(f.Terms), &s.best
+	n, b := len(f.Terms), &s.results
 	chosen := s.choose(q)
 	b.chosen = slices.Grow(b.chosen[:0], len(b.rows))[:len(b.rows)]
 	clear(b.chosen)

@@ -56,7 +56,7 @@ func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap,
 		}
 		if err := verify(context.Background(), from, 0); errors.Is(err, ErrCorrupt) {
 			if x := openedAt(filepath.Dir(path)); x != nil {
-				_ = x.tell(err)
+				_ = x.reportDamage(err)
 			}
 			<-closed
 			return nil, 0, segment.ErrClosed

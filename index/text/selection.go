@@ -8,17 +8,17 @@ import (
 	"github.com/cairndb/cairn/index/exact"
 )
 
-// A best is the rows that may be among the best, by number, and what each has of the terms.
-type best struct {
-	rows    []uint32
-	lengths []uint16
-	tfs     []uint16 // of row i and term j at i·terms+j
-	having  []uint32 // of the rows, those that have a term
-	hits    []ranked
-	chosen  []bool
+// results holds the rows that may be among the best, by number, and what each has of the terms.
+type results struct {
+	rows     []uint32
+	lengths  []uint16
+	tfs      []uint16 // of row i and term j at i·terms+j
+	withTerm []uint32 // of the rows, those that have a term
+	hits     []ranked
+	chosen   []bool
 }
 
-func (b *best) forget() { b.rows, b.hits = b.rows[:0], b.hits[:0] }
+func (b *results) forget() { b.rows, b.hits = b.rows[:0], b.hits[:0] }
 
 // A ranked row has its place by key, lower first: the score, and among rows of equal score the caller's order.
 type ranked struct {
@@ -37,42 +37,42 @@ func (s *search) choose(q Query) []ranked {
 	if k <= 0 {
 		k = 10
 	}
-	s.add(q, k)
-	b := &s.best
-	for _, f := range s.adder.found {
+	s.accumulate(q, k)
+	b := &s.results
+	for _, f := range s.acc.found {
 		b.rows = append(b.rows, f.row)
 	}
 	s.lookUp()
 	s.rank()
-	return cut(b.hits, k, &q)
+	return topK(b.hits, k, &q)
 }
 
 // lookUp finds what the rows have of each term.
 func (s *search) lookUp() {
-	b, n := &s.best, len(s.terms)
+	b, n := &s.results, len(s.terms)
 	b.lengths = slices.Grow(b.lengths[:0], len(b.rows))[:len(b.rows)]
 	b.tfs = slices.Grow(b.tfs[:0], len(b.rows)*n)[:len(b.rows)*n]
 	clear(b.tfs)
-	for order, add := range s.adder.order {
-		b.having = slices.Grow(b.having[:0], len(b.rows))[:len(b.rows)]
+	for order, add := range s.acc.order {
+		b.withTerm = slices.Grow(b.withTerm[:0], len(b.rows))[:len(b.rows)]
 		having := 0
-		for i := range s.adder.found {
-			b.having[having] = uint32(i)
-			having += int(s.adder.found[i].cell >> (sumBits + order) & 1)
+		for i := range s.acc.found {
+			b.withTerm[having] = uint32(i)
+			having += int(s.acc.found[i].cell >> (sumBits + order) & 1)
 		}
-		b.having = b.having[:having]
+		b.withTerm = b.withTerm[:having]
 		for i := range s.terms[add.term].lists {
-			s.terms[add.term].lists[i].each(func(r run) { b.look(r, add.term, n) })
+			s.terms[add.term].lists[i].each(func(r run) { b.lookUpRun(r, add.term, n) })
 		}
 	}
 }
 
-// look finds the rows having a term, j of n, among its postings of a run.
-func (b *best) look(r run, j, n int) {
+// lookUpRun finds the rows having a term, j of n, among its postings of a run.
+func (b *results) lookUpRun(r run, j, n int) {
 	first, last := r.row(r.post[0]), r.row(r.post[len(r.post)-1])
-	i, _ := slices.BinarySearchFunc(b.having, first, func(i, row uint32) int { return cmp.Compare(b.rows[i], row) })
+	i, _ := slices.BinarySearchFunc(b.withTerm, first, func(i, row uint32) int { return cmp.Compare(b.rows[i], row) })
 	at := 0
-	for _, i := range b.having[i:] {
+	for _, i := range b.withTerm[i:] {
 		row := b.rows[i]
 		if row > last {
 			return
@@ -86,7 +86,7 @@ func (b *best) look(r run, j, n int) {
 
 // rank scores the rows: each one's parts are added up in the order of the terms.
 func (s *search) rank() {
-	b, a, n := &s.best, &s.adder, len(s.terms)
+	b, a, n := &s.results, &s.acc, len(s.terms)
 	var weights [maxTerms]float64
 	for _, add := range a.order {
 		weights[add.term] = add.weight
@@ -118,13 +118,13 @@ func (q *Query) tied(a, b uint32) int {
 	return cmp.Compare(a, b)
 }
 
-// cut leaves the k best of some hits, in no order. Scores that are equal are told apart only where it decides who
+// topK leaves the k best of some hits, in no order. Scores that are equal are told apart only where it decides who
 // stays.
-func cut(hits []ranked, k int, q *Query) []ranked {
+func topK(hits []ranked, k int, q *Query) []ranked {
 	if len(hits) <= k {
 		return hits
 	}
-	from, to := split(hits, k)
+	from, to := partitionTopK(hits, k)
 	if to > k {
 		equal, last := hits[from:to], hits[from].key
 		for i := range equal {
@@ -132,7 +132,7 @@ func cut(hits []ranked, k int, q *Query) []ranked {
 				equal[i].key = q.Order(equal[i].row)
 			}
 		}
-		first, end := split(equal, k-from)
+		first, end := partitionTopK(equal, k-from)
 		slices.SortFunc(equal[first:end], func(a, b ranked) int { return q.tied(a.row, b.row) })
 		for i := range equal {
 			equal[i].key = last
@@ -141,9 +141,9 @@ func cut(hits []ranked, k int, q *Query) []ranked {
 	return hits[:k]
 }
 
-// split moves the k first of some hits to their beginning, in no order but that those with the last one's key,
+// partitionTopK moves the k first of some hits to their beginning, in no order but that those with the last one's key,
 // wherever they were, come to stand together, from..to, behind all better ones.
-func split(h []ranked, k int) (from, to int) {
+func partitionTopK(h []ranked, k int) (from, to int) {
 	for lo, hi := 0, len(h)-1; lo < hi; {
 		pivot := h[(lo+hi)/2].key
 		i, j := lo, hi

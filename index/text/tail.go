@@ -34,13 +34,13 @@ func (d Document) As(row, group uint32, tag Tag) Document {
 	return d
 }
 
-// keepSeen limits the terms of a table that is used again: emptying a table costs as much as its largest size ever.
-const keepSeen = 4096
+// maxKept limits the terms of a table that is used again: emptying a table costs as much as its largest size ever.
+const maxKept = 4096
 
 // document counts the terms of a text. A text with terms has length 1 at least. The analyser may be used again.
 func (a *analyzer) document(text string) (d Document) {
 	tokens := a.analyse(text)
-	if a.seen == nil || len(a.seen) > keepSeen {
+	if a.seen == nil || len(a.seen) > maxKept {
 		a.seen = make(map[string]int)
 	}
 	clear(a.seen)
@@ -88,14 +88,14 @@ type tailTerm struct {
 // searchable at once and given to Bleve as one batch. Only the newest block changes. It has its own copy of each term
 // once, and nothing of the texts.
 type block struct {
-	rows    []tailRow
-	deletes []uint32
-	terms   []tailTerm
-	numbers map[string]uint32 // of the terms
-	bytes   int               // about what it holds in memory
-	applied uint64            // the watermark once this block is persisted
-	seq     uint64            // of the last change in it
-	taken   uint64            // Index.taken then
+	rows       []tailRow
+	deletes    []uint32
+	terms      []tailTerm
+	numbers    map[string]uint32 // of the terms
+	bytes      int               // about what it holds in memory
+	applied    uint64            // the watermark once this block is persisted
+	seq        uint64            // of the last change in it
+	bytesAdded uint64            // Index.taken then
 }
 
 // About what a block holds in memory for each of its parts: slices that grew by doubling are three quarters full,

@@ -11,14 +11,14 @@ import (
 
 // Times holds what a text says about times.
 type Times struct {
-	Any bool // it holds one: a day, a year, last week, three months
-	// Day is the day that its first relative date means, counted from 1970; 0 without one. Of last week and what is
-	// longer Exact is false: only the month is said.
+	Any bool // the text holds a time: a day, a year, last week, three months
+	// Day is the day that the text's first relative date means, counted from 1970; 0 without one. Exact is false for a week
+	// or longer: then only the month is known.
 	Day   int32
 	Exact bool
 }
 
-// TimesOf reads a text that was written at a moment, in microseconds; 0 is an unknown one. It is a pure function.
+// TimesOf reads the times of a text. written is when it was written, in microseconds; 0: unknown. It is a pure function.
 func TimesOf(text string, written int64) (t Times) {
 	var buf [64]timeWord
 	words := buf[:0]
@@ -67,7 +67,7 @@ func spaceless(word string) bool {
 	return false
 }
 
-// spacelessDate finds the first time of spacelessTimes in a text, and one of today only where there is no other.
+// spacelessDate finds the first of spacelessTimes in a text; "today" counts only when there is no other.
 func spacelessDate(text string) (is spacelessTime, ok bool) {
 	first := len(text)
 	for _, s := range spacelessTimes {
@@ -79,7 +79,7 @@ func spacelessDate(text string) (is spacelessTime, ok bool) {
 	return is, ok
 }
 
-// wordsOf are the stretches of letters, digits and marks of a text, and where they begin.
+// wordsOf yields the runs of letters, digits and marks of a text, and where they begin.
 func wordsOf(text string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for at := 0; at < len(text); {
@@ -112,7 +112,7 @@ func wordsOf(text string) iter.Seq2[int, string] {
 func timeWordOf(raw string) timeWord {
 	word := raw
 	if !isDigit(raw[0]) {
-		if !timeHeads.may(raw) {
+		if !timePrefilter.mayContain(raw) {
 			return timeWord{}
 		}
 		word = fold(raw)
@@ -160,13 +160,13 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 	w := words[at]
 	switch w.kind {
 	case fromToday:
-		days := fromTo(w, beside(-1), beside(-2))
+		days := dayOffset(w, beside(-1), beside(-2))
 		return today.AddDate(0, 0, days), true, days != 0 // today is the day it was written
 	case night:
 		return today.AddDate(0, 0, -1), true, beside(-1).kind == lastWord
 	case weekday:
-		if unit := beside(2); isUnit(unit) && isTurn(beside(1)) && !isTurn(beside(-1)) { // Monday last week
-			return dayOf(unitOf(addUnits(today, 'w', way), 'w'), w), true, unit.n == 'w'
+		if unit := beside(2); isUnit(unit) && isDirection(beside(1)) && !isDirection(beside(-1)) { // Monday last week
+			return dayOf(startOf(addUnits(today, 'w', way), 'w'), w), true, unit.n == 'w'
 		}
 		days := (int(today.Weekday()) - int(w.n) + 6) % 7 // between the two
 		if way > 0 {
@@ -188,18 +188,19 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 	return today, false, false
 }
 
-func isTurn(w timeWord) bool { return w.kind == lastWord || w.kind == nextWord }
-func isUnit(w timeWord) bool { return w.kind == dayUnit || w.kind == longUnit }
+func isDirection(w timeWord) bool { return w.kind == lastWord || w.kind == nextWord }
+func isUnit(w timeWord) bool      { return w.kind == dayUnit || w.kind == longUnit }
 
-// fromTo is the days from today of a word that says so, with the two before it: the day before yesterday.
-func fromTo(w, before, first timeWord) int {
+// dayOffset returns how many days from today a word is, such as yesterday. The two words before it may double that: the
+// day before yesterday.
+func dayOffset(w, before, first timeWord) int {
 	if day := (timeWord{dayUnit, 'd'}); first == day && (w.n == -1 && before.kind == beforeWord || w.n == 1 && before.kind == afterWord) {
 		return 2 * int(w.n)
 	}
 	return int(w.n)
 }
 
-// dayOf is the day of the week that begins on a Monday.
+// dayOf returns a weekday of the week that begins on the given Monday.
 func dayOf(monday time.Time, w timeWord) time.Time { return monday.AddDate(0, 0, (int(w.n)+6)%7) }
 
 // minuteUnit is the letter of minutes; m is that of months.
@@ -228,7 +229,7 @@ func addUnits(day time.Time, unit int16, n int) time.Time {
 	return day.AddDate(0, 0, n)
 }
 
-// AsksWhen says whether a question asks for a time, in a language that is read.
+// AsksWhen says whether a question asks for a time, in one of the known languages.
 func AsksWhen(question string) bool {
 	const first = 4 // words that say what a question asks for
 	var words []string

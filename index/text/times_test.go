@@ -120,7 +120,7 @@ func TestLeapDays(t *testing.T) {
 	}
 	last := TimesOf("last year we moved", written)
 	for question, want := range map[string]bool{"what happened in February 2023": true, "what happened in March 2023": false} {
-		if asked := AskedOf(question, written); asked.Holds(last.Day, last.Exact) != want {
+		if asked := ParseAskedTime(question, written); asked.ContainsDay(last.Day, last.Exact) != want {
 			t.Errorf("%q is answered by a year before: %v", question, !want)
 		}
 	}
@@ -143,7 +143,7 @@ func TestDaysThatAMonthLacks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := AskedOf(c.question, now.UnixMicro())
+		a := ParseAskedTime(c.question, now.UnixMicro())
 		if from, to := time.UnixMicro(a.From).UTC().Format(time.DateOnly), time.UnixMicro(a.To).UTC().Format(time.DateOnly); from != c.from ||
 			to != c.to || a.Day != c.day {
 			t.Errorf("%q asked on %s: got %s to %s, day %d, want %+v", c.question, c.asked, from, to, a.Day, c)
@@ -160,7 +160,7 @@ func TestMomentsInQuestions(t *testing.T) {
 		"ماذا حدث في ٢٠٢٣":                      "2023-01-01 2024-01-01",
 		"ماذا حدث في ٥ مارس ٢٠٢٤":               "2024-03-05 2024-03-06",
 	} {
-		got := AskedOf(question, now)
+		got := ParseAskedTime(question, now)
 		if span := time.UnixMicro(got.From).UTC().Format(time.DateOnly) + " " + time.UnixMicro(got.To).UTC().Format(time.DateOnly); span != want {
 			t.Errorf("%q: got %q, want %q", question, span, want)
 		}
@@ -181,7 +181,7 @@ func TestWordsThatAreOthersWithoutMarks(t *testing.T) {
 	}
 	for _, question := range []string{"what did Marco say?", "when does the Mars rover land", "who works at the Mayo Clinic",
 		"what did Julio say?", "did Avril call", "where does Mei live"} {
-		if got := AskedOf(question, written); got.Named() {
+		if got := ParseAskedTime(question, written); got.Named() {
 			t.Errorf("%q asks for a time: %s", question, got.Why)
 		}
 	}
@@ -189,7 +189,7 @@ func TestWordsThatAreOthersWithoutMarks(t *testing.T) {
 		"what was said in march 2023": "2023-03-01", "vad hände i mars 2024": "2024-03-01",
 		"qué pasó en mayo 2023": "2023-05-01", "qué pasó en julio": "2023-07-01",
 		"que s'est-il passé en avril": "2024-04-01", "qué pasó en mayo de 2023": "2023-05-01"} {
-		if got := time.UnixMicro(AskedOf(question, written).From).UTC().Format(time.DateOnly); got != want {
+		if got := time.UnixMicro(ParseAskedTime(question, written).From).UTC().Format(time.DateOnly); got != want {
 			t.Errorf("%q asks for %s, want %s", question, got, want)
 		}
 	}
@@ -237,18 +237,18 @@ func TestDaysNamedByOthers(t *testing.T) {
 		"wir trafen uns am Sonntag letzter Woche": "2024-05-12",
 		"el viernes pasado":                       "2024-05-10",
 	} {
-		times, asked := TimesOf(said, now), AskedOf(said, now)
+		times, asked := TimesOf(said, now), ParseAskedTime(said, now)
 		if got := time.Unix(int64(times.Day)*86400, 0).UTC().Format(time.DateOnly); got != want || !times.Exact {
 			t.Errorf("%q means %s, exactly: %v; want %s", said, got, times.Exact, want)
 		}
-		if !asked.Holds(times.Day, true) || asked.To-asked.From != (24*time.Hour).Microseconds() {
+		if !asked.ContainsDay(times.Day, true) || asked.To-asked.From != (24*time.Hour).Microseconds() {
 			t.Errorf("%q asks for %s to %s, want %s", said, time.UnixMicro(asked.From).UTC(), time.UnixMicro(asked.To).UTC(), want)
 		}
 	}
 	if got := TimesOf("it began on a Friday last year", now); got.Exact {
 		t.Errorf("a Friday last year is %+v", got)
 	}
-	if got := AskedOf("who came on the Friday last year", now); time.UnixMicro(got.From).UTC().Format(time.DateOnly) != "2023-01-01" {
+	if got := ParseAskedTime("who came on the Friday last year", now); time.UnixMicro(got.From).UTC().Format(time.DateOnly) != "2023-01-01" {
 		t.Errorf("a Friday last year is asked for from %s", time.UnixMicro(got.From).UTC())
 	}
 }

@@ -37,7 +37,7 @@ type timeWord struct {
 	n    int16
 }
 
-var timeHeads = headsOf(maps.Keys(timeWords))
+var timePrefilter = newPrefilter(maps.Keys(timeWords))
 
 // timeWords are the folded words of the languages that are read.
 var timeWords = func() map[string]timeWord {

@@ -11,46 +11,46 @@ import (
 	"github.com/blevesearch/vellum/levenshtein"
 )
 
-// A term that no live row has is replaced by what it may stand for: another ending of the word, the longer or shorter
-// form of a hash, a word that the same one is a part of, a word that is one or two letters off or longer by an ending,
-// or the two words it is made of. What stands for it is in the question's groups. Terms that some row has cost nothing,
-// and a second reading that no row has of a word that some row has is left out: it is no other word. The choice is a
-// function of the live rows alone.
+// A term that no live row has is replaced by substitutes: another form of the word, the longer or shorter form of a hash,
+// a word of the same root, a word within one or two edits or with an ending appended, or the two words that it is
+// written together from. Substitutes are terms of the question's groups. Terms that some row has cost nothing. A second
+// reading that no row has is dropped when some row has the word itself. The choice is a function of the live rows alone.
 const (
-	maxUnknown    = 8  // terms of a question for which this is done
-	maxReplacing  = 8  // terms that one of them is replaced by
-	typoShare     = .6 // of its weight a term keeps whose letters differ
-	typoLetters   = 4  // a word's least length for one letter to be wrong
-	twoWrong      = 8  // and for two: "offsite" is no "office"
-	hashLetters   = 6  // of a hash's beginning
-	splitLetters  = 4  // of each of two words written as one
-	stemLetters   = 3  // of a word without its ending
-	endingLetters = 8  // of the longest ending
+	maxUnknown      = 8  // terms of a question that are replaced, at most
+	maxSubstitutes  = 8  // for one term
+	substituteShare = .6 // share of its weight that a term keeps when its substitutes are other words
+	oneEditLetters  = 4  // least length of a word that may be one edit off
+	twoEditLetters  = 8  // and two edits: "offsite" does not stand for "office"
+	hashLetters     = 6  // least length of a hash's beginning
+	splitLetters    = 4  // of each of two words written as one
+	stemLetters     = 3  // of a word without its ending
+	endingLetters   = 8  // of the longest ending
 )
 
-// The kinds of a guess, the safest first.
+// The kinds of substitutes, the safest first.
 const (
 	otherForm uint8 = iota // an ending of another language, a hash's other length
-	derived                // editor, edit
-	oneOff
-	longer // the word with an ending
-	inTwo
-	twoOff
-	kinds
+	derived                // edit for editor
+	oneEdit                // a letter more, less, changed, or swapped with the next
+	suffixed               // the word with an ending
+	twoWords               // the two words that it is written together from
+	twoEdits
+	substituteKinds
 )
 
-// A guess is terms that an unknown one may stand for; all of them must be known.
-type guess struct {
-	same  int // letters at the beginning that are the same
-	terms []string
+// A substitute is a term that may stand for an unknown one, or two that stand for it together. It is used only if some
+// row has all of them.
+type substitute struct {
+	prefix int // bytes at the beginning that both share
+	terms  []string
 }
 
-// widen replaces the search's unknown terms. It reads what it needs at the search's moment.
-func (s *search) widen() error {
+// replaceUnknown replaces the search's unknown terms. It reads what it needs at the search's moment.
+func (s *search) replaceUnknown() error {
 	if !slices.ContainsFunc(s.terms, func(t queryTerm) bool { return !t.known }) {
 		return nil
 	}
-	s.guess = true
+	s.substituting = true
 	at := make(map[string]int, len(s.terms))
 	for i, t := range s.terms {
 		at[t.term] = i
@@ -60,45 +60,45 @@ func (s *search) widen() error {
 	for i, t := range s.terms {
 		plain, reading := s.readings[t.term]
 		keep[i] = t.known || !reading || !s.terms[at[plain]].known
-		if keep[i] && !t.known && len(unknown) < maxUnknown && mayStandFor(t.term) {
+		if keep[i] && !t.known && len(unknown) < maxUnknown && replaceable(t.term) {
 			unknown = append(unknown, i)
 		}
 	}
 	type choice struct {
 		place  int
-		rests  uint8
-		chosen []guess
+		kind   uint8
+		chosen []substitute
 	}
 	var choices []choice
 	for _, i := range unknown {
-		rests, chosen, err := s.standIns(s.terms[i].term, at)
+		kind, chosen, err := s.substitutes(s.terms[i].term, at)
 		if err != nil {
 			return err
 		}
 		if len(chosen) > 0 {
-			choices = append(choices, choice{i, rests, chosen})
+			choices = append(choices, choice{i, kind, chosen})
 		}
 	}
 	keep = append(keep, make([]bool, len(s.terms)-len(keep))...)
-	for _, c := range choices { // after all are chosen: a replaced term is no guess
-		if c.rests == inTwo {
+	for _, c := range choices { // after all are chosen: a replaced term does not stand for another
+		if c.kind == twoWords {
 			for _, term := range c.chosen[0].terms {
 				keep[at[term]] = true
 			}
 			keep[c.place] = false
 			continue
 		}
-		if c.rests != otherForm {
-			s.terms[c.place].share = typoShare
+		if c.kind != otherForm {
+			s.terms[c.place].share = substituteShare
 		}
-		s.merge(&s.terms[c.place], c.chosen, at)
+		s.mergePostings(&s.terms[c.place], c.chosen, at)
 	}
-	s.leave(keep)
+	s.retainTerms(keep)
 	return nil
 }
 
-// leave keeps some of the terms, in order.
-func (s *search) leave(keep []bool) {
+// retainTerms keeps some of the terms, in order.
+func (s *search) retainTerms(keep []bool) {
 	var rest []queryTerm
 	kept := s.terms[:0]
 	for i, t := range s.terms {
@@ -113,33 +113,35 @@ func (s *search) leave(keep []bool) {
 	slices.SortFunc(s.terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })
 }
 
-// standIns returns what replaces an unknown term: of the safest kind of which a guess is known, the first few; of
-// words in two, the most common. A kind is looked for only when the safer ones found nothing: the letters of most
-// typos are one off, and what is two off costs ten times as much to find.
-func (s *search) standIns(term string, at map[string]int) (rests uint8, chosen []guess, err error) {
-	for rests = range kinds {
-		guesses, err := s.guesses(rests, term)
+// substitutes returns the terms that replace an unknown one: those of the safest kind of which some are known, the
+// closest first, or the most common pair of words. A kind is tried only when the safer ones found nothing: most typos
+// are one edit, and words two edits off cost ten times as much to find.
+func (s *search) substitutes(term string, at map[string]int) (kind uint8, chosen []substitute, err error) {
+	for kind = range substituteKinds {
+		found, err := s.candidates(kind, term)
 		if err != nil {
 			return 0, nil, err
 		}
-		slices.SortFunc(guesses, func(a, b guess) int { return cmp.Or(cmp.Compare(b.same, a.same), slices.Compare(a.terms, b.terms)) })
-		guesses = slices.CompactFunc(guesses, func(a, b guess) bool { return slices.Equal(a.terms, b.terms) })
-		if chosen, err = s.chooseGuesses(rests, guesses, at); len(chosen) > 0 || err != nil {
-			return rests, chosen, err
+		slices.SortFunc(found, func(a, b substitute) int {
+			return cmp.Or(cmp.Compare(b.prefix, a.prefix), slices.Compare(a.terms, b.terms))
+		})
+		found = slices.CompactFunc(found, func(a, b substitute) bool { return slices.Equal(a.terms, b.terms) })
+		if chosen, err = s.chooseSubstitutes(kind, found, at); len(chosen) > 0 || err != nil {
+			return kind, chosen, err
 		}
 	}
 	return 0, nil, nil
 }
 
-// chooseGuesses returns those of a kind's guesses that replace a term.
-func (s *search) chooseGuesses(rests uint8, guesses []guess, at map[string]int) (chosen []guess, err error) {
+// chooseSubstitutes returns the candidates of a kind that replace a term: known ones only.
+func (s *search) chooseSubstitutes(kind uint8, found []substitute, at map[string]int) (chosen []substitute, err error) {
 	var most float64
-	for batch := range slices.Chunk(guesses, maxReplacing) { // nearly all of them are known: the first batch is enough
+	for batch := range slices.Chunk(found, maxSubstitutes) { // nearly all of them are known: the first batch is enough
 		var terms []string
 		for _, g := range batch {
 			terms = append(terms, g.terms...)
 		}
-		if err := s.read(terms, at); err != nil {
+		if err := s.readTerms(terms, at); err != nil {
 			return nil, err
 		}
 		for _, g := range batch {
@@ -149,12 +151,12 @@ func (s *search) chooseGuesses(rests uint8, guesses []guess, at map[string]int) 
 			}
 			switch {
 			case common == 0:
-			case rests == inTwo:
+			case kind == twoWords:
 				if common > most {
-					most, chosen = common, []guess{g}
+					most, chosen = common, []substitute{g}
 				}
 			default:
-				if chosen = append(chosen, g); len(chosen) == maxReplacing {
+				if chosen = append(chosen, g); len(chosen) == maxSubstitutes {
 					return chosen, nil
 				}
 			}
@@ -163,8 +165,8 @@ func (s *search) chooseGuesses(rests uint8, guesses []guess, at map[string]int) 
 	return chosen, nil
 }
 
-// read adds terms to the search, without those that it has.
-func (s *search) read(terms []string, at map[string]int) error {
+// readTerms adds terms to the search, without those that it has.
+func (s *search) readTerms(terms []string, at map[string]int) error {
 	var more []string
 	for _, t := range terms {
 		if _, ok := at[t]; !ok {
@@ -173,19 +175,19 @@ func (s *search) read(terms []string, at map[string]int) error {
 		}
 	}
 	s.index.mu.Lock()
-	s.take(more)
+	s.appendTerms(more)
 	s.index.mu.Unlock()
 	return s.collect(len(s.terms) - len(more))
 }
 
-// merge makes a term's postings those of the terms that replace it.
-func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
+// mergePostings gives a term the postings of its substitutes.
+func (s *search) mergePostings(t *queryTerm, chosen []substitute, at map[string]int) {
 	if len(chosen) == 1 {
 		o := &s.terms[at[chosen[0].terms[0]]]
 		t.df, t.lists = o.df, append(t.lists[:0], o.lists...)
 		return
 	}
-	a := &s.adder
+	a := &s.acc
 	a.cursors = a.cursors[:0]
 	for _, g := range chosen {
 		o := &s.terms[at[g.terms[0]]]
@@ -194,7 +196,7 @@ func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
 			o.lists[i].each(func(r run) { a.cursors = append(a.cursors, cursor{run: r}) })
 		}
 	}
-	all := s.together()
+	all := s.mergeCursors()
 	t.df = min(t.df, s.totals.Rows)
 	if s.local || len(s.groups.list) == 0 {
 		t.df = uint64(len(all.post))
@@ -203,10 +205,10 @@ func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
 	t.addList(all) // none, when the rows are in groups that were not asked for
 }
 
-// together makes one list of the postings that the adder's cursors have: those of one row become one. A cell has its
-// frequency, and above that its length.
-func (s *search) together() list {
-	a := &s.adder
+// mergeCursors makes one list of the accumulator's cursors. The postings of a row become one: its cell holds the sum of
+// the frequencies, and above that the length.
+func (s *search) mergeCursors() list {
+	a := &s.acc
 	slices.SortFunc(a.cursors, func(x, y cursor) int { return cmp.Compare(x.span, y.span) })
 	s.arena.begin()
 	a.eachWindow(func(cursors []cursor, w uint32) {
@@ -230,15 +232,15 @@ func (s *search) together() list {
 	return s.arena.end()
 }
 
-// guesses returns what an unknown term may stand for, of one kind.
-func (s *search) guesses(rests uint8, term string) (all []guess, err error) {
+// candidates returns the substitutes of one kind for an unknown term.
+func (s *search) candidates(kind uint8, term string) (all []substitute, err error) {
 	add := func(other string) {
 		if other != term {
-			all = append(all, guess{sameBeginning(term, other), []string{other}})
+			all = append(all, substitute{commonPrefix(term, other), []string{other}})
 		}
 	}
 	if looksLikeHash(term) {
-		if rests != otherForm {
+		if kind != otherForm {
 			return nil, nil
 		}
 		for n := hashLetters; n < len(term); n++ {
@@ -248,7 +250,7 @@ func (s *search) guesses(rests uint8, term string) (all []guess, err error) {
 	}
 	letters := utf8.RuneCountInString(term)
 	switch {
-	case rests == otherForm:
+	case kind == otherForm:
 		if plain := fold(term); plain != term { // tones, which a text may lack
 			add(plain)
 			break
@@ -256,34 +258,34 @@ func (s *search) guesses(rests uint8, term string) (all []guess, err error) {
 		for _, other := range otherStems(term) {
 			add(other)
 		}
-	case rests == derived:
+	case kind == derived:
 		for _, other := range derivations(term) {
 			add(other)
 		}
-	case rests == oneOff && letters >= typoLetters:
+	case kind == oneEdit && letters >= oneEditLetters:
 		err = s.eachNear(term, 1, add)
-	case rests == longer && letters >= typoLetters:
+	case kind == suffixed && letters >= oneEditLetters:
 		err = s.eachTerm(everyTerm, term, func(other string) {
-			if withEnding(other[len(term):]) {
+			if isEnding(other[len(term):]) {
 				add(other)
 			}
 		})
-	case rests == inTwo:
-		all = inTwoWords(term)
-	case rests == twoOff && letters >= twoWrong:
+	case kind == twoWords:
+		all = splitInTwo(term)
+	case kind == twoEdits && letters >= twoEditLetters:
 		err = s.eachNear(term, 2, add)
 	}
 	return all, err
 }
 
-// mayStandFor says whether others may stand for a term: for a word or a hash, not for a number, a name of code or a
-// piece of a script without spaces.
-func mayStandFor(term string) bool {
+// replaceable says whether a term may have substitutes: words and hashes may; numbers, names in code and pieces of a
+// script without spaces may not.
+func replaceable(term string) bool {
 	return looksLikeHash(term) || len(term) <= maxCamelBytes && onlyLetters(term) && !isGram(term)
 }
 
-// withEnding says whether what follows a word is an ending of a language that puts several behind each other.
-func withEnding(rest string) bool {
+// isEnding says whether rest, which follows a word, is an ending of a language that appends several to a word.
+func isEnding(rest string) bool {
 	return onlyLetters(rest) && utf8.RuneCountInString(rest) <= endingLetters &&
 		slices.ContainsFunc(stackedEndings, func(e string) bool { return strings.HasSuffix(rest, e) })
 }
@@ -317,7 +319,7 @@ func after(prefix string) []byte {
 	return b
 }
 
-// otherStems returns the stems that the languages make of a word of an unknown language.
+// otherStems returns the stems of a word in each language of the Latin script.
 func otherStems(term string) (out []string) {
 	var st stemmer
 	for i := range latinScripts {
@@ -328,8 +330,8 @@ func otherStems(term string) (out []string) {
 	return out
 }
 
-// inTwoWords are the ways to read a term as two words, with or without an s, n or en between them.
-func inTwoWords(term string) (out []guess) {
+// splitInTwo are the ways to read a term as two words, with or without an s, n or en between them.
+func splitInTwo(term string) (out []substitute) {
 	if !ascii(term) {
 		return nil
 	}
@@ -337,14 +339,14 @@ func inTwoWords(term string) (out []guess) {
 	for i := splitLetters; i+splitLetters <= len(term); i++ {
 		for _, link := range [...]string{"", "s", "n", "en"} {
 			if left, ok := strings.CutSuffix(term[:i], link); ok && len(left) >= splitLetters {
-				out = append(out, guess{i, []string{st.stem(left), st.stem(term[i:])}})
+				out = append(out, substitute{i, []string{st.stem(left), st.stem(term[i:])}})
 			}
 		}
 	}
 	return out
 }
 
-func sameBeginning(a, b string) int {
+func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -352,7 +354,7 @@ func sameBeginning(a, b string) int {
 	return n
 }
 
-// automata builds what finds terms so many letters off; two letters that changed places are one.
+// automata find terms within so many edits; swapping two letters is one.
 var automata = [3]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
 	1: sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
 		return levenshtein.NewLevenshteinAutomatonBuilder(1, true)

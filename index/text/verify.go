@@ -38,8 +38,8 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	return nil
 }
 
-// tell tells the owner of damage, and returns the error.
-func (x *Index) tell(err error) error {
+// reportDamage tells the owner about damage, and returns the error.
+func (x *Index) reportDamage(err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		x.cfg.Damaged(err)
 	}

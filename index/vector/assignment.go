@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// An Assignment says which partition rows belong to. Finding that out again takes 3 µs a row, so that a start reads
-// it from a file.
+// An Assignment says which partition each row belongs to. To compute it takes 3 µs a row, so a start reads it from a
+// file.
 type Assignment struct {
-	Sum [sha256.Size]byte // of what divides them; zero: nothing does
+	Sum [sha256.Size]byte // of the Partition; zero: rows are not divided
 	Of  []uint16          // by row, or from one row on
 }
 
-// Unassigned is the partition of a row of which it is not known, or that has no vector.
+// Unassigned is the partition of a row that has no vector or whose partition is not known.
 const Unassigned = ^uint16(0)
 
-// assignedAs is raised when rows come to other partitions, or partitions get other numbers.
-const assignedAs = 1
+// assignmentVersion is raised when a release assigns rows to other partitions, or numbers partitions otherwise.
+const assignmentVersion = 1
 
-// sum tells one partition from another.
+// sum identifies a partition.
 func (p *Partition) sum() (sum [sha256.Size]byte) {
 	h := sha256.New()
-	for _, n := range []int{assignedAs, p.Rows, p.Slack, len(p.Groups), len(p.Centroids)} {
+	for _, n := range []int{assignmentVersion, p.Rows, p.Slack, len(p.Groups), len(p.Centroids)} {
 		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
 	}
 	for _, int8s := range [][]int8{p.Groups, p.Centroids} {
@@ -36,7 +36,7 @@ func (p *Partition) sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Division tells what divides the rows; zero: nothing does.
+// Division returns the checksum of the Partition that divides the rows; zero: they are not divided.
 func (s *Store) Division() (sum [sha256.Size]byte) {
 	if parts := s.parts.Load(); parts != nil {
 		sum = parts.sum

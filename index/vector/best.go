@@ -32,8 +32,8 @@ type best struct {
 	q     *Query
 	keep  int
 	hits  []Hit
-	floor float64 // nothing below it can make the list
-	sure  nearest // those that have to be the nearest that there are
+	floor float64 // no lower cosine can be among the best
+	sure  nearest // the best Query.Sure of them
 }
 
 func newBest(q *Query, keep int) best {
@@ -101,7 +101,7 @@ func median(q *Query, a, b, c Hit) Hit {
 	return b
 }
 
-// nearest are the cosines of the nearest rows that were found, as many as are wanted, the highest first.
+// nearest holds the want highest cosines found, the highest first.
 type nearest struct {
 	sims []float64
 	want int
@@ -123,8 +123,7 @@ func (n *nearest) offer(sim float64) {
 	n.sims[at] = sim
 }
 
-// least returns the cosine that a row has to exceed to be one of them; it is below every cosine while there are too
-// few.
+// least returns the cosine that a row has to exceed to be among them; it is below every cosine while there are fewer.
 func (n *nearest) least() float64 {
 	if len(n.sims) < n.want {
 		return -2

@@ -43,7 +43,7 @@ func (b *block) slot(row int) (slot int, ok bool) {
 	return slot, b.live[slot/64].Load()>>(slot%64)&1 == 1
 }
 
-// place is the slot of a row, whether it lives or not; below 0 is none.
+// place returns the slot of a row, live or not; below 0 if it has none.
 func (b *block) place(row int) int {
 	if b.packed != nil {
 		return int(b.packed.slot[row])
@@ -51,7 +51,7 @@ func (b *block) place(row int) int {
 	return row
 }
 
-// row is whose vector is in a slot.
+// row returns the row whose vector is in a slot.
 func (b *block) row(slot int) int {
 	if b.packed != nil {
 		return int(b.packed.row[slot])
@@ -89,8 +89,7 @@ func (s *Store) read(b *block, slot int) Prepared {
 	return p
 }
 
-// pack copies the live slots of a block into one that has room for no more. Searches that have the old one go on with
-// it.
+// pack copies the live slots of a block into one without free slots. Searches under way keep the old one.
 func (s *Store) pack(b *block) *block {
 	to := s.newBlock(b.count())
 	to.packed = &packing{}

@@ -15,19 +15,19 @@ const (
 	learnLeast     = 16 << 10
 	learnQuestions = 256
 	learnNearest   = 10 // of each question: recall is measured by them
-	learnMissed    = 3  // of a thousand of them may lie in partitions that are not looked at: less than the recall asked for leaves, .99
+	learnMissed    = 3  // of a thousand nearest rows may be missed: fewer than the wanted recall, .99, allows
 )
 
-// partitionsFor is into how many parts n vectors are divided: a question compares itself with each, and then with the
-// rows of a few.
+// partitionsFor returns the number of partitions for n vectors: a question is compared with each centroid, and then with
+// the rows of a few.
 func partitionsFor(n, dim int) int {
 	parts := int(4 * math.Sqrt(float64(n)))
 	return max(1, min((parts+63)/64*64, oplog.MaxPartitions, oplog.MaxCentroids/dim))
 }
 
-// Learn divides the vectors that there are by the centroids of a sample, and measures how far from a question the
-// nearest to it lie. It uses one processor for some seconds, and gives it up to others again and again; it returns
-// nil when ctx ends, and for a store with too few rows. It may run beside everything else.
+// Learn finds centroids of a sample of the vectors, and measures how far from a question a search has to look. It uses
+// one processor for some seconds and yields it again and again. It returns nil when ctx ends, and for a store with too
+// few rows. It may run during everything else.
 func (s *Store) Learn(ctx context.Context) *Partition {
 	l := learner{s: s, ctx: ctx, rows: s.Len()} // rows come and go meanwhile
 	if l.rows == 0 {
@@ -43,11 +43,11 @@ func (s *Store) Learn(ctx context.Context) *Partition {
 	if ctx.Err() != nil {
 		return nil
 	}
-	slack, share := l.measure(s.place(out))
+	slack, share := l.measure(s.newPartitions(out))
 	if ctx.Err() != nil {
 		return nil
 	}
-	if out.Slack = slack; share*costly > 1 {
+	if out.Slack = slack; share*probeRows > 1 {
 		out.Slack, out.Groups, out.Centroids = 0, nil, nil
 	}
 	return out
@@ -77,8 +77,8 @@ func (f *forms) add(int8s []int8, scale float32) {
 
 func (f *forms) at(s *Store, i int) []int8 { return f.int8s[i*s.padded : (i+1)*s.padded] }
 
-// draw copies the forms of live rows at even distances. Questions are none of what is learned of: a vector pulls the
-// centroid it is learned with towards itself.
+// draw copies the forms of live rows at even distances. Questions are not part of the sample: a vector pulls the centroid
+// that is learned from it towards itself.
 func (l *learner) draw() {
 	s := l.s
 	want := min(l.rows, max(learnLeast, learnEach*l.parts))
@@ -108,7 +108,7 @@ func (l *learner) centroids() (groups, fine []int8) {
 	for i := range all {
 		all[i] = i
 	}
-	g := l.divide(all, int(math.Sqrt(float64(looked*l.parts))))
+	g := l.divide(all, int(math.Sqrt(float64(nearGroups*l.parts))))
 	members := make([][]int, len(g.weight))
 	for at, n := range l.chosen {
 		members[n] = append(members[n], all[at])
@@ -126,7 +126,7 @@ func (l *learner) centroids() (groups, fine []int8) {
 		f.int8s, f.weight = append(f.int8s, c.int8s...), append(f.weight, c.weight...)
 	}
 	for range 3 {
-		p := l.s.place(&Partition{Groups: l.unpadded(&g), Centroids: l.unpadded(&f)})
+		p := l.s.newPartitions(&Partition{Groups: l.unpadded(&g), Centroids: l.unpadded(&f)})
 		a := p.assigner(l.s)
 		f = p.fine
 		l.move(&f, all, func(x []int8) int { return int(a.of(x)) })

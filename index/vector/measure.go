@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// measure finds how much farther from a question than the last row that is wanted the centroid of a partition may lie
-// that has such a row, in thousandths of a cosine, and what part of the rows a question then looks at. Questions are
-// vectors of the store and, because real ones are none of them, vectors between one and another; each is asked without
-// a filter, and with filters that leave a tenth and a hundredth of the rows: the nearest that a filter leaves lie
-// farther off.
+// measure returns the slack: how much farther from a question than the last wanted row the centroid of a wanted row's
+// partition may lie, in thousandths of a cosine. share is the part of the rows that a question then compares. Questions
+// are vectors of the store, and vectors between two of them, because real questions are not in the store. Each is asked
+// without a filter, and with filters that leave a tenth and a hundredth of the rows: the nearest rows that a filter
+// leaves lie farther off.
 func (l *learner) measure(p *partitions) (slack int, share float64) {
 	sizes := make([]float64, len(p.lists))
 	a := p.assigner(l.s)
@@ -51,7 +51,7 @@ func (l *learner) measure(p *partitions) (slack int, share float64) {
 	return slack, share
 }
 
-// question is one that measure asks; nil if it has no direction.
+// question returns the i-th question of measure; nil if its vector has no direction.
 func (l *learner) question(i int, mixed bool, part uint32) *Query {
 	unit := l.questions.floats(l.s, i)
 	if mixed {
@@ -71,8 +71,8 @@ func (l *learner) question(i int, mixed bool, part uint32) *Query {
 	return l.s.Ask(unit, q)
 }
 
-// distances holds what a question measures: the cosines of all centroids, the cosine of the last row that is wanted,
-// and by how much this exceeds, for each of the wanted rows, the cosine of the centroid which the row belongs to.
+// distances holds the measurements of a question: the cosines of all centroids, the cosine of the last wanted row
+// (least), and for each wanted row the slack that it needs: least minus the cosine of its centroid.
 type distances struct {
 	centroids []float64
 	least     float64
@@ -99,7 +99,7 @@ func (l *learner) distances(p *partitions, a *assigner, q *Query, self uint32) (
 	return d
 }
 
-// worst is the largest number but for the few that may be missed.
+// worst returns the largest number, apart from the few that may be missed.
 func worst(n []float64) float64 {
 	if len(n) == 0 {
 		return 2
@@ -108,7 +108,7 @@ func worst(n []float64) float64 {
 	return n[len(n)-1-len(n)*learnMissed/1000]
 }
 
-// floats is the vector that an int8 form stands for.
+// floats returns the vector of an int8 form.
 func (f *forms) floats(s *Store, i int) []float32 {
 	v := make([]float32, s.dim)
 	for d, x := range f.at(s, i)[:s.dim] {

@@ -15,11 +15,11 @@ const (
 	// PartitionedRows is the least number of vectors of a store in which a question looks at some partitions only.
 	PartitionedRows = 50_000
 
-	looked = 8 // groups whose centroids a row is compared with
+	nearGroups = 8 // groups whose centroids a row is compared with
 )
 
-// A Partition holds what Learn has found: where vectors lie, and how far from a question it has to look. Stores that
-// hold the same vectors and are given the same partition answer alike.
+// A Partition is the result of Learn: centroids of the vectors, and how far from a question a search has to look. Stores
+// with the same vectors and the same partition answer alike.
 type Partition struct {
 	Rows      int    // vectors that were there
 	Groups    []int8 // centroids of groups of centroids, each of the store's dimension
@@ -27,20 +27,20 @@ type Partition struct {
 	Slack     int    // in thousandths of a cosine: how much farther than a row that is wanted a partition's centroid may lie
 }
 
-// valid says whether a partition is one of a store of this dimension.
+// valid says whether a partition fits a store of this dimension.
 func (p *Partition) valid(dim int) bool {
 	parts, groups := len(p.Centroids)/dim, len(p.Groups)/dim
 	return len(p.Centroids) == parts*dim && len(p.Groups) == groups*dim && groups > 0 && groups <= parts && parts <= oplog.MaxPartitions
 }
 
-// centroids are some of the forms that rows have, one behind the other, and 2^30 over the length of each: a product
-// times that orders as the cosine does.
+// centroids are int8 forms, one after the other, and a weight for each: 2^30 over its length. A product times the weight
+// orders as the cosine does.
 type centroids struct {
 	int8s  []int8 // each padded as the forms of rows are
 	weight []int64
 }
 
-// partitions are the rows of a store by the centroid they lie nearest to. One goroutine adds to them.
+// partitions holds the rows of a store by their nearest centroid. One goroutine adds rows.
 type partitions struct {
 	groups, fine centroids
 	first        []int             // of each group: its centroids in fine; one more at the end
@@ -51,15 +51,14 @@ type partitions struct {
 	own          *assigner
 }
 
-// Partition divides the rows that there are, and those that come, as p says; nil is not to divide them. It returns
-// when all have been assigned: those that an earlier store assigned for the same p, as known says, are not compared
-// with its centroids again. It is called as Put is.
+// Partition divides the rows, now and later, by p; nil ends the division. It returns when all rows are assigned. Rows
+// that known assigns for the same p are not compared with the centroids again. It is called as Put is.
 func (s *Store) Partition(p *Partition, known Assignment) {
 	if p == nil || !p.valid(s.dim) {
 		s.parts.Store(nil)
 		return
 	}
-	n := s.place(p)
+	n := s.newPartitions(p)
 	if known.Sum != n.sum {
 		known.Of = nil
 	}
@@ -106,8 +105,8 @@ func (p *partitions) gather(table []*block, assigned []uint16) {
 	}
 }
 
-// place takes the centroids of a partition, those of a group beside each other.
-func (s *Store) place(p *Partition) *partitions {
+// newPartitions copies the centroids of a partition, those of a group next to each other.
+func (s *Store) newPartitions(p *Partition) *partitions {
 	n := &partitions{groups: s.centroids(p.Groups), sum: p.sum(), slack: float64(p.Slack) / 1000}
 	fine := s.centroids(p.Centroids)
 	group := make([]int, len(fine.weight))
@@ -137,7 +136,7 @@ func (s *Store) place(p *Partition) *partitions {
 	return n
 }
 
-// centroids takes forms of the store's dimension.
+// centroids pads int8 forms of the store's dimension, and weighs them.
 func (s *Store) centroids(int8s []int8) centroids {
 	c := centroids{make([]int8, len(int8s)/s.dim*s.padded), make([]int64, len(int8s)/s.dim)}
 	for i := range c.weight {
@@ -149,7 +148,7 @@ func (s *Store) centroids(int8s []int8) centroids {
 
 func (c *centroids) at(s *Store, i int) []int8 { return c.int8s[i*s.padded : (i+1)*s.padded] }
 
-// weigh sets the weight of a centroid. Of one without length no row is nearer to it than to another.
+// weigh sets the weight of a centroid: 0 for one without length, to which no row is nearer than to another.
 func (c *centroids) weigh(s *Store, i int) {
 	v := c.at(s, i)
 	if c.weight[i] = 0; s.kernels.dot(v, v) != 0 {
@@ -193,18 +192,17 @@ type assigner struct {
 
 func (p *partitions) assigner(s *Store) *assigner { return &assigner{s: s, p: p} }
 
-// of is the partition that a vector belongs to: of the centroids in the groups nearest to it, the nearest, and of
-// equals the first.
+// of returns the partition of a vector: the nearest centroid in the groups nearest to it, the first of equals.
 func (a *assigner) of(int8s []int8) (n uint16) {
 	a.nearness.of(a.s, &a.p.groups, int8s, 0, len(a.p.groups.weight))
-	var groups [looked]int
-	var nears [looked]int64
+	var groups [nearGroups]int
+	var nears [nearGroups]int64
 	found := 0
 	for g, near := range a.near {
-		if a.p.first[g] == a.p.first[g+1] || found == looked && near <= nears[looked-1] {
+		if a.p.first[g] == a.p.first[g+1] || found == nearGroups && near <= nears[nearGroups-1] {
 			continue
 		}
-		found = min(found+1, looked)
+		found = min(found+1, nearGroups)
 		at := found - 1
 		for ; at > 0 && nears[at-1] < near; at-- {
 			groups[at], nears[at] = groups[at-1], nears[at-1]
@@ -244,7 +242,7 @@ func (p *partitions) add(row uint32, int8s []int8) {
 	list.Store(&grown)
 }
 
-// deleted counts a row that went, and takes such rows out of the lists when they are half of them.
+// deleted counts a deleted row, and removes such rows from the lists when they are half of them.
 func (p *partitions) deleted(s *Store) {
 	if p.dead++; p.dead <= s.Len() {
 		return

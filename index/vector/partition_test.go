@@ -187,7 +187,7 @@ func TestPartitionIsWholeNumbers(t *testing.T) {
 		for i := range dim {
 			c[7*dim+i], c[9*dim+i] = 127, 127
 		}
-		p := s.place(&Partition{Groups: make([]int8, dim), Centroids: c})
+		p := s.newPartitions(&Partition{Groups: make([]int8, dim), Centroids: c})
 		x := make([]int8, s.padded)
 		for i := range dim {
 			x[i] = 127
@@ -238,7 +238,7 @@ func TestOrderOfPartitions(t *testing.T) {
 	slices.SortStableFunc(want, func(a, b uint16) int { return int(near[b] - near[a]) })
 	var got []uint16
 	for o := orderOf(near, nil); len(o.left) > 0; {
-		got = append(got, o.next())
+		got = append(got, o.pop())
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)

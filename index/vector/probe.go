@@ -1,10 +1,10 @@
 package vector
 
 const (
-	costly  = 12  // a question compares one in so many rows at most by partitions, which takes about as long as looking at all codes
-	wide    = 8   // and looks at one in so many partitions at most
-	widest  = 2   // or, with a filter, at one in so many
-	foresee = 128 // after one in so many partitions it can be told how many there will be
+	probeRows          = 12  // by partitions, a question compares a 12th of the rows at most: that takes as long as all codes
+	probeParts         = 8   // and it looks at an 8th of the partitions at most,
+	probePartsFiltered = 2   // or with a filter at half of them
+	forecastAfter      = 128 // after a 128th of the partitions it counts how many are likely to follow
 )
 
 // byPartitions compares the int8 forms of the rows in the partitions nearest to the question, the nearest first, until
@@ -19,15 +19,15 @@ func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hit
 	c.partitions = order.left
 	top := newBest(q, keep)
 	parts := len(c.near.near)
-	most := parts / wide
+	most := parts / probeParts
 	if q.Keep != nil {
-		most = parts / widest
+		most = parts / probePartsFiltered
 	}
 	likely := func(part uint16) bool {
 		return float64(float64(c.near.near[part])*float64(q.scale))/(1<<30)+p.slack >= top.sure.least()
 	}
 	for n, compared := 0, 0; len(order.left) > 0; n++ {
-		if n == max(1, parts/foresee) {
+		if n == max(1, parts/forecastAfter) {
 			will := n
 			for _, part := range order.left {
 				if likely(part) {
@@ -38,11 +38,11 @@ func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hit
 				return nil, false
 			}
 		}
-		next := order.next()
+		next := order.pop()
 		if compared >= q.K && !likely(next) {
 			break
 		}
-		if compared*costly > s.Len() || n > most {
+		if compared*probeRows > s.Len() || n > most {
 			return nil, false
 		}
 		compared += s.probe(q, *p.lists[next].Load(), c, &top)
@@ -79,8 +79,8 @@ func (s *Store) probe(q *Query, rows []uint32, c *scratch, top *best) int {
 	return len(slots)
 }
 
-// An order gives partitions, the nearest first and of equals the one with the lower number: a heap, for few of them
-// are asked for.
+// An order yields partitions, the nearest first, and of equals the one with the lower number. It is a heap, because a
+// question uses few of them.
 type order struct {
 	near []int64
 	left []uint16
@@ -92,7 +92,7 @@ func orderOf(near []int64, buf []uint16) order {
 		o.left = append(o.left, uint16(i))
 	}
 	for i := len(o.left)/2 - 1; i >= 0; i-- {
-		o.sink(i)
+		o.siftDown(i)
 	}
 	return o
 }
@@ -101,15 +101,15 @@ func (o *order) before(a, b uint16) bool {
 	return o.near[a] > o.near[b] || o.near[a] == o.near[b] && a < b
 }
 
-func (o *order) next() uint16 {
+func (o *order) pop() uint16 {
 	first, last := o.left[0], len(o.left)-1
 	o.left[0] = o.left[last]
 	o.left = o.left[:last]
-	o.sink(0)
+	o.siftDown(0)
 	return first
 }
 
-func (o *order) sink(i int) {
+func (o *order) siftDown(i int) {
 	for {
 		child := 2*i + 1
 		if child >= len(o.left) {

@@ -8,42 +8,42 @@ import (
 )
 
 const (
-	DirectRows   = 20_000 // up to here every row's int8 form is compared
-	codesPerForm = 40     // codes read in the time that it takes to compare an int8 form which is not in the processor's cache
-	minCoded     = 1024   // rows that codes leave for int8, at least
-	minExact     = 64     // rows that int8 leaves for float32, at least
-	checkRows    = 256    // int8 forms compared before it is asked whether the rest can be left
-	loadAhead    = 8      // int8 forms asked of the memory while others are compared: they lie here and there
-	steps        = 2048   // in which estimates are told apart: a thousandth of a cosine
+	DirectRows    = 20_000 // up to here every row's int8 form is compared
+	codesPerForm  = 40     // codes read in the time of comparing one int8 form that is not in the processor's cache
+	minCoded      = 1024   // rows that codes leave for int8, at least
+	minExact      = 64     // rows that int8 leaves for float32, at least
+	checkRows     = 256    // int8 forms compared before each check whether the rest can be left out
+	loadAhead     = 8      // int8 forms prefetched ahead: they lie in random places of the memory
+	estimateSteps = 2048   // number of steps of an estimate, each a thousandth of a cosine
 )
 
-// coded returns how many of n rows the codes leave for int8. Without any structure in the data the nearest of n rows
+// codesKeep returns how many of n rows the codes leave for int8. Without any structure in the data the nearest of n rows
 // stand out from the rest by little more than the error of an estimate: 16·√n had 98.6 % of the nearest ten of a
 // million, this has 99.
-func coded(n int) int { return max(minCoded, int(24*math.Sqrt(float64(n)))) }
+func codesKeep(n int) int { return max(minCoded, int(24*math.Sqrt(float64(n)))) }
 
 // A Query asks for the K nearest rows.
 type Query struct {
 	K int
-	// Precise is the most rows that are ordered by their originals; 0 means twice K. Fewer are where the int8 forms of
-	// the others show that they are not among those of Sure. The rest keep their int8 score.
+	// Precise bounds the rows that are ordered by their originals; 0 means twice K. Rows whose int8 forms show that they are
+	// not among the Sure ones are left out. The rest keep their int8 score.
 	Precise int
-	// Sure is the number of answers that have to be the nearest that there are, where rows are divided; 0 means K.
-	// The rest are the nearest of those that were looked at.
+	// Sure is the number of answers that have to be the nearest of all rows when rows are divided; 0 means K. The rest are
+	// the nearest of the rows that were compared.
 	Sure int
 	// Below hides rows from this number on; 0 hides none.
 	Below uint32
-	// Keep takes refused rows out of rows, in place; nil refuses none. It is asked of every row before anything is
-	// computed, by several goroutines.
+	// Keep removes rows that the filter refuses, in place; nil refuses none. Several goroutines call it, for every row
+	// before anything is computed.
 	Keep func(rows []uint32) []uint32
-	// Among holds lists that have every row which Keep keeps, and others; nil: any row may be kept. Most bounds how
-	// many rows Keep keeps: how a search looks for them depends on it.
+	// Among holds lists that contain every row that Keep keeps, and may contain others; nil: any row may be kept. Most
+	// bounds the number of rows that Keep keeps; a search chooses its method by it.
 	Among [][]uint32
 	Most  int
 	// Tie orders rows of equal score, negative for a first; rows it finds equal go by number.
 	Tie func(a, b uint32) int
-	// Exact returns the original of a row at unit length, nil when its owner has it no more: the row keeps its int8
-	// score. It is asked by one goroutine, for rows in ascending order.
+	// Exact returns the original of a row at unit length, or nil if its owner no longer has it: the row keeps its int8
+	// score. One goroutine calls it, for rows in ascending order.
 	Exact func(row uint32) []float32
 
 	unit   []float32
@@ -53,7 +53,7 @@ type Query struct {
 	blocks []*block
 }
 
-// Ask prepares a question: a vector of unit length and the store's dimension.
+// Ask prepares a query with a vector of unit length and the store's dimension.
 func (s *Store) Ask(unit []float32, q Query) *Query {
 	q.unit, q.int8s, q.blocks = unit, make([]int8, s.padded), *s.blocks.Load()
 	q.scale = quantise(unit, q.int8s)
@@ -67,7 +67,7 @@ type scratch struct {
 	count [maxWorkers]struct {
 		kept  int
 		rows  [blockRows]uint32
-		steps [steps]int
+		steps [estimateSteps]int
 		found []uint32
 	}
 	order []uint32
@@ -86,7 +86,7 @@ func (p *scratchPool) take(blocks int) *scratch {
 	c.kept = slices.Grow(c.kept[:0], blocks*blockRows/64)[:blocks*blockRows/64]
 	for i := range c.count {
 		n := &c.count[i]
-		n.kept, n.steps, n.found = 0, [steps]int{}, n.found[:0]
+		n.kept, n.steps, n.found = 0, [estimateSteps]int{}, n.found[:0]
 	}
 	return c
 }
@@ -112,13 +112,13 @@ func (s *Store) search(q *Query, pool Pool, parts *partitions) []Hit {
 	s.scratch.Put(c)
 	slices.SortFunc(hits, q.compare)
 	if q.Exact != nil {
-		s.rescore(q, hits[:s.doubtful(q, hits[:min(precise, len(hits))])])
+		s.rescore(q, hits[:s.needOriginals(q, hits[:min(precise, len(hits))])])
 		slices.SortFunc(hits, q.compare)
 	}
 	return hits[:min(len(hits), q.K)]
 }
 
-// candidates are the best rows by their int8 forms, at least keep of them where there are as many.
+// candidates returns the best rows by their int8 forms: keep of them, if there are as many.
 func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, keep int) []Hit {
 	if parts != nil && (q.Among == nil || q.Most > s.mostDirect(q.Most)) {
 		if hits, ok := s.byPartitions(q, parts, c, keep); ok {
@@ -133,12 +133,12 @@ func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, k
 	return s.direct(q, c, ws, keep)
 }
 
-// mostDirect returns up to how many of n chosen rows' int8 forms are compared without looking at codes. The int8
-// forms of a large store lie here and there, so that comparing one takes as long as reading the codes of forty, which
-// lie side by side.
+// mostDirect returns the largest number of chosen rows that are compared by their int8 forms alone, without codes. In a
+// large store the int8 forms lie in random places, so comparing one takes as long as reading forty codes, which lie side
+// by side.
 func (s *Store) mostDirect(n int) int {
 	if all := s.Len(); all >= PartitionedRows {
-		return min(DirectRows, all/codesPerForm+coded(n))
+		return min(DirectRows, all/codesPerForm+codesKeep(n))
 	}
 	return DirectRows
 }
@@ -184,7 +184,7 @@ func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
 	return n
 }
 
-// chooseAmong does the same with the rows of the question's lists alone.
+// chooseAmong is choose for the rows of the query's lists.
 func (q *Query) chooseAmong(c *scratch) (n int) {
 	clear(c.kept)
 	for _, rows := range q.Among {
@@ -206,7 +206,7 @@ func (q *Query) chooseAmong(c *scratch) (n int) {
 	return n
 }
 
-// kept appends the rows of a block, first the number of its first, that are alive and pass the filters.
+// kept appends the rows of a block that are alive and pass the filters. first is the number of the block's first row.
 func (q *Query) kept(b *block, first uint32, rows []uint32) []uint32 {
 	eachLive(b, func(slot int) {
 		if row := first + uint32(b.row(slot)); q.Below == 0 || row < q.Below {
@@ -250,8 +250,8 @@ func (s *Store) direct(q *Query, c *scratch, ws workers, keep int) []Hit {
 	return all.hits
 }
 
-// byCodes estimates all n that take part by their codes, and compares the int8 forms of those whose estimates are the
-// best: from the top down, until what is left is too far below what was found.
+// byCodes estimates the n chosen rows by their codes, and compares the int8 forms of those with the best estimates, from
+// the top down, until the rest is too far below the rows found.
 func (s *Store) byCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
 	rotated := append(make([]float32, 0, s.dim), q.unit...)
 	s.rotation.apply(rotated)
@@ -262,14 +262,14 @@ func (s *Store) byCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
 			s.estimate(q, q.blocks[at], c.kept[at*blockRows/64:], c.step[at*blockRows:][:blockRows], &c.count[worker].steps)
 		}
 	})
-	var all [steps]int
+	var all [estimateSteps]int
 	for w := range c.count {
 		for i, k := range c.count[w].steps {
 			all[i] += k
 		}
 	}
-	last, taken := steps, 0
-	for want := max(coded(n), 2*keep); taken < want && last > 1; taken += all[last] {
+	last, taken := estimateSteps, 0
+	for want := max(codesKeep(n), 2*keep); taken < want && last > 1; taken += all[last] {
 		last--
 	}
 	ws.each(len(q.blocks), func(worker, from, to int) {
@@ -285,7 +285,7 @@ func (s *Store) byCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
 }
 
 // estimate writes the steps of a block's slots.
-func (s *Store) estimate(q *Query, b *block, kept []uint64, into []uint16, count *[steps]int) {
+func (s *Store) estimate(q *Query, b *block, kept []uint64, into []uint16, count *[estimateSteps]int) {
 	clear(into)
 	if b == nil {
 		return
@@ -300,7 +300,7 @@ func (s *Store) estimate(q *Query, b *block, kept []uint64, into []uint16, count
 		for ; live != 0; live &= live - 1 {
 			i := bits.TrailingZeros32(live)
 			signs := float32(float32(sums[i])*q.table.step) + q.table.offset
-			step := min(max(int((float32(signs*b.factor[group*groupRows+i])+1)*(steps/2)), 1), steps-1)
+			step := min(max(int((float32(signs*b.factor[group*groupRows+i])+1)*(estimateSteps/2)), 1), estimateSteps-1)
 			into[group*groupRows+i] = uint16(step)
 			count[step]++
 		}
@@ -312,10 +312,10 @@ func (s *Store) estimate(q *Query, b *block, kept []uint64, into []uint16, count
 func (s *Store) slack() float64 { return 2.28 / math.Sqrt(float64(s.dim)) }
 
 // compareAll compares the int8 forms of the found slots, the step with the highest estimates first.
-func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, keep int) []Hit {
+func (s *Store) compareAll(q *Query, c *scratch, all *[estimateSteps]int, last, taken, keep int) []Hit {
 	c.order = slices.Grow(c.order[:0], taken)[:taken]
-	var next [steps]int // where a step's slots go: the highest first
-	for i, at := steps-1, 0; i >= last; i-- {
+	var next [estimateSteps]int // where a step's slots go: the highest first
+	for i, at := estimateSteps-1, 0; i >= last; i-- {
 		next[i], at = at, at+all[i]
 	}
 	for w := range c.count {
@@ -326,10 +326,10 @@ func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, k
 		}
 	}
 	top := newBest(q, keep)
-	for i, at, looked := steps-1, 0, 0; i >= last; i-- {
+	for i, at, looked := estimateSteps-1, 0, 0; i >= last; i-- {
 		if at >= looked+max(checkRows, q.K) { // whole steps: which rows are left out does not depend on the order within one
 			looked = at
-			if float64(i+1)/(steps/2)-1+s.slack() < top.sure.least() {
+			if float64(i+1)/(estimateSteps/2)-1+s.slack() < top.sure.least() {
 				break
 			}
 		}
@@ -340,7 +340,7 @@ func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, k
 	return top.hits
 }
 
-// compare offers the int8 forms of slots. Coming begins with them and goes on with those that are likely next.
+// compare compares the int8 forms of slots. coming begins with these slots and continues with the likely next ones.
 func (s *Store) compare(q *Query, top *best, slots, coming []uint32) {
 	for n, at := range slots {
 		if n+loadAhead < len(coming) {

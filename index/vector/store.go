@@ -95,8 +95,8 @@ func (s *Store) replace(n int, b *block) {
 	s.blocks.Store(&table)
 }
 
-// Delete takes a row out; a row without a vector is let be. A block that is not the newest and has come to be less
-// than half full is packed, and one that is empty is let go.
+// Delete removes a row's vector, if it has one. A block that is not the newest is packed when it is half empty, and freed
+// when it is empty.
 func (s *Store) Delete(row uint32) {
 	table, n := *s.blocks.Load(), int(row/blockRows)
 	if n >= len(table) || table[n] == nil {
@@ -123,8 +123,8 @@ func (s *Store) Delete(row uint32) {
 	}
 }
 
-// Similarities estimates the cosines of n rows from their int8 forms, to about ±.005, and passes them on; ok is false
-// for a row that has no vector.
+// Similarities estimates the cosines of n rows from their int8 forms, to about ±.005, and calls take with each; ok is
+// false for a row without a vector.
 func (s *Store) Similarities(q *Query, n int, row func(i int) uint32, take func(i int, sim float64, ok bool)) {
 	slot := func(i int) (at uint32, ok bool) {
 		r := row(i)
@@ -184,7 +184,7 @@ func (s *Store) middle(q *Query, b *block, slot int) float64 {
 	return float64(float64(float64(n)*float64(q.scale)) * float64(b.scale[slot]))
 }
 
-// At gives what is kept of a row, until the row is deleted; ok is false when it has no vector.
+// At returns what is kept of a row's vector; ok is false when it has none. The result is valid until the row is deleted.
 func (s *Store) At(row uint32) (p Prepared, ok bool) {
 	b, slot, ok := s.find(row)
 	if !ok {
@@ -207,7 +207,7 @@ func (p Prepared) Append(to []byte) []byte {
 	return to
 }
 
-// Parse reads what Append wrote, Size bytes of it. The vector is part of them: it is to be put before they change.
+// Parse reads the Size bytes that Append wrote. The result refers to them: put it before they change.
 func (s *Store) Parse(b []byte) (p Prepared) {
 	p.factor, p.scale = math.Float32frombits(binary.LittleEndian.Uint32(b)), math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))
 	p.code = b[8 : 8+s.columns]

@@ -3,9 +3,8 @@ package vector
 // maxEntry bounds an entry of a table: two are added in a byte.
 const maxEntry = 127
 
-// A table says what a code is worth to one question: for every four bits of it an entry of 0 to maxEntry for each of
-// their sixteen values. The entries of a code add up to sum, and offset + step·sum is the product of the question
-// with the signs.
+// A table computes the product of one question with the signs of a code. It has an entry of 0 to maxEntry for each value
+// of each four bits of a code. If the entries of a code add up to sum, the product is offset + step·sum.
 type table struct {
 	entries      []byte   // 16 for the low half of the code's first byte, 16 for its high half, and so on
 	bytes        []uint16 // the same by whole bytes, 256 for each; only for kernels that ask for it

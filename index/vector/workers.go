@@ -18,9 +18,9 @@ type Pool chan struct{}
 // NewPool lends as many goroutines as there are processors.
 func NewPool() Pool { return make(Pool, runtime.GOMAXPROCS(0)) }
 
-// Beside runs two functions at the same time, the first on a goroutine of the pool; one after the other if none is
-// free. It returns when both have, and not before either when one panics.
-func (p Pool) Beside(aside, here func()) {
+// RunBoth runs two functions at the same time, the first on a goroutine of the pool, or one after the other if none is
+// free. It returns when both have ended, also if one of them panics.
+func (p Pool) RunBoth(aside, here func()) {
 	select {
 	case p <- struct{}{}:
 	default:

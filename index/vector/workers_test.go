@@ -7,21 +7,21 @@ import "testing"
 func TestBeside(t *testing.T) {
 	p := make(Pool, 1)
 	a, b := make(chan struct{}), make(chan struct{})
-	p.Beside(func() { close(a); <-b }, func() { <-a; close(b) }) // neither ends before the other has begun
+	p.RunBoth(func() { close(a); <-b }, func() { <-a; close(b) }) // neither ends before the other has begun
 	func() {
 		defer func() {
 			if recover() == nil {
 				t.Error("the panic is lost")
 			}
 		}()
-		p.Beside(func() {}, func() { panic("here") })
+		p.RunBoth(func() {}, func() { panic("here") })
 	}()
 	if len(p) != 0 {
 		t.Fatalf("%d goroutines are lent", len(p))
 	}
 	p <- struct{}{}
 	var order string
-	p.Beside(func() { order += "aside " }, func() { order += "here" })
+	p.RunBoth(func() { order += "aside " }, func() { order += "here" })
 	if order != "aside here" || len(p) != 1 {
 		t.Errorf("%q, %d lent", order, len(p))
 	}

@@ -95,7 +95,7 @@ func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at op
 		return nil, err
 	}
 	hits, _, err := s.index.Search(ctx, db,
-		index.Query{Text: words, K: closest, Rare: rareRows, Now: at.Time(), Without: rank.Switches(),
+		index.Query{Text: words, K: closest, MaxDF: rareRows, Now: at.Time(), Without: rank.Switches(),
 			Filter: index.Filter{Namespace: m.Namespace}})
 	if err != nil {
 		return nil, err

@@ -153,7 +153,7 @@ func (r *round) partners(ctx context.Context, row mind.Row) error {
 	}
 	text := strings.ToValidUTF8(row.Text[:min(len(row.Text), partnerText)], "")
 	hits, _, err := r.th.cfg.Index.Search(ctx, r.c.DB,
-		index.Query{Text: text, K: partnersByWord, Rare: partnerRows, Now: r.snap.Now.Time(), Without: rank.Switches(), Bare: true,
+		index.Query{Text: text, K: partnersByWord, MaxDF: partnerRows, Now: r.snap.Now.Time(), Without: rank.Switches(), Bare: true,
 			Filter: index.Filter{Namespace: row.Namespace, Spaces: r.c.Spaces}})
 	if err != nil {
 		return err
