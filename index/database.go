@@ -157,7 +157,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 	if len(add)+len(del) == 0 {
 		return nil
 	}
-	return d.words.ApplyDocuments(0, add, del)
+	return d.words.ApplyDocuments(add, del)
 }
 
 // freeDeadRows frees the memory of dead rows, unless some of them may still be confirmed as rows of an earlier run.

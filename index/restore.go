@@ -278,5 +278,5 @@ func (d *database) deleteUnconfirmed() error {
 	if len(del) == 0 {
 		return nil
 	}
-	return d.words.ApplyDocuments(0, nil, del)
+	return d.words.ApplyDocuments(nil, del)
 }

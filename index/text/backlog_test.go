@@ -34,7 +34,7 @@ func TestReadyHoldsBack(t *testing.T) {
 	if err := other.Ready(t.Context()); err != nil {
 		t.Fatalf("an empty backlog: %v", err)
 	}
-	apply(t, x, 1, rows)
+	apply(t, x, rows)
 	ctx, cancel := context.WithCancel(t.Context())
 	<-s.waits // the indexer does not linger while the backlog is full
 	cancel()
@@ -86,7 +86,7 @@ func TestReadyCountsWhatIsGone(t *testing.T) {
 			for i := range rows {
 				rows[i] = Row{Row: uint32(i), Text: "words"}
 			}
-			apply(t, x, 1, rows)
+			apply(t, x, rows)
 			<-s.waits
 			if shared.full() == nil {
 				t.Fatal("50 rows are no backlog")
@@ -110,7 +110,7 @@ func TestReadyCountsWhatIsGone(t *testing.T) {
 		}
 		defer x.Close()
 		for i := range uint32(200) {
-			apply(t, x, uint64(i+1), []Row{{Row: i, Text: fmt.Sprintf("word %d", i)}}, i/2)
+			apply(t, x, []Row{{Row: i, Text: fmt.Sprintf("word %d", i)}}, i/2)
 		}
 		settle(t, x)
 		if l := x.Lag(); l.Bytes != 0 || shared.tail != 0 || shared.unstored != 0 {
@@ -132,7 +132,7 @@ func TestBlocksAreBoundedByBytes(t *testing.T) {
 	const rows = 300
 	text := words(r, 4000, 60_000)
 	for i := range uint32(rows) {
-		apply(t, x, uint64(i+1), []Row{{Row: i, Text: text + fmt.Sprintf(" only%dx", i)}})
+		apply(t, x, []Row{{Row: i, Text: text + fmt.Sprintf(" only%dx", i)}})
 	}
 	x.mu.Lock()
 	sum, most := x.open.bytes, len(x.open.rows)
@@ -154,12 +154,12 @@ func TestBlocksAreBoundedByBytes(t *testing.T) {
 }
 
 // TestOneChangeIsSeveralBlocks: a change of many words goes to Bleve in blocks of the usual size, all of it is found
-// at once, and the watermark moves when the last of it is on disk.
+// at once, and it counts as persisted when the last of it is on disk.
 func TestOneChangeIsSeveralBlocks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	x := openAt(t, dir)
-	apply(t, x, 1, []Row{{Row: 0, Text: "the change before"}})
+	apply(t, x, []Row{{Row: 0, Text: "the change before"}})
 	settle(t, x)
 	if err := x.Close(); err != nil { // its indexer has been woken
 		t.Fatal(err)
@@ -174,9 +174,9 @@ func TestOneChangeIsSeveralBlocks(t *testing.T) {
 		}
 		rows[i] = Row{Row: uint32(i + 1), Text: string(b)}
 	}
-	apply(t, x, 2, rows)
+	apply(t, x, rows)
 	x.mu.Lock()
-	blocks := append([]*block{x.open}, x.sealed...)
+	blocks, seq := append([]*block{x.open}, x.sealed...), x.seq
 	x.mu.Unlock()
 	if len(blocks) < 3 {
 		t.Errorf("%d blocks", len(blocks))
@@ -185,8 +185,8 @@ func TestOneChangeIsSeveralBlocks(t *testing.T) {
 		if b.bytes > blockBytes+blockBytes/4 {
 			t.Errorf("a block of %d rows and %d bytes", len(b.rows), b.bytes)
 		}
-		if (b.applied == 2) != (b == blocks[0]) {
-			t.Errorf("one of %d blocks, of %d rows, moves the watermark to %d", len(blocks), len(b.rows), b.applied)
+		if (b.seq == seq) != (b == blocks[0]) {
+			t.Errorf("one of %d blocks, of %d rows, ends change %d of %d", len(blocks), len(b.rows), b.seq, seq)
 		}
 	}
 	found := func() {
@@ -198,14 +198,14 @@ func TestOneChangeIsSeveralBlocks(t *testing.T) {
 		}
 	}
 	found()
-	if w := x.Watermark(); w != 1 {
-		t.Errorf("the watermark is %d while Bleve takes nothing", w)
+	if n := x.onDisk(); n != 0 {
+		t.Errorf("%d changes are on disk while Bleve takes nothing", n)
 	}
 	s.release()
 	settle(t, x)
 	found()
-	if w := x.Watermark(); w != 2 {
-		t.Errorf("the watermark is %d when all is on disk", w)
+	if n := x.onDisk(); n != 1 {
+		t.Errorf("%d changes are on disk when all is", n)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestShortTextsAfterALongOne(t *testing.T) {
 	for i := range 30_000 {
 		long = fmt.Appendf(long, "word%dx ", i)
 	}
-	apply(t, x, 1, []Row{{Row: 0, Text: string(long)}})
+	apply(t, x, []Row{{Row: 0, Text: string(long)}})
 	settle(t, x)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -226,7 +226,7 @@ func TestShortTextsAfterALongOne(t *testing.T) {
 	for i := range rows {
 		rows[i] = Row{Row: uint32(i + 1), Text: "few words"}
 	}
-	apply(t, x, 2, rows)
+	apply(t, x, rows)
 	settle(t, x)
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 60<<20 {

@@ -52,7 +52,7 @@ func BenchmarkAgainstBleve(b *testing.B) {
 			if err := x.Ready(context.Background()); err != nil {
 				b.Fatal(err)
 			}
-			apply(b, x, uint64(part[0].Row), part)
+			apply(b, x, part)
 		}
 		settle(b, x)
 		took = append(took, time.Since(start))

@@ -17,7 +17,7 @@ const (
 	fieldRow  = "g"     // one term, the group in 8 hex digits; frequency = row + rowBias, norm = length + 1
 	rowBias   = 2       // keeps the frequency off 1, which has an encoding that cannot hold every norm
 	fieldTag  = "r"     // one term, the tag's revision in 8 hex digits; frequency = the tag's number + 2, norm = 1
-	keyState  = "cairn" // internal value: format, watermark
+	keyState  = "cairn" // internal value: storedState
 )
 
 // A bleveDoc is a row of a block as Bleve's Batch wants to see it: an id. The plugin takes the rest from the part.

@@ -24,7 +24,7 @@ const (
 
 // What the writing process says, each with the number of a change.
 const (
-	stored = "stored" // the watermark is there
+	stored = "stored" // it and those before are on disk
 	goesOn = "goesOn" // and at most up to there, until it says so again
 
 	stride = 64
@@ -53,18 +53,18 @@ func writeForever(dir string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	for i, said := x.Watermark()+1, uint64(0); ; i++ {
+	for i, said := uint64(1), uint64(0); ; i++ { // changes that are there already are ignored
 		if i%stride == 1 || said == 0 {
 			fmt.Println(goesOn, i+stride)
 		}
 		row, del := change(i)
-		if err := errors.Join(x.Ready(context.Background()), x.Apply(i, []Row{row}, del)); err != nil {
+		if err := errors.Join(x.Ready(context.Background()), x.Apply([]Row{row}, del)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		if w := x.Watermark(); w != said {
-			fmt.Println(stored, w)
-			said = w
+		if n := x.onDisk(); n != said {
+			fmt.Println(stored, n)
+			said = n
 		}
 		if os.Getenv(crashPace) != "" && i%10 == 0 {
 			time.Sleep(time.Millisecond) // the pace of a busy log, so that a run covers many batches
@@ -85,12 +85,12 @@ func historyModel(n uint64) model {
 	return m
 }
 
-// replayAndCompare applies what the watermark does not cover and compares with the model.
+// replayAndCompare applies all changes again, of which the index may have some, and compares with the model.
 func replayAndCompare(t *testing.T, x *Index, to uint64) {
 	t.Helper()
-	for i := x.Watermark() + 1; i <= to; i++ {
+	for i := uint64(1); i <= to; i++ {
 		row, del := change(i)
-		apply(t, x, i, []Row{row}, del...)
+		apply(t, x, []Row{row}, del...)
 	}
 	m := historyModel(to)
 	if got := x.Totals().Rows; got != uint64(len(m)) {
@@ -128,9 +128,9 @@ func TestKillUnderBacklog(t *testing.T) {
 	}
 }
 
-// killWriter kills a writing process after it announced some watermarks, opens what it left, replays up to what this
-// process or one before can have reached, and compares: up to there the index may be ahead of its watermark, for a
-// batch leaves out what was deleted since.
+// killWriter kills a writing process after some announcements, and opens what it left: all changes that were announced as
+// stored are there. It replays up to what this process or one before can have reached, and compares: the index may be
+// ahead of the announcements, because a batch leaves out rows that were deleted since.
 func killWriter(t *testing.T, dir, pace string, announcements int, reached uint64) uint64 {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -165,13 +165,41 @@ func killWriter(t *testing.T, dir, pace string, announcements int, reached uint6
 		t.Fatal(err)
 	}
 	defer x.Close()
-	w := x.Watermark()
 	reached = max(reached, said[goesOn])
-	if w < said[stored] || w == 0 || w > reached {
-		t.Fatalf("got watermark %d, the process said %v", w, said)
+	if said[stored] == 0 {
+		t.Fatalf("the process said %v", said)
 	}
+	checkStored(t, x, said[stored], reached)
 	replayAndCompare(t, x, reached)
 	return reached
+}
+
+// checkStored fails unless the index has all changes that were stored, and none beyond those that can have been made.
+func checkStored(t *testing.T, x *Index, stored, reached uint64) {
+	t.Helper()
+	rows, _ := x.Restored()
+	alive := map[uint32]bool{}
+	for _, r := range rows {
+		alive[r.Row] = true
+		if uint64(r.Row) > reached {
+			t.Fatalf("row %d is on disk, and %d changes were made at most", r.Row, reached)
+		}
+	}
+	deleted := map[uint32]bool{} // by a change that may be there
+	for i := uint64(1); i <= reached; i++ {
+		_, del := change(i)
+		for _, d := range del {
+			deleted[d] = true
+			if i <= stored && alive[d] {
+				t.Fatalf("row %d is on disk; change %d of %d stored ones deleted it", d, i, stored)
+			}
+		}
+	}
+	for row := uint32(1); uint64(row) <= stored; row++ {
+		if !alive[row] && !deleted[row] {
+			t.Fatalf("row %d of %d stored ones is lost", row, stored)
+		}
+	}
 }
 
 func TestCloseDoesNotLose(t *testing.T) {
@@ -192,7 +220,7 @@ func storedIndex(t *testing.T) string {
 	x := openAt(t, dir)
 	for i := uint64(1); i <= 600; i++ {
 		row, del := change(i)
-		apply(t, x, i, []Row{row}, del...)
+		apply(t, x, []Row{row}, del...)
 		if i%200 == 0 {
 			settle(t, x)
 		}
@@ -256,8 +284,8 @@ func TestDamageIsMovedAside(t *testing.T) {
 				t.Fatalf("moved away: %v", err)
 			}
 			x := openAt(t, dir)
-			if w := x.Watermark(); w != 0 {
-				t.Fatalf("got watermark %d in a fresh index", w)
+			if rows, _ := x.Restored(); len(rows) != 0 {
+				t.Fatalf("got %d rows in a fresh index", len(rows))
 			}
 			replayAndCompare(t, x, 700)
 		})
@@ -287,7 +315,7 @@ func TestNoLeaks(t *testing.T) {
 	cycle := func(n uint64) {
 		x := openAt(t, filepath.Join(dir, fmt.Sprint(n%3)))
 		row, _ := change(n)
-		apply(t, x, n, []Row{row})
+		apply(t, x, []Row{row})
 		if n%2 == 0 {
 			settle(t, x)
 		}

@@ -10,7 +10,7 @@
 //	Apply ──► tail: blocks of analysed rows, searchable at once
 //	             │ indexer, one goroutine: a block = one batch, several at a time under a backlog
 //	             ▼
-//	          Bleve segments + watermark
+//	          Bleve segments
 //	Search = tail ∪ segments, filtered by the row table, one formula
 //
 // # What is stored
@@ -26,14 +26,13 @@
 //
 // A restart reads field g: one posting a row gives its number, group and length,
 // so statistics are rebuilt exactly from the segments, without the texts. The
-// internal value "cairn" is a format number (4 bytes) and the watermark (8
-// bytes), big endian, written in the same atomic step as the batch it speaks of.
+// internal value "cairn" is a format number (4 bytes, big endian) and 8 zero bytes.
 //
 // # Who may call what
 //
-// Every method is safe for concurrent use. Apply never waits for Bleve; Ready
-// is the place to wait when the tail is over its bound, and is called outside
-// the path that applies the log. Close does not flush: what Watermark does not
-// cover is applied again by the owner. The package opens no sockets, logs no
-// text and never reads the clock to decide an answer.
+// Every method is safe for concurrent use. ApplyDocuments never waits for Bleve;
+// Ready waits when the tail is over its bound, and is called outside the path
+// that applies the log. Close does not flush: the owner compares Restored with
+// its texts, and applies again what is not on disk. The package opens no sockets,
+// logs no text and never reads the clock to decide an answer.
 package text

@@ -56,7 +56,7 @@ func BenchmarkFind(b *testing.B) {
 			if err := x.Ready(context.Background()); err != nil {
 				b.Fatal(err)
 			}
-			apply(b, x, uint64(i+1), rows)
+			apply(b, x, rows)
 		}
 		settle(b, x)
 	}

@@ -31,7 +31,7 @@ func TestFlippedSegmentInUse(t *testing.T) {
 			for i := range uint32(12) {
 				rows = append(rows, Row{Row: i, Text: fmt.Sprintf("harbour lighthouse number %d with a keeper", i%5)})
 			}
-			apply(t, x, 1, rows)
+			apply(t, x, rows)
 			settle(t, x)
 			files, err := filepath.Glob(filepath.Join(dir, "*.zap"))
 			if err != nil || len(files) != 1 {

@@ -109,13 +109,11 @@ type Index struct {
 
 // progress tracks how far changes have come: applied to memory, given to Bleve, on disk. Index.mu guards it.
 //
-// Invariant: flushing <= seq, persisted <= seq, watermark <= applied.
+// Invariant: flushing <= seq, persisted <= seq.
 type progress struct {
 	seq       uint64 // number of the last change
 	flushing  uint64 // the last change given to Bleve
 	persisted uint64 // the last change on disk
-	applied   uint64 // highest applied index seen
-	watermark uint64 // applied index that is on disk
 	syncing   int    // Sync calls waiting
 }
 
@@ -131,20 +129,17 @@ type tail struct {
 	released    bool   // the backlog no longer counts this index
 }
 
-// ApplyDocuments makes rows and deletions of one log index searchable before it returns,
-// as one change. It never waits for Bleve: the caller calls Ready first, outside
-// the path that must not stall. A row number seen before is ignored, as is the
-// deletion of an unknown row, so replaying a log from the watermark is safe.
-// applied 0 leaves the watermark where it is: a rebuild passes 0 until its last call.
-func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) error {
+// ApplyDocuments makes rows and deletions searchable before it returns, as one change. It never waits for Bleve: the
+// caller calls Ready first, outside the path that must not stall. A row number seen before is ignored, as is the deletion
+// of an unknown row, so applying a change again is safe.
+func (x *Index) ApplyDocuments(add []Document, del []uint32) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
 		return ErrClosed
 	}
-	x.open.applied, x.open.seq = x.applied, x.seq // should it be sealed in the middle
+	x.open.seq = x.seq // should it be sealed in the middle
 	x.seq++
-	x.applied = max(x.applied, applied)
 	for _, d := range add {
 		x.addLocked(d)
 		if x.open.full() && x.store != nil {
@@ -155,7 +150,7 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 		x.deleteLocked(row)
 	}
 	b := x.open
-	b.applied, b.seq = x.applied, x.seq
+	b.seq = x.seq
 	switch {
 	case x.store == nil:
 		return nil
@@ -304,9 +299,8 @@ func (x *Index) wakeIndexer() {
 	}
 }
 
-// Close stops the index after the searches in flight. It does not flush:
-// replay from Watermark restores what is not on disk yet. Call Sync first
-// to have nothing to replay.
+// Close stops the index after the searches in flight. It does not flush: the owner applies again what is not on disk
+// yet. After Sync there is nothing to apply again.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	if x.closed {

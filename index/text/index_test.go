@@ -16,12 +16,12 @@ func TestFindableAtOnce(t *testing.T) {
 	x := openAt(t, t.TempDir())
 	for i := range uint32(2000) {
 		word := fmt.Sprintf("needle%d", i)
-		apply(t, x, uint64(i+1), []Row{{Row: i, Group: i % 3, Text: "some " + word + " in hay"}})
+		apply(t, x, []Row{{Row: i, Group: i % 3, Text: "some " + word + " in hay"}})
 		if h := find(t, x, Query{Text: word}); len(h) != 1 || h[0].Row != i {
 			t.Fatalf("row %d: got %v right after it was added", i, h)
 		}
 		if i%2 == 0 {
-			apply(t, x, uint64(i+1), nil, i)
+			apply(t, x, nil, i)
 			if h := find(t, x, Query{Text: word}); len(h) != 0 {
 				t.Fatalf("row %d: got %v after it was deleted", i, h)
 			}
@@ -47,7 +47,7 @@ func TestModel(t *testing.T) {
 			t.Fatalf("open: %v", err)
 		}
 		defer func() { x.Close() }()
-		m, next, applied := model{}, uint32(0), uint64(0)
+		m, next := model{}, uint32(0)
 		word := rapid.SampledFrom([]string{"alpha", "beta", "gamma", "delta", "running", "the", "parseHTTP", "a/b.go", "漢字",
 			"é", "gamme", "alpah", "dleta", "alphabeta", "runing", "betas", "deltalar", "3f9a2bc", "3f9a2bc81d", "3f9a2b",
 			"gammer", "betaship", "alphament"})
@@ -59,7 +59,6 @@ func TestModel(t *testing.T) {
 			return s
 		}
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
-			applied++
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0, 1:
 				var rows []Row
@@ -68,12 +67,12 @@ func TestModel(t *testing.T) {
 					next++
 					rows, m[r.Row] = append(rows, r), r
 				}
-				apply(t, x, applied, rows)
+				apply(t, x, rows)
 			case 2:
 				if next > 0 {
 					row := rapid.Uint32Range(0, next-1).Draw(t, "del")
 					delete(m, row)
-					apply(t, x, applied, nil, row)
+					apply(t, x, nil, row)
 				}
 			case 3:
 				settle(t, x)
@@ -127,13 +126,13 @@ func TestReplicasAgree(t *testing.T) {
 	for i, batch := range []int{7, 1500} {
 		x := openAt(t, dirs[i])
 		for part := range slices.Chunk(rows, batch) {
-			apply(t, x, uint64(part[len(part)-1].Row+1), part)
+			apply(t, x, part)
 			if i == 0 && part[0].Row%70 == 0 {
 				settle(t, x)
 			}
 		}
 		for part := range slices.Chunk(dead, batch) {
-			apply(t, x, 6000, nil, part...)
+			apply(t, x, nil, part...)
 		}
 		settle(t, x)
 		xs = append(xs, x)

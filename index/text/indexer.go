@@ -74,12 +74,11 @@ func (x *Index) sealLocked() {
 	was := x.open
 	x.sealed = append(x.sealed, was)
 	x.open = newBlock()
-	x.open.applied, x.open.seq, x.open.bytesAdded = was.applied, was.seq, was.bytesAdded
+	x.open.seq, x.open.bytesAdded = was.seq, was.bytesAdded
 }
 
-// nextRound picks the blocks of the next round. last is the block whose watermark is stored with them. batch leaves
-// out rows that died already, so the blocks of a round may be written in any order: a deletion never has to follow
-// its own row.
+// nextRound picks the blocks of the next round; last is the newest. batch leaves out rows that died already, so the blocks
+// of a round may be written in any order: a deletion never has to follow its own row.
 func (x *Index) nextRound() (round []*block, last *block, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -93,7 +92,7 @@ func (x *Index) nextRound() (round []*block, last *block, ok bool) {
 		if x.syncing == 0 || x.flushing >= x.seq {
 			return nil, nil, false
 		}
-		x.sealLocked() // empty, but its watermark has to be stored
+		x.sealLocked() // an empty block, with the number of the last change
 	}
 	round = x.sealed[:min(len(x.sealed), roundBlocks):min(len(x.sealed), roundBlocks)]
 	return round, round[len(round)-1], true
@@ -127,7 +126,8 @@ func (x *Index) yielding() func() {
 
 // write gives a round to Bleve and then swaps the tail's blocks for Bleve's segments in one step.
 //
-// Invariant: the watermark is stored with or after every change up to it, never before.
+// Invariant: the last batch of a round, after which all its changes count as persisted, goes to Bleve with or after all
+// others.
 func (x *Index) write(round []*block, last *block) error {
 	if len(round) == 1 {
 		if err := x.store.Batch(x.batch(last, last)); err != nil {
@@ -146,7 +146,7 @@ func (x *Index) write(round []*block, last *block) error {
 			}
 		}
 		if err := x.store.Batch(x.batch(newBlock(), last)); err != nil {
-			return fmt.Errorf("write watermark: %w", err)
+			return fmt.Errorf("write batch: %w", err)
 		}
 	}
 	x.mu.Lock()
@@ -160,8 +160,8 @@ func (x *Index) write(round []*block, last *block) error {
 	return nil
 }
 
-// batch builds one Bleve batch of a block, with the watermark of state if that is not nil.
-func (x *Index) batch(b, state *block) *bleve.Batch {
+// batch builds one Bleve batch of a block. Unless last is nil, all changes up to that block are on disk once the batch is.
+func (x *Index) batch(b, last *block) *bleve.Batch {
 	out := bleve.NewBatch()
 	for _, row := range b.deletes {
 		out.Delete(hex8(row))
@@ -179,8 +179,8 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 			out.Update(&bleveDoc{hex8(b.rows[i].row), &b.rows[i], p})
 		}
 	}
-	if state != nil {
-		out.SetInternal([]byte(keyState), encodeState(state.applied))
+	if last != nil {
+		out.SetInternal([]byte(keyState), storedState)
 		out.SetPersistedCallback(func(err error) {
 			if err != nil {
 				return // Bleve tries again
@@ -188,7 +188,7 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 			if err := x.writeMarker(); err != nil {
 				x.cfg.Logger.Warn("text index marker not written", "err", err)
 			}
-			x.persistedUpTo(state)
+			x.persistedUpTo(last)
 		})
 	}
 	return out
@@ -199,7 +199,6 @@ func (x *Index) persistedUpTo(b *block) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.persisted = max(x.persisted, b.seq)
-	x.watermark = max(x.watermark, b.applied)
 	if b.bytesAdded > x.bytesStored {
 		x.countBytesLocked(0, -int(b.bytesAdded-x.bytesStored))
 		x.bytesStored = b.bytesAdded
@@ -332,17 +331,15 @@ func (x *Index) segmentsChanged() bool {
 	return x.snap != nil && r.(*scorch.IndexSnapshot) != x.snap.reader
 }
 
-// The stored state is a format number and the watermark, both big endian.
+// storedState is stored with every round: a format number and 8 zero bytes, big endian.
+var storedState = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, format), 0)
+
+// format is raised when the meaning of what is stored changes.
 const format = 6
 
-func encodeState(applied uint64) []byte {
-	b := binary.BigEndian.AppendUint32(nil, format)
-	return binary.BigEndian.AppendUint64(b, applied)
-}
-
-func decodeState(b []byte) (applied uint64, err error) {
-	if len(b) != 12 || binary.BigEndian.Uint32(b) != format {
-		return 0, corrupt(fmt.Errorf("stored state: %w", ErrVersion))
+func checkFormat(state []byte) error {
+	if len(state) != len(storedState) || binary.BigEndian.Uint32(state) != format {
+		return corrupt(fmt.Errorf("stored state: %w", ErrVersion))
 	}
-	return binary.BigEndian.Uint64(b[4:]), nil
+	return nil
 }

@@ -1,11 +1,10 @@
 package text
 
-// Watermark returns the applied index up to which every change is on disk.
-// After Open, what came later must be applied again.
-func (x *Index) Watermark() uint64 {
+// onDisk returns how many of the changes since Open are on disk.
+func (x *Index) onDisk() uint64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.watermark
+	return x.persisted - 1
 }
 
 // Bytes returns how much the cache holds.

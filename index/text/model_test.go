@@ -250,10 +250,10 @@ func openAt(t testing.TB, dir string) *Index {
 	return x
 }
 
-func apply(t fataler, x *Index, applied uint64, add []Row, del ...uint32) {
+func apply(t fataler, x *Index, add []Row, del ...uint32) {
 	t.Helper()
-	if err := x.Apply(applied, add, del); err != nil {
-		t.Fatalf("apply %d: %v", applied, err)
+	if err := x.Apply(add, del); err != nil {
+		t.Fatalf("apply: %v", err)
 	}
 }
 
@@ -265,7 +265,7 @@ func settle(t fataler, x *Index) {
 }
 
 // Apply is ApplyDocuments for texts that are not analysed yet.
-func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
+func (x *Index) Apply(add []Row, del []uint32) error {
 	texts := make([]string, len(add))
 	for i, r := range add {
 		texts[i] = r.Text
@@ -274,7 +274,7 @@ func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
 	for i, r := range add {
 		docs[i] = docs[i].As(r.Row, r.Group, r.Tag)
 	}
-	return x.ApplyDocuments(applied, docs, del)
+	return x.ApplyDocuments(docs, del)
 }
 
 func find(t fataler, x *Index, q Query) []Hit {

@@ -17,8 +17,8 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// marker is the file that says the directory once held a stored watermark. With
-// it, and without a watermark, the index has lost its state.
+// marker is the file that says the directory once held a stored state. With it, and without the state, the index has lost
+// its segments.
 const marker = "cairn.format"
 
 // Open opens the index in cfg.Dir, or creates it. A directory that holds no
@@ -181,17 +181,16 @@ func (x *Index) load() (*snapshot, error) {
 	return snap, nil
 }
 
-// checkState reads the watermark and compares it with the marker.
+// checkState checks the stored state, and compares it with the marker.
 func (x *Index) checkState(snap *snapshot) error {
 	val, err := snap.reader.GetInternal([]byte(keyState))
 	if err != nil {
 		return corrupt(err)
 	}
 	if val != nil {
-		if x.watermark, err = decodeState(val); err != nil {
+		if err := checkFormat(val); err != nil {
 			return err
 		}
-		x.applied = x.watermark
 		return x.writeMarker()
 	}
 	switch _, err = os.Stat(filepath.Join(x.cfg.Dir, marker)); {

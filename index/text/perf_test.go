@@ -17,7 +17,7 @@ func BenchmarkOpen(b *testing.B) {
 		if err := x.Ready(context.Background()); err != nil {
 			b.Fatal(err)
 		}
-		apply(b, x, uint64(part[0].Row), part)
+		apply(b, x, part)
 	}
 	settle(b, x)
 	for last := -1; last != len(x.snap.segments); time.Sleep(2 * time.Second) { // merges may follow one another

@@ -91,7 +91,7 @@ func TestPrunedAnswersAreExact(t *testing.T) {
 		for range 500 * (round % 3) {
 			dead = append(dead, uint32(r.IntN(int(next))))
 		}
-		apply(t, x, uint64(round+1), rows, dead...)
+		apply(t, x, rows, dead...)
 		comparePruned(t, x, r, fmt.Sprint("tail ", round))
 		if round%2 == 1 {
 			settle(t, x)

@@ -43,7 +43,7 @@ func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
 			if n > 50 {
 				del = []uint32{n - 50}
 			}
-			if err := x.Apply(uint64(n), add, del); err != nil {
+			if err := x.Apply(add, del); err != nil {
 				t.Fatal(err)
 			}
 			if err := x.Sync(t.Context()); err != nil {
@@ -100,7 +100,7 @@ func TestRewriteOfADamagedList(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range uint32(4) {
-			apply(t, x, uint64(i+1), []Row{{Row: i, Text: "some words"}})
+			apply(t, x, []Row{{Row: i, Text: "some words"}})
 			settle(t, x)
 		}
 		suite.Eventually(t, "Bleve to have nothing to do", func() bool { return waits(x) })

@@ -40,7 +40,7 @@ func TestFlippedListOfSegmentsInUse(t *testing.T) {
 			const had, has = 60, 63
 			for i := uint64(1); i <= had; i++ {
 				row, del := change(i)
-				apply(t, x, i, []Row{row}, del...)
+				apply(t, x, []Row{row}, del...)
 				if i%20 == 0 {
 					settle(t, x)
 				}
@@ -65,7 +65,7 @@ func TestFlippedListOfSegmentsInUse(t *testing.T) {
 				}
 				for i := uint64(had + 1); i <= has; i++ {
 					row, del := change(i)
-					apply(t, x, i, []Row{row}, del...)
+					apply(t, x, []Row{row}, del...)
 				}
 				if found == nil {
 					found = x.Sync(context.Background())

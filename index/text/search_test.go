@@ -23,7 +23,7 @@ func TestLengthsAreExact(t *testing.T) {
 		text := strings.Repeat("needle ", tf) + strings.Repeat("hay ", n-tf)
 		n = min(n, MaxTokens)
 		want[row] = [2]int{min(tf, MaxTokens), n}
-		apply(t, x, uint64(i+1), []Row{{Row: row, Text: text}})
+		apply(t, x, []Row{{Row: row, Text: text}})
 		settle(t, x) // a segment each, which Bleve then merges
 	}
 	check := func(when string) {
@@ -51,7 +51,7 @@ func TestLengthsAreExact(t *testing.T) {
 func TestTieRuleAndOrder(t *testing.T) {
 	x := openAt(t, "")
 	for i := range uint32(50) {
-		apply(t, x, 0, []Row{{Row: i, Text: "same words"}})
+		apply(t, x, []Row{{Row: i, Text: "same words"}})
 	}
 	rows := func(q Query) (out []uint32) {
 		q.Text, q.K = "words", 3
@@ -87,7 +87,7 @@ func TestManyTerms(t *testing.T) {
 	for i := range uint32(300) {
 		row := Row{Row: i, Text: words(r, 30, 400)}
 		m[i] = row
-		apply(t, x, 0, []Row{row})
+		apply(t, x, []Row{row})
 	}
 	for range 10 {
 		q := Query{Text: words(r, 300, 400), K: 40}
@@ -116,7 +116,7 @@ func TestWindows(t *testing.T) {
 			row := Row{Row: uint32(i * 23), Group: uint32(i % 3), Text: words(r, 10, 60)}
 			rows, m[row.Row] = append(rows, row), row
 		}
-		apply(t, x, 0, rows)
+		apply(t, x, rows)
 		for range 10 {
 			q := Query{Text: words(r, 5, 60), K: 1 + r.IntN(400), Groups: []uint32{0, 1, 2}[:r.IntN(4)]}
 			sameHits(t, "windows", find(t, x, q), m.search(q))
@@ -178,12 +178,12 @@ func TestConcurrent(t *testing.T) {
 	r := rand.New(rand.NewPCG(77, 0))
 	for i := range uint32(4000) {
 		mark := fmt.Sprintf("mark%d", i)
-		apply(t, x, uint64(i+1), []Row{{Row: i, Group: i % 2, Text: words(r, 10, 100) + mark}})
+		apply(t, x, []Row{{Row: i, Group: i % 2, Text: words(r, 10, 100) + mark}})
 		if h := find(t, x, Query{Text: mark}); len(h) != 1 || h[0].Row != i {
 			t.Fatalf("row %d: got %v", i, h)
 		}
 		if i%5 == 4 {
-			apply(t, x, uint64(i+1), nil, i-uint32(r.IntN(5)))
+			apply(t, x, nil, i-uint32(r.IntN(5)))
 		}
 	}
 	close(stop)
@@ -192,23 +192,18 @@ func TestConcurrent(t *testing.T) {
 	if l := x.Lag(); l.Rows != 0 || l.Unsynced != 0 || l.Err != nil || l.Bytes != 0 {
 		t.Errorf("got %+v after Sync", l)
 	}
-	if got := x.Watermark(); got != 4000 {
-		t.Errorf("got watermark %d, want 4000", got)
-	}
 }
 
-// TestWatermarkWithoutRows stores an index that no row came with.
-func TestWatermarkWithoutRows(t *testing.T) {
-	dir := t.TempDir()
-	x := openAt(t, dir)
-	apply(t, x, 41, []Row{{Row: 0, Text: "one"}})
-	apply(t, x, 42, nil)
+// TestSyncWithoutRows waits for a change that no row came with.
+func TestSyncWithoutRows(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	apply(t, x, []Row{{Row: 0, Text: "one"}})
+	apply(t, x, nil)
 	settle(t, x)
-	apply(t, x, 43, nil)
+	apply(t, x, nil)
 	settle(t, x)
-	x.Close()
-	if got := openAt(t, dir).Watermark(); got != 43 {
-		t.Errorf("got %d, want 43", got)
+	if l := x.Lag(); l.Unsynced != 0 {
+		t.Errorf("got %+v after Sync", l)
 	}
 }
 
@@ -216,7 +211,7 @@ func TestClosed(t *testing.T) {
 	x := openAt(t, t.TempDir())
 	x.Close()
 	_, err := x.Search(Query{Text: "x"})
-	for _, err := range []error{err, x.Apply(1, nil, nil), x.Close()} {
+	for _, err := range []error{err, x.Apply(nil, nil), x.Close()} {
 		if err != nil && !errors.Is(err, ErrClosed) {
 			t.Errorf("got %v", err)
 		}
@@ -231,12 +226,12 @@ func TestClosed(t *testing.T) {
 func TestUnknownTerms(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
 		x := openAt(t, dir)
-		apply(t, x, 1, []Row{{Row: 0, Text: "the restaurant by the harbour"},
+		apply(t, x, []Row{{Row: 0, Text: "the restaurant by the harbour"},
 			{Row: 1, Text: "Die Krankenversicherung zahlt"}, {Row: 2, Text: "commit 3f9a2bc81d7e"},
 			{Row: 3, Group: 1, Text: "harber is a name"}, {Row: 4, Text: "a harbuer"},
 			{Row: 5, Group: 1, Text: "zelkob zelkod"}, {Row: 6, Text: "the dorado and the mercado"}, {Row: 7, Text: "the mers"},
 			{Row: 8, Text: "Mia is the babysitter"}, {Row: 9, Text: "signed by the editors, but not soon"}})
-		apply(t, x, 2, nil, 4)
+		apply(t, x, nil, 4)
 		if dir != "" {
 			settle(t, x)
 		}
@@ -268,7 +263,7 @@ func TestTones(t *testing.T) {
 		"Con mạ đang lên trong ruộng của người bạn",  // seedling
 		"Nha cua ban toi o gan cho",                  // written without marks
 	} {
-		apply(t, x, 0, []Row{{Row: uint32(i), Text: text}})
+		apply(t, x, []Row{{Row: uint32(i), Text: text}})
 	}
 	for question, want := range map[string][]uint32{
 		"mạ của bạn ở đâu":   {2},

@@ -25,7 +25,7 @@ func TestMergeStorm(t *testing.T) {
 	x := openAt(t, t.TempDir())
 	rows := benchTexts(20_000)
 	for part := range slices.Chunk(rows, 1000) {
-		apply(t, x, 1, part)
+		apply(t, x, part)
 	}
 	settle(t, x)
 	queries := benchQueries(100, 5)
@@ -58,7 +58,7 @@ func TestMergeStorm(t *testing.T) {
 				batch[i] = Row{Row: next, Group: next % 10, Text: words(r, 45, 30_000)}
 				next++
 			}
-			took = append(took, timed(func() { x.Apply(uint64(next), batch, []uint32{next - 5000}) }))
+			took = append(took, timed(func() { x.Apply(batch, []uint32{next - 5000}) }))
 		}
 	}()
 	var busy []time.Duration

@@ -93,7 +93,6 @@ type block struct {
 	terms      []tailTerm
 	numbers    map[string]uint32 // of the terms
 	bytes      int               // about what it holds in memory
-	applied    uint64            // the watermark once this block is persisted
 	seq        uint64            // of the last change in it
 	bytesAdded uint64            // Index.taken then
 }

@@ -28,7 +28,7 @@ func BenchmarkUnknown(b *testing.B) {
 			}
 			rows = append(rows, Row{Row: i*1000 + j, Text: text})
 		}
-		apply(b, x, uint64(i), rows)
+		apply(b, x, rows)
 	}
 	settle(b, x)
 	for b.Loop() {

@@ -77,7 +77,7 @@ func TestAMergeCarriesNoDamageOver(t *testing.T) {
 	defer x.Close() // it ends the merge that waits
 	add := func(row uint32) {
 		t.Helper()
-		apply(t, x, uint64(row+1), []Row{{Row: row, Text: "some hay"}})
+		apply(t, x, []Row{{Row: row, Text: "some hay"}})
 		settle(t, x)
 	}
 	add(0)
@@ -114,7 +114,7 @@ func TestVerifyKeepsNoIndexOpen(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ix")
 	x := openAt(t, dir)
-	apply(t, x, 1, []Row{{Row: 0, Text: "some hay"}})
+	apply(t, x, []Row{{Row: 0, Text: "some hay"}})
 	settle(t, x)
 	removed := &rests{Context: t.Context(), then: func() {
 		if err := errors.Join(x.Close(), os.RemoveAll(dir)); err != nil {
