@@ -12,21 +12,11 @@ var ErrClosed = errors.New("text index closed")
 var ErrLocked = errors.New("text index in use")
 
 // ErrCorrupt is wrapped by every error that says the stored index cannot be
-// read. The index is derived: close it, open it again and rebuild.
+// read. The index is derived: close it, remove its directory and rebuild it.
 var ErrCorrupt = errors.New("text index corrupt")
 
 // ErrVersion says that another version of Cairn wrote the stored index. It is no damage, and nothing reads it either.
 var ErrVersion = errors.New("written by another version")
-
-// A MovedError is returned by Open when the directory held no usable index: it
-// was moved aside, whole. Opening again starts an empty index to rebuild.
-type MovedError struct {
-	Dir, To string
-	Err     error // wraps ErrCorrupt
-}
-
-func (e *MovedError) Error() string { return fmt.Sprintf("%s: moved to %s: %v", e.Dir, e.To, e.Err) }
-func (e *MovedError) Unwrap() error { return e.Err }
 
 func corrupt(err error) error {
 	if errors.Is(err, ErrCorrupt) {

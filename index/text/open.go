@@ -21,9 +21,8 @@ import (
 // its segments.
 const marker = "cairn.format"
 
-// Open opens the index in cfg.Dir, or creates it. A directory that holds no
-// readable index is moved aside and reported as a *MovedError; opening again
-// then creates an empty one.
+// Open opens the index in cfg.Dir, or creates it. The error for a directory without a readable index wraps ErrCorrupt:
+// the owner removes the directory and opens an empty one.
 func Open(cfg Config) (*Index, error) {
 	cfg = cfg.withDefaults()
 	x := &Index{
@@ -38,9 +37,6 @@ func Open(cfg Config) (*Index, error) {
 	}
 	installHooks()
 	if err := x.openStore(); err != nil {
-		if errors.Is(err, ErrCorrupt) {
-			return nil, moveAside(cfg.Dir, err)
-		}
 		return nil, fmt.Errorf("open text index %s: %w", cfg.Dir, err)
 	}
 	x.tasks.Go(x.runIndexer)
@@ -108,8 +104,7 @@ func abandon(store bleve.Index) {
 	store.Close()
 }
 
-// classify separates a damaged index from a machine in trouble: only the first
-// may be moved aside.
+// classify separates a damaged index, which may be removed, from a machine in trouble.
 func classify(err error) error {
 	var errno syscall.Errno
 	switch {
@@ -210,18 +205,4 @@ func (x *Index) writeMarker() error {
 	err := os.WriteFile(filepath.Join(x.cfg.Dir, marker), []byte(strconv.Itoa(format)+"\n"), 0o600)
 	x.marked = err == nil
 	return err
-}
-
-// moveAside renames a directory to the first free name beside it.
-func moveAside(dir string, cause error) error {
-	for n := 1; ; n++ {
-		to := fmt.Sprintf("%s.corrupt-%d", filepath.Clean(dir), n)
-		if _, err := os.Lstat(to); err == nil {
-			continue
-		}
-		if err := os.Rename(dir, to); err != nil {
-			return fmt.Errorf("move aside: %w (%w)", err, cause)
-		}
-		return &MovedError{Dir: dir, To: to, Err: cause}
-	}
 }

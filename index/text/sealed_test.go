@@ -94,9 +94,8 @@ func TestNothingReadableInAnEncryptedIndex(t *testing.T) {
 		if err := os.CopyFS(copied, os.DirFS(dirs[true])); err != nil {
 			t.Fatal(err)
 		}
-		var moved *MovedError
 		x, err := Open(Config{Dir: copied, Keys: r})
-		if !errors.As(err, &moved) {
+		if !errors.Is(err, ErrCorrupt) {
 			t.Errorf("key %s: %v", name, err)
 		}
 		if err == nil {
