@@ -51,8 +51,7 @@ func AnalyzeQuery(text string) []string {
 	return terms
 }
 
-// analyzeQuery also says which terms are a second reading of a word, and of which term, the one that every text has
-// of that word.
+// analyzeQuery also maps each term that is a second reading of a word to the term that every text has for that word.
 func analyzeQuery(text string) (terms []string, readings map[string]string) {
 	a := analysers.Get().(*analyzer)
 	a.query = true
@@ -96,10 +95,10 @@ type analyzer struct {
 	tally   tally          // of languages
 }
 
-// analysers lends analyzers with their buffers and recent stems.
+// analysers is a pool of analyzers, with their buffers and recent stems.
 var analysers = sync.Pool{New: func() any { return &analyzer{stem: stemmer{known: make(map[string]wordInfo)}} }}
 
-// giveBack returns an analyzer that was lent, without the text, and without buffers that only a large text needs.
+// giveBack returns an analyzer to the pool, without the text, and without buffers that only a large text needs.
 func (a *analyzer) giveBack() {
 	defer analysers.Put(a)
 	a.text, a.query = "", false
@@ -116,7 +115,7 @@ func (a *analyzer) giveBack() {
 	}
 }
 
-// rewrite begins the tokens anew, in the other buffer, and returns those of before.
+// rewrite starts an empty list of tokens, in the other buffer, and returns the tokens so far.
 func (a *analyzer) rewrite() (before []Token) {
 	before = a.tokens
 	a.tokens, a.spare = a.spare[:0], before
@@ -157,9 +156,8 @@ func (a *analyzer) rune(i int) (rune, int) {
 	return r, n
 }
 
-// simple is the end of a word that is neither a name of several parts nor joined to another: small letters and digits,
-// perhaps behind one capital, and an ASCII character behind them that joins nothing. Most words are; it is start for
-// others.
+// simple returns the end of a plain word: lower-case letters and digits, perhaps after one capital, followed by an ASCII
+// character that joins no words. Most words are plain; for others it returns start.
 func (a *analyzer) simple(start int) int {
 	s := a.text
 	end := start
@@ -177,7 +175,7 @@ func (a *analyzer) simple(start int) int {
 	return end
 }
 
-// thousands is the end of a number whose digits commas group, such as 1,000,000; start where there is none.
+// thousands returns the end of a number with commas between groups of digits, such as 1,000,000; start if there is none.
 func (a *analyzer) thousands(start int) int {
 	s := a.text
 	digits := func(at int) (n int) {
@@ -207,7 +205,7 @@ func (a *analyzer) thousands(start int) int {
 func (a *analyzer) chunk(start int) int {
 	if isDigit(a.text[start]) {
 		if end := a.thousands(start); end > start {
-			a.push(strings.ReplaceAll(a.text[start:end], ",", ""), start, end, false) // as who asks writes it
+			a.push(strings.ReplaceAll(a.text[start:end], ",", ""), start, end, false) // as questions write it
 			return end
 		}
 	}
@@ -264,7 +262,7 @@ func (a *analyzer) word(start, end int) {
 	a.push(r.term, start, end, false)
 	if len(one) < len(raw) {
 		if several := a.stem.read(raw).term; several != r.term {
-			a.push(several, start, end, true) // as a text in small letters has it
+			a.push(several, start, end, true) // the term of the word in lower case
 		}
 	}
 }

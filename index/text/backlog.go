@@ -13,13 +13,14 @@ type Backlog struct {
 	mu       sync.Mutex
 	tail     int           // bytes of rows that Bleve has not taken
 	unstored int           // bytes, as they were in the tail, of rows that are not on disk
-	shrunk   chan struct{} // closed when either has; nil when none waits
+	shrunk   chan struct{} // closed when either shrinks; nil when nobody waits
 }
 
-// NewBacklog returns a backlog within which tails hold about so many bytes together.
+// NewBacklog returns a backlog in which all tails together hold about this many bytes.
 func NewBacklog(bytes int) *Backlog { return &Backlog{max: bytes} }
 
-// unstoredTails limits the rows in segments that are not on disk to so many tails' worth; rows are smaller there.
+// unstoredTails limits the rows in segments that are not on disk: to this multiple of the tail's limit, because rows are
+// smaller there.
 const unstoredTails = 4
 
 func (g *Backlog) add(tail, unstored int) {
@@ -33,7 +34,7 @@ func (g *Backlog) add(tail, unstored int) {
 	}
 }
 
-// full returns nil when there is room, or else what is closed when that may have changed.
+// full returns nil when there is room, or else a channel that is closed when there may be room again.
 func (g *Backlog) full() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -46,8 +47,7 @@ func (g *Backlog) full() <-chan struct{} {
 	return g.shrunk
 }
 
-// Ready waits until the backlog has room. Callers of Apply call it first, where waiting is allowed; a caller that does
-// not is never refused.
+// Ready waits until the backlog has room. Callers of ApplyDocuments call it first, where waiting is allowed.
 func (x *Index) Ready(ctx context.Context) error {
 	for {
 		shrunk := x.cfg.Backlog.full() // before x.err is read: an index that fails after this closes shrunk, so the wait below ends
@@ -71,7 +71,7 @@ func (x *Index) Ready(ctx context.Context) error {
 	}
 }
 
-// countBytesLocked changes what the index holds, and with it the backlog.
+// countBytesLocked adds to the bytes that the index holds, and to the backlog.
 func (x *Index) countBytesLocked(tail, unstored int) {
 	x.tailBytes += tail
 	x.unstored += unstored

@@ -10,18 +10,18 @@ import (
 // minCached is the smallest segment whose postings are worth keeping decoded.
 const minCached = 1000
 
-// A Cache keeps decoded postings of large segments, those that are not used out, and the buffers of searches. One
-// Cache is meant to be shared by all indexes of a process.
+// A Cache keeps decoded postings of large segments, and buffers of searches. Postings that are not used are evicted. All
+// indexes of a process share one Cache.
 type Cache struct {
 	idle sync.Pool // of *scratch
 
 	mu    sync.RWMutex
 	max   int64
 	used  int64
-	order chain.List // of *entry: the back is the next to go, or to the front when it was used since it was last there
+	order chain.List // of *entry: the back is evicted next, or moves to the front if it was used since it was last there
 }
 
-// NewCache returns a cache that holds at most so many bytes of postings.
+// NewCache returns a cache that holds at most this many bytes of postings.
 func NewCache(bytes int64) *Cache { return &Cache{max: bytes} }
 
 type entry struct {
@@ -32,7 +32,7 @@ type entry struct {
 	// counted is deaths<<32 | live rows: how many of post are live as of that
 	// many deaths, valid while no other row dies.
 	counted atomic.Uint64
-	used    atomic.Bool // since it was last passed over
+	used    atomic.Bool // since it last moved to the front
 	at      *chain.Element
 }
 
@@ -92,7 +92,7 @@ func (c *Cache) drop(info *segmentInfo) {
 	}
 }
 
-// remove runs under mu.
+// remove evicts an entry. The caller holds mu.
 func (c *Cache) remove(e *entry) {
 	c.order.Remove(e.at)
 	delete(e.info.entries[e.group], e.term)

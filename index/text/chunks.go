@@ -21,9 +21,8 @@ var freqOffset = func() []int {
 // notEncoded is Bleve's offset of frequencies that are not there.
 const notEncoded = 0
 
-// checkChunks checks how many chunks postings in a file say that their frequencies have, each of which has a byte at
-// least: Bleve makes room for as many as it is told, and a bit that has changed since the file was opened would have it
-// ask for more memory than there is.
+// checkChunks checks the number of chunks of frequencies that postings in a file declare; each chunk has at least a byte.
+// Bleve allocates as many as declared, so a bit that changed since the file was opened could make it run out of memory.
 func checkChunks(list segment.PostingsList, seg segment.Segment) error {
 	file, onDisk := seg.(*zap.Segment)
 	p, ok := list.(*zap.PostingsList)

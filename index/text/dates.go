@@ -147,7 +147,7 @@ func numericDates(s string) (out []date) {
 	return out
 }
 
-// namedDate reads a month's name with the day or the year beside it: March 5th, 2024; 5. März 2024; 5 de marzo de 2024.
+// namedDate reads a month's name with the day or the year next to it: March 5th, 2024; 5. März 2024; 5 de marzo de 2024.
 func (a *analyzer) namedDate(tokens []Token, at int) (d date, ok bool) {
 	raw := a.text[tokens[at].Start:tokens[at].End]
 	if !monthPrefilter.mayContain(raw) {
@@ -211,7 +211,7 @@ func cutSuffix(s string, endings ...string) (before string, found bool) {
 // dateGap limits the bytes between the parts of a date.
 const dateGap = 16
 
-// beside is the counted token so many places away, "de" and "del" left out; -1 when there is none near.
+// beside returns the index of the counted token that many places away, skipping "de" and "del"; -1 if none is near.
 func beside(tokens []Token, at, by int) int {
 	step := 1
 	if by < 0 {
@@ -232,7 +232,7 @@ func beside(tokens []Token, at, by int) int {
 	return -1
 }
 
-// number reads a number of at most four digits, also 1st, 2nd, 3rd and 4th; 0 when it is none.
+// number reads a number of at most four digits, also 1st, 2nd, 3rd and 4th; 0 if s is not a number.
 func number(s string) int {
 	if len(s) > 2 && !isDigit(s[len(s)-1]) {
 		for _, ending := range [...]string{"st", "nd", "rd", "th"} {

@@ -63,11 +63,11 @@ type stemmer struct {
 	known map[string]wordInfo // words met before, folded; nil: none are remembered
 }
 
-// A wordInfo holds what is known of a word by itself.
+// A wordInfo holds what does not depend on a word's context.
 type wordInfo struct {
 	word string // folded
 	of   uint16 // the languages of which it is a function word
-	term string // what it is found by
+	term string // its term in the index
 }
 
 // knownWords bounds the words that are remembered, about 3 MiB: a text repeats its words, and looking one up costs a

@@ -31,7 +31,7 @@ type search struct {
 	*scratch
 }
 
-// A scratch holds the buffers of one search. The cache lends them to the next.
+// A scratch holds the buffers of one search. The cache reuses them for the next.
 type scratch struct {
 	terms   []queryTerm              // sorted
 	dicts   []segment.TermDictionary // by segment; nil until the search needs it
@@ -53,7 +53,7 @@ type queryTerm struct {
 	tail  [][]posting // of the blocks, not filtered yet
 }
 
-// gather takes the moment and every term's postings. It returns nil when the query has no terms.
+// gather captures the moment, and reads every term's postings. It returns nil when the query has no terms.
 func (x *Index) gather(q Query) (*search, error) {
 	terms, readings := q.Terms, map[string]string(nil)
 	if terms == nil {
@@ -144,7 +144,7 @@ func without(list []posting, rows []tailRow) []posting {
 	return list
 }
 
-// release gives back what a search holds. Its lists must not be used afterwards.
+// release gives back the buffers of a search. Its lists must not be used afterwards.
 func (s *search) release() {
 	s.snap.release()
 	s.scratch.forget()

@@ -19,9 +19,9 @@ type Config struct {
 	Dir     string
 	Cache   *Cache       // shared posting cache; nil is a private one of 16 MiB
 	Backlog *Backlog     // shared bound of Ready; nil is a private one of 24 MiB
-	Logger  *slog.Logger // discards
-	Keys    *seal.Ring   // what the files are encrypted with; nil: they are not
-	Damaged func(error)  // told of a damaged segment that was searched or to be merged, which Verify finds as well; nil: nothing
+	Logger  *slog.Logger // nil: discards
+	Keys    *seal.Ring   // encrypts the files; nil: they are plain
+	Damaged func(error)  // called with damage that a search or a merge met; nil: not called
 }
 
 func (c Config) withDefaults() Config {
@@ -50,8 +50,7 @@ type Restored struct {
 	Tag         Tag
 }
 
-// Restored hands over what Open found, by ascending row, and forgets it. next is a row number above every one that was
-// ever used.
+// Restored returns the rows that Open found, in ascending order, once. next is above every row number that was ever used.
 func (x *Index) Restored() (rows []Restored, next uint32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -117,7 +116,7 @@ type progress struct {
 	syncing   int    // Sync calls waiting
 }
 
-// tail holds the rows that Bleve does not have yet, and counts what they cost. Index.mu guards it.
+// tail holds the rows that Bleve does not have yet, and counts their bytes. Index.mu guards it.
 type tail struct {
 	open        *block
 	sealed      []*block // oldest first
@@ -210,7 +209,7 @@ func (x *Index) deleteLocked(row uint32) {
 	x.changeLocked(func(b *block) { b.remove(row) })
 }
 
-// A Lag says how far Bleve is behind what is searchable.
+// A Lag says how far Bleve is behind the searchable changes.
 type Lag struct {
 	Rows     int    // rows in the tail
 	Bytes    int    // about what the tail holds in memory
@@ -251,7 +250,7 @@ func (x *Index) totalsLocked(groups []uint32) Totals {
 	return sum
 }
 
-// Sync waits until every change applied before the call is on disk. An index that is all tail has none to wait for.
+// Sync waits until every change applied before the call is on disk. An index without a directory has nothing to wait for.
 func (x *Index) Sync(ctx context.Context) error {
 	if x.store == nil {
 		return nil

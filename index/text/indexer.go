@@ -21,7 +21,7 @@ const (
 // several times the block's memory.
 var roundBlocks = min(4, runtime.GOMAXPROCS(0))
 
-// runIndexer runs in a goroutine of its own, the only one that writes to Bleve.
+// runIndexer is the goroutine that writes to Bleve; no other does.
 func (x *Index) runIndexer() {
 	for range x.wake {
 		for {
@@ -54,7 +54,7 @@ func (x *Index) mayLinger() bool {
 	return !x.closed && x.syncing == 0 && len(x.sealed) == 0 && !x.open.empty() && x.cfg.Backlog.full() == nil
 }
 
-// linger waits for more rows to make a larger batch: every batch costs a segment and an fsync of the disk that the
+// linger waits for more rows, to make a larger batch: every batch costs a segment, and an fsync of the disk to which the
 // log syncs too. No caller waits for it, because the tail answers searches meanwhile.
 func (x *Index) linger() {
 	t := time.NewTimer(linger)
@@ -77,8 +77,8 @@ func (x *Index) sealLocked() {
 	x.open.seq, x.open.bytesAdded = was.seq, was.bytesAdded
 }
 
-// nextRound picks the blocks of the next round; last is the newest. batch leaves out rows that died already, so the blocks
-// of a round may be written in any order: a deletion never has to follow its own row.
+// nextRound picks the blocks of the next round; last is the newest. batch leaves out rows that died already, so the
+// blocks of a round may be written in any order: a deletion never has to follow its own row.
 func (x *Index) nextRound() (round []*block, last *block, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -104,9 +104,8 @@ const (
 	restShare = 3 // times as long as the work
 )
 
-// yielding makes the function that the making of a segment calls again and again: it works for a moment and then rests
-// for several, unless more rows wait than it can keep up with so, here or in all indexes together, or a caller waits
-// for the disk.
+// yielding returns the function that the building of a segment calls again and again. After each moment of work it sleeps
+// for several, unless more rows wait, in this index or in all together, or a caller waits for the disk.
 func (x *Index) yielding() func() {
 	began := time.Now()
 	return func() {
@@ -160,7 +159,8 @@ func (x *Index) write(round []*block, last *block) error {
 	return nil
 }
 
-// batch builds one Bleve batch of a block. Unless last is nil, all changes up to that block are on disk once the batch is.
+// batch builds one Bleve batch of a block. If last is not nil, all changes up to that block are on disk once this batch
+// is.
 func (x *Index) batch(b, last *block) *bleve.Batch {
 	out := bleve.NewBatch()
 	for _, row := range b.deletes {
@@ -207,7 +207,7 @@ func (x *Index) persistedUpTo(b *block) {
 	x.wakeIndexer() // to swap segments in memory for files
 }
 
-// publish removes the round's blocks from the tail and installs the snapshot that holds them.
+// publish removes the round's blocks from the tail, and installs the snapshot that has their rows.
 func (x *Index) publish(snap *snapshot, round []*block) {
 	x.mu.Lock()
 	old := x.snap

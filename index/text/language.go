@@ -30,7 +30,7 @@ type language struct {
 	stem      func(*snowballstem.Env) bool
 	letters   string // that English does not have
 	functions string // words that say which language a text is in, and little else
-	endings   string // of its longer words; asked only where nothing is English
+	endings   string // of its longer words; used only for texts without English words
 	compounds bool
 }
 
@@ -76,7 +76,7 @@ const (
 	arabicScript   = len(languages) - 2
 	cyrillicScript = len(languages) - 1
 	latinScripts   = hindiScript
-	englishWord    = 1 << 15 // beside a bit for each language
+	englishWord    = 1 << 15 // the other bits are languages
 )
 
 // functionWords says of which languages a folded word is a function word.
@@ -203,7 +203,7 @@ func (a *analyzer) readings() {
 			a.addCompoundParts(of, fold(raw), t)
 		}
 	}
-	if len(a.tokens) == 0 { // a question of function words alone asks for them, since texts keep those that are not English
+	if len(a.tokens) == 0 { // a question of function words alone searches for them: texts keep those that are not English
 		a.tokens, a.spare = plain, a.tokens
 	}
 }
@@ -238,8 +238,8 @@ var languageEndings = func() (all [latinScripts][]string) {
 
 var stackedEndings = slices.Concat(languageEndings[finnishWords], languageEndings[turkishWords])
 
-// lightArabic takes off what is written together with an Arabic word: "and", "in the", "like the", "for the", the
-// article, whose it is, and the endings of the feminine and the plural.
+// lightArabic strips what is written together with an Arabic word: "and", "in the", "like the", "for the", the article,
+// possessives, and the endings of the feminine and the plural.
 func lightArabic(env *snowballstem.Env) bool {
 	w := fold(env.Current())
 	for _, p := range [...]string{"وبال", "ولل", "وال", "فال", "بال", "كال", "لل", "ال", "و"} {

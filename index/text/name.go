@@ -43,7 +43,7 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 	}
 	a.push(whole, start, end, true)
 	if len(whole) > 2 && whole[0] == 'v' && isDigit(whole[1]) {
-		a.push(whole[1:], start+1, end, true) // v1.2.3 is asked for as 1.2.3 as well
+		a.push(whole[1:], start+1, end, true) // questions say 1.2.3 for v1.2.3
 	}
 	if one != whole {
 		a.push(one, start, end, true)
@@ -138,13 +138,12 @@ func singular(raw string) string {
 	return raw[:n]
 }
 
-// caseless says whether a character has no part in case boundaries: marks, and ß, which stands between capitals as
-// well.
+// caseless says whether a character does not count for case boundaries: marks, and ß, which stands between capitals too.
 func caseless(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.Is(unicode.M, r) || isIgnored(r) || r == 'ß')
 }
 
-// letter is the first character of text[at:end] that has a part in case boundaries; 0 when there is none.
+// letter returns the first character of text[at:end] that counts for case boundaries; 0 if there is none.
 func (a *analyzer) letter(at, end int) rune {
 	for at < end {
 		r, n := a.rune(at)

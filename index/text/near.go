@@ -8,8 +8,8 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// eachNear hands over the terms that are so many letters off and begin with the same letter, or with the same two in
-// either order: few slips are in the first letter, and many words differ in nothing else.
+// eachNear calls add with the terms at an edit distance of letters that begin with the same letter, or with the same two
+// in either order. Few typos are in the first letter, and many words differ in it alone.
 func (s *search) eachNear(term string, letters uint8, add func(string)) error {
 	builder, err := automata[letters]()
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *search) eachNear(term string, letters uint8, add func(string)) error {
 	return nil
 }
 
-// eachTerm hands over the terms with a beginning that an automaton matches, of every segment and block, those of dead
-// rows as well.
+// eachTerm calls f with the terms that begin with start and that an automaton matches, of every segment and block, those
+// of dead rows as well.
 func (s *search) eachTerm(match segment.Automaton, start string, f func(string)) (err error) {
 	defer recoverCorrupt(&err)
 	for _, terms := range s.tail {
@@ -67,8 +67,7 @@ type countless interface {
 	AutomatonIteratorOmitCount(a segment.Automaton, from, to []byte) segment.DictionaryIterator
 }
 
-// iterateTerms hands over the terms of a dictionary; of the format that is written now, without their numbers of
-// postings.
+// iterateTerms iterates over the terms of a dictionary, without their numbers of postings if the format allows that.
 func iterateTerms(d segment.TermDictionary, match segment.Automaton, from, to []byte) segment.DictionaryIterator {
 	if c, ok := d.(countless); ok {
 		return c.AutomatonIteratorOmitCount(match, from, to)

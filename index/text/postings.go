@@ -28,7 +28,7 @@ type list struct {
 // A spanEnd says where in a list the postings of a span end; those of the next span begin there.
 type spanEnd struct{ span, end uint32 }
 
-// each hands over the list's runs: what it has in each span.
+// each calls f with the list's runs, one for each span.
 func (l *list) each(f func(r run)) {
 	from := uint32(0)
 	for _, s := range l.spans {
@@ -57,7 +57,7 @@ func (r *run) counts(p uint32) (tf, length uint16) {
 	return r.rare[i].tf, r.rare[i].length
 }
 
-// seek is the first place from at on whose posting is not of a row before; it is near, most often.
+// seek returns the first index from at on whose posting is at or after a place. Most often it is near.
 func seek(post []uint32, at int, place uint32) int {
 	for end := min(at+near, len(post)); at < end; at++ {
 		if placeOf(post[at]) >= place {
@@ -83,9 +83,9 @@ func seek(post []uint32, at int, place uint32) int {
 // place nearby.
 const near = 16
 
-// An arena holds lists that last as long as a search, one behind the other.
+// An arena holds lists that live as long as a search, one after the other.
 type arena struct {
-	list                     // all of them; most and least are of the one that is being made
+	list                     // all lists together; most and least are those of the list being made
 	post0, spans0, rare0 int // where that one begins
 }
 
@@ -105,7 +105,7 @@ func (a *arena) end() list {
 	return list{a.post[a.post0:], a.spans[a.spans0:], a.rare[a.rare0:], a.most, a.least}
 }
 
-// close says where the last span ends.
+// close sets the end of the last span.
 func (a *arena) close() {
 	if n := len(a.spans); n > a.spans0 {
 		a.spans[n-1].end = uint32(len(a.post) - a.post0)
@@ -141,7 +141,7 @@ func (a *arena) pack(postings []posting) list {
 	return a.end()
 }
 
-// filter makes a list of what a list has of some rows: the list itself when that is all.
+// filter returns the postings of a list whose rows pass; the list itself when all do.
 func (a *arena) filter(l list, keep func(row uint32) bool) list {
 	a.begin()
 	a.post = slices.Grow(a.post, len(l.post))
@@ -165,7 +165,7 @@ func (a *arena) filter(l list, keep func(row uint32) bool) list {
 	return out
 }
 
-// own is a copy of a list that lasts.
+// own returns a copy of a list that outlasts the search.
 func (l list) own() list {
 	l.post, l.spans, l.rare = slices.Clone(l.post), slices.Clone(l.spans), slices.Clone(l.rare)
 	return l

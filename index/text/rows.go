@@ -7,8 +7,8 @@ const (
 	pageRows = 1 << pageBits
 )
 
-// A page holds what is remembered of 4,096 row numbers, 15 bytes each, in
-// columns: a filtered search reads groups only.
+// A page holds 4,096 rows of the row table, 15 bytes each, in columns: a
+// filtered search reads groups only.
 type page struct {
 	group  [pageRows]uint32
 	died   [pageRows]atomic.Uint64 // sequence of the change that deleted the row; 0 while live

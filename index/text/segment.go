@@ -18,10 +18,9 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// A plugin makes Bleve's segments as Bleve does, and those of blocks by itself. A block has its terms counted and
-// numbered, and Bleve would ask each row for a table of its terms, twice, and look each of them up in tables of its
-// own: that is four fifths of what a segment costs. What it makes has the bytes that Bleve makes
-// (TestSegmentsAreBleves).
+// A plugin makes segments for Bleve: those of blocks by itself, others as Bleve does. A block has its terms counted and
+// numbered already. Bleve would read a table of terms from each row, twice, and look each term up in its own tables: that
+// is four fifths of the cost of a segment. The plugin's segments have the bytes of Bleve's (TestSegmentsAreBleves).
 type plugin struct{ zap.ZapPlugin }
 
 // NewUsing implements Bleve's SegmentPlugin.
@@ -45,9 +44,9 @@ func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment
 	return s, uint64(len(mem)), err
 }
 
-// MergeUsing implements Bleve's SegmentPlugin. A merge believes what it reads, and would carry damage over into a
-// file whose checksum matches. So it verifies the files first. When one is damaged, the merge waits until the
-// index is closed, which happens once it has been made again: after an error Bleve would try again at once.
+// MergeUsing implements Bleve's SegmentPlugin. A merge does not check what it reads, and would carry damage over into a
+// file whose checksum matches. So MergeUsing verifies the files first. If one is damaged, the merge waits until the index
+// is closed, which happens once it has been rebuilt: after an error Bleve would try again at once.
 func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, stats segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	for _, s := range segments {
 		from := pathOf(s)
@@ -89,7 +88,7 @@ type termHits struct {
 	hits []hit
 }
 
-// stored writes the ids, and where each of them is.
+// stored writes the ids and their offsets.
 func (w *segmentWriter) stored(p *part) (at uint64) {
 	starts := make([]uint64, len(p.rows))
 	for doc, row := range p.rows {
@@ -106,7 +105,7 @@ func (w *segmentWriter) stored(p *part) (at uint64) {
 	return at
 }
 
-// fields writes all fields, and where they are.
+// fields writes all fields and their offsets.
 func (w *segmentWriter) fields(p *part) (at uint64, err error) {
 	list := []struct {
 		name    string
@@ -169,7 +168,7 @@ func (w *segmentWriter) field(terms []termHits) (at uint64, err error) {
 	dictionary := uint64(len(w.b))
 	w.b = append(binary.AppendUvarint(w.b, uint64(w.dictionary.Len())), w.dictionary.Bytes()...)
 	at = uint64(len(w.b))
-	// from where to where the terms by document are: there are none
+	// the range of the terms by document: there are none
 	for _, n := range [...]uint64{math.MaxUint64, math.MaxUint64, dictionary} {
 		w.b = binary.AppendUvarint(w.b, n)
 	}
@@ -179,7 +178,7 @@ func (w *segmentWriter) field(terms []termHits) (at uint64, err error) {
 // chunkHits is about the largest number of postings in a chunk.
 const chunkHits = 1024
 
-// postings writes those of a term: frequencies and norms in chunks, and the documents.
+// postings writes the postings of a term: frequencies and norms in chunks, and the documents.
 func (w *segmentWriter) postings(hits []hit) (at uint64, err error) {
 	size := w.docs / (uint64(len(hits))/chunkHits + 1) // of a chunk, in documents
 	w.ends = append(w.ends[:0], make([]uint64, (w.docs-1)/size+1)...)
@@ -206,14 +205,14 @@ func (w *segmentWriter) postings(hits []hit) (at uint64, err error) {
 	return at, err
 }
 
-// A part is the rows of a block that a batch has.
+// A part holds the rows of a block that a batch has.
 type part struct {
 	block *block
 	rows  []*tailRow // document n is the n-th
 	rest  func()
 }
 
-// terms collects the terms of a field in which each row has one.
+// terms collects the terms of a field in which each row has one term.
 func (p *part) terms(of func(*tailRow) (string, hit)) []termHits {
 	var list []termHits
 	at := map[string]int{}
@@ -230,7 +229,7 @@ func (p *part) terms(of func(*tailRow) (string, hit)) []termHits {
 	return list
 }
 
-// words are the terms of the texts.
+// words collects the terms of the texts.
 func (p *part) words() []termHits {
 	counts := make([]int, len(p.block.terms))
 	all := 0

@@ -47,7 +47,7 @@ func (s *search) choose(q Query) []ranked {
 	return topK(b.hits, k, &q)
 }
 
-// lookUp finds what the rows have of each term.
+// lookUp finds the frequency of each term in each row.
 func (s *search) lookUp() {
 	b, n := &s.results, len(s.terms)
 	b.lengths = slices.Grow(b.lengths[:0], len(b.rows))[:len(b.rows)]
@@ -118,8 +118,8 @@ func (q *Query) tied(a, b uint32) int {
 	return cmp.Compare(a, b)
 }
 
-// topK leaves the k best of some hits, in no order. Scores that are equal are told apart only where it decides who
-// stays.
+// topK returns the k best hits, in no order. The caller's order of equal scores is computed only where it decides which
+// rows stay.
 func topK(hits []ranked, k int, q *Query) []ranked {
 	if len(hits) <= k {
 		return hits
@@ -142,7 +142,7 @@ func topK(hits []ranked, k int, q *Query) []ranked {
 }
 
 // partitionTopK moves the k first of some hits to their beginning, in no order but that those with the last one's key,
-// wherever they were, come to stand together, from..to, behind all better ones.
+// wherever they were, follow all better ones, at from..to.
 func partitionTopK(h []ranked, k int) (from, to int) {
 	for lo, hi := 0, len(h)-1; lo < hi; {
 		pivot := h[(lo+hi)/2].key

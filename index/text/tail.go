@@ -92,13 +92,12 @@ type block struct {
 	deletes    []uint32
 	terms      []tailTerm
 	numbers    map[string]uint32 // of the terms
-	bytes      int               // about what it holds in memory
+	bytes      int               // in memory, about
 	seq        uint64            // of the last change in it
 	bytesAdded uint64            // Index.taken then
 }
 
-// About what a block holds in memory for each of its parts: slices that grew by doubling are three quarters full,
-// tables less.
+// Estimated bytes in memory for the parts of a block: slices that grew by doubling are three quarters full, maps less.
 const (
 	rowBytes     = 80
 	postingBytes = 20

@@ -120,14 +120,14 @@ var timeWords = func() map[string]timeWord {
 	return m
 }()
 
-// marked are words that are others where they have no marks: once, ha, Marco, Dun, gun.
+// marked holds words that are other words without their marks: once, ha, Marco, Dun, gun.
 var marked = foldedSet("önce há março dün gün")
 
-// smallMonths are written without a capital; with one they are names.
+// smallMonths are months only without a capital; with one they are names.
 var smallMonths = foldedSet("mars mayo mei maj julio avril")
 
-// spacelessTimes are of scripts that write without spaces, or that join endings to words as Korean does, with the days
-// from today. A word that begins another comes after it.
+// spacelessTimes are times in scripts that write without spaces, or join endings to words as Korean does, with their days
+// from today. A word comes after longer ones that begin with it.
 var spacelessTimes = []spacelessTime{
 	{"一昨日", -2, true}, {"大前天", -3, true}, {"เมื่อวานซืน", -2, true}, {"上上周", -14, false}, {"上上週", -14, false},
 	{"下下周", 14, false}, {"再来週", 14, false},
@@ -144,7 +144,7 @@ type spacelessTime struct {
 	exact bool
 }
 
-// spacelessWhen asks for a time in them.
+// spacelessWhen are the words of these scripts that ask for a time.
 var spacelessWhen = []string{"什么时候", "何时", "哪天", "哪一天", "哪年", "多久", "いつ", "何日", "何年", "何月", "เมื่อไหร่", "เมื่อไร",
 	"เมื่อใด", "วันไหน", "นานแค่ไหน", "언제", "며칠", "몇 월", "몇 년"}
 
