@@ -106,9 +106,9 @@ func AttributeEntries(x *Index, db oplog.DB) int { return x.database(db).facets.
 
 // A Lag says how much of what searches find is not on disk yet, over all databases. A restart analyses that much again.
 type Lag struct {
-	Rows, Bytes int
-	Unsynced    uint64 // changes
-	Err         error  // why writing stopped, if it did: answers stay right, the next Open rebuilds
+	Bytes    int
+	Unsynced uint64 // changes
+	Err      error  // why writing stopped, if it did: answers stay right, the next Open rebuilds
 }
 
 // Lag returns how far the disk is behind.
@@ -117,7 +117,7 @@ func (x *Index) Lag() (sum Lag) {
 	defer x.mu.RUnlock()
 	for _, d := range x.dbs {
 		l := d.words.Lag()
-		sum.Rows, sum.Bytes, sum.Unsynced = sum.Rows+l.Rows, sum.Bytes+l.Bytes, sum.Unsynced+l.Unsynced
+		sum.Bytes, sum.Unsynced = sum.Bytes+l.Bytes, sum.Unsynced+l.Unsynced
 		sum.Err = errors.Join(sum.Err, l.Err)
 	}
 	return sum

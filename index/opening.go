@@ -34,6 +34,8 @@ type opening struct {
 	done     chan struct{}
 }
 
+func newOpening() *opening { return &opening{deferred: touched{}, done: make(chan struct{})} }
+
 // openings holds the openings under way; mu of the index guards the map and the number.
 type openings struct {
 	opening     map[oplog.DB]*opening
@@ -94,7 +96,8 @@ func (x *Index) begin(id oplog.DB) (o *opening, mine bool) {
 	case x.dbs == nil || x.dbs[id] != nil:
 		return nil, false
 	}
-	o = &opening{begun: true, deferred: touched{}, done: make(chan struct{})}
+	o = newOpening()
+	o.begun = true
 	x.opening[id] = o
 	return o, true
 }
@@ -105,7 +108,7 @@ func (x *Index) deferClosed(id oplog.DB, list memories, soon bool) {
 	x.mu.Lock()
 	o := x.opening[id]
 	if o == nil {
-		o = &opening{deferred: touched{}, done: make(chan struct{})}
+		o = newOpening()
 		x.opening[id] = o
 	}
 	x.openSoon(id, o, soon)

@@ -49,7 +49,8 @@ func (m *made) deferTo(o oplog.Outcome) {
 	}
 	w := m.openings[id]
 	if w == nil {
-		w = &opening{deferred: touched{}, behind: true, since: m.parked[id].At, done: make(chan struct{})}
+		w = newOpening()
+		w.behind, w.since = true, m.parked[id].At
 		m.openings[id] = w
 		delete(m.counted, id)
 	}

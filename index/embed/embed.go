@@ -82,11 +82,9 @@ func Open(c Config) (Embedder, error) {
 	return nil, fmt.Errorf("embedder %q: want none, builtin, static, bert or http", c.Kind)
 }
 
-var errDim = errors.New("dimensions: want 8 to 8192")
-
 func checkDim(dim int) error {
 	if dim < 8 || dim > 8192 {
-		return errDim
+		return errors.New("dimensions: want 8 to 8192")
 	}
 	return nil
 }

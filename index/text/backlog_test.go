@@ -51,7 +51,7 @@ func TestReadyHoldsBack(t *testing.T) {
 	}
 	s.release()
 	ready.Wait()
-	if l := x.Lag(); l.Rows != 0 || l.Bytes != 0 {
+	if l := x.Lag(); x.inTail() != 0 || l.Bytes != 0 {
 		t.Errorf("ready with %+v", l)
 	}
 }
@@ -143,7 +143,7 @@ func TestBlocksAreBoundedByBytes(t *testing.T) {
 		}
 	}
 	x.mu.Unlock()
-	if l := x.Lag(); l.Bytes != sum || l.Rows != rows || most > rows/2 {
+	if l := x.Lag(); l.Bytes != sum || x.inTail() != rows || most > rows/2 {
 		t.Errorf("got %+v, in blocks %d bytes, in the largest %d rows", l, sum, most)
 	}
 	s.release()

@@ -120,7 +120,6 @@ type progress struct {
 type tail struct {
 	open        *block
 	sealed      []*block // oldest first
-	tailRows    int
 	tailBytes   int
 	unstored    int    // bytes, counted as in the tail, of rows not on disk
 	bytesAdded  uint64 // bytes that ever entered the tail
@@ -169,7 +168,6 @@ func (x *Index) addLocked(d Document) {
 	x.rows.add(d.row, d.group, d.length)
 	x.countLocked(d.group, d.length)
 	x.changeLocked(func(b *block) { b.add(d) })
-	x.tailRows++
 }
 
 // changeLocked changes the open block.
@@ -211,7 +209,6 @@ func (x *Index) deleteLocked(row uint32) {
 
 // A Lag says how far Bleve is behind the searchable changes.
 type Lag struct {
-	Rows     int    // rows in the tail
 	Bytes    int    // about what the tail holds in memory
 	Unsynced uint64 // changes not on disk
 	Err      error  // why the indexer stopped, if it did
@@ -221,7 +218,7 @@ type Lag struct {
 func (x *Index) Lag() Lag {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	l := Lag{Rows: x.tailRows, Bytes: x.tailBytes, Err: x.err}
+	l := Lag{Bytes: x.tailBytes, Err: x.err}
 	if x.store != nil {
 		l.Unsynced = x.seq - x.persisted
 	}

@@ -214,7 +214,6 @@ func (x *Index) publish(snap *snapshot, round []*block) {
 	x.snap = snap
 	x.sealed = append([]*block(nil), x.sealed[len(round):]...)
 	for _, b := range round {
-		x.tailRows -= len(b.rows)
 		x.countBytesLocked(-b.bytes, 0)
 	}
 	gone := x.forgetTablesLocked()

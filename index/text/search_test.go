@@ -189,7 +189,7 @@ func TestConcurrent(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	settle(t, x)
-	if l := x.Lag(); l.Rows != 0 || l.Unsynced != 0 || l.Err != nil || l.Bytes != 0 {
+	if l := x.Lag(); x.inTail() != 0 || l.Unsynced != 0 || l.Err != nil || l.Bytes != 0 {
 		t.Errorf("got %+v after Sync", l)
 	}
 }
