@@ -60,16 +60,14 @@ type Filter struct {
 // text.MaxQueryTokens distinct ones are searched for.
 const MaxQuestion = 64 << 10
 
-// Question returns the part of a text that is read as a question.
-func Question(s string) string { return cut(s, MaxQuestion) }
-
-// cut is a text's first n bytes, without a piece of a letter at the end.
-func cut(s string, n int) string {
-	if len(s) <= n {
+// Question returns the part of a text that is read as a question: its first MaxQuestion bytes, without a part of a
+// character at the end.
+func Question(s string) string {
+	if len(s) <= MaxQuestion {
 		return s
 	}
-	end := n
-	for end > n-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+	end := MaxQuestion
+	for end > MaxQuestion-utf8.UTFMax && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end]

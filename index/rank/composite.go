@@ -20,22 +20,22 @@ func DefaultWeights() Weights {
 	return Weights{Sim: .50, Decay: .20, Recency: .30, GateTau: .25, AlphaImp: .80, KeywordBoost: .31}
 }
 
-// Decay returns how much of an importance is left after elapsed seconds without access.
-func Decay(importance, halfLife, elapsed float64) float64 {
+// decay returns how much of an importance is left after elapsed seconds without access.
+func decay(importance, halfLife, elapsed float64) float64 {
 	if halfLife <= 0 {
 		return 0
 	}
 	return importance * exact.Exp(-max(elapsed, 0)/halfLife*math.Ln2)
 }
 
-// Recency is 1 for a new row and falls by e a week; age is in seconds.
-func Recency(age float64) float64 { return exact.Exp(-max(age, 0) / (7 * 86400)) }
+// recency is 1 for a new row and falls by e a week; age is in seconds.
+func recency(age float64) float64 { return exact.Exp(-max(age, 0) / (7 * 86400)) }
 
-// Gate lets importance count only where there is a match.
-func (w Weights) Gate(sim float64) float64 { return 1 / (1 + exact.Exp(float64(-12*(sim-w.GateTau)))) }
+// gate lets importance count only where there is a match.
+func (w Weights) gate(sim float64) float64 { return 1 / (1 + exact.Exp(float64(-12*(sim-w.GateTau)))) }
 
 func (w Weights) importance(sim, importance float64) float64 {
-	return 1 + float64(float64(w.Gate(sim)*w.AlphaImp)*min(importance, 1))
+	return 1 + float64(float64(w.gate(sim)*w.AlphaImp)*min(importance, 1))
 }
 
 // Rarity returns the divisor of an entity's proximity: 1 + ln of its number of mentions.

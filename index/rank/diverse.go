@@ -4,14 +4,14 @@ import "slices"
 
 // How answers are made diverse.
 const (
-	diversePool = 300 // rows that are compared, ten for each that is wanted at most
-	nearlySame  = .98 // above it, the later one is left out
-	merit       = .7  // weight of a row's composite; the rest is taken off for its likeness to a row before it
+	diversePool = 300 // rows that are compared; at most ten for each wanted row
+	nearlySame  = .98 // rows more alike than this are not both selected
+	merit       = .7  // weight of a row's composite; the rest of 1 is the weight of its likeness to selected rows
 )
 
-// Diverse takes k of a ranking so that a row is worth less the more it says what a row before it said: in turn the
-// one with the greatest merit·composite − (1−merit)·likeness. What is nearly the same as something taken is left out.
-// Likeness is 0 to 1. Rows keep their scores; Parts.Alike says what was taken off.
+// Diverse selects k rows of a ranking by maximal marginal relevance: each time the one with the greatest
+// merit·composite − (1−merit)·likeness to the most similar row selected before. Rows nearly the same as a selected one
+// are left out. like returns 0 to 1. Rows keep their scores; Parts.Alike is that likeness.
 func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scored) {
 	pool := slices.Clone(ranked[:min(len(ranked), 10*k, diversePool)])
 	rest := ranked[len(pool):]
@@ -22,7 +22,7 @@ func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scor
 				continue
 			}
 			value := float64(merit*pool[i].Parts.composite()) - float64((1-merit)*pool[i].Parts.Alike)
-			if best < 0 || value > most { // the better ranked of two that are equal
+			if best < 0 || value > most { // of equal values the first, which is ranked better
 				best, most = i, value
 			}
 		}
@@ -30,7 +30,7 @@ func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scor
 			break
 		}
 		taken := pool[best]
-		if best > 0 { // something better ranked was passed over for it
+		if best > 0 { // a better ranked row was passed over
 			taken.Why = append(slices.Clone(taken.Why), "diversified")
 		}
 		out, pool = append(out, taken), slices.Delete(pool, best, best+1)
@@ -38,7 +38,7 @@ func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scor
 			pool[i].Parts.Alike = max(pool[i].Parts.Alike, like(taken.Row, pool[i].Row))
 		}
 	}
-	if more := k - len(out); more > 0 && len(rest) > 0 { // more were asked for than are compared
+	if more := k - len(out); more > 0 && len(rest) > 0 { // more rows are wanted than are compared
 		out = append(out, rest[:min(more, len(rest))]...)
 	}
 	return out

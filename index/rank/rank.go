@@ -287,8 +287,8 @@ func (r *Ranker) score(c *entry) {
 func (r *Ranker) compose(c *entry, p *Parts) {
 	w := r.set.Weights
 	accessed, halfLife, importance := r.corpus.Worth(c.row)
-	p.Recency = Recency(float64(r.q.Now-c.Created) / 1e6)
-	p.Decay = Decay(importance, halfLife, float64(r.q.Now-accessed)/1e6)
+	p.Recency = recency(float64(r.q.Now-c.Created) / 1e6)
+	p.Decay = decay(importance, halfLife, float64(r.q.Now-accessed)/1e6)
 	p.Fresh, p.Importance, p.Trust = w.freshness(p.Decay, p.Recency, r.set.Freshness), 1, r.set.trust(c.Distrust)
 	if r.set.Importance {
 		p.Importance = w.importance(c.relevance, importance)
