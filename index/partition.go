@@ -14,7 +14,7 @@ import (
 func (d *database) repartition(v *state.View, id oplog.DB) (anew bool) {
 	d.partition = nil
 	if p := v.Partitions(id); len(p.Centroids) > 0 && p.Epoch == d.epoch {
-		d.partition = &vector.Partition{Rows: int(p.Rows), Groups: signed(p.Groups), Centroids: signed(p.Centroids), Slack: int(p.Slack)}
+		d.partition = &vector.Partition{Rows: int(p.Rows), Groups: cast[int8](p.Groups), Centroids: cast[int8](p.Centroids), Slack: int(p.Slack)}
 	}
 	if store := d.vectors.Load(); store != nil {
 		had := store.Division()
@@ -75,21 +75,14 @@ func (x *Index) Learn(ctx context.Context, db oplog.DB) (*oplog.Partition, error
 		return nil, ctx.Err()
 	}
 	return &oplog.Partition{At: at, Partitions: oplog.Partitions{Epoch: epoch, Dim: uint32(store.Dim()), Rows: uint64(p.Rows),
-		Groups: unsigned(p.Groups), Centroids: unsigned(p.Centroids), Slack: uint32(p.Slack)}}, nil
+		Groups: cast[byte](p.Groups), Centroids: cast[byte](p.Centroids), Slack: uint32(p.Slack)}}, nil
 }
 
-func signed(b []byte) []int8 {
-	out := make([]int8, len(b))
-	for i, x := range b {
-		out[i] = int8(x)
-	}
-	return out
-}
-
-func unsigned(b []int8) []byte {
-	out := make([]byte, len(b))
-	for i, x := range b {
-		out[i] = byte(x)
+// cast converts between bytes and int8s with the same bits.
+func cast[To, From byte | int8](from []From) []To {
+	out := make([]To, len(from))
+	for i, x := range from {
+		out[i] = To(x)
 	}
 	return out
 }

@@ -99,11 +99,7 @@ func (p *pieceWriter) record(out *sectionWriter, row uint32, in uint16) {
 	if p.vectors != nil {
 		v, has = p.vectors.At(row)
 	}
-	flags := rowFlags(&r)
-	if has {
-		flags |= rowVector
-	}
-	out.u8(flags)
+	out.u8(rowFlags(&r, has))
 	out.u32(uint32(r.Said))
 	out.u64(*p.cols.stops(row))
 	out.u16(in)
@@ -171,15 +167,13 @@ const (
 	rowDistrust // and the bits above it: Row.Distrust
 )
 
-func rowFlags(r *rank.Row) (flags uint8) {
-	for _, f := range []struct {
-		set bool
-		bit uint8
-	}{{r.Asks, rowAsks}, {r.Timed, rowTimed}, {r.SaidDay, rowSaidDay}, {r.Refers, rowRefers}} {
-		if f.set {
-			flags |= f.bit
+// rowFlags returns the flags of a row: the bits are in the order of the constants.
+func rowFlags(r *rank.Row, vector bool) uint8 {
+	flags := r.Distrust * rowDistrust
+	for bit, set := range [...]bool{r.Asks, r.Timed, r.SaidDay, r.Refers, vector} {
+		if set {
+			flags |= 1 << bit
 		}
 	}
-	flags |= r.Distrust * rowDistrust
 	return flags
 }
