@@ -1,6 +1,10 @@
 package oplog
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // A Kind says what the caller can do about an error. Kinds travel as numbers: add at the end, never reorder.
 type Kind uint8
@@ -62,6 +66,12 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Kind == e.Kind && (t.Text == "" || t.Text == e.Text)
+}
+
+// IsKind says whether an error is of one of some kinds: the outermost Error in it decides.
+func IsKind(err error, kinds ...Kind) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains(kinds, e.Kind)
 }
 
 // Errorf makes an error of a kind.

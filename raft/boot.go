@@ -74,7 +74,7 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 		if n.stopNamesake(addr, err) {
 			return nil, nil, false
 		}
-		if pe := (*transport.PeerError)(nil); errors.As(err, &pe) {
+		if pe, ok := errors.AsType[*transport.PeerError](err); ok {
 			n.turnedAway.Store(true)
 			n.logRefused(addr, err, pe.Text)
 		}

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 
 	hraft "github.com/hashicorp/raft"
-
-	"github.com/cairndb/cairn/oplog"
 )
 
 // fsm is the library's view of the state machine.
@@ -81,8 +79,7 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 		f.last.abandon()
 	}
 	err := f.sm.Restore(r)
-	var e *oplog.Error
-	if errors.As(err, &e) && e.Kind == oplog.Corrupt && f.node != nil {
+	if corrupt(err) && f.node != nil {
 		applied, _ := f.sm.Applied()
 		err = errors.Join(err, f.node.snaps.drop(applied))
 	}

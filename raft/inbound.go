@@ -347,7 +347,7 @@ func (c *inbound) passOn(ctx context.Context, f wire.Frame, m wire.Membership) e
 	defer cancel()
 	var ok wire.MembershipOK
 	err := c.n.askLeader(ctx, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
-	if pe := (*transport.PeerError)(nil); errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*transport.PeerError](err); ok {
 		return c.Fail(f, pe.Code, "%s", pe.Text)
 	}
 	if err != nil {

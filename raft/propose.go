@@ -91,8 +91,7 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 		return ErrNotLeader // it leads, but its barrier is not through
 	}
 	err := n.transport.Pool.Call(ctx, addr, transport.ForForward, op, m, want, answer)
-	var pe *transport.PeerError
-	if errors.As(err, &pe) && pe.Code == wire.CodeNotLeader {
+	if pe, ok := errors.AsType[*transport.PeerError](err); ok && pe.Code == wire.CodeNotLeader {
 		return ErrNotLeader
 	}
 	return err

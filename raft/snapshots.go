@@ -144,10 +144,7 @@ func (r *savedState) Read(p []byte) (int, error) {
 }
 
 // corrupt reports whether the state machine says that what it has saved is damaged.
-func corrupt(err error) bool {
-	var e *oplog.Error
-	return errors.As(err, &e) && e.Kind == oplog.Corrupt
-}
+func corrupt(err error) bool { return oplog.IsKind(err, oplog.Corrupt) }
 
 // open opens a snapshot's file and reads its description.
 func (s *snapshots) open(id string) (f logstore.File, d description, err error) {
@@ -234,8 +231,8 @@ func (s *snapshots) usable(applied uint64) (end uint64, err error) {
 // transient reports whether an error is the machine's and not the file's: a file that is gone, or cannot be read just
 // now.
 func transient(err error) bool {
-	var errno syscall.Errno
-	return !corrupt(err) && errors.As(err, &errno) && errno != syscall.EIO
+	errno, of := errors.AsType[syscall.Errno](err)
+	return of && errno != syscall.EIO && !corrupt(err)
 }
 
 // refuse moves a snapshot out of the way that cannot be read, unless the machine is to blame, and returns why.

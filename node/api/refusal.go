@@ -18,6 +18,12 @@ type Refusal struct {
 func (e *Refusal) Error() string { return e.Err.Error() }
 func (e *Refusal) Unwrap() error { return e.Err }
 
+// RefusedAs reports whether an error is a refusal with a code.
+func RefusedAs(err error, code string) bool {
+	r, ok := errors.AsType[*Refusal](err)
+	return ok && r.Code == code
+}
+
 // NoScope refuses a caller whose token lacks a scope.
 func NoScope(s Scope) error {
 	return &Refusal{Code: "insufficient_scope", Err: oplog.Errorf(oplog.Denied, "token has no %s scope", s)}

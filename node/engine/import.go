@@ -269,8 +269,7 @@ func (im *importer) broken(err error) error {
 		return err
 	}
 	line := im.done.Lines
-	var of *lineError
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*lineError](err); ok {
 		line = of.line
 	}
 	said := oplog.Errorf(e.Kind, "line %d: %s (%d memories and %d relations were imported)", line, e.Text, im.done.Memories, im.done.Edges)
@@ -279,8 +278,7 @@ func (im *importer) broken(err error) error {
 	}
 	out := &api.Refusal{Err: said,
 		More: map[string]any{"line": line, "reason": e.Text, "memories": im.done.Memories, "edges": im.done.Edges}}
-	var refused *api.Refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*api.Refusal](err); ok {
 		out.Code = refused.Code
 	}
 	return out

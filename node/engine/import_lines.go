@@ -41,9 +41,7 @@ func (im *importer) reject(line int, err error) error {
 
 // ofTheLine says whether an error is about what a line says, so that the import may go on behind it.
 func ofTheLine(err error) bool {
-	var e *oplog.Error
-	return errors.As(err, &e) && (e.Kind == oplog.Invalid || e.Kind == oplog.Conflict || e.Kind == oplog.TooLarge) &&
-		!errors.Is(err, oplog.ErrKeyReused)
+	return oplog.IsKind(err, oplog.Invalid, oplog.Conflict, oplog.TooLarge) && !errors.Is(err, oplog.ErrKeyReused)
 }
 
 // halved stores lines as one entry. When a line is the reason that the entry is refused, it stores the halves, down to

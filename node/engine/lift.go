@@ -105,8 +105,7 @@ func (s *Service) changeLifted(ctx context.Context, c api.Caller, op *oplog.Corr
 			at = nil
 		}
 		done, err := s.change(ctx, c, op, cmp.Or(expected, at), w)
-		var refused *api.Refusal
-		faster := errors.Is(err, oplog.ErrRevision) || errors.As(err, &refused) && refused.Code == "revision_conflict"
+		faster := errors.Is(err, oplog.ErrRevision) || api.RefusedAs(err, "revision_conflict")
 		if expected != nil || !faster || tries == liftTries {
 			return done, err
 		}

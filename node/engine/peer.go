@@ -3,9 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +77,6 @@ func (s *Service) pushed(ctx context.Context, c api.Caller, ops []oplog.Op, refu
 		return 0, nil
 	}
 	done, err := s.write(ctx, c, ops...)
-	var e *oplog.Error
 	switch {
 	case err == nil:
 		for _, r := range done.Results {
@@ -88,7 +85,7 @@ func (s *Service) pushed(ctx context.Context, c api.Caller, ops []oplog.Op, refu
 			}
 		}
 		return applied, nil
-	case !errors.As(err, &e) || !slices.Contains([]oplog.Kind{oplog.Invalid, oplog.Denied, oplog.Conflict, oplog.TooLarge}, e.Kind):
+	case !oplog.IsKind(err, oplog.Invalid, oplog.Denied, oplog.Conflict, oplog.TooLarge):
 		return 0, err
 	case len(ops) == 1:
 		refused(ops[0].(*oplog.Foreign), err)

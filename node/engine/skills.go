@@ -97,8 +97,7 @@ func (s *Service) defineSkill(ctx context.Context, c api.Caller, q *api.DefineSk
 	put := &api.PutRequest{Draft: d, Path: "/" + q.ID, Reason: "defined again"}
 	put.IfAbsent = q.Conflict == "reject" || q.Conflict == "ignore"
 	done, err := s.put(ctx, c, put)
-	var refused *api.Refusal
-	if errors.As(err, &refused) && refused.Code == "precondition_failed" {
+	if refused, ok := errors.AsType[*api.Refusal](err); ok && refused.Code == "precondition_failed" {
 		return s.skillTaken(c, q, refused)
 	}
 	if err != nil {

@@ -144,7 +144,7 @@ func (s *Service) changeTask(ctx context.Context, c api.Caller, q *api.ChangeTas
 		done, err := s.correct(ctx, c,
 			&api.CorrectRequest{RID: q.ID, Text: q.Title, Attributes: attributes, Expected: cmp.Or(q.Expected, &m.Revision),
 				Reason: "task changed"})
-		if q.Expected == nil && (refusedAs(err, "revision_conflict") || errors.Is(err, oplog.ErrRevision)) {
+		if q.Expected == nil && (api.RefusedAs(err, "revision_conflict") || errors.Is(err, oplog.ErrRevision)) {
 			continue
 		}
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,12 +33,6 @@ func unsearchable(namespace, kind, text string, attributes any) api.Draft {
 	return api.Draft{Namespace: namespace, Type: kind, Text: text, Attributes: b, Importance: 0.5,
 		HalfLife: api.DefaultHalfLife, Certainty: 1, Source: "user",
 		Searchable: new(false)}
-}
-
-// refusedAs reports whether an error is a refusal with a code.
-func refusedAs(err error, code string) bool {
-	var r *api.Refusal
-	return errors.As(err, &r) && r.Code == code
 }
 
 // needs refuses a blank text, and one of more bytes than its bound.
@@ -86,7 +79,7 @@ func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTur
 		}
 		k := &keyed{s: s, c: c, steps: steps}
 		done, err := s.settle(ctx, k, write{})
-		if refusedAs(err, "precondition_failed") {
+		if api.RefusedAs(err, "precondition_failed") {
 			continue // another client's turn has the number
 		}
 		if err != nil {

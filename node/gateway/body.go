@@ -83,8 +83,7 @@ func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 		until = time.Now().Add(bodyTimeout)
 		b, err = large.Read(b, body, size-large.Piece)
 	}
-	var longer *http.MaxBytesError
-	if errors.As(err, &longer) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return b, release, over
 	}
 	if err != nil {

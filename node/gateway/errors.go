@@ -69,16 +69,14 @@ func (g *Gateway) publicError(err error) *oplog.Error {
 // verdict counts a refusal, and says what a client reads of it and when it may try again.
 func (g *Gateway) verdict(w http.ResponseWriter, err error) (status int, f failure, e *oplog.Error) {
 	e = g.publicError(err)
-	var slow *access.Limited
-	if errors.As(err, &slow) {
+	if slow, ok := errors.AsType[*access.Limited](err); ok {
 		g.cfg.Metrics.Refused("rate limited")
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(slow.Wait.Seconds()))))
 		return http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"}, e
 	}
 	g.cfg.Metrics.Refused(e.Kind.String())
 	status, f = kinds[e.Kind].status, failure{e.Text, kinds[e.Kind].code}
-	var refused *api.Refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*api.Refusal](err); ok {
 		status, f.Code = cmp.Or(codeStatuses[refused.Code], status), cmp.Or(refused.Code, f.Code)
 	}
 	if errors.Is(e, errNotJSON) {
@@ -93,8 +91,7 @@ func (g *Gateway) verdict(w http.ResponseWriter, err error) (status int, f failu
 // fail answers a request that is refused. Where another node leads and its gateway is known, the client is sent there.
 func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 	status, f, e := g.verdict(w, err)
-	var refused *api.Refusal
-	if errors.As(err, &refused) && refused.More != nil {
+	if refused, ok := errors.AsType[*api.Refusal](err); ok && refused.More != nil {
 		all := map[string]any{"error": f.Error, "code": f.Code}
 		maps.Copy(all, refused.More)
 		writeJSON(w, status, all)

@@ -163,8 +163,8 @@ var ErrLoss = errors.New("records that were acknowledged are lost")
 
 // LossOf says whether a node does not start because of what it has lost.
 func LossOf(err error) bool {
-	var lost *recovery.LossError
-	return errors.As(err, &lost) || errors.Is(err, ErrLoss)
+	_, lost := errors.AsType[*recovery.LossError](err)
+	return lost || errors.Is(err, ErrLoss)
 }
 
 // mustReplace says whether state and log are moved aside: a scrub found damage, or a read failed and a verification

@@ -106,8 +106,8 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 			continue
 		}
 		o, err := commit.Send(ctx, to, e)
-		switch refusal := (*oplog.Error)(nil); {
-		case errors.As(err, &refusal) && final(refusal.Kind):
+		switch refusal, ok := errors.AsType[*oplog.Error](err); {
+		case ok && slices.Contains(final, refusal.Kind):
 			done.Refused[refusal.Text]++
 		case err != nil:
 			return done, err
@@ -123,14 +123,8 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 	return done, errors.Join(os.Rename(filepath.Join(dir, lostFile), filepath.Join(dir, importedFile)), syncwriter.Dir(dir))
 }
 
-// final says whether a refusal stands, however often the leader is asked. Others say that it cannot be asked now.
-func final(k oplog.Kind) bool {
-	switch k {
-	case oplog.Invalid, oplog.NotFound, oplog.Denied, oplog.Conflict, oplog.TooLarge, oplog.OverQuota:
-		return true
-	}
-	return false
-}
+// final are the kinds of refusals that stand, however often the leader is asked. Others say that it cannot be now.
+var final = []oplog.Kind{oplog.Invalid, oplog.NotFound, oplog.Denied, oplog.Conflict, oplog.TooLarge, oplog.OverQuota}
 
 func numbersDatabases(op oplog.Op) bool {
 	return op.Kind() == oplog.KindOf[oplog.CreateDB]() || op.Kind() == oplog.KindOf[oplog.DropDB]()

@@ -198,8 +198,7 @@ func (x *exchange) change(rid string, in *change) error {
 		if err == nil {
 			_, err = ask(x, api.Correct, values)
 		}
-		var refused *api.Refusal
-		if tries == changeTries || !errors.As(err, &refused) || refused.Code != "revision_conflict" {
+		if tries == changeTries || !api.RefusedAs(err, "revision_conflict") {
 			return err
 		}
 	}
@@ -309,8 +308,7 @@ func (x *exchange) updateMany() (any, error) {
 	}
 	for i, rid := range rids {
 		if err := x.change(rid, &changes[i]); err != nil {
-			var e *oplog.Error
-			if i > 0 && errors.As(err, &e) {
+			if e, ok := errors.AsType[*oplog.Error](err); i > 0 && ok {
 				err = &oplog.Error{Kind: e.Kind, Text: e.Text + countDone(i), Err: err}
 			}
 			return nil, err

@@ -100,9 +100,8 @@ func (x *exchange) memory(s *store, id string, gone bool) (*api.Memory, error) {
 		return nil, absent
 	}
 	m, err := api.Get.Do(x.ctx(), x.door, x.c, &api.GetRequest{RID: rid, Fresh: x.fresh})
-	var e *oplog.Error
 	switch {
-	case errors.As(err, &e) && (e.Kind == oplog.NotFound || e.Kind == oplog.Invalid):
+	case oplog.IsKind(err, oplog.NotFound, oplog.Invalid):
 		return nil, absent
 	case err != nil:
 		return nil, err
@@ -279,8 +278,7 @@ func (x *exchange) updateMemory() (any, error) {
 			return err
 		}
 		_, err = ask(x, api.Batch, object{"steps": []object{s.guard(), step}})
-		var refused *api.Refusal
-		if errors.As(err, &refused) && refused.Code == "key_taken" {
+		if api.RefusedAs(err, "key_taken") {
 			return conflict(err, s)
 		}
 		return err

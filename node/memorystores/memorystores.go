@@ -87,8 +87,7 @@ func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (s
 		return 0, nil, err
 	}
 	answer, err = routes[r.Pattern].answer(x)
-	var own *refusal
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*refusal](err); ok {
 		return own.status, failure(own.kind, own.text, own.more), nil
 	}
 	return http.StatusOK, answer, err

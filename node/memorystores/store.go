@@ -2,7 +2,6 @@ package memorystores
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"strings"
 	"time"
@@ -68,8 +67,7 @@ func (x *exchange) store() (*store, error) {
 		return nil, absent
 	}
 	m, err := ask(x, api.GetKey, object{"namespace": namespace, "key": "/" + id})
-	var e *oplog.Error
-	if errors.As(err, &e) && e.Kind == oplog.NotFound {
+	if oplog.IsKind(err, oplog.NotFound) {
 		return nil, absent
 	}
 	if err != nil {
@@ -213,8 +211,7 @@ const changeTries = 16
 // decide runs an attempt that reads and then writes on conditions, again where another client was faster.
 func (x *exchange) decide(attempt func() error) (err error) {
 	for range changeTries {
-		var refused *api.Refusal
-		if err = attempt(); !errors.As(err, &refused) || refused.Code != "precondition_failed" {
+		if err = attempt(); !api.RefusedAs(err, "precondition_failed") {
 			break
 		}
 	}

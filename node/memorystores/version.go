@@ -1,7 +1,6 @@
 package memorystores
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -209,8 +208,7 @@ func (x *exchange) eachMemory(s *store, cursor string, f func(m *api.Memory, fro
 		begin := from
 		from = 0
 		m, err := x.memory(s, memoryPrefix+rid, true)
-		var e *oplog.Error
-		if errors.As(err, &e) && e.Kind == oplog.NotFound && (only == "" || cursor != "") {
+		if oplog.IsKind(err, oplog.NotFound) && (only == "" || cursor != "") {
 			return true, nil // it has no path, has expired, or was erased
 		}
 		if err != nil {

@@ -3,7 +3,6 @@ package oauth
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -178,10 +177,4 @@ func (s *Server) holder(ctx context.Context, from string, t ticket) (api.Caller,
 func onLoopback(u *url.URL) bool {
 	ip, err := netip.ParseAddr(u.Hostname())
 	return u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
-}
-
-// isKind says whether an error is of a kind.
-func isKind(err error, k oplog.Kind) bool {
-	var e *oplog.Error
-	return errors.As(err, &e) && e.Kind == k
 }

@@ -75,12 +75,12 @@ func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 	until := now.Add(s.cfg.RefreshLife)
 	_, err = api.RenewConsent.Do(ctx, s.cfg.Door, c, &api.RenewConsentRequest{Turn: t.Turn, Expires: until})
 	switch {
-	case isKind(err, oplog.Conflict):
+	case oplog.IsKind(err, oplog.Conflict):
 		if _, err := api.EndConsent.Do(ctx, s.cfg.Door, c, &api.Nothing{}); err != nil {
 			return 0, nil, err
 		}
 		return 0, nil, errGrant
-	case isKind(err, oplog.NotFound):
+	case oplog.IsKind(err, oplog.NotFound):
 		return 0, nil, errGrant
 	case err != nil:
 		return 0, nil, err

@@ -29,8 +29,7 @@ func (ss *session) auth(ctx context.Context, f wire.Frame) bool {
 	c, err := ss.w.cfg.Access.Login(ctx, ss.nc.RemoteAddr().String(), m.Token)
 	if err != nil {
 		no := &wire.AuthFail{Reason: access.ErrToken.Text, Retry: errors.Is(err, &oplog.Error{Kind: oplog.Unavailable})}
-		var slow *access.Limited
-		if errors.As(err, &slow) || no.Retry {
+		if _, ok := errors.AsType[*access.Limited](err); ok || no.Retry {
 			no.Reason = err.Error()
 		}
 		_ = ss.reply(f, wire.OpAuthFail, no)

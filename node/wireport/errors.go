@@ -56,8 +56,7 @@ func (x Errors) Of(err error) (wire.Op, *wire.Error) {
 	if wire.IsPayload(err) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInvalidPayload, Message: err.Error()}
 	}
-	var slow *access.Limited
-	if errors.As(err, &slow) {
+	if slow, ok := errors.AsType[*access.Limited](err); ok {
 		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: slow.Error(),
 			Details: wire.JSON(fmt.Sprintf(`{"retry_after_ms":%d}`, slow.Wait.Milliseconds()+1))}
 	}
@@ -67,8 +66,7 @@ func (x Errors) Of(err error) (wire.Op, *wire.Error) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "internal error"}
 	}
 	w := &wire.Error{Code: codes[e.Kind], Message: e.Text}
-	var own *codedError
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*codedError](err); ok {
 		w.Code = own.code
 	}
 	switch {

@@ -154,12 +154,10 @@ func (ss *session) answerRest() {
 
 // refuse answers a frame from which the stream cannot go on.
 func (ss *session) refuse(err error) {
-	var fe *wire.FrameError
-	if errors.As(err, &fe) {
+	if fe, ok := errors.AsType[*wire.FrameError](err); ok {
 		_ = ss.fail(wire.Frame{}, &wire.Error{Code: wire.CodeInvalidPayload, Message: fe.Text})
 	}
-	var plain tls.RecordHeaderError
-	if errors.As(err, &plain) && plain.Conn != nil {
+	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {
 		said := &wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS", Details: wire.JSON(`{"tls":true}`)}
 		if b, err := wire.AppendPack(nil, wire.OpError, 0, said, false); err == nil {
 			_, _ = plain.Conn.Write(b) // nothing was sent yet: it can be told in the clear

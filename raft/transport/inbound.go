@@ -102,8 +102,7 @@ func (c *Inbound) run() {
 
 // refuse answers a frame that has no boundary to go on from; a connection that just ends is answered nothing.
 func (c *Inbound) refuse(err error) {
-	var fe *wire.FrameError
-	if errors.As(err, &fe) {
+	if fe, ok := errors.AsType[*wire.FrameError](err); ok {
 		_ = c.Fail(wire.Frame{}, wire.CodeInvalidPayload, "%s", fe.Text)
 	}
 }

@@ -38,8 +38,7 @@ func checkCertificate(nc net.Conn, id uint32) error {
 func secure(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 	if err := tc.HandshakeContext(ctx); err != nil {
 		tc.Close()
-		var plain tls.RecordHeaderError
-		if errors.As(err, &plain) {
+		if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 			return nil, errors.New("tls: the peer does not use TLS")
 		}
 		return nil, err
@@ -49,8 +48,7 @@ func secure(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 
 // faultOf names the kind of a failed handshake. There are few, whatever the other side does.
 func faultOf(err error) string {
-	var invalid x509.CertificateInvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		return fmt.Sprint("certificate ", invalid.Reason)
 	}
 	for next := err; next != nil; next = errors.Unwrap(next) {
@@ -72,8 +70,7 @@ func (s *server) handshake(raw net.Conn) net.Conn {
 	if _, told := s.t.unsecured.LoadOrStore(faultOf(err), true); !told { // strangers may come in any number
 		s.t.o.Log.Warn("peer refused: no secure connection", "addr", raw.RemoteAddr(), "err", err)
 	}
-	var plain tls.RecordHeaderError
-	if errors.As(err, &plain) && plain.Conn != nil {
+	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {
 		_ = raw.SetWriteDeadline(time.Now().Add(time.Second))
 		if b, err := wire.AppendPack(nil, wire.OpError, 0,
 			&wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS"}, false); err == nil {
