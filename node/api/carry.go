@@ -24,6 +24,15 @@ func Carry[F, T any]() func(from *F, to *T) {
 	return func(from *F, to *T) { carry()(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()) }
 }
 
+// Made is Carry for a value that is made of another alone.
+func Made[F, T any]() func(F) T {
+	carry := Carry[F, T]()
+	return func(from F) (to T) {
+		carry(&from, &to)
+		return to
+	}
+}
+
 // A carrier puts one value into another.
 type carrier func(from, to reflect.Value)
 
@@ -77,6 +86,7 @@ var (
 	aStatus  = reflect.TypeFor[oplog.Status]()
 	aDate    = reflect.TypeFor[field.Date]()
 	aNumber  = reflect.TypeFor[*float64]()
+	aName    = reflect.TypeFor[fmt.Stringer]()
 	rawJSON  = reflect.TypeFor[json.RawMessage]()
 	someMap  = reflect.TypeFor[field.Map]()
 	someJSON = reflect.TypeFor[[]byte]()
@@ -159,11 +169,12 @@ func setDate(to reflect.Value, seconds float64) {
 	to.Set(reflect.ValueOf(field.Date{Time: field.UnixOrNone(seconds)}))
 }
 
-// carryStatus carries a status by its name. Which it may be, the caller checks.
+// carryStatus carries a status, or another word that the state has a number for, by its name. Which status a memory may
+// have, the caller checks.
 func carryStatus(src, dst reflect.StructField) carrier {
 	switch {
-	case src.Type == aStatus && dst.Type.Kind() == reflect.String:
-		return func(from, to reflect.Value) { to.SetString(oplog.Status(from.Uint()).String()) }
+	case src.Type.Implements(aName) && dst.Type.Kind() == reflect.String:
+		return func(from, to reflect.Value) { to.SetString(from.Interface().(fmt.Stringer).String()) }
 	case dst.Type == aStatus && src.Type.Kind() == reflect.String:
 		return func(from, to reflect.Value) {
 			for _, s := range []oplog.Status{oplog.Consolidated, oplog.Quarantined} {

@@ -193,7 +193,7 @@ type RaftState struct {
 }
 
 type RaftMember struct {
-	NodeID uint32 `json:"node_id" doc:"Its number."`
+	NodeID uint32 `json:"node_id" of:"ID" doc:"Its number."`
 	Addr   string `json:"addr" doc:"Its port for its peers."`
 	Voter  bool   `json:"is_voter" doc:"Whether it votes."`
 }

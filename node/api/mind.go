@@ -76,7 +76,7 @@ type Conflict struct {
 	Relation  *string  `json:"rel_type" doc:"The relation in which they differ."`
 	Namespace string   `json:"namespace" doc:"Its namespace."`
 	Reason    string   `json:"detection_reason" doc:"Why the sides seem to contradict each other."`
-	Summary   string   `json:"summary" tool:"-" doc:"The same as detection_reason."`
+	Summary   string   `json:"summary" of:"Reason" tool:"-" doc:"The same as detection_reason."`
 	Detected  float64  `json:"detected_at" is:"time" doc:"When it was found, in Unix seconds."`
 	Resolved  *float64 `json:"resolved_at" is:"time" doc:"When it was resolved, in Unix seconds."`
 	Strategy  *string  `json:"strategy" doc:"How the contradiction was resolved."`

@@ -9,8 +9,8 @@ import (
 // What exports hold of a memory, and what an import makes of it again.
 var (
 	exportContent  = api.Carry[oplog.Memory, api.ExportedMemory]()
-	exportRevision = api.Carry[oplog.Revision, api.ExportedRevision]()
-	exportClaim    = api.Carry[oplog.StoredClaim, api.ExportedClaim]()
+	exportRevision = api.Made[oplog.Revision, api.ExportedRevision]()
+	exportClaim    = api.Made[oplog.StoredClaim, api.ExportedClaim]()
 	exportEdge     = api.Carry[oplog.Edge, api.ExportedEdge]()
 	importHistory  = api.Carry[api.History, oplog.History]()
 	importContent  = api.Carry[api.History, oplog.Content]()
@@ -36,16 +36,11 @@ func exportMemory(v *state.View, c api.Caller, m *oplog.Memory) api.ExportedMemo
 		e.Entities = append(e.Entities, row)
 	}
 	if m.Revision > 0 {
-		e.Revisions = api.Each(v.Revisions(db, m.Seq), func(r oplog.Revision) (row api.ExportedRevision) {
-			exportRevision(&r, &row)
-			return row
-		})
+		e.Revisions = api.Each(v.Revisions(db, m.Seq), exportRevision)
 	}
 	for _, id := range m.Claims {
 		if c, ok := v.Claim(db, id); ok && c.SourceRID == m.RID { // another memory may have made it its own since
-			var row api.ExportedClaim
-			exportClaim(&c, &row)
-			e.Claims = append(e.Claims, row)
+			e.Claims = append(e.Claims, exportClaim(c))
 		}
 	}
 	return e

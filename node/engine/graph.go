@@ -99,13 +99,10 @@ func (s *Service) edge(v *state.View, c api.Caller, q *api.EdgeRequest) (*api.Ed
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no relation %s in this database", q.ID)
 	}
-	answer := edgeOf(e)
-	return &answer, nil
+	return new(edgeOf(e)), nil
 }
 
-func edgeOf(e oplog.Edge) api.Edge {
-	return api.Edge{ID: e.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight}
-}
+var edgeOf = api.Made[oplog.Edge, api.Edge]()
 
 func (s *Service) graph(v *state.View, c api.Caller, q *api.GraphRequest) (*api.EdgeList, error) {
 	if q.Action != "" && q.Action != "query" {

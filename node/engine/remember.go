@@ -136,10 +136,7 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 	left := room{hold: c.Hold}
 	v.EachRevision(c.DB, m.Seq, func(r oplog.Revision) bool {
 		if skip--; skip < 0 && left.has(512+len(r.Text)+len(r.Metadata)) {
-			list.Revisions = append(list.Revisions,
-				api.Revision{Number: r.Number, Text: r.Text, Importance: r.Importance, Valence: r.Valence, Certainty: r.Certainty,
-					Namespace: r.Namespace, Reason: r.Reason, Until: r.Until.Seconds(), Erased: r.Erased.Seconds(), Path: r.Path,
-					Metadata: r.Metadata})
+			list.Revisions = append(list.Revisions, revisionOf(r))
 		}
 		return !left.full
 	})

@@ -14,6 +14,7 @@ var (
 	showResult = api.Carry[oplog.Memory, api.Result]()
 	showMore   = api.Carry[oplog.Memory, api.Explained]()
 	showRecord = api.Carry[oplog.Memory, api.Record]()
+	revisionOf = api.Made[oplog.Revision, api.Revision]()
 )
 
 func memoryOf(m *oplog.Memory) (row api.Memory) {

@@ -84,7 +84,7 @@ func behind(since oplog.HLC, sinceID *string, h oplog.HLC, id string) bool {
 	return sinceID != nil && *sinceID != "" && id > *sinceID
 }
 
-var pullMemory = api.Carry[oplog.Content, api.PeerMemory]()
+var pullMemory = api.Made[oplog.Content, api.PeerMemory]()
 
 // pulled is an operation in the form that peers exchange; ok is false for those that are no peer's business.
 func (l *log) pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
@@ -98,9 +98,7 @@ func (l *log) pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok
 			return e, false
 		}
 		e.OpType, e.TargetRID, e.Embedding = "record", &op.RID, op.Vector
-		var m api.PeerMemory
-		pullMemory(&op.Content, &m)
-		payload = m
+		payload = pullMemory(op.Content)
 	case *oplog.Forget:
 		e.OpType, e.TargetRID = "forget", &op.RID
 		payload = map[string]any{"rid": op.RID, "updated_at": op.At.Seconds()}

@@ -69,7 +69,7 @@ func (p *Port) fresh(m *wire.OplogPush) (fresh []*wire.OplogEntry, err error) {
 	return fresh, err
 }
 
-var pushMemory = api.Carry[api.PeerMemory, api.Draft]()
+var pushMemory = api.Made[api.PeerMemory, api.Draft]()
 
 // foreign reads what this version can make of a pushed operation. A payload that is too long to be stored is left out
 // where it is a memory's.
@@ -88,8 +88,7 @@ func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 	}
 	switch e.OpType {
 	case "record":
-		var d api.Draft
-		pushMemory(&in.PeerMemory, &d)
+		d := pushMemory(in.PeerMemory)
 		stored, err := p.cfg.Record(&d)
 		if err != nil {
 			return op, err

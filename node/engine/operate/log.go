@@ -17,10 +17,10 @@ const (
 
 // Audits lists the newest changes of the control plane, newest first.
 func (ad *Admin) Audits(v *state.View, _ api.Caller, q *api.AuditsRequest) (*api.AuditList, error) {
-	return &api.AuditList{Audit: api.Each(v.Audits(q.Limit), func(r oplog.AuditRow) api.Audit {
-		return api.Audit{Index: r.Index, At: r.At.Seconds(), By: r.By, Label: r.Label, What: r.What, On: r.On, How: r.How, Node: r.Node}
-	})}, nil
+	return &api.AuditList{Audit: api.Each(v.Audits(q.Limit), auditOf)}, nil
 }
+
+var auditOf = api.Made[oplog.AuditRow, api.Audit]()
 
 // Log lists the applied entries from an index on, without what they say. 0 means the newest. A request may wait for the
 // first.

@@ -30,16 +30,19 @@ func (cl *Cluster) Topology(ctx context.Context, _ api.Caller, _ *api.Nothing) (
 	slices.SortFunc(nodes, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	a := &api.TopologyAnswer{Cluster: st.Cluster, NodeID: st.NodeID, LeaderID: st.LeaderID, Term: st.CurrentTerm, QuorumSize: st.QuorumSize}
 	for _, n := range nodes {
-		m := api.Member{NodeID: n.NodeID, Role: n.Role, State: n.State, Voter: n.Voter, Reachable: n.Reachable,
-			IsLeader: st.LeaderID != nil && *st.LeaderID == n.NodeID,
-			Addr:     n.Addr, Wire: n.Wire, Applied: n.Applied, Version: n.Version}
-		if n.HTTP != "" {
+		m := memberOf(n)
+		if m.IsLeader = st.LeaderID != nil && *st.LeaderID == n.NodeID; m.HTTP != nil {
 			m.HTTP = new(cl.cfg.Scheme + n.HTTP)
 		}
 		a.Nodes = append(a.Nodes, m)
 	}
 	return a, nil
 }
+
+var (
+	memberOf     = api.Made[api.Peer, api.Member]()
+	raftMemberOf = api.Made[raft.Member, api.RaftMember]()
+)
 
 // votes says whether this node has a vote: a replica that was promoted has one, whatever its configuration says.
 func (cl *Cluster) votes() bool {
@@ -67,10 +70,7 @@ func (cl *Cluster) Raft(context.Context, api.Caller, *api.Nothing) (*api.RaftSta
 	rs := cl.raft.Status()
 	a := &api.RaftState{NodeID: cl.cfg.Member.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex,
 		Applied: cl.cfg.Commit.Applied(), Snapshot: rs.SnapshotIndex,
-		Leader: cl.knownLeader(), Members: []api.RaftMember{}}
-	for _, m := range rs.Members {
-		a.Members = append(a.Members, api.RaftMember{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter})
-	}
+		Leader: cl.knownLeader(), Members: api.Each(rs.Members, raftMemberOf)}
 	a.Healthy = a.Leader != nil
 	if !rs.LastContact.IsZero() && !cl.cfg.Commit.Leads() {
 		a.SinceContact = new(time.Since(rs.LastContact).Milliseconds())

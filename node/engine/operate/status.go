@@ -35,17 +35,11 @@ func (cl *Cluster) own() own {
 		Store: cl.ownStore(),
 		Vitals: api.Vitals{Applied: cl.cfg.Commit.Applied(), SumIndex: i, Sum: sum.String(),
 			ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: cl.cfg.Member.Version, Key: cl.cfg.Key,
-			UptimeSecs: time.Since(cl.Started).Seconds(), DiskFull: cl.cfg.Disk.Full(), Damaged: cl.damaged(), Disputes: cl.disputes(),
+			UptimeSecs: time.Since(cl.Started).Seconds(), DiskFull: cl.cfg.Disk.Full(), Damaged: cl.damaged(), Disputes: api.Each(cl.raft.Disputes(), disputeOf),
 			Models: cl.cfg.Models(), Leftovers: cl.cfg.Leftovers()}}
 }
 
-func (cl *Cluster) disputes() []api.Dispute {
-	all := []api.Dispute{}
-	for _, d := range cl.raft.Disputes() {
-		all = append(all, api.Dispute{Peer: d.Peer, Index: d.Index, Says: d.Says, Times: d.Times, Verdict: d.Verdict})
-	}
-	return all
-}
+var disputeOf = api.Made[raft.Dispute, api.Dispute]()
 
 // ownStore is the files of this node's state.
 func (cl *Cluster) ownStore() api.Store {

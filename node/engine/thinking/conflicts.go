@@ -64,13 +64,7 @@ func OpenConflicts(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
 // maxNote bounds the note of a resolution, and the question that feedback names.
 const maxNote = 64 << 10
 
-func conflictOf(c oplog.ConflictRow) api.Conflict {
-	return api.Conflict{ID: c.ID, Type: c.Type, Priority: c.Priority.String(), Status: c.Status.String(), A: c.A, B: c.B,
-		Entity: api.OrNil(c.Entity), Relation: api.OrNil(c.Relation),
-		Namespace: c.Namespace, Reason: c.Reason, Summary: c.Reason, Detected: c.Detected.Seconds(),
-		Resolved: api.When(c.Resolved), Strategy: api.OrNil(c.Strategy),
-		Winner: api.OrNil(c.Winner), Note: api.OrNil(c.Note)}
-}
+var conflictOf = api.Made[oplog.ConflictRow, api.Conflict]()
 
 // conflictSide describes a side of a conflict; text is null when it no longer exists.
 func conflictSide(v *state.View, db oplog.DB, id string) *api.Side {

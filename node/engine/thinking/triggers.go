@@ -26,11 +26,7 @@ func (th *Thinker) TriggerHistory(v *state.View, c api.Caller, q *api.TriggerHis
 	return FindTriggers(v, c, q.Status, q.TriggerFilter), nil
 }
 
-func triggerOf(t oplog.TriggerRow) api.Trigger {
-	return api.Trigger{ID: t.ID, Type: t.Type, Urgency: t.Urgency, Status: t.Status.String(), Reason: t.Reason,
-		Action: t.Action, Sources: api.OrEmpty(t.Sources),
-		Entity: api.OrNil(t.Entity), Created: t.Created.Seconds(), Expires: api.When(t.Expires)}
-}
+var triggerOf = api.Made[oplog.TriggerRow, api.Trigger]()
 
 // FindTriggers finds triggers of a status, or of all, the newest first within each.
 func FindTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilter) *api.TriggerList {
@@ -208,6 +204,8 @@ func (th *Thinker) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplo
 	return *mind.Traits(&snap)
 }
 
+var patternOf = api.Made[oplog.Pattern, api.Pattern]()
+
 // Patterns lists those that rounds of cognition have found, the most certain first.
 func (th *Thinker) Patterns(v *state.View, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
 	rows, cut := state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
@@ -221,11 +219,7 @@ func (th *Thinker) Patterns(v *state.View, c api.Caller, q *api.PatternsRequest)
 	if cut {
 		a.Bounded = api.Cut(state.MaxLook, "patterns", "the others are in no list")
 	}
-	a.Patterns = api.Each(rows[:n], func(p oplog.Pattern) api.Pattern {
-		return api.Pattern{Type: p.Type, Description: p.Description, Confidence: p.Confidence,
-			Sources: api.OrEmpty(p.Sources), Entities: api.OrEmpty(p.Entities),
-			First: p.First.Seconds(), Confirmed: p.Confirmed.Seconds(), Seen: p.Seen}
-	})
+	a.Patterns = api.Each(rows[:n], patternOf)
 	return a, nil
 }
 
