@@ -73,25 +73,12 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 
 // edges returns the relations, in both directions, of the entities that a name stands for.
 func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
-	list := edgesOf(v, c.DB, v.Meant(c.DB, orDefault(""), q.Entity), maxEdges+1)
+	list := v.EdgesOfAll(c.DB, v.Meant(c.DB, orDefault(""), q.Entity), maxEdges+1)
 	a := &api.EdgeList{Edges: api.Each(list[:min(len(list), maxEdges)], edgeOf)}
 	if len(list) > maxEdges {
 		a.Bounded = api.Cut(maxEdges, "relations", "the others are those of the entities on their other side, and in an export")
 	}
 	return a, nil
-}
-
-// edgesOf returns the relations of several entities, at most limit; one between two of them once.
-func edgesOf(v *state.View, db oplog.DB, names []string, limit int) (list []oplog.Edge) {
-	seen := map[string]bool{}
-	for _, name := range names {
-		for _, e := range v.Edges(db, name, limit) {
-			if !seen[e.ID] && len(list) < limit {
-				list, seen[e.ID] = append(list, e), true
-			}
-		}
-	}
-	return list
 }
 
 func (s *Service) edge(v *state.View, c api.Caller, q *api.EdgeRequest) (*api.Edge, error) {

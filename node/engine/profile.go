@@ -38,7 +38,7 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 		return looked < profileRows
 	})
 	if r.All() {
-		return profileOf(&e, rows, edgesOf(v, c.DB, names, profileRows)), nil
+		return profileOf(&e, rows, v.EdgesOfAll(c.DB, names, profileRows)), nil
 	}
 	if len(rows) == 0 {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")

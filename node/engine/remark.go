@@ -54,13 +54,12 @@ func marksOf(v *state.View, db oplog.DB, all []former) (list []oplog.Mark) {
 		then[f.m.RID] = f.number
 	}
 	for _, f := range all {
-		v.ConflictsOf(db, f.m.RID, func(c oplog.ConflictRow) bool {
+		for c := range v.ConflictsOf(db, f.m.RID) {
 			o, ok := v.Memory(db, c.Other(f.m.RID))
 			if ok && c.Detected <= f.was.Until {
 				list = append(list, f.ended(v, db, o, c, then)...)
 			}
-			return true
-		})
+		}
 	}
 	created := func(k oplog.Mark) oplog.Time {
 		m, _ := v.Memory(db, k.RID)

@@ -52,12 +52,11 @@ func (s *Service) addEarlier(db oplog.DB, w *Written) error {
 	return s.state.Read(func(v *state.View) error {
 		for _, r := range w.Results {
 			if again(r) {
-				v.ConflictsOf(db, r.ID, func(c oplog.ConflictRow) bool {
+				for c := range v.ConflictsOf(db, r.ID) {
 					if c.Strategy == oplog.Superseded && c.Winner == r.ID {
 						w.Superseded = append(w.Superseded, c.Other(r.ID))
 					}
-					return true
-				})
+				}
 			}
 		}
 		return nil

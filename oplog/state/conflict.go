@@ -135,13 +135,8 @@ func (a *applying) sideExists(side string) bool {
 // Disputing walks a memory's open conflicts, by the other side, in the order of the conflicts' ids.
 func (t *txn) Disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.ConflictRow] {
 	return func(yield func(string, oplog.ConflictRow) bool) {
-		prefix := joinKey(rid, "")
-		for k := range t.scan(tConflictSide, db, prefix) {
-			c, ok := read[oplog.ConflictRow](t, tConflict, db, k[len(prefix):])
-			if !ok || c.Status != oplog.ConflictOpen {
-				continue
-			}
-			if !yield(c.Other(rid), c) {
+		for c := range t.ConflictsOf(db, rid) {
+			if c.Status == oplog.ConflictOpen && !yield(c.Other(rid), c) {
 				return
 			}
 		}
@@ -149,9 +144,11 @@ func (t *txn) Disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.Conflic
 }
 
 // ConflictsOf walks a memory's conflicts in any status, in the order of their ids.
-func (v *View) ConflictsOf(db oplog.DB, rid string, f func(oplog.ConflictRow) bool) {
+func (t *txn) ConflictsOf(db oplog.DB, rid string) iter.Seq[oplog.ConflictRow] {
 	prefix := joinKey(rid, "")
-	eachOf(v.txn, tConflict, db, v.scan(tConflictSide, db, prefix), func(k, _ []byte) []byte { return k[len(prefix):] }, f)
+	return func(yield func(oplog.ConflictRow) bool) {
+		eachOf(t, tConflict, db, t.scan(tConflictSide, db, prefix), inKey(len(prefix)), yield)
+	}
 }
 
 // InConflict says whether a memory is a side of an open conflict.

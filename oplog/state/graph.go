@@ -105,6 +105,19 @@ func (v *View) Edge(db oplog.DB, id string) (oplog.Edge, bool) {
 	return read[oplog.Edge](v.txn, tEdge, db, []byte(id))
 }
 
+// EdgesOfAll are the relations that several entities are in, at most limit; one between two of them once.
+func (v *View) EdgesOfAll(db oplog.DB, names []string, limit int) (list []oplog.Edge) {
+	seen := map[string]bool{}
+	for _, name := range names {
+		for _, e := range v.Edges(db, name, limit) {
+			if !seen[e.ID] && len(list) < limit {
+				list, seen[e.ID] = append(list, e), true
+			}
+		}
+	}
+	return list
+}
+
 // Edges are the relations an entity is in, outgoing first, at most limit.
 func (v *View) Edges(db oplog.DB, entity string, limit int) (edges []oplog.Edge) {
 	prefix := joinKey(entity, "")

@@ -125,12 +125,7 @@ func (a *applying) eraseTopics(session string, names []string) {
 
 // eraseConflicts takes from conflicts what they quote of a memory. One that is open has nothing to decide on any more.
 func (a *applying) eraseConflicts(rid string, at oplog.Time) {
-	prefix := joinKey(rid, "")
-	for k := range a.scan(tConflictSide, a.db, prefix) {
-		c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, k[len(prefix):])
-		if !ok {
-			continue
-		}
+	for c := range a.ConflictsOf(a.db, rid) {
 		c.Reason, c.Entity, c.Relation, c.Note = "", "", "", ""
 		a.closeConflict(&c, oplog.Dismiss, at)
 	}

@@ -26,10 +26,8 @@ func (v *View) Subject(db oplog.DB, op oplog.Op) string {
 
 // CurrentAgain returns the memories that one superseded until a time, when its text changed or it was forgotten.
 func (v *View) CurrentAgain(db oplog.DB, rid string, at oplog.Time) (rids []string) {
-	prefix := joinKey(rid, "")
-	for k := range v.scan(tConflictSide, db, prefix) {
-		c, ok := read[oplog.ConflictRow](v.txn, tConflict, db, k[len(prefix):])
-		if !ok || c.Strategy != oplog.Restated || c.Resolved != at {
+	for c := range v.ConflictsOf(db, rid) {
+		if c.Strategy != oplog.Restated || c.Resolved != at {
 			continue
 		}
 		other := c.Other(rid)

@@ -89,11 +89,8 @@ func (a *applying) marked(m *oplog.Memory) bool {
 
 // settle ends what was found about a memory's text, which it says no more: open conflicts, and what it supersedes.
 func (a *applying) settle(m *oplog.Memory, reason string, at oplog.Time) {
-	prefix := joinKey(m.RID, "")
-	for k := range a.scan(tConflictSide, a.db, prefix) {
-		c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, k[len(prefix):])
+	for c := range a.ConflictsOf(a.db, m.RID) {
 		switch {
-		case !ok:
 		case c.Status == oplog.ConflictOpen:
 			a.closeConflict(&c, oplog.Restated, at)
 		case c.Strategy == oplog.Superseded && c.Winner == m.RID:
