@@ -1,9 +1,7 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
-	"net/url"
 	"reflect"
 
 	"github.com/cairndb/cairn/oplog"
@@ -42,21 +40,6 @@ func FreshOf(fields map[string]json.RawMessage) (Fresh, error) {
 	return q.Fresh, err
 }
 
-// FreshIn reads them from the query of a dialect's request.
-func FreshIn(query url.Values) (Fresh, error) {
-	said := map[string]json.RawMessage{}
-	for _, f := range freshFields {
-		if v := query.Get(f.Name); v != "" {
-			said[f.Name], _ = json.Marshal(v) // a string always encodes
-		}
-	}
-	fresh, err := FreshOf(said)
-	if err != nil {
-		return Fresh{}, oplog.Errorf(oplog.Invalid, "%s", err)
-	}
-	return fresh, nil
-}
-
 // Fill makes a request of its fields' values, for dialects. Fields that are left out have their defaults.
 func (o Of[Q, A]) Fill(values map[string]any) (*Q, error) {
 	body := map[string]json.RawMessage{}
@@ -72,16 +55,4 @@ func (o Of[Q, A]) Fill(values map[string]any) (*Q, error) {
 		return nil, oplog.Errorf(oplog.Invalid, "%s", err)
 	}
 	return q, nil
-}
-
-// DoWith fills a request, says how new the answer of a read must be, and asks a door.
-func (o Of[Q, A]) DoWith(ctx context.Context, d Door, c Caller, fresh Fresh, values map[string]any) (*A, error) {
-	q, err := o.Fill(values)
-	if err != nil {
-		return nil, err
-	}
-	if f, ok := any(q).(interface{ Want(Fresh) }); ok {
-		f.Want(fresh)
-	}
-	return o.Do(ctx, d, c, q)
 }

@@ -28,7 +28,7 @@ func entities(as shape) func(*exchange) (any, error) {
 		all, totals, count, seen := []object{}, object{}, 0, 0
 		for _, kind := range entityTypes {
 			for after, more := "", true; more; {
-				a, err := ask(x, api.Values,
+				a, err := api.Values.For(&x.Exchange,
 					object{"attribute": kind + "_id", "namespace": oplog.Mem0Namespace, "limit": api.MaxHits, "after": after})
 				if err != nil {
 					return nil, err
@@ -43,7 +43,7 @@ func entities(as shape) func(*exchange) (any, error) {
 				}
 				for _, v := range a.Values {
 					if seen >= first && seen < last {
-						all = append(all, entity(kind, &v, x.c.Database))
+						all = append(all, entity(kind, &v, x.C.Database))
 					}
 					seen++
 				}
@@ -87,7 +87,7 @@ func countDone(n int) string { return fmt.Sprintf("; %s before it were changed",
 // forget forgets all memories that pass a filter, a thousand at a time.
 func (x *exchange) forget(f field.Map) (n int, err error) {
 	for more := true; more; {
-		a, err := ask(x, api.ForgetMatching, object{"filter": f, "namespace": oplog.Mem0Namespace, "reason": "deleted"})
+		a, err := api.ForgetMatching.For(&x.Exchange, object{"filter": f, "namespace": oplog.Mem0Namespace, "reason": "deleted"})
 		if err != nil {
 			return n, err
 		}
@@ -110,7 +110,7 @@ func (x *exchange) removeAll() (any, error) {
 }
 
 func (x *exchange) removeEntity() (any, error) {
-	kind, name := x.r.PathValue("type"), x.r.PathValue("name")
+	kind, name := x.R.PathValue("type"), x.R.PathValue("name")
 	if !slices.Contains(entityTypes, kind) {
 		return nil, oplog.Errorf(oplog.Invalid, "Invalid entity type %.40q: want user, agent, app or run", kind)
 	}

@@ -26,11 +26,11 @@ type selection struct {
 
 // selected reads a selection from the parameters of a URL.
 func (x *exchange) selected() selection {
-	get := func(name string) id { return id(x.params.Get(name)) }
+	get := func(name string) id { return id(x.Params.Get(name)) }
 	return selection{ids: ids{get("user_id"), get("agent_id"), get("app_id"), get("run_id"), get("session_id")},
-		Filters: json.RawMessage(x.params.Get("filters")), Metadata: json.RawMessage(x.params.Get("metadata")),
-		Categories: x.params["categories"],
-		Start:      x.params.Get("start_date"), End: x.params.Get("end_date"), Keywords: json.RawMessage(x.params.Get("keywords"))}
+		Filters: json.RawMessage(x.Params.Get("filters")), Metadata: json.RawMessage(x.Params.Get("metadata")),
+		Categories: x.Params["categories"],
+		Start:      x.Params.Get("start_date"), End: x.Params.Get("end_date"), Keywords: json.RawMessage(x.Params.Get("keywords"))}
 }
 
 // filter translates a selection to a filter of the table. It names one entity at least.

@@ -2,9 +2,7 @@ package mem0
 
 import (
 	"cmp"
-	"context"
 	"net/http"
-	"net/url"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -21,11 +19,7 @@ func (*API) Name() string { return "mem0" }
 
 // Routes returns the right that each path needs: that of an operation.
 func (*API) Routes() map[string]*api.Op {
-	all := map[string]*api.Op{}
-	for pattern, r := range routes {
-		all[pattern] = r.right
-	}
-	return all
+	return api.Rights(routes, func(r route) *api.Op { return r.right })
 }
 
 // A route is a path's operation, whose right a caller needs before the body is read, and its handler.
@@ -121,22 +115,15 @@ func lacks(why missing) func(*exchange) (any, error) {
 type object = map[string]any
 
 // An exchange is one call.
-type exchange struct {
-	door   api.Door
-	r      *http.Request
-	c      api.Caller
-	decode func(to any) error
-	params url.Values
-	fresh  api.Fresh
-}
+type exchange struct{ api.Exchange }
 
-// Serve answers a call at one of the paths. decode reads the body; without one it leaves its argument as it is.
+// Serve answers a call at one of the paths.
 func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error) {
-	x := &exchange{door: a.door, r: r, c: c, decode: decode, params: r.URL.Query()}
-	if x.fresh, err = api.FreshIn(x.params); err != nil {
+	made, err := api.NewExchange(a.door, r, c, decode)
+	if err != nil {
 		return 0, nil, err
 	}
-	answer, err = routes[r.Pattern].answer(x)
+	answer, err = routes[r.Pattern].answer(&exchange{made})
 	if why, lacking := answer.(missing); lacking {
 		status, answer := a.Refuse(oplog.Errorf(oplog.Invalid, "%s", string(why)), http.StatusNotImplemented, "not_implemented")
 		return status, answer, err
@@ -152,31 +139,24 @@ func (*API) Refuse(e *oplog.Error, status int, code string) (int, any) {
 	return status, object{"detail": e.Text, "error": e.Text, "code": code}
 }
 
-// ask fills a request of the table and asks the door.
-func ask[Q, A any](x *exchange, of api.Of[Q, A], values object) (*A, error) {
-	return of.DoWith(x.ctx(), x.door, x.c, x.fresh, values)
-}
-
-func (x *exchange) ctx() context.Context { return x.r.Context() }
-
 // organization names the only organization.
 const organization = "cairn"
 
 func (x *exchange) ping() (any, error) {
-	return object{"status": "ok", "org_id": organization, "project_id": x.c.Database, "user_email": cmp.Or(x.c.Label, x.c.Who())}, nil
+	return object{"status": "ok", "org_id": organization, "project_id": x.C.Database, "user_email": cmp.Or(x.C.Label, x.C.Who())}, nil
 }
 
 // project shows the database as a project, as far as fields asks for it.
 func (x *exchange) project() (any, error) {
-	if org, project := x.r.PathValue("org"), x.r.PathValue("project"); org != "" && (org != organization || project != x.c.Database) {
-		return nil, oplog.Errorf(oplog.NotFound, "this token's project is %s of the organization %s", x.c.Database, organization)
+	if org, project := x.R.PathValue("org"), x.R.PathValue("project"); org != "" && (org != organization || project != x.C.Database) {
+		return nil, oplog.Errorf(oplog.NotFound, "this token's project is %s of the organization %s", x.C.Database, organization)
 	}
-	all := object{"id": x.c.Database, "name": x.c.Database, "org_id": organization, "custom_instructions": nil,
+	all := object{"id": x.C.Database, "name": x.C.Database, "org_id": organization, "custom_instructions": nil,
 		"custom_categories": []any{}, "decay": false}
-	return only(all, x.params["fields"]), nil
+	return only(all, x.Params["fields"]), nil
 }
 
 func (x *exchange) profile() (any, error) {
-	return object{"profile": object{}, "status": "not_enabled", "entity_type": "user", "entity_id": x.r.PathValue("name"),
+	return object{"profile": object{}, "status": "not_enabled", "entity_type": "user", "entity_id": x.R.PathValue("name"),
 		"updated_at": nil, "generation_count": 0}, nil
 }

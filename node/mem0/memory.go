@@ -176,9 +176,9 @@ func lastDay(at float64) string {
 // memory reads a memory of this namespace, also one that was deleted. It strengthens the memory if the call is about
 // reading it.
 func (x *exchange) memory(rid string, read bool) (*api.Memory, error) {
-	c := x.c
+	c := x.C
 	c.Quiet = c.Quiet || !read
-	m, err := api.Get.Do(x.ctx(), x.door, c, &api.GetRequest{RID: rid, Fresh: x.fresh})
+	m, err := api.Get.Do(x.R.Context(), x.Door, c, &api.GetRequest{RID: rid, Fresh: x.Fresh})
 	if err == nil && m.Namespace != oplog.Mem0Namespace {
 		err = oplog.ErrNoMemory
 	}

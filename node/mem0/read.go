@@ -23,7 +23,7 @@ type page struct{ number, size int }
 func (x *exchange) page(usual, most int) (p page, err error) {
 	p = page{1, usual}
 	for name, to := range map[string]*int{"page": &p.number, "page_size": &p.size} {
-		if s := x.params.Get(name); s != "" {
+		if s := x.Params.Get(name); s != "" {
 			if *to, err = strconv.Atoi(s); err != nil || *to < 1 || *to > 1<<30 {
 				return p, oplog.Errorf(oplog.Invalid, "%s: want a number from 1, got %.20q", name, s)
 			}
@@ -41,11 +41,11 @@ func (x *exchange) pageOf(p page, count int, results any) object {
 		if !there {
 			return nil
 		}
-		u, params := *x.r.URL, x.r.URL.Query()
+		u, params := *x.R.URL, x.R.URL.Query()
 		params.Set("page", strconv.Itoa(number))
 		params.Set("page_size", strconv.Itoa(p.size))
-		u.Scheme, u.Host, u.RawQuery = "http", x.r.Host, params.Encode()
-		if x.r.TLS != nil {
+		u.Scheme, u.Host, u.RawQuery = "http", x.R.Host, params.Encode()
+		if x.R.TLS != nil {
 			u.Scheme = "https"
 		}
 		return u.String()
@@ -60,8 +60,8 @@ func (x *exchange) rows(f field.Map, skip, most int) ([]api.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Whole, q.Skip, q.Fresh = true, skip, x.fresh
-	a, err := api.Recall.Do(x.ctx(), x.door, x.c, q)
+	q.Whole, q.Skip, q.Fresh = true, skip, x.Fresh
+	a, err := api.Recall.Do(x.R.Context(), x.Door, x.C, q)
 	if err == nil && a.Left > 0 {
 		err = oplog.Errorf(oplog.TooLarge, "these memories are over the bound of an answer: ask for a smaller page_size than %d", most)
 	}
@@ -78,13 +78,13 @@ func list(as shape) func(*exchange) (any, error) {
 			selection
 			Fields []string `json:"fields"`
 			Format string   `json:"output_format"`
-		}{selection: x.selected(), Fields: x.params["fields"], Format: x.params.Get("output_format")}
-		if err := x.decode(&in); err != nil {
+		}{selection: x.selected(), Fields: x.Params["fields"], Format: x.Params.Get("output_format")}
+		if err := x.Decode(&in); err != nil {
 			return nil, err
 		}
 		p, err := x.page(pageSize, maxPageSize)
-		if err == nil && as == hosted && x.params.Has("top_k") {
-			p.size, err = strconv.Atoi(x.params.Get("top_k"))
+		if err == nil && as == hosted && x.Params.Has("top_k") {
+			p.size, err = strconv.Atoi(x.Params.Get("top_k"))
 			if err != nil || p.size < 1 || p.size > api.MaxHits {
 				err = oplog.Errorf(oplog.Invalid, "top_k: want a number from 1 to %d", api.MaxHits)
 			}
@@ -101,13 +101,13 @@ func list(as shape) func(*exchange) (any, error) {
 			return nil, err
 		}
 		shown := api.Each(rows, func(r api.Result) object { return only(show(r.Whole), in.Fields) })
-		if as == hosted || as == older && in.Format == "v1.1" && !x.params.Has("page") {
+		if as == hosted || as == older && in.Format == "v1.1" && !x.Params.Has("page") {
 			return object{"results": shown}, nil
 		}
-		if as == older && !x.params.Has("page") {
+		if as == older && !x.Params.Has("page") {
 			return shown, nil
 		}
-		n, err := ask(x, api.Count, object{"namespace": oplog.Mem0Namespace, "filter": f})
+		n, err := api.Count.For(&x.Exchange, object{"namespace": oplog.Mem0Namespace, "filter": f})
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func search(as shape) func(*exchange) (any, error) {
 			Fields    []string `json:"fields"`
 			Format    string   `json:"output_format"`
 		}{}
-		if err := x.decode(&in); err != nil {
+		if err := x.Decode(&in); err != nil {
 			return nil, err
 		}
 		if strings.TrimSpace(in.Query) == "" {
@@ -148,8 +148,8 @@ func search(as shape) func(*exchange) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.Whole, q.Fresh = true, x.fresh
-		a, err := api.Recall.Do(x.ctx(), x.door, x.c, q)
+		q.Whole, q.Fresh = true, x.Fresh
+		a, err := api.Recall.Do(x.R.Context(), x.Door, x.C, q)
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +168,7 @@ func search(as shape) func(*exchange) (any, error) {
 }
 
 func (x *exchange) get() (any, error) {
-	m, err := x.current(x.r.PathValue("id"), true)
+	m, err := x.current(x.R.PathValue("id"), true)
 	if err != nil {
 		return nil, err
 	}
@@ -177,28 +177,18 @@ func (x *exchange) get() (any, error) {
 
 // history tells what happened to a memory, from its revisions, the oldest first.
 func (x *exchange) history() (any, error) {
-	m, err := x.memory(x.r.PathValue("id"), false)
+	m, err := x.memory(x.R.PathValue("id"), false)
+	if err != nil {
+		return nil, err
+	}
+	past, err := x.AllRevisions(m.RID, "revisions")
 	if err != nil {
 		return nil, err
 	}
 	var texts []string
 	times := []string{m.CreatedAt}
-	for offset := 0; ; {
-		a, err := ask(x, api.Revisions, object{"rid": m.RID, "offset": offset})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range a.Revisions {
-			texts, times = append(texts, r.Text), append(times, iso(r.Until))
-		}
-		if a.Next == nil {
-			break
-		}
-		if len(texts) > maxHistory {
-			return nil, oplog.Errorf(oplog.TooLarge,
-				"the memory has more than %d revisions: GET /v1/memory/%s/revisions pages through them", maxHistory, m.RID)
-		}
-		offset = *a.Next
+	for _, r := range past {
+		texts, times = append(texts, r.Text), append(times, iso(r.Until))
 	}
 	texts = append(texts, m.Text)
 	shown := show(m)
@@ -219,9 +209,6 @@ func (x *exchange) history() (any, error) {
 	return all, nil
 }
 
-// maxHistory bounds the revisions of an answer.
-const maxHistory = 10_000
-
 // events are additions: each memory that is there was one.
 func (x *exchange) events() (any, error) {
 	p, err := x.page(50, pageSize)
@@ -232,7 +219,7 @@ func (x *exchange) events() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := ask(x, api.Count, object{"namespace": oplog.Mem0Namespace, "filter": everything()})
+	n, err := api.Count.For(&x.Exchange, object{"namespace": oplog.Mem0Namespace, "filter": everything()})
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +227,7 @@ func (x *exchange) events() (any, error) {
 }
 
 func (x *exchange) event() (any, error) {
-	m, err := x.memory(x.r.PathValue("id"), false)
+	m, err := x.memory(x.R.PathValue("id"), false)
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func (in *addRequest) additions() (all additions, err error) {
 func add(as shape) func(*exchange) (any, error) {
 	return func(x *exchange) (any, error) {
 		var in addRequest
-		if err := x.decode(&in); err != nil {
+		if err := x.Decode(&in); err != nil {
 			return nil, err
 		}
 		all, err := in.additions()
@@ -143,10 +143,10 @@ func add(as shape) func(*exchange) (any, error) {
 			return nil, err
 		}
 		values := object{"memories": all.memories}
-		if key := x.r.Header.Get("Idempotency-Key"); key != "" {
+		if key := x.R.Header.Get("Idempotency-Key"); key != "" {
 			values["idempotency_key"] = key
 		}
-		a, err := ask(x, api.RememberBatch, values)
+		a, err := api.RememberBatch.For(&x.Exchange, values)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (x *exchange) change(rid string, in *change) error {
 		}
 		values, err := in.correction(m)
 		if err == nil {
-			_, err = ask(x, api.Correct, values)
+			_, err = api.Correct.For(&x.Exchange, values)
 		}
 		if tries == changeTries || !api.RefusedAs(err, "revision_conflict") {
 			return err
@@ -252,10 +252,10 @@ func (in *change) correction(m *api.Memory) (object, error) {
 func update(as shape) func(*exchange) (any, error) {
 	return func(x *exchange) (any, error) {
 		var in change
-		if err := x.decode(&in); err != nil {
+		if err := x.Decode(&in); err != nil {
 			return nil, err
 		}
-		rid := x.r.PathValue("id")
+		rid := x.R.PathValue("id")
 		if err := x.change(rid, &in); err != nil {
 			return nil, err
 		}
@@ -281,7 +281,7 @@ func (x *exchange) batch() (rids []string, changes []change, err error) {
 			change
 		} `json:"memories"`
 	}
-	if err := x.decode(&in); err != nil {
+	if err := x.Decode(&in); err != nil {
 		return nil, nil, err
 	}
 	if len(in.Memories) == 0 || len(in.Memories) > maxBatch {
@@ -323,16 +323,16 @@ func (x *exchange) removeMany() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := api.ForgetMany.Do(x.ctx(), x.door, x.c, &api.ForgetManyRequest{RIDs: rids}); err != nil {
+	if _, err := api.ForgetMany.Do(x.R.Context(), x.Door, x.C, &api.ForgetManyRequest{RIDs: rids}); err != nil {
 		return nil, err
 	}
 	return object{"message": "Successfully deleted " + memoriesOf(len(rids))}, nil
 }
 
 func (x *exchange) remove() (any, error) {
-	m, err := x.current(x.r.PathValue("id"), false)
+	m, err := x.current(x.R.PathValue("id"), false)
 	if err == nil {
-		_, err = ask(x, api.Forget, object{"rid": m.RID, "reason": "deleted"})
+		_, err = api.Forget.For(&x.Exchange, object{"rid": m.RID, "reason": "deleted"})
 	}
 	if err != nil {
 		return nil, err

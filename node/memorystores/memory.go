@@ -66,7 +66,7 @@ func versionID(rid string, revision uint32) string {
 
 // draft makes a memory of the table from a content; the other fields of was, the current memory, stay.
 func (x *exchange) draft(content string, was *api.Memory) object {
-	k := kept{By: x.c.Who()}
+	k := kept{By: x.C.Who()}
 	o := object{"searchable": true, "text": content}
 	if strings.TrimSpace(content) == "" {
 		k.Content = &content
@@ -99,7 +99,7 @@ func (x *exchange) memory(s *store, id string, gone bool) (*api.Memory, error) {
 	if !ok {
 		return nil, absent
 	}
-	m, err := api.Get.Do(x.ctx(), x.door, x.c, &api.GetRequest{RID: rid, Fresh: x.fresh})
+	m, err := api.Get.Do(x.R.Context(), x.Door, x.C, &api.GetRequest{RID: rid, Fresh: x.Fresh})
 	switch {
 	case oplog.IsKind(err, oplog.NotFound, oplog.Invalid):
 		return nil, absent
@@ -131,7 +131,7 @@ func (x *exchange) createMemory() (any, error) {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`
 	}
-	if err := x.decode(&q); err != nil {
+	if err := x.Decode(&q); err != nil {
 		return nil, err
 	}
 	full, err := x.full(false)
@@ -151,7 +151,7 @@ func (x *exchange) createMemory() (any, error) {
 			return err
 		}
 		step := object{"op": "put", "namespace": s.id, "key": q.Path, "memory": x.draft(*q.Content, nil), "if_absent": true}
-		a, err := ask(x, api.Batch, object{"steps": []object{s.guard(), step}})
+		a, err := api.Batch.For(&x.Exchange, object{"steps": []object{s.guard(), step}})
 		if err != nil {
 			return conflict(err, s)
 		}
@@ -174,7 +174,7 @@ func (x *exchange) writable() (*store, error) {
 }
 
 func (x *exchange) readBack(s *store, rid string, full bool) (any, error) {
-	x.c.Quiet = true
+	x.C.Quiet = true
 	m, err := x.memory(s, memoryPrefix+rid, false)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (x *exchange) getMemory() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := x.memory(s, x.r.PathValue("id"), false)
+	m, err := x.memory(s, x.R.PathValue("id"), false)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func holds(content, sum string) error {
 
 func (x *exchange) updateMemory() (any, error) {
 	var q updateRequest
-	if err := x.decode(&q); err != nil {
+	if err := x.Decode(&q); err != nil {
 		return nil, err
 	}
 	full, err := x.full(false)
@@ -263,21 +263,21 @@ func (x *exchange) updateMemory() (any, error) {
 	if q.Precondition != nil && q.Precondition.Type != "content_sha256" {
 		return nil, oplog.Errorf(oplog.Invalid, "precondition: want the type content_sha256, got %.40q", q.Precondition.Type)
 	}
-	x.c.Quiet = true
+	x.C.Quiet = true
 	var s *store
 	var m *api.Memory
 	err = x.decide(func() error {
 		if s, err = x.writable(); err != nil {
 			return err
 		}
-		if m, err = x.memory(s, x.r.PathValue("id"), false); err != nil {
+		if m, err = x.memory(s, x.R.PathValue("id"), false); err != nil {
 			return err
 		}
 		step, err := q.step(x, m)
 		if err != nil || step == nil {
 			return err
 		}
-		_, err = ask(x, api.Batch, object{"steps": []object{s.guard(), step}})
+		_, err = api.Batch.For(&x.Exchange, object{"steps": []object{s.guard(), step}})
 		if api.RefusedAs(err, "key_taken") {
 			return conflict(err, s)
 		}
@@ -290,8 +290,8 @@ func (x *exchange) updateMemory() (any, error) {
 }
 
 func (x *exchange) deleteMemory() (any, error) {
-	x.c.Quiet = true
-	id := x.r.PathValue("id")
+	x.C.Quiet = true
+	id := x.R.PathValue("id")
 	err := x.decide(func() error {
 		s, err := x.store()
 		if err != nil {
@@ -301,13 +301,13 @@ func (x *exchange) deleteMemory() (any, error) {
 		if err != nil {
 			return err
 		}
-		if sum := x.params.Get("expected_content_sha256"); sum != "" {
+		if sum := x.Params.Get("expected_content_sha256"); sum != "" {
 			content, _ := contentOf(m.Text, m.Metadata)
 			if err := holds(content, sum); err != nil {
 				return err
 			}
 		}
-		_, err = ask(x, api.Delete, object{"namespace": s.id, "key": m.Path, "if_revision": m.Revision, "reason": deletedBy + x.c.Who()})
+		_, err = api.Delete.For(&x.Exchange, object{"namespace": s.id, "key": m.Path, "if_revision": m.Revision, "reason": deletedBy + x.C.Who()})
 		return err
 	})
 	if err != nil {
@@ -325,7 +325,7 @@ func (x *exchange) listMemories() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix, depth := x.params.Get("path_prefix"), x.params.Get("depth")
+	prefix, depth := x.Params.Get("path_prefix"), x.Params.Get("depth")
 	if prefix != "" && (prefix[0] != '/' || prefix[len(prefix)-1] != '/') {
 		return nil, oplog.Errorf(oplog.Invalid, "path_prefix: want a path that begins and ends with /, got %.80q", prefix)
 	}
@@ -339,7 +339,7 @@ func (x *exchange) listMemories() (any, error) {
 	if depth == "1" {
 		q["depth"] = 1
 	}
-	a, err := ask(x, api.ListKeys, q)
+	a, err := api.ListKeys.For(&x.Exchange, q)
 	if err != nil {
 		return nil, err
 	}

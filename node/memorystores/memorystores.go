@@ -1,12 +1,10 @@
 package memorystores
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"maps"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -25,11 +23,7 @@ func (*API) Name() string { return "memory_stores" }
 
 // Routes returns the right that each path needs: that of an operation.
 func (*API) Routes() map[string]*api.Op {
-	all := map[string]*api.Op{}
-	for pattern, r := range routes {
-		all[pattern] = r.right
-	}
-	return all
+	return api.Rights(routes, func(r route) *api.Op { return r.right })
 }
 
 // A route is a path's operation, whose right a caller needs before the body is read, and its handler.
@@ -61,14 +55,7 @@ var routes = map[string]route{
 type object = map[string]any
 
 // An exchange is one call.
-type exchange struct {
-	door   api.Door
-	r      *http.Request
-	c      api.Caller
-	decode func(to any) error
-	params url.Values
-	fresh  api.Fresh
-}
+type exchange struct{ api.Exchange }
 
 // A refusal is an error of this API's own.
 type refusal struct {
@@ -80,13 +67,13 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// Serve answers a call at one of the paths. decode reads the body; without one it leaves its argument as it is.
+// Serve answers a call at one of the paths.
 func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error) {
-	x := &exchange{door: a.door, r: r, c: c, decode: decode, params: r.URL.Query()}
-	if x.fresh, err = api.FreshIn(x.params); err != nil {
+	made, err := api.NewExchange(a.door, r, c, decode)
+	if err != nil {
 		return 0, nil, err
 	}
-	answer, err = routes[r.Pattern].answer(x)
+	answer, err = routes[r.Pattern].answer(&exchange{made})
 	if own, ok := errors.AsType[*refusal](err); ok {
 		return own.status, failure(own.kind, own.text, own.more), nil
 	}
@@ -117,13 +104,6 @@ func failure(kind, text string, more object) object {
 	return object{"type": "error", "error": e}
 }
 
-// ask fills a request of the table and asks the door.
-func ask[Q, A any](x *exchange, of api.Of[Q, A], values object) (*A, error) {
-	return of.DoWith(x.ctx(), x.door, x.c, x.fresh, values)
-}
-
-func (x *exchange) ctx() context.Context { return x.r.Context() }
-
 // The bounds of a page.
 const (
 	pageSize    = 20
@@ -135,7 +115,7 @@ const (
 // page reads limit and page; the page begins behind after.
 func (x *exchange) page(full bool) (limit int, after string, err error) {
 	limit = pageSize
-	if s := x.params.Get("limit"); s != "" {
+	if s := x.Params.Get("limit"); s != "" {
 		if limit, err = strconv.Atoi(s); err != nil || limit < 1 {
 			return 0, "", oplog.Errorf(oplog.Invalid, "limit: want a number from 1, got %.20q", s)
 		}
@@ -143,7 +123,7 @@ func (x *exchange) page(full bool) (limit int, after string, err error) {
 	if limit = min(limit, maxPageSize); full {
 		limit = min(limit, maxFull)
 	}
-	b, err := base64.RawURLEncoding.DecodeString(x.params.Get("page"))
+	b, err := base64.RawURLEncoding.DecodeString(x.Params.Get("page"))
 	if err != nil {
 		return 0, "", oplog.Errorf(oplog.Invalid, "page: want the next_page of the page before")
 	}
@@ -169,7 +149,7 @@ func pageOf(rows []object, next string) object {
 
 // full reads view, which says whether contents are wanted.
 func (x *exchange) full(usual bool) (bool, error) {
-	switch view := x.params.Get("view"); view {
+	switch view := x.Params.Get("view"); view {
 	case "":
 		return usual, nil
 	case "full", "basic":
@@ -183,7 +163,7 @@ func (x *exchange) full(usual bool) (bool, error) {
 func (x *exchange) span() (within func(seconds float64) bool, err error) {
 	bounds := map[string]float64{}
 	for _, name := range []string{"created_at[gte]", "created_at[lte]"} {
-		if s := x.params.Get(name); s != "" {
+		if s := x.Params.Get(name); s != "" {
 			at, err := time.Parse(time.RFC3339Nano, s)
 			if err != nil {
 				return nil, oplog.Errorf(oplog.Invalid, "%s: want a time in RFC 3339, got %.40q", name, s)

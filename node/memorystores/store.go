@@ -61,12 +61,12 @@ func readStore(m *api.Memory) (*store, error) {
 
 // store reads the store that the path names.
 func (x *exchange) store() (*store, error) {
-	id := x.r.PathValue("store")
+	id := x.R.PathValue("store")
 	absent := oplog.Errorf(oplog.NotFound, "no memory store %.80q", id)
 	if !strings.HasPrefix(id, storePrefix) || strings.Contains(id, "/") {
 		return nil, absent
 	}
-	m, err := ask(x, api.GetKey, object{"namespace": namespace, "key": "/" + id})
+	m, err := api.GetKey.For(&x.Exchange, object{"namespace": namespace, "key": "/" + id})
 	if oplog.IsKind(err, oplog.NotFound) {
 		return nil, absent
 	}
@@ -135,14 +135,14 @@ func (q *storeRequest) apply(s *store) error {
 
 func (x *exchange) createStore() (any, error) {
 	var q storeRequest
-	if err := x.decode(&q); err != nil {
+	if err := x.Decode(&q); err != nil {
 		return nil, err
 	}
 	s := &store{id: storePrefix + oplog.NewID(), Metadata: map[string]string{}}
 	if err := q.apply(s); err != nil {
 		return nil, err
 	}
-	if _, err := ask(x, api.Batch, object{"steps": []object{s.step(object{"if_absent": true})}}); err != nil {
+	if _, err := api.Batch.For(&x.Exchange, object{"steps": []object{s.step(object{"if_absent": true})}}); err != nil {
 		return nil, err
 	}
 	return x.shown(s.id)
@@ -150,7 +150,7 @@ func (x *exchange) createStore() (any, error) {
 
 // shown reads a store back after a write.
 func (x *exchange) shown(id string) (any, error) {
-	x.r.SetPathValue("store", id)
+	x.R.SetPathValue("store", id)
 	s, err := x.store()
 	if err != nil {
 		return nil, err
@@ -158,11 +158,11 @@ func (x *exchange) shown(id string) (any, error) {
 	return s.show(), nil
 }
 
-func (x *exchange) getStore() (any, error) { return x.shown(x.r.PathValue("store")) }
+func (x *exchange) getStore() (any, error) { return x.shown(x.R.PathValue("store")) }
 
 func (x *exchange) updateStore() (any, error) {
 	var q storeRequest
-	if err := x.decode(&q); err != nil {
+	if err := x.Decode(&q); err != nil {
 		return nil, err
 	}
 	return x.changeStore(func(s *store) error {
@@ -176,7 +176,7 @@ func (x *exchange) updateStore() (any, error) {
 var errArchived = oplog.Errorf(oplog.Invalid, "the memory store is archived: it can be read and deleted, and not changed")
 
 func (x *exchange) archiveStore() (any, error) {
-	if err := x.decode(&struct{}{}); err != nil {
+	if err := x.Decode(&struct{}{}); err != nil {
 		return nil, err
 	}
 	return x.changeStore(func(s *store) error {
@@ -195,14 +195,14 @@ func (x *exchange) changeStore(change func(*store) error) (any, error) {
 			err = change(s)
 		}
 		if err == nil {
-			_, err = ask(x, api.Batch, object{"steps": []object{s.step(object{"if_revision": s.record.Revision})}})
+			_, err = api.Batch.For(&x.Exchange, object{"steps": []object{s.step(object{"if_revision": s.record.Revision})}})
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return x.shown(x.r.PathValue("store"))
+	return x.shown(x.R.PathValue("store"))
 }
 
 // changeTries bounds how often a change is decided again because somebody else was faster.
@@ -226,7 +226,7 @@ func (x *exchange) deleteStore() (any, error) {
 		err = x.empty(s)
 	}
 	if err == nil {
-		_, err = ask(x, api.Delete, object{"namespace": namespace, "key": "/" + s.id, "reason": "deleted"})
+		_, err = api.Delete.For(&x.Exchange, object{"namespace": namespace, "key": "/" + s.id, "reason": "deleted"})
 	}
 	if err == nil {
 		err = x.empty(s)
@@ -240,9 +240,9 @@ func (x *exchange) deleteStore() (any, error) {
 // empty forgets all memories of a store, a thousand at a time.
 func (x *exchange) empty(s *store) error {
 	const reason = "its memory store was deleted"
-	all := field.Map(`{"@namespace":` + quoted(s.id) + `}`)
+	all, _ := json.Marshal(object{"@namespace": s.id}) // a string always encodes
 	for {
-		a, err := ask(x, api.ForgetMatching, object{"filter": all, "namespace": s.id, "reason": reason})
+		a, err := api.ForgetMatching.For(&x.Exchange, object{"filter": field.Map(all), "namespace": s.id, "reason": reason})
 		if err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func (x *exchange) empty(s *store) error {
 		}
 	}
 	for { // a filter passes over what recall does not find, such as a blank content
-		a, err := ask(x, api.ListKeys, object{"namespace": s.id, "limit": api.MaxList})
+		a, err := api.ListKeys.For(&x.Exchange, object{"namespace": s.id, "limit": api.MaxList})
 		if err != nil || len(a.Keys) == 0 {
 			return err
 		}
@@ -259,15 +259,10 @@ func (x *exchange) empty(s *store) error {
 		for i, row := range a.Keys {
 			steps[i] = object{"op": "delete", "namespace": s.id, "key": row.Path, "reason": reason}
 		}
-		if _, err := ask(x, api.Batch, object{"steps": steps}); err != nil {
+		if _, err := api.Batch.For(&x.Exchange, object{"steps": steps}); err != nil {
 			return err
 		}
 	}
-}
-
-func quoted(s string) string {
-	b, _ := json.Marshal(s) // a string always encodes
-	return string(b)
 }
 
 func (x *exchange) listStores() (any, error) {
@@ -279,10 +274,10 @@ func (x *exchange) listStores() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	archived := x.params.Get("include_archived") == "true"
+	archived := x.Params.Get("include_archived") == "true"
 	var rows []object
 	for looked := 0; ; {
-		a, err := ask(x, api.ListKeys, object{"namespace": namespace, "after": after, "limit": maxPageSize, "full": true})
+		a, err := api.ListKeys.For(&x.Exchange, object{"namespace": namespace, "after": after, "limit": maxPageSize, "full": true})
 		if err != nil {
 			return nil, err
 		}

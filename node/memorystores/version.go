@@ -35,22 +35,13 @@ func (x *exchange) versionsOf(m *api.Memory) (all []version, err error) {
 		}
 		all = append(all, v)
 	}
-	for offset := 0; ; {
-		a, err := ask(x, api.Revisions, object{"rid": m.RID, "offset": offset})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range a.Revisions {
-			add(r.Number, r.Text, r.Metadata, r.Path, r.Erased)
-			since = r.Until
-		}
-		if a.Next == nil {
-			break
-		}
-		if offset = *a.Next; offset > maxVersions {
-			return nil, oplog.Errorf(oplog.TooLarge,
-				"the memory has more than %d versions: GET /v1/memory/%s/revisions pages through them", maxVersions, m.RID)
-		}
+	past, err := x.AllRevisions(m.RID, "versions")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range past {
+		add(r.Number, r.Text, r.Metadata, r.Path, r.Erased)
+		since = r.Until
 	}
 	add(m.Revision, m.Text, m.Metadata, m.Path, 0)
 	if m.Status == oplog.Tombstoned.String() {
@@ -62,9 +53,6 @@ func (x *exchange) versionsOf(m *api.Memory) (all []version, err error) {
 	}
 	return all, nil
 }
-
-// maxVersions bounds the versions of a memory that one answer reads.
-const maxVersions = 10_000
 
 func (v *version) show(store, rid string, full bool) object {
 	o := object{"id": versionID(rid, v.number), "type": "memory_version", "memory_store_id": store,
@@ -88,7 +76,7 @@ func (x *exchange) version() (s *store, rid string, v *version, err error) {
 	if s, err = x.store(); err != nil {
 		return nil, "", nil, err
 	}
-	id := x.r.PathValue("id")
+	id := x.R.PathValue("id")
 	absent := oplog.Errorf(oplog.NotFound, "no memory version %.80q in the memory store %s", id, s.id)
 	name, ok := strings.CutPrefix(id, versionPrefix)
 	rid, number, cut := strings.Cut(name, "_")
@@ -117,7 +105,7 @@ func (x *exchange) getVersion() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.c.Quiet = true
+	x.C.Quiet = true
 	s, rid, v, err := x.version()
 	if err != nil {
 		return nil, err
@@ -140,12 +128,12 @@ func (x *exchange) redactVersion() (any, error) {
 			"the last version of a memory cannot be redacted: update the memory first, or erase it with POST /v1/erase")
 	}
 	named := object{"rids": []string{rid}, "revisions": []uint32{v.number}}
-	shown, err := ask(x, api.Erase, named)
+	shown, err := api.Erase.For(&x.Exchange, named)
 	if err != nil {
 		return nil, err
 	}
 	if named["confirm"] = shown.Confirm; shown.Confirm != "" { // blank for one that was redacted before
-		if _, err := ask(x, api.Erase, named); err != nil {
+		if _, err := api.Erase.For(&x.Exchange, named); err != nil {
 			return nil, err
 		}
 		if _, _, v, err = x.version(); err != nil {
@@ -169,11 +157,11 @@ func (x *exchange) listVersions() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.c.Quiet = true
+	x.C.Quiet = true
 	wanted := func(v *version) bool {
-		operation, key := x.params.Get("operation"), x.params.Get("api_key_id")
+		operation, key := x.Params.Get("operation"), x.Params.Get("api_key_id")
 		return (operation == "" || v.operation == operation) && (key == "" || v.by == key) && within(v.created) &&
-			!x.params.Has("session_id") && !x.params.Has("service_account_id")
+			!x.Params.Has("session_id") && !x.Params.Has("service_account_id")
 	}
 	var rows []object
 	looked := 0
@@ -201,7 +189,7 @@ func (x *exchange) listVersions() (any, error) {
 // eachMemory calls f with the memories of a store, deleted ones too, from a cursor on, or with the one that the query
 // names. f gets the number to begin at; it returns where to go on, and false when the page is full.
 func (x *exchange) eachMemory(s *store, cursor string, f func(m *api.Memory, from uint64) (uint64, bool, error)) (next string, err error) {
-	only := x.params.Get("memory_id")
+	only := x.Params.Get("memory_id")
 	rid, number, _ := strings.Cut(cursor, " ")
 	from, _ := strconv.ParseUint(number, 10, 32)
 	visit := func(rid string) (bool, error) {
@@ -230,9 +218,9 @@ func (x *exchange) eachMemory(s *store, cursor string, f func(m *api.Memory, fro
 		}
 	}
 	for pages := 0; pages < maxLooked/maxPageSize; pages++ {
-		q := &api.RecordsRequest{Walk: api.Walk{Since: rid, Order: "asc"}, Fresh: x.fresh}
+		q := &api.RecordsRequest{Walk: api.Walk{Since: rid, Order: "asc"}, Fresh: x.Fresh}
 		q.Namespace, q.Limit, q.Gone = s.id, maxPageSize, true
-		page, err := api.Records.Do(x.ctx(), x.door, x.c, q)
+		page, err := api.Records.Do(x.R.Context(), x.Door, x.C, q)
 		if err != nil {
 			return "", err
 		}

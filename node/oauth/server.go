@@ -80,11 +80,14 @@ func (s *Server) Issuer() string { return s.cfg.Issuer }
 // open is the right that the routes without a token need: none.
 var open = &api.Op{Name: "oauth"}
 
-// routes are the protocol at a glance. The page at /oauth/authorize is the console's.
-var routes = map[string]struct {
+// A route is a path's operation, whose right a caller needs before the body is read, and its handler.
+type route struct {
 	right  *api.Op
 	answer func(*Server, *exchange) (status int, answer any, err error)
-}{
+}
+
+// routes are the protocol at a glance. The page at /oauth/authorize is the console's.
+var routes = map[string]route{
 	"GET /.well-known/oauth-authorization-server": {open, (*Server).metadata},
 	"POST /oauth/register":                        {open, (*Server).register},
 	"POST /oauth/consent":                         {api.GiveConsent.Op, (*Server).consent},
@@ -100,11 +103,7 @@ type exchange struct {
 
 // Routes implements gateway.Dialect.
 func (*Server) Routes() map[string]*api.Op {
-	all := map[string]*api.Op{}
-	for pattern, r := range routes {
-		all[pattern] = r.right
-	}
-	return all
+	return api.Rights(routes, func(r route) *api.Op { return r.right })
 }
 
 // Serve implements gateway.Dialect.
