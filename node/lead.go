@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -27,22 +28,14 @@ type introduction struct {
 // led is called at each check of leadership. It has a leader whose clock is off hand over, and wakes introduce.
 func (n *Node) led(leads bool) {
 	n.clock.look(n, leads)
-	select {
-	case n.followed <- struct{}{}:
-	default: // introduce is at work, and reads the newest state
-	}
+	pause.Offer(n.followed, struct{}{}) // when introduce is at work, it reads the newest state
 }
 
 // introduce is the task that makes sure that the cluster has a name, that this node's addresses are in the state, and
 // that there is a token when one is to be minted.
 func (n *Node) introduce(ctx context.Context) error {
 	var logged string // it is tried at every heartbeat
-	for {
-		select {
-		case <-n.followed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	for range pause.Received(ctx.Done(), n.followed) {
 		if _, known := n.commit.Leader(); !known {
 			continue
 		}
@@ -54,6 +47,7 @@ func (n *Node) introduce(ctx context.Context) error {
 			n.log.Info("the log does not have the addresses of this node yet", "err", err)
 		}
 	}
+	return ctx.Err()
 }
 
 // advertise puts into the log what every node knows of each member: the cluster's name, this node's addresses and key,

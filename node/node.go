@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
@@ -181,12 +182,8 @@ func (n *Node) openState(older bool) (err error) {
 	}
 	n.holding = append(n.holding, n.state.Close)
 	n.spawn("state", func(ctx context.Context) error { // records may be long in coming that would find out
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case err := <-n.state.Failed():
-			return err
-		}
+		failed, err := pause.Until(ctx, n.state.Failed())
+		return cmp.Or(failed, err)
 	})
 	if err := n.openTokens(older); err != nil {
 		return err

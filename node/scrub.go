@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -114,14 +115,10 @@ func (n *Node) verifyIndex(ctx context.Context) {
 
 // watchIndex is the task that verifies the files of the index when damage was found between two scrubs.
 func (n *Node) watchIndex(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-n.index.Noticed():
-			n.verifyIndex(ctx)
-		}
+	for range pause.Received(ctx.Done(), n.index.Noticed()) {
+		n.verifyIndex(ctx)
 	}
+	return ctx.Err()
 }
 
 // selfHeal has the next start of a node that is alone rebuild the state. Where the note cannot be written, perhaps

@@ -11,6 +11,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
@@ -179,10 +180,7 @@ func (n *Node) refusesUntilAdmitted(leader uint32, addr string, term uint64) err
 	case <-n.admitters: // an older one
 	default:
 	}
-	select {
-	case n.admitters <- hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)}:
-	default: // another was heard just now
-	}
+	pause.Offer(n.admitters, hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)})
 	return errNotAdmitted
 }
 

@@ -47,11 +47,7 @@ func (n *Node) ResealLog() error {
 // RenewSnapshot takes a snapshot and removes all others. Saved states share files with the state as it was then: after
 // those were rewritten, the old ones are only there.
 func (n *Node) RenewSnapshot() error {
-	err := n.await(context.Background(), n.raft.Snapshot())
-	if errors.Is(err, hraft.ErrNothingNewToSnapshot) {
-		err = nil
-	}
-	if err != nil {
+	if err := n.snapshotNow(); err != nil {
 		return err
 	}
 	return n.snaps.reapOlder()
@@ -60,12 +56,20 @@ func (n *Node) RenewSnapshot() error {
 // snapshotAndCut takes a snapshot and leaves one record of those before it: an empty log would be taken for a lost one.
 func (n *Node) snapshotAndCut() error {
 	n.trailing.Store(1)
-	err := n.await(context.Background(), n.raft.Snapshot())
-	if errors.Is(err, hraft.ErrNothingNewToSnapshot) {
-		err = nil
-	}
+	err := n.snapshotNow()
 	n.trailing.Store(n.cfg.TrailingLogs)
 	return errors.Join(err, n.limitTrailing())
+}
+
+// takeSnapshot has the library take a snapshot.
+func (n *Node) takeSnapshot() error { return n.await(context.Background(), n.raft.Snapshot()) }
+
+// snapshotNow does so unless the newest one holds all that is applied.
+func (n *Node) snapshotNow() error {
+	if err := n.takeSnapshot(); !errors.Is(err, hraft.ErrNothingNewToSnapshot) {
+		return err
+	}
+	return nil
 }
 
 // snapshotWhenDue is the task that takes a snapshot when the log has grown by so many bytes, or for so long, since the
@@ -78,7 +82,7 @@ func (n *Node) snapshotWhenDue() {
 		if err != nil || applied <= max(end.Index, done) || !n.due(end.Index) {
 			continue
 		}
-		if err := n.await(context.Background(), n.raft.Snapshot()); err != nil && n.ctx.Err() == nil {
+		if err := n.takeSnapshot(); err != nil && n.ctx.Err() == nil {
 			n.log.Warn("no snapshot taken, though the log is long or old: trying again", "after", end.Index, "err", err)
 			continue
 		}

@@ -132,10 +132,7 @@ func (n *Node) note(now Dispute, request bool) dispute {
 	if at.Dispute = now; request {
 		at.row++
 	}
-	select {
-	case d.wake <- struct{}{}:
-	default: // it is awake
-	}
+	pause.Offer(d.wake, struct{}{})
 	return *at
 }
 

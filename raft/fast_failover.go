@@ -46,21 +46,13 @@ func (n *Node) connectionLost(id uint32) {
 	if leader, _, ok := n.Leader(); !ok || leader != id {
 		return
 	}
-	select {
-	case n.connectionsLost <- id:
-	default: // one is being looked into
-	}
+	pause.Offer(n.connectionsLost, id) // unless one is being looked into
 }
 
 // fastFailover is the task that replaces leaders whose process ended.
 func (n *Node) fastFailover() {
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case id := <-n.connectionsLost:
-			n.replaceEnded(id)
-		}
+	for id := range pause.Received(n.ctx.Done(), n.connectionsLost) {
+		n.replaceEnded(id)
 	}
 }
 

@@ -3,6 +3,7 @@ package raft
 import (
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/raft/transport"
 )
 
@@ -26,22 +27,14 @@ func (n *Node) answerHeartbeat(a *hraft.AppendEntriesRequest) *hraft.AppendEntri
 	if n.raft.CurrentTerm() != a.Term {
 		return nil
 	}
-	select {
-	case n.answeredHeartbeats <- a:
-	default: // an equal one waits already
-	}
+	pause.Offer(n.answeredHeartbeats, a) // unless an equal one waits already
 	return &hraft.AppendEntriesResponse{Term: a.Term, LastLog: last, Success: true}
 }
 
 // passOnHeartbeats is the task that tells the library of heartbeats answered here. The library ignores one of an
 // older term by then.
 func (n *Node) passOnHeartbeats() {
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case a := <-n.answeredHeartbeats:
-			_, _ = n.transport.Consume(n.ctx, a, nil) // answerHeartbeat has answered it
-		}
+	for a := range pause.Received(n.ctx.Done(), n.answeredHeartbeats) {
+		_, _ = n.transport.Consume(n.ctx, a, nil) // answerHeartbeat has answered it
 	}
 }

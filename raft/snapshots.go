@@ -2,7 +2,6 @@ package raft
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -244,10 +243,7 @@ func (s *snapshots) refuse(id string, err error) error {
 	s.log.Error("snapshot unreadable, moved aside", "path", s.path(id), "aside", aside, "err", err)
 	s.found.Found(damage.File{Kind: damage.Snapshot, Path: s.path(id), Healed: true})
 	err = errors.Join(err, s.files.Rename(s.path(id), aside))
-	select {
-	case s.wanted <- struct{}{}:
-	default: // one is due
-	}
+	pause.Offer(s.wanted, struct{}{})
 	return err
 }
 
@@ -329,14 +325,8 @@ func (s *snapshots) dropUnfinished() error {
 
 // replaceDamagedSnapshots is the task that makes a snapshot for each one that could not be read.
 func (n *Node) replaceDamagedSnapshots() {
-	for {
-		select {
-		case <-n.snaps.wanted:
-		case <-n.ctx.Done():
-			return
-		}
-		for err := n.await(context.Background(), n.raft.Snapshot()); err != nil &&
-			n.ctx.Err() == nil; err = n.await(context.Background(), n.raft.Snapshot()) {
+	for range pause.Received(n.ctx.Done(), n.snaps.wanted) {
+		for err := n.takeSnapshot(); err != nil && n.ctx.Err() == nil; err = n.takeSnapshot() {
 			n.log.Warn("the damaged snapshot is not replaced yet, trying again", "err", err)
 			_ = pause.For(n.ctx, time.Second) // a change of the configuration is under way, or another snapshot
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // latestWait bounds how long a round of catching up takes.
@@ -46,12 +47,10 @@ func (u *catchUp) wait(ctx context.Context) error {
 	if begins {
 		u.run(r)
 	}
-	select {
-	case <-r.done:
-		return r.err
-	case <-ctx.Done():
-		return ctx.Err()
+	if _, err := pause.Until(ctx, r.done); err != nil {
+		return err
 	}
+	return r.err
 }
 
 func (u *catchUp) run(r *round) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // A step is the follow task's next piece of work: it takes outcomes into the index, or rebuilds the index from a
@@ -55,10 +56,7 @@ func (m *machine) followApplied(ctx context.Context) error {
 				s.restored = true // how much of the step the index took is not known: it is rebuilt
 			}
 			m.waiting.Add(-int64(s.size))
-			select {
-			case m.shrunk <- struct{}{}:
-			default:
-			}
+			pause.Offer(m.shrunk, struct{}{})
 		}
 	}
 }

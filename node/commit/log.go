@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
@@ -129,12 +130,8 @@ func (l *Log) Emptied() bool { return l.emptied && !l.Whole() }
 
 // WaitOpen waits for Start: a node's ports listen earlier.
 func (l *Log) WaitOpen(ctx context.Context) error {
-	select {
-	case <-l.opened:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_, err := pause.Until(ctx, l.opened)
+	return err
 }
 
 // Applied returns the log index that the state has applied.

@@ -16,6 +16,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // reinforcer keeps what recalls returned, until a batch of it goes through the log. A read never waits for it and never
@@ -77,10 +78,7 @@ func (r *reinforcer) urgent(m *oplog.Memory, at oplog.Time) bool {
 // send has the batches sent now rather than at the next tick.
 func (r *reinforcer) send(now bool) {
 	if now {
-		select {
-		case r.kick <- struct{}{}:
-		default:
-		}
+		pause.Offer(r.kick, struct{}{})
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // TextMemories returns how many memories of 4 kB the tests of memory store; CAIRN_TEXTS sets another number, such as
@@ -83,10 +85,7 @@ func GrowsBy(t *testing.T, most int64, run func()) {
 	sampler.Go(func() {
 		for ctx.Err() == nil {
 			peak.Store(max(peak.Load(), liveHeap()))
-			select {
-			case <-ctx.Done():
-			case <-time.After(200 * time.Millisecond): // a sample of what happens meanwhile
-			}
+			_ = pause.For(ctx, 200*time.Millisecond) // a sample of what happens meanwhile
 		}
 	})
 	start := time.Now()

@@ -35,3 +35,37 @@ func TestTicks(t *testing.T) {
 		t.Fatal(n)
 	}
 }
+
+func TestUntil(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	from := make(chan int, 1)
+	Offer(from, 1)
+	Offer(from, 2) // there is no room for it
+	if v, err := Until(ctx, from); v != 1 || err != nil {
+		t.Fatal(v, err)
+	}
+	end()
+	if v, err := Until(ctx, from); v != 0 || err == nil {
+		t.Fatal(v, err)
+	}
+	close(from)
+	if v, err := Until(t.Context(), from); v != 0 || err != nil {
+		t.Fatal(v, err)
+	}
+}
+
+func TestReceived(t *testing.T) {
+	done, from, n := make(chan struct{}), make(chan int), 0
+	go func() {
+		for i := range 3 {
+			from <- i + 1
+		}
+		close(done)
+	}()
+	for v := range Received(done, from) {
+		n += v
+	}
+	if n != 6 {
+		t.Fatal(n)
+	}
+}

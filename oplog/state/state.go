@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/store"
 	"github.com/cairndb/cairn/oplog/syncwriter"
@@ -186,10 +187,7 @@ func (s *State) backgroundError(err error) {
 		s.reportDamage(err)
 		return
 	}
-	select {
-	case s.failed <- err:
-	default:
-	}
+	pause.Offer(s.failed, err)
 }
 
 // Failed gives ErrDisk with its cause once the disk has failed; Apply does so too.

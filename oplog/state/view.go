@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/store"
 )
 
@@ -51,10 +52,7 @@ func (s *State) Read(f func(*View) error) error {
 
 func (s *State) reportDamage(err error) {
 	if errors.Is(err, ErrState) {
-		select {
-		case s.damaged <- struct{}{}:
-		default:
-		}
+		pause.Offer(s.damaged, struct{}{})
 	}
 }
 

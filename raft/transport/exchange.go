@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -167,12 +168,10 @@ func (l *line) connection(ctx context.Context) (*multiplexed, error) {
 	d.waiting++
 	l.mu.Unlock()
 	defer l.leave(d)
-	select {
-	case <-d.done:
-		return d.conn, d.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if _, err := pause.Until(ctx, d.done); err != nil {
+		return nil, err
 	}
+	return d.conn, d.err
 }
 
 // leave counts out a caller that waited for a connection. The last one ends an attempt that is still under way.

@@ -1,12 +1,14 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 
+	"github.com/cairndb/cairn/oplog/pause"
 	hraft "github.com/hashicorp/raft"
 )
 
@@ -135,10 +137,6 @@ func (t *Transport) Consume(ctx context.Context, cmd any, body io.Reader) (any, 
 	if err := t.Offer(ctx, hraft.RPC{Command: cmd, Reader: body, RespChan: ch}); err != nil {
 		return nil, err
 	}
-	select {
-	case r := <-ch:
-		return r.Response, r.Error
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	r, err := pause.Until(ctx, ch)
+	return r.Response, cmp.Or(err, r.Error)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -200,12 +201,7 @@ func (th *Thinker) yieldToReaders(ctx context.Context) func() {
 		if !th.cfg.Recalling() {
 			runtime.Gosched()
 		} else {
-			t := time.NewTimer(min(restShare*worked, longestRest))
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-			}
-			t.Stop()
+			_ = pause.For(ctx, min(restShare*worked, longestRest))
 		}
 		began = time.Now()
 	}
