@@ -239,9 +239,11 @@ func (im *importer) flush() error {
 	if edges, err = im.absentEdges(edges); err != nil {
 		return err
 	}
-	err = halved(im, drafts, func(d draftLine) int { return d.line }, func(part []draftLine) error { return im.storeDrafts(c, part) })
+	err = halved(drafts, func(part []draftLine) error { return im.storeDrafts(c, part) }, ofTheLine,
+		func(d draftLine, err error) error { return im.reject(d.line, err) })
 	if err == nil {
-		err = halved(im, edges, func(e edgeLine) int { return e.line }, func(part []edgeLine) error { return im.storeEdges(c, part) })
+		err = halved(edges, func(part []edgeLine) error { return im.storeEdges(c, part) }, ofTheLine,
+			func(e edgeLine, err error) error { return im.reject(e.line, err) })
 	}
 	im.forgetLong()
 	return err

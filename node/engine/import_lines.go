@@ -44,24 +44,24 @@ func ofTheLine(err error) bool {
 	return oplog.IsKind(err, oplog.Invalid, oplog.Conflict, oplog.TooLarge) && !errors.Is(err, oplog.ErrKeyReused)
 }
 
-// halved stores lines as one entry. When a line is the reason that the entry is refused, it stores the halves, down to
-// that line: the others are stored, and the line is rejected.
-func halved[T any](im *importer, lines []T, number func(T) int, store func([]T) error) error {
-	if len(lines) == 0 {
+// halved stores a list as one entry. When that is refused for what is in the list, or because that is too large
+// together, it stores the halves, down to the one that cannot be stored: the others are, and alone decides about it.
+func halved[T any](list []T, store func([]T) error, ofOne func(error) bool, alone func(T, error) error) error {
+	if len(list) == 0 {
 		return nil
 	}
-	err := store(lines)
+	err := store(list)
 	switch {
-	case err == nil || !ofTheLine(err):
+	case err == nil || !ofOne(err):
 		return err
-	case len(lines) == 1:
-		return im.reject(number(lines[0]), err)
+	case len(list) == 1:
+		return alone(list[0], err)
 	}
-	half := len(lines) / 2
-	if err := halved(im, lines[:half], number, store); err != nil {
+	half := len(list) / 2
+	if err := halved(list[:half], store, ofOne, alone); err != nil {
 		return err
 	}
-	return halved(im, lines[half:], number, store)
+	return halved(list[half:], store, ofOne, alone)
 }
 
 // named completes what identifies a line, and checks the memory: of two lines with one identity, the later one changes

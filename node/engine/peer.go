@@ -67,37 +67,23 @@ func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreig
 		secrets.foreign(op)
 		fit = append(fit, op)
 	}
-	return s.pushed(ctx, c, fit, refused)
-}
-
-// pushed stores operations as one entry. Where that is refused, because one of them is or because they are too large
-// together, it stores each half.
-func (s *Service) pushed(ctx context.Context, c api.Caller, ops []oplog.Op, refused func(*oplog.Foreign, error)) (applied uint64, err error) {
-	if len(ops) == 0 {
-		return 0, nil
-	}
-	done, err := s.write(ctx, c, ops...)
-	switch {
-	case err == nil:
+	return applied, halved(fit, func(ops []oplog.Op) error {
+		done, err := s.write(ctx, c, ops...)
+		if err != nil {
+			return err
+		}
 		for _, r := range done.Results {
 			if r.Changed {
 				applied++
 			}
 		}
-		return applied, nil
-	case !oplog.IsKind(err, oplog.Invalid, oplog.Denied, oplog.Conflict, oplog.TooLarge):
-		return 0, err
-	case len(ops) == 1:
-		refused(ops[0].(*oplog.Foreign), err)
-		return 0, nil
-	}
-	for _, half := range [][]oplog.Op{ops[:len(ops)/2], ops[len(ops)/2:]} {
-		n, err := s.pushed(ctx, c, half, refused)
-		if applied += n; err != nil {
-			return applied, err
-		}
-	}
-	return applied, nil
+		return nil
+	}, func(err error) bool {
+		return oplog.IsKind(err, oplog.Invalid, oplog.Denied, oplog.Conflict, oplog.TooLarge)
+	}, func(op oplog.Op, err error) error {
+		refused(op.(*oplog.Foreign), err)
+		return nil
+	})
 }
 
 // checkForeign refuses an operation that is over the bounds of our clients. Trust boundary: a peer that is no member
