@@ -261,9 +261,7 @@ func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (string, 
 	if err := n.followedBy(n.votersWithout(m.NodeID), n.ready.Load()); err != nil {
 		return "", fmt.Errorf("%w: too few of the voters besides node %d answer and have state: start the others", ErrUnavailable, m.NodeID)
 	}
-	n.mu.Lock()
-	n.peer(m.NodeID).lastLog = 0 // what it had before
-	n.mu.Unlock()
+	n.withPeer(m.NodeID, func(p *peerState) { p.lastLog = 0 }) // what it had before
 	if err := n.agreedOn(ctx, n.raft.DemoteVoter(s.ID, 0, changeTimeout)); err != nil {
 		return "", err
 	}

@@ -70,9 +70,8 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 // quorum of them does.
 func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	follows := func(s hraft.Server) bool {
-		n.mu.Lock()
-		questions := n.peer(transport.NodeID(s.ID)).questions
-		n.mu.Unlock()
+		var questions chan struct{}
+		n.withPeer(transport.NodeID(s.ID), func(p *peerState) { questions = p.questions })
 		select {
 		case questions <- struct{}{}:
 			defer func() { <-questions }()

@@ -175,6 +175,13 @@ func (n *Node) peer(id uint32) *peerState {
 	return p
 }
 
+// withPeer calls f with the state of another member, while nothing else reads or changes it.
+func (n *Node) withPeer(id uint32, f func(*peerState)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f(n.peer(id))
+}
+
 // notePeerAnswer notes a follower's answer: when it came, and how far its log reaches.
 func (n *Node) notePeerAnswer(id uint32, lastLog uint64) {
 	n.mu.Lock()

@@ -83,9 +83,8 @@ func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 	if id, there, err := n.identify(string(s.Address)); err == nil && id == m.NodeID && (there == "" || there != key) {
 		return namesake("answers there: give the other node an id of its own, or stop that one first")
 	}
-	n.mu.Lock()
-	silent := time.Since(n.peer(m.NodeID).lastSeen)
-	n.mu.Unlock()
+	var silent time.Duration
+	n.withPeer(m.NodeID, func(p *peerState) { silent = time.Since(p.lastSeen) })
 	switch {
 	case known != "" && known == key, known == "" && silent > n.cfg.Election:
 		return nil

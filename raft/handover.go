@@ -63,18 +63,14 @@ func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 // member in the same term would wait behind the first and refuse all records meanwhile, so it is refused here.
 func (n *Node) transferTo(ctx context.Context, s hraft.Server) error {
 	id, term := transport.NodeID(s.ID), n.Term()
-	n.mu.Lock()
-	p := n.peer(id)
-	waits := p.failedHandOver == term && p.lastLog < n.raft.LastIndex()
-	n.mu.Unlock()
+	waits := false
+	n.withPeer(id, func(p *peerState) { waits = p.failedHandOver == term && p.lastLog < n.raft.LastIndex() })
 	if waits {
 		return fmt.Errorf("%w: node %d has not caught up since the last hand-over to it failed", ErrUnavailable, id)
 	}
 	err := n.await(ctx, n.raft.LeadershipTransferToServer(s.ID, s.Address))
 	if err != nil {
-		n.mu.Lock()
-		p.failedHandOver = term
-		n.mu.Unlock()
+		n.withPeer(id, func(p *peerState) { p.failedHandOver = term })
 	}
 	return err
 }

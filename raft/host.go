@@ -67,9 +67,7 @@ func (h host) Serve(ctx context.Context, c *transport.Inbound, f wire.Frame) err
 // LeaderFields implements transport.Host.
 func (h host) LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftAppend {
 	r := &wire.RaftAppend{Commit: h.n.logs.CapSynced(a.LeaderCommitIndex), Acknowledged: h.n.acknowledged()}
-	h.n.mu.Lock()
-	r.Heard = h.n.peer(id).mark
-	h.n.mu.Unlock()
+	h.n.withPeer(id, func(p *peerState) { r.Heard = p.mark })
 	if transport.IsHeartbeat(a) {
 		r.Clock, r.Last = transport.Micros(h.n.Clock().Time), h.n.acknowledgedPlaces()
 	}
@@ -79,9 +77,7 @@ func (h host) LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftA
 // Clocks implements transport.Host.
 func (h host) Clocks(id uint32, r *wire.RaftAppendReply, took time.Duration) {
 	h.n.clocks.notePeer(id, transport.FromMicros(r.Clock), took)
-	h.n.mu.Lock()
-	defer h.n.mu.Unlock()
-	h.n.peer(id).mark = r.Mark
+	h.n.withPeer(id, func(p *peerState) { p.mark = r.Mark })
 }
 
 // Answered implements transport.Host.

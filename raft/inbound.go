@@ -43,6 +43,14 @@ func (c *inbound) mayLead(sender uint32) bool {
 	return ours != "" && c.Peer.Raft.ClusterID == ours
 }
 
+// answer replies to a request, or says why it is refused.
+func (c *inbound) answer(f wire.Frame, op wire.Op, reply wire.Message, code wire.Code, err error) error {
+	if err != nil {
+		return c.Fail(f, code, "%v", err)
+	}
+	return c.Reply(f, op, reply)
+}
+
 // consume has the library answer a request with an R.
 func consume[R any](ctx context.Context, c *inbound, cmd any, body io.Reader) (*R, error) {
 	resp, err := c.n.transport.Consume(ctx, cmd, body)
@@ -126,10 +134,7 @@ func (c *inbound) push(ctx context.Context, f wire.Frame, m *wire.OplogPush) err
 		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", m.Raft.Leader)
 	}
 	r, err := c.append(ctx, m.Raft)
-	if err != nil {
-		return c.Fail(f, wire.CodeInternal, "%v", err)
-	}
-	return c.Reply(f, wire.OpOplogPushOK, &wire.OplogPushOK{LastHLC: []byte{}, Raft: r})
+	return c.answer(f, wire.OpOplogPushOK, &wire.OplogPushOK{LastHLC: []byte{}, Raft: r}, wire.CodeInternal, err)
 }
 
 func (c *inbound) heartbeat(ctx context.Context, f wire.Frame, m *wire.Heartbeat) error {
@@ -280,11 +285,8 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame, m *wire.TimeoutN
 	if id, _, known := c.n.Leader(); known && id != m.Leader { // it was long under way: it would depose another
 		return c.Fail(f, wire.CodeNotLeader, "node %d does not lead", m.Leader)
 	}
-	if _, err := consume[hraft.TimeoutNowResponse](ctx, c,
-		&hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil); err != nil {
-		return c.Fail(f, wire.CodeInternal, "%v", err)
-	}
-	return c.Reply(f, wire.OpTimeoutNowOK, &wire.Nothing{})
+	_, err := consume[hraft.TimeoutNowResponse](ctx, c, &hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil)
+	return c.answer(f, wire.OpTimeoutNowOK, &wire.Nothing{}, wire.CodeInternal, err)
 }
 
 func (c *inbound) forward(ctx context.Context, f wire.Frame, m *wire.Forward) error {
@@ -292,10 +294,7 @@ func (c *inbound) forward(ctx context.Context, f wire.Frame, m *wire.Forward) er
 		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", c.Peer.NodeID)
 	}
 	out, err := c.n.cfg.Handler.Forward(ctx, c.Peer.NodeID, *m)
-	if err != nil {
-		return c.Fail(f, wire.CodeInternal, "%v", err)
-	}
-	return c.Reply(f, wire.OpForwardOK, &wire.ForwardOK{Outcome: out})
+	return c.answer(f, wire.OpForwardOK, &wire.ForwardOK{Outcome: out}, wire.CodeInternal, err)
 }
 
 func (c *inbound) readIndex(ctx context.Context, f wire.Frame) error {
@@ -303,18 +302,13 @@ func (c *inbound) readIndex(ctx context.Context, f wire.Frame) error {
 		return c.Fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
 	}
 	i, err := c.n.ReadIndex(ctx)
-	if err != nil {
-		return c.Fail(f, wire.CodeNoQuorum, "%v", err)
-	}
-	return c.Reply(f, wire.OpReadIndexOK, &wire.ReadIndexOK{Index: i, Term: c.n.Term()})
+	return c.answer(f, wire.OpReadIndexOK, &wire.ReadIndexOK{Index: i, Term: c.n.Term()}, wire.CodeNoQuorum, err)
 }
 
 func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membership) error {
 	if m.Action == "form" {
-		if err := c.n.foundedBy(c.Peer.NodeID, *m); err != nil {
-			return c.Fail(f, wire.CodeInternal, "%v", err)
-		}
-		return c.Reply(f, wire.OpMembershipOK, &wire.MembershipOK{Message: "founded"})
+		err := c.n.foundedBy(c.Peer.NodeID, *m)
+		return c.answer(f, wire.OpMembershipOK, &wire.MembershipOK{Message: "founded"}, wire.CodeInternal, err)
 	}
 	joins := m.Action == "join" && m.NodeID == c.Peer.NodeID
 	if !c.n.IsLeader() && joins {
@@ -327,17 +321,15 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membersh
 		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", c.Peer.NodeID)
 	}
 	ok, err := c.n.change(ctx, c.Peer.NodeID, *m)
-	if errors.Is(err, errIdentity) {
+	code := wire.CodeInternal
+	switch {
+	case errors.Is(err, errIdentity):
 		c.n.log.Warn("node refused: it uses the id of another member", "peer", m.NodeID, "addr", m.Addr, "err", err)
-		return c.Fail(f, wire.CodeAuthInvalid, "%v", err)
+		code = wire.CodeAuthInvalid
+	case errors.Is(err, ErrUnknownOutcome):
+		code = wire.CodeNoQuorum
 	}
-	if errors.Is(err, ErrUnknownOutcome) {
-		return c.Fail(f, wire.CodeNoQuorum, "%v", err)
-	}
-	if err != nil {
-		return c.Fail(f, wire.CodeInternal, "%v", err)
-	}
-	return c.Reply(f, wire.OpMembershipOK, &ok)
+	return c.answer(f, wire.OpMembershipOK, &ok, code, err)
 }
 
 // passOn asks the leader to take in the node that asks: the leader may be none of the peers that the node was
@@ -350,8 +342,5 @@ func (c *inbound) passOn(ctx context.Context, f wire.Frame, m wire.Membership) e
 	if pe, ok := errors.AsType[*transport.PeerError](err); ok {
 		return c.Fail(f, pe.Code, "%s", pe.Text)
 	}
-	if err != nil {
-		return c.Fail(f, wire.CodeNotLeader, "%v", err)
-	}
-	return c.Reply(f, wire.OpMembershipOK, &ok)
+	return c.answer(f, wire.OpMembershipOK, &ok, wire.CodeNotLeader, err)
 }

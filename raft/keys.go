@@ -78,11 +78,7 @@ func (n *Node) keysOf(id uint32, logged string) []string {
 	return []string{logged}
 }
 
-func (n *Node) takeKey(id uint32, k takenKey) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.peer(id).taken = k
-}
+func (n *Node) takeKey(id uint32, k takenKey) { n.withPeer(id, func(p *peerState) { p.taken = k }) }
 
 // holdsKey says that the node with a member's key is there, or may be; empty when it has been silent for quiet.
 func (n *Node) holdsKey(id uint32) string {

@@ -126,9 +126,7 @@ func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 }
 
 func (n *Node) setPromotion(id uint32, voter bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.peer(id).promote = voter
+	n.withPeer(id, func(p *peerState) { p.promote = voter })
 }
 
 // promote is the task that gives members that joined as voters their vote, once they are within one batch of the

@@ -23,9 +23,7 @@ func (n *Node) noteHello(id uint32, h *wire.RaftHello) {
 	if h == nil {
 		return
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.peer(id).hello = &PeerVersion{Version: h.Version, Reads: bytes.Clone(h.Reads)}
+	n.withPeer(id, func(p *peerState) { p.hello = &PeerVersion{Version: h.Version, Reads: bytes.Clone(h.Reads)} })
 }
 
 // PeerVersion returns the version in a peer's last hello; false when this node has not heard it since its start.
