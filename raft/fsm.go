@@ -34,10 +34,10 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 	for i, l := range logs {
 		batch[i] = record(l)
 	}
-	if f.failure != nil {
-		return slices.Repeat([]any{unknownOutcome{}}, len(logs))
+	if f.failure == nil {
+		f.failure = f.disk(logs[len(logs)-1].Index)
 	}
-	if f.failure = f.disk(logs[len(logs)-1].Index); f.failure != nil {
+	if f.failure != nil {
 		return slices.Repeat([]any{unknownOutcome{}}, len(logs))
 	}
 	if f.node != nil {

@@ -43,22 +43,18 @@ func (m *machine) enqueue(s step) {
 
 // followApplied is the task that brings the index and the subscribers up to the state.
 func (m *machine) followApplied(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case s := <-m.queue:
-			for err := m.follow(ctx, s); err != nil; err = m.follow(ctx, s) {
-				if !m.o.Disk.Caused(err) || !m.o.Disk.Wait(ctx.Done()) {
-					return err
-				}
-				m.o.Logger.Warn("disk full, the index waits", "index", s.upTo, "err", err)
-				s.restored = true // how much of the step the index took is not known: it is rebuilt
+	for s := range pause.Received(ctx.Done(), m.queue) {
+		for err := m.follow(ctx, s); err != nil; err = m.follow(ctx, s) {
+			if !m.o.Disk.Caused(err) || !m.o.Disk.Wait(ctx.Done()) {
+				return err
 			}
-			m.waiting.Add(-int64(s.size))
-			pause.Offer(m.shrunk, struct{}{})
+			m.o.Logger.Warn("disk full, the index waits", "index", s.upTo, "err", err)
+			s.restored = true // how much of the step the index took is not known: it is rebuilt
 		}
+		m.waiting.Add(-int64(s.size))
+		pause.Offer(m.shrunk, struct{}{})
 	}
+	return ctx.Err()
 }
 
 func (m *machine) follow(ctx context.Context, s step) error {
