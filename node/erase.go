@@ -49,11 +49,10 @@ func (n *Node) erase(ctx context.Context) error {
 func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err error) {
 	var purged oplog.Index
 	var by state.Purges
-	if err := n.state.Read(func(v *state.View) error {
+	if err := n.state.Look(func(v *state.View) {
 		if purged = v.Purged(); purged > min(e.Cut, e.Rewritten) {
 			by = v.Purges()
 		}
-		return nil
 	}); err != nil || purged <= min(e.Cut, e.Rewritten) {
 		return false, err
 	}

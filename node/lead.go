@@ -55,10 +55,9 @@ func (n *Node) introduce(ctx context.Context) error {
 func (n *Node) advertise(ctx context.Context) error {
 	var cluster string
 	var known bool
-	err := n.state.Read(func(v *state.View) error {
+	err := n.state.Look(func(v *state.View) {
 		cluster = v.Cluster()
 		known = slices.Contains(v.Nodes(), n.info())
-		return nil
 	})
 	if err != nil {
 		return err

@@ -100,20 +100,18 @@ const askAboutTimeout = 5 * time.Second
 
 // keyOf is the public key that the cluster knows of a member.
 func (n *Node) keyOf(id uint32) (key string) {
-	_ = n.state.Read(func(v *state.View) error { // a closing state knows none
+	_ = n.state.Look(func(v *state.View) { // a closing state knows none
 		if i := slices.IndexFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID == id }); i >= 0 {
 			key = v.Nodes()[i].Key
 		}
-		return nil
 	})
 	return key
 }
 
 func (n *Node) helloInfo() wire.RaftHello {
 	h := helloOf(n.cfg)
-	_ = n.state.Read(func(v *state.View) error { // a closing state has no name to tell
+	_ = n.state.Look(func(v *state.View) { // a closing state has no name to tell
 		h.ClusterID, h.Needs = v.Cluster(), v.Needs()
-		return nil
 	})
 	return h
 }

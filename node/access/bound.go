@@ -53,12 +53,12 @@ func (a *Control) Holds(c api.Caller) bool {
 // database, while it lacks what the node had before its start.
 func (a *Control) standing(c api.Caller) (expiry oplog.Time, refused error) {
 	whole := a.whole == nil || a.whole() // before: what was not there may be a moment later
-	_ = a.state.Read(func(v *state.View) error {
+	_ = a.state.Look(func(v *state.View) {
 		if c.Token != "" {
 			t, known := v.Token(c.Token)
 			if !known && whole || known && !a.valid(t) {
 				refused = ErrToken
-				return nil
+				return
 			}
 			expiry = t.Expires
 		}
@@ -68,7 +68,6 @@ func (a *Control) standing(c api.Caller) (expiry oplog.Time, refused error) {
 		if _, known := v.Database(c.DB); !known && whole && c.Database != "" {
 			refused = oplog.Errorf(oplog.NotFound, "database '%s' not found", c.Database)
 		}
-		return nil
 	})
 	return expiry, refused
 }

@@ -16,10 +16,9 @@ import (
 
 // reload reads all limits from the state.
 func (a *Control) reload() {
-	_ = a.state.Read(func(v *state.View) error { // a closing state admits nothing any more
+	_ = a.state.Look(func(v *state.View) { // a closing state admits nothing any more
 		set := v.Limits()
 		a.limits.Store(&set)
-		return nil
 	})
 }
 

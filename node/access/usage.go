@@ -60,13 +60,12 @@ func (a *Control) tell(ctx context.Context, to Log) error {
 	u.seen = map[string]oplog.Time{}
 	u.mu.Unlock()
 	op := &oplog.Uses{}
-	if err := a.state.Read(func(v *state.View) error {
+	if err := a.state.Look(func(v *state.View) {
 		for hash, at := range seen {
 			if at > v.TokenUsed(hash) {
 				op.Uses = append(op.Uses, oplog.TokenUse{Hash: hash, At: at})
 			}
 		}
-		return nil
 	}); err != nil || len(op.Uses) == 0 {
 		return err
 	}

@@ -84,10 +84,10 @@ func (s *Service) statedBy(c api.Caller, op *oplog.Correct) (edges []api.Edge, e
 	if op.Text == nil || c.Spaces.Bind() {
 		return nil, nil
 	}
-	return edges, s.state.Read(func(v *state.View) error {
+	return edges, s.state.Look(func(v *state.View) {
 		m, ok := v.Memory(c.DB, op.RID)
 		if !ok || m.Text == *op.Text {
-			return nil
+			return
 		}
 		for _, name := range m.Entities {
 			for _, e := range v.Edges(c.DB, name, maxBacklinks) {
@@ -96,7 +96,6 @@ func (s *Service) statedBy(c api.Caller, op *oplog.Correct) (edges []api.Edge, e
 				}
 			}
 		}
-		return nil
 	})
 }
 
@@ -118,12 +117,11 @@ func (s *Service) uncover(db oplog.DB, op *oplog.Correct, expected *uint32) (*ui
 	if op.Text != nil || !shows && len(op.Vector) == 0 {
 		return expected, nil
 	}
-	return expected, s.state.Read(func(v *state.View) error {
+	return expected, s.state.Look(func(v *state.View) {
 		if m, ok := v.Memory(db, op.RID); ok && (m.Unsearchable && shows || len(op.Vector) > 0) {
 			op.Text = &m.Text
 			expected = cmp.Or(expected, &m.Revision)
 		}
-		return nil
 	})
 }
 

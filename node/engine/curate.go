@@ -181,7 +181,7 @@ func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Reca
 	if err != nil {
 		return nil, err
 	}
-	return secrets.found.Kinds(), s.state.Read(func(v *state.View) error {
+	return secrets.found.Kinds(), s.state.Look(func(v *state.View) {
 		for _, made := range ops {
 			if made.Unsearchable {
 				continue
@@ -202,7 +202,6 @@ func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Reca
 				}
 			}
 		}
-		return nil
 	})
 }
 

@@ -18,9 +18,9 @@ const maxDisputed = 8
 // said first is as much an answer. So does a memory of a lower class of trust than the older one.
 func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
-	err := s.state.Read(func(v *state.View) error {
+	err := s.state.Look(func(v *state.View) {
 		if v.Stats(c.DB).OpenConflicts == 0 {
-			return nil
+			return
 		}
 		for i := range hits {
 			at[hits[i].Memory.RID] = i
@@ -41,7 +41,6 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 				h.Why = append(slices.Clip(h.Why), prompt.Contradicts(other, told.Age))
 			}
 		}
-		return nil
 	})
 	if err != nil || !some {
 		return hits, err
@@ -118,7 +117,7 @@ func (s *Service) succeeded(c api.Caller, q *index.Query, hits []index.Hit, all 
 	for i := range hits {
 		at[hits[i].Memory.Seq] = i
 	}
-	return told, s.state.Read(func(v *state.View) error {
+	return told, s.state.Look(func(v *state.View) {
 		done := map[oplog.Seq]bool{}
 		tell := func(h index.Hit) {
 			if !done[h.Memory.Seq] {
@@ -161,7 +160,6 @@ func (s *Service) succeeded(c api.Caller, q *index.Query, hits []index.Hit, all 
 			tell(h)
 		}
 		told = told[:min(len(told), q.K)]
-		return nil
 	})
 }
 

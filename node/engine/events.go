@@ -135,13 +135,12 @@ func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool)
 		}
 	}
 	var told []api.Event
-	if err := p.s.state.Read(func(v *state.View) error {
+	if err := p.s.state.Look(func(v *state.View) {
 		for _, o := range batch {
 			if o.Index > p.sent { // the replay had the others
 				told = p.tell(v, told, o)
 			}
 		}
-		return nil
 	}); err != nil {
 		return err
 	}

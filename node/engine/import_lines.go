@@ -109,7 +109,7 @@ func (im *importer) absent(lines []draftLine) (list []draftLine, err error) {
 	if im.key != "" || im.keep {
 		return lines, nil
 	}
-	return list, im.s.state.Read(func(v *state.View) error {
+	return list, im.s.state.Look(func(v *state.View) {
 		for _, d := range lines {
 			if d.Path == "" {
 				if m, ok := v.Memory(im.c.DB, d.RID); ok && asNew(m, &d.Draft) {
@@ -126,7 +126,6 @@ func (im *importer) absent(lines []draftLine) (list []draftLine, err error) {
 			}
 			list = append(list, d)
 		}
-		return nil
 	})
 }
 
@@ -135,7 +134,7 @@ func (im *importer) absentEdges(lines []edgeLine) (list []edgeLine, err error) {
 	if im.key != "" || im.keep {
 		return lines, nil
 	}
-	return list, im.s.state.Read(func(v *state.View) error {
+	return list, im.s.state.Look(func(v *state.View) {
 		for _, e := range lines {
 			if was, ok := v.Related(im.c.DB, e.Src, e.Type, e.Dst); ok && was.Weight == e.Weight {
 				im.done.Kept++
@@ -143,7 +142,6 @@ func (im *importer) absentEdges(lines []edgeLine) (list []edgeLine, err error) {
 				list = append(list, e)
 			}
 		}
-		return nil
 	})
 }
 

@@ -101,7 +101,7 @@ func (im *importer) settle(k *keyed) error {
 // meanwhile: this node has applied that one by the time it knows of the refusal.
 func anew[T any](im *importer, free func(*state.View), store func() (T, error)) (T, error) {
 	for tries := 0; ; tries++ {
-		if err := im.s.state.Read(func(v *state.View) error { free(v); return nil }); err != nil {
+		if err := im.s.state.Look(free); err != nil {
 			var none T
 			return none, err
 		}

@@ -134,7 +134,7 @@ func (k *keyed) prepare(ctx context.Context) error {
 		}
 	}
 	var drafts []api.Draft
-	if err := k.s.state.Read(func(v *state.View) error {
+	if err := k.s.state.Look(func(v *state.View) {
 		for _, st := range k.steps {
 			if st.Op == store {
 				drafts = append(drafts, *st.Memory)
@@ -150,7 +150,6 @@ func (k *keyed) prepare(ctx context.Context) error {
 				drafts = append(drafts, d)
 			}
 		}
-		return nil
 	}); err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (s *Service) batch(ctx context.Context, c api.Caller, q *api.BatchRequest) 
 	}
 	a := &api.BatchAnswer{Results: make([]api.BatchResult, len(k.steps)), Index: field.Token(done.Index), Redacted: k.redacted}
 	left := room{hold: c.Hold}
-	return a, s.state.Read(func(v *state.View) error {
+	return a, s.state.Look(func(v *state.View) {
 		for i := range k.steps {
 			r := k.result(i, &done)
 			if k.steps[i].Op == "get" && r.Found {
@@ -123,7 +123,6 @@ func (s *Service) batch(ctx context.Context, c api.Caller, q *api.BatchRequest) 
 			}
 			a.Results[i] = r
 		}
-		return nil
 	})
 }
 

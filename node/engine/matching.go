@@ -106,7 +106,7 @@ func (s *Service) forgetPassing(ctx context.Context, c api.Caller, q *api.Forget
 	}
 	a := &api.ForgottenMatching{RIDs: []string{}, More: len(hits) == q.Limit, Index: field.Token(s.commit.Indexed())}
 	var ops []oplog.Op
-	if err := s.state.Read(func(v *state.View) error {
+	if err := s.state.Look(func(v *state.View) {
 		for _, h := range hits {
 			if m, ok := v.MemoryAt(c.DB, h.Memory.Seq); ok && passes(&f, m) {
 				ops = append(ops, &oplog.Expect{RID: m.RID, Revision: m.Revision},
@@ -114,7 +114,6 @@ func (s *Service) forgetPassing(ctx context.Context, c api.Caller, q *api.Forget
 				a.RIDs = append(a.RIDs, m.RID)
 			}
 		}
-		return nil
 	}); err != nil || len(ops) == 0 {
 		return a, err
 	}

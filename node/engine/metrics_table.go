@@ -300,14 +300,14 @@ func perDatabase(name, kind, help string, value func(oplog.Stats) uint64) Metric
 // a token.
 func ofDatabases(name, kind, help string, value func(*Service, *state.View, oplog.Database) (n float64, has bool)) Metric {
 	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"}, read: func(m scrape, put func(float64, ...string)) {
-		_ = m.s.state.Read(func(v *state.View) error { // a closing state has nothing to count
+		_ = m.s.state.Look(func(v *state.View) { // a closing state has nothing to count
 			if m.caller != nil {
 				for _, d := range access.Visible(*m.caller, v) {
 					if n, has := value(m.s, v, d); has {
 						put(n, d.Name)
 					}
 				}
-				return nil
+				return
 			}
 			sum, some := 0.0, false
 			for _, d := range v.Databases() {
@@ -318,7 +318,6 @@ func ofDatabases(name, kind, help string, value func(*Service, *state.View, oplo
 			if some {
 				put(sum, anyDatabase)
 			}
-			return nil
 		})
 	}}
 }

@@ -117,7 +117,7 @@ func (s *Service) withLater(ctx context.Context, db oplog.DB, op *oplog.Correct,
 		return nil, err
 	}
 	list := append([]oplog.Mark{}, op.Marks...) // not nil, which says nothing of marks
-	return list, s.state.Read(func(v *state.View) error {
+	return list, s.state.Look(func(v *state.View) {
 		for _, k := range found {
 			rid := k.By
 			if rid == m.RID {
@@ -127,6 +127,5 @@ func (s *Service) withLater(ctx context.Context, db oplog.DB, op *oplog.Correct,
 				list = append(list, k)
 			}
 		}
-		return nil
 	})
 }

@@ -49,7 +49,7 @@ func (s *Service) addEarlier(db oplog.DB, w *Written) error {
 	if !slices.ContainsFunc(w.Results, again) {
 		return nil
 	}
-	return s.state.Read(func(v *state.View) error {
+	return s.state.Look(func(v *state.View) {
 		for _, r := range w.Results {
 			if again(r) {
 				for c := range v.ConflictsOf(db, r.ID) {
@@ -59,7 +59,6 @@ func (s *Service) addEarlier(db oplog.DB, w *Written) error {
 				}
 			}
 		}
-		return nil
 	})
 }
 
@@ -99,7 +98,7 @@ func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at op
 	if err != nil {
 		return nil, err
 	}
-	return marks, s.state.Read(func(v *state.View) error {
+	return marks, s.state.Look(func(v *state.View) {
 		relations := mind.Relations{Single: v.Settings(db).Single, Several: v.Settings(db).Several}
 		for place, h := range hits {
 			o, ok := v.Memory(db, h.Memory.RID)
@@ -123,7 +122,6 @@ func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at op
 				break
 			}
 		}
-		return nil
 	})
 }
 

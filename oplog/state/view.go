@@ -65,12 +65,17 @@ func (s *State) read(f func(*View) error) error {
 	return recoverDamage(func() error { return f(v) })
 }
 
-// Get returns what f finds on a view of the state: zero with an error, as when the state is closing.
-func Get[T any](s *State, f func(*View) T) (x T, err error) {
-	err = s.Read(func(v *View) error {
-		x = f(v)
+// Look is Read for an f that refuses nothing.
+func (s *State) Look(f func(*View)) error {
+	return s.Read(func(v *View) error {
+		f(v)
 		return nil
 	})
+}
+
+// Get returns what f finds on a view of the state: zero with an error, as when the state is closing.
+func Get[T any](s *State, f func(*View) T) (x T, err error) {
+	err = s.Look(func(v *View) { x = f(v) })
 	return x, err
 }
 

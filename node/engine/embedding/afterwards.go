@@ -123,11 +123,10 @@ func (a *Afterwards) change(ctx context.Context, c api.Caller, g *embed.Guard) e
 		var now oplog.Embedding
 		var list []*oplog.Memory
 		var next oplog.Seq
-		if err := a.v.cfg.State.Read(func(view *state.View) error {
+		if err := a.v.cfg.State.Look(func(view *state.View) {
 			if now = view.Embedding(c.DB); now.Pending != nil {
 				list, next = view.Unembedded(c.DB, true, now.Next, a.batch, embedLook)
 			}
-			return nil
 		}); err != nil {
 			return err
 		}
@@ -192,9 +191,8 @@ func (a *Afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard
 		return 0, nil
 	}
 	var list []*oplog.Memory
-	if err := a.v.cfg.State.Read(func(view *state.View) error {
+	if err := a.v.cfg.State.Look(func(view *state.View) {
 		list, next = view.Unembedded(c.DB, false, seq, a.batch, embedLook)
-		return nil
 	}); err != nil {
 		return 0, err
 	}

@@ -54,10 +54,9 @@ func (ad *Admin) bounded(c api.Caller, name string) (d oplog.Database, l oplog.L
 	if err != nil {
 		return d, l, 0, err
 	}
-	err = ad.cfg.State.Read(func(v *state.View) error {
+	err = ad.cfg.State.Look(func(v *state.View) {
 		d, _ = v.Database(target.DB)
 		l, active = v.Limits().Databases[target.DB], v.Stats(target.DB).Active
-		return nil
 	})
 	return d, l, active, err
 }

@@ -66,12 +66,11 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 		Voter: cl.votes(), CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(),
 		Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.Lacks(), Peers: []api.Peer{}}
 	infos := map[uint32]oplog.NodeInfo{}
-	_ = cl.cfg.State.Read(func(v *state.View) error { // a closing state leaves the addresses empty
+	_ = cl.cfg.State.Look(func(v *state.View) { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()
 		for _, i := range v.Nodes() {
 			infos[i.ID] = i
 		}
-		return nil
 	})
 	st.Peers = cl.askAll(ctx, rs.Members, infos)
 	for _, m := range rs.Members {

@@ -235,7 +235,7 @@ func (r *round) triggers(ctx context.Context) error {
 		found = slices.DeleteFunc(found, func(x oplog.TriggerRow) bool { return len(x.Sources) == 0 })
 	}
 	mind.SortTriggers(found)
-	return r.th.cfg.State.Read(func(v *state.View) error {
+	return r.th.cfg.State.Look(func(v *state.View) {
 		for _, x := range found {
 			if last, ok := v.CoolTrigger(r.c.DB, x.Cooldown); ok && last.Status <= oplog.TriggerDelivered &&
 				x.Created < last.Created+last.CoolFor &&
@@ -248,7 +248,6 @@ func (r *round) triggers(ctx context.Context) error {
 			x.ID = oplog.NewID()
 			r.op.Triggers = append(r.op.Triggers, x)
 		}
-		return nil
 	})
 }
 

@@ -61,7 +61,7 @@ func gathered[T any](ctx context.Context, r *round, there uint64, back func(*sta
 		return twice
 	})
 	for some := range slices.Chunk(sources, thinkSlice) {
-		if err := r.th.cfg.State.Read(func(v *state.View) error {
+		if err := r.th.cfg.State.Look(func(v *state.View) {
 			for _, src := range some {
 				for _, x := range of(v, src) {
 					if id, _ := names(&x); !have[id] && len(list) < most {
@@ -69,7 +69,6 @@ func gathered[T any](ctx context.Context, r *round, there uint64, back func(*sta
 					}
 				}
 			}
-			return nil
 		}); cmp.Or(err, ctx.Err()) != nil || len(list) == most || time.Now().After(r.until) {
 			return list, cmp.Or(err, ctx.Err())
 		}

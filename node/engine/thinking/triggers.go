@@ -104,7 +104,7 @@ func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTri
 func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.PruneTriggersRequest) (a *api.PrunedTriggers, err error) {
 	for range triggerTries {
 		var ops []oplog.Op
-		if err := th.cfg.State.Read(func(v *state.View) error { a, ops = prunable(v, c.DB, q, oplog.At(th.cfg.Now())); return nil }); err != nil {
+		if err := th.cfg.State.Look(func(v *state.View) { a, ops = prunable(v, c.DB, q, oplog.At(th.cfg.Now())) }); err != nil {
 			return nil, err
 		}
 		if a.Index = field.Token(th.cfg.Indexed()); q.DryRun || len(ops) == 0 {
