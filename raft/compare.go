@@ -95,11 +95,8 @@ func (n *Node) heldBy(index uint64) map[uint32]wire.CompareOK {
 	var asking sync.WaitGroup
 	var mu sync.Mutex
 	said := map[uint32]wire.CompareOK{}
-	for _, s := range n.voters() {
+	for _, s := range n.votersWithout(n.cfg.NodeID) {
 		id := transport.NodeID(s.ID)
-		if id == n.cfg.NodeID {
-			continue
-		}
 		asking.Go(func() {
 			m, err := n.transport.Compare(ctx, id, string(s.Address), index)
 			if err != nil {

@@ -95,10 +95,8 @@ func (n *Node) replaceEnded(dead uint32) {
 // rank is this node's place, by id, among the voters that are left; negative when it is no voter.
 func (n *Node) rank(dead uint32) int {
 	var ids []uint32
-	for _, s := range n.voters() {
-		if id := transport.NodeID(s.ID); id != dead {
-			ids = append(ids, id)
-		}
+	for _, s := range n.votersWithout(dead) {
+		ids = append(ids, transport.NodeID(s.ID))
 	}
 	slices.Sort(ids)
 	return slices.Index(ids, n.cfg.NodeID)

@@ -43,8 +43,8 @@ func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var best peerState
-	for _, s := range n.voters() {
-		if s.ID == transport.ServerID(n.cfg.NodeID) || !may(transport.NodeID(s.ID)) {
+	for _, s := range n.votersWithout(n.cfg.NodeID) {
+		if !may(transport.NodeID(s.ID)) {
 			continue
 		}
 		var p peerState
