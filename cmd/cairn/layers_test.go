@@ -180,7 +180,8 @@ var layers = []layer{
 		"cmd/cairn/debug", "cmd/cairn/dialect", "cmd/cairn/doctor", "cmd/cairn/memory", "cmd/cairn/model", "cmd/cairn/serve",
 		"cmd/cairn/shell", "cmd/cairn/status", "cmd/cairn/stopped", "cmd/cairn/transfer"}},
 	{"cmd/lab/history", nil},
-	{"cmd/lab", []string{"cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/config", "cmd/lab/history"}},
+	{"cmd/lab/trial", []string{"cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/config"}},
+	{"cmd/lab", []string{"cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/config", "cmd/lab/history", "cmd/lab/trial"}},
 }
 
 // outer says which other rooms a package may import, where that is less than its room may.

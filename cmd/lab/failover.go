@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/lab/trial"
 	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -41,8 +42,8 @@ type failoverBench struct {
 	heartbeat, election int
 	silent              bool
 
-	cairn
-	cluster *trio
+	trial.Cairn
+	cluster *trial.Trio
 
 	mu   sync.Mutex
 	acks []time.Time
@@ -66,7 +67,7 @@ Timings are those of a node whose configuration says nothing of them, unless oth
 }
 
 func (b *failoverBench) Flags(c *cobra.Command) {
-	b.flag(c)
+	b.Flag(c)
 	f := c.Flags()
 	f.IntVar(&b.rounds, "rounds", 5, "how many leaders die")
 	f.IntVar(&b.heartbeat, "heartbeat-ms", serveHeartbeatMS, "heartbeat_interval_ms of the nodes")
@@ -78,10 +79,10 @@ func (b *failoverBench) Run(ctx context.Context, l *bench.Rig) (_ bench.Report, 
 	if b.rounds < 1 || b.heartbeat < 1 || b.election < 2*b.heartbeat {
 		return nil, cli.Usage(errors.New("--rounds and --heartbeat-ms are at least 1, --election-ms at least twice the heartbeat"))
 	}
-	if b.cluster, err = b.trio(ctx, l, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election }); err != nil {
+	if b.cluster, err = b.Trio(ctx, l, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election }); err != nil {
 		return nil, err
 	}
-	c, err := l.Dial(ctx, b.cluster.client(b.cluster.nodes...))
+	c, err := l.Dial(ctx, b.cluster.Client(b.cluster.Nodes...))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (b *failoverBench) Run(ctx context.Context, l *bench.Rig) (_ bench.Report, 
 	if err := errors.Join(err, <-wrote); err != nil {
 		return nil, err
 	}
-	r.Median, r.Writes = medianOf(r.Rounds, func(n failoverRound) float64 { return n.Gap }), len(b.acks)
+	r.Median, r.Writes = trial.MedianOf(r.Rounds, func(n failoverRound) float64 { return n.Gap }), len(b.acks)
 	return r, nil
 }
 
@@ -123,25 +124,25 @@ func (b *failoverBench) write(ctx context.Context, c *client.Client) error {
 
 // The bounds of a round.
 const (
-	failoverWhole = wholeIn                // until writes go on
+	failoverWhole = trial.WholeIn          // until writes go on
 	failoverCalm  = 500 * time.Millisecond // of writes before and after, so that what is measured is the death alone
 )
 
 // round ends the leader of a whole cluster and waits until writes go on.
 func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) {
-	leader, err := b.cluster.whole(ctx)
+	leader, err := b.cluster.Whole(ctx)
 	if err != nil {
 		return r, err
 	}
 	if err := pause.For(ctx, failoverCalm); err != nil {
 		return r, err
 	}
-	n := b.cluster.nodes[leader]
+	n := b.cluster.Nodes[leader]
 	at := time.Now()
 	if b.silent {
-		err = n.cmd.Process.Signal(syscall.SIGSTOP)
+		err = n.Signal(syscall.SIGSTOP)
 	} else {
-		err = n.end(syscall.SIGKILL)
+		err = n.End(syscall.SIGKILL)
 	}
 	if err != nil {
 		return r, err
@@ -151,9 +152,9 @@ func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) 
 		return r, err
 	}
 	if b.silent {
-		err = n.cmd.Process.Signal(syscall.SIGCONT)
+		err = n.Signal(syscall.SIGCONT)
 	} else {
-		err = <-n.launch(ctx)
+		err = <-n.Launch(ctx)
 	}
 	return failoverRound{Leader: uint32(leader + 1), Gap: gap.Seconds()}, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/lab/trial"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -65,7 +66,7 @@ const (
 
 type followersBench struct {
 	bench.Write
-	cairn
+	trial.Cairn
 	reads  float64
 	rounds int
 }
@@ -81,7 +82,7 @@ Recalls are due at fixed times, whether or not the last was answered.`,
 
 func (b *followersBench) Flags(c *cobra.Command) {
 	b.WriterFlags(c)
-	b.flag(c)
+	b.Flag(c)
 	c.Flags().Float64Var(&b.reads, "reads", 100, "recalls a second on the followers")
 	c.Flags().IntVar(&b.rounds, "rounds", 5, "how often each is measured")
 }
@@ -94,22 +95,22 @@ func (b *followersBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, e
 	if b.reads <= 0 || b.rounds < 1 {
 		return nil, cli.Usage(errors.New("--reads is positive, --rounds at least 1"))
 	}
-	own, err := b.trio(ctx, l, func(*config.NodeFile) {})
+	own, err := b.Trio(ctx, l, func(*config.NodeFile) {})
 	if err != nil {
 		return nil, err
 	}
-	stray, err := b.dev(ctx, l)
+	stray, err := b.Dev(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	leader, err := own.whole(ctx)
+	leader, err := own.Whole(ctx)
 	if err != nil {
 		return nil, err
 	}
-	writes := own.client(own.nodes[leader])
+	writes := own.Client(own.Nodes[leader])
 	readers := make([][]*bench.Loader, len(besides)) // none in the turn in which writes are alone
 	for i := range 2 {
-		for turn, cfg := range map[int]client.Config{turnStray: stray.client(), turnBeside: own.client(own.nodes[(leader+1+i)%3])} {
+		for turn, cfg := range map[int]client.Config{turnStray: stray.Client(), turnBeside: own.Client(own.Nodes[(leader+1+i)%3])} {
 			more, err := l.Loaders(ctx, cfg, besideReaders/2, 0)
 			if err != nil {
 				return nil, err
@@ -117,7 +118,7 @@ func (b *followersBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, e
 			readers[turn] = append(readers[turn], more...)
 		}
 	}
-	for _, cfg := range []client.Config{writes, stray.client()} { // the memories that the recalls find
+	for _, cfg := range []client.Config{writes, stray.Client()} { // the memories that the recalls find
 		filler, err := l.Loaders(ctx, cfg, 1, 0)
 		if err != nil {
 			return nil, err
@@ -129,7 +130,7 @@ func (b *followersBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, e
 	r := &besideReport{Bytes: b.Bytes, Target: b.reads, Memories: besideFill}
 	for _, n := range b.Clients {
 		fmt.Fprintf(l.Err, "clients: %d\n", n)
-		turns, err := rounds(l.Streams, b.rounds, besides, func(i int) (besideTurn, error) { return b.turn(ctx, writes, readers[i], n) })
+		turns, err := trial.Rounds(l.Streams, b.rounds, besides, func(i int) (besideTurn, error) { return b.turn(ctx, writes, readers[i], n) })
 		if err != nil {
 			return nil, err
 		}
@@ -146,21 +147,21 @@ type besideTurn struct {
 
 func besideRunOf(clients, rounds int, turns [][]besideTurn) besideRun {
 	mid := func(turn int) figures {
-		return figures{medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.Rate }),
-			medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P50 }),
-			medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P99 })}
+		return figures{trial.MedianOf(turns[turn], func(t besideTurn) float64 { return t.writes.Rate }),
+			trial.MedianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P50 }),
+			trial.MedianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P99 })}
 	}
 	to := func(base int) fraction {
 		var p50, p99 []float64
 		for i, t := range turns[turnBeside] {
 			p50, p99 = append(p50, t.writes.P50/turns[base][i].writes.P50), append(p99, t.writes.P99/turns[base][i].writes.P99)
 		}
-		return fraction{median(p50), median(p99)}
+		return fraction{trial.Median(p50), trial.Median(p99)}
 	}
 	return besideRun{Clients: clients, Rounds: rounds, Alone: mid(turnAlone), Stray: mid(turnStray), Beside: mid(turnBeside),
 		ToAlone: to(turnAlone), ToStray: to(turnStray),
-		Recalls: medianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.Rate }),
-		Recall:  medianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.P50 })}
+		Recalls: trial.MedianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.Rate }),
+		Recall:  trial.MedianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.P50 })}
 }
 
 // turn measures writes once, while the readers, if there are any, recall at their rate.

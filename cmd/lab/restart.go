@@ -11,13 +11,14 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/lab/trial"
 	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
 
 type restartBench struct {
-	cairn
+	trial.Cairn
 	size, dim int
 }
 
@@ -30,7 +31,7 @@ with SIGKILL, and measure the time from its next start to its first answer, and 
 }
 
 func (b *restartBench) Flags(c *cobra.Command) {
-	b.flag(c)
+	b.Flag(c)
 	c.Flags().IntVar(&b.size, "size", 100_000, "memories to store first")
 	c.Flags().IntVar(&b.dim, "dim", 0, "dimensions of their vectors; 0 for none")
 }
@@ -47,11 +48,11 @@ func (b *restartBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, err
 	if b.size < 100 || b.dim < 0 {
 		return nil, cli.Usage(errors.New("--size is at least 100, --dim at least 0"))
 	}
-	n, err := b.dev(ctx, l)
+	n, err := b.Dev(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	c, err := l.Dial(ctx, n.client())
+	c, err := l.Dial(ctx, n.Client())
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +82,17 @@ type startRun struct {
 }
 
 // measureStarts ends the node in both ways and starts it again.
-func measureStarts(ctx context.Context, n *devNode, ask wire.Recall) (runs []startRun, err error) {
+func measureStarts(ctx context.Context, n *trial.DevNode, ask wire.Recall) (runs []startRun, err error) {
 	for _, end := range []struct {
 		name string
 		sig  syscall.Signal
 	}{{"SIGTERM", syscall.SIGTERM}, {"SIGKILL", syscall.SIGKILL}} {
-		if err := n.end(end.sig); err != nil {
+		if err := n.End(end.sig); err != nil {
 			return runs, err
 		}
-		addr, began := n.line.Wire, time.Now()
-		up := n.launch(ctx)
-		read, err := n.firstAnswer(ctx, addr, ask)
+		at, began := n.Client(), time.Now()
+		up := n.Launch(ctx)
+		read, err := firstAnswer(ctx, at, ask)
 		if err != nil {
 			return runs, fmt.Errorf("after %s: %w", end.name, err)
 		}
@@ -105,12 +106,12 @@ func measureStarts(ctx context.Context, n *devNode, ask wire.Recall) (runs []sta
 
 // firstAnswer asks until it is answered, and returns when. The node listens before it can answer, so there is nothing
 // to wait for but its ports.
-func (n *devNode) firstAnswer(ctx context.Context, addr string, ask wire.Recall) (at time.Time, err error) {
+func firstAnswer(ctx context.Context, node client.Config, ask wire.Recall) (at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	var cl *client.Client
 	for cl == nil {
-		if cl, err = client.Dial(ctx, client.Config{Addrs: []string{addr}, Token: n.token}); err != nil &&
+		if cl, err = client.Dial(ctx, node); err != nil &&
 			pause.For(ctx, 10*time.Millisecond) != nil {
 			return at, err
 		}

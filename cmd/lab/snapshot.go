@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/lab/trial"
 	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/oplog/pause"
 )
@@ -102,7 +103,7 @@ func (b *snapshotBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 		return err
 	}}
 	before := readPauses()
-	runs, err := rounds(l.Streams, b.rounds, names, func(i int) (bench.LoadRun, error) { return b.write(ctx, loaders, steps[i]) })
+	runs, err := trial.Rounds(l.Streams, b.rounds, names, func(i int) (bench.LoadRun, error) { return b.write(ctx, loaders, steps[i]) })
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +126,10 @@ func snapshotRunOf(name string, runs, alone []bench.LoadRun) snapshotRun {
 		r.Writes, r.Failed, r.Max = r.Writes+n.Requests, r.Failed+n.Failed, max(r.Max, n.Max)
 		ratios = append(ratios, n.P99/alone[i].P99)
 	}
-	r.Took = medianOf(runs, func(n bench.LoadRun) float64 { return n.Seconds })
-	r.P50 = medianOf(runs, func(n bench.LoadRun) float64 { return n.P50 })
-	r.P99 = medianOf(runs, func(n bench.LoadRun) float64 { return n.P99 })
-	r.Ratio = median(ratios)
+	r.Took = trial.MedianOf(runs, func(n bench.LoadRun) float64 { return n.Seconds })
+	r.P50 = trial.MedianOf(runs, func(n bench.LoadRun) float64 { return n.P50 })
+	r.P99 = trial.MedianOf(runs, func(n bench.LoadRun) float64 { return n.P99 })
+	r.Ratio = trial.Median(ratios)
 	return r
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/lab/trial"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/local/sift"
 	"github.com/cairndb/cairn/wire"
@@ -33,7 +34,7 @@ type dialect struct {
 	dial       dialer
 }
 
-type dialer func(ctx context.Context, l *bench.Rig, n *devNode, who int) (ask func(k int) error, err error)
+type dialer func(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (ask func(k int) error, err error)
 
 var dialects = []dialect{
 	{"wire", "remember, over a connection that is kept", dialWire},
@@ -48,7 +49,7 @@ var dialects = []dialect{
 type surfacesBench struct {
 	names   []string
 	clients int
-	cairn
+	trial.Cairn
 	bench.Span
 }
 
@@ -60,7 +61,7 @@ var surfacesVerb = bench.Bench{
 }
 
 func (b *surfacesBench) Flags(c *cobra.Command) {
-	b.flag(c)
+	b.Flag(c)
 	f := c.Flags()
 	var all []string
 	for _, d := range dialects {
@@ -76,7 +77,7 @@ func (b *surfacesBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 	if b.clients < 1 {
 		return nil, cli.Usagef("--clients %d: want at least 1", b.clients)
 	}
-	n, err := b.dev(ctx, l)
+	n, err := b.Dev(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (b *surfacesBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 	return r, nil
 }
 
-func (b *surfacesBench) measure(ctx context.Context, n *devNode, d dialect) (r bench.LoadRun, err error) {
+func (b *surfacesBench) measure(ctx context.Context, n *trial.DevNode, d dialect) (r bench.LoadRun, err error) {
 	var l bench.Rig // the clients of one protocol end before those of the next are there
 	defer l.Close()
 	loaders := make([]*bench.Loader, b.clients)
@@ -114,8 +115,8 @@ func (b *surfacesBench) measure(ctx context.Context, n *devNode, d dialect) (r b
 
 func note(k, who int) string { return fmt.Sprintf("note %d of client %d about deploys", k, who) }
 
-func dialWire(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(int) error, error) {
-	c, err := l.Dial(ctx, n.client())
+func dialWire(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (func(int) error, error) {
+	c, err := l.Dial(ctx, n.Client())
 	return func(k int) error {
 		_, err := c.Remember(ctx, wire.NewRemember(note(k, who)))
 		return err
@@ -129,22 +130,22 @@ func kept(l *bench.Rig, url, token string) *bench.Loader {
 	return &bench.Loader{URL: url, Token: token, HTTP: own}
 }
 
-func dialHTTP(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(int) error, error) {
-	c := kept(l, n.line.HTTP, n.token)
+func dialHTTP(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (func(int) error, error) {
+	c := kept(l, n.Line.HTTP, n.Token)
 	return func(k int) error { return c.Post(ctx, "/v1/remember", map[string]any{"text": note(k, who)}) }, nil
 }
 
-func dialSift(ctx context.Context, _ *bench.Rig, n *devNode, who int) (func(int) error, error) {
+func dialSift(ctx context.Context, _ *bench.Rig, n *trial.DevNode, who int) (func(int) error, error) {
 	return func(k int) error {
-		_, err := sift.Call(ctx, n.line.Sift,
+		_, err := sift.Call(ctx, n.Line.Sift,
 			map[string]any{"kind": "capture", "sessionId": strconv.Itoa(who), "tool": "Bash", "payload": map[string]any{
 				"tool_input": map[string]any{"command": "make"}, "tool_response": fmt.Sprintf("step %d went well, %x", k, rand.Uint64())}})
 		return err
 	}, nil
 }
 
-func dialCovenant(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(int) error, error) {
-	c, err := covenant.Dial(ctx, filepath.Join(n.home, "run", "covenant"))
+func dialCovenant(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (func(int) error, error) {
+	c, err := covenant.Dial(ctx, filepath.Join(n.Home, "run", "covenant"))
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +156,8 @@ func dialCovenant(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(
 }
 
 func dialString(command func(k, who int) string) dialer {
-	return func(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(int) error, error) {
-		c := kept(l, n.line.String, "")
+	return func(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (func(int) error, error) {
+		c := kept(l, n.Line.String, "")
 		post := func(path string, body any) error {
 			resp, err := c.Send(ctx, path, body, [2]string{"X-Agent-Id", "bench"})
 			if err != nil {
@@ -176,12 +177,12 @@ func dialString(command func(k, who int) string) dialer {
 	}
 }
 
-func dialProcess(ctx context.Context, l *bench.Rig, n *devNode, _ int) (func(int) error, error) {
-	token, err := os.ReadFile(filepath.Join(n.home, "process.token"))
+func dialProcess(ctx context.Context, l *bench.Rig, n *trial.DevNode, _ int) (func(int) error, error) {
+	token, err := os.ReadFile(filepath.Join(n.Home, "process.token"))
 	if err != nil {
 		return nil, err
 	}
-	c, err := new(net.Dialer).DialContext(ctx, "unix", n.line.Process)
+	c, err := new(net.Dialer).DialContext(ctx, "unix", n.Line.Process)
 	if err != nil {
 		return nil, err
 	}

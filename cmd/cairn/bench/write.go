@@ -116,8 +116,7 @@ func (r *writeReport) Print(a *cli.Streams) error {
 	return nil
 }
 
-// Measure lets n connected clients write until the time is up. A write under way then is finished and counted; the
-// first that fails ends the measurement.
+// Measure lets n connected clients write until the time is up.
 func (b *Write) Measure(ctx context.Context, cfg client.Config, n int) (r WriteRun, err error) {
 	var l Rig // its clients end with the measurement, and do not stand idle during the next
 	defer l.Close()
@@ -125,15 +124,24 @@ func (b *Write) Measure(ctx context.Context, cfg client.Config, n int) (r WriteR
 	if err != nil {
 		return r, err
 	}
+	return MeasureWrites(ctx, loaders, b.Length, func(ctx context.Context, l *Loader, k int) error {
+		_, err := l.Client.Remember(ctx, b.Memory(l.Who, k))
+		return err
+	})
+}
+
+// MeasureWrites lets clients write until the time is up. A write under way then is finished and counted; the first that
+// fails ends the measurement. Each has written once before the clock runs, which finds the leader.
+func MeasureWrites(ctx context.Context, loaders []*Loader, length time.Duration, write func(context.Context, *Loader, int) error) (r WriteRun, err error) {
 	for _, w := range loaders {
-		if _, err := w.Client.Remember(ctx, b.memory(w.Who, -1)); err != nil { // finds the leader before the clock runs
+		if err := write(ctx, w, -1); err != nil {
 			return r, err
 		}
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	got := Load(ctx, Span{Long: b.Length}, loaders, 0, func(ctx context.Context, l *Loader, k int) error {
-		_, err := l.Client.Remember(ctx, b.memory(l.Who, k))
+	got := Load(ctx, Span{Long: length}, loaders, 0, func(ctx context.Context, l *Loader, k int) error {
+		err := write(ctx, l, k)
 		if err != nil {
 			stop(err)
 		}
@@ -142,11 +150,11 @@ func (b *Write) Measure(ctx context.Context, cfg client.Config, n int) (r WriteR
 	if err := context.Cause(ctx); err != nil || got.Requests == 0 {
 		return r, cmp.Or(err, errors.New("nothing was written"))
 	}
-	return WriteRun{n, got.Requests, got.Seconds, got.Rate, got.P50, got.P99}, nil
+	return WriteRun{len(loaders), got.Requests, got.Seconds, got.Rate, got.P50, got.P99}, nil
 }
 
-// memory is a text of its own, so that no two writes are alike.
-func (b *Write) memory(who, k int) wire.Remember {
+// Memory is a text of its own, so that no two writes are alike.
+func (b *Write) Memory(who, k int) wire.Remember {
 	text := []byte("writer " + strconv.Itoa(who) + " memory " + strconv.Itoa(k))
 	for i := 0; len(text) < b.Bytes; i++ {
 		text = append(text, " word"...)

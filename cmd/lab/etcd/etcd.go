@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,76 +12,102 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/cairndb/cairn/cmd/cairn/bench"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// etcdMembers are three etcd processes with their defaults.
-type etcdMembers struct {
-	processes
-	urls []string
-	size int
-}
+// members are the client URLs of three etcd processes with their defaults.
+type members []string
 
-func startEtcd(ctx context.Context, dir string, size int) (_ *etcdMembers, err error) {
-	e := &etcdMembers{size: size}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.close())
-		}
-	}()
+// startEtcd starts them, and waits until they take writes.
+func startEtcd(ctx context.Context, l *bench.Rig) (m members, err error) {
 	bin, err := exec.LookPath("etcd")
 	if err != nil {
 		return nil, fmt.Errorf("%w: Debian has it in the package etcd-server", err)
 	}
-	base, err := freeRun(6)
+	dir, err := l.Dir()
 	if err != nil {
 		return nil, err
 	}
-	url := func(i int) string { return fmt.Sprintf("http://127.0.0.1:%d", base+i) }
-	var members []string
+	base, err := config.FreeRow(6)
+	if err != nil {
+		return nil, err
+	}
+	url := func(i int) string { return "http://" + config.Loopback(base+i) }
+	var all []string
 	for i := range 3 {
-		members = append(members, fmt.Sprintf("m%d=%s", i, url(i+3)))
+		m = append(m, url(i))
+		all = append(all, fmt.Sprintf("m%d=%s", i, url(i+3)))
 	}
 	for i := range 3 {
-		err := e.start(filepath.Join(dir, fmt.Sprintf("etcd%d.log", i)), bin, "--name", fmt.Sprint("m", i), "--data-dir",
-			filepath.Join(dir, fmt.Sprint("etcd", i)),
+		c := exec.CommandContext(ctx, bin, "--name", fmt.Sprint("m", i), "--data-dir", filepath.Join(dir, fmt.Sprint("etcd", i)),
 			"--listen-client-urls", url(i), "--advertise-client-urls", url(i), "--listen-peer-urls", url(i+3),
-			"--initial-advertise-peer-urls", url(i+3), "--initial-cluster", strings.Join(members, ","),
+			"--initial-advertise-peer-urls", url(i+3), "--initial-cluster", strings.Join(all, ","),
 			"--quota-backend-bytes", "8589934592")
+		log, err := os.Create(filepath.Join(dir, fmt.Sprintf("etcd%d.log", i)))
 		if err != nil {
 			return nil, err
 		}
-		e.urls = append(e.urls, url(i))
+		defer log.Close() // the process has its own
+		c.Stdout, c.Stderr = log, log
+		if err := c.Start(); err != nil {
+			return nil, err
+		}
+		l.OnClose(func() error {
+			_ = c.Process.Kill() // it may have ended
+			_ = c.Wait()         // a process that is killed fails
+			return nil
+		})
 	}
-	return e, writable(ctx, e)
+	return m, m.awaitWritable(ctx)
 }
 
-func (e *etcdMembers) name() string { return "etcd" }
-
-func (e *etcdMembers) client(ctx context.Context, who int) (writer, error) {
-	c, err := clientv3.New(clientv3.Config{Endpoints: e.urls, DialTimeout: 5 * time.Second, Context: ctx, Logger: zap.NewNop()})
+// awaitWritable tries for half a minute to write.
+func (m members) awaitWritable(ctx context.Context) error {
+	c, err := m.dial(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	rng := rand.New(rand.NewPCG(uint64(who), 2))
-	value := make([]byte, e.size)
-	for i := range value {
-		value[i] = 'a' + byte(rng.IntN(26))
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		_, err := c.Put(ctx, "bench", "")
+		if err == nil {
+			return nil
+		}
+		if pause.For(ctx, 200*time.Millisecond) != nil {
+			return fmt.Errorf("etcd is not up after 30 s: %w", err)
+		}
 	}
-	return &etcdWriter{c: c, who: who, run: rng.Uint64(), value: value}, nil
 }
 
-type etcdWriter struct {
-	c     *clientv3.Client
-	who   int
-	run   uint64
-	value []byte
+func (m members) dial(ctx context.Context) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: m, DialTimeout: 5 * time.Second, Context: ctx, Logger: zap.NewNop()})
 }
 
-func (w *etcdWriter) close() error { return w.c.Close() }
-
-func (w *etcdWriter) write(ctx context.Context, k int) error {
-	value := bytes.Clone(w.value)
-	copy(value, fmt.Sprint(k))
-	_, err := w.c.Put(ctx, fmt.Sprintf("bench/%x/%d/%d", w.run, w.who, k), string(value))
-	return err
+// store puts fresh keys with values of so many bytes.
+func (m members) store(size int) store {
+	return func(ctx context.Context, l *bench.Rig, n int) ([]*bench.Loader, func(context.Context, *bench.Loader, int) error, error) {
+		run, value := rand.Uint64(), make([]byte, size)
+		for i := range value {
+			value[i] = 'a' + byte(rand.IntN(26))
+		}
+		loaders, clients := make([]*bench.Loader, n), make([]*clientv3.Client, n)
+		for i := range clients {
+			c, err := m.dial(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			l.OnClose(c.Close)
+			clients[i], loaders[i] = c, &bench.Loader{Who: i}
+		}
+		return loaders, func(ctx context.Context, l *bench.Loader, k int) error {
+			text := fmt.Sprint(k, " ", string(value))[:size]
+			_, err := clients[l.Who].Put(ctx, fmt.Sprintf("bench/%x/%d/%d", run, l.Who, k), text)
+			return err
+		}, nil
+	}
 }

@@ -2,201 +2,154 @@
 // how many durable writes of equal size each acknowledges, and how long one takes.
 //
 //	apt-get install etcd-server
-//	cd cmd/lab/etcd && go run . -clients 1,64 -rounds 5 -for 5s
+//	cd cmd/lab/etcd && go run . --clients 1,64 --rounds 5 --for 5s
 //
 // Rounds alternate between the two, so that what else the machine does falls on both; the table shows medians of the
 // rounds and their ratio. Every member is a process of its own with its own directory and syncs what it acknowledges.
 // A Cairn write is a memory with a text and a vector, searchable when it is acknowledged; an etcd write is a put of a
-// fresh key with a value as long as both. With -bare the same bytes are a memory's metadata, so that there is one word
+// fresh key with a value as long as both. With --bare the same bytes are a memory's metadata, so that there is one word
 // to index: what is left is log and state.
 //
 // This is a module of its own, so that etcd's client does not become a dependency of the server.
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"math"
+	"math/rand/v2"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
-	"text/tabwriter"
-	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/bench"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/lab/trial"
+	"github.com/cairndb/cairn/wire"
 )
 
-// store is one of the two systems: clients connected to it write one value after the other.
-type store interface {
-	name() string
-	client(ctx context.Context, who int) (writer, error)
-	close() error
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	a := &cli.Streams{Out: os.Stdout, Err: os.Stderr}
+	c := bench.Verbs(a, verb)[0]
+	c.SilenceErrors, c.SilenceUsage = true, true
+	os.Exit(cli.Exit(c.ExecuteContext(ctx), a.Err))
 }
 
-type writer interface {
-	write(ctx context.Context, k int) error
-	close() error
+var verb = bench.Bench{
+	Use: "etcd", Short: "Measure writes into three Cairn nodes and into three members of etcd, in turn",
+	Start: func() bench.Measurement { return &comparison{} },
 }
 
-// round holds the rate and the latencies that some clients of one store reached in one stretch of time.
-type round struct {
+// comparison is one call.
+type comparison struct {
+	bench.Write
+	trial.Cairn
+	rounds, dim int
+	bare        bool
+}
+
+// A store is one of the two systems. It connects n clients, which end with the rig, and returns how one of them writes.
+type store func(ctx context.Context, l *bench.Rig, n int) ([]*bench.Loader, func(ctx context.Context, l *bench.Loader, k int) error, error)
+
+// row compares the medians of all rounds with so many clients.
+type row struct {
+	Clients int    `json:"clients"`
+	Cairn   figure `json:"cairn"`
+	Etcd    figure `json:"etcd"`
+}
+
+type figure struct {
 	Rate float64 `json:"writes_per_second"`
 	P50  float64 `json:"p50_ms"`
 	P99  float64 `json:"p99_ms"`
 }
 
-// row compares the medians of all rounds with so many clients.
-type row struct {
-	Clients int   `json:"clients"`
-	Cairn   round `json:"cairn"`
-	Etcd    round `json:"etcd"`
+type report []row
+
+func (b *comparison) Flags(c *cobra.Command) {
+	b.WriterFlags(c)
+	b.Cairn.Flag(c)
+	f := c.Flags()
+	f.IntVar(&b.rounds, "rounds", 5, "how often each is measured")
+	f.IntVar(&b.dim, "dim", 64, "dimensions of a memory's vector")
+	f.BoolVar(&b.bare, "bare", false, "send a memory's bytes as metadata, which no index takes")
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+func (b *comparison) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
+	if err := b.Validate(); err != nil {
+		return nil, err
 	}
-}
-
-func run(ctx context.Context) (err error) {
-	clients := flag.String("clients", "1,64", "numbers of clients, one after the other")
-	rounds := flag.Int("rounds", 5, "how often each is measured")
-	length := flag.Duration("for", 5*time.Second, "how long a round takes")
-	text := flag.Int("text", 300, "bytes of a memory's text")
-	dim := flag.Int("dim", 64, "dimensions of its vector")
-	bare := flag.Bool("bare", false, "send a memory's bytes as metadata, which no index takes")
-	asJSON := flag.Bool("json", false, "print JSON")
-	flag.Parse()
-	counts, err := numbers(*clients)
-	if err != nil || *rounds < 1 || *length <= 0 || *text < 32 || *dim < 1 {
-		return cmp.Or(err, errors.New("-rounds, -for and -dim must be positive, -text at least 32"))
+	if b.rounds < 1 || b.dim < 1 {
+		return nil, cli.Usage(errors.New("--rounds and --dim are at least 1"))
 	}
-	dir, err := os.MkdirTemp("", "cairn-etcd-")
+	nodes, err := b.Trio(ctx, l, func(*config.NodeFile) {})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	cairn, err := startCairn(ctx, dir, *text, *dim, *bare)
+	members, err := startEtcd(ctx, l)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, cairn.close()) }()
-	etcd, err := startEtcd(ctx, dir, *text+4**dim)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, etcd.close()) }()
-
-	var rows []row
-	for _, n := range counts {
-		var got [2][]round
-		for r := range *rounds {
-			for i, s := range []store{cairn, etcd} {
-				fmt.Fprintf(os.Stderr, "%d clients, round %d of %d: %s\n", n, r+1, *rounds, s.name())
-				one, err := measure(ctx, s, n, *length)
-				if err != nil {
-					return fmt.Errorf("%s: %w", s.name(), err)
-				}
-				got[i] = append(got[i], one)
+	names, stores := []string{"cairn", "etcd"}, []store{b.cairn(nodes), members.store(b.Bytes + 4*b.dim)}
+	var rows report
+	for _, n := range b.Clients {
+		fmt.Fprintf(l.Err, "clients: %d\n", n)
+		got, err := trial.Rounds(l.Streams, b.rounds, names, func(i int) (bench.WriteRun, error) {
+			var l bench.Rig // its clients end with the round
+			defer l.Close()
+			loaders, write, err := stores[i](ctx, &l, n)
+			if err != nil {
+				return bench.WriteRun{}, err
 			}
-		}
-		rows = append(rows, row{Clients: n, Cairn: median(got[0]), Etcd: median(got[1])})
-	}
-	if *asJSON {
-		return json.NewEncoder(os.Stdout).Encode(rows)
-	}
-	return show(rows)
-}
-
-func show(rows []row) error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "clients\tcairn/s\tetcd/s\tratio\tcairn p50 ms\tetcd p50 ms\tratio\tcairn p99 ms\tetcd p99 ms\tratio\t")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%.0f\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", r.Clients, r.Cairn.Rate, r.Etcd.Rate,
-			r.Cairn.Rate/r.Etcd.Rate,
-			r.Cairn.P50, r.Etcd.P50, r.Cairn.P50/r.Etcd.P50, r.Cairn.P99, r.Etcd.P99, r.Cairn.P99/r.Etcd.P99)
-	}
-	return w.Flush()
-}
-
-// measure lets n clients write until the time is up. The first write of each, which finds the leader, is not counted.
-func measure(ctx context.Context, s store, n int, length time.Duration) (round, error) {
-	writers := make([]writer, n)
-	took := make([][]float64, n)
-	errs := make([]error, n)
-	defer func() {
-		for _, w := range writers {
-			if w != nil {
-				w.close()
-			}
-		}
-	}()
-	for i := range writers {
-		w, err := s.client(ctx, i)
-		if err != nil {
-			return round{}, err
-		}
-		writers[i] = w
-		if err := w.write(ctx, -1); err != nil {
-			return round{}, err
-		}
-	}
-	start := time.Now()
-	var wg sync.WaitGroup
-	for i, w := range writers {
-		wg.Go(func() {
-			for k := 0; time.Since(start) < length; k++ {
-				at := time.Now()
-				if errs[i] = w.write(ctx, k); errs[i] != nil {
-					return
-				}
-				took[i] = append(took[i], float64(time.Since(at).Microseconds())/1000)
-			}
+			return bench.MeasureWrites(ctx, loaders, b.Length, write)
 		})
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row{n, medians(got[0]), medians(got[1])})
 	}
-	wg.Wait()
-	secs := time.Since(start).Seconds()
-	all := slices.Concat(took...)
-	if err := errors.Join(errs...); err != nil || len(all) == 0 {
-		return round{}, cmp.Or(err, errors.New("nothing was written"))
-	}
-	slices.Sort(all)
-	at := func(q float64) float64 { return all[int(math.Ceil(q*float64(len(all))))-1] }
-	return round{Rate: float64(len(all)) / secs, P50: at(0.5), P99: at(0.99)}, nil
+	return rows, nil
 }
 
-func median(rs []round) round {
-	mid := func(of func(round) float64) float64 {
-		all := make([]float64, len(rs))
-		for i, r := range rs {
-			all[i] = of(r)
+// cairn writes memories.
+func (b *comparison) cairn(nodes *trial.Trio) store {
+	return func(ctx context.Context, l *bench.Rig, n int) ([]*bench.Loader, func(context.Context, *bench.Loader, int) error, error) {
+		loaders, err := l.Loaders(ctx, nodes.Client(nodes.Nodes...), n, 0)
+		rngs := make([]*rand.Rand, n)
+		for i := range rngs {
+			rngs[i] = rand.New(rand.NewPCG(uint64(i), 1))
 		}
-		slices.Sort(all)
-		return all[len(all)/2]
-	}
-	return round{
-		Rate: mid(func(r round) float64 { return r.Rate }),
-		P50:  mid(func(r round) float64 { return r.P50 }),
-		P99:  mid(func(r round) float64 { return r.P99 }),
+		long := b.Write
+		long.Bytes += 4 * b.dim
+		return loaders, func(ctx context.Context, l *bench.Loader, k int) error {
+			m := b.Memory(l.Who, k)
+			if b.bare {
+				m.Text, m.Metadata = "bench", wire.JSON(strconv.Quote(long.Memory(l.Who, k).Text))
+			} else {
+				m.Embedding = bench.Gauss(rngs[l.Who], b.dim)
+			}
+			_, err := l.Client.Remember(ctx, m)
+			return err
+		}, err
 	}
 }
 
-func numbers(list string) ([]int, error) {
-	var out []int
-	for s := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("-clients %q: numbers from 1, with commas between them", list)
-		}
-		out = append(out, n)
-	}
-	return out, nil
+func medians(runs []bench.WriteRun) figure {
+	return figure{trial.MedianOf(runs, func(r bench.WriteRun) float64 { return r.Rate }),
+		trial.MedianOf(runs, func(r bench.WriteRun) float64 { return r.P50 }),
+		trial.MedianOf(runs, func(r bench.WriteRun) float64 { return r.P99 })}
+}
+
+func (rows report) Print(a *cli.Streams) error {
+	return bench.Grid(a.Out, "clients\tcairn/s\tetcd/s\tratio\tcairn p50 ms\tetcd p50 ms\tratio\tcairn p99 ms\tetcd p99 ms\tratio\t", rows,
+		func(r row) string {
+			return fmt.Sprintf("%d\t%.0f\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t", r.Clients, r.Cairn.Rate, r.Etcd.Rate,
+				r.Cairn.Rate/r.Etcd.Rate,
+				r.Cairn.P50, r.Etcd.P50, r.Cairn.P50/r.Etcd.P50, r.Cairn.P99, r.Etcd.P99, r.Cairn.P99/r.Etcd.P99)
+		})
 }

@@ -1,4 +1,4 @@
-package main
+package trial
 
 import (
 	"bufio"
@@ -26,16 +26,16 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// cairn is the binary whose processes a bench starts.
-type cairn struct{ path string }
+// Cairn is the binary whose processes an experiment starts.
+type Cairn struct{ path string }
 
-// flag adds the flag that names it.
-func (b *cairn) flag(c *cobra.Command) {
+// Flag adds the flag that names it.
+func (b *Cairn) Flag(c *cobra.Command) {
 	c.Flags().StringVar(&b.path, "cairn", "", "the cairn to measure; without it one is built from this source tree")
 }
 
 // binary returns its path, and builds it if no flag names one.
-func (b *cairn) binary(ctx context.Context, l *bench.Rig) (string, error) {
+func (b *Cairn) binary(ctx context.Context, l *bench.Rig) (string, error) {
 	if b.path != "" {
 		return b.path, nil
 	}
@@ -50,17 +50,20 @@ func (b *cairn) binary(ctx context.Context, l *bench.Rig) (string, error) {
 	return path, nil
 }
 
-// A process is a node that a bench starts as a process of cairn, and may end and start again.
-type process struct {
+// A Process is a node that an experiment starts as a process of cairn, and may end and start again.
+type Process struct {
 	exe  string
 	args []string
 	log  io.Writer // gets its stderr; nil: discarded
 	cmd  *exec.Cmd
-	line cli.Ready // its ready line
+	Line cli.Ready // its ready line
 }
 
-// launch starts the node; the channel gets nil when the node serves, or the reason why it does not.
-func (p *process) launch(ctx context.Context) (up chan error) {
+// Signal sends the node a signal, after which it still runs.
+func (p *Process) Signal(sig syscall.Signal) error { return p.cmd.Process.Signal(sig) }
+
+// Launch starts the node; the channel gets nil when the node serves, or the reason why it does not.
+func (p *Process) Launch(ctx context.Context) (up chan error) {
 	up = make(chan error, 1)
 	p.cmd = exec.CommandContext(ctx, p.exe, p.args...)
 	p.cmd.Stderr = p.log
@@ -75,7 +78,7 @@ func (p *process) launch(ctx context.Context) (up chan error) {
 	go func() { // ends with the node's line, or the node
 		line, err := bufio.NewReader(out).ReadBytes('\n')
 		if err == nil {
-			err = json.Unmarshal(line, &p.line)
+			err = json.Unmarshal(line, &p.Line)
 		}
 		if err != nil {
 			err = fmt.Errorf("the node did not become ready: %w", err)
@@ -85,9 +88,9 @@ func (p *process) launch(ctx context.Context) (up chan error) {
 	return up
 }
 
-// end sends the node a signal and waits for its end. A node that exits with a failure is an error, except after
+// End sends the node a signal and waits for its end. A node that exits with a failure is an error, except after
 // SIGKILL.
-func (p *process) end(sig syscall.Signal) error {
+func (p *Process) End(sig syscall.Signal) error {
 	if p.cmd == nil || p.cmd.Process == nil {
 		return nil
 	}
@@ -102,14 +105,14 @@ func (p *process) end(sig syscall.Signal) error {
 	return nil // a process that is killed fails
 }
 
-// devNode is `cairn dev` in a directory of its own, with all its surfaces.
-type devNode struct {
-	process
-	home, token string
+// A DevNode is `cairn dev` in a directory of its own, with all its surfaces.
+type DevNode struct {
+	Process
+	Home, Token string
 }
 
-// dev starts one and waits until it serves. Its errors go to stderr.
-func (b *cairn) dev(ctx context.Context, l *bench.Rig) (*devNode, error) {
+// Dev starts one and waits until it serves. Its errors go to stderr.
+func (b *Cairn) Dev(ctx context.Context, l *bench.Rig) (*DevNode, error) {
 	exe, err := b.binary(ctx, l)
 	if err != nil {
 		return nil, err
@@ -122,30 +125,30 @@ func (b *cairn) dev(ctx context.Context, l *bench.Rig) (*devNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &devNode{process: process{exe: exe}, home: filepath.Join(dir, "h")}
-	n.args, n.log = []string{"dev", "--home", n.home, "--port-base", strconv.Itoa(base), "--log-level", "error"}, os.Stderr
-	l.OnClose(func() error { return n.end(syscall.SIGTERM) })
-	if err := <-n.launch(ctx); err != nil {
+	n := &DevNode{Process: Process{exe: exe}, Home: filepath.Join(dir, "h")}
+	n.args, n.log = []string{"dev", "--home", n.Home, "--port-base", strconv.Itoa(base), "--log-level", "error"}, os.Stderr
+	l.OnClose(func() error { return n.End(syscall.SIGTERM) })
+	if err := <-n.Launch(ctx); err != nil {
 		return nil, err
 	}
-	raw, err := os.ReadFile(filepath.Join(n.home, "token"))
-	n.token = strings.TrimSpace(string(raw))
+	raw, err := os.ReadFile(filepath.Join(n.Home, "token"))
+	n.Token = strings.TrimSpace(string(raw))
 	return n, err
 }
 
-// client names the node to a client.
-func (n *devNode) client() client.Config {
-	return client.Config{Addrs: []string{n.line.Wire}, Token: n.token}
+// Client names the node to a client.
+func (n *DevNode) Client() client.Config {
+	return client.Config{Addrs: []string{n.Line.Wire}, Token: n.Token}
 }
 
-// A trio is a cluster of three processes.
-type trio struct {
+// A Trio is a cluster of three processes.
+type Trio struct {
+	Nodes []*Process
 	token string
-	nodes []*process
 }
 
-// trio starts one and waits until all three serve.
-func (b *cairn) trio(ctx context.Context, l *bench.Rig, edit func(*config.NodeFile)) (*trio, error) {
+// Trio starts one and waits until all three serve.
+func (b *Cairn) Trio(ctx context.Context, l *bench.Rig, edit func(*config.NodeFile)) (*Trio, error) {
 	exe, err := b.binary(ctx, l)
 	if err != nil {
 		return nil, err
@@ -159,16 +162,16 @@ func (b *cairn) trio(ctx context.Context, l *bench.Rig, edit func(*config.NodeFi
 	if err != nil {
 		return nil, err
 	}
-	c := &trio{token: home.NewSecret()}
+	c := &Trio{token: home.NewSecret()}
 	files, err := config.WriteHere(dir, 3, base, c.token, func(n *config.NodeFile) error { n.Master = true; edit(n); return nil })
 	if err != nil {
 		return nil, err
 	}
 	var ups []chan error
 	for _, path := range files {
-		n := &process{exe: exe, args: []string{"serve", "--config", path, "--log-level", "error"}}
-		l.OnClose(func() error { return n.end(syscall.SIGKILL) })
-		c.nodes, ups = append(c.nodes, n), append(ups, n.launch(ctx))
+		n := &Process{exe: exe, args: []string{"serve", "--config", path, "--log-level", "error"}}
+		l.OnClose(func() error { return n.End(syscall.SIGKILL) })
+		c.Nodes, ups = append(c.Nodes, n), append(ups, n.Launch(ctx))
 	}
 	for _, up := range ups {
 		if err := <-up; err != nil {
@@ -178,26 +181,26 @@ func (b *cairn) trio(ctx context.Context, l *bench.Rig, edit func(*config.NodeFi
 	return c, nil
 }
 
-// client names some of the nodes to a client.
-func (c *trio) client(nodes ...*process) client.Config {
+// Client names some of the nodes to a client.
+func (c *Trio) Client(nodes ...*Process) client.Config {
 	cfg := client.Config{Token: c.token}
 	for _, n := range nodes {
-		cfg.Addrs = append(cfg.Addrs, n.line.Wire)
+		cfg.Addrs = append(cfg.Addrs, n.Line.Wire)
 	}
 	return cfg
 }
 
-// wholeIn bounds how long three nodes may take until they are equal.
-const wholeIn = 2 * time.Minute
+// WholeIn bounds how long three nodes may take until they are equal.
+const WholeIn = 2 * time.Minute
 
-// whole waits until all three are at the same index or close to it, and says which one leads.
-func (c *trio) whole(ctx context.Context) (leader int, err error) {
-	for limit := time.Now().Add(wholeIn); time.Now().Before(limit) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+// Whole waits until all three are at the same index or close to it, and says which one leads.
+func (c *Trio) Whole(ctx context.Context) (leader int, err error) {
+	for limit := time.Now().Add(WholeIn); time.Now().Before(limit) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		leader = -1
 		good := 0
-		for i, n := range c.nodes {
+		for i, n := range c.Nodes {
 			var st api.ClusterStatus
-			t := &cli.Target{Endpoints: []string{n.line.HTTP}, TokenText: c.token, Timeout: 5 * time.Second}
+			t := &cli.Target{Endpoints: []string{n.Line.HTTP}, TokenText: c.token, Timeout: 5 * time.Second}
 			if err = t.Cluster(ctx, &st); err != nil {
 				break
 			}
@@ -208,7 +211,7 @@ func (c *trio) whole(ctx context.Context) (leader int, err error) {
 				leader = i
 			}
 		}
-		if good == len(c.nodes) && leader >= 0 {
+		if good == len(c.Nodes) && leader >= 0 {
 			return leader, nil
 		}
 	}

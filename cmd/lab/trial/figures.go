@@ -1,0 +1,43 @@
+// Package trial has the parts that the lab's experiments share, those in the module etcd too: nodes that are processes
+// of cairn, and rounds whose figures are medians. What they start ends with the experiment's bench.Rig.
+package trial
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// MedianOf is the median of one figure of each run.
+func MedianOf[T any](all []T, of func(T) float64) float64 {
+	var v []float64
+	for _, x := range all {
+		v = append(v, of(x))
+	}
+	return Median(v)
+}
+
+// Median is the middle of values, or of two the mean.
+func Median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// Rounds does each of several things once a round. Each round begins with another of them, so that none is always the
+// first.
+func Rounds[T any](a *cli.Streams, n int, names []string, do func(i int) (T, error)) ([][]T, error) {
+	found := make([][]T, len(names))
+	for round := range n {
+		for i := range names {
+			turn := (round + i) % len(names)
+			fmt.Fprintf(a.Err, "round %d of %d: %s\n", round+1, n, names[turn])
+			x, err := do(turn)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", names[turn], err)
+			}
+			found[turn] = append(found[turn], x)
+		}
+	}
+	return found, nil
+}
