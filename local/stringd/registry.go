@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // An agent is a record of the registry. Fields that another version wrote beside the known ones are written again.
@@ -149,7 +150,7 @@ func (r *registry) change(f func([]agent) []agent) error {
 		return err
 	}
 	out.WriteByte('\n')
-	if err := kit.WriteFile(r.path, r.keys.Bytes(out.Bytes()), 0o600); err != nil {
+	if err := syncwriter.Replace(r.path, r.keys.Bytes(out.Bytes()), 0o600); err != nil {
 		return fmt.Errorf("write agents: %w", err)
 	}
 	r.list = next

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/private"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // options are the flags of `cairn connect`.
@@ -290,7 +290,7 @@ func (o *options) newToken(ctx context.Context, r *record) error {
 	if err := private.MakeDir(r.dir); err != nil {
 		return err
 	}
-	return kit.WriteFile(r.tokenFile(), []byte(made.Token), 0o600)
+	return syncwriter.Replace(r.tokenFile(), []byte(made.Token), 0o600)
 }
 
 // tellWaiting says how much is lost when the tool is disconnected.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // A change replaces, makes or removes one file.
@@ -179,7 +179,7 @@ func (p *plan) apply() error {
 		if err := os.MkdirAll(filepath.Dir(c.path), 0o755); err != nil {
 			return err
 		}
-		if err := kit.WriteFile(c.path, c.after, c.mode); err != nil {
+		if err := syncwriter.Replace(c.path, c.after, c.mode); err != nil {
 			return err
 		}
 	}

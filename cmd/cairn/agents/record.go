@@ -14,8 +14,8 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/private"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // dir is the directory of records, tokens and spools.
@@ -172,7 +172,7 @@ func (r *record) save() error {
 	if err != nil {
 		return err
 	}
-	return kit.WriteFile(r.path(), append(b, '\n'), 0o600)
+	return syncwriter.Replace(r.path(), append(b, '\n'), 0o600)
 }
 
 // target is the node of the record, asked with the tool's token.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // A Context is a node or a cluster that a user gave a name: what the flags of the same names would say. It names a file
@@ -75,7 +75,7 @@ func (c Contexts) Save() error {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
-	return kit.WriteFile(c.path, append(b, '\n'), 0o600)
+	return syncwriter.Replace(c.path, append(b, '\n'), 0o600)
 }
 
 // Dir is the directory of the file; blank for a user without contexts.

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 	"github.com/cairndb/cairn/raft/transport"
 )
 
@@ -104,8 +104,8 @@ func (a *Authority) sign(name string, t *x509.Certificate) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(kit.WriteFile(a.Path(name+".key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: k}), 0o600),
-		kit.WriteFile(a.Path(name+".crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
+	return errors.Join(syncwriter.Replace(a.Path(name+".key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: k}), 0o600),
+		syncwriter.Replace(a.Path(name+".crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
 }
 
 func clusterCert(s *cli.Streams) *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/private"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // loadKey reads the raw 32-byte seed of a key, or makes one.
@@ -21,7 +21,7 @@ func loadKey(path string) (ed25519.PrivateKey, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		seed = make([]byte, ed25519.SeedSize)
 		rand.Read(seed) // never fails
-		return ed25519.NewKeyFromSeed(seed), kit.WriteFile(path, seed, 0o600)
+		return ed25519.NewKeyFromSeed(seed), syncwriter.Replace(path, seed, 0o600)
 	}
 	if err != nil {
 		return nil, err

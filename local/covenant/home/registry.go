@@ -13,9 +13,9 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/local/covenant/journal"
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/private"
 	atrest "github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // Registration is a line of the registry: a token's hash and whose it is, or the end of one.
@@ -211,7 +211,7 @@ func (r *registry) Rotate(path string, now uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := kit.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+	if err := syncwriter.Replace(path, []byte(text+"\n"), 0o600); err != nil {
 		return "", err
 	}
 	_, err = r.Revoke(now, func(row Registration) bool { return old[row.Token] })

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // An edit is a file to be changed, as it is now.
@@ -196,7 +196,7 @@ func (c *call) put(path, content string) error {
 		} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := kit.WriteFile(path, []byte(content), mode); err != nil {
+		if err := syncwriter.Replace(path, []byte(content), mode); err != nil {
 			return err
 		}
 		fi, err := os.Stat(path)

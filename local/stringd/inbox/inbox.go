@@ -25,8 +25,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // An Event is a text that came through an agent's webhook.
@@ -165,7 +165,7 @@ func (b *Inbox) write(e Event) error {
 	if err != nil {
 		return err
 	}
-	return kit.WriteFile(b.path(e.ID), b.keys.Bytes(append(raw, '\n')), 0o600)
+	return syncwriter.Replace(b.path(e.ID), b.keys.Bytes(append(raw, '\n')), 0o600)
 }
 
 // Get reads an event.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // An envScope is a file of $variables. Those of a configuration hide those of its app, and these the agent's.
@@ -112,7 +112,7 @@ func (e envScope) set(name, value string) error {
 	if err := os.MkdirAll(filepath.Dir(e.path), 0o700); err != nil {
 		return err
 	}
-	return kit.WriteFile(e.path, append(b, '\n'), 0o600)
+	return syncwriter.Replace(e.path, append(b, '\n'), 0o600)
 }
 
 // Substitute replaces {name} by the topic's variables; unset ones stay as written.
