@@ -107,7 +107,7 @@ func unzstd(b []byte, maxPlain int) ([]byte, error) {
 		if h.FrameContentSize > uint64(maxPlain) {
 			return nil, zstd.ErrDecoderSizeExceeded
 		}
-		out, err := decoders[maxPlain]().DecodeAll(b, plainBuffer(int(h.FrameContentSize)))
+		out, err := decoders[maxPlain]().DecodeAll(b, make([]byte, 0, h.FrameContentSize))
 		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 			return out, err
 		}
@@ -116,39 +116,7 @@ func unzstd(b []byte, maxPlain int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decoders[maxPlain]().DecodeAll(b, plainBuffer(n))
-}
-
-// recycled holds the memory of one payload that could not be decoded: a peer that sends such payloads again and again
-// costs no more memory than one.
-var recycled = make(chan []byte, 1)
-
-// recycleFrom is the size from which a refused payload's memory is used again.
-const recycleFrom = 1 << 20
-
-// plainBuffer returns empty memory for n bytes.
-func plainBuffer(n int) []byte {
-	if n >= recycleFrom {
-		select {
-		case b := <-recycled:
-			if cap(b) >= n {
-				return b[:0]
-			}
-		default:
-		}
-	}
-	return make([]byte, 0, n)
-}
-
-// recycle makes the memory of a refused payload available to the next one. The caller must not refer to it any more.
-func recycle(f Frame, b []byte) {
-	if f.Flags&FlagZstd == 0 || f.JSON() || cap(b) < recycleFrom { // then plainBuffer did not make it
-		return
-	}
-	select {
-	case recycled <- b:
-	default:
-	}
+	return decoders[maxPlain]().DecodeAll(b, make([]byte, 0, n))
 }
 
 // countWindow bounds how far back a compressed payload may refer, and so the memory that counting needs.
@@ -203,7 +171,6 @@ func Plain(f Frame, maxPlain int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: empty payload", ErrPayload)
 	}
 	if _, err := Scan(b); err != nil {
-		recycle(f, b)
 		return nil, err
 	}
 	return b, nil
@@ -221,9 +188,5 @@ func unpack(f Frame, m Message, maxPlain int, exact bool) error {
 	if err != nil {
 		return err
 	}
-	if err := decodeAt(b, 0, m, exact); err != nil {
-		recycle(f, b)
-		return err
-	}
-	return nil
+	return decodeAt(b, 0, m, exact)
 }
