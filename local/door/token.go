@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/cairndb/cairn/oplog/private"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // Token reads the token in a file; if there is no file, it makes one with a new token. It rejects a file that other
@@ -33,10 +33,5 @@ func newToken(path string) (string, error) {
 	var raw [24]byte
 	rand.Read(raw[:]) // never fails
 	t := hex.EncodeToString(raw[:])
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(t + "\n")
-	return t, errors.Join(err, f.Sync(), f.Close())
+	return t, syncwriter.Replace(path, []byte(t+"\n"), 0o600)
 }

@@ -133,18 +133,17 @@ func (r *registry) register(token []byte, agent *AgentID, now uint64) error {
 }
 
 // Revoke ends the live tokens that which picks.
-func (r *registry) Revoke(now uint64, which func(Registration) bool) (n int, err error) {
+func (r *registry) Revoke(now uint64, which func(Registration) bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, row := range slices.Clone(r.rows) {
 		if row.Revoked == 0 && which(row) {
 			if err := r.write(Registration{Token: row.Token, Revoked: now}); err != nil {
-				return n, err
+				return err
 			}
-			n++
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // Purge drops tokens that were revoked before a time.
@@ -214,8 +213,7 @@ func (r *registry) Rotate(path string, now uint64) (string, error) {
 	if err := syncwriter.Replace(path, []byte(text+"\n"), 0o600); err != nil {
 		return "", err
 	}
-	_, err = r.Revoke(now, func(row Registration) bool { return old[row.Token] })
-	return text, err
+	return text, r.Revoke(now, func(row Registration) bool { return old[row.Token] })
 }
 
 // Begins says whether a text is the token, or a beginning of the prefix that is stored.

@@ -168,7 +168,7 @@ func (s *Session) revokeToken(prefix string, force bool, most uint64) (kit.Objec
 		return append(kit.Object{"type", "self_revoke_forbidden"}, s.summary(row)...), nil
 	}
 	at := home.Now()
-	if _, err := s.Peers.Revoke(at, func(r home.Registration) bool { return r.Token == row.Token }); err != nil {
+	if err := s.Peers.Revoke(at, func(r home.Registration) bool { return r.Token == row.Token }); err != nil {
 		return nil, s.registryError(err)
 	}
 	row.Revoked = at
