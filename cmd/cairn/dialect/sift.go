@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -54,63 +53,58 @@ func siftCall(ctx context.Context, socket string, timeout time.Duration, request
 	return data, err
 }
 
-// A siftVerb is a request as a command.
+// A siftVerb is a request of a workspace's socket, or of the daemon's.
 type siftVerb struct {
-	use, short, example string
-	args                cobra.PositionalArgs
-	flags               func(*pflag.FlagSet)
-	request             func(f *pflag.FlagSet, args []string) (any, error)
-	control             bool          // asked of the daemon, not of a workspace
-	wait                time.Duration // for the answer, without a flag --timeout; zero: an hour, in which progress is shown
-	show                string        // template of the data for people, where there is --json; none: the data is printed
-	none                string        // said where nothing is shown
+	verb
+	control bool          // asked of the daemon, not of a workspace
+	wait    time.Duration // for the answer, without a flag --timeout; zero: an hour, in which progress is shown
 }
 
 // siftVerbs are the commands below `cairn sift`, beside status.
 var siftVerbs = []siftVerb{
-	{use: "open PATH", short: "Serve a project directory", args: cobra.ExactArgs(1), control: true, wait: siftWait,
+	{control: true, wait: siftWait, verb: verb{use: "open PATH", short: "Serve a project directory", args: cobra.ExactArgs(1),
 		request: func(_ *pflag.FlagSet, args []string) (any, error) {
 			dir, err := filepath.Abs(args[0])
 			return map[string]any{"kind": "open", "path": dir, "subspace": os.Getenv("SIFTCODER_SUBSPACE")}, err
-		}},
-	{use: "list", short: "List the workspaces that are served", args: cobra.NoArgs, control: true, wait: siftWait,
+		}}},
+	{control: true, wait: siftWait, verb: verb{use: "list", short: "List the workspaces that are served", args: cobra.NoArgs,
 		request: siftKind("workspaces"),
-		show:    "{{range .workspaces}}{{.workspace}}  {{.cwd}}  {{.socket}}\n{{end}}"},
-	{use: "search QUERY", short: "Search the workspace", args: cobra.MinimumNArgs(1), wait: 30 * time.Second,
+		show:    "{{range .workspaces}}{{.workspace}}  {{.cwd}}  {{.socket}}\n{{end}}"}},
+	{wait: 30 * time.Second, verb: verb{use: "search QUERY", short: "Search the workspace", args: cobra.MinimumNArgs(1),
 		request: func(f *pflag.FlagSet, args []string) (any, error) {
 			k, err := f.GetInt("k")
 			return map[string]any{"kind": "search", "query": strings.Join(args, " "), "k": k}, err
 		}, flags: func(f *pflag.FlagSet) { f.Int("k", 10, "how many") },
 		none: "nothing found: the workspace has nothing that matches the query",
-		show: `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  {{with .tool}}[{{.}}] {{end}}{{line 120 (or .text "")}}{{"\n"}}{{end}}`},
-	{use: "backfill [transcripts]",
+		show: `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  {{with .tool}}[{{.}}] {{end}}{{line 120 (or .text "")}}{{"\n"}}{{end}}`}},
+	{verb: verb{use: "backfill [transcripts]",
 		short:   "Replay past sessions of Claude Code and Codex into the workspace; safe to run again: rows already there are skipped",
 		args:    cobra.MaximumNArgs(1),
 		request: siftBackfill, flags: func(f *pflag.FlagSet) {
 			f.Int("limit", 0, "read at most this many transcripts, the newest")
 			f.Int("per-transcript", 0, "read at most this many calls of each")
 			f.Bool("all", false, "transcripts of every project, not only of this one")
-		}},
-	{use: "import DIR", short: "Import what an earlier daemon stored of this workspace in DIR (its ~/.siftcoder)",
+		}}},
+	{verb: verb{use: "import DIR", short: "Import what an earlier daemon stored of this workspace in DIR (its ~/.siftcoder)",
 		args: cobra.ExactArgs(1), request: func(_ *pflag.FlagSet, args []string) (any, error) {
 			dir, err := filepath.Abs(args[0])
 			return map[string]any{"kind": "import_home", "home": dir}, err
-		}},
-	{use: "call JSON", short: "Send a request and print the data of its reply", args: cobra.ExactArgs(1),
+		}}},
+	{wait: 30 * time.Second, verb: verb{use: "call JSON", short: "Send a request and print the data of its reply", args: cobra.ExactArgs(1),
 		example: `  cairn sift call '{"kind":"timeline","nearId":12}'`,
-		wait:    30 * time.Second, flags: func(f *pflag.FlagSet) { f.Duration("timeout", 30*time.Second, "how long to wait") },
+		flags:   func(f *pflag.FlagSet) { f.Duration("timeout", 30*time.Second, "how long to wait") },
 		request: func(_ *pflag.FlagSet, args []string) (any, error) {
 			if !json.Valid([]byte(args[0])) {
 				return nil, cli.Usage(errors.New("the request is not JSON: " + strconv.Quote(args[0])))
 			}
 			return json.RawMessage(args[0]), nil
-		}},
-	{use: "ping", short: "Ask whether the workspace is served", args: cobra.NoArgs, wait: siftWait, request: siftKind("ping")},
-	{use: "drain", short: "Show how many events wait for a summary", args: cobra.NoArgs, wait: siftWait, request: siftKind("drain")},
-	{use: "stop", short: "Stop serving the workspace", args: cobra.NoArgs, wait: siftWait,
+		}}},
+	{wait: siftWait, verb: verb{use: "ping", short: "Ask whether the workspace is served", args: cobra.NoArgs, request: siftKind("ping")}},
+	{wait: siftWait, verb: verb{use: "drain", short: "Show how many events wait for a summary", args: cobra.NoArgs, request: siftKind("drain")}},
+	{wait: siftWait, verb: verb{use: "stop", short: "Stop serving the workspace", args: cobra.NoArgs,
 		request: func(*pflag.FlagSet, []string) (any, error) {
 			return map[string]any{"kind": "shutdown", "workspaceOnly": true}, nil // SiftCoder's own ends a node that is by itself
-		}},
+		}}},
 }
 
 // siftWait is the timeout for an answer that needs no work.
@@ -147,49 +141,26 @@ func Sift(s *cli.Streams) *cobra.Command {
 }
 
 func siftCommand(s *cli.Streams, t *siftTarget, v siftVerb) *cobra.Command {
-	c := &cobra.Command{Use: v.use, Short: v.short, Example: v.example, Args: v.args}
-	if v.flags != nil {
-		v.flags(c.Flags())
-	}
-	if v.show != "" {
-		cli.WithJSON(c)
-	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		request, err := v.request(c.Flags(), args)
-		if err != nil {
-			return err
-		}
+	c := v.command(s, func(c *cobra.Command, request any) (data json.RawMessage, err error) {
 		socket := sift.Control(t.base())
 		if !v.control {
 			if socket, _, err = t.socket(c.Context()); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		wait := v.wait
 		if c.Flags().Lookup("timeout") != nil {
 			if wait, err = c.Flags().GetDuration("timeout"); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if wait == 0 {
 			return siftRun(c.Context(), s, socket, request)
 		}
-		data, err := siftCall(c.Context(), socket, wait, request)
-		if err != nil {
-			return err
-		}
-		if v.show == "" || cli.AsJSON(c) {
-			return s.JSON(data)
-		}
-		var shown bytes.Buffer
-		if err := (&cli.Streams{Out: &shown}).Fill(v.show, data); err != nil {
-			return err
-		}
-		if shown.Len() == 0 && v.none != "" {
-			fmt.Fprintln(s.Err, v.none)
-		}
-		_, err = shown.WriteTo(s.Out)
-		return err
+		return siftCall(c.Context(), socket, wait, request)
+	})
+	if v.show != "" {
+		cli.WithJSON(c)
 	}
 	return c
 }
@@ -232,8 +203,7 @@ func siftStatus(s *cli.Streams, t *siftTarget) *cobra.Command {
 }
 
 // siftRun asks for something long and shows how far it has come.
-func siftRun(ctx context.Context, s *cli.Streams, socket string, req any) (err error) {
-	var data json.RawMessage
+func siftRun(ctx context.Context, s *cli.Streams, socket string, req any) (data json.RawMessage, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -252,8 +222,5 @@ func siftRun(ctx context.Context, s *cli.Streams, socket string, req any) (err e
 			last = line
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return s.JSON(data)
+	return data, err
 }
