@@ -14,6 +14,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 
 	"github.com/cairndb/cairn/wire/field"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // JSON is a free-form value of a message (metadata, payload) as JSON text. Empty is null. On the wire it is
@@ -51,10 +52,8 @@ func appendJSON(b []byte, text JSON) []byte {
 	if len(text) == 0 {
 		return append(b, msgpcode.Nil)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var x any
-	if err := d.Decode(&x); err != nil {
+	x, err := large.JSON(text)
+	if err != nil {
 		return append(b, msgpcode.Nil)
 	}
 	return appendAny(b, x)

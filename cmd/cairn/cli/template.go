@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"text/template"
+
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // inTemplates holds the functions of templates in addition to the standard ones: line cuts a text to so many
@@ -20,10 +21,8 @@ func (s *Streams) Fill(text string, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
+	v, err := large.JSON(raw)
+	if err != nil {
 		return err
 	}
 	return t.Execute(s.Out, v)
