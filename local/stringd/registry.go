@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/inbox"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
@@ -66,9 +67,7 @@ func (a *agent) UnmarshalJSON(b []byte) error {
 	if a.ID == "" || a.Home == "" {
 		return errors.New("an agent without id or home")
 	}
-	if a.Allowed == nil {
-		a.Allowed = []string{}
-	}
+	a.Allowed = api.OrEmpty(a.Allowed)
 	return nil
 }
 
@@ -141,10 +140,7 @@ func (r *registry) byToken(token string) (found agent, ok bool) {
 func (r *registry) change(f func([]agent) []agent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := f(slices.Clone(r.list))
-	if next == nil {
-		next = []agent{}
-	}
+	next := f(append([]agent{}, r.list...)) // of none the file has an empty list
 	var out bytes.Buffer
 	if err := json.Indent(&out, kit.Must(next), "", "  "); err != nil {
 		return err

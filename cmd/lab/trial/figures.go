@@ -7,15 +7,12 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // MedianOf is the median of one figure of each run.
 func MedianOf[T any](all []T, of func(T) float64) float64 {
-	var v []float64
-	for _, x := range all {
-		v = append(v, of(x))
-	}
-	return Median(v)
+	return Median(api.Each(all, of))
 }
 
 // Median is the middle of values, or of two the mean.

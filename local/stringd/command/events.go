@@ -78,12 +78,8 @@ func listEvents(box *inbox.Inbox, all bool) (string, error) {
 
 // preview is an event's first line that says something.
 func preview(text string) string {
-	for l := range strings.Lines(text) {
-		if strings.TrimSpace(l) != "" {
-			return oneLine(l, 80)
-		}
-	}
-	return ""
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return oneLine(first, 80)
 }
 
 func readEvent(box *inbox.Inbox, id string) (string, error) {

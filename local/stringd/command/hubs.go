@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/command/state"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func (c *call) hubPage() (string, error) {
@@ -53,9 +54,7 @@ func (c *call) hubRows() (rows []string) {
 			}
 		}
 	case "tool":
-		for _, name := range c.tools() {
-			rows = append(rows, "/tool:"+name)
-		}
+		rows = api.Each(c.tools(), func(name string) string { return "/tool:" + name })
 	case "system":
 		rows = strings.Split(c.Settings.Host.Status(), "\n")
 	}
