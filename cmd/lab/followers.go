@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/cmd/lab/trial"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -21,21 +22,15 @@ import (
 // machine, and has nothing else in common with the writes. figures are medians of the rounds, ratios medians of each
 // round's.
 type besideRun struct {
-	Clients int      `json:"clients"`
-	Rounds  int      `json:"rounds"`
-	Alone   figures  `json:"alone"`
-	Stray   figures  `json:"beside_recalls_elsewhere"`
-	Beside  figures  `json:"beside_recalls_on_followers"`
-	ToAlone fraction `json:"to_alone"`
-	ToStray fraction `json:"to_elsewhere"`       // as a cluster of three machines would see it
-	Recalls float64  `json:"recalls_per_second"` // that followers answered
-	Recall  float64  `json:"recall_p50_ms"`
-}
-
-type figures struct {
-	Rate float64 `json:"writes_per_second"`
-	P50  float64 `json:"p50_ms"`
-	P99  float64 `json:"p99_ms"`
+	Clients int           `json:"clients"`
+	Rounds  int           `json:"rounds"`
+	Alone   trial.Figures `json:"alone"`
+	Stray   trial.Figures `json:"beside_recalls_elsewhere"`
+	Beside  trial.Figures `json:"beside_recalls_on_followers"`
+	ToAlone fraction      `json:"to_alone"`
+	ToStray fraction      `json:"to_elsewhere"`       // as a cluster of three machines would see it
+	Recalls float64       `json:"recalls_per_second"` // that followers answered
+	Recall  float64       `json:"recall_p50_ms"`
 }
 
 type fraction struct {
@@ -146,10 +141,8 @@ type besideTurn struct {
 }
 
 func besideRunOf(clients, rounds int, turns [][]besideTurn) besideRun {
-	mid := func(turn int) figures {
-		return figures{trial.MedianOf(turns[turn], func(t besideTurn) float64 { return t.writes.Rate }),
-			trial.MedianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P50 }),
-			trial.MedianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P99 })}
+	mid := func(turn int) trial.Figures {
+		return trial.FiguresOf(api.Each(turns[turn], func(t besideTurn) bench.WriteRun { return t.writes }))
 	}
 	to := func(base int) fraction {
 		var p50, p99 []float64
@@ -185,7 +178,7 @@ func (r *besideReport) Print(a *cli.Streams) error {
 	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	for _, n := range r.Runs {
 		fmt.Fprintf(w, "\nclients: %d\twrites/s\tp50 ms\tp99 ms\t\n", n.Clients)
-		for i, f := range []figures{n.Alone, n.Stray, n.Beside} {
+		for i, f := range []trial.Figures{n.Alone, n.Stray, n.Beside} {
 			fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\t\n", besides[i], f.Rate, f.P50, f.P99)
 		}
 		fmt.Fprintf(w, "to alone\t\t%.2f\t%.2f\t\nto elsewhere\t\t%.2f\t%.2f\t\n", n.ToAlone.P50, n.ToAlone.P99,

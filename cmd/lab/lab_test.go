@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/lab/trial"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -89,7 +90,7 @@ func TestFollowers(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	n := r.Runs[0]
-	for i, f := range []figures{n.Alone, n.Stray, n.Beside} {
+	for i, f := range []trial.Figures{n.Alone, n.Stray, n.Beside} {
 		if f.P50 <= 0 || f.Rate <= 0 {
 			t.Errorf("%s: %+v", besides[i], f)
 		}

@@ -58,15 +58,9 @@ type store func(ctx context.Context, l *bench.Rig, n int) ([]*bench.Loader, func
 
 // row compares the medians of all rounds with so many clients.
 type row struct {
-	Clients int    `json:"clients"`
-	Cairn   figure `json:"cairn"`
-	Etcd    figure `json:"etcd"`
-}
-
-type figure struct {
-	Rate float64 `json:"writes_per_second"`
-	P50  float64 `json:"p50_ms"`
-	P99  float64 `json:"p99_ms"`
+	Clients int           `json:"clients"`
+	Cairn   trial.Figures `json:"cairn"`
+	Etcd    trial.Figures `json:"etcd"`
 }
 
 type report []row
@@ -111,7 +105,7 @@ func (b *comparison) Run(ctx context.Context, l *bench.Rig) (bench.Report, error
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, row{n, medians(got[0]), medians(got[1])})
+		rows = append(rows, row{n, trial.FiguresOf(got[0]), trial.FiguresOf(got[1])})
 	}
 	return rows, nil
 }
@@ -137,12 +131,6 @@ func (b *comparison) cairn(nodes *trial.Trio) store {
 			return err
 		}, err
 	}
-}
-
-func medians(runs []bench.WriteRun) figure {
-	return figure{trial.MedianOf(runs, func(r bench.WriteRun) float64 { return r.Rate }),
-		trial.MedianOf(runs, func(r bench.WriteRun) float64 { return r.P50 }),
-		trial.MedianOf(runs, func(r bench.WriteRun) float64 { return r.P99 })}
 }
 
 func (rows report) Print(a *cli.Streams) error {

@@ -6,9 +6,24 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
 )
+
+// Figures are the medians of runs of writes.
+type Figures struct {
+	Rate float64 `json:"writes_per_second"`
+	P50  float64 `json:"p50_ms"`
+	P99  float64 `json:"p99_ms"`
+}
+
+// FiguresOf takes the medians of runs.
+func FiguresOf(runs []bench.WriteRun) Figures {
+	return Figures{MedianOf(runs, func(r bench.WriteRun) float64 { return r.Rate }),
+		MedianOf(runs, func(r bench.WriteRun) float64 { return r.P50 }),
+		MedianOf(runs, func(r bench.WriteRun) float64 { return r.P99 })}
+}
 
 // MedianOf is the median of one figure of each run.
 func MedianOf[T any](all []T, of func(T) float64) float64 {
