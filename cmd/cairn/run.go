@@ -121,6 +121,9 @@ func strict(c *cobra.Command) {
 			return cli.Usagef("%s accepts only flags, not %q", c.CommandPath(), s[0])
 		}
 	}
+	if c.HasSubCommands() {
+		cli.BeforeVerbs(c)
+	}
 	if c.HasSubCommands() && c.RunE == nil {
 		c.RunE = func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {

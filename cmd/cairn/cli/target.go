@@ -49,7 +49,27 @@ var formerly = map[string]string{"url": "endpoints", "addr": "endpoints", "data-
 
 // Flags adds the flags that say which node, with which token, and how the answer is printed.
 func (t *Target) Flags(c *cobra.Command) {
-	f := c.Flags()
+	t.flags(c.Flags())
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return t.enter(c) }
+	if err := c.RegisterFlagCompletionFunc("context", CompleteContext); err != nil {
+		panic("cli: " + err.Error()) // the flag was just made
+	}
+}
+
+// BeforeVerbs lets these flags stand before the verb, as in "cairn --json list". The verb reads them: cobra looks for
+// it behind the flags of the group, and without these would take "list" for the value of --json.
+func BeforeVerbs(group *cobra.Command) {
+	ours := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(Target).flags(ours)
+	ours.VisitAll(func(f *pflag.Flag) {
+		if group.Flags().Lookup(f.Name) == nil {
+			f.Hidden = true
+			group.Flags().AddFlag(f)
+		}
+	})
+}
+
+func (t *Target) flags(f *pflag.FlagSet) {
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(cmp.Or(formerly[name], name))
 	})
@@ -66,10 +86,6 @@ func (t *Target) Flags(c *cobra.Command) {
 	f.StringVar(&t.CA, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this `file` (or CAIRN_CA)")
 	f.DurationVar(&t.Timeout, "timeout", 15*time.Second, "`time` to wait for an answer")
 	f.BoolVar(&t.JSON, "json", false, "print JSON")
-	c.PreRunE = func(c *cobra.Command, _ []string) error { return t.enter(c) }
-	if err := c.RegisterFlagCompletionFunc("context", CompleteContext); err != nil {
-		panic("cli: " + err.Error()) // the flag was just made
-	}
 }
 
 // HomeFlag is the flag of verbs that work in a node's home.
