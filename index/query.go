@@ -88,9 +88,10 @@ type Hit struct {
 	Rerank *Reranked // where a reranker put it; nil where none did
 
 	// The node fills these in.
-	By      Against   // the newer memory that superseded it
-	Against []Against // the memories that it contradicts, by open conflicts
-	Later   Against   // a newer memory of the answer about the same subject
+	Corrected oplog.Time // when its text was corrected last
+	By        Against    // the newer memory that superseded it
+	Against   []Against  // the memories that it contradicts, by open conflicts
+	Later     Against    // a newer memory of the answer about the same subject
 }
 
 // Against is a memory that a hit contradicts, and whether it is older, newer or as old.

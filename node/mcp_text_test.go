@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -155,6 +156,43 @@ func TestARowSaysWhatMayOutdateIt(t *testing.T) {
 		if by := row.(obj)["perhaps_outdated_by"]; (by != nil) != strings.Contains(row.(obj)["text"].(string), "only") {
 			t.Errorf("%v is outdated by %v", row.(obj)["text"], by)
 		}
+	}
+}
+
+// TestACorrectionIsNews: a memory is as new as the last correction of its text, and shows the day; that it was pinned, or
+// has another importance, makes what it says no newer.
+func TestACorrectionIsNews(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	m := w.model("full")
+	w.ok("POST", "/v1/remember/batch",
+		obj{"memories": []obj{{"text": "The retries are turned on in staging only.", "created_at": "2026-01-01"},
+			{"text": "Retries turned on in production after two quiet weeks in staging.", "created_at": "2026-02-01"},
+			{"text": "Alice lives in Berlin.", "created_at": "2026-01-01", "pin": true},
+			{"text": "Alice lives in Madrid.", "created_at": "2026-02-01"}}})
+	asks := map[string]obj{"recall": {"query": "where are retries turned on"}, "context": {"query": "where are retries turned on"}}
+	m.says("correct", obj{"rid": "#1", "new_importance": 0.9, "reason": "it matters"})
+	for tool, args := range asks {
+		if got := m.says(tool, args); !strings.Contains(got, "perhaps outdated by #2, which is newer]") || strings.Contains(got, "corrected") {
+			t.Errorf("%s, when it became important: %s", tool, got)
+		}
+	}
+	m.says("correct", obj{"rid": "#1", "new_text": "The retries are turned on in staging alone, again.", "reason": "rolled back"})
+	m.says("correct", obj{"rid": "#3", "new_text": "Alice lives in Lisbon.", "reason": "she moved"})
+	m.says("think", obj{})
+	day := "corrected " + time.Now().UTC().Format(time.DateOnly)
+	for tool, args := range asks {
+		if got := m.says(tool, args); !strings.Contains(got, "perhaps outdated by #1, which is newer]") ||
+			strings.Count(got, day) != 1 {
+			t.Errorf("%s, when its text was corrected: %s", tool, got)
+		}
+	}
+	if got := m.says("recall", obj{"query": "where does Alice live"}); !strings.Contains(got, "contradicts #3, which is newer]") {
+		t.Errorf("what contradicts a correction: %s", got)
+	}
+	then := m.says("recall", obj{"query": "where are retries turned on", "as_of": "2026-03-01"})
+	if strings.Contains(then, "corrected") {
+		t.Errorf("before it was corrected: %s", then)
 	}
 }
 

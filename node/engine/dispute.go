@@ -36,7 +36,7 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 					continue // one side is gone, or says something else since
 				}
 				some = true
-				told := index.Against{RID: other, Seq: m.Seq, Age: age(h.Memory, m)}
+				told := index.Against{RID: other, Seq: m.Seq, Age: age(saidAt(h), max(m.Created, v.Corrected(c.DB, m)))}
 				h.Against = append(h.Against, told)
 				h.Why = append(slices.Clip(h.Why), prompt.Contradicts(other, told.Age))
 			}
@@ -59,7 +59,7 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 			if !found || j < i {
 				continue
 			}
-			if m := hits[j].Memory; h.Memory.Session == "" && m.Session == "" && saidAt(m) > saidAt(h.Memory) &&
+			if m := hits[j].Memory; h.Memory.Session == "" && m.Session == "" && saidAt(&hits[j]) > saidAt(&h) &&
 				oplog.TrustBelow(m.Trust, h.Memory.Trust) == 0 {
 				newer = append(newer, j)
 			}
@@ -74,8 +74,8 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 }
 
 // age says how another memory's age compares with a row's.
-func age(row, other *oplog.Memory) string {
-	switch mine, its := saidAt(row), saidAt(other); {
+func age(mine, its oplog.Time) string {
+	switch {
 	case its < mine:
 		return "older"
 	case its > mine:

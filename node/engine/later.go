@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/node/prompt"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // What is compared in an answer.
@@ -31,7 +33,7 @@ func later(question string, hits []index.Hit) {
 	gists, asked := gistsOf(hits), mind.GistOf(question)
 	outdates := func(newer, older int) float64 {
 		m := hits[newer].Memory
-		if !mayReplace(m, hits[older].Memory) || !near(&hits[newer], &hits[older]) ||
+		if !mayReplace(&hits[newer], &hits[older]) || !near(&hits[newer], &hits[older]) ||
 			slices.ContainsFunc(hits[older].Against, func(a index.Against) bool { return a.RID == m.RID }) {
 			return 0
 		}
@@ -93,17 +95,26 @@ func gistsOf(hits []index.Hit) []mind.Gist {
 	return gists
 }
 
-// mayReplace says whether a memory is newer than another of the same place, and its writer trusted as much, or as an
+// mayReplace says whether a row is newer than another of the same place, and its writer trusted as much, or as an
 // agent: what an agent was told may be news of what an operator wrote, though it does not come before it.
-func mayReplace(m, older *oplog.Memory) bool {
-	return saidAt(m) > saidAt(older)+apart && m.Namespace == older.Namespace && m.Owner == older.Owner &&
+func mayReplace(newer, old *index.Hit) bool {
+	m, older := newer.Memory, old.Memory
+	return saidAt(newer) > saidAt(old)+apart && m.Namespace == older.Namespace && m.Owner == older.Owner &&
 		oplog.TrustBelow(m.Trust, oplog.LowestTrust(older.Trust, oplog.TrustAgent)) == 0
 }
 
-// saidAt is when a memory's text was stored, or last corrected: a correction says what holds from then on.
-func saidAt(m *oplog.Memory) oplog.Time {
-	if m.Revision > 0 {
-		return max(m.Created, m.Updated)
+// saidAt is when a row's text was stored, or last corrected: a correction says what holds from then on.
+func saidAt(h *index.Hit) oplog.Time { return max(h.Memory.Created, h.Corrected) }
+
+// dated notes when the texts of rows were corrected.
+func (s *Service) dated(c api.Caller, hits []index.Hit) error {
+	if !slices.ContainsFunc(hits, func(h index.Hit) bool { return h.Memory.Revision > 0 }) {
+		return nil
 	}
-	return m.Created
+	return s.state.Read(func(v *state.View) error {
+		for i := range hits {
+			hits[i].Corrected = v.Corrected(c.DB, hits[i].Memory)
+		}
+		return nil
+	})
 }

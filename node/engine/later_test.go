@@ -31,7 +31,7 @@ func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 	tools := hit(kamil, 2*day, .5, "")
 	tools.Memory.Trust = oplog.TrustTool
 	corrected := hit(gisela, day, .5, "")
-	corrected.Memory.Revision, corrected.Memory.Updated = 1, 3*day
+	corrected.Corrected = 3 * day
 	past := hit(gisela, day, .5, "")
 	past.By.RID = kamil
 	for name, c := range map[string]struct {
@@ -73,20 +73,6 @@ func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 		if !slices.Equal(got, c.want) || c.hits[0].Score != best {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
-	}
-}
-
-// TestACorrectionIsNews: of two that contradict each other, the one that was corrected last is the newer.
-func TestACorrectionIsNews(t *testing.T) {
-	t.Parallel()
-	first := &oplog.Memory{Content: oplog.Content{Created: 1}}
-	second := &oplog.Memory{Content: oplog.Content{Created: 2}}
-	if got := age(first, second); got != "newer" {
-		t.Errorf("what was stored later is %s", got)
-	}
-	first.Revision, first.Updated = 1, 3
-	if got := age(first, second); got != "older" {
-		t.Errorf("what was stored before a correction is %s", got)
 	}
 }
 

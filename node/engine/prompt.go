@@ -39,6 +39,9 @@ func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest
 		m := h.Memory
 		rows[i] = prompt.Row{ID: prompt.ID(uint64(m.Seq)), Namespace: m.Namespace, Source: m.Source, Text: m.Text,
 			Created: m.Created.Time()}
+		if h.Corrected != 0 {
+			rows[i].Marks = append(rows[i].Marks, prompt.Corrected(h.Corrected.Time()))
+		}
 		if class := lessThanAgent(m.Trust); class != "" {
 			rows[i].Marks = append(rows[i].Marks, prompt.From(class))
 		}
@@ -75,7 +78,7 @@ func (s *Service) matching(ctx context.Context, c api.Caller, q *api.PromptReque
 		spaces = slices.Compact(slices.Sorted(slices.Values(q.Namespaces)))
 	}
 	asked := api.Question{Text: q.Text, K: min(max(q.Budget/tokensALine, leastPromptRows), mostPromptRows), Expand: true,
-		MinScore: q.MinScore, Quiet: q.Quiet, Filter: q.Filter}
+		MinScore: q.MinScore, Quiet: q.Quiet, Filter: q.Filter, Superseded: q.Superseded}
 	for i, space := range spaces {
 		asked.Namespace = space
 		one, err := query(c, &asked)
@@ -86,13 +89,9 @@ func (s *Service) matching(ctx context.Context, c api.Caller, q *api.PromptReque
 		if err != nil {
 			return all, err
 		}
-		if found.Hits, err = s.succeeded(c, &one, found.Hits, q.Superseded); err != nil {
+		if found.Hits, err = s.related(c, &one, &asked, found.Hits); err != nil {
 			return all, err
 		}
-		if found.Hits, err = s.disputed(c, found.Hits); err != nil {
-			return all, err
-		}
-		later(q.Text, found.Hits)
 		if found.Hits = append(all.Hits, found.Hits...); i > 0 {
 			found.Index = min(all.Index, found.Index)
 		}

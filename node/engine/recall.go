@@ -37,16 +37,16 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	var a Answer
 	if then.IsZero() {
 		if a, err = s.search(ctx, c, q); err == nil && !q.Lists() {
-			if a.Hits, err = s.succeeded(c, &q, a.Hits, asked.Superseded); err == nil {
-				a.Hits, err = s.disputed(c, a.Hits)
-				later(asked.Text, a.Hits)
-			}
+			a.Hits, err = s.related(c, &q, asked, a.Hits)
 		}
 		if err == nil && !q.Lists() && slices.Equal(q.Types, []string{selfModel}) {
 			err = s.addSelves(ctx, c, q, &a)
 		}
 	} else {
 		a, err = s.searchAsOf(ctx, c, q, then)
+	}
+	if err == nil && !q.Bare {
+		err = s.dated(c, a.Hits)
 	}
 	if err != nil {
 		return nil, err
@@ -72,6 +72,22 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		err = s.explainOrigins(c, a.Hits, r.Results)
 	}
 	return r, err
+}
+
+// related marks and orders rows by what the state knows of other memories about the same.
+func (s *Service) related(c api.Caller, q *index.Query, asked *api.Question, hits []index.Hit) ([]index.Hit, error) {
+	hits, err := s.succeeded(c, q, hits, asked.Superseded)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.dated(c, hits); err != nil {
+		return nil, err
+	}
+	if hits, err = s.disputed(c, hits); err != nil {
+		return nil, err
+	}
+	later(asked.Text, hits)
+	return hits, nil
 }
 
 // selfModel is the kind of what an agent knows of itself. Agents ask for it at the start of whatever they do, with a
@@ -146,6 +162,9 @@ func atOrNone(t time.Time) oplog.Time {
 func resultOf(h index.Hit, explain bool) api.Result {
 	m := h.Memory
 	r := api.Result{Score: h.Score, Why: h.Why}
+	if h.Corrected != 0 {
+		r.Why = append(slices.Clip(r.Why), prompt.Corrected(h.Corrected.Time()))
+	}
 	if class := lessThanAgent(m.Trust); class != "" {
 		r.Why = append(slices.Clip(r.Why), prompt.From(class))
 	}
@@ -211,7 +230,7 @@ func (s *Service) pages(ctx context.Context, c api.Caller, f *index.Filter, hits
 					if bytes += m.Weight(); !c.Hold.FitsFirst(bytes) {
 						return errManyAnswers
 					}
-					if h.Memory = m; m.Status != oplog.Tombstoned && f.Reach().Has(m.Namespace) {
+					if h.Memory, h.Corrected = m, v.Corrected(c.DB, m); m.Status != oplog.Tombstoned && f.Reach().Has(m.Namespace) {
 						row := resultOf(h, explain)
 						if explain {
 							row.Origins = origins(v, c, m)

@@ -274,6 +274,9 @@ func (w *writer) row(v map[string]json.RawMessage) prompt.Row {
 				r.Marks = append(r.Marks, newer(w.short(by)))
 			}
 		}
+		if said := textIn(why); strings.HasPrefix(said, prompt.CorrectedOn) {
+			r.Marks = append(r.Marks, said)
+		}
 		if class, ok := strings.CutPrefix(textIn(why), prompt.From("")); ok {
 			r.Marks = append(r.Marks, prompt.From(class))
 		}

@@ -31,6 +31,12 @@ func SupersededBy(id string) string { return "superseded by " + id + ", which is
 // Outdated is the mark of a row for which the answer has a newer one about the same.
 func Outdated(id string) string { return "perhaps outdated by " + id + ", which is newer" }
 
+// Corrected is the mark of a row whose text was corrected, with the day of the last correction.
+func Corrected(at time.Time) string { return CorrectedOn + at.UTC().Format(time.DateOnly) }
+
+// CorrectedOn is what such a mark begins with.
+const CorrectedOn = "corrected "
+
 // From is the mark of a row whose writer is trusted less than an agent: tool or web.
 func From(class string) string { return "trust: " + class }
 

@@ -122,6 +122,20 @@ func (v *View) AtRevision(db oplog.DB, m *oplog.Memory, number uint32) (was *opl
 	return was, ok
 }
 
+// Corrected returns when a memory's text was corrected last, 0 for never: a correction of other fields, such as its
+// importance or its namespace, makes what it says no newer.
+func (v *View) Corrected(db oplog.DB, m *oplog.Memory) oplog.Time {
+	if m.Revision == 0 {
+		return 0
+	}
+	for _, raw := range v.scanBack(tRevision, db, seqKey(m.Seq)) {
+		if r := decode[oplog.Revision](raw); r.Number < m.Revision && r.Text != m.Text {
+			return r.Until
+		}
+	}
+	return 0
+}
+
 // RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids
 // that are made here are in the order of their making.
 func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq oplog.Seq) bool) {
