@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,26 @@ func TestTimesFollowTheMembersClock(t *testing.T) {
 		hits := mine.ok("POST", "/v1/recall", obj{"query": "what was said in the last hour?", "consistency": "linearizable"})["results"].([]any)
 		if len(hits) == 0 {
 			t.Errorf("node %d does not find what was said in the last hour", i+1)
+		}
+		w.ok("POST", "/v1/databases", obj{"name": "harbor" + string(rune('a'+i))})
+		for path, list := range map[string]string{"/v1/databases": "databases", "/v1/admin/control-snapshot": "tokens",
+			"/v1/admin/audit": "audit"} {
+			var newest time.Time
+			for _, row := range w.ok("GET", path+"?consistency=linearizable", nil)[list].([]any) {
+				at, err := time.Parse(time.DateTime, fmt.Sprint(row.(obj)["created_at"]))
+				if seconds, ok := row.(obj)["at"].(float64); ok {
+					at, err = time.UnixMicro(int64(seconds*1e6)), nil
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if at.After(newest) {
+					newest = at
+				}
+			}
+			if time.Until(newest) < ahead-time.Minute || time.Until(newest) > ahead {
+				t.Errorf("node %d: what was just made is of %s in %s", i+1, newest, path)
+			}
 		}
 	}
 }

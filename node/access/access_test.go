@@ -288,7 +288,7 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 	hash := HashToken("made")
 	long := make([]byte, 2*maxAsker)
 	by := Asker{Asker: wire.Asker{By: string(long), Label: "ci\xff"}, Node: 2}
-	member, forged := by.Audit("join", "node 3", ""), by.Audit("purge", "default", "")
+	member, forged := by.Audit(time.Now(), "join", "node 3", ""), by.Audit(time.Now(), "purge", "default", "")
 	create := &oplog.CreateToken{Hash: hash, DB: oplog.DefaultDB, Label: "l", At: 1}
 	asked, rows := a.Audited(by, 0, []oplog.Op{create, member, forged, &oplog.SetQuota{DB: oplog.DefaultDB, MaxMemories: 7}})
 	if len(asked) != 3 || asked[0] != oplog.Op(create) || asked[1] != oplog.Op(member) || len(rows) != 2 {

@@ -87,10 +87,10 @@ func AskerOf(c api.Caller) wire.Asker { return wire.Asker{By: c.Who(), Label: c.
 const maxAsker = 256
 
 // Audit is the row about a change: what was done, on what, and how.
-func (by Asker) Audit(what, on, how string) *oplog.Audit {
+func (by Asker) Audit(now time.Time, what, on, how string) *oplog.Audit {
 	short := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAsker)], "") }
 	return &oplog.Audit{By: cmp.Or(short(by.By), api.ByNode), Label: short(by.Label), What: what, On: on, How: how,
-		Node: by.Node, At: oplog.At(time.Now())}
+		Node: by.Node, At: oplog.At(now)}
 }
 
 // rejoinVerb is the verb with which a member that lost its log asks to be brought up to date.
@@ -106,7 +106,7 @@ func (a *Control) Audited(by Asker, db oplog.DB, ops []oplog.Op) (asked, rows []
 	})
 	for _, op := range asked {
 		if on, how, audited := a.describe(db, op); audited {
-			rows = append(rows, by.Audit(op.Kind().String(), on, how))
+			rows = append(rows, by.Audit(a.now(), op.Kind().String(), on, how))
 		}
 	}
 	return asked, rows

@@ -31,7 +31,7 @@ func (a *Control) Used(hash string) {
 		return
 	}
 	a.usage.mu.Lock()
-	a.usage.seen[hash] = oplog.At(time.Now())
+	a.usage.seen[hash] = oplog.At(a.now())
 	a.usage.mu.Unlock()
 }
 

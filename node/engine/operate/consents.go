@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"slices"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -45,7 +44,7 @@ func (ad *Admin) GiveConsent(ctx context.Context, c api.Caller, q *api.ConsentRe
 	id := make([]byte, 32)
 	rand.Read(id) // never fails
 	op := &oplog.Consent{Token: oplog.CreateToken{Hash: hex.EncodeToString(id), DB: c.DB, Label: q.Label, Scopes: q.Scopes,
-		Expires: oplog.At(q.Expires), At: oplog.At(time.Now()),
+		Expires: oplog.At(q.Expires), At: oplog.At(ad.cfg.Access.Now()),
 		Policy: oplog.Policy{Trust: oplog.LowestTrust(c.Policy.Trust, oplog.TrustAgent), Quarantine: c.Policy.Quarantine}},
 		Spaces: spaces, By: c.Token, Most: maxConsents}
 	at, _, err := ad.propose(ctx, c, op)
@@ -54,12 +53,12 @@ func (ad *Admin) GiveConsent(ctx context.Context, c api.Caller, q *api.ConsentRe
 
 // RenewConsent uses up what the caller's consent issued last. One that was used before is a conflict.
 func (ad *Admin) RenewConsent(ctx context.Context, c api.Caller, q *api.RenewConsentRequest) (*api.Nothing, error) {
-	_, _, err := ad.propose(ctx, c, &oplog.Renew{Hash: c.Token, Turn: q.Turn, Expires: oplog.At(q.Expires), At: oplog.At(time.Now())})
+	_, _, err := ad.propose(ctx, c, &oplog.Renew{Hash: c.Token, Turn: q.Turn, Expires: oplog.At(q.Expires), At: oplog.At(ad.cfg.Access.Now())})
 	return &api.Nothing{}, err
 }
 
 // EndConsent ends the caller's consent and all that was issued under it.
 func (ad *Admin) EndConsent(ctx context.Context, c api.Caller, _ *api.Nothing) (*api.Nothing, error) {
-	_, _, err := ad.propose(ctx, c, &oplog.RevokeToken{Hash: c.Token, At: oplog.At(time.Now())})
+	_, _, err := ad.propose(ctx, c, &oplog.RevokeToken{Hash: c.Token, At: oplog.At(ad.cfg.Access.Now())})
 	return &api.Nothing{}, err
 }

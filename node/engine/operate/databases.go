@@ -20,7 +20,7 @@ func (ad *Admin) CreateDatabase(ctx context.Context, c api.Caller, q *api.Create
 	if !oplog.ValidDatabaseName(q.Name) {
 		return nil, oplog.Errorf(oplog.Invalid, oplog.DatabaseNameRule)
 	}
-	op := &oplog.CreateDB{Name: q.Name, At: oplog.At(time.Now())}
+	op := &oplog.CreateDB{Name: q.Name, At: oplog.At(ad.cfg.Access.Now())}
 	if !c.May(api.Admin) {
 		op.By, op.Most = c.DB, uint32(max(0, ad.cfg.MaxDatabases))
 	}
@@ -30,7 +30,7 @@ func (ad *Admin) CreateDatabase(ctx context.Context, c api.Caller, q *api.Create
 
 // DropDatabase ends a database; its rows are erased afterwards.
 func (ad *Admin) DropDatabase(ctx context.Context, c api.Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {
-	_, _, err := ad.propose(ctx, c, &oplog.DropDB{Name: q.Name, At: oplog.At(time.Now())})
+	_, _, err := ad.propose(ctx, c, &oplog.DropDB{Name: q.Name, At: oplog.At(ad.cfg.Access.Now())})
 	return &api.DroppedDatabase{Name: q.Name}, err
 }
 
@@ -146,7 +146,7 @@ func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettin
 	if err := cmp.Or(oplog.CheckNames(slices.Concat(set.Single, set.Several)...), liftable(set.Lift)); err != nil {
 		return nil, err
 	}
-	set.Updated = oplog.At(time.Now())
+	set.Updated = oplog.At(ad.cfg.Access.Now())
 	_, _, err = ad.cfg.Write(ctx, c, &oplog.SetSettings{Settings: set})
 	return policiesOf(set), err
 }

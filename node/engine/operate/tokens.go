@@ -61,7 +61,7 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 	}
 	text := access.NewToken()
 	op := &oplog.CreateToken{Policy: policy, Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes,
-		At: oplog.At(time.Now()), Expires: expires}
+		At: oplog.At(ad.cfg.Access.Now()), Expires: expires}
 	made := oplog.Op(op)
 	if spaces.Bind() {
 		made = &oplog.CreateBound{Token: *op, Spaces: spaces}
@@ -139,7 +139,7 @@ func (ad *Admin) RevokeToken(ctx context.Context, c api.Caller, q *api.RevokeTok
 	if err != nil || t.Hash == "" {
 		return &api.RevokedToken{}, err
 	}
-	_, ended, err := ad.propose(ctx, c, &oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())})
+	_, ended, err := ad.propose(ctx, c, &oplog.RevokeToken{Hash: t.Hash, At: oplog.At(ad.cfg.Access.Now())})
 	return &api.RevokedToken{Revoked: ended.Changed}, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
@@ -77,7 +76,7 @@ func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.Del
 		rows := a.Triggers
 		for i := range rows {
 			rows[i].Status = oplog.TriggerDelivered.String()
-			ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
+			ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(th.cfg.Now())})
 		}
 		if _, _, err = th.cfg.Write(ctx, c, ops...); !movedMeanwhile(err) {
 			return a, err
@@ -96,7 +95,7 @@ func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTri
 	if !ok {
 		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "unknown verb: want acknowledge, act or dismiss")}
 	}
-	at, done, err := th.cfg.Write(ctx, c, &oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())})
+	at, done, err := th.cfg.Write(ctx, c, &oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(th.cfg.Now())})
 	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: done.Changed, Index: field.Token(at)}, err
 }
 
@@ -229,7 +228,7 @@ func (th *Thinker) Feedback(ctx context.Context, c api.Caller, q *api.FeedbackRe
 		return nil, oplog.Errorf(oplog.Invalid, "feedback needs a query of up to %d bytes and a rid", maxNote)
 	}
 	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, api.MaxList),
-		At: oplog.At(time.Now())}
+		At: oplog.At(th.cfg.Now())}
 	at, _, err := th.cfg.Write(ctx, c, &oplog.Feedback{Judgements: []oplog.Judgement{j}})
 	return &api.Heeded{Accepted: 1, Index: field.Token(at)}, err
 }
