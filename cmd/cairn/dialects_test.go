@@ -214,7 +214,7 @@ func TestWeakMatchesAreLeftOut(t *testing.T) {
 		t.Errorf("%+v", some)
 	}
 	c := cairntest.Command(t.Context(), "recall", "violin attic", "--min-score", "100", "--home", home)
-	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "2 memories match and score less than --min-score") {
+	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "--min-score leaves out 2 memories") {
 		t.Errorf("%s, %v", out, err)
 	}
 	if _, code := cairntest.Run(t, "recall", "violin attic", "--min-score", "-1", "--home", home); code == cli.ExitOK {

@@ -28,7 +28,7 @@ func TestImportFromElsewhere(t *testing.T) {
 	}
 	out, err := take(home,
 		`{"results":[{"memory":"Alice prefers tea","user_id":"alice","created_at":"2024-07-29T16:22:51Z"}],"relations":[{"source":"Alice","relationship":"prefers","target":"tea"}]}`)
-	if err != nil || !strings.Contains(out, "imported 1 memories and 1 relations") {
+	if err != nil || !strings.Contains(out, "imported 1 memory and 1 relation") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if out, _ := cairntest.Run(t, "recall", "what does Alice drink?", "--home", home); !strings.Contains(out, "Alice prefers tea") {
@@ -39,9 +39,9 @@ func TestImportFromElsewhere(t *testing.T) {
 		t.Errorf("a row without a text: %v, %s", err, out)
 	}
 	for in, want := range map[string]string{
-		`{"text":"before what cannot be read"} {`:                                                       "1 rows were rejected (1 memories and 0 relations were imported",
-		`{"text":"before the row"} {"text":"out of range","importance":9} {"text":"behind it"}`:         "1 rows were rejected (2 memories and 0 relations were imported",
-		`{"text":"a","key":"/folder/file"} {"text":"b","key":"/folder"} {"text":"c","key":"/folder/b"}`: "1 rows were rejected (2 memories and 0 relations were imported",
+		`{"text":"before what cannot be read"} {`:                                                       "1 row was rejected (1 memory and 0 relations were imported",
+		`{"text":"before the row"} {"text":"out of range","importance":9} {"text":"behind it"}`:         "1 row was rejected (2 memories and 0 relations were imported",
+		`{"text":"a","key":"/folder/file"} {"text":"b","key":"/folder"} {"text":"c","key":"/folder/b"}`: "1 row was rejected (2 memories and 0 relations were imported",
 	} {
 		out, err := take(home, in)
 		if !errors.As(err, &exit) || !strings.Contains(out, "row 2: ") || !strings.Contains(out, want) {

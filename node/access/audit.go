@@ -60,7 +60,7 @@ func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bo
 		return a.databaseName(db), "", true
 	case *oplog.Purge:
 		if op.ForGood() {
-			return a.databaseName(db), fmt.Sprintf("%d memories for good", len(op.RIDs)), true
+			return a.databaseName(db), api.Many(len(op.RIDs), "memory", "memories") + " for good", true
 		}
 		return a.databaseName(db), "before " + op.Before.Time().UTC().Format(time.DateTime), true
 	}

@@ -18,6 +18,14 @@ func Quote(source, namespace, text string) string {
 	return fmt.Sprintf("%s in %s: %s", Quoted(source), Quoted(namespace), Quoted(text))
 }
 
+// Many is a number of things in words: 1 memory, 2 memories.
+func Many(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // OneLine is a text that ends no line, for places whose protocol wants it verbatim otherwise.
 func OneLine(text string) string {
 	if !strings.ContainsFunc(text, concealed) {

@@ -274,7 +274,8 @@ func (im *importer) broken(err error) error {
 	if of, ok := errors.AsType[*lineError](err); ok {
 		line = of.line
 	}
-	said := oplog.Errorf(e.Kind, "line %d: %s (%d memories and %d relations were imported)", line, e.Text, im.done.Memories, im.done.Edges)
+	said := oplog.Errorf(e.Kind, "line %d: %s (%s and %s were imported)", line, e.Text,
+		api.Many(im.done.Memories, "memory", "memories"), api.Many(im.done.Edges, "relation", "relations"))
 	if e.Kind == oplog.NotLeader || errors.Is(err, api.ErrNoLeader) { // the client is told where to go
 		return said
 	}

@@ -74,15 +74,10 @@ func entity(kind string, v *api.AttributeValue, owner string) object {
 
 func iso(seconds float64) string { return field.UnixOrNone(seconds).UTC().Format(time.RFC3339Nano) }
 
-func memoriesOf(n int) string {
-	if n == 1 {
-		return "1 memory"
-	}
-	return fmt.Sprintf("%d memories", n)
-}
-
 // countDone says how much of a call was done when it failed.
-func countDone(n int) string { return fmt.Sprintf("; %s before it were changed", memoriesOf(n)) }
+func countDone(n int) string {
+	return fmt.Sprintf("; %s before it were changed", api.Many(n, "memory", "memories"))
+}
 
 // forget forgets all memories that pass a filter, a thousand at a time.
 func (x *exchange) forget(f field.Map) (n int, err error) {

@@ -314,7 +314,7 @@ func (x *exchange) updateMany() (any, error) {
 			return nil, err
 		}
 	}
-	return object{"message": "Successfully updated " + memoriesOf(len(rids))}, nil
+	return object{"message": "Successfully updated " + api.Many(len(rids), "memory", "memories")}, nil
 }
 
 // removeMany deletes all memories of a batch, or none.
@@ -326,7 +326,7 @@ func (x *exchange) removeMany() (any, error) {
 	if _, err := api.ForgetMany.Do(x.R.Context(), x.Door, x.C, &api.ForgetManyRequest{RIDs: rids}); err != nil {
 		return nil, err
 	}
-	return object{"message": "Successfully deleted " + memoriesOf(len(rids))}, nil
+	return object{"message": "Successfully deleted " + api.Many(len(rids), "memory", "memories")}, nil
 }
 
 func (x *exchange) remove() (any, error) {

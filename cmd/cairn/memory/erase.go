@@ -77,7 +77,7 @@ func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, ye
 	}
 	if !yes {
 		if err := s.Confirm(ctx,
-			fmt.Sprintf("Erase %d memories, %d relations and %d claims for good?", len(shown.Memories), shown.Relations, shown.Claims),
+			"Erase "+doomed(shown)+" for good?",
 			"nothing was erased"); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func showDoomed(s *cli.Streams, a api.Erasing) error {
 		return err
 	}
 	if len(a.Back) > 0 {
-		fmt.Fprintf(s.Out, "%d memories are recalled again, because the one that they were merged into goes.\n", len(a.Back))
+		fmt.Fprintf(s.Out, "Recalled again, because what it was merged into goes: %s.\n", api.Many(len(a.Back), "memory", "memories"))
 	}
 	if a.More {
 		fmt.Fprintln(s.Out, "There are more: ask again afterwards.")
@@ -113,9 +113,14 @@ func showDoomed(s *cli.Streams, a api.Erasing) error {
 	return nil
 }
 
+// doomed counts what goes.
+func doomed(a api.Erasing) string {
+	return fmt.Sprintf("%s, %s and %s", api.Many(len(a.Memories), "memory", "memories"),
+		api.Many(a.Relations, "relation", "relations"), api.Many(a.Claims, "claim", "claims"))
+}
+
 func tellErased(s *cli.Streams, a api.Erasing) {
-	fmt.Fprintf(s.Out, "erased %d memories, %d relations and %d claims at record %s; their bytes may still be in:\n",
-		len(a.Memories), a.Relations, a.Claims, a.Index)
+	fmt.Fprintf(s.Out, "erased %s at record %s; their bytes may still be in:\n", doomed(a), a.Index)
 	for _, held := range a.Held {
 		fmt.Fprintln(s.Out, " ", held)
 	}

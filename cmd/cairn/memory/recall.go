@@ -118,7 +118,7 @@ func printRecall(s *cli.Streams, raw json.RawMessage, explain bool) error {
 		fmt.Fprintln(s.Err, "nothing found:", f.nothing())
 	}
 	for _, by := range f.Filtered {
-		fmt.Fprintf(s.Err, "filter %s: %d memories remain\n", by.Filter, by.Left)
+		fmt.Fprintf(s.Err, "filter %s leaves %s\n", by.Filter, api.Many(by.Left, "memory", "memories"))
 	}
 	for i, r := range f.Results {
 		if !explain && i == unlikely(f.Results) {
@@ -166,9 +166,9 @@ var reasons = map[string]string{"keyword_match": "same words", "context_match": 
 func (f *found) nothing() string {
 	switch {
 	case f.Below > 0:
-		return fmt.Sprintf("%d memories match and score less than --min-score", f.Below)
+		return fmt.Sprintf("--min-score leaves out %s", api.Many(int(f.Below), "memory", "memories"))
 	case f.Considered > 0:
-		return fmt.Sprintf("none of the %d memories examined matches the question", f.Considered)
+		return "none of what was examined, " + api.Many(int(f.Considered), "memory", "memories") + ", matches the question"
 	}
 	return "no memory that passes the filters shares a word with the question or is close in meaning"
 }

@@ -60,7 +60,7 @@ func (p *thinkProgress) show(left int) {
 	_ = p.bar.Set(p.most - left) // a bar is not worth an error
 	if !cli.IsTerminal(p.s.Err) && time.Since(p.told) > thinkTold {
 		p.told = time.Now()
-		fmt.Fprintf(p.s.Err, "%d of %d memories are left to read\n", left, p.most)
+		fmt.Fprintf(p.s.Err, "left to read: %d of %s\n", left, api.Many(p.most, "memory", "memories"))
 	}
 }
 

@@ -135,7 +135,7 @@ func printEmbedder(w io.Writer, s api.ClusterStatus) {
 			fmt.Fprintf(w, " (%s)", *e.LastError)
 		}
 	}
-	fmt.Fprintf(w, "  %d memories wait for a vector\n", e.Queue)
+	fmt.Fprintf(w, "  %s without a vector yet\n", api.Many(int(e.Queue), "memory", "memories"))
 }
 
 // printModels says which models the members have, when that is not the same for all that answer.

@@ -246,11 +246,20 @@ func (im *importer) report(err error) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w (%d memories and %d relations were imported%s)", err, d.Memories, d.Edges, kept)
+		return fmt.Errorf("%w (%s were imported%s)", err, counted(d), kept)
 	case d.Refused > 0:
-		return fmt.Errorf("%d rows were rejected (%d memories and %d relations were imported%s)", d.Refused, d.Memories, d.Edges, kept)
+		return fmt.Errorf("%s (%s were imported%s)", rejectedRows(d), counted(d), kept)
 	case !im.t.JSON:
-		fmt.Fprintf(im.s.Err, "imported %d memories and %d relations%s\n", d.Memories, d.Edges, kept)
+		fmt.Fprintf(im.s.Err, "imported %s%s\n", counted(d), kept)
 	}
 	return nil
+}
+
+// counted says how much an import stored.
+func counted(d api.Imported) string {
+	return api.Many(d.Memories, "memory", "memories") + " and " + api.Many(d.Edges, "relation", "relations")
+}
+
+func rejectedRows(d api.Imported) string {
+	return api.Many(d.Refused, "row was rejected", "rows were rejected")
 }

@@ -160,12 +160,11 @@ func importInto(ctx context.Context, s *cli.Streams, r *restoreRun, rows io.Read
 		err = im.flush(ctx)
 	}
 	if im.clear(); err == nil && im.done.Refused > 0 {
-		err = fmt.Errorf("%d rows were rejected", im.done.Refused)
+		err = errors.New(rejectedRows(im.done))
 	}
 	if err != nil {
-		return fmt.Errorf("%w (%d memories and %d relations were restored)", err, im.done.Memories, im.done.Edges)
+		return fmt.Errorf("%w (%s were restored)", err, counted(im.done))
 	}
 	return s.Tell(r.t.JSON, map[string]any{"database": into, "memories": im.done.Memories, "edges": im.done.Edges},
-		"restored %d memories and %d relations into '%s'",
-		im.done.Memories, im.done.Edges, into)
+		"restored %s into '%s'", counted(im.done), into)
 }

@@ -213,7 +213,7 @@ func (c *call) episode(a ask) (view, error) {
 			return view{}, err
 		}
 		c.Vars.Del("_episode")
-		return view{fmt.Sprintf("Episode ended %s (%d memories)", id, ended.Memories),
+		return view{fmt.Sprintf("Episode ended %s (%s)", id, api.Many(int(ended.Memories), "memory", "memories")),
 			map[string]any{"id": id, "memories": ended.Memories}}, nil
 	case "list":
 		id := c.Vars.Of["_episode"]
