@@ -192,8 +192,11 @@ type (
 		Limit, Look     int        // how many to return, and how many to look at; 0 looks at all
 		Bare            bool       // the ids alone
 	}
-	RecentMemories struct{ Memories []*oplog.Memory } // the newest first
-	LookUpRequest  struct {
+	RecentMemories struct {
+		Memories []*oplog.Memory // the newest first
+		Cut      bool            // more were not looked at
+	}
+	LookUpRequest struct {
 		RID          string
 		Window, Look int      // how many memories of its namespace to return on each side, and how many to look at
 		Entities     []string // whose relations to return, too

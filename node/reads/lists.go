@@ -30,15 +30,17 @@ func gather(into *[]*oplog.Memory, n, look int, want func(*oplog.Memory) bool) f
 }
 
 func recent(v from, q *api.RecentRequest) *api.RecentMemories {
-	a := &api.RecentMemories{}
+	a, looked := &api.RecentMemories{}, 0
 	more := gather(&a.Memories, q.Limit, q.Look, func(m *oplog.Memory) bool { return listed(m, q.Namespace, q.Tier) })
 	v.Recent(v.db, state.Place{At: q.Before}, func(m *oplog.Memory) bool {
 		if q.Bare { // many ids with their texts would not fit into memory
 			c := oplog.Content{RID: m.RID, Namespace: m.Namespace, Tier: m.Tier}
 			m = &oplog.Memory{Content: c, Past: oplog.Past{Status: m.Status}}
 		}
+		looked++
 		return more(m)
 	})
+	a.Cut = looked == q.Look && len(a.Memories) < q.Limit
 	return a
 }
 

@@ -187,17 +187,24 @@ func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	return b.String()
 }
 
-// newest reads the newest memories of a namespace.
-func (c *call) newest(q api.RecentRequest) ([]*oplog.Memory, error) {
+// newest reads the newest memories of a namespace, up to a number, and says what it leaves out: blank for nothing.
+func (c *call) newest(q api.RecentRequest) (ms []*oplog.Memory, rest string, err error) {
+	n := q.Limit
+	q.Limit, q.Look = n+1, maxScan
 	a, err := api.Recent.Ask(c.ctx, c.Settings.Memory, &q)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(a.Memories) > n:
+		return a.Memories[:n], fmt.Sprintf("... (there are older ones: /recent -n returns up to %d)", maxK), nil
+	case a.Cut:
+		rest = fmt.Sprintf("... (of the newest %d memories; older ones were not looked at)", maxScan)
 	}
-	return a.Memories, nil
+	return a.Memories, rest, nil
 }
 
 func (c *call) recent(a ask) (view, error) {
-	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Limit: a.flags.Whole("-n", defaultK), Look: maxScan})
+	found, rest, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Limit: a.flags.Whole("-n", defaultK)})
 	if err != nil {
 		return view{}, err
 	}
@@ -205,7 +212,8 @@ func (c *call) recent(a ask) (view, error) {
 	for i, m := range found {
 		entries = append(entries, fmt.Sprintf("[@%s] %s\n%s", c.shortcut(i, m), headline(m), indented(m, false)))
 	}
-	return view{lang.Under(fmt.Sprintf("Recent %d", len(found)), within(entries, defaultBudget)), api.Each(found, noteOf)}, nil
+	text := strings.TrimSuffix(within(entries, defaultBudget)+"\n"+rest, "\n")
+	return view{lang.Under(fmt.Sprintf("Recent %d", len(found)), text), api.Each(found, noteOf)}, nil
 }
 
 func (c *call) timeline(a ask) (view, error) {

@@ -177,18 +177,21 @@ func (c *call) purge(a ask) (view, error) {
 	if !a.flags.Has("--before") {
 		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
 	}
-	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Before: a.when("--before"),
-		Limit: maxScan, Bare: true})
+	found, err := api.Recent.Ask(c.ctx, c.Settings.Memory, &api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"],
+		Before: a.when("--before"), Limit: maxScan + 1, Bare: true})
 	if err != nil {
 		return view{}, err
 	}
-	ids := api.Each(found, func(m *oplog.Memory) string { return m.RID })
+	ids, more := api.Each(found.Memories, func(m *oplog.Memory) string { return m.RID }), ""
+	if len(ids) > maxScan {
+		ids, more = ids[:maxScan], "\nThere are more: purge again afterwards."
+	}
 	if !a.flags.Has("--yes") {
-		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.", len(ids)),
-			map[string]any{"would_purge": len(ids)}}, nil
+		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.%s", len(ids), more),
+			map[string]any{"would_purge": len(ids), "more": more != ""}}, nil
 	}
 	forgotten, _, err := c.forgetAll(ids)
-	return view{fmt.Sprintf("Purged %d", len(forgotten)), map[string]any{"purged": len(forgotten)}}, err
+	return view{fmt.Sprintf("Purged %d%s", len(forgotten), more), map[string]any{"purged": len(forgotten), "more": more != ""}}, err
 }
 
 // episode groups the memories that are stored in the agent's namespace from start to end.

@@ -141,9 +141,13 @@ func (c *call) edges(a ask) (view, error) {
 	if entity == "" {
 		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /edges <entity>")
 	}
-	found, err := api.LookUp.Ask(c.ctx, c.Settings.Memory, &api.LookUpRequest{Entities: []string{entity}, Edges: maxK})
+	found, err := api.LookUp.Ask(c.ctx, c.Settings.Memory, &api.LookUpRequest{Entities: []string{entity}, Edges: maxK + 1})
 	if err != nil {
 		return view{}, err
 	}
-	return view{lang.Under("Edges of "+entity, cmp.Or(strings.Join(api.Each(found.Edges, edgeLine), "\n"), "(none)")), found.Edges}, nil
+	lines := api.Each(found.Edges, edgeLine)
+	if len(lines) > maxK {
+		lines, found.Edges = append(lines[:maxK], fmt.Sprintf("... (there are more than %d)", maxK)), found.Edges[:maxK]
+	}
+	return view{lang.Under("Edges of "+entity, cmp.Or(strings.Join(lines, "\n"), "(none)")), found.Edges}, nil
 }

@@ -24,8 +24,9 @@ func (c *call) memoryPage(uri string) (*state.Page, error) {
 	switch {
 	case rest == "recent":
 		var ms []*oplog.Memory
-		ms, err = c.newest(api.RecentRequest{Limit: 20, Look: maxScan})
-		text = c.memoryDoc("Recent memories", ms)
+		var rest string
+		ms, rest, err = c.newest(api.RecentRequest{Limit: pageRows})
+		text = c.memoryDoc("Recent memories", ms, rest)
 	case rest == "cluster":
 		var st *api.ClusterStatus
 		if st, err = api.Cluster.Ask(c.ctx, c.Settings.Memory, &api.Nothing{}); err == nil {
@@ -60,7 +61,11 @@ func quoted(text string) string {
 	return "> " + strings.ReplaceAll(strings.ReplaceAll(text, "\r", ""), "\n", "\n> ")
 }
 
-func (c *call) memoryDoc(title string, ms []*oplog.Memory) string {
+// pageRows is the number of memories on a page.
+const pageRows = 20
+
+// memoryDoc shows memories, and below them what is left out.
+func (c *call) memoryDoc(title string, ms []*oplog.Memory, rest string) string {
 	var b strings.Builder
 	b.WriteString(frontMatter(title))
 	for i, m := range ms {
@@ -72,6 +77,7 @@ func (c *call) memoryDoc(title string, ms []*oplog.Memory) string {
 	if len(ms) == 0 {
 		b.WriteString("(no memories)\n")
 	}
+	b.WriteString(rest)
 	return b.String()
 }
 
@@ -80,16 +86,20 @@ func (c *call) timelineDoc(id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.memoryDoc("Timeline around "+found.Memory.RID, slices.Concat(found.Before, []*oplog.Memory{found.Memory}, found.After)), nil
+	return c.memoryDoc("Timeline around "+found.Memory.RID, slices.Concat(found.Before, []*oplog.Memory{found.Memory}, found.After), ""), nil
 }
 
 func (c *call) searchDoc(q string) (string, error) {
 	if strings.TrimSpace(q) == "" {
 		return "", lang.Failf(lang.InvalidTarget, "Usage: /open mem:search?q=<question>")
 	}
-	found, err := api.Search.Ask(c.ctx, c.Settings.Memory, &api.SearchRequest{Text: q, K: 20, Now: time.Now()})
+	found, err := api.Search.Ask(c.ctx, c.Settings.Memory, &api.SearchRequest{Text: q, K: pageRows, Now: time.Now()})
 	if err != nil {
 		return "", err
 	}
-	return c.memoryDoc("Memories of "+oneLine(q, 60), api.Each(found.Hits, func(h api.Hit) *oplog.Memory { return h.Memory })), nil
+	rest := ""
+	if more := found.Matched - len(found.Hits); more > 0 {
+		rest = fmt.Sprintf("... (%d more match: /recall -k returns up to %d)", more, maxK)
+	}
+	return c.memoryDoc("Memories of "+oneLine(q, 60), api.Each(found.Hits, func(h api.Hit) *oplog.Memory { return h.Memory }), rest), nil
 }
