@@ -6,7 +6,7 @@ var (
 		HTTP: "GET /v1/insights/gaps", Also: []string{"/v1/knowledge_gaps"},
 		Does: "Questions that were asked often and had poor answers, on all nodes since they started."})
 	Digest = row[DigestRequest, DigestAnswer](Op{Name: "digest", Bound: Single,
-		Does: "What an agent should know at the start of its work.", Scope: Read, HTTP: "GET /v1/session/digest"})
+		Does: "What an agent should know of a namespace at the start of its work.", Scope: Read, HTTP: "GET /v1/session/digest"})
 )
 
 type GapsRequest struct {
@@ -46,6 +46,7 @@ type DigestRequest struct {
 }
 
 type DigestAnswer struct {
+	Namespace    string     `json:"namespace" doc:"The namespace that is summarised."`
 	Head         *string    `json:"narrative_head" doc:"Summary of the newest session that has one."`
 	Decisions    []Decision `json:"top_decisions" doc:"The most important of the newest 500 memories."`
 	Conflicts    []Conflict `json:"open_conflicts" doc:"Open contradictions, the most urgent first."`

@@ -15,7 +15,8 @@ import (
 const digestLook = 500
 
 func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest) (*api.DigestAnswer, error) {
-	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
+	ns := orDefault(q.Namespace)
+	a := &api.DigestAnswer{Namespace: ns}
 	r := c.Reach(ns)
 	err := s.state.Read(func(v *state.View) error {
 		newest, _ := state.Pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.InNamespace(c.DB, ns, f) }), func(m *oplog.Memory) bool {

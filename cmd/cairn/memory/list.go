@@ -200,7 +200,7 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 	{use: "gaps", short: "List questions that were asked often and had poor answers", op: api.Gaps.Op, rows: "gaps",
 		names: map[string]string{"max_avg_top_score": "max-score"},
 		shows: []string{"query", "count", "avg_top_score", "avg_results", "last_seen"}},
-	{use: "digest", short: "Show what an agent should know at the start of its work", op: api.Digest.Op},
+	{use: "digest", short: "Show what an agent should know of a namespace at the start of its work", op: api.Digest.Op},
 	{use: "watch", short: "Show what changes as it happens: ids, never a memory's text", op: api.Events.Op,
 		long: "Runs until it is interrupted. When the connection breaks it connects again and continues after the last event."},
 }

@@ -610,6 +610,7 @@ export interface DeliverTriggersRequest {
 }
 
 export interface DigestAnswer {
+  /** The namespace that is summarised. */ namespace: string;
   /** Summary of the newest session that has one. */ narrative_head: string | null;
   /** The most important of the newest 500 memories. */ top_decisions: Decision[];
   /** Open contradictions, the most urgent first. */ open_conflicts: Conflict[];
@@ -2660,7 +2661,7 @@ export interface Operations {
   feedback(request: FeedbackRequest, options?: CallOptions): Promise<Heeded>;
   /** Questions that were asked often and had poor answers, on all nodes since they started. */
   gaps(request?: GapsRequest, options?: CallOptions): Promise<GapList>;
-  /** What an agent should know at the start of its work. */
+  /** What an agent should know of a namespace at the start of its work. */
   digest(request?: DigestRequest, options?: CallOptions): Promise<DigestAnswer>;
 
   // Changes, as they happen.

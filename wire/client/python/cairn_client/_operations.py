@@ -1079,7 +1079,7 @@ class Operations:
         return self._call("gaps", locals())
 
     def digest(self, *, namespace: Optional[str] = None, max_decisions: Optional[int] = None, max_conflicts: Optional[int] = None, max_triggers: Optional[int] = None, snippet_chars: Optional[int] = None, include_gaps: Optional[bool] = None, max_gaps: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> DigestAnswer:
-        """What an agent should know at the start of its work.
+        """What an agent should know of a namespace at the start of its work.
 
         :param namespace: The namespace to summarise; blank for default.
         :param max_decisions: Most memories to return. Default: 8.
@@ -1713,7 +1713,7 @@ class AsyncOperations:
         return await self._call("gaps", locals())
 
     async def digest(self, *, namespace: Optional[str] = None, max_decisions: Optional[int] = None, max_conflicts: Optional[int] = None, max_triggers: Optional[int] = None, snippet_chars: Optional[int] = None, include_gaps: Optional[bool] = None, max_gaps: Optional[int] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> DigestAnswer:
-        """What an agent should know at the start of its work."""
+        """What an agent should know of a namespace at the start of its work."""
         return await self._call("digest", locals())
 
     def events(self, *, from_: Optional[Union[str, int]] = None, type: Optional[Sequence[str]] = None, filter: Optional[Dict[str, Any]] = None, prefix: Optional[str] = None) -> AsyncFeed:
