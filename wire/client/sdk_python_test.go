@@ -59,11 +59,11 @@ func pythonTypes(t table) string {
 """
 from __future__ import annotations
 
-from datetime import datetime
+import datetime
 from typing import Any, Dict, List, Literal, Optional, Sequence, Tuple, TypedDict, Union
 
-Date = Union[str, float, datetime]
-"""RFC 3339, Unix seconds or a datetime."""
+Date = Union[str, float, datetime.date]
+"""RFC 3339, Unix seconds, a datetime or a date."""
 `, rewritten)
 	for _, name := range names(t.shapes) {
 		if t.request[name] {

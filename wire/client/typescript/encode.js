@@ -6,11 +6,14 @@ export function newKey() {
   );
 }
 
-// JSON has no NaN and no Infinity: JSON.stringify would write null, which is a field that is not given.
-const finite = (name, v) => {
-  if (typeof v === "number" && !Number.isFinite(v)) throw new RangeError(`${name}: ${v} is no value for JSON`);
+// JSON has no NaN, no Infinity and no invalid Date: JSON.stringify would write null, which is a field that is not given.
+function finite(name, v) {
+  const is = this[name]; // a Date is null here already
+  if ((typeof is === "number" && !Number.isFinite(is)) || (is instanceof Date && v === null)) {
+    throw new RangeError(`${name}: ${is} is no value for JSON`);
+  }
   return v;
-};
+}
 
 const text = (v) => (v instanceof Date ? v.toISOString() : typeof v === "object" ? JSON.stringify(v, finite) : String(v));
 

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import time
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from typing import Any, Dict, List, Optional, Tuple
 from urllib.parse import quote, urlencode
 
@@ -14,20 +14,22 @@ def new_key() -> str:
     return f"{time.time_ns() // 1_000_000:012x}{os.urandom(10).hex()}"
 
 
-def date(value: Any) -> str:
-    """Write a datetime as RFC 3339; one without a zone is local time."""
+def written(value: Any) -> str:
+    """Write a datetime as RFC 3339, one without a zone is local time; and a date, which is its first instant in UTC."""
     if isinstance(value, datetime):
         return value.astimezone(timezone.utc).isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
     raise TypeError(f"{type(value).__name__} is no value for JSON")
 
 
 def dumps(value: Any) -> str:
-    return json.dumps(value, default=date, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return json.dumps(value, default=written, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, datetime):
-        return date(value)
+    if isinstance(value, date):
+        return written(value)
     return value if isinstance(value, str) else dumps(value)
 
 

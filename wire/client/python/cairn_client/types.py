@@ -4,11 +4,11 @@ Made from the table of operations (node/api): CAIRN_UPDATE=1 go test ./wire/clie
 """
 from __future__ import annotations
 
-from datetime import datetime
+import datetime
 from typing import Any, Dict, List, Literal, Optional, Sequence, Tuple, TypedDict, Union
 
-Date = Union[str, float, datetime]
-"""RFC 3339, Unix seconds or a datetime."""
+Date = Union[str, float, datetime.date]
+"""RFC 3339, Unix seconds, a datetime or a date."""
 
 
 class _AddedTask(TypedDict):
