@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -82,6 +83,27 @@ func (w *web) everyRead(rid, word string) (found []string) {
 		}
 	}
 	return found
+}
+
+// TestWhatHasExpiredIsNotStored: a memory that no answer would return is rejected, not acknowledged and gone. A request
+// that is repeated after the memory's time gets the answer that it had.
+func TestWhatHasExpiredIsNotStored(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	for _, about := range []obj{{}, {"idempotency_key": "k"}} {
+		about["text"], about["expires_at"] = "the offer ends with the year", "2020-12-31"
+		status, a := w.send("POST", "/v1/remember", about)
+		if status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(a["error"]), "2020-12-31T00:00:00Z is in the past") {
+			t.Errorf("%v: %d %v", about, status, a)
+		}
+	}
+	until := time.Now().Add(300 * time.Millisecond)
+	soon := obj{"text": "the kettle is on", "expires_at": until.UTC().Format(time.RFC3339Nano), "idempotency_key": "kettle"}
+	rid := w.ok("POST", "/v1/remember", soon)["rid"]
+	suite.Eventually(t, "a time that is over", func() bool { return time.Now().After(until) })
+	if again := w.ok("POST", "/v1/remember", soon); again["rid"] != rid {
+		t.Errorf("repeated, it is %v, first it was %v", again["rid"], rid)
+	}
 }
 
 // TestNoReadHasAnExpiredMemory asks every operation that reads, before a memory's time and after it. No sweep runs: the

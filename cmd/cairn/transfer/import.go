@@ -242,7 +242,7 @@ func (im *importer) report(err error) error {
 	}
 	kept := ""
 	if d.Kept > 0 {
-		kept = fmt.Sprintf("; %d were there already", d.Kept)
+		kept = "; " + api.Many(d.Kept, "was there already", "were there already")
 	}
 	switch {
 	case err != nil:
