@@ -69,7 +69,7 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	}
 	says(fails("undo", rid, "--expected-revision", "1"), "memory "+rid+" is at revision 2, the request expects revision 1")
 	says(fails("get", "none"), "no such memory: none\n")
-	says(fails("read", "/none"), "no memory has the key: /none\n")
+	says(fails("read", "/none"), "no memory of namespace default has the key: /none\n")
 	says(fails("forget", "none"), "there is nothing with this id or key: none\n")
 	says(fails("undo", rid, "--revision", "7"), "no earlier revision 7: it has revisions 0 to 1")
 	says(cairn(0, "undo", rid, "--revision", "1"), "Bob leads the payments team")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/cairndb/cairn/node/api"
@@ -141,7 +142,8 @@ func (s *Service) getKey(v *state.View, c api.Caller, q *api.GetKeyRequest) (*ap
 		s.reinforcer.read(c.DB, m, s.now())
 	}
 	if !ok {
-		return nil, oplog.ErrNoHolder
+		return nil, &oplog.Error{Kind: oplog.NotFound, Err: oplog.ErrNoHolder,
+			Text: fmt.Sprintf("no memory of namespace %s has the key", api.OneLine(orDefault(q.Namespace)))}
 	}
 	return &api.KeyedMemory{Memory: wholeMemory(v, c.DB, m), SHA256: sha256Of(m.Text)}, nil
 }
