@@ -54,7 +54,7 @@ func TestImportFromElsewhere(t *testing.T) {
 	}
 	exported, _ := cairntest.Run(t, "export", "--home", home)
 	_, second := cairntest.StartDev(t)
-	if out, err := take(second, exported); err != nil || !strings.Contains(out, "and 1 relations") {
+	if out, err := take(second, exported); err != nil || !strings.Contains(out, "and 1 relation") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, want := range []string{`"text":"Alice prefers tea"`, `"namespace":"alice"`, `"created_at":1722270171`, `"rel_type":"prefers"`} {
