@@ -152,7 +152,7 @@ func drifted(s *Snapshot) (out []oplog.TriggerRow) {
 		return 0
 	}) {
 		out = append(out, s.Trigger("temporal_drift", x.urgency,
-			fmt.Sprintf("stored %d days ago and not looked at for a month", (s.Now-x.row.Created)/day), "", x.row.RID))
+			fmt.Sprintf("%d days old and not looked at for a month", (s.Now-x.row.Created)/day), "", x.row.RID))
 	}
 	return out
 }

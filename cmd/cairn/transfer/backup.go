@@ -275,7 +275,7 @@ func backupVerify(s *cli.Streams) *cobra.Command {
 			}
 			return s.Tell(cli.AsJSON(c),
 				map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()},
-				"%d files restore to index %d, state %s", len(rep.Files), rep.End.Index, rep.End.Sum)
+				"%s to index %d, state %s", api.Many(len(rep.Files), "file restores", "files restore"), rep.End.Index, rep.End.Sum)
 		}})
 	k.Flags(c)
 	return c
