@@ -97,6 +97,7 @@ func TestWhatHasExpiredIsNotStored(t *testing.T) {
 			t.Errorf("%v: %d %v", about, status, a)
 		}
 	}
+	w.ok("POST", "/v1/remember", obj{"text": "a pin lasts", "expires_at": "2020-12-31", "pin": true})
 	until := time.Now().Add(300 * time.Millisecond)
 	soon := obj{"text": "the kettle is on", "expires_at": until.UTC().Format(time.RFC3339Nano), "idempotency_key": "kettle"}
 	rid := w.ok("POST", "/v1/remember", soon)["rid"]

@@ -19,7 +19,7 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	d := q.Draft
 	key := d.Key
 	d.Key, d.Namespace = "", strings.TrimSpace(d.Namespace)
-	if !d.Expires.IsZero() && !d.Expires.After(s.now()) && (key == "" || s.keyed(c, key) == "") {
+	if !d.Expires.IsZero() && !d.Expires.After(s.now()) && !d.Pin && (key == "" || s.keyed(c, key) == "") {
 		return nil, oplog.Errorf(oplog.Invalid, "expires_at: %s is in the past: no answer would return the memory",
 			d.Expires.UTC().Format(time.RFC3339))
 	}
