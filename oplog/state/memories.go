@@ -123,7 +123,7 @@ func (v *View) AtRevision(db oplog.DB, m *oplog.Memory, number uint32) (was *opl
 }
 
 // Corrected returns when a memory's text was corrected last, 0 for never: a correction of other fields, such as its
-// importance or its namespace, makes what it says no newer.
+// importance or its namespace, makes what it says no newer. A text that an undo put back is of the undo's time.
 func (v *View) Corrected(db oplog.DB, m *oplog.Memory) oplog.Time {
 	if m.Revision == 0 {
 		return 0
