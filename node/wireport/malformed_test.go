@@ -19,7 +19,7 @@ import (
 // know, on its stream; the connection ends where the next frame cannot be found, and before AUTH.
 func TestMalformedFrames(t *testing.T) {
 	t.Parallel()
-	addr := open(t, door(func(api.Caller, *api.Op, any) (any, error) { return nil, oplog.Errorf(oplog.Internal, "asked") }))
+	d := door(func(api.Caller, *api.Op, any) (any, error) { return nil, oplog.Errorf(oplog.Internal, "asked") })
 	for name, c := range map[string]struct {
 		authed bool
 		in     string // hex
@@ -50,7 +50,7 @@ func TestMalformedFrames(t *testing.T) {
 			"invalid payload: duplicate field `text`", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			nc := dial(t, addr)
+			nc := dial(t, open(t, d)) // a port of its own: wrong tokens are counted by address
 			in := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)
 			var b []byte
 			if c.authed {
