@@ -122,14 +122,20 @@ func (v *View) AtRevision(db oplog.DB, m *oplog.Memory, number uint32) (was *opl
 	return was, ok
 }
 
+// mostLooked bounds the revisions that Corrected reads.
+const mostLooked = 64
+
 // Corrected returns when a memory's text was corrected last, 0 for never: a correction of other fields, such as its
-// importance or its namespace, makes what it says no newer. A text that an undo put back is of the undo's time.
+// importance or its namespace, makes what it says no newer. A text that an undo put back is of the undo's time. Of a
+// memory whose other fields were corrected more than mostLooked times since, it returns when the first of those was.
 func (v *View) Corrected(db oplog.DB, m *oplog.Memory) oplog.Time {
 	if m.Revision == 0 {
 		return 0
 	}
+	looked := 0
 	for _, raw := range v.scanBack(tRevision, db, seqKey(m.Seq)) {
-		if r := decode[oplog.Revision](raw); r.Number < m.Revision && r.Text != m.Text {
+		r := decode[oplog.Revision](raw)
+		if looked++; r.Number < m.Revision && r.Text != m.Text || looked == mostLooked {
 			return r.Until
 		}
 	}
