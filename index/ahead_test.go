@@ -36,7 +36,7 @@ func TestAMovedMemoryIsNotShown(t *testing.T) {
 	look()
 }
 
-// TestANameIsFoundHoweverItIsWritten: a question names an entity with letters whose marks are characters of their own.
+// TestANameIsFoundHoweverItIsWritten: a question names an entity with letters whose marks are their own characters.
 func TestANameIsFoundHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBesideAnswersAlike: an answer has the same bits whether words and vector are looked for at the same time or one
-// after the other, and beside other questions.
+// after the other, and next to other questions.
 func TestBesideAnswersAlike(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(21, 22))

@@ -24,8 +24,8 @@ func (c *changeover) put(row uint32, unit []float32) {
 	}
 }
 
-// changeOver follows the state's current and pending embedder of the database. It says whether other vectors answer from
-// now on.
+// changeOver follows the state's current and pending embedder of the database. It reports whether other vectors
+// answer from now on.
 func (d *database) changeOver(v *state.View, id oplog.DB) (changed bool) {
 	now, same := v.Embedding(id), false
 	if d.pending != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// turned is a vector that is near to those of the numbers beside it.
+// turned is a vector that is near to those of the numbers next to it.
 func turned(i int) []float32 {
 	v := make([]float32, 8)
 	v[i%8], v[(i+1)%8] = 1, float32(i)/100

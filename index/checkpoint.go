@@ -192,7 +192,7 @@ func (x *Index) captureParked(head *checkpoint) (far []oplog.DB) {
 }
 
 // saveHead replaces the head file, which makes the new checkpoint the one that the next start loads. The state is
-// flushed first: a checkpoint ahead of the state on disk would be refused after a crash.
+// flushed first: a checkpoint ahead of the state on disk would be rejected after a crash.
 func (x *Index) saveHead(head checkpoint) error {
 	raw, err := json.Marshal(head)
 	if err != nil {

@@ -152,7 +152,7 @@ func (c *columns) freeChunks(dead []int) (later []int) {
 	return later
 }
 
-// A seqTable finds a memory's row + 1 by its sequence number; 0 is none. One goroutine sets.
+// A seqTable finds a memory's row + 1 by its sequence number; 0 means none. One goroutine sets.
 type seqTable struct {
 	chunks atomic.Pointer[[]*[chunkRows]atomic.Uint32]
 	top    atomic.Uint64 // the highest number set

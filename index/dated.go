@@ -31,7 +31,7 @@ func (k *chunk) noteTimes(c *column) {
 	}
 }
 
-// mayHaveTime says whether rows of the chunk may be of the time that a question asks about.
+// mayHaveTime reports whether rows of the chunk may be of the time that a question asks about.
 func (k *chunk) mayHaveTime(a *text.AskedTime) bool {
 	first, last := k.times[0].Load(), k.times[1].Load()
 	return last >= a.From && first < a.To

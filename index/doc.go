@@ -26,5 +26,5 @@
 // checkpoint that the retained log continues, Open reads the whole state. The disk may be behind or ahead of the
 // state, by a crash or otherwise: the answers are the same. Every section of a file has a checksum (sections.go); a
 // damaged file is deleted and rebuilt. A checkpoint is written at Close, and in the background after 20,000 changes:
-// a piece with what changed, beside those of before.
+// a piece with what changed, next to those of before.
 package index

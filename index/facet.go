@@ -103,7 +103,7 @@ func newVerdicts(filter *Filter, f *facets) verdicts {
 
 func (s *verdicts) done() { s.facets.verdicts.Put(s.verdict) }
 
-// passes says whether the filter admits the rows of a facet.
+// passes reports whether the filter admits the rows of a facet.
 func (s *verdicts) passes(n uint32) bool {
 	if int(n) >= len(*s.verdict) { // made since the question
 		return s.filter.admits(s.facets.at(n))
@@ -123,7 +123,7 @@ func (s *verdicts) passes(n uint32) bool {
 	return false
 }
 
-// admits says whether the filter admits a facet.
+// admits reports whether the filter admits a facet.
 func (q *Filter) admits(f *facet) bool {
 	switch {
 	case f.status == oplog.Consolidated && !q.Consolidated,

@@ -159,8 +159,8 @@ func TestFlippedBits(t *testing.T) {
 	})
 }
 
-// TestFlippedBitsInUse flips single bits of the files of an index that is open. Verify finds those of segments, and the
-// index is made anew; all other files are read at the next start, but for the list of segments (index/text,
+// TestFlippedBitsInUse flips single bits of the files of an index that is open. Verify finds those of segments, and
+// the index is made again; all other files are read at the next start, but for the list of segments (index/text,
 // TestFlippedListOfSegmentsInUse). It answers as one does that had no damage, also what came after it.
 func TestFlippedBitsInUse(t *testing.T) {
 	suite.Full(t)
@@ -171,7 +171,7 @@ func TestFlippedBitsInUse(t *testing.T) {
 		r.openIndex()
 		r.answers(w.qs)
 		_, what := w.flip(r, kind, rng)
-		for _, q := range w.qs { // an answer may lack a memory now, or be refused
+		for _, q := range w.qs { // an answer may lack a memory now, or be rejected
 			if _, _, err := r.index.Search(t.Context(), 1, q); err != nil && !errors.Is(err, text.ErrCorrupt) {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -216,7 +216,7 @@ func (r *replica) overwrite(name string, change func([]byte)) {
 }
 
 // TestADamagedListIsHealedByTheNextEntry: Bleve meets damage of the list of segments as it is about to write it. What
-// follows from the log makes the index anew.
+// follows from the log makes the index again.
 func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -250,7 +250,7 @@ func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 }
 
 // TestDamageUnderAnOpenIndexIsHealed: bits of the segments change while they are searched. Verify names the database
-// and makes its files anew, and it answers as before.
+// and makes its files again, and it answers as before.
 func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

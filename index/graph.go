@@ -144,14 +144,15 @@ func (n *names) loadAliases(v *state.View, db oplog.DB) {
 // namesSlack bounds the names of entities that are gone: as many as existing entities, plus this number.
 const namesSlack = 1000
 
-// outgrown says whether most names are of entities that are gone. The index does not know which, so it reads all again.
+// outgrown reports whether most names are of entities that are gone. The index does not know which, so it reads all
+// again.
 func (n *names) outgrown(entities uint64) bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.count > 2*int(entities)+namesSlack
 }
 
-// erasesName says whether an operation erases a name for good.
+// erasesName reports whether an operation erases a name for good.
 func erasesName(op oplog.Op) bool {
 	p, ok := op.(*oplog.Purge)
 	return ok && len(p.Name) > 0
@@ -302,7 +303,7 @@ func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 	return append(cands, fresh[:min(len(fresh), graphFactor*in.q.K)]...), nil
 }
 
-// contains says whether all terms are among sorted ones.
+// contains reports whether all terms are among sorted ones.
 func contains(sorted, terms []string) bool {
 	for _, t := range terms {
 		if _, ok := slices.BinarySearch(sorted, t); !ok {

@@ -179,7 +179,7 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 	}
 }
 
-// attributes makes those of the i-th memory of a history: few values, values of its own, a list, a date; or none.
+// attributes makes those of the i-th memory of a history: few values, its own values, a list, a date; or none.
 func attributes(i int) []byte {
 	if i%5 == 0 {
 		return nil

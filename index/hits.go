@@ -45,8 +45,8 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	return slices.DeleteFunc(hits[:fit], func(h Hit) bool { return h.Memory == nil }), len(hits) - fit
 }
 
-// shows says whether the answer may have a memory as the state has it. The state may be ahead of the index: a memory that
-// was forgotten there, or moved to a namespace outside the question's, is not shown.
+// shows reports whether the answer may have a memory as the state has it. The state may be ahead of the index: a
+// memory that was forgotten there, or moved to a namespace outside the question's, is not shown.
 func (in *question) shows(m *oplog.Memory) bool {
 	f := facetOf(m)
 	return m.Status != oplog.Tombstoned && m.Indexed() && in.q.admits(&f) &&

@@ -66,7 +66,7 @@ func (x *Index) unlockAllTurns() {
 	x.turns.mu.Unlock()
 }
 
-// small says whether a database needs no files.
+// small reports whether a database needs no files.
 func (x *Index) small(v *state.View, id oplog.DB) bool {
 	return x.cfg.Small > 0 && v.Stats(id).NextSeq <= uint64(x.cfg.Small)
 }
@@ -252,13 +252,13 @@ func (x *Index) byUse() (list []opened) {
 	return list
 }
 
-// inCheckpoint says whether the newest checkpoint has all of an index.
+// inCheckpoint reports whether the newest checkpoint has all of an index.
 func (d *database) inCheckpoint() bool {
 	saved := d.saved.Load()
 	return saved != nil && saved.version == d.version.Load()
 }
 
-// onDisk says whether the files hold all of an index. The caller has its turn.
+// onDisk reports whether the files hold all of an index. The caller has its turn.
 func (d *database) onDisk() bool {
 	lag := d.words.Lag()
 	return d.inCheckpoint() && lag.Unsynced == 0 && lag.Err == nil

@@ -62,7 +62,7 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
-// TestFilters: no hit is outside what was asked for, whichever search found it.
+// TestFilters: no hit is outside what was requested, whichever search found it.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	r := openReplica(t)

@@ -139,8 +139,8 @@ func copyDir(t *testing.T, from, to string) {
 	}
 }
 
-// TestAnOpeningThatFailedLeavesNothing: an index whose files could not be made whole is made anew, with no row of the
-// attempt before.
+// TestAnOpeningThatFailedLeavesNothing: an index whose files could not be made whole is made again, with no row of
+// the attempt before.
 func TestAnOpeningThatFailedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, Config{Small: 2})

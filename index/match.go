@@ -18,7 +18,7 @@ type part struct {
 	rest func(row uint32) bool
 }
 
-// has says whether a row's bit is set; the row is one of the moment's.
+// has reports whether a row's bit is set; the row is one of the moment's.
 func (p *part) has(row uint32) bool { return p.bits == nil || p.bits[row/64]>>(row%64)&1 != 0 }
 
 func (p *part) passes(row uint32) bool { return p.has(row) && (p.rest == nil || p.rest(row)) }

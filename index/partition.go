@@ -8,9 +8,9 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// repartition divides the vectors of a database by the partitions that the state has for them, and says whether these are
-// new. If so, a checkpoint is due: without it each start assigns all rows again, some seconds for a million. Only put's
-// goroutine calls it, or the one that opens the index.
+// repartition divides the vectors of a database by the partitions that the state has for them, and reports whether
+// these are new. If so, a checkpoint is due: without it each start assigns all rows again, some seconds for a
+// million. Only put's goroutine calls it, or the one that opens the index.
 func (d *database) repartition(v *state.View, id oplog.DB) (anew bool) {
 	d.partition = nil
 	if p := v.Partitions(id); len(p.Centroids) > 0 && p.Epoch == d.epoch {
@@ -30,7 +30,7 @@ func (d *database) repartition(v *state.View, id oplog.DB) (anew bool) {
 	return anew
 }
 
-// repartitions says whether an operation changes how vectors are divided.
+// repartitions reports whether an operation changes how vectors are divided.
 func repartitions(op oplog.Op) bool {
 	switch op.(type) {
 	case *oplog.Partition, *oplog.Purge, *oplog.Rebind:

@@ -110,7 +110,7 @@ func (p *pieceWriter) record(out *sectionWriter, row uint32, in uint16) {
 	out.endSection(false)
 }
 
-// refer writes a reference, which is a number within this file, and says whether it is the first one.
+// refer writes a reference, which is a number within this file, and reports whether it is the first one.
 func refer[K comparable](out *sectionWriter, refs map[K]uint32, to K) (first bool) {
 	n, known := refs[to]
 	if !known {
@@ -121,7 +121,7 @@ func refer[K comparable](out *sectionWriter, refs map[K]uint32, to K) (first boo
 	return !known
 }
 
-// session writes a reference to a session; number 0 is no session.
+// session writes a reference to a session; number 0 is not a session.
 func (p *pieceWriter) session(out *sectionWriter, id uint32) {
 	if !refer(out, p.sessionRefs, id) {
 		return

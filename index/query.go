@@ -15,8 +15,8 @@ type Query struct {
 	Text   string
 	Vector []float32
 	K      int
-	// Room says whether the answer has room for memories of this many bytes together; the last rows are left out until it
-	// has. nil: there is room.
+	// Room reports whether the answer has room for memories of this many bytes together; the last rows are left out
+	// until it has. nil: there is room.
 	Room func(bytes int) bool
 	Deep int // rows to return if more than K: the caller reorders them and cuts to K
 	Filter
@@ -103,7 +103,7 @@ type Against struct {
 
 // Reranked holds a reranker's score of a hit and its place before.
 type Reranked struct {
-	Score float64 // the reranker's, on a scale of its own
+	Score float64 // the reranker's, on its own scale
 	Place int     // the first order's, from 1
 }
 

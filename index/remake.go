@@ -87,7 +87,7 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 
 var errGone = errors.New("the database is gone")
 
-// buildFresh makes an index with files of its own from the state; nil when the database is gone.
+// buildFresh makes an index with its own files from the state; nil when the database is gone.
 func (x *Index) buildFresh(ctx context.Context, id oplog.DB, gen int) (d *database, err error) {
 	err = x.cfg.State.Read(func(v *state.View) error {
 		info, ok := v.Database(id)

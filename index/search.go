@@ -236,7 +236,7 @@ func (in *question) Keep(row uint32) bool {
 		(!in.q.needsColumn() || in.admitsRow(row))
 }
 
-// filterRows removes the rows that Keep refuses, in place. A filter refuses most rows by their facets, so it looks up
+// filterRows removes the rows that Keep rejects, in place. A filter rejects most rows by their facets, so it looks up
 // these verdicts first.
 func (in *question) filterRows(rows []uint32) []uint32 {
 	left, verdicts := rows[:0], *in.verdicts.verdict
@@ -266,13 +266,13 @@ func (in *question) admitsRow(row uint32) bool {
 	return in.q.Admit(Facts{f.namespace, f.owner, f.tier, oplog.Time(in.cols.at(row).Created)})
 }
 
-// inSession says whether a row is of the query's session, if it names one.
+// inSession reports whether a row is of the query's session, if it names one.
 func (in *question) inSession(row uint32) bool {
 	n := in.cols.at(row).Session
 	return in.q.Session == "" || n != 0 && in.sessions[n].session == in.q.Session
 }
 
-// inWindow says whether a row was made between the query's Since and Until.
+// inWindow reports whether a row was made between the query's Since and Until.
 func (in *question) inWindow(row uint32) bool {
 	made := in.cols.at(row).Created
 	return (in.q.Since == 0 || made >= int64(in.q.Since)) && (in.q.Until == 0 || made <= int64(in.q.Until))
@@ -383,7 +383,7 @@ func (in *question) newest(row uint32) int64 { return ^in.cols.at(row).Created }
 
 // tie orders rows that words cannot tell apart the same way on every replica.
 func (in *question) tie(a, b uint32) int {
-	if a >= in.cols.n || b >= in.cols.n { // added after the moment: Keep refuses it
+	if a >= in.cols.n || b >= in.cols.n { // added after the moment: Keep rejects it
 		return cmp.Compare(a, b)
 	}
 	x, y := in.cols.at(a), in.cols.at(b)

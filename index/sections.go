@@ -20,7 +20,7 @@ import (
 //	magic 8 bytes | sections | a section of length 0
 //
 // and a section is length u32, CRC-32C u32, bytes; all numbers little endian. The reader hands out a section's bytes
-// only after its checksum agrees. A file without its empty last section was not finished and is refused.
+// only after its checksum agrees. A file without its empty last section was not finished and is rejected.
 const (
 	headMagic   = "CAIRNCK2"
 	rowsMagic   = "CAIRNRW7"
@@ -221,7 +221,7 @@ func readSection(in io.Reader, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// next reads the following section when this one is at its end, and says whether there is something to read.
+// next reads the following section when this one is at its end, and reports whether there is something to read.
 func (r *sectionReader) next() bool {
 	if r.err != nil || r.end || len(r.buf) > 0 {
 		return r.err == nil && !r.end

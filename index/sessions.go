@@ -26,7 +26,7 @@ type sums struct {
 
 // conversations are the sessions of a database, and the counters by which recall weighs them. database.mu guards them.
 type conversations struct {
-	sessions   []*session // by session number; 0 is none
+	sessions   []*session // by session number; 0 means none
 	sessionIDs map[sessionName]uint32
 	namespaces map[string]*sums // by name
 	total      sums             // of all namespaces

@@ -53,7 +53,7 @@ func (d *database) withVectors() (c vectorCount) {
 	return c
 }
 
-// changesEmbedder says whether an operation changes a database's embedder or its vectors.
+// changesEmbedder reports whether an operation changes a database's embedder or its vectors.
 func changesEmbedder(op oplog.Op) bool {
 	switch op.(type) {
 	case *oplog.SetEmbedder, *oplog.Rebind, *oplog.Embed:

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/index"
 )
 
-// TestStopWordsAlone: a question without any other word finds the texts that have its words beside others.
+// TestStopWordsAlone: a question without any other word finds the texts that have its words alongside others.
 func TestStopWordsAlone(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

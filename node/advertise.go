@@ -15,7 +15,7 @@ import (
 // Invariant: a node advertises no unspecified address (0.0.0.0, [::]). A listener reads it as "every address of this
 // machine", and a dialer as "this machine": a client that is sent to it would ask itself.
 
-// unspecified says whether an address has no host that others could dial.
+// unspecified reports whether an address has no host that others could dial.
 func unspecified(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	ip, perr := netip.ParseAddr(host)
@@ -57,7 +57,7 @@ func (c Config) hosts() (names []string) {
 	return names
 }
 
-// reachable refuses a configuration that would advertise unspecified addresses.
+// reachable rejects a configuration that would advertise unspecified addresses.
 func (c Config) reachable() error {
 	var errs []error
 	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Addresses.Advertise},

@@ -64,8 +64,8 @@ func TestANameStandsForItsCases(t *testing.T) {
 	}
 }
 
-// TestANameIsNotItsOwnAlias: a name that is no alias cannot stand for itself. One that is an alias may, also when the
-// request is repeated: that ends the alias.
+// TestANameIsNotItsOwnAlias: a name that is not an alias cannot stand for itself. One that is an alias may, also when
+// the request is repeated: that ends the alias.
 func TestANameIsNotItsOwnAlias(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

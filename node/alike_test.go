@@ -38,7 +38,7 @@ func settled(v any) any {
 	return v
 }
 
-// ofQuestions says whether an operation tells of the questions that a node was asked itself.
+// ofQuestions reports whether an operation tells of the questions that a node was asked itself.
 func ofQuestions(op *api.Op) bool { return op == api.Gaps.Op || op == api.Digest.Op }
 
 // TestNodesReadAlike: whatever was asked of whichever node, while one of them was away, all nodes then answer every

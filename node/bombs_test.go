@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestBombs sends what must be refused, before and after AUTH, and looks whether somebody else is disturbed.
+// TestBombs sends what must be rejected, before and after AUTH, and looks whether somebody else is disturbed.
 func TestBombs(t *testing.T) {
 	suite.Full(t)
 	c := start(t, 1)

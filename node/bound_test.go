@@ -23,7 +23,7 @@ type boundStream struct {
 	token string
 }
 
-// beginStream begins a stream of a database with a token of its own. Where a busy machine took the whole life of an
+// beginStream begins a stream of a database with its own token. Where a busy machine took the whole life of an
 // expiring token for the first line, it makes another one that lives longer.
 func beginStream(t *testing.T, admin *web, db, stream string, expires bool) *boundStream {
 	t.Helper()

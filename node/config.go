@@ -23,7 +23,7 @@ import (
 	"github.com/cairndb/cairn/wire/accept"
 )
 
-// Config says what a node is, by subject. Home is required; a zero elsewhere means the default beside it.
+// Config says what a node is, by subject. Home is required; a zero elsewhere means the default next to it.
 type Config struct {
 	Home    string       // data directory, created if absent
 	Version string       // "dev"
@@ -62,7 +62,7 @@ type Member struct {
 	NodeID       uint32   // 1
 	Role         string   // voter; or read_replica
 	Secret       string   // shared by the members, at least MinSecret long; that of the home's SecretFile
-	OtherSecrets []string // valid beside Secret while one is changed for another; not shown to others
+	OtherSecrets []string // valid next to Secret while one is changed for another; not shown to others
 	Peers        []string // the other members; empty for a cluster of one
 	FixedKeys    bool     // an emptied member, which has a new key, waits until an operator removes it
 }
@@ -79,7 +79,7 @@ type Storage struct {
 	Kept func(*seal.Ring) ([]home.Kept, error)
 	// 6 to 8 MiB, by the node's number: of changes to the state that gather in memory before they are flushed
 	StateBuffer int
-	MinFree     uint64        // 64 MiB of disk; with less, writes are refused
+	MinFree     uint64        // 64 MiB of disk; with less, writes are rejected
 	ScrubEvery  time.Duration // 6h: between two verifications of the state; one comes at the start
 
 	StateStep func(op, path string, do func() error) error // store.Options.Step: a seam for faults
@@ -115,7 +115,7 @@ type Limits struct {
 
 // Surfaces configures how the clients' ports behave.
 type Surfaces struct {
-	// nil: a follower's gateway passes writes on and its wire port refuses them; true: both pass them on; false: the
+	// nil: a follower's gateway passes writes on and its wire port rejects them; true: both pass them on; false: the
 	// gateway answers 307 with the leader's address
 	ForwardWrites *bool
 	Lenient       bool          // requests are taken as the oldest clients send them: see fields
@@ -125,7 +125,7 @@ type Surfaces struct {
 
 // Tokens configures which tokens the node accepts from clients, and which one it makes.
 type Tokens struct {
-	NoMaster   bool          // the cluster secret is no client token
+	NoMaster   bool          // the cluster secret is not a client token
 	EnsureHome bool          // write an admin token of database "default" to HOME/token if there is none
 	ByHome     bool          // decide both by the home: a new one has a token and no master
 	Uses       time.Duration // 5m: how often the cluster is told when tokens were used last
@@ -143,7 +143,7 @@ func (c Config) Files() home.Config {
 		Advertise: cmp.Or(c.Addresses.Advertise, c.Addresses.Cluster)}
 }
 
-// forwards says whether a follower's port passes writes on, which it does usually or not.
+// forwards reports whether a follower's port passes writes on, which it does usually or not.
 func (s Surfaces) forwards(usually bool) bool {
 	return s.ForwardWrites == nil && usually || s.ForwardWrites != nil && *s.ForwardWrites
 }
@@ -213,7 +213,7 @@ func (c Config) Validate() error {
 		c.TLS.Peers.Validate("tls.cluster", true), c.OAuth.Validate(), c.Surfaces.validate(), c.reachable(), c.securePeers())
 }
 
-// validate refuses origins that no browser sends.
+// validate rejects origins that no browser sends.
 func (s Surfaces) validate() error {
 	var errs []error
 	for _, o := range s.CORSOrigins {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is served beside the table: pages, metrics and the tools for models, asked rightly and wrongly.
+// What is served next to the table: pages, metrics and the tools for models, asked rightly and wrongly.
 func TestPagesBesideTheTable(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

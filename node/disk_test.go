@@ -18,15 +18,15 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAFullDisk fills the disk in turn under all of a node, under its log and snapshots, and under its state and index,
-// before and after the guard that should have noticed. Writes are refused or of unknown outcome, reads go on, nothing
-// acknowledged is lost, and writes are taken again without a restart.
+// TestAFullDisk fills the disk in turn under all of a node, under its log and snapshots, and under its state and
+// index, before and after the guard that should have noticed. Writes are rejected or of unknown outcome, reads go on,
+// nothing acknowledged is lost, and writes are taken again without a restart.
 func TestAFullDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		name, on string // what is on the small disk
-		least    uint64 // MinFree: 1 lets writes through to where the disk refuses them
+		least    uint64 // MinFree: 1 lets writes through to where the disk rejects them
 		refused  bool   // by the guard, with its words
 	}{
 		{"guarded", ".", 8 << 20, true},

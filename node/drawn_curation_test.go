@@ -44,7 +44,7 @@ func (k *curation) made(rid string, m *keptMemory) {
 
 func (k *curation) space() string { return []string{"left", "right"}[k.IntN(2)] }
 
-// changes sends a change of a memory, and wants it to be done or refused.
+// changes sends a change of a memory, and wants it to be done or rejected.
 func (k *curation) changes(rid string, done bool, path string, body obj) (changed bool, out obj) {
 	k.t.Helper()
 	status, out := k.send("POST", path, body)

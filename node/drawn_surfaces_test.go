@@ -19,7 +19,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A surface is one way of several to ask for the same, each with a database of its own. Requests and outcomes name ids
+// A surface is one way of several to ask for the same, each with its own database. Requests and outcomes name ids
 // by their order, which is the same in all of these.
 type surface struct {
 	*web

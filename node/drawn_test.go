@@ -94,7 +94,7 @@ func (d *drawn) phrase() string {
 	return strings.Join(words, " ")
 }
 
-// drawnFrom are the values of fields that have a form of their own; fields without any are left out: what their
+// drawnFrom are the values of fields that have their own form; fields without any are left out: what their
 // requests change, or show, depends on the moment.
 var drawnFrom = map[string][]any{
 	"namespace": {"default", "work", "home/den"}, "to": {"/a", "/notes/y"}, "key": {"/a", "/b/c", "/b/d", "/notes/x", "/z"},

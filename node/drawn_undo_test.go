@@ -117,7 +117,7 @@ func (d *drawn) changedBy(r request, out obj) string {
 	return ""
 }
 
-// mayDiffer says whether a field may be another one after the undo of a change.
+// mayDiffer reports whether a field may be another one after the undo of a change.
 func mayDiffer(op *api.Op, field string, was, between, is obj) bool {
 	otherText := between["text"] != was["text"]
 	switch field {

@@ -29,7 +29,7 @@ func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
 		if c.leader() != has {
 			return true
 		}
-		_ = c.change(has, api.ChangeMembersRequest{Verb: "transfer", NodeID: 1}) // asked again when it was refused
+		_ = c.change(has, api.ChangeMembersRequest{Verb: "transfer", NodeID: 1}) // asked again when it was rejected
 		return false
 	})
 	keep := func(i int, text string) {

@@ -133,8 +133,8 @@ func TestZerosFromAClient(t *testing.T) {
 }
 
 // TestEmbedsAfterwards: a memory that was stored while the embedder failed has its vector once the embedder answers
-// again, and a database that is given another embedder is embedded anew while the vectors that it has, and words, go on
-// finding all of it.
+// again, and a database that is given another embedder is embedded again while the vectors that it has, and words, go
+// on finding all of it.
 func TestEmbedsAfterwards(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "h")

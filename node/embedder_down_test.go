@@ -20,7 +20,7 @@ import (
 // else.
 type embedServer struct {
 	mu    sync.Mutex
-	how   string // well, hangs, slow, fails, refuses
+	how   string // well, hangs, slow, fails, rejects
 	asked int
 }
 
@@ -190,7 +190,7 @@ func TestEmbedderInTrouble(t *testing.T) {
 	if n := server.questions() - asked; n > 1 {
 		t.Errorf("the same question was embedded %d times", n)
 	}
-	// A text that the server refuses keeps no other from its vector.
+	// A text that the server rejects keeps no other from its vector.
 	server.does("refuses")
 	out := w.ok("POST", "/v1/remember/batch", obj{"memories": []any{obj{"text": "an unpalatable lake"}, obj{"text": "a lake of milk"}}})
 	if out["count"] != 2. {

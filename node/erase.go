@@ -16,10 +16,10 @@ import (
 // eraseEvery sets how often a node checks whether something was purged.
 const eraseEvery = time.Second
 
-// eraseRest is between quarters of a mebibyte of the state that are written anew.
+// eraseRest is between quarters of a mebibyte of the state that are written again.
 const eraseRest = time.Millisecond
 
-// erase is the task that cuts away and writes anew what holds purged rows.
+// erase is the task that cuts away and writes again what holds purged rows.
 func (n *Node) erase(ctx context.Context) error {
 	e, err := home.ReadErased(n.cfg.Home)
 	if err != nil {

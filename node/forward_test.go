@@ -31,8 +31,8 @@ func (l losesForward) Write(b []byte) (int, error) {
 	return l.Conn.Write(b)
 }
 
-// TestARefusalBehindALostAttempt: an entry was sent twice, and the second was refused. The first may still be under
-// way, and is refused as well when it arrives (oplog/state, keys.txt): so the write surely did not happen.
+// TestARefusalBehindALostAttempt: an entry was sent twice, and the second was rejected. The first may still be under
+// way, and is rejected as well when it arrives (oplog/state, keys.txt): so the write surely did not happen.
 func TestARefusalBehindALostAttempt(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 )
 
 // TestWritesOnFollowers: without configuration a follower passes on what is written over HTTP, is answered as the
-// leader would answer, and refuses writes over the wire with the leader's address; told to forward it passes on both;
-// told not to it refuses both, over HTTP by sending the client to the leader.
+// leader would answer, and rejects writes over the wire with the leader's address; told to forward it passes on both;
+// told not to it rejects both, over HTTP by sending the client to the leader.
 func TestWritesOnFollowers(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

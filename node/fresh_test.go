@@ -79,8 +79,8 @@ func TestEveryReadWaitsForAnIndex(t *testing.T) {
 	}
 }
 
-// caughtUp asks until the node no longer says that it has yet to reach the index asked for, which a busy machine's does
-// for seconds.
+// caughtUp asks until the node no longer says that it has yet to reach the index requested, which a busy machine's
+// does for seconds.
 func (w *web) caughtUp(path string) (out obj) {
 	w.t.Helper()
 	suite.Eventually(w.t, "an answer that is as new as asked", func() bool {

@@ -164,7 +164,7 @@ func TestSlowReaderSlowsNobody(t *testing.T) {
 	}
 }
 
-// Readers that never read a byte do not slow those who write: a write beside them takes what it takes on a node that
+// Readers that never read a byte do not slow those who write: a write next to them takes what it takes on a node that
 // has none. The two are asked in turn, so that what else the machine does slows both.
 func TestReadersThatNeverRead(t *testing.T) {
 	suite.Full(t)

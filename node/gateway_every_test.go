@@ -29,7 +29,7 @@ func (o operation) url() string {
 	return strings.NewReplacer("{rid}", "none", "{id}", "none", "{name}", "none", "{verb}", "acknowledge").Replace(o.path)
 }
 
-// scope is the right that is asked for, blank where no token is.
+// scope is the right that is requested, blank where no token is.
 func (o operation) scope() string {
 	for _, s := range o.doc["security"].([]any) {
 		return s.(map[string]any)["token"].([]any)[0].(string)
@@ -261,7 +261,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 	}
 }
 
-// has says whether a field is the body's own, and not one of the objects in a list.
+// has reports whether a field is the body's own, and not one of the objects in a list.
 func (o operation) has(name string) bool {
 	rb, ok := o.doc["requestBody"].(map[string]any)
 	if !ok || !o.takesBody() {
@@ -322,7 +322,7 @@ func TestEveryWriteNamesTheLeader(t *testing.T) {
 	}
 }
 
-// A follower that is configured to refuse writes passes one on when it is asked to.
+// A follower that is configured to reject writes passes one on when it is asked to.
 func TestFollowersForwardOnRequest(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// More work at a time than the node takes on is refused with when to come back, and a question whether it lives is
+// More work at a time than the node takes on is rejected with when to come back, and a question whether it lives is
 // answered.
 func TestOverloadIsShed(t *testing.T) {
 	suite.Full(t)

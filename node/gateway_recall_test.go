@@ -55,7 +55,7 @@ func nextEvent(t *testing.T, in *bufio.Reader) (name string, data obj) {
 }
 
 // A recall as an event stream has the rows of the same recall as an object, in their order, over many pages of rows;
-// what is refused is refused by its status.
+// what is rejected is rejected by its status.
 func TestRecallStreams(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -136,8 +136,8 @@ func TestUndoKeepsTheVectorOfItsText(t *testing.T) {
 	}
 }
 
-// An undo whose outcome is unknown is asked for again with its key, on another node too, and an undo that was decided
-// from an earlier revision is refused.
+// An undo whose outcome is unknown is requested again with its key, on another node too, and an undo that was decided
+// from an earlier revision is rejected.
 func TestUndoHappensOnce(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -50,7 +50,7 @@ func (n *Node) openTokens(older bool) error {
 	return err
 }
 
-// seemsOlder says whether a home has files of a node and no token.
+// seemsOlder reports whether a home has files of a node and no token.
 func seemsOlder(dir string) bool {
 	return !there(filepath.Join(dir, "token")) && (there(filepath.Join(dir, home.StateDir)) || there(filepath.Join(dir, "raft")))
 }
@@ -58,8 +58,8 @@ func seemsOlder(dir string) bool {
 // homeLabel is the label of the home's token.
 func (n *Node) homeLabel() string { return fmt.Sprintf("home of node %d", n.cfg.Member.NodeID) }
 
-// whole reports whether this node knows what it may be asked for: all that it had before it was started, and the token
-// of its home, which a client may read and show before the log has it.
+// whole reports whether this node knows what it may be requested: all that it had before it was started, and the
+// token of its home, which a client may read and show before the log has it.
 func (n *Node) whole() bool {
 	if n.homeToken == "" || n.homeKnown.Load() {
 		return n.commit.Whole()

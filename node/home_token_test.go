@@ -65,7 +65,7 @@ func TestAnOlderHomeKeepsItsToken(t *testing.T) {
 }
 
 // TestAHomeWhoseTokenIsGone: a new home whose file was removed, or that a restore has filled, is no older one: the
-// cluster secret is no token there, and the home gets another token.
+// cluster secret is not a token there, and the home gets another token.
 func TestAHomeWhoseTokenIsGone(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Tokens = node.Tokens{ByHome: true} })

@@ -26,7 +26,7 @@ type keyed struct {
 }
 
 // TestNoKeyedWriteIsLost: clients of all three nodes, over HTTP and the wire, add to one number by compare-and-set.
-// Each addition that was acknowledged is in the number, and each refusal says what is there.
+// Each addition that was acknowledged is in the number, and each rejection says what is there.
 func TestNoKeyedWriteIsLost(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

@@ -50,8 +50,8 @@ func (n *Node) introduce(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// advertise puts into the log what every node knows of each member: the cluster's name, this node's addresses and key,
-// and, where one is asked for, a token.
+// advertise puts into the log what every node knows of each member: the cluster's name, this node's addresses and
+// key, and, where one is requested, a token.
 func (n *Node) advertise(ctx context.Context) error {
 	var cluster string
 	var known bool

@@ -53,12 +53,12 @@ func arguments(o field.Object) obj {
 	return given
 }
 
-// lacking is a scope that a token may have without having the one that is asked for.
+// lacking is a scope that a token may have without having the one that is requested.
 var lacking = map[api.Scope]string{api.Read: "write", api.Write: "read", api.Owner: "read", api.Admin: "owner"}
 
-// TestMatrix asks every operation of the table, on each surface that offers it, without a token, without the right, too
-// often, and with what it does not take: the door refuses all of them alike. TestEveryRouteRefuses has what HTTP alone
-// can get wrong.
+// TestMatrix asks every operation of the table, on each surface that offers it, without a token, without the right,
+// too often, and with what it does not take: the door rejects all of them alike. TestEveryRouteRefuses has what HTTP
+// alone can get wrong.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.FailedLogins = 10_000 })

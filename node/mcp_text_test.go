@@ -52,8 +52,8 @@ func (m *modelClient) says(name string, args obj) string {
 	return text
 }
 
-// TestModelsReadLines: an answer is lines of text in which a memory has its number and its day, and its text is quoted.
-// Every tool that takes an id takes the number, or the beginning of an id that is no other's.
+// TestModelsReadLines: an answer is lines of text in which a memory has its number and its day, and its text is
+// quoted. Every tool that takes an id takes the number, or the beginning of an id that is not another.
 func TestModelsReadLines(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -37,8 +37,8 @@ func (c *cluster) members() string {
 // small has leaders fall soon, so that a member that is silent is known to be.
 func small(_ int, cfg *node.Config) { cfg.Raft.Election = rafttest.Election(2 * time.Second) }
 
-// TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is refused, unless
-// it is forced.
+// TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is rejected,
+// unless it is forced.
 func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -126,7 +126,7 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestALiveMemberKeepsItsAddress: an empty node that is configured with a member's id is refused once and stops; the
+// TestALiveMemberKeepsItsAddress: an empty node that is configured with a member's id is rejected once and stops; the
 // member keeps its place. So does an operator's join while the member answers, and after that when the other node
 // cannot prove that it is the member. The member itself may move.
 func TestALiveMemberKeepsItsAddress(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNear: over HTTP where it is asked for, and to a model, the answer to a new memory names those of its namespace
+// TestNear: over HTTP where it is requested, and to a model, the answer to a new memory names those of its namespace
 // that it may replace, with their texts; nothing that only shares a word, nothing of another namespace, nothing for a
 // capture, for a caller who may not read or for one who does not want to know, and not the memory itself when it is
 // stored again.

@@ -284,8 +284,8 @@ func TestATokenMintsNoMoreThanItHas(t *testing.T) {
 	}
 }
 
-// TestStrangersLearnThatANodeLives: without a token the cluster's status says whether the node is alive and ready, and
-// nothing that helps to pass for a member.
+// TestStrangersLearnThatANodeLives: without a token the cluster's status reports whether the node is alive and ready,
+// and nothing that helps to pass for a member.
 func TestStrangersLearnThatANodeLives(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -344,7 +344,7 @@ func TestDatabasesAreCapped(t *testing.T) {
 }
 
 // TestHostsOfTheGateway: over loopback a request names this machine, or the node as its configuration has it; a name
-// that was rebound to this machine, or another spelling of its address, is refused whatever is asked.
+// that was rebound to this machine, or another spelling of its address, is rejected whatever is asked.
 func TestHostsOfTheGateway(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Addresses.AdvertiseHTTP = "Cairn.example:7438" }).web(0)

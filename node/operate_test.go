@@ -314,7 +314,7 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 }
 
 // TestTheAuditSaysWhoDidWhat: changes of the control plane are written down with who asked, on all nodes alike,
-// whichever node was asked; what was refused is not.
+// whichever node was asked; what was rejected is not.
 func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

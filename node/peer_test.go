@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// peerConn is a peer that is no member: it knows the secret and the seed's messages.
+// peerConn is a peer that is not a member: it knows the secret and the seed's messages.
 type peerConn struct {
 	t  testing.TB
 	nc net.Conn
@@ -167,8 +167,9 @@ func TestForeignPushesAreTakenOnce(t *testing.T) {
 	}
 }
 
-// TestNoNameStopsANode: an operation whose names no state could hold is refused, at the door when a stranger pushes it
-// and by every state alike when a member lets it into the log; the node goes on, also when it reads that log again.
+// TestNoNameStopsANode: an operation whose names no state could hold is rejected, at the door when a stranger pushes
+// it and by every state alike when a member lets it into the log; the node goes on, also when it reads that log
+// again.
 func TestNoNameStopsANode(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -290,7 +291,7 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 	}
 	want := []string{fmt.Sprint("create_token ", access.HashToken("forged")[:12], " node 2 256"),
 		fmt.Sprint("create_token ", access.HashToken("silent")[:12], " node 2 256")}
-	if len(got) > 2 { // one with a hash that is none may be refused or not: it is in the audit if it is in the state
+	if len(got) > 2 { // one with a hash that is none may be rejected or not: it is in the audit if it is in the state
 		got = got[len(got)-2:]
 	}
 	c.web(0).ok("GET", "/v1/admin/tokens", nil)

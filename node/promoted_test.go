@@ -60,8 +60,8 @@ func TestAPromotedReplicaIsAVoterEverywhere(t *testing.T) {
 	suite.Eventually(t, "node 2 leads", func() bool { return c.nodes[1].Service().RaftStatus().State == "Leader" })
 }
 
-// TestAChangeOfMembersWithoutAMajority: a change that the leader has begun, and that no majority has stored yet, is not
-// said to be refused: it may happen.
+// TestAChangeOfMembersWithoutAMajority: a change that the leader has begun, and that no majority has stored yet, is
+// not said to be rejected: it may happen.
 func TestAChangeOfMembersWithoutAMajority(t *testing.T) {
 	t.Parallel()
 	join := api.ChangeMembersRequest{Verb: "join", NodeID: 4, Addr: rafttest.Addr(t), Role: raft.RoleReadReplica, Force: true}

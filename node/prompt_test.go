@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestContext: a block for a prompt has the memories of the namespaces that are asked for, each with its namespace,
+// TestContext: a block for a prompt has the memories of the namespaces that are requested, each with its namespace,
 // keeps within its budget and names what it left out; a token of another database sees none of it.
 func TestContext(t *testing.T) {
 	t.Parallel()

@@ -17,9 +17,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// everyField gives each field that a client may set a value of its own, of whatever kind it is: a field that the next
-// version adds is sent too, a flag as the opposite of its default. Keys, vectors and the ttl, which becomes a time, are
-// not fields of the memory, and are left out.
+// everyField gives each field that a client may set its own value, of whatever kind it is: a field that the next
+// version adds is sent too, a flag as the opposite of its default. Keys, vectors and the ttl, which becomes a time,
+// are not fields of the memory, and are left out.
 func everyField(o field.Object) obj {
 	values := obj{}
 	for i, f := range o {

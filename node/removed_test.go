@@ -10,9 +10,9 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// TestARemovedNodeSaysSo: a node that was removed while it ran, be it the leader, and one that was down and has missed
-// it, report that they are no members, are not ready for readers and reject writes at once with what to do. Taken in
-// again, they are like any member.
+// TestARemovedNodeSaysSo: a node that was removed while it ran, be it the leader, and one that was down and has
+// missed it, report that they are not members, are not ready for readers and reject writes at once with what to do.
+// Taken in again, they are like any member.
 func TestARemovedNodeSaysSo(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

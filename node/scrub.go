@@ -139,8 +139,8 @@ func (n *Node) selfHeal(ctx context.Context, level slog.Level, why error) {
 	n.log.Log(ctx, level, "restart this node: it rebuilds the state from the log")
 }
 
-// healable says whether a quorum of the other voters answers and has verified its state, so that the cluster goes on
-// without this node and heals it.
+// healable reports whether a quorum of the other voters answers and has verified its state, so that the cluster goes
+// on without this node and heals it.
 func (n *Node) healable(ctx context.Context) bool {
 	st := n.service.Cluster().Status(ctx)
 	whole := 0

@@ -129,8 +129,8 @@ func flippedWords(t *testing.T, c *cluster, victim int) {
 }
 
 // TestFlippedBitsOfANodeThatIsAlone: it says what it found, does not answer it, and goes on; its next start
-// builds the state anew from what it has of the log, when that leads to where it was. The tables of a snapshot are the
-// state's, so with a flip in each of them it does not start.
+// builds the state again from what it has of the log, when that leads to where it was. The tables of a snapshot are
+// the state's, so with a flip in each of them it does not start.
 func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 	t.Parallel()
 	for _, snapshot := range []bool{false, true} {

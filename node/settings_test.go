@@ -88,7 +88,7 @@ func TestADatabaseThatWasJustMadeIsFound(t *testing.T) {
 }
 
 // TestATokenThatWasJustMadeIsLetIn: by a node that has not heard of it, and of its database, over HTTP and over the
-// wire protocol; so is a dialect of its host. A made-up one is refused as ever.
+// wire protocol; so is a dialect of its host. A made-up one is rejected as ever.
 func TestATokenThatWasJustMadeIsLetIn(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

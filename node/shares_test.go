@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// neighbours are two tenants of one node, each with a database and a token of its own.
+// neighbours are two tenants of one node, each with a database and its own token.
 func neighbours(t *testing.T, w *web) (other *web, tokens [2]string) {
 	t.Helper()
 	for i, name := range []string{"greedy", "other"} {
@@ -21,7 +21,7 @@ func neighbours(t *testing.T, w *web) (other *web, tokens [2]string) {
 	return w.with(tokens[1]), tokens
 }
 
-// opened sends the head of a request, and what is given of its body, on a connection of its own that stays open.
+// opened sends the head of a request, and what is given of its body, on its own connection that stays open.
 func opened(t *testing.T, w *web, method, path, token string, length int, begun string) net.Conn {
 	t.Helper()
 	nc, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))

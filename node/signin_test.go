@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/node"
 )
 
-// A sign-in link gives the console the token of the home once, to a page of this node in a browser on its own machine.
-// Neither the link nor what refuses it has the token, and no line of the log has the code.
+// A sign-in link gives the console the token of the home once, to a page of this node in a browser on its own
+// machine. Neither the link nor what rejects it has the token, and no line of the log has the code.
 func TestSignInLink(t *testing.T) {
 	t.Parallel()
 	log := &lines{}

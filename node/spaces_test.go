@@ -12,9 +12,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestABoundTokenOnEverySurface asks the leader and a follower with a token that is bound to agents/billing, over HTTP,
-// as a model and over the wire: its memories are in that namespace, others are not there, and what cannot be held apart
-// is refused with a text that names the bound. Package engine asks every operation for what it tells.
+// TestABoundTokenOnEverySurface asks the leader and a follower with a token that is bound to agents/billing, over
+// HTTP, as a model and over the wire: its memories are in that namespace, others are not there, and what cannot be
+// held apart is rejected with a text that names the bound. Package engine asks every operation for what it tells.
 func TestABoundTokenOnEverySurface(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

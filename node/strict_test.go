@@ -81,7 +81,7 @@ func TestTextsThatAreNotUTF8AreRefused(t *testing.T) {
 	}
 }
 
-// What was once ignored, and answered with today's memories, is refused by name on every surface of a node.
+// What was once ignored, and answered with today's memories, is rejected by name on every surface of a node.
 func TestUnreadableDatesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -174,7 +174,7 @@ func TestLenientTakesWhatTheOldestClientsSend(t *testing.T) {
 	}
 }
 
-// A lenient node stores no empty memory: what a request must have is asked for by every operation, on every surface.
+// A lenient node stores no empty memory: what a request must have is requested by every operation, on every surface.
 func TestLenientAsksForWhatIsRequired(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Surfaces.Lenient = true })

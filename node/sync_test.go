@@ -31,7 +31,7 @@ const (
 	segments  = "segments"
 )
 
-// broken says whether a file is, and stands for its syncs.
+// broken reports whether a file is, and stands for its syncs.
 func (p *platter) broken(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 				disks[i] = &platter{}
 				cfg.Seams.LogFiles, cfg.Storage.StateStep = disks[i], disks[i].state
 				cfg.Limits.ApplyTimeout, cfg.Raft.Election = 2*time.Second, 3*time.Second
-				// so that the file beside the segments and the state's are written now and then
+				// so that the file next to the segments and the state's are written now and then
 				cfg.Raft.SegmentBytes, cfg.Storage.StateBuffer = 32<<10, 64<<10
 			})
 			victim := c.leader()
@@ -214,7 +214,7 @@ func writeAll(t *testing.T, c *cluster) *writers {
 	for i, n := range c.nodes {
 		for k := range 2 {
 			wg.Go(func() {
-				for r := 0; ctx.Err() == nil && n.Err() == nil; r++ { // a node that has stopped refuses without end
+				for r := 0; ctx.Err() == nil && n.Err() == nil; r++ { // a node that has stopped rejects without end
 					_ = w.put(n, fmt.Sprintf("node %d writer %d write %d", i+1, k, r)) // refused, or of unknown outcome
 				}
 			})

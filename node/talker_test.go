@@ -38,7 +38,7 @@ func dialTalker(t testing.TB, addr string) *talker {
 	return &talker{t: t, nc: nc, in: wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)}
 }
 
-// send asks on a stream of its own; nil is no payload.
+// send asks on its own stream; nil is not a payload.
 func (k *talker) send(op wire.Op, m wire.Message) uint32 {
 	k.t.Helper()
 	k.stream++

@@ -25,7 +25,7 @@ func (n *Node) secured(name string, ln net.Listener, c *certs.Certificates, prot
 func (c Config) securePeers() error {
 	host, _, err := net.SplitHostPort(c.Addresses.Cluster)
 	if err != nil || c.TLS.Peers.On() || c.TLS.PlainPeers || host == "localhost" {
-		return nil // no peer port, or an address that is refused elsewhere
+		return nil // no peer port, or an address that is rejected elsewhere
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().IsLoopback() {
 		return nil

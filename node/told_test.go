@@ -13,7 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// upTo reads events up to one about id, and returns what they are about. Whoever hears of a purge reads everything anew.
+// upTo reads events up to one about id, and returns what they are about. Whoever hears of a purge reads everything
+// again.
 func (l *listener) upTo(id string) (about map[string]bool, purged bool) {
 	l.t.Helper()
 	defer time.AfterFunc(suite.Patience, func() { l.nc.Close() }).Stop() // beats go on where no event comes

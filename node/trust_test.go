@@ -73,8 +73,8 @@ func TestNoReadHasAMemoryInQuarantine(t *testing.T) {
 	}
 }
 
-// TestTheDoorStampsMemories: who wrote a memory is what the door knows, by every protocol, and a model is no operator
-// whatever its token may do. A capture is a tool's. Who corrects a text takes its place, at the lower class.
+// TestTheDoorStampsMemories: who wrote a memory is what the door knows, by every protocol, and a model is not an
+// operator whatever its token may do. A capture is a tool's. Who corrects a text takes its place, at the lower class.
 func TestTheDoorStampsMemories(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

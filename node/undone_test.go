@@ -77,8 +77,8 @@ func TestAnUndoTakesBackAWholeCorrection(t *testing.T) {
 	}
 }
 
-// TestWhatWasMergedIsNotCorrected: a correction of a memory that was merged is refused and names what to correct, so the
-// undo of the merge finds the memory as the merge left it. One that was made before is repeated by its key.
+// TestWhatWasMergedIsNotCorrected: a correction of a memory that was merged is rejected and names what to correct, so
+// the undo of the merge finds the memory as the merge left it. One that was made before is repeated by its key.
 func TestWhatWasMergedIsNotCorrected(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

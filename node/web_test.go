@@ -29,7 +29,7 @@ var asSent = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) er
 // refuse configures a node whose gateway does not pass writes on.
 func refuse(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(false) }
 
-// send makes one exchange. A body that is no string is sent as JSON.
+// send makes one exchange. A body that is not a string is sent as JSON.
 func (w *web) send(method, path string, body any) (int, map[string]any) {
 	w.t.Helper()
 	var in io.Reader

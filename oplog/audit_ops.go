@@ -8,7 +8,7 @@ type Audit struct {
 	What  string `msgpack:"w"`                      // what was done, in the words of the log
 	On    string `msgpack:"o,omitempty" subject:""` // to what: a database, the beginning of a token's hash, a node
 	How   string `msgpack:"h,omitempty" max:"text"` // with which values
-	Node  uint32 `msgpack:"n"`                      // where it was asked for
+	Node  uint32 `msgpack:"n"`                      // where it was requested
 	At    Time   `msgpack:"at"`
 }
 

@@ -15,9 +15,9 @@ import (
 // its fields, because reflection over every value would be most of what a write allocates. Its functions take a
 // pointer to a value of that type and of no other.
 //
-// The bytes are those that the msgpack library makes of the tags, with the shortest integers. What is read is stricter
-// than the library: a value of another type, a number that its field cannot hold or a length beyond the input is
-// refused; a field that the type does not have is passed over.
+// The bytes are those that the msgpack library makes of the tags, with the shortest integers. What is read is
+// stricter than the library: a value of another type, a number that its field cannot hold or a length beyond the
+// input is rejected; a field that the type does not have is passed over.
 type form struct {
 	pack   func(b []byte, p unsafe.Pointer) []byte
 	unpack func(u *unpacker, p unsafe.Pointer)

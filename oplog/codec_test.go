@@ -117,7 +117,7 @@ func withoutNaN(v reflect.Value) {
 	}
 }
 
-// TestUnpackRefuses: what the encoder does not make is refused, and a field of a later version is passed over.
+// TestUnpackRefuses: what the encoder does not make is rejected, and a field of a later version is passed over.
 func TestUnpackRefuses(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"\x81\xa3rid\xc4\x01m", "byte 5: a string is expected, not 0xc4"},

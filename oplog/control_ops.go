@@ -57,7 +57,7 @@ type Consent struct {
 }
 
 // Renew uses up the code or the refresh token that a consent issued last. Of two with the same Turn the second is
-// refused, so each is good for one exchange, whichever nodes it is shown to.
+// rejected, so each is good for one exchange, whichever nodes it is shown to.
 type Renew struct {
 	Hash    string `msgpack:"h"`
 	Turn    uint64 `msgpack:"n"` // how often the consent was renewed before: 0 for its code
@@ -92,7 +92,7 @@ var databaseName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
 // DatabaseNameRule says what ValidDatabaseName allows. A name that begins with - would be a flag to commands.
 const DatabaseNameRule = "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with . or -"
 
-// ValidDatabaseName says whether a database may bear the name.
+// ValidDatabaseName reports whether a database may bear the name.
 func ValidDatabaseName(name string) bool { return databaseName.MatchString(name) }
 
 // FoldDatabaseName is a name as people take it who do not look at case. Names are ASCII, so no table of letters,

@@ -1,7 +1,7 @@
 package oplog
 
 // Identity makes a key known by a name. The first operator of a database is its operator for ever: a later one is
-// refused, and with it the entry, so that of several nodes which start together exactly one decides.
+// rejected, and with it the entry, so that of several nodes which start together exactly one decides.
 type Identity struct {
 	Key      string `msgpack:"k"` // public, as its protocol spells it
 	Display  string `msgpack:"d"`
@@ -29,7 +29,7 @@ type Grant struct {
 	GrantedBy string `msgpack:"g"`
 	Expires   uint64 `msgpack:"x,omitempty"` // Unix milliseconds; meaningless unless Limited
 	Limited   bool   `msgpack:"l,omitempty"`
-	Node      uint32 `msgpack:"n"` // where it was asked for
+	Node      uint32 `msgpack:"n"` // where it was requested
 	First     bool   `msgpack:"f,omitempty"`
 	At        Time   `msgpack:"at"`
 }
@@ -47,7 +47,7 @@ type PurgeGrants struct {
 	At     Time `msgpack:"at"`
 }
 
-// What the refusals of capabilities say; surfaces compare them.
+// What the rejections of capabilities say; surfaces compare them.
 var (
 	ErrHasOperator = &Error{Kind: Conflict, Text: "the database has an operator"}
 	ErrNotSubject  = &Error{Kind: Denied, Text: "capability subject does not match authenticated peer"}

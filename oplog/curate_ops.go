@@ -4,7 +4,7 @@ package oplog
 const MaxRecast = 100
 
 // Recast merges several memories into one, or splits one into several. The sources stay readable and lead to what was
-// made of them. Their fields before it become a revision, so that TakeBack returns them. The entry is refused unless
+// made of them. Their fields before it become a revision, so that TakeBack returns them. The entry is rejected unless
 // every source is as the decision knew it.
 type Recast struct {
 	Sources []Grounds  `msgpack:"s"`
@@ -12,16 +12,16 @@ type Recast struct {
 	Reason  string     `msgpack:"r,omitempty" max:"text"`
 	At      Time       `msgpack:"at"`
 
-	Edges []Copied `msgpack:"-"` // relations that name a source: they travel in a HandOn beside it
+	Edges []Copied `msgpack:"-"` // relations that name a source: they travel in a HandOn next to it
 }
 
 // TakeBack ends a merge or a split: it forgets what was made and makes the sources active again, with their keys. The
-// entry is refused unless every memory is as the decision knew it.
+// entry is rejected unless every memory is as the decision knew it.
 type TakeBack struct {
 	Made    []Grounds `msgpack:"m"`
 	Sources []Grounds `msgpack:"s"`
 	At      Time      `msgpack:"at"`
 
-	Texts []Statements `msgpack:"-"` // what the sources' texts state: it travels in a Stated beside it
+	Texts []Statements `msgpack:"-"` // what the sources' texts state: it travels in a Stated next to it
 	Marks []Mark       `msgpack:"-"` // what the sources superseded, and what superseded them: they travel in a Supersede
 }

@@ -12,7 +12,7 @@ type Embedder struct {
 // NoEmbedder says that no node makes a database's vectors, and that none is to begin.
 var NoEmbedder = Embedder{Name: "none"}
 
-// Valid says whether a database can be bound to an embedder.
+// Valid reports whether a database can be bound to an embedder.
 func (e Embedder) Valid() bool {
 	return e == NoEmbedder || e.Name != "" && e.Dim > 0 && e.Dim <= MaxDim
 }
@@ -50,7 +50,7 @@ type Embedded struct {
 // Embedding is the state of a database's change from one embedder to another. A database that never changed has the
 // zero value.
 type Embedding struct {
-	Epoch   uint32    `msgpack:"e"`           // counts its embedders; vectors of an odd one lie in a table of their own
+	Epoch   uint32    `msgpack:"e"`           // counts its embedders; vectors of an odd one lie in their own table
 	Next    Seq       `msgpack:"n,omitempty"` // the first memory that was not gone through; 0: there is nothing to go through
 	Last    Seq       `msgpack:"l,omitempty"` // without Pending: the last that may have a vector of a former embedder
 	Pending *Embedder `msgpack:"p,omitempty"` // the embedder that it changes to; its vectors are gathered in the table of the next epoch

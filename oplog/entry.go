@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// RecordVersion is the version byte of every Raft log record. A node refuses what it does not know.
+// RecordVersion is the version byte of every Raft log record. A node rejects what it does not know.
 const RecordVersion = 1
 
 const (
@@ -29,12 +29,12 @@ const (
 // ErrRecord says that a log record cannot be read. The node stops rather than skip state.
 var ErrRecord = &Error{Kind: Corrupt, Text: "unreadable log record"}
 
-// An Entry is a list of operations that are applied together or refused together.
+// An Entry is a list of operations that are applied together or rejected together.
 type Entry struct {
 	Node   uint32 `msgpack:"n,omitempty"` // the node whose client asked
 	DB     DB     `msgpack:"d,omitempty"` // the database the operations are about; 0 for the control plane
 	Key    string `msgpack:"k,omitempty"` // idempotency key, scoped by database; empty for none
-	Digest []byte `msgpack:"g,omitempty"` // what the key's request was, so that another request under it is refused
+	Digest []byte `msgpack:"g,omitempty"` // what the key's request was, so that another request under it is rejected
 	KeyTTL Time   `msgpack:"t,omitempty"` // how long the key is remembered, in log time; 0 means DefaultKeyTTL
 	Ops    []Op   `msgpack:"-"`           // behind the others, each with its kind before it
 }
@@ -238,7 +238,7 @@ func takeUvarint(b []byte) (uint64, []byte, error) {
 const ForwardKey = "forward/"
 
 // A Digest is the SHA-256 of a record's bytes. It names the record that is to be skipped: an index alone would name
-// another record in a log that was begun anew.
+// another record in a log that was begun again.
 type Digest [sha256.Size]byte
 
 // DigestOf is the digest of a record.

@@ -8,14 +8,14 @@ import (
 
 // A purge erases entries from the records that are kept for readers of the log: in an entry's place stand its
 // checksum and the number of its database. So the record is still known for the one that was applied, a backup of the
-// log knows which databases it has no entries of, and the entries beside it, of other databases, stay as they are.
+// log knows which databases it has no entries of, and the entries next to it, of other databases, stay as they are.
 
 // erasedMark begins what stands in an entry's place. No entry does: msgpack never uses this byte.
 const erasedMark = 0xC1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Erased says whether an entry was erased from its record, and which database it was of.
+// Erased reports whether an entry was erased from its record, and which database it was of.
 func Erased(body []byte) (of DB, erased bool) {
 	if len(body) != 1+4+4 || body[0] != erasedMark {
 		return 0, false

@@ -18,7 +18,7 @@ const (
 	Conflict                   // contradicts what is there: name taken, session active, key reused
 	TooLarge                   // over a size
 	Unavailable                // no leader or no quorum now; nothing was written; retry
-	NotLeader                  // this node refuses writes; the leader may take them
+	NotLeader                  // this node rejects writes; the leader may take them
 	UnknownOutcome             // it may or may not have happened; ask again with the same idempotency key
 	Corrupt                    // a file or a record does not hold what it says
 	TooOld                     // a member's version cannot read it yet; nothing was written
@@ -39,7 +39,7 @@ func (k Kind) String() string {
 type Error struct {
 	Kind  Kind   `msgpack:"k"`
 	Text  string `msgpack:"t"`
-	Found *Found `msgpack:"f,omitempty"` // what a refused write met; nil where that says nothing to its client
+	Found *Found `msgpack:"f,omitempty"` // what a rejected write met; nil where that says nothing to its client
 	Err   error  `msgpack:"-"`
 }
 
@@ -68,7 +68,7 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Kind == e.Kind && (t.Text == "" || t.Text == e.Text)
 }
 
-// IsKind says whether an error is of one of some kinds: the outermost Error in it decides.
+// IsKind reports whether an error is of one of some kinds: the outermost Error in it decides.
 func IsKind(err error, kinds ...Kind) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && slices.Contains(kinds, e.Kind)

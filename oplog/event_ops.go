@@ -1,7 +1,7 @@
 package oplog
 
 // Event stores what a tool did, raw. Its summary is a Remember of the same entry; the two know each other by the
-// memory's id. An event is stored once for a workspace, session and content: a second is refused with ErrEventKnown,
+// memory's id. An event is stored once for a workspace, session and content: a second is rejected with ErrEventKnown,
 // and the rest of its entry with it.
 type Event struct {
 	Workspace string      `msgpack:"w"` // the namespace of its summaries
@@ -42,10 +42,10 @@ func (s EventStatus) String() string {
 	return [...]string{"raw", "summarized", "skipped"}[min(s, EventSkipped)]
 }
 
-// ErrEventKnown refuses an event that is there already.
+// ErrEventKnown rejects an event that is there already.
 var ErrEventKnown = &Error{Kind: Conflict, Text: "event is there already"}
 
-// ErrNoEvent refuses a mark on an event that is not there.
+// ErrNoEvent rejects a mark on an event that is not there.
 var ErrNoEvent = &Error{Kind: NotFound, Text: "no such event"}
 
 // A StoredEvent is an event as the state holds it.

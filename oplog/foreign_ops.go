@@ -1,6 +1,6 @@
 package oplog
 
-// Foreign is an operation pushed by a peer that is no member of this cluster. It is taken once, by its op
+// Foreign is an operation pushed by a peer that is not a member of this cluster. It is taken once, by its op
 // id. What this version can make of it is in Stored, Forgot or Related; anything else is kept in the log and has no
 // effect.
 type Foreign struct {

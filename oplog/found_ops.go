@@ -2,9 +2,9 @@ package oplog
 
 import "slices"
 
-// What was found beside an operation has kinds of its own, so that members which lack them can be in the cluster still:
-// the operation is proposed without them then. They follow what they belong to in its entry; where their
-// grounds are gone they do nothing, and refuse nothing.
+// What was found next to an operation has kinds of its own, so that members which lack them can be in the cluster
+// still: the operation is proposed without them then. They follow what they belong to in its entry; where their
+// grounds are gone they do nothing, and reject nothing.
 
 // Assert states a relation as Claim does, and is one claim by source, relation, target, polarity, extractor and
 // namespace, whichever memory it is from.
@@ -71,7 +71,7 @@ type Copied struct {
 	ID   string `msgpack:"i"` // of the new one
 }
 
-// Follow adds what was found beside operations: the operations that carry it.
+// Follow adds what was found next to operations: the operations that carry it.
 func Follow(ops []Op) []Op {
 	var stated Stated
 	var linked Linked

@@ -10,7 +10,7 @@ type Relate struct {
 	At     Time    `msgpack:"at"`
 	Since  Time    `msgpack:"si,omitempty"` // when an imported edge was created; 0: At
 
-	Links []Link `msgpack:"-"` // memories stored before that name one of the two: they travel in a Linked beside it
+	Links []Link `msgpack:"-"` // memories stored before that name one of the two: they travel in a Linked next to it
 }
 
 // Unrelate takes an edge away.

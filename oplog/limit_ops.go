@@ -1,6 +1,6 @@
 package oplog
 
-// A Limit bounds what a token or a database may ask of each node. 0 is no bound.
+// A Limit bounds what a token or a database may ask of each node. 0 means no bound.
 type Limit struct {
 	PerSecond uint32 `msgpack:"r,omitempty"` // requests
 	Burst     uint32 `msgpack:"b,omitempty"` // requests at once; a second's worth when 0

@@ -35,10 +35,10 @@ const (
 // sizes are the bounds that the tag max of a field can name. One without a tag has its type's.
 var sizes = map[string]int{"name": MaxName, "text": MaxText, "metadata": MaxMetadata, "attributes": filter.MaxSize, "capture": MaxCapture}
 
-// A bound says whether a value may be stored; nil: every value of the type may.
+// A bound reports whether a value may be stored; nil: every value of the type may.
 type bound func(p unsafe.Pointer, field string) *Error
 
-// Check refuses an operation that holds what may not be stored, whoever sends it.
+// Check rejects an operation that holds what may not be stored, whoever sends it.
 func Check(op Op) *Error {
 	t := reflect.TypeOf(op).Elem()
 	b, ok := bounds.Load(t)
@@ -157,7 +157,7 @@ func innerBounds(t reflect.Type, name string, at uintptr) (all []innerBound) {
 	return all
 }
 
-// checkBytes refuses bytes that are over a size, or are not what their tag says.
+// checkBytes rejects bytes that are over a size, or are not what their tag says.
 func checkBytes(b []byte, size int, tag, field string) *Error {
 	switch err := checkSize(len(b), size, field); {
 	case err != nil:
@@ -172,7 +172,7 @@ func checkBytes(b []byte, size int, tag, field string) *Error {
 	return nil
 }
 
-// CheckNames refuses a name that is too long to be stored.
+// CheckNames rejects a name that is too long to be stored.
 func CheckNames(names ...string) error {
 	for _, n := range names {
 		if err := checkSize(len(n), MaxName, "name"); err != nil {

@@ -6,7 +6,7 @@ type Remember struct {
 	Content  `subject:""`
 	Vector   Vector    `msgpack:"ve,omitempty"`
 	Entities []Mention `msgpack:"xe,omitempty"`
-	Claims   []Claim   `msgpack:"-"` // that the text states: they travel in a Stated beside it
+	Claims   []Claim   `msgpack:"-"` // that the text states: they travel in a Stated next to it
 	Marks    []Mark    `msgpack:"-"` // what the text supersedes, or is superseded by: they travel in a Supersede
 	Was      *History  `msgpack:"ws,omitempty"`
 	Held     bool      `msgpack:"q,omitempty"` // it waits for a Correct that releases it, in no answer and without a key
@@ -63,16 +63,16 @@ type Place struct {
 	Namespace *string `msgpack:"ns,omitempty" max:"name"` // moves it there, with its key
 }
 
-// Expect refuses its entry when a memory is at another revision, and changes nothing. It comes before the operation
+// Expect rejects its entry when a memory is at another revision, and changes nothing. It comes before the operation
 // that it guards.
 type Expect struct {
 	RID      string `msgpack:"rid" subject:""`
 	Revision uint32 `msgpack:"v"`
 }
 
-// Keyed refuses its entry unless a key is as the entry was decided from and as its client expects, and changes nothing.
-// It comes before the operations that it guards. Its result has the id and the revision of the key's memory, no id for
-// a free key.
+// Keyed rejects its entry unless a key is as the entry was decided from and as its client expects, and changes
+// nothing. It comes before the operations that it guards. Its result has the id and the revision of the key's memory,
+// no id for a free key.
 type Keyed struct {
 	Namespace string `msgpack:"ns" max:"name"`
 	Path      string `msgpack:"pa"`

@@ -55,7 +55,7 @@ type Grounds struct {
 type Merge struct {
 	Into    Remember  `msgpack:"i"`
 	Sources []Grounds `msgpack:"s"`
-	Edges   []Copied  `msgpack:"-"` // relations that name a source: they travel in a HandOn beside it
+	Edges   []Copied  `msgpack:"-"` // relations that name a source: they travel in a HandOn next to it
 }
 
 // ClaimBound ends a claim's validity where its successor's begins.
@@ -102,8 +102,8 @@ type SetSettings struct {
 // purgeStep rows; Result.ID says where the next entry goes on, and is empty at the end.
 //
 // With RIDs, Claims or Name it erases these for good instead: the memories with what they were merged or split
-// from and into, however often, claims, and the aliases of a name. The memories' texts are refused from then on, and an
-// ErasedMemory stays of each.
+// from and into, however often, claims, and the aliases of a name. The memories' texts are rejected from then on, and
+// an ErasedMemory stays of each.
 type Purge struct {
 	Before    Time   `msgpack:"b"`
 	Tier      string `msgpack:"t,omitempty"` // these filter when set
@@ -119,7 +119,7 @@ type Purge struct {
 	Salt   []byte   `msgpack:"sa,omitempty"` // of Name, and of the refusals of a database that has none yet; see MinSalt
 }
 
-// ForGood says whether it erases for good.
+// ForGood reports whether it erases for good.
 func (p *Purge) ForGood() bool { return len(p.RIDs)+len(p.Claims)+len(p.Name) > 0 }
 
 // NameHash is the salted hash of a name.
@@ -129,7 +129,7 @@ func NameHash(salt []byte, name string) []byte {
 	return h.Sum(nil)
 }
 
-// MinSalt is the least length of the salt of refusals.
+// MinSalt is the least length of the salt of rejections.
 const MinSalt = 16
 
 // ErasedMemory proves that a memory was erased for good, and holds nothing that it said.

@@ -1,6 +1,6 @@
 package oplog
 
-// ConflictStatus says whether a conflict is open or how it ended.
+// ConflictStatus reports whether a conflict is open or how it ended.
 type ConflictStatus uint8
 
 // The conflict statuses. Numbers are stored, and order the lists.

@@ -12,8 +12,8 @@ type Outcome struct {
 	Number   int // place of the entry in its record
 	HLC      HLC
 	Entry    *Entry
-	Results  []Result // one an operation; nil when refused
-	Err      *Error   // the refusal
+	Results  []Result // one an operation; nil when rejected
+	Err      *Error   // the rejection
 	Stored   []Stored // by operation: what a Remember stored, where the entry was applied just now; nil where it stored none
 	Replayed bool     // the idempotency key was known: Results are those of the first time, nothing was done now
 }
@@ -41,7 +41,7 @@ func (o *Outcome) Idle() (places []int) {
 	return places
 }
 
-// Done are the operations that did something, as the log's window stores them: none of an entry that was refused or
+// Done are the operations that did something, as the log's window stores them: none of an entry that was rejected or
 // replayed.
 func (o *Outcome) Done() []Op {
 	if o.Err != nil || o.Replayed {

@@ -1,8 +1,8 @@
 package oplog
 
 // Partition divides the vectors of the entry's database by centroids that the leader has learned of them, so that a
-// question compares those of some partitions only. It is refused when the vectors are not those it was learned of any
-// more.
+// question compares those of some partitions only. It is rejected when the vectors are not those it was learned of
+// any more.
 type Partition struct {
 	Partitions Partitions `msgpack:"p"`
 	At         Index      `msgpack:"i"` // up to which record the vectors are that it was learned of
@@ -28,7 +28,7 @@ type Partitions struct {
 // Count is into how many partitions vectors are divided; 0: they are not.
 func (p *Partitions) Count() int { return len(p.Centroids) / max(1, int(p.Dim)) }
 
-// Check says whether there are as many centroids as there may be, of the right length.
+// Check reports whether there are as many centroids as there may be, of the right length.
 func (p *Partitions) Check() *Error {
 	dim := uint64(max(1, p.Dim))
 	parts, groups := uint64(len(p.Centroids)), uint64(len(p.Groups))

@@ -11,7 +11,7 @@ import (
 // for ever: the state notes it, and a node that cannot read it is not let in.
 //
 // A field added to an operation or to what it stores has no such guard: an older member passes over it, and its state
-// is another one from there on. What is new is a new kind, and what it stores a table of its own.
+// is another one from there on. What is new is a new kind, and what it stores its own table.
 
 // Kinds is a set of kinds as members tell each other: their numbers in order, a byte each.
 type Kinds []byte

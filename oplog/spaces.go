@@ -6,7 +6,7 @@ import "strings"
 // all that begin with agents/billing/, and not agents/billing2. None bind to nothing.
 type Spaces []string
 
-// Has says whether a namespace is among them.
+// Has reports whether a namespace is among them.
 func (s Spaces) Has(namespace string) bool {
 	for _, p := range s {
 		if rest, ok := strings.CutPrefix(namespace, p); ok && (rest == "" || rest[0] == '/') {
@@ -16,7 +16,7 @@ func (s Spaces) Has(namespace string) bool {
 	return len(s) == 0
 }
 
-// Bind says whether they bind at all.
+// Bind reports whether they bind at all.
 func (s Spaces) Bind() bool { return len(s) > 0 }
 
 // First is the first of them; blank where they do not bind.
@@ -36,10 +36,10 @@ type Reach struct {
 	Within Spaces
 }
 
-// Has says whether a namespace is within reach.
+// Has reports whether a namespace is within reach.
 func (r Reach) Has(namespace string) bool {
 	return (r.Name == "" || r.Name == namespace) && r.Within.Has(namespace)
 }
 
-// All says whether every namespace is.
+// All reports whether every namespace is.
 func (r Reach) All() bool { return r.Name == "" && !r.Within.Bind() }

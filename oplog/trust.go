@@ -28,7 +28,8 @@ type Approval struct {
 	Release bool `msgpack:"q,omitempty"` // it comes with the text, for its words are read now
 }
 
-// TrustOf is the class that a text counts for: agent unless it names another, and the least for a name that is no class.
+// TrustOf is the class that a text counts for: agent unless it names another, and the least for a name that is not a
+// class.
 func TrustOf(class string) string {
 	switch {
 	case class == "":
@@ -52,7 +53,8 @@ func LowestTrust(a, b string) string {
 	return TrustOf(b)
 }
 
-// Quarantines says whether a policy holds texts of a class: the class that it names, and those below. Blank holds none.
+// Quarantines reports whether a policy holds texts of a class: the class that it names, and those below. Blank holds
+// none.
 func Quarantines(policy, class string) bool {
 	return policy != "" && TrustBelow(policy, class) == 0
 }

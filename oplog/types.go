@@ -33,7 +33,7 @@ func (s Status) String() string {
 // Vector is a little-endian float32 array, kept as the bytes the client sent.
 type Vector []byte
 
-// MakeVector packs floats. Zeros alone have no direction, and are no vector.
+// MakeVector packs floats. Zeros alone have no direction, and are not a vector.
 func MakeVector(f []float32) Vector {
 	if !slices.ContainsFunc(f, func(x float32) bool { return x != 0 }) {
 		f = nil
@@ -75,7 +75,7 @@ func (v Vector) Floats() []float32 {
 	return f
 }
 
-// A Memory is one record as the state holds it. Its vector lies beside it (View.Vector).
+// A Memory is one record as the state holds it. Its vector lies next to it (View.Vector).
 type Memory struct {
 	Seq Seq `msgpack:"q"`
 	Content
@@ -327,7 +327,7 @@ type Stats struct {
 	Edges           uint64 `msgpack:"e"`
 	Entities        uint64 `msgpack:"en"`
 	Claims          uint64 `msgpack:"cl"`
-	Operations      uint64 `msgpack:"o"` // applied, refusals not counted
+	Operations      uint64 `msgpack:"o"` // applied, rejections not counted
 	OpenConflicts   uint64 `msgpack:"oc"`
 	PendingTriggers uint64 `msgpack:"pt"`
 	Expiring        uint64 `msgpack:"ex,omitempty"` // memories that expire some time

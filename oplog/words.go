@@ -25,7 +25,7 @@ func (m *Memory) Words() string {
 // Weight is about how many bytes the memory takes in an answer.
 func (m *Memory) Weight() int { return 512 + len(m.Text) + len(m.Metadata) + len(m.Attributes) }
 
-// Passes says whether the memory passes a filter; nil lets all pass.
+// Passes reports whether the memory passes a filter; nil lets all pass.
 func (m *Memory) Passes(f *filter.Filter) bool {
 	if f == nil {
 		return true

@@ -119,7 +119,8 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 }
 
 // TestACutEndIsNoOldCopy: a member that takes a newer leader's records in place of some that it had acknowledged has,
-// for a moment, a log that ends before them. It is no old copy then, and none when its machine ends in that moment.
+// for a moment, a log that ends before them. It is not an old copy then, and none when its machine ends in that
+// moment.
 func TestACutEndIsNoOldCopy(t *testing.T) {
 	t.Parallel()
 	disks := map[int]*meter{0: {}, 1: {}, 2: {}}

@@ -23,14 +23,14 @@ import (
 // takes no records and answers no heartbeats, because a leader of an older term than one it voted in would count its
 // answers. It asks each leader that it hears from to take its vote away (rejoin). The leader first asks the other
 // voters, and a majority of them, whose state is intact, must follow it. They alone commit the change, so a deposed
-// leader cannot make it. From then on the member takes records like a new one, of leaders of that term and newer ones:
-// one that was deposed would count its answers. It has state as soon as it knows the change as committed: who does not
-// have that record gets no vote of it. Only then it gets its vote back, by a second change (mayVote): if it had the
-// vote before it had state, and ended in between, a majority could be missing for good.
+// leader cannot make it. From then on the member takes records like a new one, of leaders of that term and newer
+// ones: one that was deposed would count its answers. It has state as soon as it knows the change as committed: who
+// does not have that record gets no vote of it. Only then it gets its vote back, by a second change (mayVote): if it
+// had the vote before it had state, and ended in between, a majority could be missing for good.
 //
 // Every empty home is marked as one without state at its first start, unless the node is alone: from inside, a new
 // node and a member whose home was emptied look the same. Only a founding (see form) gives the vote without a leader.
-// The mark says whether the home was empty or something was lost: what is lost may have named other members, so a
+// The mark reports whether the home was empty or something was lost: what is lost may have named other members, so a
 // node that lost something founds no cluster of its own, even when neither its configuration nor what is left names
 // another. It waits until a leader takes it in.
 
@@ -38,7 +38,7 @@ import (
 type rejoining struct {
 	amnesia   atomic.Bool               // see stateless
 	admitted  atomic.Pointer[admission] // nil: no leader has taken this node's vote away since it started without state
-	admitters chan hraft.Server         // the leader whose requests were refused last, until it is asked
+	admitters chan hraft.Server         // the leader whose requests were rejected last, until it is asked
 	marking   chan struct{}             // holds a token while the mark is written or removed, so that it says what amnesia says
 }
 

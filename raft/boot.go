@@ -19,7 +19,7 @@ import (
 
 // forming holds what configured peers answered to a node that belongs to no cluster yet.
 type forming struct {
-	turnedAway atomic.Bool // one has refused this node since form looked
+	turnedAway atomic.Bool // one has rejected this node since form looked
 	refusedAt  sync.Map    // why, by address, as the log has it
 }
 
@@ -98,7 +98,7 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 	return servers, states, all
 }
 
-// logRefused logs once that a peer refuses this node, and why.
+// logRefused logs once that a peer rejects this node, and why.
 func (n *Node) logRefused(addr string, err error, why string) {
 	if errors.Is(err, transport.ErrSecret) {
 		why = "cluster secret differs"
@@ -112,7 +112,7 @@ func (n *Node) logRefused(addr string, err error, why string) {
 // says that one did.
 func (n *Node) tryForm() (joined bool) {
 	servers, states, all := n.foundingVoters()
-	if slices.ContainsFunc(states, n.askToJoin) { // one that knows no leader refuses: the next may know it
+	if slices.ContainsFunc(states, n.askToJoin) { // one that knows no leader rejects: the next may know it
 		return true
 	}
 	lost := n.stateless() && len(n.cfg.Peers) == 0 // members that are not configured may have what it lost
@@ -204,7 +204,7 @@ func lowest(servers []hraft.Server) uint32 {
 	return id
 }
 
-// sole says whether this node is the only voter there is.
+// sole reports whether this node is the only voter there is.
 func (n *Node) sole() bool {
 	voters := n.voters()
 	return len(voters) == 1 && transport.NodeID(voters[0].ID) == n.cfg.NodeID
@@ -246,7 +246,7 @@ func (n *Node) askPeer(addr hraft.ServerAddress, m wire.Membership) (ok wire.Mem
 	return ok, err
 }
 
-// askToJoin asks a peer that belongs to a cluster to take this node in, and says whether it did.
+// askToJoin asks a peer that belongs to a cluster to take this node in, and reports whether it did.
 func (n *Node) askToJoin(addr string) bool {
 	if _, err := n.askPeer(hraft.ServerAddress(addr), n.request("join")); err != nil {
 		n.stopNamesake(addr, err)

@@ -29,7 +29,7 @@ func (c *flippyConn) Write(b []byte) (int, error) {
 }
 
 // TestBitsFlippedBetweenMembers: what members send each other is changed on its way again and again. Each such frame
-// is refused and named by the member that it reaches, and sent again; all members have what was proposed.
+// is rejected and named by the member that it reaches, and sent again; all members have what was proposed.
 func TestBitsFlippedBetweenMembers(t *testing.T) {
 	var flips atomic.Bool
 	c := startWith(t, 3, &cluster{calm: true, dial: func(ctx context.Context, addr string) (net.Conn, error) {

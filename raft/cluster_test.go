@@ -124,7 +124,7 @@ type cluster struct {
 	keys  map[int]*seal.Ring // of the nodes that encrypt
 	disks map[int]*meter     // of the nodes whose log's disk is watched
 	files map[int]logstore.FS
-	roles map[int]string // of the nodes that are no voters
+	roles map[int]string // of the nodes that are not voters
 	slow  bool           // election timeouts are so long that no silence causes an election
 	dial  func(context.Context, string) (net.Conn, error)
 	log   *slog.Logger               // nil: none
@@ -254,7 +254,7 @@ func (n *Node) storeUnchecked(t *testing.T, l *Node, req *hraft.AppendEntriesReq
 	}
 }
 
-// checkItem refuses what no test proposes.
+// checkItem rejects what no test proposes.
 func checkItem(record []byte) error {
 	if bytes.HasPrefix(record, []byte{0xFF}) {
 		return errors.New("garbage")
@@ -293,14 +293,14 @@ func (c *cluster) lead(n *Node) {
 		})
 	})
 	c.wait("it to lead", func() bool {
-		if n.raft.State() == hraft.Follower { // one that stands already would begin anew
+		if n.raft.State() == hraft.Follower { // one that stands already would begin again
 			n.campaign()
 		}
 		return n.IsLeader()
 	})
 }
 
-// leadAny has the node lead whose log reaches farthest, of those that run and may. It looks for that node anew each
+// leadAny has the node lead whose log reaches farthest, of those that run and may. It looks for that node again each
 // time: another may win by itself, and one that stood against it over and over would depose it before it has led, and
 // lack its records.
 func (c *cluster) leadAny() {

@@ -21,7 +21,7 @@ const (
 	RoleReadReplica = "read_replica"
 )
 
-// Config says what a member is. NodeID, Dir and Handler are required; a zero elsewhere means the default beside it.
+// Config says what a member is. NodeID, Dir and Handler are required; a zero elsewhere means the default next to it.
 type Config struct {
 	NodeID    uint32
 	Dir       string   // the log, snapshots
@@ -97,7 +97,7 @@ type Seams struct {
 type Handler interface {
 	// Forward takes an entry of another member into the log and returns what became of it.
 	Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error)
-	// Changed is told on the leader of a change of members that it made, or handed over for, and which node asked for
+	// Changed is told on the leader of a change of members that it made, or handed over for, and which node requested
 	// it.
 	Changed(ctx context.Context, from uint32, m wire.Membership)
 	// Peer answers a frame that is not consensus: OPLOG_PULL, a foreign OPLOG_PUSH, lists, status.

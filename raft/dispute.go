@@ -15,34 +15,34 @@ import (
 )
 
 // A record that is applied anywhere is in the log of every later leader. A request that says otherwise comes from a
-// member that is wrong, or reaches one, and it does not show which. So this node refuses it and changes nothing: one
+// member that is wrong, or reaches one, and it does not show which. So this node rejects it and changes nothing: one
 // peer's word takes no vote, no state and no log. Then it asks the other voters what they hold (compare.go). Where a
 // majority of all voters holds something else, this node is wrong: it steps aside. Where a majority holds what this
 // node holds, the peer is wrong.
 //
-// A leader that is refused again and again could lead for ever and have nothing committed: its heartbeats would still
-// be answered. So after some refusals this node neither follows that peer nor votes for it for a while, and the
-// others elect another.
+// A leader that is rejected again and again could lead for ever and have nothing committed: its heartbeats would
+// still be answered. So after some rejections this node neither follows that peer nor votes for it for a while, and
+// the others elect another.
 
 // A Dispute is a message of a peer that this node rejected.
 type Dispute struct {
 	Peer    uint32
 	Index   uint64 // of the record or state that the two do not agree about; 0 for none
-	Says    string // what was refused, and why
+	Says    string // what was rejected, and why
 	Times   uint64
 	Verdict string // what the other voters hold; empty while too few have said
 	Last    time.Time
 }
 
 const (
-	disputeShown   = 10 * time.Minute // after the last refusal
-	distrustAfter  = 3                // refusals, each within distrustWithin elections of the one before
+	disputeShown   = 10 * time.Minute // after the last rejection
+	distrustAfter  = 3                // rejections, each within distrustWithin elections of the one before
 	distrustWithin = 10
 )
 
 type dispute struct {
 	Dispute
-	row    uint64          // how many refusals came soon behind each other
+	row    uint64          // how many rejections came soon behind each other
 	logged map[string]bool // what was logged about the peer
 }
 
@@ -51,7 +51,7 @@ type disputes struct {
 	mu    sync.Mutex
 	by    map[uint32]*dispute
 	total atomic.Uint64
-	wake  chan struct{} // holds a token when a peer has been refused
+	wake  chan struct{} // holds a token when a peer has been rejected
 	aside atomic.Bool   // this node has stepped aside
 
 	against atomic.Int32 // rounds in a row in which the states of a majority differed from this node's
@@ -73,8 +73,8 @@ func (n *Node) Disputes() (all []Dispute) {
 // Disputed counts the requests and answers of peers that this node has rejected since its start.
 func (n *Node) Disputed() uint64 { return n.disputes.total.Load() }
 
-// refuse notes that a peer's request or answer was refused, and returns the error for its sender. index names a
-// record that is applied here and that the others can be asked about; 0 names none. The first refusal is logged.
+// refuse notes that a peer's request or answer was rejected, and returns the error for its sender. index names a
+// record that is applied here and that the others can be asked about; 0 names none. The first rejection is logged.
 func (n *Node) refuse(peer uint32, index uint64, why error) error {
 	p := n.note(Dispute{Peer: peer, Index: index, Says: why.Error()}, true)
 	n.disputes.total.Add(1)
@@ -87,7 +87,7 @@ func (n *Node) refuse(peer uint32, index uint64, why error) error {
 	return fmt.Errorf("node %d refuses this: %w", n.cfg.NodeID, why)
 }
 
-// disbelieve notes what a peer says of itself or of this node, when that is no request.
+// disbelieve notes what a peer says of itself or of this node, when that is not a request.
 func (n *Node) disbelieve(d Dispute) {
 	n.note(d, false)
 	if n.logsFirst(d.Peer, "word") {
@@ -109,7 +109,7 @@ func (n *Node) logsFirst(peer uint32, what string) bool {
 	return true
 }
 
-// note stores a dispute. Only refused requests count against a peer's being followed.
+// note stores a dispute. Only rejected requests count against a peer's being followed.
 func (n *Node) note(now Dispute, request bool) dispute {
 	d := &n.disputes
 	d.mu.Lock()

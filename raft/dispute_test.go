@@ -59,8 +59,8 @@ var forgeries = map[string]func(term uint64, last recovery.Place) wire.RaftAppen
 	"the term of the leader":  func(term uint64, _ recovery.Place) wire.RaftAppend { return wire.RaftAppend{Term: term} },
 }
 
-// TestForgedRequestsChangeNothing: a member sends each of the others what no member sends. They refuse it, say so, and
-// keep term, log, state and vote; the cluster goes on.
+// TestForgedRequestsChangeNothing: a member sends each of the others what no member sends. They reject it, say so,
+// and keep term, log, state and vote; the cluster goes on.
 func TestForgedRequestsChangeNothing(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)
@@ -76,7 +76,7 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 			term, last := v.Term(), v.end()
 			c.wait("the barrier to be applied", func() bool { return v.raft.AppliedIndex() == last.Index })
 			v.disputes.mu.Lock()
-			v.disputes.by = nil // no refusal before counts
+			v.disputes.by = nil // no rejection before counts
 			v.disputes.mu.Unlock()
 			m := forge(term, last)
 			m.Leader, m.LeaderAddr, m.Commit = hostile, c.addrs[hostile-1], last.Index+1
@@ -110,7 +110,7 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestTheOthersDecide: a follower refuses its leader's word about a record that is applied, and asks the third. That
+// TestTheOthersDecide: a follower rejects its leader's word about a record that is applied, and asks the third. That
 // one holds the same record, so the follower says that the leader is wrong, and follows it all the same, until it is
 // wrong again and again.
 func TestTheOthersDecide(t *testing.T) {

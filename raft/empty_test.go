@@ -105,7 +105,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 }
 
 // TestTwoEmptyHomesOfThreeElectNoLeader: the one that has state neither leads nor lets the others found a cluster
-// beside it; told that the others are given up, it leads, and they are brought up to date.
+// next to it; told that the others are given up, it leads, and they are brought up to date.
 func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -186,7 +186,7 @@ func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if len(founded) == 1 { // one founded member alone is no majority
+			if len(founded) == 1 { // one founded member alone is not a majority
 				c.refused(1, 2)
 			}
 			c.open(0, "secret", c.peers(0))

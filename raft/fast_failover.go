@@ -18,7 +18,7 @@ import (
 
 // A leader whose process has ended is replaced at once. The timeouts are for a silent leader, which may be slow, far
 // away or gone, so they are long. The end of a process is visible sooner: its system closes its connections and
-// refuses new ones. A follower that sees both asks the others for pre-votes; they grant them although they know a
+// rejects new ones. A follower that sees both asks the others for pre-votes; they grant them although they know a
 // leader, if they see the same and their logs do not reach farther. With a quorum of those it stands for election, as
 // after TimeoutNow.
 //
@@ -92,7 +92,7 @@ func (n *Node) replaceEnded(dead uint32) {
 	}
 }
 
-// rank is this node's place, by id, among the voters that are left; negative when it is no voter.
+// rank is this node's place, by id, among the voters that are left; negative when it is not a voter.
 func (n *Node) rank(dead uint32) int {
 	var ids []uint32
 	for _, s := range n.votersWithout(dead) {

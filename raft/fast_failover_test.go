@@ -41,7 +41,7 @@ func startSlow(t *testing.T, dial func(from int) func(context.Context, string) (
 
 func usual(int) func(context.Context, string) (net.Conn, error) { return nil }
 
-// crash cuts a node off as the end of its process would: its connections are closed and its port refuses.
+// crash cuts a node off as the end of its process would: its connections are closed and its port rejects.
 func (n *Node) crash() {
 	_ = n.transport.Close() // it always succeeds
 }
@@ -95,7 +95,7 @@ func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.transport.CloseServer() // its port refuses, and heartbeats go on
+	l.transport.CloseServer() // its port rejects, and heartbeats go on
 	records.Close()
 	c.wait("the follower to see that the leader ended", func() bool { return f.endedLeader.Load() == l.cfg.NodeID })
 }
@@ -138,12 +138,12 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 	}
 }
 
-// TestAFollowerCutOffAloneReplacesNoLeader: a follower that alone is refused by its leader's system replaces no
+// TestAFollowerCutOffAloneReplacesNoLeader: a follower that alone is rejected by its leader's system replaces no
 // leader, and the term stays.
 func TestAFollowerCutOffAloneReplacesNoLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	var refused, asked atomic.Int32 // which node is refused; how often it was
+	var refused, asked atomic.Int32 // which node is rejected; how often it was
 	var leaderAddr atomic.Pointer[string]
 	c := startSlow(t, func(from int) func(context.Context, string) (net.Conn, error) {
 		return func(ctx context.Context, to string) (net.Conn, error) {

@@ -68,7 +68,7 @@ func TestFlipsOfAStoppedNode(t *testing.T) {
 
 // TestFlipsOfSnapshotsInUse: a bit of the snapshot of a running node changes, before it is opened to be restored or
 // sent to another member, or while it is read. The snapshot is moved aside and another is requested, or the state
-// refuses what is read of it, or the content is unchanged.
+// rejects what is read of it, or the content is unchanged.
 func TestFlipsOfSnapshotsInUse(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 10))
@@ -168,7 +168,7 @@ func TestFlipsOfSnapshotsInUse(t *testing.T) {
 	}
 }
 
-// setAside says whether a node has moved something aside.
+// setAside reports whether a node has moved something aside.
 func setAside(t *testing.T, dir string) (found bool) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

@@ -13,14 +13,14 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A change of members is refused when the cluster could not go on after it, or when the node it is about is not the
-// one it is said to be. The operator may force a change that is refused for the first reason, and one whose node
+// A change of members is rejected when the cluster could not go on after it, or when the node it is about is not the
+// one it is said to be. The operator may force a change that is rejected for the first reason, and one whose node
 // cannot prove itself because its home is gone.
 
-// errIdentity refuses a node for good that says it is another: it stops.
+// errIdentity rejects a node for good that says it is another: it stops.
 var errIdentity = errors.New("its id belongs to another node")
 
-// keepsMajority refuses voters of which a majority does not follow this leader now.
+// keepsMajority rejects voters of which a majority does not follow this leader now.
 func (n *Node) keepsMajority(after []hraft.Server, m wire.Membership) error {
 	if len(after) == 0 {
 		return fmt.Errorf("%w: node %d is the last voter", ErrRefused, m.NodeID)
@@ -54,7 +54,7 @@ func (n *Node) identify(addr string) (id uint32, key string, err error) {
 	return h.NodeID, key, err
 }
 
-// identifyNewcomer refuses an address at which another node answers, or none, or one without the cluster's secret.
+// identifyNewcomer rejects an address at which another node answers, or none, or one without the cluster's secret.
 func (n *Node) identifyNewcomer(m wire.Membership) (key string, err error) {
 	id, key, err := n.identify(m.Addr)
 	switch {
@@ -68,7 +68,7 @@ func (n *Node) identifyNewcomer(m wire.Membership) (key string, err error) {
 	return key, nil
 }
 
-// mayMove refuses a new address for a member while a node answers with the member's id at the old one. The node at
+// mayMove rejects a new address for a member while a node answers with the member's id at the old one. The node at
 // the new address must show the member's key; without it the member must have been silent and the operator must use
 // --force because its home is gone.
 func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
@@ -100,8 +100,8 @@ func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 // caughtUp is the most records that a member may lack when it gets a vote: one batch.
 const caughtUp = 512
 
-// mayVote refuses a vote to a member that does not answer this leader, that lacks much of the log, or that says it has
-// no state; it gets the vote later then.
+// mayVote rejects a vote to a member that does not answer this leader, that lacks much of the log, or that says it
+// has no state; it gets the vote later then.
 func (n *Node) mayVote(s hraft.Server, m wire.Membership) (later bool, err error) {
 	if m.Force {
 		return false, nil

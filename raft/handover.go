@@ -60,7 +60,7 @@ func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 
 // transferTo hands leadership over and waits for the outcome. The library first has the member take the records that
 // it lacks. If that takes too long, the library gives up but leaves its wait behind: a second hand-over to that
-// member in the same term would wait behind the first and refuse all records meanwhile, so it is refused here.
+// member in the same term would wait behind the first and reject all records meanwhile, so it is rejected here.
 func (n *Node) transferTo(ctx context.Context, s hraft.Server) error {
 	id, term := transport.NodeID(s.ID), n.Term()
 	waits := false

@@ -43,7 +43,7 @@ func (c *inbound) mayLead(sender uint32) bool {
 	return ours != "" && c.Peer.Raft.ClusterID == ours
 }
 
-// answer replies to a request, or says why it is refused.
+// answer replies to a request, or says why it is rejected.
 func (c *inbound) answer(f wire.Frame, op wire.Op, reply wire.Message, code wire.Code, err error) error {
 	if err != nil {
 		return c.Fail(f, code, "%v", err)
@@ -102,7 +102,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 //
 // Every record applied anywhere is the leader's too. So when a request begins before the last applied record, and the
 // record to compare with is gone or was replaced by a snapshot that ends among records of a deposed leader, the
-// request is moved to begin behind the last applied one. The library would refuse it, and be sent a snapshot that it
+// request is moved to begin behind the last applied one. The library would reject it, and be sent a snapshot that it
 // does not need, again and again. It compares nothing with record 0.
 func (n *Node) limitCommit(req *hraft.AppendEntriesRequest) {
 	known := req.PrevLogEntry
@@ -194,7 +194,7 @@ func (c *inbound) answerVote(ctx context.Context, v *wire.RaftVote) (*wire.RaftV
 	}
 }
 
-// castVote has the library vote, or say whether it would, on a candidate that the header names.
+// castVote has the library vote, or report whether it would, on a candidate that the header names.
 func (c *inbound) castVote(ctx context.Context, v *wire.RaftVote, h hraft.RPCHeader) (*wire.RaftVoteReply, error) {
 	if v.PreVote {
 		r, err := consume[hraft.RequestPreVoteResponse](ctx, c,

@@ -12,7 +12,7 @@ import (
 )
 
 // The cluster secret admits a node to the peer port, and its key says which node it is. The log has each member's key
-// (Config.KeyOf). A hello under a member's id with another key, or with none, is refused, whatever the connection is
+// (Config.KeyOf). A hello under a member's id with another key, or with none, is rejected, whatever the connection is
 // for.
 //
 // A member whose home was emptied comes back with a new key. The leader alone takes it, when it has dialed the
@@ -27,7 +27,7 @@ const quiet = 3
 // takenKey is a key that this node takes for a member's, until the log has another one for it.
 type takenKey struct{ key, logged string }
 
-// checkKey refuses a node that says a member's id and does not have that member's key. Dialed is the address at which
+// checkKey rejects a node that says a member's id and does not have that member's key. Dialed is the address at which
 // it answered; empty when it has dialed this node.
 func (n *Node) checkKey(id uint32, dialed string, h *wire.RaftHello) (wire.Code, error) {
 	s, member := n.find(id)
@@ -120,7 +120,8 @@ func (n *Node) newKey(addr, dialed string, h *wire.RaftHello) string {
 	return ""
 }
 
-// otherKey is the refusal of a node with another key. It is final for one that is at another address than the member.
+// otherKey is the rejection of a node with another key. It is final for one that is at another address than the
+// member.
 func (n *Node) otherKey(s *hraft.Server, taken takenKey, h *wire.RaftHello, why string) (wire.Code, error) {
 	code := wire.CodeInvalidPayload
 	if id := transport.NodeID(s.ID); (id == n.cfg.NodeID || n.IsLeader()) && h.Addr != string(s.Address) {

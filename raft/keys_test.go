@@ -55,7 +55,7 @@ func (c *cluster) forger(i int, key ed25519.PrivateKey, stateless bool) *peertes
 // purposes lists the purposes of all connections.
 var purposes = []string{transport.ForHeartbeat, transport.ForAppend, transport.ForSnapshot, transport.ForForward, transport.ForAsk}
 
-// keepsOut has a node refuse a forger for every purpose, and says so where it does not.
+// keepsOut has a node reject a forger for every purpose, and says so where it does not.
 func (c *cluster) keepsOut(forger *peertest.Peer, at int, wants ...string) {
 	c.t.Helper()
 	for _, purpose := range purposes {
@@ -68,9 +68,9 @@ func (c *cluster) keepsOut(forger *peertest.Peer, at int, wants ...string) {
 	}
 }
 
-// TestAMemberIsKnownByItsKey: a peer that knows the secret says a living member's id. With another key, or none, it is
-// refused at every member for every purpose, and nothing changes. When the member's home is emptied, the leader takes
-// its new key, the others take it from the log, and the old key is worth nothing.
+// TestAMemberIsKnownByItsKey: a peer that knows the secret says a living member's id. With another key, or none, it
+// is rejected at every member for every purpose, and nothing changes. When the member's home is emptied, the leader
+// takes its new key, the others take it from the log, and the old key is worth nothing.
 func TestAMemberIsKnownByItsKey(t *testing.T) {
 	t.Parallel()
 	c, want := startNamed(t, &cluster{})
@@ -145,7 +145,7 @@ func TestAListenerPassesNoProofOn(t *testing.T) {
 		if err != nil {
 			return
 		}
-		ln.Close() // the next ones are refused
+		ln.Close() // the next ones are rejected
 		defer from.Close()
 		to, err := net.Dial("tcp", c.addrs[other])
 		if err != nil {
@@ -186,8 +186,8 @@ func TestAListenerPassesNoProofOn(t *testing.T) {
 	}
 }
 
-// TestOnlyALeaderTakesAKey: while a leader is followed the others refuse an emptied member until the log has its key,
-// and one that claims the member's address without being there is refused by the leader too.
+// TestOnlyALeaderTakesAKey: while a leader is followed the others reject an emptied member until the log has its key,
+// and one that claims the member's address without being there is rejected by the leader too.
 func TestOnlyALeaderTakesAKey(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -92,7 +92,7 @@ func (n *Node) replaceLog(path string, covered uint64, why error) error {
 }
 
 // openStore opens a log, which is read once by that: the library panics on a record that it cannot read. Term and
-// vote are beside it. Up to covered, a snapshot stands for what is not there.
+// vote are next to it. Up to covered, a snapshot stands for what is not there.
 func (n *Node) openStore(path string, covered uint64) (err error) {
 	n.votes = nil
 	if n.logs, err = logstore.Open(path, n.storeOptions()); err == nil {
@@ -140,5 +140,5 @@ func (n *Node) lostKept(err error) {
 // log kept for its readers, and snapshots. A damaged record of the log itself, or a damaged vote, stops it.
 func (n *Node) Damaged() *damage.Files { return n.damaged }
 
-// leads says whether the library stores records as a leader, in the task that stores them.
+// leads reports whether the library stores records as a leader, in the task that stores them.
 func (n *Node) leads() bool { return n.running.Load() && n.raft.State() == hraft.Leader }

@@ -85,8 +85,8 @@ func TestRecordsThatTheClusterLost(t *testing.T) {
 	}
 }
 
-// TestALeaderThatIsDeposedDoubtsNobody: a leader that has not heard of its successor yet is told what is acknowledged in
-// the successor's term. In a term of its own, or before, it would lack acknowledged records.
+// TestALeaderThatIsDeposedDoubtsNobody: a leader that has not heard of its successor yet is told what is acknowledged
+// in the successor's term. In its own term, or before, it would lack acknowledged records.
 func TestALeaderThatIsDeposedDoubtsNobody(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)

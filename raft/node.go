@@ -85,7 +85,7 @@ type members struct {
 type peerState struct {
 	lastLog  uint64
 	lastSeen time.Time
-	mark     uint64        // of its last answer, by a clock of its own
+	mark     uint64        // of its last answer, by its own clock
 	answered chan struct{} // closed and replaced at each answer
 
 	hello          *PeerVersion  // what it said of itself when it connected last; nil for nothing since the start
@@ -379,7 +379,7 @@ func (n *Node) Leader() (id uint32, addr string, ok bool) {
 	return transport.NodeID(sid), string(a), sid != ""
 }
 
-// IsLeader says whether this node leads and has applied the barrier of its term.
+// IsLeader reports whether this node leads and has applied the barrier of its term.
 func (n *Node) IsLeader() bool {
 	t := n.ready.Load()
 	return t != 0 && n.raft.State() == hraft.Leader && t == n.Term()

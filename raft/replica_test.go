@@ -70,7 +70,7 @@ func TestAConfigurationReadIsNeverWritten(t *testing.T) {
 	}
 }
 
-// TestAReplicaIsGivenNoLead: a hand-over to a member without a vote is refused, and the leader leads on.
+// TestAReplicaIsGivenNoLead: a hand-over to a member without a vote is rejected, and the leader leads on.
 func TestAReplicaIsGivenNoLead(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 4, &cluster{roles: map[int]string{0: "read_replica"}})

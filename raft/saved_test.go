@@ -54,7 +54,7 @@ func (i image) Save(name string) (index, term uint64, err error) {
 
 func (image) Release() {}
 
-// OpenSnapshot refuses a file in which something changed.
+// OpenSnapshot rejects a file in which something changed.
 func (l *list) OpenSnapshot(name string, _ uint64) (io.ReadCloser, int64, error) {
 	b, err := os.ReadFile(filepath.Join(l.dir, name))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // largest number would end all elections for good.
 const maxTermJump = 1 << 32
 
-// screen refuses a request of a leader that this node does not follow, or that cannot be what a leader sends.
+// screen rejects a request of a leader that this node does not follow, or that cannot be what a leader sends.
 func (n *Node) screen(leader uint32, req *hraft.AppendEntriesRequest) error {
 	if err := n.distrusts(leader); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (n *Node) screen(leader uint32, req *hraft.AppendEntriesRequest) error {
 	return nil
 }
 
-// screenSnapshot refuses a snapshot that does not fit what is applied here.
+// screenSnapshot rejects a snapshot that does not fit what is applied here.
 func (n *Node) screenSnapshot(m *wire.SnapshotBegin) error {
 	if err := n.distrusts(m.Leader); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (n *Node) screenSnapshot(m *wire.SnapshotBegin) error {
 	return nil
 }
 
-// checkTerm refuses a term that no series of elections leads to.
+// checkTerm rejects a term that no series of elections leads to.
 func (n *Node) checkTerm(term uint64) error {
 	if ours := n.Term(); term > ours && term-ours > maxTermJump {
 		return fmt.Errorf("term %d is out of reach of term %d", term, ours)
@@ -65,7 +65,7 @@ func (n *Node) checkTerm(term uint64) error {
 	return nil
 }
 
-// checkLeader refuses a request in a term that another member leads.
+// checkLeader rejects a request in a term that another member leads.
 func (n *Node) checkLeader(leader uint32, term uint64) error {
 	if term != n.Term() {
 		return nil
@@ -77,7 +77,7 @@ func (n *Node) checkLeader(leader uint32, term uint64) error {
 	return nil
 }
 
-// checkRecords refuses records that do not follow each other, or that this node cannot decode.
+// checkRecords rejects records that do not follow each other, or that this node cannot decode.
 func (n *Node) checkRecords(req *hraft.AppendEntriesRequest) error {
 	term := req.PrevLogTerm
 	for i, e := range req.Entries {
@@ -111,7 +111,7 @@ func (n *Node) checkRecord(l *hraft.Log) error {
 	return fmt.Errorf("its kind %d is unknown", l.Type)
 }
 
-// checkConfiguration refuses members that the library cannot decode, and members of which none votes.
+// checkConfiguration rejects members that the library cannot decode, and members of which none votes.
 func checkConfiguration(b []byte) (err error) {
 	defer recovery.RecoverPanic(&err)
 	for _, s := range hraft.DecodeConfiguration(b).Servers {
@@ -129,11 +129,11 @@ func (n *Node) committed() uint64 {
 	return max(applied, n.raft.AppliedIndex(), n.logs.Committed())
 }
 
-// checkApplied refuses a request whose records differ from those committed here, and returns the index of the first
+// checkApplied rejects a request whose records differ from those committed here, and returns the index of the first
 // that does.
 func (n *Node) checkApplied(req *hraft.AppendEntriesRequest) (index uint64, err error) {
 	if req.Term < n.Term() {
-		return 0, nil // of a leader that was deposed: the library refuses it
+		return 0, nil // of a leader that was deposed: the library rejects it
 	}
 	at, atTerm := n.sm.Applied()
 	applied, from := n.committed(), n.supersededTo.Load()

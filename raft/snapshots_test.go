@@ -171,7 +171,7 @@ func (*unrestorable) Restore(io.Reader) error {
 	return oplog.Errorf(oplog.Corrupt, "the rows are not what their sender summed")
 }
 
-// TestASnapshotThatCannotBeRestoredMakesWay: a member refuses what a leader sent it. The next leader's snapshot ends
+// TestASnapshotThatCannotBeRestoredMakesWay: a member rejects what a leader sent it. The next leader's snapshot ends
 // before that one, and is there when it was received all the same.
 func TestASnapshotThatCannotBeRestoredMakesWay(t *testing.T) {
 	t.Parallel()

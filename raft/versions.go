@@ -69,7 +69,7 @@ func (n *Node) cluster() string {
 	return ""
 }
 
-// sameCluster refuses a node of another cluster, and one whose version cannot read this node's log or snapshots, or
+// sameCluster rejects a node of another cluster, and one whose version cannot read this node's log or snapshots, or
 // the other way round. The error says which.
 func (n *Node) sameCluster(h *wire.RaftHello) error {
 	if h == nil {
@@ -95,7 +95,7 @@ func (n *Node) sameCluster(h *wire.RaftHello) error {
 		checkReads(fmt.Sprintf("this node (%s)", ours.Version), ours.Reads, h.Needs))
 }
 
-// checkReads refuses a side that does not read a kind of operation in the other's log. A node without Reads of its
+// checkReads rejects a side that does not read a kind of operation in the other's log. A node without Reads of its
 // own has no log that could need any.
 func checkReads(who string, reads, needs oplog.Kinds) error {
 	if missing := reads.Lacks(needs); len(missing) > 0 {

@@ -18,7 +18,7 @@ import (
 // The check exists so that a removed node cannot disturb the cluster. The logs ensure that as well: a removed node
 // lacks the record of its removal, which a majority has, so it gets no vote.
 
-// unlistedCandidate reports whether a candidate is no voter in this node's configuration.
+// unlistedCandidate reports whether a candidate is not a voter in this node's configuration.
 func (n *Node) unlistedCandidate(candidate uint32) bool {
 	s, ok := n.find(candidate)
 	return !ok || s.Suffrage != hraft.Voter
@@ -32,8 +32,8 @@ func (n *Node) stranded() bool {
 	return addr != "" && n.raft.State() == hraft.Candidate
 }
 
-// voteByLogs answers a candidate in the library's place, as far as the library would refuse it for its own reasons: it
-// compares the ends of the logs. A refusal moves no term.
+// voteByLogs answers a candidate in the library's place, as far as the library would reject it for its own reasons:
+// it compares the ends of the logs. A rejection moves no term.
 func (c *inbound) voteByLogs(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
 	_, _, led := c.n.Leader()
 	denied := led && !v.Transfer || v.Term < c.n.Term() || (recovery.Place{Term: v.LastTerm, Index: v.LastIndex}).Before(c.n.end())

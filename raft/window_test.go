@@ -166,7 +166,7 @@ func TestTheWindowOfTheLog(t *testing.T) {
 	}
 }
 
-// TestConvertKeepsTheWindow: a home that is encrypted anew keeps what its log keeps.
+// TestConvertKeepsTheWindow: a home that is encrypted again keeps what its log keeps.
 func TestConvertKeepsTheWindow(t *testing.T) {
 	t.Parallel()
 	k := startKept(t, nil)

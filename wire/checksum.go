@@ -5,9 +5,9 @@ import (
 	"hash/crc32"
 )
 
-// TCP's checksum has 16 bits, and proxies between two members compute it anew. One flipped bit in a record, a vote or a
-// commit index can lose an acknowledged write. So each frame between members ends with CRC-32C of all bytes before it;
-// a checksum in the hello announces that.
+// TCP's checksum has 16 bits, and proxies between two members compute it again. One flipped bit in a record, a vote
+// or a commit index can lose an acknowledged write. So each frame between members ends with CRC-32C of all bytes
+// before it; a checksum in the hello announces that.
 
 // checksumLen is the length of a frame's checksum in bytes; the frame's length counts them.
 const checksumLen = 4
@@ -24,7 +24,7 @@ func AppendChecksum(frame []byte) []byte {
 	return binary.BigEndian.AppendUint32(frame, crc32.Checksum(frame, castagnoli))
 }
 
-// Checksums has all frames from the next on end with a checksum, and refuses those that it does not match.
+// Checksums has all frames from the next on end with a checksum, and rejects those that it does not match.
 func (r *Reader) Checksums() {
 	if !r.checksums {
 		r.checksums, r.max = true, r.max+checksumLen
@@ -43,7 +43,7 @@ func (r *Reader) checked(payload []byte) ([]byte, error) {
 // SetChecksum ends the writing of a member's hello: frames behind it have checksums.
 func (m *ClusterHello) SetChecksum() { m.Raft.Checksum = helloChecksum(m, m.Raft) }
 
-// Checked says whether a hello has a checksum that matches it.
+// Checked reports whether a hello has a checksum that matches it.
 func (m *ClusterHello) Checked() bool {
 	return m.Raft != nil && m.Raft.Checksum == helloChecksum(m, m.Raft)
 }
@@ -51,7 +51,7 @@ func (m *ClusterHello) Checked() bool {
 // SetChecksum ends the writing of a member's answer: frames behind it have checksums.
 func (m *ClusterHelloOK) SetChecksum() { m.Raft.Checksum = helloChecksum(m, m.Raft) }
 
-// Checked says whether an answer has a checksum that matches it.
+// Checked reports whether an answer has a checksum that matches it.
 func (m *ClusterHelloOK) Checked() bool {
 	return m.Raft != nil && m.Raft.Checksum == helloChecksum(m, m.Raft)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestChecksums: a frame with a checksum is read as it was written, and refused with any one bit of it changed.
+// TestChecksums: a frame with a checksum is read as it was written, and rejected with any one bit of it changed.
 func TestChecksums(t *testing.T) {
 	frame, err := AppendPack(nil, OpRequestVote, 7,
 		&RequestVote{Term: 4, CandidateID: 1, LastLogHLC: []byte{},

@@ -13,7 +13,7 @@ type AuthOK struct {
 	DatabaseID uint32 `wire:"database_id"`
 }
 
-// AuthFail says why the server refused the token; the server closes the connection after it.
+// AuthFail says why the server rejected the token; the server closes the connection after it.
 type AuthFail struct {
 	Reason string `wire:"reason"`
 	Retry  bool   `wire:"retry,extension"` // this node does not know yet: another may, or this one later
@@ -181,7 +181,7 @@ type Forget struct {
 	RID string `wire:"rid"`
 }
 
-// ForgetOK says whether the memory existed.
+// ForgetOK reports whether the memory existed.
 type ForgetOK struct {
 	Found bool        `wire:"found"`
 	RID   string      `wire:"rid"`

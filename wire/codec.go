@@ -44,7 +44,7 @@ func (p *plan) write(b []byte, m unsafe.Pointer) []byte {
 }
 
 // decodeAt reads a message from the value at pos of a scanned payload. Exact, unknown keys and numbers out of range
-// are refused.
+// are rejected.
 func decodeAt(b []byte, pos int, m Message, exact bool) error {
 	p, at := planFor(m)
 	in, err := input{b: b, exact: exact}.value(pos)
@@ -159,7 +159,7 @@ func (p *plan) key(b []byte, pos, next int) (i, after int, err error) {
 	return -1, after, err
 }
 
-// unknown is the refusal of the key at pos.
+// unknown is the rejection of the key at pos.
 func (p *plan) unknown(b []byte, pos int) error {
 	var known field.Object
 	for _, s := range p.steps {
@@ -201,7 +201,7 @@ type input struct {
 	b     []byte // the payload
 	at    int    // where in it the value begins
 	name  string // of its field
-	exact bool   // unknown keys and numbers out of range are refused
+	exact bool   // unknown keys and numbers out of range are rejected
 }
 
 // value is the value that begins at pos of the same payload, as part of the same field.
@@ -229,5 +229,5 @@ func (in input) wrong(want string) error {
 	return in.fail("invalid type: %s, expected %s", k, want)
 }
 
-// IsPayload says whether an error means that the sender's payload is wrong.
+// IsPayload reports whether an error means that the sender's payload is wrong.
 func IsPayload(err error) bool { return errors.Is(err, ErrPayload) }

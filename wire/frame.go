@@ -40,7 +40,7 @@ func (f Frame) String() string {
 	return fmt.Sprintf("flags=0x%02x op=%s stream=%d payload=%x", f.Flags, f.Op, f.Stream, f.Payload)
 }
 
-// JSON says whether the payload is JSON; a reply to it is too.
+// JSON reports whether the payload is JSON; a reply to it is too.
 func (f Frame) JSON() bool { return f.Flags&FlagJSON != 0 }
 
 // AppendFrame writes a frame behind dst.

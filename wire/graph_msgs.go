@@ -117,7 +117,7 @@ type Alias struct {
 
 func (m *Alias) preset() { m.Namespace, m.Source = "default", "explicit" }
 
-// AliasOK says whether the alias is new.
+// AliasOK reports whether the alias is new.
 type AliasOK struct {
 	Added         bool        `wire:"added"`
 	Alias         string      `wire:"alias"`

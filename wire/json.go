@@ -104,9 +104,9 @@ func appendNumber(b []byte, s string) []byte {
 // maxValues limits the values of a free-form field: as a tree they take many times their bytes on the wire.
 const maxValues = 1 << 18
 
-// CheckSize refuses a value that the reader of a free-form field would refuse: one of more than maxValues values, or of
-// more bytes than maxPlain. It never counts too low: for each value it adds 8 bytes to the length of the text, since a
-// number may take so many more on the wire.
+// CheckSize rejects a value that the reader of a free-form field would reject: one of more than maxValues values, or
+// of more bytes than maxPlain. It never counts too low: for each value it adds 8 bytes to the length of the text,
+// since a number may take so many more on the wire.
 func (v JSON) CheckSize(maxPlain int) error {
 	values, quoted := 1, false
 	for i := 0; i < len(v); i++ {
@@ -213,9 +213,9 @@ func (t *tree) object(b []byte, pos, n int) (_ map[string]any, next int, err err
 	return out, pos, nil
 }
 
-// jsonToMsgpack turns a JSON payload into the msgpack it stands for, straight from text to bytes: a tree of it would be
-// many times its size. encoding/json refuses more than 10,000 levels of nesting, so the recursion here ends; the
-// caller's scan of the result refuses more than MaxDepth.
+// jsonToMsgpack turns a JSON payload into the msgpack it stands for, straight from text to bytes: a tree of it would
+// be many times its size. encoding/json rejects more than 10,000 levels of nesting, so the recursion here ends; the
+// caller's scan of the result rejects more than MaxDepth.
 func jsonToMsgpack(text []byte) ([]byte, error) {
 	first := json.RawMessage(text)
 	if !json.Valid(text) { // then it is wrong, or goes on behind the value: to look for that costs a copy and two more passes
@@ -238,7 +238,7 @@ type transcoder struct {
 	at      int
 }
 
-// peek is the next byte that is no space.
+// peek is the next byte that is not space.
 func (t *transcoder) peek() byte {
 	for t.in[t.at] == ' ' || t.in[t.at] == '\n' || t.in[t.at] == '\t' || t.in[t.at] == '\r' {
 		t.at++

@@ -120,7 +120,7 @@ var opNames = func() (names [256]string) {
 	return names
 }()
 
-// Known says whether the opcode is in the table.
+// Known reports whether the opcode is in the table.
 func (o Op) Known() bool { return opNames[o] != "" }
 
 // String is the protocol's spelling: "OPLOG_PUSH".

@@ -180,7 +180,7 @@ func Plain(f Frame, maxPlain int) ([]byte, error) {
 // Unknown keys are passed over, so that a newer sender is understood. After an error the message is not to be used.
 func Unpack(f Frame, m Message, maxPlain int) error { return unpack(f, m, maxPlain, false) }
 
-// UnpackExact is Unpack for a request: it refuses unknown keys and numbers out of range, by name.
+// UnpackExact is Unpack for a request: it rejects unknown keys and numbers out of range, by name.
 func UnpackExact(f Frame, m Message, maxPlain int) error { return unpack(f, m, maxPlain, true) }
 
 func unpack(f Frame, m Message, maxPlain int, exact bool) error {

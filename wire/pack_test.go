@@ -12,7 +12,7 @@ import (
 )
 
 // TestHowPayloadsAreCompressed: a payload is read whether or not it says how long it is, in one part or several, and
-// refused when it is longer than allowed, whatever it says.
+// rejected when it is longer than allowed, whatever it says.
 func TestHowPayloadsAreCompressed(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -67,7 +67,7 @@ func TestHowPayloadsAreCompressed(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAFrameAreCounted: values of a few bytes that take hundreds when they are decoded are refused by their
+// TestRecordsOfAFrameAreCounted: values of a few bytes that take hundreds when they are decoded are rejected by their
 // number.
 func TestRecordsOfAFrameAreCounted(t *testing.T) {
 	for n, ok := range map[int]bool{maxEntries: true, maxEntries + 1: false} {

@@ -1,6 +1,6 @@
 package wire
 
-// The `raft` maps carry Raft itself inside the seed's messages: a peer that is no member sends none and is
+// The `raft` maps carry Raft itself inside the seed's messages: a peer that is not a member sends none and is
 // answered without. Byte strings are msgpack bin.
 
 // RaftHello is the part of a hello between members, and of its answer.

@@ -13,7 +13,7 @@ const MaxDepth = 1024
 var ErrPayload = errors.New("invalid payload")
 
 // Scan walks one msgpack value without recursion and without allocating, so that a hostile payload is
-// refused before anything decodes it: nesting is at most MaxDepth, and no header announces more than is there.
+// rejected before anything decodes it: nesting is at most MaxDepth, and no header announces more than is there.
 // It returns the length of the value; it does not look at bytes behind the value.
 func Scan(b []byte) (int, error) {
 	var depth int

@@ -20,7 +20,7 @@ type codecKey struct {
 
 func of[T any](kind string) codecKey { return codecKey{reflect.TypeFor[T](), kind} }
 
-// codecs holds the codec of every type that is no message, by type and by the kind in the tag.
+// codecs holds the codec of every type that is not a message, by type and by the kind in the tag.
 var codecs = map[codecKey]codec{
 	of[string](""):        scalar(appendStr, readStr),
 	of[bool](""):          scalar(appendBool, readBool),
@@ -142,7 +142,7 @@ func readToken(in input) (field.Token, error) {
 
 const wantToken = "a position in the log, as answers have it"
 
-// readDate reads a time in Unix seconds, from a number or from RFC 3339. Anything else is refused, also by a reader
+// readDate reads a time in Unix seconds, from a number or from RFC 3339. Anything else is rejected, also by a reader
 // that is not exact.
 func readDate(in input) (float64, error) {
 	var t time.Time

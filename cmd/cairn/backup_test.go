@@ -129,7 +129,7 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 }
 
 // TestPointInTime: restoring to an index between two writes has exactly the first, and one database comes back into a
-// live node beside what is there.
+// live node next to what is there.
 func TestPointInTime(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

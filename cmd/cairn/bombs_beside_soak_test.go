@@ -32,7 +32,7 @@ const (
 )
 
 // TestBombsBeside prints, for every door of a node, the p99 of two clients that mean well, one over the wire and one
-// over HTTP, each request on a connection of its own, alone and beside each bomb:
+// over HTTP, each request on its own connection, alone and next to each bomb:
 //
 //	go test -tags soak -run TestBombsBeside -v -timeout 1h ./cmd/cairn
 //

@@ -36,7 +36,7 @@ func dialUnix(path string) dialer {
 	}
 }
 
-// from has so many clients do something over and over, each on connections of its own, until ctx ends.
+// from has so many clients do something over and over, each on its own connections, until ctx ends.
 func (d dialer) from(clients int, do func(context.Context, net.Conn)) func(context.Context) {
 	return func(ctx context.Context) {
 		var wg sync.WaitGroup
@@ -59,7 +59,7 @@ func (d dialer) from(clients int, do func(context.Context, net.Conn)) func(conte
 	}
 }
 
-// bomberEnv in the environment says that this process bombs a node beside which another one measures. Both share a
+// bomberEnv in the environment says that this process bombs a node next to which another one measures. Both share a
 // machine, so what takes processors here is done by two at a time; those who only hold connections cost nothing.
 const bomberEnv = "CAIRN_TEST_BOMBER"
 

@@ -39,7 +39,7 @@ func bombsApart() bool { return suite.Count(0, 0, 1) == 1 }
 // A bombed listener is one of the node's, what a client that means well does there, and what the others do.
 type bombed struct {
 	name  string
-	well  func(ctx context.Context) error // on a connection of its own
+	well  func(ctx context.Context) error // on its own connection
 	bombs map[string]func(ctx context.Context)
 }
 
@@ -104,8 +104,8 @@ func sortedNames[V any](m map[string]V) (names []string) {
 	return names
 }
 
-// bomb lets bombs off beside a listener's well-behaved client and watches the node's memory. Times are compared where
-// bombs go off one by one.
+// bomb lets bombs off next to a listener's well-behaved client and watches the node's memory. Times are compared
+// where bombs go off one by one.
 func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Context)) {
 	pid := p.Cmd.Process.Pid
 	before, open := procStat(t, pid)
@@ -193,7 +193,7 @@ func registerWell(t *testing.T, p *cairntest.Node) {
 	}
 }
 
-// listeners is every door of a node. Its good clients have a token of their own: a token is held to a rate, and the
+// listeners is every door of a node. Its good clients have their own token: a token is held to a rate, and the
 // bombs use theirs up.
 func listeners(t *testing.T, p *cairntest.Node) []bombed {
 	token := fileText(t, filepath.Join(p.Line.Home, "token"))
@@ -267,7 +267,7 @@ func withMCP(h map[string]string) map[string]string {
 	return out
 }
 
-// post asks on a connection of its own and wants a good answer.
+// post asks on its own connection and wants a good answer.
 func post(ctx context.Context, url, body string, headers map[string]string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

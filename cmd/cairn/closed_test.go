@@ -29,7 +29,7 @@ import (
 )
 
 // TestALoneNodeOpensNoPeerPort: neither `dev` nor a `serve` without peers listens for members, until it is told to.
-// Each has a secret of its own in its home all the same, from the first start on.
+// Each has its own secret in its home all the same, from the first start on.
 func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	}
 }
 
-// stranger is a connection to a peer port. Its hello may be refused.
+// stranger is a connection to a peer port. Its hello may be rejected.
 type stranger struct {
 	t  *testing.T
 	nc net.Conn
@@ -95,7 +95,7 @@ func meet(t *testing.T, addr string) *stranger {
 	return &stranger{t, nc, wire.NewReader(nc, wire.MaxLength)}
 }
 
-// ask says how a frame was refused; the empty text when it was not.
+// ask says how a frame was rejected; the empty text when it was not.
 func (s *stranger) ask(op wire.Op, m wire.Message) string {
 	s.t.Helper()
 	b, err := wire.AppendPack(nil, op, 1, m, false)
@@ -131,8 +131,8 @@ func (s *stranger) refusal(f wire.Frame, err error) string {
 	return e.Message
 }
 
-// TestStrangersAtThePeerPort: without the secret no frame gets an answer, and with it one that is no member can neither
-// write nor change who is. The log and the audit stay as they are.
+// TestStrangersAtThePeerPort: without the secret no frame gets an answer, and with it one that is not a member can
+// neither write nor change who is. The log and the audit stay as they are.
 func TestStrangersAtThePeerPort(t *testing.T) {
 	t.Parallel()
 	p := memberAlone(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestInitWritesWhatServeReads: what `cluster init` writes is read back strictly, and says what was asked for.
+// TestInitWritesWhatServeReads: what `cluster init` writes is read back strictly, and says what was requested.
 func TestInitWritesWhatServeReads(t *testing.T) {
 	dir := t.TempDir()
 	one := filepath.Join(dir, "one.toml")
@@ -196,8 +196,8 @@ func TestInitRefusesWhatServeDoes(t *testing.T) {
 	}
 }
 
-// TestCertificatesStayWhereNothingIsMade: a call that is refused, because the configuration is there or the certificate
-// would have ended, leaves the certificate that a node uses.
+// TestCertificatesStayWhereNothingIsMade: a call that is rejected, because the configuration is there or the
+// certificate would have ended, leaves the certificate that a node uses.
 func TestCertificatesStayWhereNothingIsMade(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

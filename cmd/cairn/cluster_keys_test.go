@@ -16,7 +16,7 @@ import (
 )
 
 // TestKeysOfACluster: any member tells of all of them which keys their homes have, by id, and which certificates they
-// show. A token that may not administer is refused, and no answer has a key in it.
+// show. A token that may not administer is rejected, and no answer has a key in it.
 func TestKeysOfACluster(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -123,7 +123,7 @@ func jsonOf[T any](t testing.TB, args ...string) (v T) {
 func statusOf(t testing.TB, p *cairntest.Node) (s api.ClusterStatus, ok bool) {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, TokenText: p.Token, Timeout: 5 * time.Second}
-	if p.Token == "" { // a node that made a token of its own
+	if p.Token == "" { // a node that made its own token
 		tg.TokenFile = filepath.Join(p.Line.Home, "token")
 		if _, err := os.Stat(tg.TokenFile); err != nil {
 			tg.TokenFile = filepath.Join(p.Line.Home, home.SecretFile)

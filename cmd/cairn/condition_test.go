@@ -16,7 +16,7 @@ import (
 )
 
 // TestAConditionInOneWord: a cluster that loses a node, and then its quorum, is called the same by status, health and
-// metrics, each exit code tells them apart, and a write says why it is refused instead of waiting for its timeout.
+// metrics, each exit code tells them apart, and a write says why it is rejected instead of waiting for its timeout.
 func TestAConditionInOneWord(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 )
 
 // TestAContradictedMemberAsksTheOthers: a member that was given up comes back with its old home, in which records are
-// applied that the node that went on has never had. It refuses what that one sends and stays as it is, and says so in
+// applied that the node that went on has never had. It rejects what that one sends and stays as it is, and says so in
 // its log, to the doctor and in status. When a majority of its voters holds other records it stops, keeps its files,
 // and comes back at its next start as one without state, with what the cluster has.
 func TestAContradictedMemberAsksTheOthers(t *testing.T) {

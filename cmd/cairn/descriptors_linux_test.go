@@ -54,7 +54,7 @@ func TestEveryListenerOutlivesTheLimitOfDescriptors(t *testing.T) {
 		}
 		c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
 		if n, err := c.Read(make([]byte, 1)); n > 0 {
-			t.Errorf("%s: served without a descriptor: %d, %v", l.name, n, err) // a reset is no service
+			t.Errorf("%s: served without a descriptor: %d, %v", l.name, n, err) // a reset is not a service
 		}
 		waiting[i] = c
 	}

@@ -223,7 +223,7 @@ func (d *dialectCluster) covenantAlone(t *testing.T) {
 	c := covenantOf(t, d.here())
 	var said []string
 	for range 3 {
-		guard := time.AfterFunc(suite.Patience, func() { c.Close() }) // without an answer there is no refusal
+		guard := time.AfterFunc(suite.Patience, func() { c.Close() }) // without an answer there is no rejection
 		_, err := covenantAsks[any](c, map[string]any{"kind": "submit_intent", "text": "no quorum is there"})
 		guard.Stop()
 		if err == nil {

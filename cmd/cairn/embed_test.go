@@ -121,8 +121,8 @@ func TestDevEmbeds(t *testing.T) {
 	}
 }
 
-// TestEmbedUse: a database changes between the models that a running node has in its home, back to the built-in one and
-// to none, and a change can be ended. A model that the node does not have is refused, and changes nothing.
+// TestEmbedUse: a database changes between the models that a running node has in its home, back to the built-in one
+// and to none, and a change can be ended. A model that the node does not have is rejected, and changes nothing.
 func TestEmbedUse(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -16,9 +16,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestFlippedBitsAreHealed flips bits in files of a member that is down, each of a kind of its own, and none so that a
-// file looks torn. The member names what it found, is made whole, and answers words, vectors and exports as the others
-// do.
+// TestFlippedBitsAreHealed flips bits in files of a member that is down, each of its own kind, and none so that a
+// file looks torn. The member names what it found, is made whole, and answers words, vectors and exports as the
+// others do.
 func TestFlippedBitsAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

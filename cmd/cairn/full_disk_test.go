@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestANodeKilledOnAFullDiskStarts: it answers reads, refuses writes and says why, the doctor names what may go, and
+// TestANodeKilledOnAFullDiskStarts: it answers reads, rejects writes and says why, the doctor names what may go, and
 // when there is room again it takes writes without a restart.
 func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	suite.Full(t)

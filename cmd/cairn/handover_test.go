@@ -30,7 +30,7 @@ func TestHandover(t *testing.T) {
 		t.Errorf("the old leader after it: %+v", s)
 	}
 	now := -1
-	if !suite.Within(suite.Patience, func() bool { // the cluster may elect anew for reasons of its own
+	if !suite.Within(suite.Patience, func() bool { // the cluster may elect again for its own reasons
 		now = leaderOf(t, nodes)
 		if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[(now+1)%3].Line.HTTP, "--token", token); code != 0 ||
 			!strings.Contains(out, "leads") {

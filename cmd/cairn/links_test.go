@@ -238,7 +238,7 @@ func (l *links) waitFor(f fault, times int) {
 	suite.Eventually(l.t, fmt.Sprintf("fault %d to meet something", f), func() bool { return l.hits(f) >= times })
 }
 
-// pass carries one frame, the one given or the next, and says whether there may be another.
+// pass carries one frame, the one given or the next, and reports whether there may be another.
 func (l *links) pass(c *call, dst io.Writer, src *bufio.Reader, from, to int, frame []byte) bool {
 	var err error
 	if frame == nil {

@@ -36,8 +36,8 @@ func TestMCPAnswersAllThatWasAsked(t *testing.T) {
 	}
 }
 
-// TestMCPGoesOnBehindWhatIsNoMessage: a line that is no JSON, or no message, is answered with an error; the next one is
-// read.
+// TestMCPGoesOnBehindWhatIsNoMessage: a line that is not JSON, or no message, is answered with an error; the next one
+// is read.
 func TestMCPGoesOnBehindWhatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)

@@ -197,8 +197,8 @@ func auditRows(t *testing.T, home string) int {
 }
 
 // TestHostileNeighbours: what a page of a foreign origin, a rebound name and another user of the host send to the
-// dialects over HTTP is refused whatever it asks, runs nothing, shows nothing and is written nowhere. The same requests
-// of the node's own user are not refused; another user's are not either, with the token.
+// dialects over HTTP is rejected whatever it asks, runs nothing, shows nothing and is written nowhere. The same
+// requests of the node's own user are not rejected; another user's are not either, with the token.
 func TestHostileNeighbours(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

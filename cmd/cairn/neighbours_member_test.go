@@ -52,9 +52,9 @@ func impostor(t *testing.T, p *cairntest.Node, id uint32, key ed25519.PrivateKey
 	return m
 }
 
-// TestTheClusterSecretMakesNoMember: who knows the secret of a running cluster says the id of one of its members after
-// the other, with a key of its own. Each member refuses it for every purpose. A member whose home is emptied comes
-// back by itself, with a new key; its old key is refused then.
+// TestTheClusterSecretMakesNoMember: who knows the secret of a running cluster says the id of one of its members
+// after the other, with its own key. Each member rejects it for every purpose. A member whose home is emptied comes
+// back by itself, with a new key; its old key is rejected then.
 func TestTheClusterSecretMakesNoMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -34,7 +34,8 @@ type listener struct {
 }
 
 // TestHostileNeighboursOfTheNetwork: a client that reaches the ports of a node and does not hold the right token is
-// refused at each of them, reads nothing, leaves nothing in the log or the audit, and costs a bounded amount of memory.
+// rejected at each of them, reads nothing, leaves nothing in the log or the audit, and costs a bounded amount of
+// memory.
 func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -58,7 +59,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	neighbours := []struct {
 		name  string
 		token *string
-		write bool // what the token's holder may read is no secret to it
+		write bool // what the token's holder may read is not a secret to it
 		known bool
 	}{
 		{"no token", nil, false, false}, {"no token, writing", nil, true, false},

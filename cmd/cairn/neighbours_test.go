@@ -62,7 +62,7 @@ func anonymousFlood(t *testing.T, p *cairntest.Node, addr string, connections in
 }
 
 // TestAnonymousFloodsHoldNoMemory: a body is read for a client that has shown a right token and for no other, so that
-// 300 anonymous connections of 4 MiB each are refused at once and cost their connections.
+// 300 anonymous connections of 4 MiB each are rejected at once and cost their connections.
 func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A terminal is a command on a terminal of its own, 100 columns wide and 30 lines high.
+// A terminal is a command on its own terminal, 100 columns wide and 30 lines high.
 type terminal struct {
 	t      testing.TB
 	cmd    *exec.Cmd
@@ -86,7 +86,7 @@ func (x *terminal) Shows(text string) (till string) {
 	return till
 }
 
-// Raw says whether keys reach the command one by one.
+// Raw reports whether keys reach the command one by one.
 func (x *terminal) Raw() bool {
 	x.t.Helper()
 	mode, err := unix.IoctlGetTermios(int(x.master.Fd()), unix.TCGETS)

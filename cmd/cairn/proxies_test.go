@@ -71,7 +71,7 @@ func TestMembersBehindProxies(t *testing.T) {
 	d.checkAll(nodes, token)
 }
 
-// nothingAcknowledged cuts every link: what is asked for from then on is not acknowledged.
+// nothingAcknowledged cuts every link: what is requested from then on is not acknowledged.
 func nothingAcknowledged(t *testing.T, l *links, nodes []*cairntest.Node, token string) {
 	t.Helper()
 	c := connect(t, nodes, token)

@@ -90,8 +90,8 @@ func unpacked(t *testing.T, path string) string {
 // joins with an empty home after it, and in no new backup; before, it was in all of them.
 func TestNoByteSurvivesAPurge(t *testing.T) { noByteSurvives(t, false) }
 
-// TestForgottenForGood: the same of memories that are forgotten for good, through a follower. They are read by no id, a
-// node proves that they are gone without saying what they said, and their texts are refused, which no file keeps
+// TestForgottenForGood: the same of memories that are forgotten for good, through a follower. They are read by no id,
+// a node proves that they are gone without saying what they said, and their texts are rejected, which no file keeps
 // either.
 func TestForgottenForGood(t *testing.T) { noByteSurvives(t, true) }
 

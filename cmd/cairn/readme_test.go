@@ -163,7 +163,7 @@ func installSDKs(t *testing.T, dir, root string) {
 }
 
 // movesData runs what is shown of exports and imports, over files such as it names. Of what is measured only the
-// flags are tried: the benchmarks have tests of their own.
+// flags are tried: the benchmarks have their own tests.
 func movesData(t *testing.T, dir string, commands []string) int {
 	t.Helper()
 	list, code := cairntest.RunForJSON[struct{ Workspaces []struct{ Workspace string } }](t, "sift", "list", "--json")

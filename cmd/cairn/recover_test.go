@@ -99,7 +99,7 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
 	out, code := cairntest.Run(t, "doctor", "--home", home)
-	words := strings.Join(strings.Fields(out), " ") // columns are wider beside a warning
+	words := strings.Join(strings.Fields(out), " ") // columns are wider next to a warning
 	for _, want := range []string{"fsync takes", "ok cluster", "only their owner", "the only member", "log at "} {
 		if code != 0 || !strings.Contains(words, want) {
 			t.Errorf("exit %d, want %q in:\n%s", code, want, out)

@@ -19,8 +19,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestALostNodeIsReplaced: step 3 of the runbook, as it is printed, makes a node that joins. Without the cluster's secret
-// the node says that it is refused and why, doctor says so too, and the member that refuses it logs that once.
+// TestALostNodeIsReplaced: step 3 of the runbook, as it is printed, makes a node that joins. Without the cluster's
+// secret the node says that it is rejected and why, doctor says so too, and the member that rejects it logs that
+// once.
 func TestALostNodeIsReplaced(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestTheClusterSecretIsRotated: in three rolling restarts (learn the new secret, show it, forget the old one) a writer
-// is never refused and loses nothing; afterwards the old secret opens nothing.
+// TestTheClusterSecretIsRotated: in three rolling restarts (learn the new secret, show it, forget the old one) a
+// writer is never rejected and loses nothing; afterwards the old secret opens nothing.
 func TestTheClusterSecretIsRotated(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

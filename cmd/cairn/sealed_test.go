@@ -92,10 +92,10 @@ func writeKeys(t *testing.T, path string, keys ...seal.Master) {
 	}
 }
 
-// TestNothingReadableOnAnEncryptedNode: two of three nodes encrypt their homes, each under a key of its own. A thousand
-// texts are given to them through every protocol in every role that a text can have; nodes are killed, take snapshots,
-// make backups and get new keys. Then no file of theirs, and no backup, holds one of the texts; the plain node does.
-// All three states are equal throughout.
+// TestNothingReadableOnAnEncryptedNode: two of three nodes encrypt their homes, each under its own key. A thousand
+// texts are given to them through every protocol in every role that a text can have; nodes are killed, take
+// snapshots, make backups and get new keys. Then no file of theirs, and no backup, holds one of the texts; the plain
+// node does. All three states are equal throughout.
 func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -265,7 +265,7 @@ func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant 
 	}
 }
 
-// restoreSealed restores backups that were made under two master keys; without them it refuses.
+// restoreSealed restores backups that were made under two master keys; without them it rejects.
 func restoreSealed(t *testing.T, backups, keyFile string, want transfer.BackupDone) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "restored")

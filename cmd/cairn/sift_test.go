@@ -278,7 +278,7 @@ sift_workspaces = [%q]
 	}
 }
 
-// TestSiftLargeCapture: the largest request there is costs no leader its place, and small ones pass beside it.
+// TestSiftLargeCapture: the largest request there is costs no leader its place, and small ones pass next to it.
 func TestSiftLargeCapture(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -294,7 +294,7 @@ func TestSiftLargeCapture(t *testing.T) {
 		fmt.Fprintf(&lines, "%x lorem %x ipsum %x\\n", i*2654435761%1000003, i*40503%65521, i*i)
 	}
 	try := 0
-	// a busy machine may elect for reasons of its own; what costs a leader its place does so each time
+	// a busy machine may elect for its own reasons; what costs a leader its place does so each time
 	suite.Eventually(t, "a leader that the largest request leaves in its place", func() bool {
 		try++
 		lead := leaderOf(t, nodes)

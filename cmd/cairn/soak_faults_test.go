@@ -85,7 +85,7 @@ func (s *soak) faults(length time.Duration) {
 	}
 }
 
-// goesOn says whether writes are acknowledged again.
+// goesOn reports whether writes are acknowledged again.
 func (s *soak) goesOn() bool {
 	want := s.acks.Load() + 20
 	return suite.Within(suite.Patience, func() bool { return s.acks.Load() >= want })
@@ -283,7 +283,7 @@ func (s *soak) rolling() {
 	}
 }
 
-// asked asks the leader for a change of the cluster. It may be refused: a leader may just have changed.
+// asked asks the leader for a change of the cluster. It may be rejected: a leader may just have changed.
 func (s *soak) asked(verb string, body map[string]any) {
 	t := cli.Target{Endpoints: []string{s.urls[s.leader()]}, TokenText: s.token, Timeout: 20 * time.Second}
 	var out map[string]any

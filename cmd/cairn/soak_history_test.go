@@ -24,7 +24,7 @@ func newHistory(out io.Writer) *historyWriter {
 	return &historyWriter{out: bufio.NewWriterSize(out, 1<<16)}
 }
 
-// note adds a record. flush says whether all went well.
+// note adds a record. flush reports whether all went well.
 func (w *historyWriter) note(r history.Record) {
 	b, err := json.Marshal(r)
 	w.mu.Lock()

@@ -115,7 +115,7 @@ func newSoak(t *testing.T, out *historyWriter) *soak {
 		s.links.put(n)
 		s.homes = append(s.homes, n.DataDir)
 		s.urls, s.wires = append(s.urls, "http://"+config.Loopback(n.HTTPPort)), append(s.wires, config.Loopback(n.WirePort))
-		if n.NodeID < of { // the replica is no founder
+		if n.NodeID < of { // the replica is not a founder
 			n.Peers = n.Peers[:s.voters-1]
 		}
 	})

@@ -56,7 +56,7 @@ func trusting(t testing.TB, ca string) *tls.Config {
 	return c
 }
 
-// sayHello says hello to a peer port as a node would and returns why it was refused; empty when it was let in.
+// sayHello says hello to a peer port as a node would and returns why it was rejected; empty when it was let in.
 func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.ClusterHello) string {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -187,7 +187,7 @@ func TestTLSEverywhere(t *testing.T) {
 		}
 	}
 	var after api.ClusterStatus
-	// a slow machine may elect anew
+	// a slow machine may elect again
 	if !suite.Within(suite.Patience, func() (ok bool) { after, ok = statusOf(t, leader); return ok }) || len(after.Peers) != 2 {
 		t.Errorf("the refused are members: %+v", after)
 	}
@@ -236,8 +236,8 @@ func TestTLSEverywhere(t *testing.T) {
 	}
 }
 
-// TestCertificatesRotateUnderLoad: all certificates are replaced while writers write; no write is refused or lost, and
-// new connections see the new certificates.
+// TestCertificatesRotateUnderLoad: all certificates are replaced while writers write; no write is rejected or lost,
+// and new connections see the new certificates.
 func TestCertificatesRotateUnderLoad(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -73,7 +73,7 @@ func TestEveryWriterIsThoughtOf(t *testing.T) {
 		found++
 		name, err := filepath.Rel(root, path)
 		name = filepath.ToSlash(name)
-		// clusters of their own and figures; packages for tests
+		// their own clusters and figures; packages for tests
 		if strings.HasPrefix(name, "cmd/cairn/bench/") || strings.HasPrefix(name, "cmd/lab/") ||
 			strings.HasSuffix(filepath.Dir(name), "test") {
 			return err

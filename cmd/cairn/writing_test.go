@@ -34,7 +34,7 @@ func connect(t testing.TB, nodes []*cairntest.Node, token string) *client.Client
 	return c
 }
 
-// writeUntil writes what text says, each under a key of its own, until ctx ends, and notes what was acknowledged.
+// writeUntil writes what text says, each under its own key, until ctx ends, and notes what was acknowledged.
 func writeUntil(ctx context.Context, t testing.TB, cfg client.Config, mu *sync.Mutex, acked map[string]string, text func(i int) string) {
 	c, err := client.Dial(t.Context(), cfg)
 	if err != nil {

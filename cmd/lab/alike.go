@@ -200,7 +200,7 @@ func compareAnswers(name string, questions []api.SearchRequest, got, want [][]an
 	return c
 }
 
-// Pass says whether every list was the same.
+// Pass reports whether every list was the same.
 func (r *alikeReport) Pass() bool {
 	return !slices.ContainsFunc(r.Checks, func(c alikeCheck) bool { return c.Alike != r.Questions })
 }

@@ -149,7 +149,7 @@ func (r *driftReport) think(ctx context.Context, cl *client.Client, ids map[stri
 	return nil
 }
 
-// storeLines stores lines on a node of their own, and returns which memory each became.
+// storeLines stores lines on their own node, and returns which memory each became.
 func storeLines(ctx context.Context, l *bench.Rig, lines []bench.CorpusLine) (*client.Client, map[string]string, error) {
 	c, err := l.Cluster(ctx, 1)
 	if err != nil {

@@ -27,7 +27,7 @@ type searchEngine interface {
 	close() error
 }
 
-// searchEngines holds the engines that recall is compared with, by name. Each is opened in a directory of its own;
+// searchEngines holds the engines that recall is compared with, by name. Each is opened in its own directory;
 // without one it is in memory.
 var searchEngines = map[string]func(ctx context.Context, dir string) (searchEngine, error){
 	"bleve": func(ctx context.Context, dir string) (searchEngine, error) {

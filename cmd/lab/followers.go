@@ -18,9 +18,9 @@ import (
 )
 
 // besideRun measures the effect of recalls on the followers on the leader's writes. In each round the writes are
-// measured alone, beside the recalls, and beside the same recalls on a node that is no member: it takes as much of the
-// machine, and has nothing else in common with the writes. figures are medians of the rounds, ratios medians of each
-// round's.
+// measured alone, during the recalls, and during the same recalls on a node that is not a member: it takes as much of
+// the machine, and has nothing else in common with the writes. figures are medians of the rounds, ratios medians of
+// each round's.
 type besideRun struct {
 	Clients int           `json:"clients"`
 	Rounds  int           `json:"rounds"`
@@ -134,7 +134,7 @@ func (b *followersBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, e
 	return r, nil
 }
 
-// A besideTurn is writes once, and the recalls beside them.
+// A besideTurn is writes once, and the recalls during them.
 type besideTurn struct {
 	writes  bench.WriteRun
 	recalls bench.LoadRun

@@ -52,7 +52,7 @@ func figuresOf[R any](t *testing.T, args ...string) (r R) {
 	return r
 }
 
-// TestSurfaces measures every protocol for a moment: each answers, and none refuses.
+// TestSurfaces measures every protocol for a moment: each answers, and none rejects.
 func TestSurfaces(t *testing.T) {
 	suite.NotShort(t, "measures")
 	t.Parallel()
@@ -114,7 +114,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestSnapshot: writes go on beside a snapshot and a backup, and none fails.
+// TestSnapshot: writes go on during a snapshot and a backup, and none fails.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	r := figuresOf[snapshotReport](t, "snapshot", "--size", "2000", "--rounds", "1", "--clients", "2", "--rate", "500", "--for", "200ms")

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// lagReport says whether memories are found as soon as they are acknowledged, however many come.
+// lagReport reports whether memories are found as soon as they are acknowledged, however many come.
 type lagReport struct {
 	Passed   bool    `json:"pass"`
 	Rate     float64 `json:"target_per_second"`
@@ -214,7 +214,7 @@ func (t *lagTask) gauge(ctx context.Context) float64 {
 // lagWord is the word that only one memory has.
 func lagWord(n int) string { return fmt.Sprintf("zq%dx", n) }
 
-// Pass says whether all was found in time.
+// Pass reports whether all was found in time.
 func (r *lagReport) Pass() bool { return r.Passed }
 
 func (r *lagReport) Print(a *cli.Streams) error {

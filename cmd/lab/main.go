@@ -3,7 +3,7 @@
 //
 //	go run ./cmd/lab --help
 //
-// Folder history judges what clients were told; folder etcd, a module of its own, compares writes with etcd.
+// Folder history judges what clients were told; folder etcd, its own module, compares writes with etcd.
 package main
 
 import (

@@ -123,7 +123,7 @@ func dialWire(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (fun
 	}, err
 }
 
-// kept is an HTTP client with connections of its own, which end with the rig.
+// kept is an HTTP client with its own connections, which end with the rig.
 func kept(l *bench.Rig, url, token string) *bench.Loader {
 	own := &http.Client{Transport: &http.Transport{}}
 	l.OnClose(func() error { own.CloseIdleConnections(); return nil })

@@ -18,14 +18,14 @@ var ErrResting = errors.New("failed or was too slow lately; it is tried again in
 
 const forever = time.Duration(1<<63 - 1)
 
-// A Breaker protects the callers of one service. After some failures in a row it refuses callers whose deadlines are no
-// longer than those that were missed. So a service that is too slow for some callers still serves more patient ones. The
-// zero value is closed.
+// A Breaker protects the callers of one service. After some failures in a row it rejects callers whose deadlines are
+// no longer than those that were missed. So a service that is too slow for some callers still serves more patient
+// ones. The zero value is closed.
 type Breaker struct {
 	mu       sync.Mutex
 	failures int           // in a row
 	slower   time.Duration // the longest deadline that was missed in this row of failures; forever after an error
-	until    time.Time     // calls are refused before it
+	until    time.Time     // calls are rejected before it
 	probing  bool          // one call is trying whether the service works again
 	state    State
 }
@@ -45,8 +45,8 @@ func (b *Breaker) State() State {
 	return b.state
 }
 
-// Admit refuses a caller that would probably wait in vain. probe says that the caller is the one that tries the service
-// after a rest. An admitted caller calls Note afterwards.
+// Admit rejects a caller that would probably wait in vain. probe says that the caller is the one that tries the
+// service after a rest. An admitted caller calls Note afterwards.
 func (b *Breaker) Admit(patience time.Duration) (probe bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -40,7 +40,7 @@ func KindOf(dir string) (string, error) {
 	}
 	switch err := modeldir.JSON(filepath.Join(dir, "config.json"), &c); {
 	case errors.Is(err, os.ErrNotExist):
-		if _, err := os.Stat(filepath.Join(dir, "modules.json")); err == nil { // the model lies in a folder of its own
+		if _, err := os.Stat(filepath.Join(dir, "modules.json")); err == nil { // the model lies in its own folder
 			return "bert", nil
 		}
 		if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); err != nil {

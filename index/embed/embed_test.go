@@ -184,7 +184,7 @@ func TestHTTP(t *testing.T) {
 				t.Fatalf("%s: text %d has %v", path, i, v)
 			}
 		}
-		if asked.Load() != 3 { // one refused, two batches
+		if asked.Load() != 3 { // one rejected, two batches
 			t.Errorf("%s: %d requests, want 3", path, asked.Load())
 		}
 	}

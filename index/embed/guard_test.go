@@ -121,7 +121,7 @@ func TestGuardErrors(t *testing.T) {
 	})
 }
 
-// TestGuardIsNotTheCallers: a client that goes away is no failure of the embedder.
+// TestGuardIsNotTheCallers: a client that goes away is not a failure of the embedder.
 func TestGuardIsNotTheCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGuard(&timed{takes: time.Millisecond})
@@ -215,7 +215,7 @@ func TestQuestionsHaveTheirPrompt(t *testing.T) {
 	})
 }
 
-// TestGuardRefused: texts that the embedder refuses say nothing against the embedder.
+// TestGuardRefused: texts that the embedder rejects say nothing against the embedder.
 func TestGuardRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &timed{takes: time.Millisecond, err: fmt.Errorf("%w: too long", modelserver.ErrRefused)}

@@ -96,7 +96,7 @@ type httpReply struct {
 	Embeddings [][]float32 `json:"embeddings"` // Ollama
 }
 
-// ask sends one request; again says whether it is worth another.
+// ask sends one request; again reports whether it is worth another.
 func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again bool, err error) {
 	req := httpRequest{Model: h.model, Input: make([]string, len(texts))}
 	for i, t := range texts {

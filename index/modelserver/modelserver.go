@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// ErrRefused is returned when a working server refuses a text: trying again cannot help.
+// ErrRefused is returned when a working server rejects a text: trying again cannot help.
 var ErrRefused = errors.New("texts refused")
 
 // A Server may be used from any number of goroutines.
@@ -36,8 +36,8 @@ func New(name, address, key string, timeout time.Duration) (*Server, *url.URL, e
 	return &Server{name, address, key, &http.Client{Timeout: timeout}}, u, nil
 }
 
-// Post sends a question and decodes the answer, at most this many bytes, into reply. again says whether the same request
-// may succeed later.
+// Post sends a question and decodes the answer, at most this many bytes, into reply. again reports whether the same
+// request may succeed later.
 func (s *Server) Post(ctx context.Context, question, reply any, most int64) (again bool, err error) {
 	body, err := json.Marshal(question)
 	if err != nil {

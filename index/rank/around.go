@@ -33,7 +33,7 @@ type conversation struct {
 }
 
 // A slot is a place in a session. Its entry is a place in Ranker.entries, otherRow when the row has no entry, and
-// emptySlot when there is no row or the question's filters refuse it.
+// emptySlot when there is no row or the question's filters reject it.
 type slot struct {
 	entry  int32
 	row    uint32
@@ -273,7 +273,7 @@ func (r *Ranker) link(c *entry, to, by int) float64 {
 	return r.slots[at].link
 }
 
-// bestInExchange returns how much of the question the best row of the same exchange has in words of its own.
+// bestInExchange returns how much of the question the best row of the same exchange has in its own words.
 func (r *Ranker) bestInExchange(c *entry) (own float64) {
 	for _, to := range [...]int{-1, 1} {
 		for by := 1; by <= r.set.Reach && c.slot >= 0 && r.link(c, to, by) > 0; by++ {

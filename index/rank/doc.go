@@ -37,7 +37,7 @@
 //
 // The composite orders the rows. A score is the probability that its row answers the question (probability.go).
 //
-// Only rows with a word of the question, rows beside a strong hit in the same exchange, rows with a vector like the
+// Only rows with a word of the question, rows next to a strong hit in the same exchange, rows with a vector like the
 // question's and rows with a relation to what it names are ordered at all. An exchange is rows of one session that
 // several speakers said within minutes: a list of facts has no context.
 //

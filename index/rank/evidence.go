@@ -51,7 +51,7 @@ type entry struct {
 	own          float64 // words, discounted by density
 	covered      float64 // the question's terms that it has, alone or with its exchange; a replaced term counts by its share
 	density      float64
-	solo         bool // no row of its exchange is beside it
+	solo         bool // no row of its exchange is next to it
 
 	passage, around, session, factor float64 // as in Parts
 	outlier, lift                    float64 // set by findOutliers and lift
@@ -87,7 +87,7 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 // addCandidates makes the candidates entries and weighs their words.
 func (r *Ranker) addCandidates() {
 	r.entries, r.turns = r.entries[:0], r.turns[:0]
-	for i := range r.cands { // in a loop of their own, so that the processor fetches several rows at once
+	for i := range r.cands { // in their own loop, so that the processor fetches several rows at once
 		r.add(r.cands[i].Row, i)
 	}
 	for i := range r.entries {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestOnlyAnExchangeHasContext: the row beside a match is an answer, says beside which one, and gains by it, where both
-// are turns that several speakers said within minutes; not in a list of facts, not months later, not where one speaks
-// alone, and not beside a faint match.
+// TestOnlyAnExchangeHasContext: the row next to a match is an answer, says next to which one, and gains by it, where
+// both are turns that several speakers said within minutes; not in a list of facts, not months later, not where one
+// speaks alone, and not next to a faint match.
 func TestOnlyAnExchangeHasContext(t *testing.T) {
 	month := int64(30 * 86400 * 1e6)
 	for name, c := range map[string]struct {

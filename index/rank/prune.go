@@ -30,7 +30,7 @@ type perLength struct {
 	once, oncePast float64 // a frequency of 1, saturated, and for the passage
 }
 
-// independent says whether no score depends on another row, and only the K best rows are wanted.
+// independent reports whether no score depends on another row, and only the K best rows are wanted.
 func (r *Ranker) independent() bool {
 	if n, _ := r.corpus.Sessions(); n > 0 || r.q.List || r.q.K <= 0 || r.q.K > insertUpTo || r.q.K >= len(r.cands) || r.perfect <= 0 {
 		return false
@@ -67,7 +67,7 @@ func (r *Ranker) prune() {
 	}
 	r.cands = r.kept
 	threshold := r.minScore()
-	refused := 0.0 // the highest bound that was refused: no lower one is looked at
+	refused := 0.0 // the highest bound that was rejected: no lower one is looked at
 	r.kept = r.kept[:0]
 	for i, m := range r.bounds {
 		if m <= refused {

@@ -59,14 +59,14 @@ type Row struct {
 	Created    int64 // this field and those below are read for every candidate
 	Importance float64
 	Length     uint32 // in tokens, as the text index counts
-	Session    uint32 // 0 is none
+	Session    uint32 // 0 means none
 	Speaker    string
 	Asks       bool  // the text ends in a question mark
 	Refers     bool  // the text names by a pronoun what an earlier one names
 	Timed      bool  // the text holds a time
 	SaidDay    bool  // Said is a day; else only its month and year are
 	Distrust   uint8 // classes of trust that the writer is below an agent
-	Said       int32 // the day that a relative date in the text means, from 1970; 0 is none
+	Said       int32 // the day that a relative date in the text means, from 1970; 0 means none
 }
 
 // A Corpus answers from columns. Every method must be O(1).
@@ -76,8 +76,8 @@ type Corpus interface {
 	// Worth returns the current Accessed, HalfLife and Importance.
 	Worth(row uint32) (accessed int64, halfLife, importance float64)
 	// Session returns the numbers of a session's memories, in the order in which they were stored. Number returns the
-	// number of a row's memory, RowOf a memory's current row. Keep says whether the question's filters admit a row; Row is
-	// called for admitted rows only.
+	// number of a row's memory, RowOf a memory's current row. Keep reports whether the question's filters admit a
+	// row; Row is called for admitted rows only.
 	Session(session uint32) []uint64
 	Number(row uint32) uint64
 	RowOf(number uint64) (row uint32, ok bool)
@@ -97,7 +97,7 @@ type Corpus interface {
 type Parts struct {
 	Words, Passage, Around, Session, Factor float64
 	Named                                   bool
-	Solo                                    bool // no row of its exchange is beside it: Passage is its own words'
+	Solo                                    bool // no row of its exchange is next to it: Passage is its own words'
 	Date                                    float64
 	When                                    bool // a time is asked for, and the row holds one
 	Vector, Graph                           float64
@@ -118,7 +118,7 @@ type Scored struct {
 }
 
 // Rank orders the candidates, and neighbours of those the words found, best first. What has no word of the question
-// in or near it, no likeness to it and no relation to what it names is no answer.
+// in or near it, no likeness to it and no relation to what it names is not an answer.
 func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 	r.begin(q, set, cands, corpus)
 	defer r.forget()

@@ -39,7 +39,7 @@ func (r *Ranker) movedUp(top []*entry, out []Scored) []movedBy {
 	return moved
 }
 
-// timeAlone says whether the time that the question names is all that a row has of its words.
+// timeAlone reports whether the time that the question names is all that a row has of its words.
 func (r *Ranker) timeAlone(c *Candidate) bool {
 	time := false
 	for i, tf := range c.TF {

@@ -6,7 +6,7 @@ import (
 )
 
 // Settings are the weights of the signals. A zero switches its signal off; start from Defaults. One flat table: each
-// number is fitted beside all others.
+// number is fitted together with all others.
 type Settings struct {
 	K1, B      float64 // .9, .4: of BM25, for words and passage alike
 	Density    float64 // 20: tokens from which a text's length counts against it; twice as many among brief texts
@@ -45,7 +45,8 @@ func Defaults() Settings {
 	}
 }
 
-// Learn takes over a database's learned weights. Sim weighs vectors beside words: as much as by default when it is .5.
+// Learn takes over a database's learned weights. Sim weighs vectors next to words: as much as by default when it is
+// .5.
 func (s *Settings) Learn(w Weights) {
 	s.Weights = w
 	s.Vector = float64(Defaults().Vector * 2 * w.Sim)
@@ -80,7 +81,7 @@ var switches = map[string]func(*Settings){
 	"trust":      func(s *Settings) { s.Distrust = 0 },
 }
 
-// Off turns a signal off, and says whether there is one of that name.
+// Off turns a signal off, and reports whether there is one of that name.
 func (s *Settings) Off(name string) bool {
 	f := switches[name]
 	if f != nil {

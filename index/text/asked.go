@@ -22,14 +22,14 @@ type AskedTime struct {
 	Rest     string // the question without the date
 }
 
-// Named says whether the question names a time.
+// Named reports whether the question names a time.
 func (a *AskedTime) Named() bool { return a.To > 0 }
 
-// Contains says whether a moment lies in the span.
+// Contains reports whether a moment lies in the span.
 func (a *AskedTime) Contains(at int64) bool { return a.From <= at && at < a.To }
 
-// ContainsDay says whether the span contains a day of Times. If the day is not exact, the span has to contain its whole
-// month.
+// ContainsDay reports whether the span contains a day of Times. If the day is not exact, the span has to contain its
+// whole month.
 func (a *AskedTime) ContainsDay(day int32, exact bool) bool {
 	if day == 0 {
 		return false
@@ -106,7 +106,7 @@ func (q *questionParser) raw(first, last int) string {
 	return q.text[q.places[first][0]:q.places[last][1]]
 }
 
-// is says whether a word is one of those.
+// is reports whether a word is one of those.
 func (q *questionParser) is(i int, words ...string) bool {
 	if i < 0 || i >= len(q.words) {
 		return false
@@ -120,7 +120,7 @@ func (q *questionParser) is(i int, words ...string) bool {
 	return false
 }
 
-// digits says whether a word is a number in digits.
+// digits reports whether a word is a number in digits.
 func (q *questionParser) digits(i int) bool {
 	r, _ := utf8.DecodeRuneInString(q.text[q.places[i][0]:])
 	return unicode.IsDigit(r)

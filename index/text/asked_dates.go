@@ -113,7 +113,7 @@ func (q *questionParser) before(i int, words ...string) int {
 	return i
 }
 
-// named says whether a date names its year.
+// named reports whether a date names its year.
 func (q *questionParser) named(m dateSpan) bool {
 	return m.last-m.first > 1 && q.digits(m.first) && q.digits(m.first+1) || // 2024-03-05
 		slices.ContainsFunc(q.words[m.first:m.last+1], func(w timeWord) bool { return w.kind == yearName })
@@ -158,7 +158,7 @@ func (q *questionParser) year(a *AskedTime) (year int) {
 	return year
 }
 
-// yearBehind says whether a year follows a word: march 2024, mayo de 2024.
+// yearBehind reports whether a year follows a word: march 2024, mayo de 2024.
 func (q *questionParser) yearBehind(i int) bool {
 	if q.is(i+1, "de", "del") {
 		i++

@@ -69,7 +69,7 @@ func (q *questionParser) quarterAt(i int) (m dateSpan, named, ok bool) {
 	return m, named, true
 }
 
-// dashed says whether nothing but a dash stands before a word.
+// dashed reports whether nothing but a dash stands before a word.
 func (q *questionParser) dashed(i int) bool {
 	if i == 0 {
 		return false

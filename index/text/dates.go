@@ -111,7 +111,7 @@ func dateIn(name string) string {
 	return ""
 }
 
-// numberEnds says whether what stands before a number belongs to it, numberBegins what stands behind.
+// numberEnds reports whether what stands before a number belongs to it, numberBegins what stands behind.
 func numberEnds(s string) bool {
 	s = strings.TrimSuffix(s, "-")
 	return s != "" && isDigit(s[len(s)-1])

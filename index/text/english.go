@@ -34,7 +34,7 @@ var stops = func() map[string]uint8 {
 
 var stopPrefilter = newPrefilter(maps.Keys(stops))
 
-// Stops returns the kinds of English words without a meaning of their own that a text has, a bit each. A text is not
+// Stops returns the kinds of English words without their own meaning that a text has, a bit each. A text is not
 // indexed by them, so they are known for the questions that have no other word. It is a pure function.
 func Stops(text string) (kinds uint64) {
 	for _, raw := range wordsOf(text) {
@@ -48,7 +48,7 @@ func Stops(text string) (kinds uint64) {
 	return kinds
 }
 
-// StopsAlone says whether a text has no word but those that carry no meaning by themselves.
+// StopsAlone reports whether a text has no word but those that carry no meaning by themselves.
 func StopsAlone(text string) bool {
 	a := analysers.Get().(*analyzer)
 	defer a.giveBack()

@@ -26,7 +26,7 @@ func TestDecomposedLetters(t *testing.T) {
 	}
 }
 
-// finds says whether a text has all terms of a question.
+// finds reports whether a text has all terms of a question.
 func finds(text, question string) bool {
 	has := map[string]bool{}
 	for _, t := range Analyze(text) {

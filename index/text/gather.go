@@ -305,7 +305,7 @@ func (s *search) cacheCount(e *entry, n uint64) {
 	}
 }
 
-// live says whether a row that is known was live at the search's moment.
+// live reports whether a row that is known was live at the search's moment.
 func (s *search) live(row uint32) bool {
 	d := s.pages[row>>pageBits].died[row&(pageRows-1)].Load()
 	return d == 0 || d > s.seq
@@ -321,7 +321,7 @@ func (s *search) liveOnly(l list, e *entry) list {
 	return l
 }
 
-// inGroups returns a list's postings whose rows are in the groups asked for.
+// inGroups returns a list's postings whose rows are in the groups requested.
 func (s *search) inGroups(l list) list {
 	group := func(row uint32) uint32 { return s.pages[row>>pageBits].group[row&(pageRows-1)] }
 	if s.groups.set == nil {
@@ -369,10 +369,10 @@ func (s *search) decode(n int, term string) error {
 	}
 }
 
-// A groupSet is the groups asked for.
+// A groupSet is the groups requested.
 type groupSet struct {
 	list []uint32
-	set  map[uint32]struct{} // nil when one group is asked for
+	set  map[uint32]struct{} // nil when one group is requested
 }
 
 func newGroupSet(groups []uint32) groupSet {

@@ -38,7 +38,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// A Tag is the owner's name of a text. It is stored beside the row and given back by Restored.
+// A Tag is the owner's name of a text. It is stored next to the row and given back by Restored.
 type Tag struct {
 	Number   uint64
 	Revision uint32

@@ -25,7 +25,7 @@ var irregular = func() map[string]string {
 	}
 	for verb := range strings.FieldsSeq(`apologis authoris categoris customis emphasis finalis generalis initialis localis maximis memoris minimis modernis
 		normalis optimis organis parallelis prioritis randomis realis recognis serialis specialis stabilis standardis summaris synchronis
-		tokenis utilis vectoris visualis`) { // British, beside the American spelling with a z
+		tokenis utilis vectoris visualis`) { // British, next to the American spelling with a z
 		for _, ending := range [...]string{"e", "ed", "es", "er", "ers", "ing", "ation", "ations"} {
 			m[verb+ending] = strings.TrimSuffix(verb, "s") + "z" + ending
 		}

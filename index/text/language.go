@@ -283,7 +283,7 @@ func hindi(env *snowballstem.Env) bool {
 
 var hindiFilters = [...]analysis.TokenFilter{hi.NewHindiNormalizeFilter(), hi.NewHindiStemmerFilter()}
 
-// onlyLetters says whether a word is letters and marks alone.
+// onlyLetters reports whether a word is letters and marks alone.
 func onlyLetters(word string) bool {
 	for _, r := range word {
 		if !unicode.IsLetter(r) && !unicode.Is(unicode.M, r) && classOf(r) != classIgnored {
@@ -316,7 +316,7 @@ func turkishLower(word string) string { return strings.ToLowerSpecial(unicode.Tu
 const (
 	partLetters  = 3  // of a part of a compound
 	wholeLetters = 8  // of a compound
-	longCompound = 40 // letters; a longer one is no word
+	longCompound = 40 // letters; a longer one is not a word
 )
 
 // addCompoundParts adds the parts of a word that may be a compound: the letters before and after each place where a word
@@ -366,14 +366,14 @@ var onsets = func() map[string]bool {
 	return m
 }()
 
-// wordMayBegin says whether a word may begin with these letters.
+// wordMayBegin reports whether a word may begin with these letters.
 func wordMayBegin(s string) bool {
 	n := strings.IndexAny(s, vowels)
 	return n >= 0 && (n < 2 || onsets[s[:n]])
 }
 
-// wordMayEnd says whether a word may end with these letters: it has a vowel, and behind it no r, l, n or w that follows
-// a consonant they do not follow at an end.
+// wordMayEnd reports whether a word may end with these letters: it has a vowel, and behind it no r, l, n or w that
+// follows a consonant they do not follow at an end.
 func wordMayEnd(s string) bool {
 	last := strings.LastIndexAny(s, vowels)
 	if last < 0 {

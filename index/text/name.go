@@ -138,7 +138,8 @@ func singular(raw string) string {
 	return raw[:n]
 }
 
-// caseless says whether a character does not count for case boundaries: marks, and ß, which stands between capitals too.
+// caseless reports whether a character does not count for case boundaries: marks, and ß, which stands between
+// capitals too.
 func caseless(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.Is(unicode.M, r) || isIgnored(r) || r == 'ß')
 }

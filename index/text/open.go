@@ -65,7 +65,7 @@ func (x *Index) openStore() (err error) {
 	return x.checkState(snap)
 }
 
-// openScorch opens the store with a configuration of its own: Bleve keeps what
+// openScorch opens the store with its own configuration: Bleve keeps what
 // it is given. unsafe_batch lets a batch return when it is searchable; the log
 // makes changes durable.
 func (x *Index) openScorch() (store bleve.Index, err error) {

@@ -21,8 +21,8 @@ func newPrefilter(words iter.Seq[string]) *prefilter {
 
 const longestLength = 63 // and all that are longer
 
-// mayContain says whether a word, which is not empty, may be in the set once it is folded. Folding keeps the length of an
-// ASCII word and may shorten others, so those always pass.
+// mayContain reports whether a word, which is not empty, may be in the set once it is folded. Folding keeps the
+// length of an ASCII word and may shorten others, so those always pass.
 func (h *prefilter) mayContain(word string) bool {
 	c := word[0]
 	if c >= utf8.RuneSelf || !ascii(word) {

@@ -17,8 +17,8 @@ var pronouns = func() map[string]bool {
 
 var pronounPrefilter = newPrefilter(maps.Keys(pronouns))
 
-// Refers says whether a text refers by a pronoun to someone or something in an earlier text: "I've had them three years".
-// It is a pure function.
+// Refers reports whether a text refers by a pronoun to someone or something in an earlier text: "I've had them three
+// years". It is a pure function.
 func Refers(text string) bool {
 	for _, w := range wordsOf(text) {
 		if pronounPrefilter.mayContain(w) && pronouns[strings.ToLower(w)] {

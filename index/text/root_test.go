@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// waits says whether Bleve's persister, which writes the list once when it begins, waits for something to do.
+// waits reports whether Bleve's persister, which writes the list once when it begins, waits for something to do.
 func waits(x *Index) bool {
 	n, _ := x.store.(*scorch.Scorch).StatsMap()["TotPersistLoopWait"].(uint64)
 	return n > 0

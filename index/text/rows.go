@@ -52,7 +52,7 @@ func (t *rowTable) add(row, group uint32, length uint16) (*page, uint32) {
 	return p, i
 }
 
-// live says whether a known row has not died.
+// live reports whether a known row has not died.
 func (t *rowTable) live(row uint32) bool {
 	p, i := t.at(row)
 	return p != nil && p.died[i].Load() == 0

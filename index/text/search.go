@@ -16,7 +16,7 @@ type Query struct {
 	Groups []uint32 // only rows of these groups; empty is every group
 	Exact  bool     // a term that no row has finds nothing; by default it is replaced (unknown.go)
 	MaxDF  int      // leave out terms that more rows have, without reading their postings; 0: none
-	// Keep refuses rows. It is called for rows that would be in the result, not for every match.
+	// Keep rejects rows. It is called for rows that would be in the result, not for every match.
 	Keep func(row uint32) bool
 	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be nil.
 	// Thousands of rows may have one score, so Order should tell most of them apart.
@@ -98,7 +98,7 @@ func (s *search) matched(at uint32) (n int) {
 // A Found describes what a query matches, in numbers: the terms that counted, how many rows have each and how often
 // each row has each. Statistics are of the query's groups.
 type Found struct {
-	Terms   []TermStat // sorted; at most 32 of those asked for, the rarest
+	Terms   []TermStat // sorted; at most 32 of those requested, the rarest
 	Totals  Totals
 	Rows    []uint32 // by number
 	Lengths []uint16 // of each row

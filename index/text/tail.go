@@ -139,7 +139,7 @@ func (b *block) postings(term string) []posting {
 	return nil
 }
 
-// full says whether the block is as large as a batch should be.
+// full reports whether the block is as large as a batch should be.
 func (b *block) full() bool { return len(b.rows) >= blockRows || b.bytes >= blockBytes }
 
 func (b *block) empty() bool { return len(b.rows) == 0 && len(b.deletes) == 0 }

@@ -54,7 +54,7 @@ func TimesOf(text string, written int64) (t Times) {
 	return t
 }
 
-// spaceless says whether a word has a character of a script that is written without spaces.
+// spaceless reports whether a word has a character of a script that is written without spaces.
 func spaceless(word string) bool {
 	const first = '\u0e00' // of their characters
 	for _, r := range word {
@@ -229,7 +229,7 @@ func addUnits(day time.Time, unit int16, n int) time.Time {
 	return day.AddDate(0, 0, n)
 }
 
-// AsksWhen says whether a question asks for a time, in one of the known languages.
+// AsksWhen reports whether a question asks for a time, in one of the known languages.
 func AsksWhen(question string) bool {
 	const first = 4 // words that say what a question asks for
 	var words []string

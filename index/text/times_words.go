@@ -12,7 +12,7 @@ const (
 	night            // the day before where it is the last one
 	fromToday        // so many days from today
 	weekday          // a day of the week, from Sunday
-	dayUnit          // a unit that is no time by itself: day, Tag
+	dayUnit          // a unit that is not a time by itself: day, Tag
 	longUnit         // one that is: days, week, months, years
 	lastWord         // the one before: last, letzte, pasada
 	nextWord         // the one after

@@ -202,7 +202,7 @@ func (s *search) mergePostings(t *queryTerm, chosen []substitute, at map[string]
 		t.df = uint64(len(all.post))
 	}
 	t.lists = t.lists[:0]
-	t.addList(all) // none, when the rows are in groups that were not asked for
+	t.addList(all) // none, when the rows are in groups that were not requested
 }
 
 // mergeCursors makes one list of the accumulator's cursors. The postings of a row become one: its cell holds the sum of
@@ -278,25 +278,25 @@ func (s *search) candidates(kind uint8, term string) (all []substitute, err erro
 	return all, err
 }
 
-// replaceable says whether a term may have substitutes: words and hashes may; numbers, names in code and pieces of a
-// script without spaces may not.
+// replaceable reports whether a term may have substitutes: words and hashes may; numbers, names in code and pieces of
+// a script without spaces may not.
 func replaceable(term string) bool {
 	return looksLikeHash(term) || len(term) <= maxCamelBytes && onlyLetters(term) && !isGram(term)
 }
 
-// isEnding says whether rest, which follows a word, is an ending of a language that appends several to a word.
+// isEnding reports whether rest, which follows a word, is an ending of a language that appends several to a word.
 func isEnding(rest string) bool {
 	return onlyLetters(rest) && utf8.RuneCountInString(rest) <= endingLetters &&
 		slices.ContainsFunc(stackedEndings, func(e string) bool { return strings.HasSuffix(rest, e) })
 }
 
-// isGram says whether a term is of a script that is written without spaces.
+// isGram reports whether a term is of a script that is written without spaces.
 func isGram(term string) bool {
 	r, _ := utf8.DecodeRuneInString(term)
 	return classOf(r) != classWord
 }
 
-// looksLikeHash says whether a term is hexadecimal, and no word or number alone.
+// looksLikeHash reports whether a term is hexadecimal, and no word or number alone.
 func looksLikeHash(term string) bool {
 	digits, letters := 0, 0
 	for i := range len(term) {

@@ -57,7 +57,7 @@ func TestVerifyRestsWithinAFile(t *testing.T) {
 	if err := verify(cut, path, time.Hour); !errors.Is(err, context.Canceled) || cut.n != 1 {
 		t.Errorf("cancelled in the first rest: %d rests, %v", cut.n, err)
 	}
-	for _, harmed := range [][]byte{raw, raw[:3], {}} { // the last four bytes are no checksum of the others
+	for _, harmed := range [][]byte{raw, raw[:3], {}} { // the last four bytes are not the checksum of the others
 		write(harmed)
 		if err := verify(t.Context(), path, 0); !errors.Is(err, ErrCorrupt) || damage.PathOf(err, "") != path {
 			t.Errorf("%d bytes: %v", len(harmed), err)

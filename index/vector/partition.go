@@ -27,7 +27,7 @@ type Partition struct {
 	Slack     int    // in thousandths of a cosine: how much farther than a row that is wanted a partition's centroid may lie
 }
 
-// valid says whether a partition fits a store of this dimension.
+// valid reports whether a partition fits a store of this dimension.
 func (p *Partition) valid(dim int) bool {
 	parts, groups := len(p.Centroids)/dim, len(p.Groups)/dim
 	return len(p.Centroids) == parts*dim && len(p.Groups) == groups*dim && groups > 0 && groups <= parts && parts <= oplog.MaxPartitions

@@ -209,7 +209,7 @@ func TestPartitionIsWholeNumbers(t *testing.T) {
 	}
 }
 
-// TestPartitionOfAnother: what is no partition of the store's dimension divides nothing.
+// TestPartitionOfAnother: what is not a partition of the store's dimension divides nothing.
 func TestPartitionOfAnother(t *testing.T) {
 	s := New(4)
 	for name, p := range map[string]*Partition{

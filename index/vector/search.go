@@ -33,8 +33,8 @@ type Query struct {
 	Sure int
 	// Below hides rows from this number on; 0 hides none.
 	Below uint32
-	// Keep removes rows that the filter refuses, in place; nil refuses none. Several goroutines call it, for every row
-	// before anything is computed.
+	// Keep removes rows that the filter rejects, in place; nil rejects none. Several goroutines call it, for every
+	// row before anything is computed.
 	Keep func(rows []uint32) []uint32
 	// Among holds lists that contain every row that Keep keeps, and may contain others; nil: any row may be kept. Most
 	// bounds the number of rows that Keep keeps; a search chooses its method by it.

@@ -164,7 +164,7 @@ func (s *Store) Cosine(a, b uint32) (cos float64, ok bool) {
 	return float64(float64(float64(n)*float64(x.scale[i])) * float64(y.scale[j])), true
 }
 
-// Has says whether a row has a vector.
+// Has reports whether a row has a vector.
 func (s *Store) Has(row uint32) bool {
 	_, _, ok := s.find(row)
 	return ok

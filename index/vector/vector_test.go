@@ -41,7 +41,7 @@ func (c *cloud) draw() []float32 {
 	return Unit(v)
 }
 
-// shelf is a store with the originals beside it.
+// shelf is a store with the originals next to it.
 type shelf struct {
 	*Store
 	originals [][]float32

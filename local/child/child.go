@@ -25,9 +25,9 @@ type Program struct {
 // linger limits the time that Run waits, after a program's end, for other processes that hold its pipes open.
 const linger = 500 * time.Millisecond
 
-// Run runs a command in a session of its own: it has no terminal to take, to stop for or to ask at. When ctx ends
-// first, its group gets a polite signal, so that it removes what it had locked, and after a grace SIGKILL; the error is
-// the context's then.
+// Run runs a command in its own session: it has no terminal to take, to stop for or to ask at. When ctx ends
+// first, its group gets a polite signal, so that it removes what it had locked, and after a grace SIGKILL; the error
+// is the context's then.
 func Run(ctx context.Context, p Program) error {
 	if err := ctx.Err(); err != nil {
 		return err

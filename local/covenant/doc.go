@@ -11,10 +11,10 @@
 // is answered {"kind":"error","message":"malformed frame"}, a length over the limit "frame too large", and the
 // connection ends. The end of the stream is answered by nothing. An answer that would be too large becomes an error,
 // and the connection goes on, as it does, once authenticated, after a kind that is not known
-// ({"kind":"error","message":"unknown kind: …"}). Names of fields are case-sensitive and unknown ones are passed over.
-// Integers have no sign, fraction or quotes; a null is none, but for optional fields, where it is as if absent.
-// Identities are {"display":"local@host","pubkey": "<base58 of 32 bytes>"} and are equal when their keys are. Times are
-// Unix milliseconds. Tiers are working, episodic and longterm.
+// ({"kind":"error","message":"unknown kind: …"}). Names of fields are case-sensitive and unknown ones are passed
+// over. Integers have no sign, fraction or quotes; a null is none, but for optional fields, where it is as if absent.
+// Identities are {"display":"local@host","pubkey": "<base58 of 32 bytes>"} and are equal when their keys are. Times
+// are Unix milliseconds. Tiers are working, episodic and longterm.
 //
 // # Connections
 //
@@ -71,51 +71,52 @@
 //
 // # Streams
 //
-// prefer_stream true makes recent_memory, recent_audit and submit_intent answer with stream_begin, stream_chunk 0, 1, 2
-// … and stream_end; stream_error ends a stream that broke on the way. A chunk is a record, an event, or {text, sources,
-// runtime_events}; only the last kind of stream has a summary {intent_id, status, settlement}. A refusal is a plain
-// frame and no stream. Chunks are read from the store as they are sent, so a stream of any length needs the same
-// memory.
+// prefer_stream true makes recent_memory, recent_audit and submit_intent answer with stream_begin, stream_chunk 0, 1,
+// 2 … and stream_end; stream_error ends a stream that broke on the way. A chunk is a record, an event, or {text,
+// sources, runtime_events}; only the last kind of stream has a summary {intent_id, status, settlement}. A rejection
+// is a plain frame and no stream. Chunks are read from the store as they are sent, so a stream of any length needs
+// the same memory.
 //
 // # Capabilities
 //
-// What a request needs is in the gates beside its handler. A capability is signed with the operator's ed25519 key over
+// What a request needs is in the gates next to its handler. A capability is signed with the operator's ed25519 key
+// over
 //
 //	subject 32 | u32 len, action | u32 len, scope as canonical JSON | grantor 32 | 1 or 0 | u64 expires_at or 0
 //
-// and counts while it is signed so by the operator, not expired (its last millisecond counts) and not revoked. Granting
-// it again lifts the revocation: the signature is the same one. A new operator holds memory.read, memory.write,
-// memory.purge, audit.purge, capabilities.purge, peers.purge and chain.receipts; enrolled peers hold what they were
-// enrolled with, and may grant themselves a2a.recv.* alone. A node enrols a peer of its own again, under the same key
-// and with what is named then, when none of the peer's tokens is live. A scope that is not empty says version 1 and may
-// narrow: tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools); peer_pubkey_b58, task_id (a2a);
-// limit (receipts); before_ms (purges).
+// and counts while it is signed so by the operator, not expired (its last millisecond counts) and not revoked.
+// Granting it again lifts the revocation: the signature is the same one. A new operator holds memory.read,
+// memory.write, memory.purge, audit.purge, capabilities.purge, peers.purge and chain.receipts; enrolled peers hold
+// what they were enrolled with, and may grant themselves a2a.recv.* alone. A node enrols its own peer again, under
+// the same key and with what is named then, when none of the peer's tokens is live. A scope that is not empty says
+// version 1 and may narrow: tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools);
+// peer_pubkey_b58, task_id (a2a); limit (receipts); before_ms (purges).
 //
 // # Memories
 //
 // An intent is answered from its sender's memories: the five best that score 0.2 or more, quoted and numbered, their
-// ids as sources; without any, an echo. The sentence is stored in tier working under the intent's id, with its receipt,
-// in one entry of the log, and a quoting answer beside it: other dialects show the sentence, this one the answer, with
-// the sentence in metadata.intent_text. A memory whose answer quotes is marked derived and never quoted itself. Secrets
-// are masked before anything else sees the text. Texts that a rule of HOME/.covenantignore matches are answered ignored
-// and leave nothing but an audit row.
+// ids as sources; without any, an echo. The sentence is stored in tier working under the intent's id, with its
+// receipt, in one entry of the log, and a quoting answer next to it: other dialects show the sentence, this one the
+// answer, with the sentence in metadata.intent_text. A memory whose answer quotes is marked derived and never quoted
+// itself. Secrets are masked before anything else sees the text. Texts that a rule of HOME/.covenantignore matches
+// are answered ignored and leave nothing but an audit row.
 //
 // A search scores from 0 to 1, and 1 is the very text. min_relevance cuts the same ranking short, whatever its value.
-// Memories of other protocols are longterm and the operator's; ids that are no UUIDs become stable ones, the original
-// in metadata.source_id.
+// Memories of other protocols are longterm and the operator's; ids that are not UUIDs become stable ones, the
+// original in metadata.source_id.
 //
 // # Which node has which data
 //
-// Memories, receipts, capabilities and identities are replicated. Tokens, ignore rules, the audit files (package audit)
-// and the mailbox (package mailbox) are this node's own: two agents that exchange tasks talk to the same node. The
-// first node of a cluster to start this surface makes the operator's key; with a cluster secret the others get it,
-// sealed with that secret, and may grant as well.
+// Memories, receipts, capabilities and identities are replicated. Tokens, ignore rules, the audit files (package
+// audit) and the mailbox (package mailbox) are this node's own: two agents that exchange tasks talk to the same node.
+// The first node of a cluster to start this surface makes the operator's key; with a cluster secret the others get
+// it, sealed with that secret, and may grant as well.
 //
 // # HTTP
 //
-// Package door decides which requests come in; others are answered 403 {"kind":"error","message":…} whatever they ask.
-// The table of kinds (package verbs) then maps paths to the same requests, with Authorization: Bearer and the token.
-// Errors of handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept:
+// Package door decides which requests come in; others are answered 403 {"kind":"error","message":…} whatever they
+// ask. The table of kinds (package verbs) then maps paths to the same requests, with Authorization: Bearer and the
+// token. Errors of handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept:
 // text/event-stream asks for a stream.
 //
 // A Server may be closed from any goroutine.

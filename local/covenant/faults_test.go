@@ -179,8 +179,8 @@ func TestVerifyNamesWhatDrifts(t *testing.T) {
 	}
 }
 
-// TestNothingIsDoneWithoutItsRow: where the audit files were changed by another process, a request that needs a row is
-// refused, and one that needs none goes on.
+// TestNothingIsDoneWithoutItsRow: where the audit files were changed by another process, a request that needs a row
+// is rejected, and one that needs none goes on.
 func TestNothingIsDoneWithoutItsRow(t *testing.T) {
 	t.Parallel()
 	d := start(t)

@@ -41,7 +41,7 @@ func (s *Server) listenHTTP() error {
 	s.httpAt = ln.Addr().String()
 	d := &door.Door{Origins: s.Config.Origins, Hint: "send a token: the operator's is in " + s.TokenPath(),
 		Token: func(bearer string) bool { _, ok := s.Peers.Resolve(bearer); return ok }}
-	// Who is refused at the door leaves no trace in the audit log.
+	// Who is rejected at the door leaves no trace in the audit log.
 	end := s.AcceptHTTP(ln, d, s.Ctx, func(w http.ResponseWriter, _ *http.Request, why string) {
 		reply(w, http.StatusForbidden, protocol.Fault(why))
 	}, readable(mux))

@@ -58,8 +58,8 @@ func pipeline(t testing.TB, c *client, n int) time.Duration {
 	return time.Since(began)
 }
 
-// TestPipelinedPings holds five thousand pings against a second, or, where that is nothing to go by because the machine
-// is busy, against what a loop that echoes the same frames takes beside them.
+// TestPipelinedPings holds five thousand pings against a second, or, where that is nothing to go by because the
+// machine is busy, against what a loop that echoes the same frames takes next to them.
 func TestPipelinedPings(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -37,13 +37,13 @@ import (
 // Door is the policy of one listener. It is not changed once the listener serves.
 type Door struct {
 	Origins []string                 // of pages that may ask; none
-	Token   func(bearer string) bool // says whether a bearer token lets its sender in; nil: no token does
-	Hint    string                   // where that token is, for the message to refused clients
+	Token   func(bearer string) bool // reports whether a bearer token lets its sender in; nil: no token does
+	Hint    string                   // where that token is, for the message to rejected clients
 
 	localhost string // localhost and the port, where nobody else can listen under that name; set by Serve
 }
 
-// CheckOrigins refuses texts that no browser sends as the origin of a page.
+// CheckOrigins rejects texts that no browser sends as the origin of a page.
 func CheckOrigins(origins []string) error {
 	for _, o := range origins {
 		u, err := url.Parse(o)
@@ -119,11 +119,12 @@ func (d *Door) bearer(r *http.Request) bool {
 	return d.Token != nil && strings.EqualFold(scheme, "Bearer") && d.Token(strings.TrimSpace(token))
 }
 
-// page says whether a request comes from a program, or from a page that may ask; else from is the header that shows its
-// origin.
+// page reports whether a request comes from a program, or from a page that may ask; else from is the header that
+// shows its origin.
 //
-// A page of the listener's own origin may: that of its address, or of localhost where the listener alone answers to it.
-// Of another name, or where another program listens on the port of ::1, another user of the host may serve the page.
+// A page of the listener's own origin may: that of its address, or of localhost where the listener alone answers to
+// it. Of another name, or where another program listens on the port of ::1, another user of the host may serve the
+// page.
 func (d *Door) page(r *http.Request, at net.Addr) (from string, ok bool) {
 	own := at != nil && r.Host == at.String() || d.localhost != "" && strings.EqualFold(r.Host, d.localhost)
 	if origin := r.Header.Get("Origin"); origin != "" {

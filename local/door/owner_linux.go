@@ -15,10 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookUp asks the kernel for the socket that is bound to client and connected to server. One question about one socket
-// is answered at once, however many there are; with a kernel that refuses such questions the whole table is read.
+// lookUp asks the kernel for the socket that is bound to client and connected to server. One question about one
+// socket is answered at once, however many there are; with a kernel that rejects such questions the whole table is
+// read.
 //
-// A socket without inode is no program's any more: its client has closed it. Of those the kernel says uid 0,
+// A socket without inode is not a program's any more: its client has closed it. Of those the kernel says uid 0,
 // whatever user made it, so they have no owner here.
 func lookUp(client, server netip.AddrPort) owner {
 	uid, inode, err := ask(client, server)

@@ -12,7 +12,7 @@ import (
 // prefixes of names that configure a node. All of them go, not those of secrets alone: a name that is new is safe, too.
 var prefixes = []string{"CAIRN_", "YANTRIKDB_", "CLAUSTRUM_"}
 
-// names beside those that are secrets.
+// names in addition to those that are secrets.
 var names = []string{"CLAUDE_RPC_TOKEN", "YQL_TOKEN"}
 
 // Clean is the environment of such a program. A variable that [encryption] key_env names is no longer in the

@@ -64,7 +64,7 @@ func common(x, y []string) (left [][]int32) {
 	return left
 }
 
-// Near says whether a line is on one side alone, or at most so many lines from one that is.
+// Near reports whether a line is on one side alone, or at most so many lines from one that is.
 func (c Changes) Near(i, context int) bool {
 	for k := max(0, i-context); k <= min(len(c)-1, i+context); k++ {
 		if c[k].Old == 0 || c[k].New == 0 {

@@ -6,7 +6,7 @@ import (
 )
 
 // Object is a JSON object whose members are written in this order: names and values in turn. Answers are made of it
-// where their names are said once, beside the values. A nil one is null.
+// where their names are said once, next to the values. A nil one is null.
 type Object []any
 
 // MarshalJSON implements json.Marshaler.

@@ -39,7 +39,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A text is whole up to a character that is cut; bytes that are no characters wait for nothing.
+// A text is whole up to a character that is cut; bytes that are not characters wait for nothing.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "ab": 2, "a\u20ac": 4, "a\xe2\x82": 1, "a\xe2": 1, "\xf0\x9f\x98": 0,

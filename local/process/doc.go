@@ -3,8 +3,8 @@
 //
 // # Lines
 //
-// Requests and answers are JSON objects, one a line (NDJSON), on a socket of mode 0600. A line of up to 1,048,575 bytes
-// before its newline is served; a longer one closes the connection without a word. Empty lines are skipped.
+// Requests and answers are JSON objects, one a line (NDJSON), on a socket of mode 0600. A line of up to 1,048,575
+// bytes before its newline is served; a longer one closes the connection without a word. Empty lines are skipped.
 //
 //	{"jsonrpc":"2.0","id":1,"method":"process.spawn","params":{…},"auth":"<token>"}
 //	{"jsonrpc":"2.0","id":1,"result":{…}}
@@ -14,12 +14,12 @@
 //
 // A request is checked in the order parse, auth, version, method, params; the first failure is answered:
 //
-//	-32700  Parse error                      the line is no request; the answer's id is null
+//	-32700  Parse error                      the line is not a request; the answer's id is null
 //	-32001  Unauthorized: …                  the token is missing or wrong
 //	-32600  Invalid JSON-RPC version
 //	-32601  Invalid method format / Unknown namespace / Unknown method
-//	-32602  Invalid params, and what a method itself refuses
-//	-32603  what the system refused, in its own words
+//	-32602  Invalid params, and what a method itself rejects
+//	-32603  what the system rejected, in its own words
 //	-32003  stdin offset gap: offset ahead of applied bytes
 //
 // # Methods

@@ -69,7 +69,7 @@ func content(text string, exists bool) kit.Object {
 }
 
 // filesRead answers small files at once. Larger ones the connection's writer reads as it sends: no file
-// is in memory as a whole, however many are asked for and however slowly they are taken.
+// is in memory as a whole, however many are requested and however slowly they are taken.
 func filesRead(_ *Server, p pathParams) (any, error) {
 	i, err := os.Stat(p.Path)
 	if err != nil {
@@ -132,7 +132,7 @@ func (b *fileBody) line(id any) {
 	b.head, b.tail = whole[:at], whole[at+len(mark):]
 }
 
-// next appends the next piece of the line, and says whether it was the last one.
+// next appends the next piece of the line, and reports whether it was the last one.
 func (b *fileBody) next(buf []byte) (_ []byte, last bool, err error) {
 	buf, b.head = append(buf, b.head...), nil
 	had := len(b.unsent)

@@ -39,7 +39,7 @@ func TestFilesOfEverySize(t *testing.T) {
 	}
 }
 
-// Many large files that are asked for and never taken cost no memory, and no other client's time. When they are taken
+// Many large files that are requested and never taken cost no memory, and no other client's time. When they are taken
 // they are whole.
 func TestFilesThatNobodyTakes(t *testing.T) {
 	suite.Full(t)

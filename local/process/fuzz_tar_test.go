@@ -41,7 +41,7 @@ func FuzzUnpack(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		_, _ = unpack(archive, dest) // it says what it refuses
+		_, _ = unpack(archive, dest) // it says what it rejects
 		if _, err := os.Lstat(archive); !os.IsNotExist(err) {
 			t.Errorf("the archive stays: %v", err)
 		}

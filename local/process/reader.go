@@ -5,7 +5,7 @@ import (
 	"bytes"
 )
 
-// read dispatches requests until there are no more, and says whether their answers are still to be sent.
+// read dispatches requests until there are no more, and reports whether their answers are still to be sent.
 func (c *conn) read() (answered bool) {
 	turn := &inTurn{c: c}
 	defer turn.leave()

@@ -64,7 +64,7 @@ type replay struct {
 	limit    int64      // bytes that segments may hold
 	next     uint64
 	recent   []frame // the newest
-	inMemory int     // bytes of recent, with what a frame costs beside its data
+	inMemory int     // bytes of recent, with what a frame costs in addition to its data
 	segments []*segment
 	spilled  int64 // bytes of segments
 	closed   bool  // nothing is written any more
@@ -86,7 +86,7 @@ type segment struct {
 
 const (
 	memoryBudget = 16 << 20 // bytes that stay in memory
-	frameCost    = 96       // of a frame beside its data
+	frameCost    = 96       // of a frame in addition to its data
 	markEvery    = 256
 	recordHead   = 5
 	segmentShare = 16 // a segment is this part of the limit, and the unit that is dropped
@@ -112,7 +112,7 @@ func (r *replay) first() uint64 {
 
 func (r *replay) recentFirst() uint64 { return r.next - uint64(len(r.recent)) }
 
-// add takes a frame whose data is not changed afterwards, and says whether spill is to be called.
+// add takes a frame whose data is not changed afterwards, and reports whether spill is to be called.
 func (r *replay) add(f frame) (full bool) {
 	r.recent = append(r.recent, f)
 	r.next++

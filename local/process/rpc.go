@@ -21,7 +21,7 @@ type request struct {
 	Auth    string          `json:"auth"`
 }
 
-// rpcError is the answer to a request that is refused or has failed.
+// rpcError is the answer to a request that is rejected or has failed.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -47,7 +47,7 @@ func refuse(code int, format string, args ...any) error {
 var errParams = refuse(codeParams, "Invalid params")
 
 // parse reads a request and checks what does not depend on its method. The request is there for its id even when it
-// is refused.
+// is rejected.
 func (s *Server) parse(line []byte) (request, error) {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -91,7 +91,7 @@ func (s *Server) find(name string) (method, error) {
 // reader, and return the rest of the work.
 type method struct {
 	name string
-	// plain's runs beside everything else.
+	// plain's runs alongside everything else.
 	plain func(json.RawMessage) func(*Server) (any, error)
 	// process's takes effect in order with the other requests for its process on the connection, and answers by itself.
 	process func(json.RawMessage) (process string, do func(*call))
@@ -180,7 +180,7 @@ func answer(id, result any, err error) []byte {
 	return append(b, '\n')
 }
 
-// oneLine is a client's text for a log, where it must not begin a line of its own.
+// oneLine is a client's text for a log, where it must not begin its own line.
 func oneLine(s string) string {
 	clean := func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == '\u0085' {

@@ -22,7 +22,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Config says what a server is. Socket and Token are required; a zero elsewhere means the default beside it.
+// Config says what a server is. Socket and Token are required; a zero elsewhere means the default next to it.
 type Config struct {
 	Socket       string
 	Token        string
@@ -60,7 +60,7 @@ type counters struct {
 // keepExited is the time for which clients can still reattach to an ended process.
 const keepExited = 15 * time.Minute
 
-// Listen takes over the socket and serves until Close. A file at its path that is no socket is left alone.
+// Listen takes over the socket and serves until Close. A file at its path that is not a socket is left alone.
 func Listen(cfg Config) (*Server, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("an empty token would let every client in")
@@ -86,7 +86,7 @@ func Listen(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// claim takes the socket over, from a live server too. A file that is no socket is refused as the system does.
+// claim takes the socket over, from a live server too. A file that is not a socket is rejected as the system does.
 func (s *Server) claim() (err error) {
 	s.socket, err = serve.Claim(s.cfg.Socket, nil)
 	if errors.Is(err, serve.ErrNoSocket) {

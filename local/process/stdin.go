@@ -90,7 +90,7 @@ func (q *stdinQueue) next() (chunk []byte, broken bool) {
 	return chunk, q.broken
 }
 
-// hasExited says whether the process has ended, or only closed its stdin.
+// hasExited reports whether the process has ended, or only closed its stdin.
 func (q *stdinQueue) hasExited() bool {
 	t := time.NewTimer(deathGrace)
 	defer t.Stop()

@@ -89,8 +89,8 @@ func unpack(archive, dest string) (files int, err error) {
 	return files, nil
 }
 
-// holdsHome says whether a directory is the home directory or above it, whatever links and mounts lead there and in
-// whatever case it is written. The directory itself may be a link: it is the link that would be removed.
+// holdsHome reports whether a directory is the home directory or above it, whatever links and mounts lead there and
+// in whatever case it is written. The directory itself may be a link: it is the link that would be removed.
 func holdsHome(dir string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -104,7 +104,7 @@ func holdsHome(dir string) bool {
 	return perr == nil && herr == nil && (within(home, filepath.Join(parent, filepath.Base(dir))) || above(home, dir))
 }
 
-// above says whether a directory is the same file as path or one of the directories around it.
+// above reports whether a directory is the same file as path or one of the directories around it.
 func above(path, dir string) bool {
 	i, err := os.Lstat(dir)
 	if err != nil {
@@ -121,7 +121,7 @@ func above(path, dir string) bool {
 	}
 }
 
-// within says whether path is dir or below it.
+// within reports whether path is dir or below it.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

@@ -137,7 +137,7 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// scene is a directory with something old in it, and a place for an archive beside one that is not to be touched.
+// scene is a directory with something old in it, and a place for an archive next to one that is not to be touched.
 func scene(t *testing.T) (out, archive, neighbours string) {
 	t.Helper()
 	old := syscall.Umask(0o022)
@@ -161,7 +161,7 @@ func extract(t *testing.T, p *peer, archive, out string) string {
 	return p.call("files.extract_tar", map[string]any{"archivePath": archive, "destDir": out})
 }
 
-// Every archive that breaks off is refused, wherever it does, and leaves no mark of success.
+// Every archive that breaks off is rejected, wherever it does, and leaves no mark of success.
 func TestTruncatedArchives(t *testing.T) {
 	t.Parallel()
 	socket, _ := listen(t)

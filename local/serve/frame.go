@@ -11,7 +11,7 @@ import (
 
 // A Format is one protocol's way of framing. It is a value and safe for any number of goroutines.
 type Format struct {
-	Max uint32 // the largest body; one byte more is refused
+	Max uint32 // the largest body; one byte more is rejected
 }
 
 // TooLarge is a body over the limit, read or to be written.
@@ -59,7 +59,7 @@ func (l Large) ReadFrame(ctx context.Context, f Format, r io.Reader, buf []byte,
 	return body, done, err
 }
 
-// Write sends a frame in one piece, or refuses the body with *TooLarge.
+// Write sends a frame in one piece, or rejects the body with *TooLarge.
 func (f Format) Write(w io.Writer, body []byte) error {
 	if uint64(len(body)) > uint64(f.Max) {
 		return &TooLarge{Len: uint64(len(body)), Max: uint64(f.Max)}

@@ -19,13 +19,13 @@ type Socket struct {
 	file os.FileInfo
 }
 
-// ErrNoSocket refuses a path at which there is another kind of file.
+// ErrNoSocket rejects a path at which there is another kind of file.
 var ErrNoSocket = errors.New("exists and is not a socket")
 
-// ErrLong refuses a path that the system would refuse without saying why.
+// ErrLong rejects a path that the system would reject without saying why.
 var ErrLong = errors.New("path too long for a unix socket")
 
-// Fits refuses a path that is too long for a socket.
+// Fits rejects a path that is too long for a socket.
 func Fits(path string) error {
 	const longest = len(syscall.RawSockaddrUnix{}.Path) - 1 // a zero ends it
 	if len(path) > longest {
@@ -34,10 +34,11 @@ func Fits(path string) error {
 	return nil
 }
 
-// Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when its
-// mode is right: a socket that other users may open is never at the path, and a stale one is replaced without a gap.
-// alive says whether a server answers on the socket that is there: then Claim refuses. With a nil alive, Claim replaces
-// a live one too. It never replaces another kind of file. Of several that claim a path at once, each gets it in turn.
+// Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when
+// its mode is right: a socket that other users may open is never at the path, and a stale one is replaced without a
+// gap. alive reports whether a server answers on the socket that is there: then Claim rejects. With a nil alive,
+// Claim replaces a live one too. It never replaces another kind of file. Of several that claim a path at once, each
+// gets it in turn.
 func Claim(path string, alive func(path string) bool) (*Socket, error) {
 	defer lock(filepath.Dir(path))()
 	if i, err := os.Lstat(path); err == nil {
@@ -101,7 +102,7 @@ func beside(path string) string {
 // another user could connect; elsewhere the mode is set right after.
 func bind(path string) (*net.UnixListener, error) {
 	private := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) }) // other systems refuse it
+		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) }) // other systems reject it
 	}}
 	ln, err := private.Listen(context.Background(), "unix", path)
 	if err != nil {
@@ -112,7 +113,7 @@ func bind(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// Answers says whether a server accepts at a path.
+// Answers reports whether a server accepts at a path.
 func Answers(path string) bool {
 	c, err := net.DialTimeout("unix", path, time.Second)
 	if err != nil {
@@ -122,7 +123,7 @@ func Answers(path string) bool {
 	return true
 }
 
-// Ours says whether the socket at the path is still this one. No other file has its inode while it is open.
+// Ours reports whether the socket at the path is still this one. No other file has its inode while it is open.
 func (s *Socket) Ours() bool {
 	i, err := os.Lstat(s.path)
 	return err == nil && os.SameFile(i, s.file)

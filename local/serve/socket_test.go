@@ -34,7 +34,7 @@ func mode(t *testing.T, path string) fs.FileMode {
 	return i.Mode()
 }
 
-// A path is taken from the dead and not from the living, and what is no socket stays.
+// A path is taken from the dead and not from the living, and what is not a socket stays.
 func TestClaim(t *testing.T) {
 	t.Parallel()
 	path := place(t)
@@ -103,7 +103,7 @@ func TestASocketIsPrivateFromTheFirst(t *testing.T) {
 	}
 }
 
-// The longest path that the system takes is taken, and one that is longer is refused by its own name.
+// The longest path that the system takes is taken, and one that is longer is rejected by its own name.
 func TestLongPaths(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Dir(place(t))

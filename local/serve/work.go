@@ -64,7 +64,7 @@ func (w *Work) Accept(ln net.Listener, surface string, most int64, serve, full f
 // Conns returns the number of connections that are served.
 func (w *Work) Conns() int { return int(w.conns.Load()) }
 
-// Shut ends Open. It says whether it was the first to do so.
+// Shut ends Open. It reports whether it was the first to do so.
 func (w *Work) Shut() bool {
 	w.shut()
 	return w.closing.CompareAndSwap(false, true)
@@ -73,7 +73,7 @@ func (w *Work) Shut() bool {
 // Cut ends Open and Ctx.
 func (w *Work) Cut() { w.cut() }
 
-// Wait waits until all tasks have ended, and no longer than most. It says whether they have.
+// Wait waits until all tasks have ended, and no longer than most. It reports whether they have.
 func (w *Work) Wait(most time.Duration) bool {
 	done := make(chan struct{})
 	go func() { w.tasks.Wait(); close(done) }()

@@ -240,9 +240,9 @@ func (b *batch) add(ctx context.Context, h heard, size int) error {
 	return b.flush(ctx)
 }
 
-// flush proposes the new events of the batch as one entry. When another client stores one of them meanwhile, the entry
-// is refused, and the others are proposed again. So is an entry whose outcome is unknown: if it was stored, its events
-// are known by then.
+// flush proposes the new events of the batch as one entry. When another client stores one of them meanwhile, the
+// entry is rejected, and the others are proposed again. So is an entry whose outcome is unknown: if it was stored,
+// its events are known by then.
 func (b *batch) flush(ctx context.Context) error {
 	defer func() { b.heard, b.obs, b.size, b.made = nil, nil, 0, false }()
 	wait := 200 * time.Millisecond

@@ -138,7 +138,7 @@ func TestTranscriptDirectories(t *testing.T) {
 	}
 }
 
-// TestBackfillGoesOn is cut off by a lost quorum, and asked for again.
+// TestBackfillGoesOn is cut off by a lost quorum, and requested again.
 func TestBackfillGoesOn(t *testing.T) {
 	d := start(t, nil)
 	dir := d.project(strings.ReplaceAll(d.top(), "/", "-"))

@@ -125,7 +125,7 @@ func (h heard) observe(clean api.Said) (*observation, error) {
 }
 
 // stamp writes the payload's fields as one JSON object, in the order of their names, with its source among them. The
-// source is no part of the hashed bytes: a backfilled copy and a live one with the same content are one event.
+// source is not part of the hashed bytes: a backfilled copy and a live one with the same content are one event.
 func (o *observation) stamp(fields map[string]any) error {
 	fields = maps.Clone(fields)
 	delete(fields, "_source")

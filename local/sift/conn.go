@@ -65,7 +65,7 @@ func send(c net.Conn, a *answer) {
 			return
 		}
 	}
-	_ = reply(c, a.data, a.err) // a client that has gone is no error: its request has been done
+	_ = reply(c, a.data, a.err) // a client that has gone is not an error: its request has been done
 }
 
 // reply sends one frame.
@@ -101,7 +101,7 @@ func linger(c *net.UnixConn) {
 	_, _ = io.CopyN(io.Discard, c, lingerBytes)
 }
 
-// Call is a client: one request, one reply. Its data comes back as it is, and a refusal as an error.
+// Call is a client: one request, one reply. Its data comes back as it is, and a rejection as an error.
 func Call(ctx context.Context, socket string, request any) (json.RawMessage, error) {
 	raw, err := kit.JSON(request)
 	if err != nil {

@@ -186,7 +186,7 @@ func TestTooManyConnections(t *testing.T) {
 	})
 }
 
-// TestManyOneShotClients has five hundred clients at once, each with a capture of its own.
+// TestManyOneShotClients has five hundred clients at once, each with its own capture.
 func TestManyOneShotClients(t *testing.T) {
 	d := start(t, nil)
 	const n = 500

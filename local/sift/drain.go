@@ -39,7 +39,7 @@ const (
 	errBusy = badRequest("the memory changes all the time; retry")
 )
 
-// changedMeanwhile reports whether a correction was refused because another one came before it.
+// changedMeanwhile reports whether a correction was rejected because another one came before it.
 func changedMeanwhile(err error) bool {
 	r, ok := errors.AsType[*api.Refusal](err)
 	return errors.Is(err, oplog.ErrRevision) || ok && r.Code == "revision_conflict"
@@ -309,7 +309,7 @@ func (c *call) forgetMerged(ctx context.Context) (n int, err error) {
 	}
 }
 
-// The cache of clients' summaries is unsearchable memories under keys, in a namespace beside that of the workspace.
+// The cache of clients' summaries is unsearchable memories under keys, in a namespace next to that of the workspace.
 // Each lasts for thirty days.
 const cacheSeconds = 30 * 24 * 3600
 

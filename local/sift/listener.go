@@ -65,7 +65,7 @@ func (l *listener) claim() error {
 	return nil
 }
 
-// guard refuses to take a workspace from a daemon that lives. Clients know the text of the refusal.
+// guard refuses to take a workspace from a daemon that lives. Clients know the text of the rejection.
 func (s *Server) guard(key, socket string) error {
 	raw, err := os.ReadFile(s.cfg.files(key, filePid))
 	if err != nil {
@@ -81,10 +81,10 @@ func (s *Server) guard(key, socket string) error {
 	return nil
 }
 
-// pingPatience is for a daemon that is busy: a stale socket refuses the connection at once.
+// pingPatience is for a daemon that is busy: a stale socket rejects the connection at once.
 const pingPatience = 10 * time.Second
 
-// answers says whether a daemon on the socket answers ping.
+// answers reports whether a daemon on the socket answers ping.
 func answers(socket string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), pingPatience)
 	defer cancel()

@@ -259,7 +259,7 @@ func shutdown(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"ok", true, "stopping", true}, nil
 }
 
-// errNotAllowed refuses what the configuration does not let clients do.
+// errNotAllowed rejects what the configuration does not let clients do.
 const errNotAllowed = badRequest("this is not allowed on this node")
 
 // onHost runs do, which uses the host, if the node's access checks allow this dialect to.

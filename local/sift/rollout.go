@@ -21,7 +21,7 @@ func (f sessionFiles) rollouts(ctx context.Context, root string, w Workspace, ow
 	}
 }
 
-// holds says whether a directory is in the workspace.
+// holds reports whether a directory is in the workspace.
 func (w Workspace) holds(dir string) bool {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBackfillReadsRollouts: what Codex did in the workspace is replayed, by each form that its versions have for a
-// command, and what it did elsewhere is not, unless all is asked for.
+// command, and what it did elsewhere is not, unless all is requested.
 func TestBackfillReadsRollouts(t *testing.T) {
 	d := start(t, nil)
 	dir := filepath.Join(d.cfg.Rollouts, "2026", "11", "26")

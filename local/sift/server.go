@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Config says what a server is. Home and Memory are required; a zero elsewhere means the default beside it.
+// Config says what a server is. Home and Memory are required; a zero elsewhere means the default next to it.
 type Config struct {
 	Home        string            // what clients call ~/.siftcoder
 	NS          string            // default: the namespace below it
@@ -47,7 +47,7 @@ func (c Config) withDefaults() Config {
 // format is the protocol's framing.
 var format = serve.Format{Max: 16 << 20}
 
-// Server serves workspaces, each on a socket of its own, and the control socket.
+// Server serves workspaces, each on its own socket, and the control socket.
 type Server struct {
 	cfg     Config
 	started time.Time

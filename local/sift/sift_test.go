@@ -38,7 +38,7 @@ type store struct {
 	behind []oplog.Outcome
 }
 
-// An outage is a time without a quorum: a write waits for it to end, as long as its sender does, and is refused.
+// An outage is a time without a quorum: a write waits for it to end, as long as its sender does, and is rejected.
 type outage struct {
 	waits chan time.Duration // how long the first one may wait
 	over  chan struct{}

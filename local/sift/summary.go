@@ -132,7 +132,7 @@ func lines(v any) (all []string) {
 // texts are a value's strings, those of objects by key.
 func texts(v any) iter.Seq[string] { return func(yield func(string) bool) { walk(v, yield) } }
 
-// walk calls f for each string of a value until f says no, and says whether f never did.
+// walk calls f for each string of a value until f says no, and reports whether f never did.
 func walk(v any, f func(string) bool) bool {
 	switch v := v.(type) {
 	case string:

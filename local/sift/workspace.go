@@ -19,7 +19,7 @@ import (
 // A Workspace is one project directory as its clients find it: by the key of its path.
 type Workspace struct {
 	Key  string // 12 hex digits
-	Dir  string // the directory that was asked for, absolute
+	Dir  string // the directory that was requested, absolute
 	Top  string // of its repository, links resolved; Dir without one
 	Name string // namespace of its memories when several share one; empty for its own
 }
@@ -29,7 +29,7 @@ const DefaultNS = "default"
 
 var goodNS = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// CheckNS refuses a namespace that is no plain file name: it is a directory.
+// CheckNS rejects a namespace that is no plain file name: it is a directory.
 func CheckNS(ns string) error {
 	if !goodNS.MatchString(ns) || ns == "." || ns == ".." {
 		return fmt.Errorf("namespace %q: letters, digits, '.', '_' and '-', 1 to 64 of them", ns)

@@ -160,7 +160,7 @@ func TestControlSocket(t *testing.T) {
 	d.ask(`{"kind":"ping"}`)
 }
 
-// TestClaiming: a stale socket is replaced, a living daemon's is left to it, and what is no socket stays.
+// TestClaiming: a stale socket is replaced, a living daemon's is left to it, and what is not a socket stays.
 func TestClaiming(t *testing.T) {
 	d := start(t, nil)
 	dir := shortDir(t)

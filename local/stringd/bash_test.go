@@ -76,7 +76,7 @@ func TestBashSizes(t *testing.T) {
 	has(t, d.ok("bash:x", "echo ${#v}"), fmt.Sprint(len(big)))
 }
 
-// alive says whether a process runs.
+// alive reports whether a process runs.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

@@ -25,7 +25,7 @@ func BenchmarkExecInfo(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 }
 
-// BenchmarkExecTopics is fifty clients, each with a topic of its own.
+// BenchmarkExecTopics is fifty clients, each with its own topic.
 func BenchmarkExecTopics(b *testing.B) {
 	d := start(b, nil)
 	var next atomic.Int64

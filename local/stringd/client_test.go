@@ -122,7 +122,7 @@ func (d *daemon) tryExec(ctx context.Context, topic, cmd string) (outcome, error
 	return readEvents(a.body)
 }
 
-// readEvents reads the three events. A stream without its end is no result.
+// readEvents reads the three events. A stream without its end is not a result.
 func readEvents(stream string) (o outcome, err error) {
 	var head struct {
 		OK   bool

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd"
 )
 
-// What the daemon says of itself has the shape its protocol's clients read; its name is looked up anew for each
+// What the daemon says of itself has the shape its protocol's clients read; its name is looked up again for each
 // request.
 func TestDescribe(t *testing.T) {
 	t.Parallel()

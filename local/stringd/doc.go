@@ -1,8 +1,8 @@
 // Package stringd serves the stringd protocol, version 0.1, to agents on this host: HTTP/1.1 on loopback, commands
 // answered as server-sent events, and the same commands as a tool of the Model Context Protocol. It listens nowhere
 // else. Package door decides which requests come in: programs of the node's own user and of root, clients with the
-// node's token as a bearer, and pages of listed origins; any other request is refused with 403 before anything happens.
-// Those who are in trust each other: the X-Agent-Id header says which agent asks without proving it.
+// node's token as a bearer, and pages of listed origins; any other request is rejected with 403 before anything
+// happens. Those who are in trust each other: the X-Agent-Id header says which agent asks without proving it.
 //
 // # Endpoints
 //
@@ -24,13 +24,13 @@
 //
 // Every answer to a request that the door lets in carries Access-Control-Allow-Origin: * and
 // Access-Control-Allow-Headers: Content-Type, X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for what
-// cannot be read, 401 for an agent or token that is not known, 403 for what the door refuses and for a shutdown that is
-// not allowed, 404 for a path or method, 413 over 10 MiB, 429 and 504 from the queue; 429 also for a webhook
-// whose agent has as many pending events as an inbox holds.
+// cannot be read, 401 for an agent or token that is not known, 403 for what the door rejects and for a shutdown that
+// is not allowed, 404 for a path or method, 413 over 10 MiB, 429 and 504 from the queue; 429 also for a webhook whose
+// agent has as many pending events as an inbox holds.
 //
 // An agent's documents lie in its home and in its allowed paths, and those in the roots of the daemon (Config.Roots,
-// and the directory of homes that were not chosen): /agents refuses others with 400. What lies in a closed directory
-// (Config.Closed, and Config.Data) is no agent's though a root holds it.
+// and the directory of homes that were not chosen): /agents rejects others with 400. What lies in a closed directory
+// (Config.Closed, and Config.Data) is not an agent's though a root holds it.
 //
 // # An answer of /exec
 //
@@ -43,8 +43,8 @@
 //	event: done
 //	data: {}
 //
-// Lines end in \n, each event has one data line, data is JSON. Headers go out when the command starts, the events when
-// it has ended. A failed command has a code, and a body of ERROR(CODE): message; the status stays 200.
+// Lines end in \n, each event has one data line, data is JSON. Headers go out when the command starts, the events
+// when it has ended. A failed command has a code, and a body of ERROR(CODE): message; the status stays 200.
 //
 // # Topics and the queue
 //
@@ -56,14 +56,14 @@
 // # Commands
 //
 // /help lists them, and package command has them in a table: documents (String-flavoured Markdown, see
-// package sfmd), navigation, actions, variables, edits, the shell, events, topics, hubs, and the memory of the cluster:
-// /remember, /recall, /memory, /forget, /recent, /timeline, /stats, /cluster, /relate, /edges, /capture, /purge and
-// /episode, and documents such as mem:recent. A bash topic is a shell: it gets the topic's input, except commands named
-// with one slash and //help, //info, //close.
+// package sfmd), navigation, actions, variables, edits, the shell, events, topics, hubs, and the memory of the
+// cluster: /remember, /recall, /memory, /forget, /recent, /timeline, /stats, /cluster, /relate, /edges, /capture,
+// /purge and /episode, and documents such as mem:recent. A bash topic is a shell: it gets the topic's input, except
+// commands named with one slash and //help, //info, //close.
 //
 // # What is kept where
 //
-// agents.json and its lock are in Config.Data; a second daemon there is refused. An event is a file below its agent's
-// home, on disk before its sender hears 202. Topics live in memory only. Memories are the cluster's: a write is
-// answered when it is committed and can be recalled on this node.
+// agents.json and its lock are in Config.Data; a second daemon there is rejected. An event is a file below its
+// agent's home, on disk before its sender hears 202. Topics live in memory only. Memories are the cluster's: a write
+// is answered when it is committed and can be recalled on this node.
 package stringd

@@ -294,7 +294,7 @@ func TestTopicsAreIndependentAndOrdered(t *testing.T) {
 	wg.Wait()
 }
 
-// What package door refuses reaches no route: /mcp says so as its clients read errors, and nothing is changed.
+// What package door rejects reaches no route: /mcp says so as its clients read errors, and nothing is changed.
 func TestHostAndOrigin(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(c *stringd.Config) { c.Origins = []string{"http://localhost:3000"} })

@@ -140,7 +140,7 @@ func reply(w http.ResponseWriter, status int, body any) { serve.Reply(w, status,
 // Bounds of a request's body.
 const (
 	maxBody  = 10 << 20
-	maxDrain = 20 << 20 // read and thrown away, so that a client which is still sending sees the refusal
+	maxDrain = 20 << 20 // read and thrown away, so that a client which is still sending sees the rejection
 )
 
 // Bounds of large bodies, of all clients together.

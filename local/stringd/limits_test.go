@@ -172,7 +172,7 @@ func TestMCPStream(t *testing.T) {
 	suite.Receive(t, "the end of a stream with its daemon", ended)
 }
 
-// What an agent may hold is bounded, and one more is refused with words.
+// What an agent may hold is bounded, and one more is rejected with words.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

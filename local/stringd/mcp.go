@@ -48,7 +48,7 @@ func (m message) valid() bool {
 	return m.Version == "2.0" && (m.Method != "" || m.Result != nil || m.Error != nil)
 }
 
-// asks says whether the message wants an answer.
+// asks reports whether the message wants an answer.
 func (m message) asks() bool {
 	return m.Method != "" && len(m.ID) > 0 && !bytes.Equal(m.ID, []byte("null"))
 }

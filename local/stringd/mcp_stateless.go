@@ -53,7 +53,7 @@ type spoken struct {
 	Meta map[string]json.RawMessage `json:"_meta"`
 }
 
-// stateless says whether messages are of the version that says so in each, by its header or its own words.
+// stateless reports whether messages are of the version that says so in each, by its header or its own words.
 func stateless(r *http.Request, messages []message) bool {
 	if r.Header.Get("Mcp-Protocol-Version") >= statelessVersion {
 		return true
@@ -95,7 +95,7 @@ func (s *Server) mcpStateless(w http.ResponseWriter, r *http.Request, messages [
 	return nil
 }
 
-// checkHeaders refuses a message whose headers do not say what it says, and one of a version that is not spoken.
+// checkHeaders rejects a message whose headers do not say what it says, and one of a version that is not spoken.
 func (m message) checkHeaders(h http.Header) error {
 	p := m.spoken()
 	bad := func(code int, format string, args ...any) error {

@@ -76,7 +76,7 @@ func TestMCPTranscripts(t *testing.T) {
 }
 
 // TestMCPStateless: the newest version, in which each request says what it is, is the gateway's as well. Headers that
-// say something else are refused.
+// say something else are rejected.
 func TestMCPStateless(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

@@ -25,7 +25,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// An agent is a record of the registry. Fields that another version wrote beside the known ones are written again.
+// An agent is a record of the registry. Fields that another version wrote next to the known ones are written again.
 type agent struct {
 	state.Agent
 	Created string
@@ -184,7 +184,7 @@ func newToken() string {
 	return "wh_" + base64.RawURLEncoding.EncodeToString(raw[:])
 }
 
-// validID says whether an id can name a directory.
+// validID reports whether an id can name a directory.
 func validID(id string) bool {
 	return len(id) <= 128 && id != "." && id != ".." && !strings.ContainsFunc(id, func(c rune) bool {
 		return c == '/' || c == '\\' || c < ' ' || c == 0x7f

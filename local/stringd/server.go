@@ -22,14 +22,14 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Config says what a daemon is. Addr, Data, Agents and Memory are required; a zero elsewhere means the default beside
-// it.
+// Config says what a daemon is. Addr, Data, Agents and Memory are required; a zero elsewhere means the default next
+// to it.
 type Config struct {
 	Addr       string   // loopback only; port 0 picks one
 	Data       string   // directory of agents.json, created if absent; one daemon at a time
 	Agents     string   // directory of homes of agents that chose none
 	Home       string   // what ~ is in POST /agents; the user's
-	Roots      []string // directories that homes and allowed paths must lie in, beside Agents
+	Roots      []string // directories that homes and allowed paths must lie in, next to Agents
 	Closed     []string // directories that are no agent's though a root holds them: the node's home
 	Origins    []string // of web pages that may ask; none
 	Token      string   // lets a client in that is not seen to be the node's user; empty: nothing does
@@ -53,7 +53,7 @@ func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 120*time.Second)
 	c.Ping = cmp.Or(c.Ping, 30*time.Second)
 	if c.Home == "" {
-		c.Home, _ = os.UserHomeDir() // without one, ~ stays as it is and is refused
+		c.Home, _ = os.UserHomeDir() // without one, ~ stays as it is and is rejected
 	}
 	return c
 }

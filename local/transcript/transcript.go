@@ -48,7 +48,7 @@ type Line struct {
 // ErrBroken says that a line is not JSON.
 var ErrBroken = errors.New("a line that is not JSON")
 
-// Parse reads a line. A line of another role or shape tells nothing, and is no error.
+// Parse reads a line. A line of another role or shape tells nothing, and is not an error.
 func Parse(raw []byte) (l Line, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return l, nil

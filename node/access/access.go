@@ -24,7 +24,7 @@ import (
 type Config struct {
 	State        *state.State
 	Secrets      []string     // the cluster's: each is an admin token; none where the cluster secret is no client token
-	Whole        func() bool  // says whether the state has all that this node had before its start; nil: it has
+	Whole        func() bool  // reports whether the state has all that this node had before its start; nil: it has
 	Refusal      func() error // says why the disk takes no writes; nil: it does not say
 	FailedLogins int          // 1: how many wrong tokens an address may show at once; one a second after that
 	// Latest returns when the state holds all that the cluster had acknowledged before; nil: it always does

@@ -220,7 +220,7 @@ type noted struct {
 	t  *testing.T
 
 	mu   sync.Mutex
-	err  error // refuses what it is told
+	err  error // rejects what it is told
 	uses [][]oplog.TokenUse
 }
 
@@ -261,7 +261,7 @@ func TestUsesAreTold(t *testing.T) {
 			return oplog.At(time.Now())
 		}
 		first := use()
-		time.Sleep(90 * time.Second) // it was refused once
+		time.Sleep(90 * time.Second) // it was rejected once
 		last := use()
 		log.refuse(nil)
 		time.Sleep(5 * time.Minute)
@@ -306,7 +306,7 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 	}
 }
 
-// TestWhatADatabaseRefusesCostsItsTokenNothing: an operation that the database's limit refuses is not counted against
+// TestWhatADatabaseRefusesCostsItsTokenNothing: an operation that the database's limit rejects is not counted against
 // the token either.
 func TestWhatADatabaseRefusesCostsItsTokenNothing(t *testing.T) {
 	t.Parallel()

@@ -96,9 +96,10 @@ func (by Asker) Audit(now time.Time, what, on, how string) *oplog.Audit {
 // rejoinVerb is the verb with which a member that lost its log asks to be brought up to date.
 const rejoinVerb = "rejoin"
 
-// Audited splits what the leader proposes: the operations that were asked for, and a row about who asked for each that
-// changes what the cluster is. The leader writes the rows, whichever node the entry comes from: that one may bring rows
-// about changes of members, as a leader that handed over does, and none about what the leader sees for itself.
+// Audited splits what the leader proposes: the operations that were requested, and a row about who requested each
+// that changes what the cluster is. The leader writes the rows, whichever node the entry comes from: that one may
+// bring rows about changes of members, as a leader that handed over does, and none about what the leader sees for
+// itself.
 func (a *Control) Audited(by Asker, db oplog.DB, ops []oplog.Op) (asked, rows []oplog.Op) {
 	asked = slices.DeleteFunc(slices.Clone(ops), func(op oplog.Op) bool {
 		row, ok := op.(*oplog.Audit)

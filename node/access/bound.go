@@ -42,7 +42,7 @@ func (a *Control) Bound(ctx context.Context, c api.Caller) (_ context.Context, d
 	})
 }
 
-// Holds says whether a caller that was let in may stay.
+// Holds reports whether a caller that was let in may stay.
 func (a *Control) Holds(c api.Caller) bool {
 	_, err := a.standing(c)
 	return err == nil

@@ -31,14 +31,14 @@ func HashToken(text string) string {
 // shorter.
 func Prefix(hash string) string { return hash[:min(len(hash), api.HashPrefix)] }
 
-// ErrToken refuses a token that is unknown, revoked or expired.
+// ErrToken rejects a token that is unknown, revoked or expired.
 var ErrToken = &oplog.Error{Kind: oplog.Denied, Text: "invalid or revoked token"}
 
-// ErrStarting refuses what a node does not know yet: it was killed, and has not applied its log again.
+// ErrStarting rejects what a node does not know yet: it was killed, and has not applied its log again.
 var ErrStarting = &oplog.Error{Kind: oplog.Unavailable,
 	Text: "this node has just started and does not know yet all that it holds; retry, or ask another node"}
 
-// errFull refuses the same on a node whose disk is full.
+// errFull rejects the same on a node whose disk is full.
 var errFull = &oplog.Error{Kind: oplog.Unavailable,
 	Text: "disk full: this node does not know yet all that it holds; free space on its disk, or ask another node"}
 
@@ -56,12 +56,12 @@ func (a *Control) read(f func(*state.View) error) error {
 // full, and then the log takes nothing.
 func (a *Control) Starting() error {
 	if a.refusal != nil && a.refusal() != nil {
-		return errFull // the sizes in the refusal are for callers with a token
+		return errFull // the sizes in the rejection are for callers with a token
 	}
 	return ErrStarting
 }
 
-// unsure says whether a token was rejected only for now: a retry, or another node, may let it in.
+// unsure reports whether a token was rejected only for now: a retry, or another node, may let it in.
 func unsure(err error) bool { return errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) }
 
 // Authenticate turns a token's text into a caller, as far as this node knows.
@@ -79,7 +79,7 @@ func (a *Control) Authenticate(token string) (api.Caller, error) {
 // master is the caller that shows the cluster secret.
 var master = api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster, Policy: operators}
 
-// holder is the caller that a token's hash makes. known says whether the state has the token, be it valid or not.
+// holder is the caller that a token's hash makes. known reports whether the state has the token, be it valid or not.
 func (a *Control) holder(hash string) (c api.Caller, known bool, err error) {
 	c = api.Caller{Token: hash}
 	err = a.read(func(v *state.View) error {
@@ -169,12 +169,12 @@ func (a *Control) tokensEnded() {
 	go a.endBound() // not on the path of commits: there may be thousands
 }
 
-// EndsTokens says whether an outcome may have ended tokens: callers that were let in are asked for again.
+// EndsTokens reports whether an outcome may have ended tokens: callers that were let in are asked for again.
 func EndsTokens(o oplog.Outcome) bool {
 	return did(o, oplog.KindOf[oplog.RevokeToken](), oplog.KindOf[oplog.DropDB]())
 }
 
-// did says whether an entry was applied and has an operation of one of the kinds.
+// did reports whether an entry was applied and has an operation of one of the kinds.
 func did(o oplog.Outcome, kinds ...oplog.OpKind) bool {
 	return o.Err == nil && slices.ContainsFunc(o.Entry.Ops, func(op oplog.Op) bool { return slices.Contains(kinds, op.Kind()) })
 }

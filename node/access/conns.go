@@ -42,7 +42,7 @@ type Conn interface {
 	Close() error
 }
 
-// Enter counts a connection in, or refuses it.
+// Enter counts a connection in, or rejects it.
 func (l *Conns) Enter(c Conn) (p *Place, ok bool) {
 	p = &Place{conns: l, end: c.Close}
 	source, loopback := sourceOf(c.RemoteAddr().String())

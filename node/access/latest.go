@@ -14,7 +14,7 @@ import (
 // latestWait bounds how long a round of catching up takes.
 const latestWait = time.Second
 
-// ErrBehind refuses a token that this node does not know, while it may be behind the cluster.
+// ErrBehind rejects a token that this node does not know, while it may be behind the cluster.
 var ErrBehind = &oplog.Error{Kind: oplog.Unavailable,
 	Text: "this node does not know this token, and cannot find out now whether it has just been made; retry, or ask another node"}
 
@@ -65,7 +65,7 @@ func (u *catchUp) run(r *round) {
 	close(r.done)
 }
 
-// behind says whether this node may lack what others have just made.
+// behind reports whether this node may lack what others have just made.
 func (a *Control) behind() bool { return a.latest.ask != nil }
 
 // seek is the caller that a token's hash makes. A token that is not there is looked for again behind all that was

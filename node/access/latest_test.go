@@ -83,8 +83,8 @@ func TestMadeUpTokensAskTheLeaderLittle(t *testing.T) {
 	})
 }
 
-// TestATokenIsFoundBehindTheLeader: one that the state gets while it catches up is let in. One that is revoked here is
-// refused without a question.
+// TestATokenIsFoundBehindTheLeader: one that the state gets while it catches up is let in. One that is revoked here
+// is rejected without a question.
 func TestATokenIsFoundBehindTheLeader(t *testing.T) {
 	t.Parallel()
 	st := newState(t)

@@ -60,14 +60,14 @@ func (a *Control) limitsOf(c api.Caller) []callerLimit {
 }
 
 // Count takes n operations of a caller from the buckets of its token and its database, less those that were counted
-// before, or refuses them with the time to wait (Limited). It returns the caller with the operations that are counted
+// before, or rejects them with the time to wait (Limited). It returns the caller with the operations that are counted
 // now. What the node does of its own accord is not counted.
 func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 	if c.Token == "" && c.By != api.ByMaster && c.By != api.ByLocal || n <= c.Counted {
 		return c, nil
 	}
 	now, limits := time.Now(), a.limitsOf(c)
-	for _, l := range limits { // what one refuses is taken from none
+	for _, l := range limits { // what one rejects is taken from none
 		if l.PerSecond > 0 && n > burst(l.Limit) {
 			return c, oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d at once for this %s", n, burst(l.Limit), l.what)
 		}
@@ -84,7 +84,7 @@ func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 	return c, nil
 }
 
-// Ready refuses a caller that would have to wait for its next operation, and counts none.
+// Ready rejects a caller that would have to wait for its next operation, and counts none.
 func (a *Control) Ready(c api.Caller) error {
 	for _, l := range a.limitsOf(c) {
 		if wait := a.rates.wait(l.bucket, l.Limit, 1, time.Now()); wait > 0 {
@@ -94,7 +94,7 @@ func (a *Control) Ready(c api.Caller) error {
 	return nil
 }
 
-// CheckBatch refuses more memories at once than a token or its database may store.
+// CheckBatch rejects more memories at once than a token or its database may store.
 func (a *Control) CheckBatch(c api.Caller, n int) error {
 	for _, l := range a.limitsOf(c) {
 		if l.Batch > 0 && n > int(l.Batch) {
@@ -117,13 +117,13 @@ func (a *Control) AtOnce(c api.Caller, memories int) int {
 	return memories
 }
 
-// Limited refuses a token, a database or an address that asks too often.
+// Limited rejects a token, a database or an address that asks too often.
 type Limited struct {
 	Wait time.Duration
 	why  string
 }
 
-// Unwrap is the refusal for surfaces that know nothing of limits.
+// Unwrap is the rejection for surfaces that know nothing of limits.
 func (l *Limited) Unwrap() error { return oplog.Errorf(oplog.Unavailable, "%s", l.Error()) }
 
 func (l *Limited) Error() string {

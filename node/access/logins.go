@@ -37,9 +37,9 @@ func newLogins(burst int) *logins {
 	return &logins{limit: oplog.Limit{PerSecond: 1, Burst: uint32(max(1, burst))}, failed: newRates(), known: map[string]time.Time{}}
 }
 
-// Login is Authenticate for a client that comes over the network, from an address with a port. Wrong tokens are counted
-// by address; one that has shown too many is refused with the time to wait (Limited). A token that is not known is
-// looked for again (seek), unless its address has shown too many.
+// Login is Authenticate for a client that comes over the network, from an address with a port. Wrong tokens are
+// counted by address; one that has shown too many is rejected with the time to wait (Limited). A token that is not
+// known is looked for again (seek), unless its address has shown too many.
 func (a *Control) Login(ctx context.Context, from, token string) (api.Caller, error) {
 	source, _ := sourceOf(from)
 	now, l := time.Now(), a.logins
@@ -65,7 +65,7 @@ func (a *Control) LoginHash(ctx context.Context, from, hash string) (c api.Calle
 	return c, a.counted(source, err)
 }
 
-// Attempt counts a request without a token as Login counts a wrong one, and refuses it with the time to wait when the
+// Attempt counts a request without a token as Login counts a wrong one, and rejects it with the time to wait when the
 // address has made too many.
 func (a *Control) Attempt(from string) error {
 	source, _ := sourceOf(from)
@@ -91,7 +91,7 @@ func (a *Control) counted(source string, err error) error {
 // FailedLogins returns the number of wrong tokens since the start.
 func (a *Control) FailedLogins() int64 { return a.logins.wrong.Load() }
 
-// knows says whether an address has shown the cluster secret lately.
+// knows reports whether an address has shown the cluster secret lately.
 func (l *logins) knows(source string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// rates holds clients to so many operations a second on this node, each with a bucket of its own.
+// rates holds clients to so many operations a second on this node, each with its own bucket.
 type rates struct {
 	mu      sync.Mutex
 	buckets map[string]*rate.Limiter

@@ -13,7 +13,7 @@ import (
 // signInTime bounds how long a sign-in code is good for.
 const signInTime = time.Minute
 
-// ErrSignIn refuses a sign-in code that is unknown, was used or is too old.
+// ErrSignIn rejects a sign-in code that is unknown, was used or is too old.
 var ErrSignIn = &oplog.Error{Kind: oplog.Denied,
 	Text: "this sign-in link has been used or is over a minute old: sign in with the token, or start the node again for another link"}
 

@@ -96,8 +96,8 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// ofTheMoment are the reads that tell of this node or of the moment, and not of the log, beside those that are about
-// nodes (Op.Node): how new the answer must be is no question.
+// ofTheMoment are the reads that tell of this node or of the moment, and not of the log, next to those that are about
+// nodes (Op.Node): how new the answer must be is not a question.
 var ofTheMoment = map[string]string{
 	"events": "it begins with the next event, or where the client says", "place": "of this node in its cluster",
 	"gaps":               "counted by each node since its start",

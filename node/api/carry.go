@@ -57,7 +57,7 @@ func carryStruct(from, to reflect.Type) carrier {
 	}
 }
 
-// optional says whether a field lies in an embedded struct that may be absent: whoever adds that struct fills it.
+// optional reports whether a field lies in an embedded struct that may be absent: whoever adds that struct fills it.
 func optional(t reflect.Type, f reflect.StructField) bool {
 	for i := range f.Index[:len(f.Index)-1] {
 		if t.FieldByIndex(f.Index[:i+1]).Type.Kind() == reflect.Pointer {

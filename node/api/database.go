@@ -66,7 +66,7 @@ type QuotaRequest struct {
 	Fresh
 }
 
-// Bounds hold what a database, or a token, asks of each node; 0 is no bound.
+// Bounds hold what a database, or a token, asks of each node; 0 means no bound.
 type Bounds struct {
 	PerSecond uint32 `json:"max_rps" doc:"Operations a second on each node; 0: no limit."`
 	Burst     uint32 `json:"burst" doc:"Burst: most operations at once; 0 for one second's worth of the rate."`

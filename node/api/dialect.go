@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// An Exchange is one call of the API of another service, which the gateway serves at paths of its own.
+// An Exchange is one call of the API of another service, which the gateway serves at its own paths.
 type Exchange struct {
 	Door   Door
 	R      *http.Request

@@ -16,7 +16,7 @@ var Events = row[EventsRequest, Subscription](Op{Name: "events", Bound: Narrowed
 		"When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. " +
 		"After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed, or that it ends before the position you named."})
 
-// Message is one message of a conversation that is no operation of its own, such as a model's first: it is counted as
+// Message is one message of a conversation that is not its own operation, such as a model's first: it is counted as
 // one.
 var Message = row[Nothing, Nothing](Op{Name: "message", Bound: Free, Node: true, Does: "One message of a conversation.", Scope: Read})
 

@@ -9,9 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// The dialects of this host ask these beside the operations that every surface offers, and those of reads.go. Their
-// requests hold filters and operations of the log, so no surface can describe them: they have no route, no frame and no
-// tool, and pass the same door.
+// The dialects of this host ask these in addition to the operations that every surface offers, and those of reads.go.
+// Their requests hold filters and operations of the log, so no surface can describe them: they have no route, no
+// frame and no tool, and pass the same door.
 var (
 	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with a dialect's own filters.", Scope: Read})
 	Place  = row[Nothing, PlaceAnswer](Op{Name: "place",

@@ -28,7 +28,7 @@ type Begun struct {
 // wholeID is the length of an id that this server made; a shorter one may be a short form.
 const wholeID = 36
 
-// MayBeShort says whether a value of a field is perhaps a memory's id in a short form.
+// MayBeShort reports whether a value of a field is perhaps a memory's id in a short form.
 func MayBeShort(f field.Field, id string) bool {
 	return (f.Kind.RID || f.Kind.Item != nil && f.Kind.Item.RID) && id != "" && len(id) < wholeID
 }

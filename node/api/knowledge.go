@@ -8,7 +8,7 @@ import (
 )
 
 // The knowledge graph of @modelcontextprotocol/server-memory, as this server stores it: an entity is a folder of keys
-// in a namespace of its own, with a memory that says its type and one for each observation, so that a recall finds each
+// in its own namespace, with a memory that says its type and one for each observation, so that a recall finds each
 // by its words. Its relations are relations like any others.
 const (
 	GraphNamespace = "server-memory"
@@ -22,7 +22,7 @@ type GraphFact struct{ Entity, Says string }
 // EntityFolder is the folder of an entity's keys.
 func EntityFolder(name string) string {
 	segment := url.PathEscape(name)
-	if strings.Trim(segment, ".") == "" { // . and .. are no segments
+	if strings.Trim(segment, ".") == "" { // . and .. are not segments
 		segment = strings.ReplaceAll(segment, ".", "%2E")
 	}
 	return GraphFolder + "/" + segment
@@ -40,7 +40,7 @@ func (f GraphFact) Key() string {
 // Text is the fact as its memory has it: it names the entity, so that it stands by itself.
 func (f GraphFact) Text() string { return f.Entity + ": " + f.Says }
 
-// GraphFactOf reads the fact of a key and its memory's text; isType says whether it is an entity's type.
+// GraphFactOf reads the fact of a key and its memory's text; isType reports whether it is an entity's type.
 func GraphFactOf(key, text string) (f GraphFact, isType bool) {
 	segment, last, _ := strings.Cut(strings.TrimPrefix(key, GraphFolder+"/"), "/")
 	var err error

@@ -3,7 +3,7 @@ package api
 import "testing"
 
 // TestAnotherClientsKeyNamesItsEntity: a folder of the graph that another client has named leads to an entity of that
-// name, also where the name is no escape of any.
+// name, also where the name is not an escape of any.
 func TestAnotherClientsKeyNamesItsEntity(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Ada", "100%", "a/b", "..", "50%zz", "Zoë"} {

@@ -163,7 +163,7 @@ type StatsRequest struct {
 }
 
 // Counters are a database's numbers. There are eight for clients that take the object for a record's arguments: none
-// may be added that was not asked for.
+// may be added that was not requested.
 type Counters struct {
 	Active       uint64 `json:"active_memories" doc:"Memories that are recalled."`
 	Consolidated uint64 `json:"consolidated_memories" doc:"Memories that were merged into others."`

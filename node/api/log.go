@@ -39,7 +39,7 @@ type LogRequest struct {
 	Fresh
 }
 
-// Waits says whether the operation may wait, and work on nothing meanwhile.
+// Waits reports whether the operation may wait, and work on nothing meanwhile.
 func (q *LogRequest) Waits() bool { return q.Wait > 0 }
 
 type LogAnswer struct {

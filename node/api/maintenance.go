@@ -1,7 +1,7 @@
 package api
 
-// Databases looked over one after the other. Clients that look after a server call its databases tenants. What they may
-// ask for beside a round of cognition has no meaning here: nothing is left to split or to repair by hand.
+// Databases looked over one after the other. Clients that look after a server call its databases tenants. What they
+// may ask for in addition to a round of cognition has no meaning here: nothing is left to split or to repair by hand.
 var (
 	RunMaintenance = row[RunMaintenanceRequest, MaintenanceRun](Op{Name: "maintenance_run", Scope: Admin, Writes: true,
 		HTTP: "POST /v1/admin/maintenance/run",

@@ -6,8 +6,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// The dialects of this host read these beside what every surface reads. An answer holds plain data of the caller's
-// database, all of one moment. No surface offers the rows, and they cost nothing.
+// The dialects of this host read these in addition to what every surface reads. An answer holds plain data of the
+// caller's database, all of one moment. No surface offers the rows, and they cost nothing.
 var (
 	Await = row[AwaitRequest, Nothing](Op{Name: "await", Bound: Free,
 		Does: "Wait until this node is as fresh as a request requires.", Scope: Read, Cost: free})
@@ -43,7 +43,7 @@ type AwaitRequest struct {
 	Found bool // recalls on this node must find all that the state holds
 }
 
-// Kept is a memory with what the state keeps beside it.
+// Kept is a memory with what else the state keeps of it.
 type Kept struct {
 	*oplog.Memory
 	Event  oplog.EventID // that it is the summary of; 0 for none
@@ -57,7 +57,7 @@ type Sight struct {
 	Alone              bool
 }
 
-// Shows says whether the client is shown a memory. It is shown no forgotten one.
+// Shows reports whether the client is shown a memory. It is shown no forgotten one.
 func (s Sight) Shows(m *oplog.Memory) bool {
 	if m.Status == oplog.Tombstoned {
 		return false

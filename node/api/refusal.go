@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Refusal gives an error a code of its own, where its kind is too coarse for clients, and the details to return with
+// A Refusal gives an error its own code, where its kind is too coarse for clients, and the details to return with
 // it.
 type Refusal struct {
 	Code string
@@ -18,25 +18,25 @@ type Refusal struct {
 func (e *Refusal) Error() string { return e.Err.Error() }
 func (e *Refusal) Unwrap() error { return e.Err }
 
-// RefusedAs reports whether an error is a refusal with a code.
+// RefusedAs reports whether an error is a rejection with a code.
 func RefusedAs(err error, code string) bool {
 	r, ok := errors.AsType[*Refusal](err)
 	return ok && r.Code == code
 }
 
-// NoScope refuses a caller whose token lacks a scope.
+// NoScope rejects a caller whose token lacks a scope.
 func NoScope(s Scope) error {
 	return &Refusal{Code: "insufficient_scope", Err: oplog.Errorf(oplog.Denied, "token has no %s scope", s)}
 }
 
-// OutOfBound refuses what a token that is bound to namespaces may not do, and says what it may.
+// OutOfBound rejects what a token that is bound to namespaces may not do, and says what it may.
 func OutOfBound(c Caller, format string, args ...any) error {
 	return &Refusal{Code: "namespace_denied",
 		Err:  oplog.Errorf(oplog.Denied, format+"; this token is bound to "+c.Spaces.String(), args...),
 		More: map[string]any{"namespaces": c.Spaces}}
 }
 
-// TooTrusted refuses a class of trust that the caller cannot give.
+// TooTrusted rejects a class of trust that the caller cannot give.
 func TooTrusted(format string, args ...any) error {
 	return &Refusal{Code: "trust_denied", Err: oplog.Errorf(oplog.Denied, format, args...)}
 }

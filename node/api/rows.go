@@ -19,7 +19,7 @@ func Limit(n int) int {
 	return min(n, MaxList)
 }
 
-// Bounded is in the answers of lists that have an order of their own, in which no cursor continues.
+// Bounded is in the answers of lists that have their own order, in which no cursor continues.
 type Bounded struct {
 	Incomplete string `json:"incomplete,omitempty" doc:"Why more rows may match than the answer has, and how to get them; absent when it has all."`
 }

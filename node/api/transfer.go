@@ -10,8 +10,8 @@ import (
 )
 
 // Backups, and a database as lines of JSON. A backup is made in two steps, so that a download that breaks off goes on
-// where it was: it is written to a file beside the state, that file is served, ranges and all, and it is removed by its
-// id.
+// where it was: it is written to a file next to the state, that file is served, ranges and all, and it is removed by
+// its id.
 var (
 	MakeBackup = row[MakeBackupRequest, Backup](Op{Name: "backup", Scope: Admin, HTTP: "POST /v1/admin/backups",
 		Does: "Make a backup of all databases as this node has them: the whole state, or, with since, the log after an index."})

@@ -21,7 +21,7 @@ type Files struct {
 	CA        string // needed on the peer port; on the clients' ports it is only told to this host's commands
 }
 
-// On says whether there is anything to secure.
+// On reports whether there is anything to secure.
 func (f Files) On() bool { return f != Files{} }
 
 // Validate returns an error that says which file is missing; name is the configuration section that the error begins

@@ -16,9 +16,9 @@ import (
 // a leader's clock is likely to be wrong by.
 const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
 
-// Propose takes an entry of a caller of this node into the log and returns its outcome when the state of the leader has
-// applied it. A follower refuses it with NotLeader, unless it may forward it. An UnknownOutcome error says that the
-// entry may be in the log; after every other error it is not.
+// Propose takes an entry of a caller of this node into the log and returns its outcome when the state of the leader
+// has applied it. A follower rejects it with NotLeader, unless it may forward it. An UnknownOutcome error says that
+// the entry may be in the log; after every other error it is not.
 func (l *Log) Propose(ctx context.Context, by wire.Asker, e oplog.Entry, forward bool) (oplog.Outcome, error) {
 	if err := l.requireDecoders(e.Ops); err != nil {
 		return oplog.Outcome{}, err
@@ -40,7 +40,7 @@ func (l *Log) Propose(ctx context.Context, by wire.Asker, e oplog.Entry, forward
 
 // enter puts an entry into the log, on the leader. No other way leads there.
 //
-// Invariant: nothing enters that may not be stored, whichever member sends it: every replica would carry it to refuse
+// Invariant: nothing enters that may not be stored, whichever member sends it: every replica would carry it to reject
 // it.
 //
 // Invariant: every member decodes every kind in the log, and what changes the cluster shares its entry with an audit

@@ -19,7 +19,7 @@ import (
 type forwarded struct {
 	Index    oplog.Index    `msgpack:"i"`
 	Results  []oplog.Result `msgpack:"r,omitempty"`
-	Err      *oplog.Error   `msgpack:"e,omitempty"` // a replicated refusal, or, without Index, the leader's own
+	Err      *oplog.Error   `msgpack:"e,omitempty"` // a replicated rejection, or, without Index, the leader's own
 	Replayed bool           `msgpack:"p,omitempty"`
 }
 
@@ -39,7 +39,7 @@ func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.
 		switch {
 		case err == nil && (o.Err == nil || unsure == nil || strings.HasPrefix(e.Key, oplog.ForwardKey)):
 			return o, nil
-		case err == nil: // refused under a client's key
+		case err == nil: // rejected under a client's key
 			unsure = o.Err
 		case errors.Is(err, raft.ErrNotLeader), errors.Is(err, api.ErrNoLeader), errors.Is(err, raft.ErrNoLeader),
 			errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}):

@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// requireAllDecode refuses operations of kinds that some member cannot decode: a member that met one would stop. Kinds
-// that the log has already are decoded by all members, because a node that cannot is not admitted.
+// requireAllDecode rejects operations of kinds that some member cannot decode: a member that met one would stop.
+// Kinds that the log has already are decoded by all members, because a node that cannot is not admitted.
 func (l *Log) requireAllDecode(newer oplog.Kinds) error {
 	if len(newer) == 0 {
 		return nil
@@ -36,8 +36,8 @@ func (l *Log) requireAllDecode(newer oplog.Kinds) error {
 	return nil
 }
 
-// requireDecodes refuses operations of kinds that a member has not said it decodes. A member that has not said anything
-// since this node started passes, unless it must have been heard.
+// requireDecodes rejects operations of kinds that a member has not said it decodes. A member that has not said
+// anything since this node started passes, unless it must have been heard.
 func (l *Log) requireDecodes(id uint32, newer oplog.Kinds, heard bool) error {
 	told, ok := l.raft.PeerVersion(id)
 	switch missing := told.Reads.Lacks(newer); {
@@ -49,7 +49,7 @@ func (l *Log) requireDecodes(id uint32, newer oplog.Kinds, heard bool) error {
 	return nil
 }
 
-// requireDecoders refuses operations that this node must not propose: a leader checks all members, a follower the
+// requireDecoders rejects operations that this node must not propose: a leader checks all members, a follower the
 // leader, which checks the others when the entry arrives there.
 func (l *Log) requireDecoders(ops []oplog.Op) error {
 	newer := oplog.Newer(ops)
@@ -62,11 +62,11 @@ func (l *Log) requireDecoders(ops []oplog.Op) error {
 	return nil
 }
 
-// IsTooOld says that an entry was refused because a member cannot decode its kinds, and that nothing was written. A
+// IsTooOld says that an entry was rejected because a member cannot decode its kinds, and that nothing was written. A
 // leader of an older version says errUnreadable.
 func IsTooOld(err error) bool {
 	return errors.Is(err, &oplog.Error{Kind: oplog.TooOld}) || errors.Is(err, errUnreadable)
 }
 
-// errUnreadable refuses an entry that this version cannot decode.
+// errUnreadable rejects an entry that this version cannot decode.
 var errUnreadable = &oplog.Error{Kind: oplog.Invalid, Text: "the entry is unreadable"}

@@ -47,7 +47,7 @@ func (l *Log) watchLeadership(ctx context.Context) error {
 	}
 }
 
-// Leads says whether this node takes writes: it leads, and has applied all that came before its term.
+// Leads reports whether this node takes writes: it leads, and has applied all that came before its term.
 func (l *Log) Leads() bool { return l.leads.Load() }
 
 // Leader is the node that leads, as far as this one knows.
@@ -56,7 +56,7 @@ func (l *Log) Leader() (id uint32, known bool) {
 	return id, id != 0
 }
 
-// NotLeader is the refusal of a node that may not write. It names the leader, if one is known.
+// NotLeader is the rejection of a node that may not write. It names the leader, if one is known.
 func (l *Log) NotLeader() error {
 	if id, ok := l.Leader(); ok {
 		return oplog.Errorf(oplog.NotLeader, "not the leader (current leader: node %d)", id)
@@ -64,8 +64,8 @@ func (l *Log) NotLeader() error {
 	return l.NoLeader()
 }
 
-// NoLeader is the refusal of a write while no leader is known. It is an api.ErrNoLeader also when it says that there
-// can be none, so every surface answers what sends its clients to another node.
+// NoLeader is the rejection of a write while no leader is known. It is an api.ErrNoLeader also when it says that
+// there can be none, so every surface answers what sends its clients to another node.
 func (l *Log) NoLeader() error {
 	if why, until := l.o.NoQuorum(); why != "" {
 		text := why + ": writes are taken " + until + "; reads go on"

@@ -92,7 +92,7 @@ func (l *Log) Start(r *raft.Node, spawn func(name string, task func(context.Cont
 // Stop has the state machine apply nothing more, and is called once, before raft is closed: raft waits for Apply.
 func (l *Log) Stop() { close(l.machine.stop) }
 
-// IsOpen says whether Start was called. A node that still opens its log answers stale reads and nothing else.
+// IsOpen reports whether Start was called. A node that still opens its log answers stale reads and nothing else.
 func (l *Log) IsOpen() bool {
 	select {
 	case <-l.opened:
@@ -115,8 +115,8 @@ func (l *Log) Now() time.Time {
 	return r.Time
 }
 
-// Whole says whether this node has again what it had before it was started. Before, what it does not find may be there
-// all the same.
+// Whole reports whether this node has again what it had before it was started. Before, what it does not find may be
+// there all the same.
 func (l *Log) Whole() bool {
 	if !l.whole.Load() && l.IsOpen() && l.raft.Whole(uint64(l.Indexed())) {
 		l.whole.Store(true)
@@ -124,8 +124,8 @@ func (l *Log) Whole() bool {
 	return l.whole.Load()
 }
 
-// Emptied says whether this node started without a state and has not got it yet: it knows nothing of what the cluster
-// holds.
+// Emptied reports whether this node started without a state and has not got it yet: it knows nothing of what the
+// cluster holds.
 func (l *Log) Emptied() bool { return l.emptied && !l.Whole() }
 
 // WaitOpen waits for Start: a node's ports listen earlier.

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestALostLeadIsNotTriedWithoutPause: raft knows a moment before the node that leadership is gone, and refuses at
+// TestALostLeadIsNotTriedWithoutPause: raft knows a moment before the node that leadership is gone, and rejects at
 // once.
 func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	t.Parallel()

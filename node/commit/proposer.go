@@ -16,7 +16,7 @@ const (
 	maxRecordEntries = 1024
 	maxRecordBytes   = 4 << 20
 	recordsInFlight  = 2
-	proposalQueue    = 4096 // entries waiting; more are refused as unavailable
+	proposalQueue    = 4096 // entries waiting; more are rejected as unavailable
 )
 
 // A proposal is an entry body on its way into the log.
@@ -123,7 +123,7 @@ func (p *proposer) gather(batch []proposal) []proposal {
 	return batch
 }
 
-// refuseQueued refuses the entries that no record has, because the node stops.
+// refuseQueued rejects the entries that no record has, because the node stops.
 func (p *proposer) refuseQueued(ctx context.Context) error {
 	if p.leftOver != nil {
 		refuse([]proposal{*p.leftOver}, api.ErrStopping)

@@ -12,7 +12,7 @@ import (
 
 // A node that starts writes a little before it serves: notes, a page of a file that grows, its addresses. On a disk
 // that filled up while it was down that fails, and the node could not even answer reads. So a home keeps a file of
-// zeros: a start that finds no space removes it, and the node refuses writes until there is space for the file again.
+// zeros: a start that finds no space removes it, and the node rejects writes until there is space for the file again.
 const (
 	reserveFile  = "reserve"
 	reserveBytes = 16 << 20
@@ -27,7 +27,7 @@ func freeOn(dir string) (uint64, error) {
 	return uint64(st.Bavail) * uint64(st.Bsize), nil
 }
 
-// useReserve removes the reserve when the disk has no space for a start, and says whether it did.
+// useReserve removes the reserve when the disk has no space for a start, and reports whether it did.
 func useReserve(home string) (used bool, err error) {
 	if free, err := freeOn(home); err != nil || free >= reserveBytes {
 		return false, err
@@ -39,8 +39,8 @@ func useReserve(home string) (used bool, err error) {
 	return err == nil, err
 }
 
-// KeepReserve makes the reserve file when it is not there and the disk has more than twice its size beside what writes
-// need. Where that failed, as with a quota, which no measurement shows, it waits before it tries again.
+// KeepReserve makes the reserve file when it is not there and the disk has more than twice its size in addition to
+// what writes need. Where that failed, as with a quota, which no measurement shows, it waits before it tries again.
 func (s *Space) KeepReserve() {
 	if time.Now().UnixNano() < s.reserveAt.Load() {
 		return

@@ -35,8 +35,8 @@ type Space struct {
 	reserveAt atomic.Int64  // Unix nanoseconds before which no attempt to make it follows
 }
 
-// Open measures the space below a home, and frees the reserve where a start would find none. With less than least bytes
-// free, writes are refused.
+// Open measures the space below a home, and frees the reserve where a start would find none. With less than least
+// bytes free, writes are rejected.
 func Open(home string, least uint64, log *slog.Logger) (*Space, error) {
 	used, err := useReserve(home)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Space) Waits(err error) {
 	s.waits.Store(&err)
 }
 
-// Measure takes the free space of the fullest disk, and logs when writes are refused or taken again.
+// Measure takes the free space of the fullest disk, and logs when writes are rejected or taken again.
 func (s *Space) Measure() {
 	free := ^uint64(0)
 	for _, dir := range s.dirs {
@@ -80,13 +80,13 @@ func (s *Space) Measure() {
 	}
 }
 
-// least is the free space below which writes are refused.
+// least is the free space below which writes are rejected.
 func (s *Space) least() uint64 { return s.min + s.reserve.Load() }
 
 // Free is the last measurement in bytes.
 func (s *Space) Free() uint64 { return s.free.Load() }
 
-// Full says whether writes are refused.
+// Full reports whether writes are rejected.
 func (s *Space) Full() bool { return s.full.Load() }
 
 // Refusal is the error of a write while the disk is full; nil while it is not.
@@ -103,8 +103,8 @@ func (s *Space) Refusal() error {
 		s.free.Load()>>20, s.least()>>20)
 }
 
-// Caused says whether a full disk caused an error: its number says so, or a library dropped the number and the disk is
-// full.
+// Caused reports whether a full disk caused an error: its number says so, or a library dropped the number and the
+// disk is full.
 func (s *Space) Caused(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true

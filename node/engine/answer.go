@@ -6,7 +6,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// errManyAnswers refuses an answer for which the byte budget has no room.
+// errManyAnswers rejects an answer for which the byte budget has no room.
 var errManyAnswers = oplog.Errorf(oplog.Unavailable, "too many large answers at once; retry")
 
 // room counts the rows of an answer, and takes the bytes that they need from the budget.

@@ -21,7 +21,7 @@ type Background struct {
 	Abandon     time.Duration // 1h: between two searches for sessions that no client ended
 	SessionAge  time.Duration // 24h: how old an unended session may grow
 	Embed       time.Duration // 2s: how often a node looks whether there is something to embed afterwards
-	Partition   time.Duration // 10s: how often a leader looks whether vectors are to be divided anew
+	Partition   time.Duration // 10s: how often a leader looks whether vectors are to be divided again
 	Sweep       time.Duration // 1s: how often a leader looks for memories that have expired
 	Reinforce   time.Duration // 5s: how often what a node's recalls returned goes through the log
 	Erase       time.Duration // 1s: how often a leader looks whether rows of dropped databases are left

@@ -70,7 +70,7 @@ func TestStatsCostTheSameHoweverMuchThereIs(t *testing.T) {
 	}
 	n, c := alone(t)
 	s := n.Service()
-	cost := func() float64 { // the least: what the node does beside it counts too
+	cost := func() float64 { // the least: what the node does next to it counts too
 		least := math.Inf(1)
 		for range 5 {
 			least = min(least, testing.AllocsPerRun(20, func() {

@@ -162,8 +162,8 @@ func replaced(attributes []byte) ([]byte, error) {
 }
 
 // change writes a correction, with what its text names and, where the client gave none, its vector. The correction is
-// refused if the memory is at another revision than expected, where one is. The first result of the answer is that of
-// the correction.
+// rejected if the memory is at another revision than expected, where one is. The first result of the answer is that
+// of the correction.
 func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, expected *uint32, w write) (Written, error) {
 	if err := s.describe(ctx, c, op); err != nil {
 		return Written{}, err
@@ -191,7 +191,8 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 	return done, refusedKey(c, err)
 }
 
-// revisionConflict refuses the change of a memory that another client has changed meanwhile, and names both revisions.
+// revisionConflict rejects the change of a memory that another client has changed meanwhile, and names both
+// revisions.
 func (s *Service) revisionConflict(db oplog.DB, rid string, expected uint32, cause error) error {
 	now, err := s.memory(db, rid)
 	if err != nil || now.RID == "" || now.Revision == expected {

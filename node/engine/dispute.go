@@ -108,7 +108,7 @@ func head(v *state.View, db oplog.DB, m *oplog.Memory) *oplog.Memory {
 
 // succeeded puts the memory that is current before each that it superseded, in its place if it was not found itself,
 // and marks the others. A memory that was surely superseded is left out where its successor stands, unless all are
-// asked for.
+// requested.
 func (s *Service) succeeded(c api.Caller, q *index.Query, hits []index.Hit, all bool) ([]index.Hit, error) {
 	if now, err := s.state.Current(c.DB); err != nil || now.Stats.Superseded == 0 {
 		return hits, err
@@ -163,7 +163,7 @@ func (s *Service) succeeded(c api.Caller, q *index.Query, hits []index.Hit, all 
 	})
 }
 
-// passes says whether a memory passes a question's filter.
+// passes reports whether a memory passes a question's filter.
 func passes(f *index.Filter, m *oplog.Memory) bool {
 	return m.Status == oplog.Active && selects(f, m) && f.Private == "" &&
 		(f.Admit == nil || f.Admit(index.Facts{Namespace: m.Namespace, Owner: m.Owner, Tier: m.Tier, Created: m.Created}))

@@ -57,7 +57,7 @@ func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request an
 	if err == nil {
 		c, err = s.count(c, op, cost(op, request))
 	}
-	if err == nil && op.Adds != nil { // of two requests that race for the last place, Apply refuses the later one
+	if err == nil && op.Adds != nil { // of two requests that race for the last place, Apply rejects the later one
 		adds := op.Adds(request)
 		if err = s.checkQuota(c, adds); err == nil {
 			err = s.access.CheckBatch(c, adds)
@@ -89,7 +89,7 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	return mayWait(c, op)
 }
 
-// allowed refuses a caller that has not the right, all that is stored while this node has no state or in a database
+// allowed rejects a caller that has not the right, all that is stored while this node has no state or in a database
 // that is gone, and a write on a node that does not lead, for a caller whose writes it does not pass on.
 func (s *Service) allowed(c api.Caller, op *api.Op) error {
 	err := s.May(c, op)
@@ -136,7 +136,7 @@ func cost(op *api.Op, request any) int {
 	return 1
 }
 
-// count is the caller with n operations of its request counted; it refuses them while those of its token or its
+// count is the caller with n operations of its request counted; it rejects them while those of its token or its
 // database are used up.
 func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	bound := c
@@ -175,12 +175,12 @@ type function struct {
 	run operation
 }
 
-// on puts a function behind a row. An answer beside an error is dropped: a function may make it of what it has, and
+// on puts a function behind a row. An answer with an error is dropped: a function may make it of what it has, and
 // return both.
 func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, *Q) (*A, error)) function {
 	return function{o.Op, func(s *Service, ctx context.Context, c api.Caller, request any) (any, error) {
 		a, err := f(s, ctx, c, request.(*Q))
-		if err != nil { // a nil pointer is no nil answer
+		if err != nil { // a nil pointer is not a nil answer
 			return nil, err
 		}
 		return a, nil

@@ -125,8 +125,8 @@ func stillHolds(at oplog.Index) []string {
 	}
 }
 
-// admitTexts refuses texts that were erased for good before they are in the log, which would have them again. Apply
-// refuses those of a node that had not heard of it yet.
+// admitTexts rejects texts that were erased for good before they are in the log, which would have them again. Apply
+// rejects those of a node that had not heard of it yet.
 func (s *Service) admitTexts(db oplog.DB, ops []oplog.Op) error {
 	if now, err := s.state.Current(db); err != nil || now.Database.Salt == nil {
 		return nil // without a database Apply says so

@@ -125,7 +125,7 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 }
 
 func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool) error {
-	if !open { // it has lost its place: subscribe anew, then read what was missed
+	if !open { // it has lost its place: subscribe again, then read what was missed
 		p.sub = p.s.commit.Subscribe()
 		return p.replay(ctx, p.sent)
 	}
@@ -200,13 +200,13 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 	return nil
 }
 
-// wants says whether the subscription includes an event.
+// wants reports whether the subscription includes an event.
 func (p *pusher) wants(name string) bool {
 	return len(p.only) == 0 || slices.Contains(p.only, name) || slices.Contains(p.only, "*")
 }
 
-// passes says whether an event is about something in the subscriber's namespaces, and about a memory that passes its
-// filter and lies below its key.
+// passes reports whether an event is about something in the subscriber's namespaces, and about a memory that passes
+// its filter and lies below its key.
 func (p *pusher) passes(v *state.View, n meant) bool {
 	if p.c.Spaces.Bind() && !p.sees(v, n) {
 		return false
@@ -218,11 +218,11 @@ func (p *pusher) passes(v *state.View, n meant) bool {
 	return ok && m.Passes(p.match) && (p.below == "" || m.Path == p.below || strings.HasPrefix(m.Path, p.below+"/"))
 }
 
-// narrow says whether the subscriber wants events about some memories alone.
+// narrow reports whether the subscriber wants events about some memories alone.
 func (p *pusher) narrow() bool { return p.match != nil || p.below != "" }
 
-// sees says whether what an event is about is in the namespaces that the subscriber is bound to. What is of several, or
-// of none, is not: a relation, a round of cognition, a purge, a memory that was erased since.
+// sees reports whether what an event is about is in the namespaces that the subscriber is bound to. What is of
+// several, or of none, is not: a relation, a round of cognition, a purge, a memory that was erased since.
 func (p *pusher) sees(v *state.View, n meant) bool {
 	r := p.c.Reach("")
 	switch n.name {

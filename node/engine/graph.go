@@ -194,7 +194,7 @@ func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) 
 	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.First.Changed, Index: w.Index}, err
 }
 
-// isAlias says whether a name is stored as an alias that counts in a namespace. To stand for itself ends that.
+// isAlias reports whether a name is stored as an alias that counts in a namespace. To stand for itself ends that.
 func isAlias(v *state.View, db oplog.DB, namespace, name string) (is bool) {
 	v.Aliases(db, func(in, alias string, _ oplog.StoredAlias) bool {
 		is = alias == name && (in == namespace || in == "default")

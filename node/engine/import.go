@@ -36,7 +36,7 @@ type importer struct {
 	s       *Service
 	c       api.Caller
 	key     string // of the whole import; each batch has its own below it
-	keep    bool   // ids that are taken are refused
+	keep    bool   // ids that are taken are rejected
 	skip    bool   // rejected lines are listed, and end nothing
 	batches int
 	bytes   int
@@ -201,7 +201,7 @@ func (im *importer) line(b []byte) error {
 }
 
 // counted counts rows as operations of the importer's caller. An import over its rate waits, and its sender with it,
-// since nothing is read meanwhile; after importPatience it is refused.
+// since nothing is read meanwhile; after importPatience it is rejected.
 func (im *importer) counted(rows int) (api.Caller, error) {
 	c := im.c
 	c.Counted = 0

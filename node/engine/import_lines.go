@@ -39,12 +39,12 @@ func (im *importer) reject(line int, err error) error {
 	return nil
 }
 
-// ofTheLine says whether an error is about what a line says, so that the import may go on behind it.
+// ofTheLine reports whether an error is about what a line says, so that the import may go on behind it.
 func ofTheLine(err error) bool {
 	return oplog.IsKind(err, oplog.Invalid, oplog.Conflict, oplog.TooLarge) && !errors.Is(err, oplog.ErrKeyReused)
 }
 
-// halved stores a list as one entry. When that is refused for what is in the list, or because that is too large
+// halved stores a list as one entry. When that is rejected for what is in the list, or because that is too large
 // together, it stores the halves, down to the one that cannot be stored: the others are, and alone decides about it.
 func halved[T any](list []T, store func([]T) error, ofOne func(error) bool, alone func(T, error) error) error {
 	if len(list) == 0 {
@@ -145,7 +145,7 @@ func (im *importer) absentEdges(lines []edgeLine) (list []edgeLine, err error) {
 	})
 }
 
-// asNew says whether a line with the id of a memory would make that memory, unchanged.
+// asNew reports whether a line with the id of a memory would make that memory, unchanged.
 func asNew(m *oplog.Memory, d *api.Draft) bool {
 	return m.Status != oplog.Tombstoned && m.Text == d.Text && m.Namespace == cmp.Or(d.Namespace, "default") &&
 		(d.History == nil || m.Revision >= d.History.Revision)

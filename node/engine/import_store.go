@@ -98,7 +98,7 @@ func (im *importer) settle(k *keyed) error {
 }
 
 // anew stores a batch after free has given its rows ids that are not taken, and again when another import took one
-// meanwhile: this node has applied that one by the time it knows of the refusal.
+// meanwhile: this node has applied that one by the time it knows of the rejection.
 func anew[T any](im *importer, free func(*state.View), store func() (T, error)) (T, error) {
 	for tries := 0; ; tries++ {
 		if err := im.s.state.Look(free); err != nil {

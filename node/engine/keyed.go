@@ -21,7 +21,7 @@ import (
 const maxKeyTries = 32
 
 // A keyed write is decided from this node's state, and its entry says what from: the leader's log may have another
-// write of the key before it. Then Apply refuses the entry and this node, which has applied that other write by then,
+// write of the key before it. Then Apply rejects the entry and this node, which has applied that other write by then,
 // decides again. The client's own conditions are checked by Apply alone.
 type keyed struct {
 	s        *Service
@@ -107,7 +107,7 @@ func refusedKey(c api.Caller, err error) error {
 	return &api.Refusal{Code: code, Err: oplog.Errorf(e.Kind, "%s: %s", e.Text, there), More: more}
 }
 
-// checkKey refuses a text that cannot be a key.
+// checkKey rejects a text that cannot be a key.
 func checkKey(path string) error {
 	if err := oplog.CheckPath(path); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (k *keyed) prepare(ctx context.Context) error {
 				m, held := v.Keyed(k.c.DB, st.Namespace, st.Path)
 				d := *st.Memory
 				if d.Namespace, d.Path, d.Key = st.Namespace, st.Path, ""; held {
-					d.History = nil // the memory that is here has a past of its own
+					d.History = nil // the memory that is here has its own past
 				}
 				secrets.draft(&d, held && secrets.covers(m.Type, m.Metadata))
 				drafts = append(drafts, d)
@@ -158,7 +158,7 @@ func (k *keyed) prepare(ctx context.Context) error {
 	return err
 }
 
-// check completes a step and refuses one that can never succeed. written has the keys of the steps before.
+// check completes a step and rejects one that can never succeed. written has the keys of the steps before.
 func (k *keyed) check(st *api.BatchStep, written map[[2]string]bool) error {
 	st.Namespace = orDefault(st.Namespace)
 	if st.IfSHA256 = strings.ToLower(st.IfSHA256); st.IfSHA256 != "" {
@@ -251,7 +251,7 @@ func drafted(st *api.BatchStep) bool {
 	return st.Memory != nil && (st.Op == "put" || st.Op == "rename")
 }
 
-// same says whether a memory is already what a put makes of it.
+// same reports whether a memory is already what a put makes of it.
 func same(m *oplog.Memory, to *oplog.Remember, said *api.Draft) bool {
 	return (!lasting(said) || m.Expires == to.Expires) && (said.Searchable == nil || m.Unsearchable == to.Unsearchable) &&
 		m.Text == to.Text && m.Importance == to.Importance && m.Valence == to.Valence && m.Certainty == to.Certainty && m.Pin == to.Pin &&

@@ -65,7 +65,7 @@ func later(question string, hits []index.Hit) {
 	}
 }
 
-// near says whether two rows answer the same question: one of them does not have its subject alone.
+// near reports whether two rows answer the same question: one of them does not have its subject alone.
 func near(a, b *index.Hit) bool {
 	x, y := match(a), match(b)
 	return min(x, y) >= leastOf*max(x, y)
@@ -95,7 +95,7 @@ func gistsOf(hits []index.Hit) []mind.Gist {
 	return gists
 }
 
-// mayReplace says whether a row is newer than another of the same place, and its writer trusted as much, or as an
+// mayReplace reports whether a row is newer than another of the same place, and its writer trusted as much, or as an
 // agent: what an agent was told may be news of what an operator wrote, though it does not come before it.
 func mayReplace(newer, old *index.Hit) bool {
 	m, older := newer.Memory, old.Memory

@@ -92,9 +92,9 @@ func (s *Service) lift(db oplog.DB, op *oplog.Correct, given []byte, names []str
 // liftTries bounds how often a correction is decided again because another one was faster.
 const liftTries = 16
 
-// changeLifted is change with the attributes that follow from the metadata. given are the client's attributes, nil for
-// none. A client that expects no revision is not refused because others were faster: the last try expects none, and of
-// attributes that others change at the same moment the last one stays.
+// changeLifted is change with the attributes that follow from the metadata. given are the client's attributes, nil
+// for none. A client that expects no revision is not rejected because others were faster: the last try expects none,
+// and of attributes that others change at the same moment the last one stays.
 func (s *Service) changeLifted(ctx context.Context, c api.Caller, op *oplog.Correct, expected *uint32, w write, given []byte, names []string) (Written, error) {
 	for tries := 1; ; tries++ {
 		at, err := s.lift(c.DB, op, given, names)

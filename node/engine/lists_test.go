@@ -39,7 +39,7 @@ func TestNoListEndsSilently(t *testing.T) {
 			Namespace: namespace, Created: at, Due: oplog.Time(2_000_000_000_000_000 + i/7*7), Importance: float64(i%1000) / 1000}}
 	}
 	var ops []oplog.Op
-	for i := range 3 { // the oldest, in a namespace of their own
+	for i := range 3 { // the oldest, in their own namespace
 		ops = append(ops, memory(i, "old"))
 	}
 	for i := 3; i < rows; i++ {

@@ -69,7 +69,7 @@ func (s *Service) values(_ context.Context, c api.Caller, q *api.ValuesRequest) 
 	return page, nil
 }
 
-// matchTries bounds how often a forgetting by filter is decided anew because a memory was corrected meanwhile.
+// matchTries bounds how often a forgetting by filter is decided again because a memory was corrected meanwhile.
 const matchTries = 5
 
 // forgetMatching forgets what passes a filter, in one entry of the log.

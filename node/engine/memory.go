@@ -87,7 +87,7 @@ func digestDrafts(drafts []api.Draft) []byte {
 	return digest(parts...)
 }
 
-// fits refuses a value of more bytes than its bound.
+// fits rejects a value of more bytes than its bound.
 func fits(what string, size, most int) error {
 	if size > most {
 		return oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", what, size, most)
@@ -95,7 +95,7 @@ func fits(what string, size, most int) error {
 	return nil
 }
 
-// finite refuses NaN and the infinities.
+// finite rejects NaN and the infinities.
 func finite(what string, x float64) error {
 	if !(math.Abs(x) <= oplog.MaxNumber) {
 		return oplog.Errorf(oplog.Invalid, "%s is not a finite number", what)
@@ -105,8 +105,8 @@ func finite(what string, x float64) error {
 
 var takeDraft = api.Carry[api.Draft, oplog.Content]()
 
-// ready makes the operation of a draft: it decides the id and the times, which Apply must not, and refuses drafts that
-// can never succeed.
+// ready makes the operation of a draft: it decides the id and the times, which Apply must not, and rejects drafts
+// that can never succeed.
 func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if strings.TrimSpace(d.Text) == "" && d.History == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "text: want words, got a blank text")
@@ -166,7 +166,8 @@ func canonical(attributes []byte) ([]byte, error) {
 	return b, nil
 }
 
-// CheckVector refuses a vector of another dimension than the database has; dim 0 means that the database has none yet.
+// CheckVector rejects a vector of another dimension than the database has; dim 0 means that the database has none
+// yet.
 func CheckVector(v []float32, dim int) error {
 	if len(v) == 0 {
 		return nil

@@ -31,7 +31,7 @@ const (
 	histogramKind = "histogram"
 )
 
-// Metrics is the table at work: what is read when it is asked for, and the counters of what happens.
+// Metrics is the table at work: what is read when it is requested, and the counters of what happens.
 type Metrics struct {
 	s        *Service
 	wire     *access.Conns
@@ -124,7 +124,7 @@ func (m *Metrics) Handled(operation string, d time.Duration) {
 	m.counters["yantrikdb_requests_total"].WithLabelValues(operation).Inc()
 }
 
-// Refused counts a refusal.
+// Refused counts a rejection.
 func (m *Metrics) Refused(kind string) {
 	m.counters["cairn_refusals_total"].WithLabelValues(kind).Inc()
 }

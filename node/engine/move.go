@@ -61,7 +61,7 @@ func (s *Service) move(ctx context.Context, c api.Caller, q *api.MoveRequest) (*
 	return nil, oplog.Errorf(oplog.Unavailable, "other clients correct the same memories all the time; retry")
 }
 
-// movable refuses the namespaces whose memories belong to clients of one protocol.
+// movable rejects the namespaces whose memories belong to clients of one protocol.
 func movable(namespace string) error {
 	if namespace == oplog.CovenantNamespace || namespace == oplog.Mem0Namespace || strings.HasPrefix(namespace, oplog.EventPrefix) {
 		return oplog.Errorf(oplog.Invalid,

@@ -10,7 +10,7 @@ import (
 // What a new memory may replace.
 const (
 	nearMost  = 3       // memories that are named
-	nearLeast = .3      // of the score of a memory, when it is asked for with the new text
+	nearLeast = .3      // of the score of a memory, when it is requested with the new text
 	nearText  = 500     // letters of its text that are shown
 	nearOf    = 2 << 10 // bytes of a new text that is a statement: a longer one is a document, and replaces none
 )

@@ -43,8 +43,8 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	}
 }
 
-// Push takes operations of a peer that is no member through the log, if this node leads, and returns how many were new.
-// It calls refused for each that can never be stored here; the others are stored all the same.
+// Push takes operations of a peer that is not a member through the log, if this node leads, and returns how many were
+// new. It calls refused for each that can never be stored here; the others are stored all the same.
 func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreign, refused func(*oplog.Foreign, error)) (applied uint64, err error) {
 	if !s.commit.Leads() {
 		return 0, s.commit.NotLeader()
@@ -86,8 +86,8 @@ func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreig
 	})
 }
 
-// checkForeign refuses an operation that is over the bounds of our clients. Trust boundary: a peer that is no member
-// sends it, and every node applies and replays what is in the log.
+// checkForeign rejects an operation that is over the bounds of our clients. Trust boundary: a peer that is not a
+// member sends it, and every node applies and replays what is in the log.
 func checkForeign(op *oplog.Foreign) error {
 	if op.OpID == "" {
 		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")

@@ -94,7 +94,7 @@ func (s *Service) related(c api.Caller, q *index.Query, asked *api.Question, hit
 // question about that.
 const selfModel = "self_model"
 
-// addSelves puts the newest memories of that kind behind those that match, up to as many as are asked for.
+// addSelves puts the newest memories of that kind behind those that match, up to as many as are requested.
 func (s *Service) addSelves(ctx context.Context, c api.Caller, q index.Query, a *Answer) error {
 	q.Text, q.Vector, q.Deep = "", nil, 0
 	rest, err := s.search(ctx, c, q)

@@ -28,7 +28,7 @@ func (s *Service) redactor(db oplog.DB) (*redactor, error) {
 	return &redactor{now.Redact, redact.Found{}}, err
 }
 
-// covers says whether memories of a kind are redacted.
+// covers reports whether memories of a kind are redacted.
 func (r *redactor) covers(kind string, metadata []byte) bool {
 	if r.policy != oplog.RedactCaptures {
 		return r.policy == oplog.RedactAll
@@ -102,7 +102,7 @@ func (r *redactor) said(list []api.Said) []api.Said {
 	})
 }
 
-// foreign redacts what a peer that is no member has pushed, with the payload that it came in.
+// foreign redacts what a peer that is not a member has pushed, with the payload that it came in.
 func (r *redactor) foreign(op *oplog.Foreign) {
 	if m := op.Stored; m != nil && r.covers(m.Type, m.Metadata) {
 		r.memory(m)

@@ -43,7 +43,7 @@ func older(s stored) []string {
 	return slices.DeleteFunc(s.Superseded, func(rid string) bool { return slices.Contains(s.RIDs, rid) })
 }
 
-// keyReused refuses an idempotency key that another request used before.
+// keyReused rejects an idempotency key that another request used before.
 func keyReused(err error) *api.Refusal {
 	return &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 }
@@ -71,7 +71,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 		Superseded: older(r), Held: r.Held, Replayed: r.Replayed}, err
 }
 
-// checkQuota refuses memories that would not fit a database, with the texts that clients match.
+// checkQuota rejects memories that would not fit a database, with the texts that clients match.
 func (s *Service) checkQuota(c api.Caller, adding int) error {
 	now, err := s.state.Current(c.DB)
 	if current, most := now.Stats.Active+now.Stats.Quarantined, now.Database.MaxMemories; err == nil && most > 0 &&

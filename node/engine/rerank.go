@@ -28,7 +28,7 @@ func (s *Service) wantsRerank(q *index.Query, then time.Time) {
 	}
 }
 
-// reranked orders the first hits as the reranker does, and cuts them to as many as were asked for. Without its answer
+// reranked orders the first hits as the reranker does, and cuts them to as many as were requested. Without its answer
 // they keep the first order. Scores stay with their places: the best hit has the highest one, so that answers of
 // several nodes can be merged by score.
 func (s *Service) reranked(ctx context.Context, c api.Caller, q *index.Query, hits []index.Hit) []index.Hit {

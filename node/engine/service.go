@@ -180,7 +180,7 @@ type Written struct {
 	Index    oplog.Index
 	Replayed bool           // an idempotency key answered: the write had happened before
 	Results  []oplog.Result // one for each operation
-	First    oplog.Result   // the first of them, zero beside an error
+	First    oplog.Result   // the first of them, zero with an error
 	Then     []oplog.Result // all results of the first time, where a key answered: the request may make other operations now
 
 	Superseded []string // memories that the write marked as superseded

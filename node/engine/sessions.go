@@ -105,7 +105,7 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 	return a, nil
 }
 
-// draftSummary keeps each line of a summary, and each sentence of a line, as a memory of its own.
+// draftSummary keeps each line of a summary, and each sentence of a line, as its own memory.
 func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSummaryRequest) (*api.Drafted, error) {
 	var drafts []api.Draft
 	for _, text := range q.Statements() {

@@ -123,7 +123,7 @@ func (b *binding) field(f reflect.StructField, v reflect.Value) error {
 	return nil
 }
 
-// named refuses a namespace that is none of the token's.
+// named rejects a namespace that is none of the token's.
 func (b *binding) named(space string) error {
 	if space == "" || b.c.Spaces.Has(space) {
 		return nil

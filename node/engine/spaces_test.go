@@ -114,15 +114,15 @@ func timeless(v any) any {
 	return v
 }
 
-// takesField says whether a request has a field of a name.
+// takesField reports whether a request has a field of a name.
 func takesField(op *api.Op, name string) bool {
 	return slices.ContainsFunc(op.Takes(), func(f field.Field) bool { return f.Name == name && !f.Idle })
 }
 
-// TestATokenStaysInItsNamespaces asks every operation of the table with a token that is bound to agents/billing, before
-// and after others have stored all that there is in agents/billing2 and default: no answer differs, neither in what it
-// tells nor in a count or a score. What names their namespace is refused, what names something of theirs by its id is
-// not found, and what cannot be held apart is refused whole.
+// TestATokenStaysInItsNamespaces asks every operation of the table with a token that is bound to agents/billing,
+// before and after others have stored all that there is in agents/billing2 and default: no answer differs, neither in
+// what it tells nor in a count or a score. What names their namespace is rejected, what names something of theirs by
+// its id is not found, and what cannot be held apart is rejected whole.
 func TestATokenStaysInItsNamespaces(t *testing.T) {
 	t.Parallel()
 	n, owner := alone(t)

@@ -23,8 +23,9 @@ const (
 )
 
 // supersede finds the older statements of one namespace that new ones replace, before the log: Apply must not search.
-// It puts what it finds beside the memories, and Apply drops what has changed by then. Memories of one request are not
-// compared with each other, nor those that two nodes store at the same moment; those of a large request with none.
+// It puts what it finds next to the memories, and Apply drops what has changed by then. Memories of one request are
+// not compared with each other, nor those that two nodes store at the same moment; those of a large request with
+// none.
 func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remember) error {
 	now, err := s.state.Current(db)
 	if err != nil || now.Stats.Active == 0 || len(ops) > mostStated {
@@ -62,8 +63,8 @@ func (s *Service) addEarlier(db oplog.DB, w *Written) error {
 	})
 }
 
-// states says whether a memory is a statement that another may replace: no turn of a dialogue, no event, nothing that a
-// key or its kind keeps as it was said.
+// states reports whether a memory is a statement that another may replace: no turn of a dialogue, no event, nothing
+// that a key or its kind keeps as it was said.
 func states(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 	if m.Session != "" {
 		if x, ok := v.Session(db, m.Session); !ok || x.Status == oplog.SessionImplicit {
@@ -142,7 +143,7 @@ func markOf(older, newer *oplog.Memory, r mind.Replacement, at oplog.Time) oplog
 		Surely: r.How == mind.Stated && alone(older.Text), Record: c}
 }
 
-// alone says whether a text says one thing: one that says more is not left out for the one that is replaced.
+// alone reports whether a text says one thing: one that says more is not left out for the one that is replaced.
 func alone(text string) bool {
 	text = strings.TrimRight(strings.TrimSpace(text), ".!")
 	return !strings.ContainsAny(text, ".!;,\n") && !strings.Contains(text, " and ")

@@ -118,7 +118,7 @@ func (s *Service) tookBack(c api.Caller, q *api.UndoRequest, done Written, r opl
 	})
 }
 
-// wasMade says whether a memory was made of one of others and taken back.
+// wasMade reports whether a memory was made of one of others and taken back.
 func wasMade(v *state.View, db oplog.DB, rid string, of []string) bool {
 	return slices.ContainsFunc(of, func(source string) bool {
 		m, ok := v.Memory(db, source)
@@ -127,7 +127,7 @@ func wasMade(v *state.View, db oplog.DB, rid string, of []string) bool {
 }
 
 // known answers a repeated undo of a merge or split by its key; nil when the key has no such answer. By now there is
-// nothing to take back, so the operation that it proposes is refused for a key that is not known.
+// nothing to take back, so the operation that it proposes is rejected for a key that is not known.
 func (s *Service) known(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
 	before, err := state.Get(s.state, func(v *state.View) bool {
 		m, ok := v.Memory(c.DB, q.RID)

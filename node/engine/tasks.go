@@ -22,7 +22,7 @@ const (
 	kindTask   = "task"
 )
 
-// errNoTask refuses a request for a task that is not there.
+// errNoTask rejects a request for a task that is not there.
 var errNoTask = &oplog.Error{Kind: oplog.NotFound, Text: "no such task"}
 
 // urgencies are the priorities of tasks, the most urgent first.

@@ -26,7 +26,7 @@ func stamp(c api.Caller, d *api.Draft) error {
 	return nil
 }
 
-// mayWait refuses an operation that writes what cannot wait in quarantine, to a caller whose texts all do.
+// mayWait rejects an operation that writes what cannot wait in quarantine, to a caller whose texts all do.
 func mayWait(c api.Caller, op *api.Op) error {
 	if !c.Held() || !op.Writes || op.Waits {
 		return nil
@@ -34,7 +34,7 @@ func mayWait(c api.Caller, op *api.Op) error {
 	return waits("%s: what this token writes waits in quarantine, and this cannot wait: use remember, or a token without that policy", op.Name)
 }
 
-// waits refuses what cannot wait in quarantine, to a caller whose texts do.
+// waits rejects what cannot wait in quarantine, to a caller whose texts do.
 func waits(format string, args ...any) error {
 	return &api.Refusal{Code: "quarantined", Err: oplog.Errorf(oplog.Denied, format, args...)}
 }

@@ -35,7 +35,7 @@ func unsearchable(namespace, kind, text string, attributes any) api.Draft {
 		Searchable: new(false)}
 }
 
-// needs refuses a blank text, and one of more bytes than its bound.
+// needs rejects a blank text, and one of more bytes than its bound.
 func needs(what, text string, most int) error {
 	if strings.TrimSpace(text) == "" {
 		return oplog.Errorf(oplog.Invalid, "%s: want words, got a blank text", what)

@@ -90,7 +90,7 @@ func redescribe(m *oplog.Memory, all []oplog.Revision, q *api.UndoRequest, done 
 	}
 }
 
-// unembedded says whether a memory lacks the vector that its client would have to send.
+// unembedded reports whether a memory lacks the vector that its client would have to send.
 func unembedded(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 	d, _ := v.Database(db)
 	return d.Dim > 0 && (d.Embedder == nil || *d.Embedder == oplog.NoEmbedder) && m.Status == oplog.Active && m.Indexed() &&
@@ -196,7 +196,7 @@ func lastChange(all []oplog.Revision) int {
 	return last
 }
 
-// noRevision refuses a revision that a memory does not have among its earlier ones.
+// noRevision rejects a revision that a memory does not have among its earlier ones.
 func noRevision(rid string, number uint32, all []oplog.Revision) error {
 	if len(all) == 0 {
 		return oplog.Errorf(oplog.NotFound, "memory %s has no earlier revision: it was never corrected", rid)

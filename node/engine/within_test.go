@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// planted has in each namespace, and in none, what an aggregate can show, each with a word of its own.
+// planted has in each namespace, and in none, what an aggregate can show, each with its own word.
 func planted(t *testing.T, propose func(...oplog.Op), namespaces ...string) {
 	t.Helper()
 	now := oplog.At(time.Now())

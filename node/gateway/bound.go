@@ -15,8 +15,8 @@ import (
 const lastWords = time.Second
 
 // bind bounds a request to its caller's rights: when they end, so do its context, what reads its body and what writes
-// its answer, also where they wait for the client. Every request with a caller is bound, and what streams uses the body
-// and the writer it is given. A body that is no stream is read as a whole, in its own time.
+// its answer, also where they wait for the client. Every request with a caller is bound, and what streams uses the
+// body and the writer it is given. A body that is not a stream is read as a whole, in its own time.
 func (q *request) bind(stream bool) (done func()) {
 	ctx, release := q.g.cfg.Access.Bound(q.r.Context(), q.c)
 	own := http.NewResponseController(q.w)
@@ -75,7 +75,7 @@ func (b *boundBody) interrupt(connection *http.ResponseController) {
 	}
 }
 
-// begins says whether a read may begin. If the context ends later, interrupt sets an earlier deadline.
+// begins reports whether a read may begin. If the context ends later, interrupt sets an earlier deadline.
 func (b *boundBody) begins() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -111,7 +111,7 @@ func (q *request) keyed(body field.Object) error {
 	return nil
 }
 
-// refusedAs is a refusal as clients of this protocol know it: what is not found has a code of its own where the row
+// refusedAs is a rejection as clients of this protocol know it: what is not found has its own code where the row
 // names one.
 func refusedAs(op *api.Op, err error) error {
 	var refused *api.Refusal
@@ -121,7 +121,7 @@ func refusedAs(op *api.Op, err error) error {
 	return err
 }
 
-// misread is the refusal of a request that its row does not describe.
+// misread is the rejection of a request that its row does not describe.
 func misread(takes field.Object, err error) error {
 	refused := oplog.Errorf(oplog.Invalid, "%s", err)
 	var e *field.Error

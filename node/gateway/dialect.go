@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Dialect is the API of another service, at paths of its own. Its clients are let in, counted and bounded as those of
+// A Dialect is the API of another service, at its own paths. Its clients are let in, counted and bounded as those of
 // the table's rows are, and so are their bodies and answers; its writes are always passed on, for its clients know no
 // cluster.
 type Dialect interface {
@@ -23,7 +23,7 @@ type Dialect interface {
 	// Serve answers a request. decode reads the body into a pointer, and leaves it as it is where there is none: JSON,
 	// or a form into url.Values.
 	Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error)
-	// Refuse returns the status and the body of a refusal that has another status and code on the table's paths.
+	// Refuse returns the status and the body of a rejection that has another status and code on the table's paths.
 	Refuse(e *oplog.Error, status int, code string) (int, any)
 }
 

@@ -179,6 +179,6 @@ func serveDocs() http.Handler {
 			return
 		}
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(docs()) // a client that went away is no failure of ours
+		_, _ = w.Write(docs()) // a client that went away is not a failure of ours
 	})
 }

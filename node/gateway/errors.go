@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// kinds are the status of an error by its kind, and the code beside the message, for programs that branch on it.
+// kinds are the status of an error by its kind, and the code next to the message, for programs that branch on it.
 var kinds = map[oplog.Kind]struct {
 	status int
 	code   string
@@ -34,7 +34,7 @@ var kinds = map[oplog.Kind]struct {
 	oplog.OverQuota:      {http.StatusTooManyRequests, "rate_limited"},
 }
 
-// codeStatuses are the codes of refusals whose status is not that of their kind.
+// codeStatuses are the codes of rejections whose status is not that of their kind.
 var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "forbidden": http.StatusForbidden,
 	"namespace_denied": http.StatusForbidden, "trust_denied": http.StatusForbidden, "quarantined": http.StatusForbidden,
 	"rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
@@ -45,7 +45,7 @@ type failure struct {
 	Code  string `json:"code" doc:"A code for programs, the same in every version."`
 }
 
-// readOnly is the refusal of a node that does not lead, in every spelling that clients look for.
+// readOnly is the rejection of a node that does not lead, in every spelling that clients look for.
 type readOnly struct {
 	failure
 	Leader     *uint32 `json:"leader" doc:"The node that leads; null while none is known."`
@@ -66,7 +66,7 @@ func (g *Gateway) publicError(err error) *oplog.Error {
 	return e
 }
 
-// verdict counts a refusal, and says what a client reads of it and when it may try again.
+// verdict counts a rejection, and says what a client reads of it and when it may try again.
 func (g *Gateway) verdict(w http.ResponseWriter, err error) (status int, f failure, e *oplog.Error) {
 	e = g.publicError(err)
 	if slow, ok := errors.AsType[*access.Limited](err); ok {
@@ -88,7 +88,8 @@ func (g *Gateway) verdict(w http.ResponseWriter, err error) (status int, f failu
 	return status, f, e
 }
 
-// fail answers a request that is refused. Where another node leads and its gateway is known, the client is sent there.
+// fail answers a request that is rejected. Where another node leads and its gateway is known, the client is sent
+// there.
 func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 	status, f, e := g.verdict(w, err)
 	if refused, ok := errors.AsType[*api.Refusal](err); ok && refused.More != nil {
@@ -124,5 +125,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // a client that went away is no failure of ours
+	_, _ = w.Write(append(b, '\n')) // a client that went away is not a failure of ours
 }

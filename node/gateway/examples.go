@@ -32,14 +32,14 @@ func exampleOf(op *api.Op, all []example) (example, bool) {
 	return all[i], true
 }
 
-// matches says whether a path is one of a route's.
+// matches reports whether a path is one of a route's.
 func matches(route, path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	want, got := strings.Split(route, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(want, got, func(w, g string) bool { return w == g || strings.HasPrefix(w, "{") })
 }
 
-// succeeded are the examples whose answer is no error.
+// succeeded are the examples whose answer is not an error.
 func succeeded() (list []example) {
 	files, err := examples.ReadDir("examples")
 	if err != nil {

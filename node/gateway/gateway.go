@@ -69,7 +69,7 @@ type Config struct {
 	Turns  large.Turns   // at decoding large requests, shared as well
 
 	Lenient     bool     // requests are taken as the oldest clients send them
-	Forward     bool     // writes on a follower are passed on; else they are refused with the leader's address
+	Forward     bool     // writes on a follower are passed on; else they are rejected with the leader's address
 	MaxInFlight int      // requests that are worked on at a time, shared among principals; streams that wait are not counted
 	MaxRPS      int      // what a token may ask a second that has no bound of its own; 0 and less for no bound
 	Hosts       []string // names and addresses that clients know the node by, in lower case: a proxy on this machine passes them on
@@ -262,7 +262,7 @@ func (g *Gateway) forwards(r *http.Request) bool {
 	return g.cfg.Forward || r.Header.Get(forwardHeader) == "1"
 }
 
-// work takes a slot for a request, or refuses it.
+// work takes a slot for a request, or rejects it.
 func (q *request) work() error {
 	idle, ok := q.g.busy.Try(q.c.Principal(), 1)
 	if !ok {

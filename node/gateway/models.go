@@ -31,7 +31,7 @@ type Authorizer interface {
 	Dialect
 	// Issuer is the origin at which clients reach /mcp, whichever node answers.
 	Issuer() string
-	// Issued says whether a token looks like one of its own.
+	// Issued reports whether a token looks like one of its own.
 	Issued(token string) bool
 	// Login lets in the client at an address that shows an access token.
 	Login(ctx context.Context, from, token string) (api.Caller, error)

@@ -187,5 +187,5 @@ func content(media string, schema map[string]any) map[string]any {
 
 func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(openAPI()) // a client that went away is no failure of ours
+	_, _ = w.Write(openAPI()) // a client that went away is not a failure of ours
 }

@@ -63,15 +63,15 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// named says whether a request over loopback names this node as it is known. A name of somebody's web page that leads
-// to this machine is no such name. From other machines any name may lead here.
+// named reports whether a request over loopback names this node as it is known. A name of somebody's web page that
+// leads to this machine is no such name. From other machines any name may lead here.
 func (g *Gateway) named(r *http.Request) bool {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return r.Host == "" || at == nil || !at.IP.IsLoopback() || ownhost.Is(r.Host, at) ||
 		slices.Contains(g.cfg.Hosts, strings.ToLower(ownhost.Name(r.Host)))
 }
 
-// printable says whether a client's request id may be sent back and logged.
+// printable reports whether a client's request id may be sent back and logged.
 func printable(id string) bool {
 	return id != "" && len(id) <= 128 && !slices.ContainsFunc([]byte(id), func(b byte) bool { return b <= ' ' || b > '~' })
 }

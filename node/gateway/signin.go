@@ -15,7 +15,7 @@ const signInPath = "/console/sign-in"
 
 const maxSignIn = 1 << 10 // bytes of a body
 
-// errOnlyHere refuses an exchange that does not come from a page of this node in a browser on this machine.
+// errOnlyHere rejects an exchange that does not come from a page of this node in a browser on this machine.
 var errOnlyHere = &oplog.Error{Kind: oplog.Denied,
 	Text: "sign-in links work in a browser on the node's own machine alone; sign in with the token"}
 
@@ -54,8 +54,8 @@ func (g *Gateway) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	}{token})
 }
 
-// onThisMachine says whether a request comes over loopback, under a loopback name, from no page of another origin, and
-// through no proxy that says so: a proxy on this machine may speak for clients elsewhere.
+// onThisMachine reports whether a request comes over loopback, under a loopback name, from no page of another origin,
+// and through no proxy that says so: a proxy on this machine may speak for clients elsewhere.
 func onThisMachine(r *http.Request) bool {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)

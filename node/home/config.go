@@ -26,8 +26,8 @@ type Config struct {
 	Addr, Advertise string // where peers find this node
 }
 
-// SoleNode says whether a state knows of no other node, and the configuration names none. It fails where the list of
-// nodes cannot be read.
+// SoleNode reports whether a state knows of no other node, and the configuration names none. It fails where the list
+// of nodes cannot be read.
 func SoleNode(cfg Config, st *state.State) (yes bool, err error) {
 	return state.Get(st, func(v *state.View) bool {
 		return !cfg.Peers && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.NodeID })

@@ -52,7 +52,7 @@ func LeaveWord(cfg Config, name string, why error) error {
 	return syncwriter.Replace(filepath.Join(cfg.Dir, name), syncwriter.Summed(fmt.Appendln(nil, why)), 0o600)
 }
 
-// Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the
+// Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots next to it may have the
 // damage in them, and a member without its log asks the others for everything. The log of a node that is alone is all
 // it has.
 func Replace(cfg Config, dir string, opts state.Options) error {
@@ -100,8 +100,9 @@ func SetAside(dir string) (aside string, err error) {
 	return aside, errors.Join(err, syncwriter.Dir(aside), syncwriter.Dir(dir), syncwriter.Dir(filepath.Dir(dir)))
 }
 
-// restart moves the state of a node that is alone aside when it is to be built anew. A checkpoint shares tables with
-// the state: when the damage is in those, there is nothing to build it from, and it stays as long as it can be opened.
+// restart moves the state of a node that is alone aside when it is to be built again. A checkpoint shares tables with
+// the state: when the damage is in those, there is nothing to build it from, and it stays as long as it can be
+// opened.
 func restart(cfg Config, dir string, opts state.Options) error {
 	word := filepath.Join(cfg.Dir, RebuildFile)
 	if _, err := os.Stat(word); errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +140,7 @@ func Rebuilt(cfg Config, last uint64) error {
 	return removeIfThere(cfg.Dir, rebuildingFile)
 }
 
-// unreached names what a log that ends at an index lacks of a state that was moved aside to be built anew; empty for
+// unreached names what a log that ends at an index lacks of a state that was moved aside to be built again; empty for
 // nothing. Of a note in which something changed it is not known.
 func unreached(home string, last uint64) (lost string, err error) {
 	word := filepath.Join(home, rebuildingFile)
@@ -161,14 +162,14 @@ func unreached(home string, last uint64) (lost string, err error) {
 // that.
 var ErrLoss = errors.New("records that were acknowledged are lost")
 
-// LossOf says whether a node does not start because of what it has lost.
+// LossOf reports whether a node does not start because of what it has lost.
 func LossOf(err error) bool {
 	_, lost := errors.AsType[*recovery.LossError](err)
 	return lost || errors.Is(err, ErrLoss)
 }
 
-// mustReplace says whether state and log are moved aside: a scrub found damage, or a read failed and a verification
-// finds why. A node that is alone keeps its log, which is all it has, and rebuilds the state from it.
+// mustReplace reports whether state and log are moved aside: a scrub found damage, or a read failed and a
+// verification finds why. A node that is alone keeps its log, which is all it has, and rebuilds the state from it.
 func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err error) {
 	found, whole, err := readNote(filepath.Join(cfg.Dir, DamageFile))
 	if err != nil {

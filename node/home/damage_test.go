@@ -119,8 +119,8 @@ func TestWhatWasSetAsideStays(t *testing.T) {
 	}
 }
 
-// TestFlipsOfNotes: a changed bit of what a home notes for later makes no other note: progress of a purge begins anew,
-// and a state that is built anew counts as one that lost something.
+// TestFlipsOfNotes: a changed bit of what a home notes for later makes no other note: progress of a purge begins
+// again, and a state that is built again counts as one that lost something.
 func TestFlipsOfNotes(t *testing.T) {
 	t.Parallel()
 	cfg := alone(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // OpenKeys opens the keyring of a home; nil when it is not encrypted and is not to be. A new home that is to be
-// encrypted gets one. Whatever does not fit is refused before a file is touched.
+// encrypted gets one. Whatever does not fit is rejected before a file is touched.
 func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 	if _, err := os.Lstat(filepath.Join(cfg.Dir, rekeyDir, rekeyDone)); err == nil {
 		return nil, fmt.Errorf("home %s: %w", cfg.Dir, errRekey)
@@ -39,7 +39,7 @@ func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 	return keys, err
 }
 
-// unused refuses a home that has data and no keyring.
+// unused rejects a home that has data and no keyring.
 func unused(home string) error {
 	for _, name := range []string{StateDir, filepath.Join("raft", "log")} {
 		if _, err := os.Lstat(filepath.Join(home, name)); err == nil {

@@ -20,8 +20,8 @@ import (
 // next start moves aside, and a note in there says which they are. An operator has them imported, or removes them with
 // the log.
 
-// lostFile is the note: in the home until the log is moved aside, then beside that log. importedFile is its name when
-// the records were imported.
+// lostFile is the note: in the home until the log is moved aside, then next to that log. importedFile is its name
+// when the records were imported.
 const (
 	lostFile     = "lost-records"
 	importedFile = "imported-records"
@@ -45,8 +45,8 @@ func NoteLost(cfg Config, lost raft.Lost) error {
 	return syncwriter.Replace(filepath.Join(cfg.Dir, lostFile), syncwriter.Summed(append(b, '\n')), 0o600)
 }
 
-// keepLost puts the note beside the log, which was moved aside: just now, or by a start that ended before it moved the
-// note.
+// keepLost puts the note next to the log, which was moved aside: just now, or by a start that ended before it moved
+// the note.
 func keepLost(cfg Config, log string) error {
 	from := filepath.Join(cfg.Dir, lostFile)
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +78,7 @@ func Lost(home string) (all []LostRecords) {
 type Imported struct {
 	Entries  int            // taken by the cluster
 	Replayed int            // it had them already, by their keys
-	Refused  map[string]int // why it refused others, and how many
+	Refused  map[string]int // why it rejected others, and how many
 	Left     map[string]int // operations that are not imported, by name
 }
 
@@ -123,7 +123,7 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 	return done, errors.Join(os.Rename(filepath.Join(dir, lostFile), filepath.Join(dir, importedFile)), syncwriter.Dir(dir))
 }
 
-// final are the kinds of refusals that stand, however often the leader is asked. Others say that it cannot be now.
+// final are the kinds of rejections that stand, however often the leader is asked. Others say that it cannot be now.
 var final = []oplog.Kind{oplog.Invalid, oplog.NotFound, oplog.Denied, oplog.Conflict, oplog.TooLarge, oplog.OverQuota}
 
 func numbersDatabases(op oplog.Op) bool {

@@ -103,8 +103,8 @@ type Files struct {
 	Log   raft.Extent
 }
 
-// Check opens the files of a node that does not run, and says where its state and its log are and whether one continues
-// the other; deep computes the state's hash anew.
+// Check opens the files of a node that does not run, and says where its state and its log are and whether one
+// continues the other; deep computes the state's hash again.
 func Check(cfg Config, deep bool) (f Files, err error) {
 	f.State, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		if deep {

@@ -16,24 +16,24 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// A Kept is a file of a surface of this host that is sealed beside the node's own: whole, or line by line.
+// A Kept is a file of a surface of this host that is sealed next to the node's own: whole, or line by line.
 type Kept struct {
 	Path  string
 	Place string // what its lines are sealed as; empty for a file that is sealed whole
 }
 
-// The new files of a home are made in a directory of their own. When all are there it is marked as whole; from then on
-// they take the places of the old ones, and a change that is cut short goes on there when it is asked for again.
+// The new files of a home are made in their own directory. When all are there it is marked as whole; from then on
+// they take the places of the old ones, and a change that is cut short goes on there when it is requested again.
 const (
 	rekeyDir  = ".rekey"
 	rekeyDone = "whole"
 )
 
-// errRekey refuses a start while some files of the home are old and some are new.
+// errRekey rejects a start while some files of the home are old and some are new.
 var errRekey = errors.New("a change of its encryption was cut short; the same `cairn key` command finishes it")
 
 // Encrypt turns the home of a node that does not run into an encrypted one. Of one that is, it encrypts what is kept
-// beside it.
+// next to it.
 func Encrypt(ctx context.Context, cfg Config) error {
 	if !cfg.Encryption.On() {
 		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
@@ -121,7 +121,7 @@ func placeFiles(home, work string) error {
 	return nil
 }
 
-// Held says whether a process has the state of a home open: a node runs there, or a command works on its files.
+// Held reports whether a process has the state of a home open: a node runs there, or a command works on its files.
 func Held(home string) bool { return stopped(home) != nil }
 
 // stopped returns an error while a process has the state open.
@@ -132,7 +132,7 @@ func stopped(home string) error {
 	return nil
 }
 
-// RewriteKept seals the files of this host's surfaces anew, when none has them open.
+// RewriteKept seals the files of this host's surfaces again, when none has them open.
 func RewriteKept(cfg Config, keys *seal.Ring) error {
 	if cfg.Kept == nil {
 		return nil

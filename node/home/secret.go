@@ -25,7 +25,7 @@ func NewSecret() string {
 	return "ydb_cluster_" + hex.EncodeToString(b)
 }
 
-// CheckSecret refuses a secret that could be guessed. key says where it comes from.
+// CheckSecret rejects a secret that could be guessed. key says where it comes from.
 func CheckSecret(key, secret string) error {
 	if len(secret) >= MinSecret {
 		return nil

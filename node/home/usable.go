@@ -58,7 +58,7 @@ func place(home string) error {
 	return os.Remove(whole)
 }
 
-// exists says whether there is a file or folder; one that cannot be looked at is there.
+// exists reports whether there is a file or folder; one that cannot be looked at is there.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -6,7 +6,7 @@ import "bytes"
 const maxBatch = 1000
 
 // overMaxBatch reports whether a text is an array of more than maxBatch values. It stops reading when it knows. It
-// counts bytes, and decodes nothing: the library has a decoder of its own, which takes what encoding/json refuses.
+// counts bytes, and decodes nothing: the library has its own decoder, which takes what encoding/json rejects.
 func overMaxBatch(b []byte) bool {
 	b = bytes.TrimLeft(b, " \t\r\n")
 	if len(b) == 0 || b[0] != '[' {

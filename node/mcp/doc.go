@@ -1,7 +1,7 @@
-// Package mcp offers the operations of the table to models, by the Model Context Protocol over Streamable HTTP: tools,
-// a prompt and resources. Every exchange stands by itself, so any node answers any of them. Only the gateway calls it:
-// it authenticates the caller, reads the message and calls Serve. This package checks no rights itself, but asks the
-// door.
+// Package mcp offers the operations of the table to models, by the Model Context Protocol over Streamable HTTP:
+// tools, a prompt and resources. Every exchange stands by itself, so any node answers any of them. Only the gateway
+// calls it: it authenticates the caller, reads the message and calls Serve. This package checks no rights itself, but
+// asks the door.
 //
 // A URL names a profile of tools, /mcp?tools=full; without one it is core.
 //
@@ -28,8 +28,8 @@
 //
 // # Routing
 //
-// A tool's namespace is marked with x-mcp-header: clients that speak 2026-07-28 send it in Mcp-Param-Namespace as well,
-// so that a proxy can route by it. A header that differs from the argument is refused with 400 and -32020.
+// A tool's namespace is marked with x-mcp-header: clients that speak 2026-07-28 send it in Mcp-Param-Namespace as
+// well, so that a proxy can route by it. A header that differs from the argument is rejected with 400 and -32020.
 //
 // # Freshness
 //

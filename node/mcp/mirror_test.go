@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestMirrors: a call whose header differs from the argument that it mirrors is refused before it is looked at, also
+// TestMirrors: a call whose header differs from the argument that it mirrors is rejected before it is looked at, also
 // for tools whose schema the library's own check passes over.
 func TestMirrors(t *testing.T) {
 	t.Parallel()

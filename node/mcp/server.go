@@ -172,7 +172,7 @@ func (s *Server) addKnown(srv *mcp.Server) {
 		})
 }
 
-// count has the door count each message of an exchange that is no operation: a batch is as many as it holds.
+// count has the door count each message of an exchange that is not an operation: a batch is as many as it holds.
 func (s *Server) count(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method != "tools/call" {

@@ -69,7 +69,7 @@ type writer struct {
 	b      strings.Builder
 }
 
-// membersOf are the members of an object; none of what is no object.
+// membersOf are the members of an object; none of what is not an object.
 func membersOf(raw json.RawMessage) (m map[string]json.RawMessage) {
 	_ = json.Unmarshal(raw, &m) // an answer of ours is valid
 	return m
@@ -123,7 +123,7 @@ func contradicted(why json.RawMessage) (rid, age string, ok bool) {
 	return rid, age, ok
 }
 
-// blank says whether a value says nothing. A false or a zero says something.
+// blank reports whether a value says nothing. A false or a zero says something.
 func blank(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "[]", "{}":
@@ -225,7 +225,7 @@ func (w *writer) value(k field.Kind, raw json.RawMessage) string {
 	return api.OneLine(string(raw))
 }
 
-// short is an id's short form, and a whole id that is no memory's.
+// short is an id's short form, and a whole id that is not a memory's.
 func (w *writer) short(id string) string {
 	if s := w.ids[id]; s != "" {
 		return s
@@ -239,7 +239,7 @@ func momentOf(raw json.RawMessage) string {
 	return field.UnixOrNone(v).UTC().Format("2006-01-02T15:04Z")
 }
 
-// isMemory says whether an object is a memory with all that a row of a block has.
+// isMemory reports whether an object is a memory with all that a row of a block has.
 func isMemory(o field.Object) bool {
 	n := 0
 	for _, f := range o {

@@ -71,7 +71,7 @@ func (s *Server) public(err error) error {
 	return errors.New(e.Text)
 }
 
-// decode puts arguments into a request, refusing those that it does not take.
+// decode puts arguments into a request, rejecting those that it does not take.
 func (s *Server) decode(ctx context.Context, takes field.Object, request any, args map[string]json.RawMessage) error {
 	if err := takes.Decode(request, args, s.cfg.Lenient); err != nil {
 		return oplog.Errorf(oplog.Invalid, "%s", err)
@@ -139,7 +139,7 @@ func pick(args map[string]json.RawMessage, name string) map[string]json.RawMessa
 }
 
 // expand puts whole ids in the place of short ones: a number, such as #812, or the beginning of an id. An id that is
-// neither stays as it is, for the operation to say that it is no memory's.
+// neither stays as it is, for the operation to say that it is not a memory's.
 func (s *Server) expand(ctx context.Context, c api.Caller, takes field.Object, args map[string]json.RawMessage) error {
 	var names []string
 	var at []*string

@@ -1,21 +1,21 @@
-// Package mem0 speaks the HTTP API of mem0 on the gateway's port, so that mem0's own clients run unmodified: set their
-// host to a node and their API key to a token. It translates calls to operations of the table and answers to mem0's
-// shapes, and stores nothing itself.
+// Package mem0 speaks the HTTP API of mem0 on the gateway's port, so that mem0's own clients run unmodified: set
+// their host to a node and their API key to a token. It translates calls to operations of the table and answers to
+// mem0's shapes, and stores nothing itself.
 //
 // # Who is asked for what
 //
 // A token is sent as Authorization: Token KEY, Authorization: Bearer KEY or X-API-Key: KEY, and needs the rights that
 // the same operation needs elsewhere. The project is the token's database. All memories are in the namespace mem0;
-// memories of other namespaces are not there for these clients, while recall of the other dialects finds those of this
-// one.
+// memories of other namespaces are not there for these clients, while recall of the other dialects finds those of
+// this one.
 //
 // # A memory
 //
 // user_id, agent_id, app_id and run_id are attributes of the memory. Those values of metadata that are strings,
-// numbers, true, false or lists of strings are attributes as well, so that filters find them inside the scans; the rest
-// stays in the memory's metadata, and is given back with the others. "@mem0" is a reserved key of metadata. A
-// memory is one message: its text is the message's, its source the message's role, and messages of the role system are
-// left out.
+// numbers, true, false or lists of strings are attributes as well, so that filters find them inside the scans; the
+// rest stays in the memory's metadata, and is given back with the others. "@mem0" is a reserved key of metadata. A
+// memory is one message: its text is the message's, its source the message's role, and messages of the role system
+// are left out.
 //
 //	timestamp, observation_date     when it happened
 //	expiration_date                 it expires at the end of that day, in UTC; afterwards show_expired finds it no more
@@ -26,10 +26,10 @@
 //
 // # Filters
 //
-// AND, OR and NOT hold lists of filters. A leaf is {field: value} or {field: {operator: value}}; the operators are eq,
-// ne, in, nin, gt, gte, lt, lte, contains, icontains and exists. A list is the same as in, and * is any value. Fields
-// are the four ids, categories, created_at, updated_at, and keys of metadata, also as {"metadata": {key: value}}.
-// keywords and memory_ids are refused. A filter of memories names at least one id outside of NOT.
+// AND, OR and NOT hold lists of filters. A leaf is {field: value} or {field: {operator: value}}; the operators are
+// eq, ne, in, nin, gt, gte, lt, lte, contains, icontains and exists. A list is the same as in, and * is any value.
+// Fields are the four ids, categories, created_at, updated_at, and keys of metadata, also as {"metadata": {key:
+// value}}. keywords and memory_ids are rejected. A filter of memories names at least one id outside of NOT.
 //
 // # Paths
 //

@@ -44,8 +44,8 @@ func (u *users) Do(_ context.Context, _ api.Caller, op *api.Op, request any) (an
 	return page, nil
 }
 
-// TestAListOfEntitiesIsBounded: the list of a self-hosted server, which has no pages, is whole or refused, and a page
-// of the platform's holds nothing of the pages before it.
+// TestAListOfEntitiesIsBounded: the list of a self-hosted server, which has no pages, is whole or rejected, and a
+// page of the platform's holds nothing of the pages before it.
 func TestAListOfEntitiesIsBounded(t *testing.T) {
 	t.Parallel()
 	list := func(u *users, pattern, path string) (any, error) {

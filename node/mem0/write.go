@@ -21,7 +21,7 @@ type message struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// text is the content's; left is the number of its parts that are no text, such as images.
+// text is the content's; left is the number of its parts that are not text, such as images.
 func (m *message) text() (s string, left int, err error) {
 	if absent(m.Content) || json.Unmarshal(m.Content, &s) == nil {
 		return s, 0, nil
@@ -74,7 +74,7 @@ type addRequest struct {
 	Format    string          `json:"output_format"`
 }
 
-// additions are an addition as memories of the table, with their texts, and the number of parts that are no text.
+// additions are an addition as memories of the table, with their texts, and the number of parts that are not text.
 type additions struct {
 	memories []object
 	texts    []string
@@ -224,7 +224,7 @@ func (in *change) correction(m *api.Memory) (object, error) {
 		values["new_ttl"] = 0
 	} else if in.Expires != nil {
 		var date string
-		_ = json.Unmarshal(in.Expires, &date) // what is no string is no date
+		_ = json.Unmarshal(in.Expires, &date) // what is not a string is not a date
 		at, err := expiry(date)
 		if err != nil {
 			return nil, err

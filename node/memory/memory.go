@@ -50,7 +50,7 @@ func available(root string) int64 {
 func machine(meminfo string) int64 {
 	for line := range strings.Lines(text(meminfo)) {
 		if f := strings.Fields(line); len(f) >= 2 && f[0] == "MemTotal:" {
-			kib, _ := strconv.ParseInt(f[1], 10, 64) // none where it is no number
+			kib, _ := strconv.ParseInt(f[1], 10, 64) // none where it is not a number
 			return kib << 10
 		}
 	}

@@ -92,7 +92,7 @@ func checkContent(content string) error {
 	return nil
 }
 
-// memory reads the memory that an id names in a store; gone says whether a deleted one will do.
+// memory reads the memory that an id names in a store; gone reports whether a deleted one will do.
 func (x *exchange) memory(s *store, id string, gone bool) (*api.Memory, error) {
 	absent := oplog.Errorf(oplog.NotFound, "no memory %.80q in the memory store %s", id, s.id)
 	rid, ok := strings.CutPrefix(id, memoryPrefix)

@@ -147,7 +147,7 @@ func pageOf(rows []object, next string) object {
 	return o
 }
 
-// full reads view, which says whether contents are wanted.
+// full reads view, which reports whether contents are wanted.
 func (x *exchange) full(usual bool) (bool, error) {
 	switch view := x.Params.Get("view"); view {
 	case "":

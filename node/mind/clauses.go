@@ -83,7 +83,7 @@ func predicate(ws []word) (about []word, f fact) {
 	return ws[:v], f
 }
 
-// dated says whether a word leads to a time: "is on Friday", "is at 9".
+// dated reports whether a word leads to a time: "is on Friday", "is at 9".
 func dated(w word) bool {
 	return w.low == "on" || w.low == "at" || w.low == "in" || w.low == "due" || temporal(w.low)
 }

@@ -142,7 +142,7 @@ func clash(all []told) (pairs, maybe [][2]told) {
 	return pairs, maybe
 }
 
-// differ says whether two values exclude each other: one that only says more does not.
+// differ reports whether two values exclude each other: one that only says more does not.
 func differ(a, b string) bool {
 	x, y := slices.Sorted(strings.FieldsSeq(a)), slices.Sorted(strings.FieldsSeq(b))
 	return slices.ContainsFunc(x, notIn(y)) && slices.ContainsFunc(y, notIn(x))

@@ -21,7 +21,7 @@ func cues(all string) map[string][][]string {
 	return out
 }
 
-// cueOf says whether a text has such a phrase.
+// cueOf reports whether a text has such a phrase.
 func cueOf(text string) bool {
 	for word, rest := nextWord(strings.ToLower(text)); word != ""; word, rest = nextWord(rest) {
 		for _, phrase := range changes[word] {
@@ -33,7 +33,7 @@ func cueOf(text string) bool {
 	return false
 }
 
-// begins says whether a text begins with these words.
+// begins reports whether a text begins with these words.
 func begins(text string, words []string) bool {
 	for _, w := range words {
 		var next string
@@ -54,7 +54,7 @@ func nextWord(text string) (word, rest string) {
 	return text[:n], text[n:]
 }
 
-// between says whether a letter stands between words.
+// between reports whether a letter stands between words.
 func between(r rune) bool {
 	switch r {
 	case ' ', '\n', '\t', '\r', ',', '.', ';', ':', '!', '?', '(', ')':

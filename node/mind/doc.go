@@ -1,29 +1,29 @@
-// Package mind makes the decisions of THINK, as functions of plain values: no clock, no chance, no disk, no goroutine.
-// Only the leader calls it, from one round of thinking: it gathers a Snapshot, calls these functions, and proposes what
-// they return. Apply checks each decision against the state again, so all replicas drop a stale one alike. The snapshot
-// of a large database is a part of it: what is new with what that may contradict or repeat, and a stretch of the rest.
-// Relations and claims are always there, up to a bound.
+// Package mind makes the decisions of THINK, as functions of plain values: no clock, no chance, no disk, no
+// goroutine. Only the leader calls it, from one round of thinking: it gathers a Snapshot, calls these functions, and
+// proposes what they return. Apply checks each decision against the state again, so all replicas drop a stale one
+// alike. The snapshot of a large database is a part of it: what is new with what that may contradict or repeat, and a
+// stretch of the rest. Relations and claims are always there, up to a bound.
 //
 // # Contradictions
 //
 // A text is read for facts: a subject, an attribute, a value (facts.go). Two memories of one namespace contradict
 // each other when they give one subject two values of an attribute that has one (a birthday, a home, a deadline,
-// "uses … for billing"), or when one denies what the other states. Words that are merely similar contradict nothing: a
-// false alarm costs a person's time, a missed one costs nothing that was not lost before. Relations and claims are
+// "uses … for billing"), or when one denies what the other states. Words that are merely similar contradict nothing:
+// a false alarm costs a person's time, a missed one costs nothing that was not lost before. Relations and claims are
 // compared in the same way (statements.go). Values of an attribute that may well have several are reported only when
-// they are asked for, as minor.
+// they are requested, as minor.
 //
 // Statement.Replaces compares two texts alone, when the newer one is stored (replaces.go), and decides whether it
-// replaces the older one. It reads more than facts: the same sentence with another value, a sentence that says what has
-// changed ("we renamed master to main", changes.go), and one that says that something has changed. What it finds marks the
-// older memory, which recall returns behind the newer one; only a memory that states one relation, with another value
-// by now, is left out.
+// replaces the older one. It reads more than facts: the same sentence with another value, a sentence that says what
+// has changed ("we renamed master to main", changes.go), and one that says that something has changed. What it finds
+// marks the older memory, which recall returns behind the newer one; only a memory that states one relation, with
+// another value by now, is left out.
 //
 // # Duplicates
 //
 // Two memories say the same when the words that carry meaning are the same but for a few that one of them adds, with
-// the same numbers, the same names in the same order, and the same denials (duplicates.go). Nothing else is merged, in
-// particular no text that is too long to be read whole, and nothing with a memory of another class of trust.
+// the same numbers, the same names in the same order, and the same denials (duplicates.go). Nothing else is merged,
+// in particular no text that is too long to be read whole, and nothing with a memory of another class of trust.
 //
 // # The rest
 //
@@ -105,7 +105,7 @@ func (s *Snapshot) row(rid string) *Row {
 	return s.byRID[rid]
 }
 
-// live says whether a memory is an active one.
+// live reports whether a memory is an active one.
 func (s *Snapshot) live(rid string) bool {
 	if s.Live != nil {
 		return s.Live(rid)
@@ -113,7 +113,7 @@ func (s *Snapshot) live(rid string) bool {
 	return s.row(rid) != nil
 }
 
-// news says whether the contradiction of a pair was not found before.
+// news reports whether the contradiction of a pair was not found before.
 func (s *Snapshot) news(a, b string) bool { return s.Known == nil || !s.Known(a, b) }
 
 // Newest is the snapshot with no more than its newest rows.

@@ -45,7 +45,7 @@ func clauses(s []word) iter.Seq[[]word] {
 	return func(yield func([]word) bool) {
 		start := 0
 		for i := 1; i <= len(s); i++ {
-			if i < len(s) && (i == len(s)-1 || !s[i].stop) { // one word is no clause
+			if i < len(s) && (i == len(s)-1 || !s[i].stop) { // one word is not a clause
 				continue
 			}
 			if i-start >= 3 && !yield(s[start:i]) {
@@ -165,7 +165,7 @@ func plainTime(w string) string {
 	return w
 }
 
-// telling says whether a value is one that excludes others: a name, a number, a time, a word of a category.
+// telling reports whether a value is one that excludes others: a name, a number, a time, a word of a category.
 func telling(ws []word) bool {
 	return slices.ContainsFunc(ws, func(w word) bool {
 		return isUpper(w.raw) || hasNumber(w.raw) || temporal(w.low) || categories[w.low] != "" || strings.ContainsAny(w.raw, "_/@.")
@@ -211,7 +211,7 @@ func (f *fact) noun(attr []word, val []word) bool {
 	return true
 }
 
-// be finds the copula: "is", "was changed to", "moved to". Past tense is no statement about now, but for "is now".
+// be finds the copula: "is", "was changed to", "moved to". Past tense is not a statement about now, but for "is now".
 func be(ws []word, from int) (at, next int) {
 	for i := from; i < len(ws); i++ {
 		switch ws[i].low {

@@ -117,7 +117,7 @@ func framed(ws []word) (about []word, f fact) {
 	return ws[:at], f
 }
 
-// past says whether a verb tells of what was: "worked at", "was based in". Births and moves tell of now.
+// past reports whether a verb tells of what was: "worked at", "was based in". Births and moves tell of now.
 func past(ws []word, at int, fr frame) bool {
 	w := ws[at].low
 	return !births[fr.attr] && !moves[w] && (pasts[w] || strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed"))

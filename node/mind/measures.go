@@ -22,8 +22,8 @@ var dimensions = func() map[string]string {
 	return by
 }()
 
-// measures says whether words that follow others begin with a measure: a number with its unit. A time of day is none:
-// something may happen at several.
+// measures reports whether words that follow others begin with a measure: a number with its unit. A time of day is
+// none: something may happen at several.
 func measures(front, ws []word) bool {
 	if len(front) == 0 || len(ws) == 0 || !hasNumber(ws[0].raw) && !numerals[ws[0].low] {
 		return false
@@ -32,8 +32,8 @@ func measures(front, ws []word) bool {
 	return (before[last.low] || isPlural(last)) && len(ws) > 1 && !clock(ws[0].low) && !hasNumber(ws[1].raw)
 }
 
-// sameMeasure says whether of two measures, of the same thing as far as their texts say, one can replace the other:
-// what stands behind the older one stands behind the newer one too.
+// sameMeasure reports whether of two measures, of the same thing as far as their texts say, one can replace the
+// other: what stands behind the older one stands behind the newer one too.
 func sameMeasure(in, out []word) bool {
 	if len(in) < len(out) {
 		return false

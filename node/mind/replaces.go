@@ -32,7 +32,7 @@ func has(list []string, attr string) bool {
 	return slices.ContainsFunc(list, func(name string) bool { return strings.EqualFold(strings.ReplaceAll(name, "_", " "), attr) })
 }
 
-// single says whether a fact's relation has one value at a time.
+// single reports whether a fact's relation has one value at a time.
 func (r *Relations) single(f *fact) bool {
 	attr := strings.TrimSpace(f.attr)
 	return !has(r.Several, attr) && (f.single || has(r.Single, attr))
@@ -103,7 +103,8 @@ func (a *Statement) LookFor() string {
 	return strings.Join(words, " ")
 }
 
-// rewords says whether byFrame may find that the statement replaces another: it has a verb that a value can follow.
+// rewords reports whether byFrame may find that the statement replaces another: it has a verb that a value can
+// follow.
 func (s *statement) rewords() bool {
 	if s.past || len(s.all) < 3 {
 		return false
@@ -220,7 +221,7 @@ func (s *statement) compared() *statement {
 	return s
 }
 
-// happened says whether a word is a verb that tells of what happened once: no participle behind "is".
+// happened reports whether a word is a verb that tells of what happened once: no participle behind "is".
 func happened(ws []word, at int) bool {
 	w := ws[at].low
 	if !(strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || pasts[w] || events[w]) {
@@ -347,8 +348,8 @@ func byCue(a *Statement, b *statement) bool {
 		float64(about) >= strongShare*least
 }
 
-// gives says whether a statement has a word only where something goes to it: the word is the new value, and an older
-// statement that begins with it is about something else.
+// gives reports whether a statement has a word only where something goes to it: the word is the new value, and an
+// older statement that begins with it is about something else.
 func (s *statement) gives(word string) (to bool) {
 	for i := range s.all {
 		if coarse(plainTime(s.all[i].stem)) != word {
@@ -362,7 +363,8 @@ func (s *statement) gives(word string) (to bool) {
 	return to
 }
 
-// subjectsDiffer says whether what two sentences have in common at their beginning is a part of their subjects alone.
+// subjectsDiffer reports whether what two sentences have in common at their beginning is a part of their subjects
+// alone.
 func subjectsDiffer(a, b []word) bool {
 	n, _ := common(a, b)
 	if n > 1 && n < len(a) && n < len(b) && a[n].is(changed) && isCopula(b[n]) {
@@ -371,7 +373,7 @@ func subjectsDiffer(a, b []word) bool {
 	return !slices.ContainsFunc(a[:n], isCopula) && slices.ContainsFunc(a[n:], isCopula) && slices.ContainsFunc(b[n:], isCopula)
 }
 
-// States says whether a text has the words of a relation, and denies nothing.
+// States reports whether a text has the words of a relation, and denies nothing.
 func States(text, relation string) bool {
 	ws := slices.Concat(sentences(text)...)
 	if slices.ContainsFunc(ws, func(w word) bool { return w.is(denial) || w.low == "longer" }) {

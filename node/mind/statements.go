@@ -134,7 +134,7 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 	return found, bounds
 }
 
-// guessed says whether a claim was read from a text that only reports it. A conflict with such a claim is at most
+// guessed reports whether a claim was read from a text that only reports it. A conflict with such a claim is at most
 // minor: a reader of texts errs more often than a client that states a claim.
 func guessed(cs ...oplog.StoredClaim) bool {
 	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {
@@ -142,8 +142,8 @@ func guessed(cs ...oplog.StoredClaim) bool {
 	})
 }
 
-// loose says whether a claim was read from a text, without a time, and its relation may have several objects at a time.
-// Such a conflict is at most minor, too.
+// loose reports whether a claim was read from a text, without a time, and its relation may have several objects at a
+// time. Such a conflict is at most minor, too.
 func loose(cs ...oplog.StoredClaim) bool {
 	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {
 		return c.Extractor == extract.ClaimExtractor && (singleInTime[c.Type] || c.Type == "acquired")
@@ -158,7 +158,7 @@ const (
 	apart
 )
 
-// together says whether two claims' times of validity overlap. A claim without an end ends where a later begins.
+// together reports whether two claims' times of validity overlap. A claim without an end ends where a later begins.
 func together(a, b oplog.StoredClaim) overlap {
 	if a.ValidFrom == nil || b.ValidFrom == nil {
 		return unknown

@@ -83,7 +83,7 @@ type rowUrgency struct {
 	urgency float64
 }
 
-// urgent are the rows with the greatest urgency, as many as one kind of trigger may have; 0 is none.
+// urgent are the rows with the greatest urgency, as many as one kind of trigger may have; 0 means none.
 func (s *Snapshot) urgent(of func(*Row) float64) (top []rowUrgency) {
 	for i := range s.Rows {
 		s.rest(i)

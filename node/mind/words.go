@@ -38,7 +38,7 @@ var uses = func() map[string]use {
 	return all
 }()
 
-// is says whether a word has one of these uses.
+// is reports whether a word has one of these uses.
 func (w *word) is(u use) bool { return w.use&u != 0 }
 
 // MaxRead bounds how many bytes of a text are read for meaning. A Row whose text has as many may have more.
@@ -168,7 +168,7 @@ saturdays sundays mon tue tues wed thu thur thurs fri sat sun`)
 var dayParts = set(`morning noon afternoon evening night midnight today tomorrow tonight yesterday weekly daily monthly yearly q1 q2
 q3 q4 am pm`)
 
-// temporal says whether a word tells a time.
+// temporal reports whether a word tells a time.
 func temporal(low string) bool {
 	return months[low] || weekdays[low] || dayParts[low] || clock(low) ||
 		digit(low) && len(low) == 4 && (low[:2] == "19" || low[:2] == "20") || ordinal(low) ||
@@ -188,7 +188,7 @@ func ordinal(w string) bool {
 	return len(w) > 2 && digit(w[:len(w)-2]) && slices.Contains([]string{"st", "nd", "rd", "th"}, w[len(w)-2:])
 }
 
-// clock says whether a word is a time of day: 9am, 9:30, 14h.
+// clock reports whether a word is a time of day: 9am, 9:30, 14h.
 func clock(w string) bool {
 	n := strings.TrimRight(w, "apmh")
 	if n == w {
@@ -199,7 +199,7 @@ func clock(w string) bool {
 	return digit(h) && len(h) <= 2 && (m == "" || digit(m))
 }
 
-// hasNumber says whether a word holds a digit.
+// hasNumber reports whether a word holds a digit.
 func hasNumber(w string) bool {
 	for i := range len(w) {
 		switch c := w[i]; {

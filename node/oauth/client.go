@@ -59,14 +59,14 @@ func (c client) checked() (client, error) {
 	return c, nil
 }
 
-// mayRedirect says whether a code may be sent to a URI at all.
+// mayRedirect reports whether a code may be sent to a URI at all.
 func mayRedirect(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && len(raw) <= maxRedirect && u.Host != "" && u.User == nil && !strings.ContainsRune(raw, '#') &&
 		(u.Scheme == "https" || onLoopback(u))
 }
 
-// redirectsTo says whether a client gets its codes at a URI. The port of one on loopback is whichever was free.
+// redirectsTo reports whether a client gets its codes at a URI. The port of one on loopback is whichever was free.
 func (c client) redirectsTo(uri string) bool {
 	for _, own := range c.Redirects {
 		if own == uri || mayRedirect(uri) && portless(own) != "" && portless(own) == portless(uri) {

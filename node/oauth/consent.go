@@ -111,7 +111,7 @@ func (s *Server) offered(c api.Caller, q ask) (scopes []string, code, why string
 	return scopes, "", ""
 }
 
-// is says whether a resource that a client names is this one. One that names none means the only one there is.
+// is reports whether a resource that a client names is this one. One that names none means the only one there is.
 func (s *Server) is(resource string) bool { return resource == "" || resource == s.resource }
 
 // back is the URL at which a client gets an answer, with its state and the issuer.

@@ -12,16 +12,16 @@
 //
 // # Clients
 //
-// A client is public: it has no secret, and proves itself by PKCE with S256. Its client_id is the https URL of a Client
-// ID Metadata Document, which is fetched after somebody has signed in, or the answer to a registration. The node stores
-// no registration: the client_id holds it, sealed. A redirect URI has https, or http on a loopback host, and must be
-// among the client's letter by letter, except for the port of one on loopback.
+// A client is public: it has no secret, and proves itself by PKCE with S256. Its client_id is the https URL of a
+// Client ID Metadata Document, which is fetched after somebody has signed in, or the answer to a registration. The
+// node stores no registration: the client_id holds it, sealed. A redirect URI has https, or http on a loopback host,
+// and must be among the client's letter by letter, except for the port of one on loopback.
 //
 // # Consents
 //
-// A person who agrees makes a consent (oplog.Consent): a token row with a database, namespaces and scopes within those
-// of the token that the person signed in with, and which ends with that token. `cairn token list` shows it, and `cairn
-// token revoke` ends it.
+// A person who agrees makes a consent (oplog.Consent): a token row with a database, namespaces and scopes within
+// those of the token that the person signed in with, and which ends with that token. `cairn token list` shows it, and
+// `cairn token revoke` ends it.
 //
 // A code, a refresh token and an access token are sealed texts that name the consent; only the consent is stored. A
 // code or a refresh token also has the number of the renewal that uses it up (oplog.Renew), which the log lets happen
@@ -31,5 +31,5 @@
 //
 // A sealed text is a prefix that says what it is, such as cairn_access_, and base64url of AES-256-GCM over JSON. The
 // key is derived from the cluster secret by HKDF, so each member opens what another sealed. Prefix and resource are
-// authenticated too: an access token is no refresh token, and is good at no other issuer's /mcp.
+// authenticated too: an access token is not a refresh token, and is good at no other issuer's /mcp.
 package oauth

@@ -38,7 +38,7 @@ var special = func(blocks ...string) (all []netip.Prefix) {
 	"203.0.113.0/24", "240.0.0.0/4",
 	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10")
 
-// public says whether an address is one of the public internet.
+// public reports whether an address is one of the public internet.
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() {

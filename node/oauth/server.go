@@ -33,7 +33,7 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// Validate refuses an issuer that no client would accept.
+// Validate rejects an issuer that no client would accept.
 func (s Settings) Validate() error {
 	if s.Issuer == "" {
 		return nil
@@ -141,7 +141,7 @@ func (s *Server) metadata(*exchange) (int, any, error) {
 // grants are the grant types that the token endpoint knows.
 var grants = []string{"authorization_code", "refresh_token"}
 
-// Issued says whether a text looks like an access token of this server.
+// Issued reports whether a text looks like an access token of this server.
 func (*Server) Issued(text string) bool { return strings.HasPrefix(text, accessPrefix) }
 
 // Login lets in the client that shows an access token at /mcp: as the token that its consent made, until the access
@@ -172,7 +172,7 @@ func (s *Server) holder(ctx context.Context, from string, t ticket) (api.Caller,
 	return s.cfg.Access.LoginHash(ctx, from, t.Consent)
 }
 
-// onLoopback says whether a URL is plain HTTP to this machine itself.
+// onLoopback reports whether a URL is plain HTTP to this machine itself.
 func onLoopback(u *url.URL) bool {
 	ip, err := netip.ParseAddr(u.Hostname())
 	return u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())

@@ -49,7 +49,7 @@ func (s *Server) token(x *exchange) (int, any, error) {
 	return s.issue(x, t, form.Get("scope"))
 }
 
-// proves says whether a verifier is the one of a challenge.
+// proves reports whether a verifier is the one of a challenge.
 func proves(verifier, challenge string) bool {
 	return len(verifier) >= minVerifier && len(verifier) <= maxVerifier &&
 		subtle.ConstantTimeCompare([]byte(digest(verifier)), []byte(challenge)) == 1
@@ -92,7 +92,7 @@ func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 			"refresh_token": s.sealer.seal(refreshPrefix, next), "scope": scopesOf(c)}, nil
 }
 
-// errGrant refuses a code or a refresh token, whatever is wrong with it.
+// errGrant rejects a code or a refresh token, whatever is wrong with it.
 var errGrant = refusal("invalid_grant",
 	"this code or refresh token is wrong, was used before, has expired, or its consent has ended: ask the user again")
 

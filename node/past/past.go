@@ -1,9 +1,9 @@
 // Package past is the last day of one node in memory: how many requests it answered and how fast, how far it lagged,
-// how large it was, and when it started and elected. It never touches the disk: a restart begins it anew, with the mark
-// of that start.
+// how large it was, and when it started and elected. It never touches the disk: a restart begins it again, with the
+// mark of that start.
 //
-// A Ring takes a sample every half minute and has room for 2,880 of them, about 150 KiB, whatever happens. Its methods
-// may be called from any goroutine.
+// A Ring takes a sample every half minute and has room for 2,880 of them, about 150 KiB, whatever happens. Its
+// methods may be called from any goroutine.
 package past
 
 import (

@@ -62,7 +62,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// Quantiles are true within a bucket, and reading begins anew.
+// Quantiles are true within a bucket, and reading begins again.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	var x Times

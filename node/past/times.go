@@ -25,8 +25,8 @@ func (t *Times) Took(d time.Duration) {
 	t.buckets[i].Add(1)
 }
 
-// Read returns how many were counted, and quantiles of them in milliseconds, and begins anew. Without any the quantiles
-// are NaN.
+// Read returns how many were counted, and quantiles of them in milliseconds, and begins again. Without any the
+// quantiles are NaN.
 func (t *Times) Read(quantiles ...float64) (n uint64, millis []float32) {
 	var counts [buckets]uint64
 	for i := range t.buckets {

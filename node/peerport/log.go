@@ -82,8 +82,8 @@ func (l *log) timeOf(id string) (at oplog.HLC, err error) {
 	return at, err
 }
 
-// knows says whether an operation that a peer pushes is in the log: it was pushed before, or is of this log's making
-// and comes back. One that has left the window is taken for known.
+// knows reports whether an operation that a peer pushes is in the log: it was pushed before, or is of this log's
+// making and comes back. One that has left the window is taken for known.
 func (l *log) knows(id string) (bool, error) {
 	h, own := l.made(id)
 	if !own {

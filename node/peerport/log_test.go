@@ -56,7 +56,7 @@ func TestPushedAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestQuarantineStaysHere: a memory that waits in quarantine is no peer's, also one that was imported so.
+// TestQuarantineStaysHere: a memory that waits in quarantine is not a peer's, also one that was imported so.
 func TestQuarantineStaysHere(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)

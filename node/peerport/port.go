@@ -26,7 +26,7 @@ type Config struct {
 
 	// Status returns what this node knows of the cluster without asking other nodes: they send this request to it.
 	Status func() (*wire.ClusterStatusResult, error)
-	// Record fills in what a pushed record leaves open, and refuses one that no client of ours could store.
+	// Record fills in what a pushed record leaves open, and rejects one that no client of ours could store.
 	Record func(*api.Draft) (*oplog.Remember, error)
 	// Push takes operations through the log, each once, and returns how many were new. It calls refused for each that
 	// can never be stored here. A node that does not lead returns an error.

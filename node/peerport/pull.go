@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Bounds of a page of OPLOG_PULL. Pull shows the committed log to readers that are no members, and push lets them add
-// to it.
+// Bounds of a page of OPLOG_PULL. Pull shows the committed log to readers that are not members, and push lets them
+// add to it.
 const (
 	maxPull      = wire.MaxOps
 	maxPullBytes = 4 << 20 // a page leaves room in a frame whatever its last entry is
@@ -76,7 +76,7 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 	return wire.OpOplogPullResult, r, err
 }
 
-// behind says whether an operation comes after a cursor.
+// behind reports whether an operation comes after a cursor.
 func behind(since oplog.HLC, sinceID *string, h oplog.HLC, id string) bool {
 	if h != since {
 		return since.Less(h)

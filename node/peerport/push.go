@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// push takes operations of a peer that is no member through the log, each once. Only a leader does: see Config.Push.
+// push takes operations of a peer that is not a member through the log, each once. Only a leader does: see
+// Config.Push.
 func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
 	r := &wire.OplogPushOK{LastHLC: []byte{}}
 	refuse := func(op *oplog.Foreign, err error) {

@@ -53,7 +53,7 @@ func (s saying) shared(other saying) (n int) {
 	return n
 }
 
-// numbersDiffer says whether a text has a term with a digit that the other lacks.
+// numbersDiffer reports whether a text has a term with a digit that the other lacks.
 func numbersDiffer(s, other saying) bool {
 	for t := range s {
 		if !other[t] {

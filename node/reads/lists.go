@@ -12,12 +12,13 @@ import (
 // tierOf returns a memory's tier. One that a client stored without a tier counts as longterm.
 func tierOf(m *oplog.Memory) string { return cmp.Or(m.Tier, "longterm") }
 
-// listed says whether a list shows a memory.
+// listed reports whether a list shows a memory.
 func listed(m *oplog.Memory, namespace, tier string) bool {
 	return m.Status == oplog.Active && (namespace == "" || m.Namespace == namespace) && (tier == "" || tierOf(m) == tier)
 }
 
-// gather is a visitor that gathers up to n memories which want has, from as many as it may look at; look 0 is no bound.
+// gather is a visitor that gathers up to n memories which want has, from as many as it may look at; look 0 means no
+// bound.
 func gather(into *[]*oplog.Memory, n, look int, want func(*oplog.Memory) bool) func(*oplog.Memory) bool {
 	looked := 0
 	return func(m *oplog.Memory) bool {

@@ -125,7 +125,7 @@ func (c *cluster) node(i int) *node.Node {
 // stop ends a node as if its machine had lost its cables first: it closes no connection.
 func (c *cluster) stop(i int) { c.end(i, func(cut bool) { c.isolate(i, cut) }) }
 
-// kill ends a node as if its process had been killed: its system refuses connections.
+// kill ends a node as if its process had been killed: its system rejects connections.
 func (c *cluster) kill(i int) {
 	c.end(i, func(dead bool) { c.net.change(func() { c.net.dead[i+1] = dead }) })
 }

@@ -89,7 +89,7 @@ func (c *cluster) content(i int) {
 }
 
 // believes checks that a node never had to ask the others whether one of them is right: they are slow, late and gone
-// here, and not hostile. A request that comes late, of an earlier term or for an earlier home, is refused without a
+// here, and not hostile. A request that comes late, of an earlier term or for an earlier home, is rejected without a
 // question.
 func (c *cluster) believes(i int) {
 	for _, d := range c.node(i).Service().Cluster().Status(context.Background()).Disputes {

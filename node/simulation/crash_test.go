@@ -110,7 +110,7 @@ func crashText(k int) string {
 	return fmt.Sprintf("memory %d %x", k, b)
 }
 
-// putOnce writes memory k under a key of its own.
+// putOnce writes memory k under its own key.
 func (c *cluster) putOnce(k int) (rid string, err error) {
 	n := c.node(0)
 	caller, err := n.Access().Local("default")

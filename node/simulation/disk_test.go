@@ -276,7 +276,8 @@ func (d *disk) lose() error {
 	return d.leaves()
 }
 
-// noRoomToBegin says whether a node cannot start for want of room: in the state, or for the first files of its log.
+// noRoomToBegin reports whether a node cannot start for want of room: in the state, or for the first files of its
+// log.
 func (d *disk) noRoomToBegin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

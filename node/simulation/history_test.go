@@ -74,7 +74,7 @@ func (h *history) broken(format string, args ...any) {
 	h.bad = append(h.bad, fmt.Sprintf(format, args...))
 }
 
-// refused says whether an error means that the write surely did not happen.
+// refused reports whether an error means that the write surely did not happen.
 func refused(err error) bool {
 	var e *oplog.Error
 	return errors.As(err, &e) && e.Kind != oplog.UnknownOutcome && e.Kind != oplog.Internal
@@ -215,7 +215,7 @@ func (w *worker) add(ctx context.Context, s *engine.Service, c api.Caller, _ *no
 	}
 }
 
-// mark writes a number on a thing, which is refused when it is not there.
+// mark writes a number on a thing, which is rejected when it is not there.
 func (w *worker) mark(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
 	in := asked{verb: "mark", key: w.some(), value: 1 + w.rng.IntN(1_000_000)}
 	text := fmt.Sprintf("word%s %d", in.key, in.value)

@@ -15,8 +15,8 @@ import (
 // A home is emptied, and put back to an older copy of it, under the rule that operators have: of one voter at a time,
 // until it is whole again, and only while a majority is up without it.
 
-// mayEmpty says whether the home of a node may be lost now. One whose home was put back to an old copy does not know
-// that before another node says so: it is whole when it has what the others had.
+// mayEmpty reports whether the home of a node may be lost now. One whose home was put back to an old copy does not
+// know that before another node says so: it is whole when it has what the others had.
 func (c *cluster) mayEmpty(i int) bool {
 	for other, lacked := range c.hurt {
 		n := c.node(other)
@@ -32,7 +32,7 @@ func (c *cluster) mayEmpty(i int) bool {
 	return c.majorityWithout(i)
 }
 
-// majorityWithout says whether a majority of all voters is up besides one node, and has state.
+// majorityWithout reports whether a majority of all voters is up besides one node, and has state.
 func (c *cluster) majorityWithout(i int) bool {
 	voters, up := 0, 0
 	for _, m := range c.members() {

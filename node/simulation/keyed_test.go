@@ -17,7 +17,7 @@ import (
 // plus the second key's.
 const wide = 1000
 
-// stepPair says whether a pair may answer so, and what it is afterwards.
+// stepPair reports whether a pair may answer so, and what it is afterwards.
 func stepPair(have int, in asked, out told) (bool, int) {
 	a, b := have/wide, have%wide
 	next, does := have, true
@@ -67,7 +67,7 @@ func (w *worker) write(key string, n int, on api.Condition) api.BatchStep {
 	return api.BatchStep{Op: "put", Path: key, Memory: &api.Draft{Text: number(n), Importance: .5}, Condition: on}
 }
 
-// keyed notes what became of a write of a pair. One that its condition, or another key, refused has not happened.
+// keyed notes what became of a write of a pair. One that its condition, or another key, rejected has not happened.
 func (w *worker) keyed(in asked, value int, err error, from time.Time) {
 	var said *api.Refusal
 	switch {

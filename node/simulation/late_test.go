@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A tape keeps what one node asked another over a connection to its peer port, request by request, and how many answers
-// it has read. A request arrives late when its frames are sent again over a connection of their own, whose answers
+// A tape keeps what one node asked another over a connection to its peer port, request by request, and how many
+// answers it has read. A request arrives late when its frames are sent again over their own connection, whose answers
 // are not read.
 type tape struct {
 	conn *conn // the asking end
@@ -22,7 +22,7 @@ type tape struct {
 	mu      sync.Mutex
 	out, in cutter
 	asked   [][]wire.Frame  // the hello is the first; the chunks of a snapshot belong to what announced them
-	heard   int             // how many answers came to requests without a stream of their own, which are answered in order
+	heard   int             // how many answers came to requests without their own stream, which are answered in order
 	streams map[uint32]bool // those of requests that were answered
 }
 
@@ -83,7 +83,7 @@ var (
 	unanswered = map[wire.Op]bool{wire.OpForward: true, wire.OpMembership: true, wire.OpTimeoutNow: true, wire.OpSnapshotBegin: true}
 )
 
-// unheard says whether a request is one that no answer will come to any more.
+// unheard reports whether a request is one that no answer will come to any more.
 func (t *tape) unheard(i int) bool {
 	if i == 0 || !t.conn.in.over() {
 		return false
@@ -196,7 +196,7 @@ func (n *network) tapesOf(node int) (all, lost []*tape) {
 // losses says of which answers one in how many gets lost, at any time; its connection breaks.
 var losses = map[wire.Op]int{wire.OpForwardOK: 20, wire.OpMembershipOK: 3, wire.OpSnapshotOK: 2, wire.OpTimeoutNowOK: 2}
 
-// loses says whether an answer gets lost.
+// loses reports whether an answer gets lost.
 func (n *network) loses(from int, answer []byte) bool {
 	f, err := wire.NewReader(bytes.NewReader(answer), wire.MaxLength).Next() // answers are written whole
 	n.mu.Lock()
@@ -211,5 +211,5 @@ func (n *network) loses(from int, answer []byte) bool {
 	return odds > 0 && n.rng.IntN(odds) == 0
 }
 
-// isPeer says whether an address is that of a node's peer port.
+// isPeer reports whether an address is that of a node's peer port.
 func isPeer(addr string) bool { return strings.HasSuffix(addr, ":7440") }

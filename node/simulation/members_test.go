@@ -11,10 +11,11 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// spare is a node that is no member at first: it joins as a replica or as a voter, is promoted, and is removed again.
+// spare is a node that is not a member at first: it joins as a replica or as a voter, is promoted, and is removed
+// again.
 const spare = 3
 
-// runs says whether a node is to be running when all is mended.
+// runs reports whether a node is to be running when all is mended.
 func (c *cluster) runs(i int) bool { return i != spare || c.joined }
 
 // anyone is a node that runs and stands still in nothing, but not one of those named.
@@ -27,7 +28,7 @@ func (c *cluster) anyone(but ...int) *node.Node {
 	return nil
 }
 
-// change asks for a change of members through a node, and says whether it was made.
+// change asks for a change of members through a node, and reports whether it was made.
 func (c *cluster) change(n *node.Node, m api.ChangeMembersRequest) bool {
 	if n == nil {
 		return false
@@ -59,7 +60,7 @@ func (c *cluster) grow(rng *rand.Rand) {
 	}
 }
 
-// replace removes a voter that does not run and has it join anew with an empty home.
+// replace removes a voter that does not run and has it join again with an empty home.
 func (c *cluster) replace(i int) {
 	if !c.mayEmpty(i) || !c.runs(i) {
 		return
@@ -81,7 +82,7 @@ func (c *cluster) members() []raft.Member {
 	return nil
 }
 
-// readmit empties the home of a node that was removed without an answer to the request, so that it joins anew.
+// readmit empties the home of a node that was removed without an answer to the request, so that it joins again.
 func (c *cluster) readmit() {
 	members := c.members()
 	if members == nil {

@@ -18,7 +18,7 @@ type network struct {
 	rng       *rand.Rand
 	listeners map[string]*listener
 	cut       map[[2]int]bool // from, to
-	dead      map[int]bool    // its system refuses connections
+	dead      map[int]bool    // its system rejects connections
 	paused    map[int]bool    // it stands still
 	delay     map[int]time.Duration
 	mute      map[int]time.Time // until when every other answer of a node gets lost

@@ -192,7 +192,7 @@ func (w *wrong) peer(i int, hello wire.RaftHello) *peertest.Peer {
 		Dial: w.net.dialer(third + 1), Log: slog.New(slog.DiscardHandler)}, hello)
 }
 
-// append sends a request of a leader in a node's name, which is to be refused.
+// append sends a request of a leader in a node's name, which is to be rejected.
 func (w *wrong) append(as int, a wire.RaftAppend, to ...int) {
 	p := w.peer(as, wire.RaftHello{})
 	defer p.Close()

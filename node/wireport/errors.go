@@ -29,7 +29,7 @@ var codes = map[oplog.Kind]wire.Code{
 	oplog.OverQuota:      wire.CodeInvalidPayload,
 }
 
-// A codedError has a number of its own where its kind's is too coarse.
+// A codedError has its own number where its kind's is too coarse.
 type codedError struct {
 	code wire.Code
 	error
@@ -37,7 +37,7 @@ type codedError struct {
 
 func (e *codedError) Unwrap() error { return e.error }
 
-// coded gives a row's refusal its own number, where clients know one.
+// coded gives a row's rejection its own number, where clients know one.
 func coded(row *api.Op, err error) error {
 	if row == api.CreateDatabase.Op && errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
 		return &codedError{wire.CodeDBExists, err}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestARequestCutOffMayBeRepeated: a node that stops under a request says that nothing was written, unless something
-// may have been, and calls neither an error of its own.
+// may have been, and calls neither its own error.
 func TestARequestCutOffMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

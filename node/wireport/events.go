@@ -56,7 +56,7 @@ func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) er
 	return nil
 }
 
-// followsMost says whether a connection has as many subscriptions as it may, and none on this stream.
+// followsMost reports whether a connection has as many subscriptions as it may, and none on this stream.
 func (ss *session) followsMost(stream uint32) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestMalformedFrames: what is no frame, no opcode of the port or no message is answered in words that clients and logs
-// know, on its stream; the connection ends where the next frame cannot be found, and before AUTH.
+// TestMalformedFrames: what is not a frame, no opcode of the port or no message is answered in words that clients and
+// logs know, on its stream; the connection ends where the next frame cannot be found, and before AUTH.
 func TestMalformedFrames(t *testing.T) {
 	t.Parallel()
 	d := door(func(api.Caller, *api.Op, any) (any, error) { return nil, oplog.Errorf(oplog.Internal, "asked") })
@@ -50,7 +50,7 @@ func TestMalformedFrames(t *testing.T) {
 			"invalid payload: duplicate field `text`", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			nc := dial(t, open(t, d)) // a port of its own: wrong tokens are counted by address
+			nc := dial(t, open(t, d)) // its own port: wrong tokens are counted by address
 			in := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)
 			var b []byte
 			if c.authed {

@@ -25,7 +25,7 @@ var named = func() map[string]*api.Op {
 	return all
 }()
 
-// operation answers with whatever a row of the table says, asked for by its name. It was counted as one operation
+// operation answers with whatever a row of the table says, requested by its name. It was counted as one operation
 // before its payload was read; the row's right is asked behind that, for the name is in the payload.
 func (ss *session) operation(ctx context.Context, c api.Caller, f wire.Frame) error {
 	var m wire.Operation
@@ -79,7 +79,8 @@ func oversized(op *api.Op, err error) error {
 // longestName bounds how many bytes of an unknown name an error repeats.
 const longestName = 64
 
-// unnamed refuses a name that is not in named, and says how to ask for the operation, or which name was probably meant.
+// unnamed rejects a name that is not in named, and says how to ask for the operation, or which name was probably
+// meant.
 func unnamed(name string) error {
 	for _, op := range api.Ops {
 		switch {

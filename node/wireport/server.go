@@ -31,7 +31,7 @@ type Config struct {
 	Turns  large.Turns   // at decoding large requests, shared as well
 
 	Lenient     bool          // requests are taken as the oldest clients send them
-	Forward     bool          // writes on a follower are passed on; else they are refused with the leader's address
+	Forward     bool          // writes on a follower are passed on; else they are rejected with the leader's address
 	MaxInFlight int           // requests under way over all connections
 	AuthTimeout time.Duration // to the first frame
 

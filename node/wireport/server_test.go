@@ -106,7 +106,7 @@ func TestEveryRowIsAnswered(t *testing.T) {
 	}
 }
 
-// TestRefusalsOverTheWire: what the door refuses, before the payload is read and behind it, leaves in the protocol's
+// TestRefusalsOverTheWire: what the door rejects, before the payload is read and behind it, leaves in the protocol's
 // numbers.
 func TestRefusalsOverTheWire(t *testing.T) {
 	t.Parallel()
@@ -215,7 +215,7 @@ func TestWhatWasAskedIsAnsweredAtTheEnd(t *testing.T) {
 	}
 }
 
-// refusing is a door that refuses before or behind the request.
+// refusing is a door that rejects before or behind the request.
 type refusing struct {
 	err   error
 	early bool

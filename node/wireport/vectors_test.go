@@ -20,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// requests holds a request for each row's opcode: every field that is not named has a value of its own. A row
+// requests holds a request for each row's opcode: every field that is not named has its own value. A row
 // whose opcode is missing here fails the test.
 var requests = map[wire.Op]wire.Message{
 	wire.OpRemember:      &wire.Remember{},
@@ -130,7 +130,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// answerOf is an answer of a row in which every field has a value of its own.
+// answerOf is an answer of a row in which every field has its own value.
 func answerOf(op *api.Op) any {
 	a := reflect.New(reflect.TypeOf(op.Answer()).Elem())
 	fill(a.Elem(), "")

@@ -70,7 +70,7 @@ func (f *Files) Heal() {
 	}
 }
 
-// Healed says whether the content of all files that are named is not used any more.
+// Healed reports whether the content of all files that are named is not used any more.
 func (f *Files) Healed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -100,7 +100,7 @@ func occurrences(text string, names []Entity) (out []occurrence) {
 	for _, e := range names {
 		name := fold(e.Name)
 		if e.Type != "" && !claimants[e.Type] || possessed[strings.ToLower(name)] != "" {
-			continue // a title is no name
+			continue // a title is not a name
 		}
 		for from, n := 0, 0; n < maxOccurrences; n++ {
 			i := strings.Index(low[from:], name)
@@ -125,7 +125,7 @@ func occurrences(text string, names []Entity) (out []occurrence) {
 	return kept
 }
 
-// edge says whether a stretch of text begins and ends with a word.
+// edge reports whether a stretch of text begins and ends with a word.
 func edge(text string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])
@@ -133,7 +133,7 @@ func edge(text string, start, end int) bool {
 	return !letter(before) && !letter(after)
 }
 
-// ends says whether a sentence ends between two names.
+// ends reports whether a sentence ends between two names.
 func ends(gap string) bool {
 	return strings.ContainsAny(gap, "!?;\n") || strings.Contains(gap, ". ")
 }

@@ -10,7 +10,7 @@ func digits(w string) bool {
 	return w != "" && strings.IndexFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
 }
 
-// dateShape says whether a word is a date of digits: 2024-05-01, 1/5/2024, 01.05.2024.
+// dateShape reports whether a word is a date of digits: 2024-05-01, 1/5/2024, 01.05.2024.
 func dateShape(w string) bool {
 	for _, sep := range []string{"-", "/", "."} {
 		if strings.Count(w, sep) != 2 { // of most words
@@ -25,7 +25,7 @@ func dateShape(w string) bool {
 	return false
 }
 
-// date takes a date at i: of digits, or a month with a day or a year beside it.
+// date takes a date at i: of digits, or a month with a day or a year next to it.
 func (f *finder) date(i int) (name string, next int, ok bool) {
 	t := f.toks[i].text
 	if dateShape(t) {

@@ -64,7 +64,7 @@ func (f *finder) at(i int) int {
 	return i + 1
 }
 
-// capitalRun says whether a word is a name joined by dashes or slashes, like O'Brien-Smith or R&D.
+// capitalRun reports whether a word is a name joined by dashes or slashes, like O'Brien-Smith or R&D.
 func capitalRun(w string) bool {
 	for p := range strings.FieldsFuncSeq(w, func(r rune) bool { return strings.ContainsRune("-'’&./", r) }) {
 		if !capital(p) {
@@ -83,7 +83,7 @@ func innerCapital(w string) bool {
 	return false
 }
 
-// isName says whether a word can be part of a name.
+// isName reports whether a word can be part of a name.
 func (f *finder) isName(i int) bool {
 	t := f.toks[i]
 	low := strings.ToLower(t.text)
@@ -123,12 +123,12 @@ func (f *finder) run(i int) int {
 	return end
 }
 
-// leads says whether a word before a name at the beginning of a sentence is no part of it.
+// leads reports whether a word before a name at the beginning of a sentence is not part of it.
 func leads(low string) bool {
 	return (starters[low] && !adorning[low] || orders[low]) && !projects[low] || foreign[low] && !particles[low] || germanArticles[low]
 }
 
-// empty says whether a word in small letters is a function word, or one with a verb behind it: you're, they've.
+// empty reports whether a word in small letters is a function word, or one with a verb behind it: you're, they've.
 func empty(low string) bool {
 	if function[low] {
 		return true
@@ -137,8 +137,8 @@ func empty(low string) bool {
 	return i > 0 && (function[low[:i]] || strings.HasSuffix(low, "n't") || strings.HasSuffix(low, "n’t"))
 }
 
-// common says whether a lone capitalised word is probably no name: it only begins a sentence, or stands behind such a
-// word, or labels a number. Next is the place of the word behind it.
+// common reports whether a lone capitalised word is probably no name: it only begins a sentence, or stands behind
+// such a word, or labels a number. Next is the place of the word behind it.
 func (f *finder) common(t token, begins bool, next int) bool {
 	low := strings.ToLower(t.text)
 	after := "" // what stands behind it, with nothing but a blank between them
@@ -161,7 +161,7 @@ func (f *finder) common(t token, begins bool, next int) bool {
 		several[after] && len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us")
 }
 
-// insideOne says whether a text has a word alone with its capital inside a sentence.
+// insideOne reports whether a text has a word alone with its capital inside a sentence.
 func (f *finder) insideOne(word string) bool {
 	if f.inside == nil {
 		f.inside = map[string]bool{}
@@ -197,7 +197,7 @@ func (f *finder) kind(names []string, i int) string {
 	return "unknown"
 }
 
-// placed says whether the words before say that a person is, lives or goes there.
+// placed reports whether the words before say that a person is, lives or goes there.
 func (f *finder) placed(i int) bool {
 	if i >= 1 && f.toks[i-1].text == "in" {
 		return true
@@ -227,9 +227,9 @@ func (f *finder) quoted() {
 	}
 }
 
-// Link adds the entities that are known already and occur in a text, however they are written. A name that is found in
-// another case than the only one it is known in is that one. known returns the names of a folded form; it is asked for
-// runs of up to four words. It is nil when no name is known.
+// Link adds the entities that are known already and occur in a text, however they are written. A name that is found
+// in another case than the only one it is known in is that one. known returns the names of a folded form; it is
+// requested runs of up to four words. It is nil when no name is known.
 func Link(text string, found []Entity, known func(folded string) []string) []Entity {
 	if known == nil {
 		return found
@@ -274,7 +274,7 @@ func Link(text string, found []Entity, known func(folded string) []string) []Ent
 	return slices.Clip(found)
 }
 
-// Names says whether a text has a name in it, as whole words, however it is written.
+// Names reports whether a text has a name in it, as whole words, however it is written.
 func Names(text, name string) bool {
 	folded := strings.ToLower(name)
 	low := strings.ToLower(text[:min(len(text), maxText)])

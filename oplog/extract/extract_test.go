@@ -103,8 +103,8 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// TestNamesAndOrdinaryWords: a word that only begins a sentence, a bullet or a label is no name, and people, places and
-// things that begin one are.
+// TestNamesAndOrdinaryWords: a word that only begins a sentence, a bullet or a label is not a name, and people,
+// places and things that begin one are.
 func TestNamesAndOrdinaryWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"Alice leads the payments team":                                "Alice",

@@ -5,7 +5,7 @@ import "strings"
 // A sentence begins with a capital, whatever word comes first. These are words that often do and name nothing by
 // themselves; where more than the beginning of a sentence speaks for a name they are part of one (finder.common).
 
-// orders are verbs in the imperative and exclamations. A name beside one begins after it: Renew Netflix.
+// orders are verbs in the imperative and exclamations. A name next to one begins after it: Renew Netflix.
 var orders = set(`accept adjust allow approve archive assign attach backup begin cancel choose collect compare confirm
 connect convert count cut define deliver describe draft drop email escalate expand explain export fetch fill forget
 gather import improve include invite join launch leave let limit listen load lock merge migrate notify pass pay pick
@@ -29,7 +29,7 @@ rules sales scope search security servers server service services sessions since
 funny impressive busy perfect together storage stories strategy support symptom symptoms target task tasks tickets tip
 tips topic topics traffic travel unless uploads usage warning warnings weather webhooks whether weeks years`)
 
-// foreign are function words of the languages that the index knows, as far as they are no names elsewhere: Ben, Al
+// foreign are function words of the languages that the index knows, as far as they are not names elsewhere: Ben, Al
 // and Per are.
 var foreign = set(`el la los las lo un una unos unas del de pero es son en con por para sin sobre como cómo donde
 dónde cuando cuándo quien quién que qué cual cuál se sus mi mis nuestro nuestra este esta estos estas ese esa eso esto
@@ -64,7 +64,7 @@ var afterPast = set("the a an our all to that on against for until with from by 
 // several are forms of verbs that follow several things.
 var several = set("are were have aren't weren't haven't")
 
-// ordinary says whether a word in small letters names nothing by itself.
+// ordinary reports whether a word in small letters names nothing by itself.
 func ordinary(low string) bool {
 	return starters[low] || orders[low] || things[low] || foreign[low] ||
 		formedAs(low, "ing", "ings", "tion", "tions", "sion", "sions", "ly", "ment", "ments")
@@ -73,7 +73,7 @@ func ordinary(low string) bool {
 // formed are names that are formed as ordinary words are.
 var formed = set("beijing nanjing fleming sterling irving beverly kimberly sicily clement")
 
-// formedAs says whether a word of six bytes or more has one of some endings and is no name for all that.
+// formedAs reports whether a word of six bytes or more has one of some endings and is not a name for all that.
 func formedAs(low string, endings ...string) bool {
 	for _, e := range endings {
 		if len(low) >= 6 && strings.HasSuffix(low, e) {

@@ -41,7 +41,7 @@ const (
 	stops   = ".!?\n;:•"    // end a sentence
 )
 
-// part says whether a rune may stand inside a word: identifiers, paths, addresses and handles stay whole.
+// part reports whether a rune may stand inside a word: identifiers, paths, addresses and handles stay whole.
 func part(r rune) bool {
 	if r < utf8.RuneSelf {
 		return asciiKinds[r]&asciiPart != 0
@@ -49,7 +49,7 @@ func part(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune(joiners, r)
 }
 
-// tokens splits a text. Punctuation at a word's ends is no part of it.
+// tokens splits a text. Punctuation at a word's ends is not part of it.
 func tokens(s string) (out []token) {
 	out = make([]token, 0, len(s)/6+1) // a word of English and its space
 	first, blank := true, true
@@ -121,13 +121,13 @@ func wordEnd(s string, at int) int {
 	return at
 }
 
-// capital says whether a word begins with a capital letter.
+// capital reports whether a word begins with a capital letter.
 func capital(w string) bool {
 	r, _ := utf8.DecodeRuneInString(w)
 	return unicode.IsUpper(r)
 }
 
-// shout says whether a word is an acronym: two or more capitals, digits allowed, nothing small.
+// shout reports whether a word is an acronym: two or more capitals, digits allowed, nothing small.
 func shout(w string) bool {
 	caps := 0
 	for _, r := range w {
@@ -150,7 +150,7 @@ func alnum(w string) (n int) {
 	return n
 }
 
-// identifier says whether a word is a name in a program: it has an underscore, a slash or dots inside letters,
+// identifier reports whether a word is a name in a program: it has an underscore, a slash or dots inside letters,
 // ends like a call, or changes from small to capital letters.
 func identifier(w string) bool {
 	if strings.Contains(w, "://") {

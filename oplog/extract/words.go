@@ -23,7 +23,7 @@ func headsOf(words map[string]bool) (h heads) {
 
 func (h *heads) may(word string) bool { return h[word[0]&127]>>len(word)&1 != 0 }
 
-// Function words are no names, and are stripped from the beginning and end of a run.
+// Function words are not names, and are stripped from the beginning and end of a run.
 var function = set(`a an the i we you he she it they me us him her them my our your his its their this that these those
 there here who what when where why how which and or but so if then than as at by for from in into of off on onto out over
 to up with without about after before during until while since because not no never yes very much more most some any all
@@ -31,7 +31,7 @@ each both either neither is are was were be been being am do does did done has h
 shall may might must also just only even still now today tomorrow yesterday tonight please ok okay hi hello hey thanks
 dear yeah yep yup nah nope alright wow uh um mm mmm mm-hmm uh-huh hm hmm huh kay re fwd note todo fixme let lets let's i'm i've i'll it's we're we've don't didn't can't won't isn't wasn't`)
 
-// Starters are common words that often begin a sentence and are no names when they stand alone.
+// Starters are common words that often begin a sentence and are not names when they stand alone.
 var starters = set(`add added agreed always another apparently ask asked avoid based bought bring build built call
 called change changed check checked clean click close come consider created current currently customer customers decided
 default delete deploy deployed deployment despite did disable discussed do does done each early enable error errors every

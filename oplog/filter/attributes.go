@@ -46,7 +46,7 @@ func Attributes(raw []byte) ([]Attribute, error) {
 	return list, nil
 }
 
-// Nameable says whether an attribute may have a name.
+// Nameable reports whether an attribute may have a name.
 func Nameable(name string) bool {
 	switch name {
 	case "and", "or", "not":
@@ -68,7 +68,7 @@ func Canonical(raw []byte) ([]byte, error) {
 	return b, nil
 }
 
-// Check refuses what may not be stored as attributes. It knows no spelling: Canonical alone chooses one.
+// Check rejects what may not be stored as attributes. It knows no spelling: Canonical alone chooses one.
 func Check(raw []byte) error {
 	if len(raw) > MaxSize {
 		return fmt.Errorf("%d bytes are over %d", len(raw), MaxSize)

@@ -1,15 +1,15 @@
-// Package filter holds the attributes of memories and the language that filters by them. It is a pure function of JSON
-// and imports no other package of ours.
+// Package filter holds the attributes of memories and the language that filters by them. It is a pure function of
+// JSON and imports no other package of ours.
 //
 // Attributes are a flat JSON object:
 //
 //	{"project":"atlas","priority":2,"done":false,"due":"2026-03-01T12:00:00Z","tags":["red","blue"]}
 //
-// A value is a string, a number, true, false or a list of strings. A string that RFC 3339 reads as a date or a time is
-// a time as well, in UTC where it has no zone, to the microsecond. An object has at most [MaxAttributes] names of
-// [MaxName] bytes each and takes at most [MaxSize] bytes in its canonical form: names sorted, no space, numbers in their
-// shortest form. A name is not blank, is none of and, or, not, and does not begin with @. A number is a 64-bit float;
-// a whole number of 2^53 or more, which might change, is refused.
+// A value is a string, a number, true, false or a list of strings. A string that RFC 3339 reads as a date or a time
+// is a time as well, in UTC where it has no zone, to the microsecond. An object has at most [MaxAttributes] names of
+// [MaxName] bytes each and takes at most [MaxSize] bytes in its canonical form: names sorted, no space, numbers in
+// their shortest form. A name is not blank, is none of and, or, not, and does not begin with @. A number is a 64-bit
+// float; a whole number of 2^53 or more, which might change, is rejected.
 //
 // A filter is a JSON object, and a record passes when all of its members hold:
 //
@@ -41,8 +41,8 @@
 //	@created_at @updated_at                                     times: a date, or Unix seconds
 //	@importance                                                 a number
 //
-// A filter is at most [MaxFilter] bytes long and [MaxDepth] deep, and has at most [MaxTests] operators and [MaxValues]
-// values. What it does not know, it refuses by name.
+// A filter is at most [MaxFilter] bytes long and [MaxDepth] deep, and has at most [MaxTests] operators and
+// [MaxValues] values. What it does not know, it rejects by name.
 package filter
 
 // The bounds of attributes.

@@ -44,7 +44,7 @@ func (f *Filter) Parts() []*Filter {
 // String is the JSON of one of Parts.
 func (f *Filter) String() string { return f.said }
 
-// Holds says whether a value passes a test. An absent one passes none.
+// Holds reports whether a value passes a test. An absent one passes none.
 func (f *Filter) Holds(v Value) bool {
 	switch f.test {
 	case "exists":
@@ -91,7 +91,7 @@ func (f *Filter) Exactly() (forms []string, ok bool) {
 	return forms, true
 }
 
-// Match says whether a record passes, whose values of gives by name.
+// Match reports whether a record passes, whose values of gives by name.
 func (f *Filter) Match(of func(name string) Value) bool {
 	pass := func(part *Filter) bool { return part.Match(of) }
 	switch f.Op {
@@ -155,7 +155,7 @@ func (p *parser) object(raw json.RawMessage, depth int) (*Filter, error) {
 	return f, nil
 }
 
-// said is a member as an object of its own.
+// said is a member as its own object.
 func said(m member) string {
 	b := append(appendString([]byte("{"), m.name), ':')
 	out := bytes.NewBuffer(b)
@@ -270,7 +270,7 @@ func (p *parser) test(name, op string, raw json.RawMessage) (*Filter, error) {
 // The years 0 to 9999 in Unix seconds. Larger numbers are milliseconds or no time at all, and overflow.
 const firstSecond, lastSecond = -62_167_219_200, 253_402_300_800
 
-// value adds a value to what a test wants, and refuses one that it cannot mean.
+// value adds a value to what a test wants, and rejects one that it cannot mean.
 func (p *parser) value(f *Filter, raw json.RawMessage) error {
 	v, err := readValue(raw)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestFilters(t *testing.T) {
 		{`{"due":"2026-03-01T12:00:00Z"}`, true},
 		{`{"due":{"gte":"2026-03-01"}}`, true},
 		{`{"due":{"lt":"2026-03-01T12:00:00.000001Z"}}`, true},
-		{`{"due":{"gt":"2"}}`, true}, // the filter's value is no time: by bytes
+		{`{"due":{"gt":"2"}}`, true}, // the filter's value is not a time: by bytes
 		{`{"project":{"lt":"2026-03-01"}}`, false},
 		{`{"tags":"red"}`, true},
 		{`{"tags":["red","2026-03-01"]}`, true},
@@ -376,7 +376,8 @@ func TestFiltersMeanWhatTheySay(t *testing.T) {
 	})
 }
 
-// TestTimesTooFar: a number that no time has is refused, such as one in milliseconds, and not taken for another time.
+// TestTimesTooFar: a number that no time has is rejected, such as one in milliseconds, and not taken for another
+// time.
 func TestTimesTooFar(t *testing.T) {
 	t.Parallel()
 	now := filter.Time(1_700_000_000_000_000)

@@ -76,10 +76,10 @@ func Read(raw []byte) (Value, error) {
 // String is the value in its canonical form, by which equal values of one type are known.
 func (v Value) String() string { return string(v.append(nil)) }
 
-// IsList says whether the value is a list of strings.
+// IsList reports whether the value is a list of strings.
 func (v Value) IsList() bool { return v.kind == list }
 
-// equal says whether a value, or one of a list's strings, is the wanted one.
+// equal reports whether a value, or one of a list's strings, is the wanted one.
 func (v *Value) equal(want *Value) bool {
 	switch {
 	case want.kind == list:
@@ -189,7 +189,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// members reads an object in its order, and refuses a name that comes twice.
+// members reads an object in its order, and rejects a name that comes twice.
 func members(raw []byte) (all []member, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

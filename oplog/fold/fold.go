@@ -8,7 +8,7 @@ import (
 
 // Lower is a name in lower case, as links between texts and entities compare names. What it makes is stored, so it is
 // the same in every build: the mappings are those of Unicode 15.0.0 for ever, whatever the tables of the toolchain
-// are. Bytes that are no UTF-8 become U+FFFD.
+// are. Bytes that are not UTF-8 become U+FFFD.
 func Lower(name string) string {
 	return strings.Map(func(r rune) rune { // Map applies a function to runes and knows no tables
 		switch {
@@ -26,7 +26,7 @@ func Lower(name string) string {
 }
 
 // foldings are the simple lower-case mappings of Unicode 15.0.0 beyond ASCII: every step-th rune from first to last
-// moves by so much. They are never edited; another version of Unicode is another table beside them, and another kind
+// moves by so much. They are never edited; another version of Unicode is another table next to them, and another kind
 // of operation.
 var foldings = []struct{ first, last, step, by rune }{
 	{0xc0, 0xd6, 1, 32}, {0xd8, 0xde, 1, 32}, {0x100, 0x12e, 2, 1}, {0x130, 0x130, 1, -199}, {0x132, 0x136, 2, 1},

@@ -1,5 +1,5 @@
-// Package private reads what only this process's user may have: directories, and files with secrets. Both are refused
-// with the command that mends them. It depends on no other package of ours.
+// Package private reads what only this process's user may have: directories, and files with secrets. Both are
+// rejected with the command that mends them. It depends on no other package of ours.
 package private
 
 import (
@@ -19,7 +19,7 @@ var ErrOpen = errors.New("not private")
 // maxSecret is the size of the largest file that is read as a secret.
 const maxSecret = 1 << 20
 
-// MakeDir makes a directory that only this user may enter, with its parents, and refuses one that another user owns
+// MakeDir makes a directory that only this user may enter, with its parents, and rejects one that another user owns
 // or may enter.
 func MakeDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -28,7 +28,7 @@ func MakeDir(path string) error {
 	return CheckDir(path)
 }
 
-// CheckDir refuses a directory that another user owns or may enter, and a link that another user made.
+// CheckDir rejects a directory that another user owns or may enter, and a link that another user made.
 func CheckDir(path string) error {
 	if link, err := os.Lstat(path); err != nil {
 		return err

@@ -21,7 +21,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestDirectories: a directory is made for this user alone; one that others may enter is refused with the command
+// TestDirectories: a directory is made for this user alone; one that others may enter is rejected with the command
 // that closes it.
 func TestDirectories(t *testing.T) {
 	t.Parallel()

@@ -1,8 +1,8 @@
 // Package seal encrypts what a node keeps on its disk.
 //
-// A master key, which the operator holds, wraps data keys, which lie wrapped in the home's keyring file. Everything is
-// sealed under a data key; the master key seals nothing but data keys and backups, so changing it rewrites
-// one small file. New data is sealed under the active data key; the older ones stay in the ring for what they sealed.
+// A master key, which the operator holds, wraps data keys, which lie wrapped in the home's keyring file. Everything
+// is sealed under a data key; the master key seals nothing but data keys and backups, so changing it rewrites one
+// small file. New data is sealed under the active data key; the older ones stay in the ring for what they sealed.
 //
 //	master key (file, environment or command)
 //	   └─ wraps ─► data keys (HOME/keyring) ─► values, lines, files of this node
@@ -20,8 +20,8 @@
 //
 // # A file
 //
-// A file is written once, from its beginning to its end, and read in any order. Everything in it begins at a sector of
-// 512 bytes; numbers are big-endian.
+// A file is written once, from its beginning to its end, and read in any order. Everything in it begins at a sector
+// of 512 bytes; numbers are big-endian.
 //
 //	head, 512   "CAIRNSEA" | version 2 | kind 1 | 0 0 | key id 4 | salt 32 | zeros | CRC-32C of these 4
 //	blocks      CRC-32C of the next 20 bytes 4 | mark 1 bit, length 31 | since 4 | number 4, random 8 | ciphertext | tag 16
@@ -45,8 +45,8 @@
 // disk. Any other difference is damage (torn.go). A file without a mark was never finished.
 //
 // Another key. A file names its key in its head, and is written once by one process: one that is under a key that was
-// replaced before the ring was opened is not being written. It is copied beside itself and renamed (rewrite.go), also
-// while it is read; then the old key can go.
+// replaced before the ring was opened is not being written. It is copied next to itself and renamed (rewrite.go),
+// also while it is read; then the old key can go.
 //
 // What a file cannot know: whether it was longer. A file that was synced more than once and is cut back to an earlier
 // mark, or has zeros behind that, looks as it did then; one that was synced at its end alone, as all are but a
@@ -57,9 +57,9 @@
 //
 // JSON, with indents of two spaces and a line feed at its end:
 // {"version":2,"active":"<id>","keys":[{"id":…,"created":…,"master":"<id of the master
-// key>","wrapped":"<base64>"}],"sum":"<64 hex digits>"}. sum is the SHA-256 of the same text with "" for it and without
-// the line feed. A file that is not what it says, encoded again, is damaged. Ids are eight hex digits; a master key's
-// id is taken from an HMAC of the key and says nothing else about it.
+// key>","wrapped":"<base64>"}],"sum":"<64 hex digits>"}. sum is the SHA-256 of the same text with "" for it and
+// without the line feed. A file that is not what it says, encoded again, is damaged. Ids are eight hex digits; a
+// master key's id is taken from an HMAC of the key and says nothing else about it.
 //
 // A nil Ring is a node that does not encrypt: its methods pass data through untouched. All methods may be called from
 // any goroutine.

@@ -44,7 +44,7 @@ func newHead(kind byte, id KeyID) []byte {
 	return head
 }
 
-// IsSealed says whether a file that begins with these bytes is sealed; eight are enough.
+// IsSealed reports whether a file that begins with these bytes is sealed; eight are enough.
 func IsSealed(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
 
 // FileKey is the data key that a file is sealed under, by its first 512 bytes. It is not ok for a file that is not

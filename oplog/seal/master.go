@@ -67,7 +67,7 @@ type Source struct {
 	Command string // run by /bin/sh -c; it prints what a file would hold
 }
 
-// On says whether encryption is asked for.
+// On reports whether encryption is requested.
 func (s Source) On() bool { return s != Source{} }
 
 // commandTime bounds how long a key command may take.

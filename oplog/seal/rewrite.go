@@ -19,8 +19,8 @@ const beside = ".resealed"
 // rewriteStep is the number of bytes copied at once: others that sync meanwhile wait for no more than that.
 const rewriteStep = 1 << 20
 
-// Outdated says whether a data key was replaced by another one before the ring was opened. Files are written once, by
-// one process: none that is under such a key is being written.
+// Outdated reports whether a data key was replaced by another one before the ring was opened. Files are written once,
+// by one process: none that is under such a key is being written.
 func (r *Ring) Outdated(id KeyID) bool {
 	if r == nil {
 		return false
@@ -30,7 +30,7 @@ func (r *Ring) Outdated(id KeyID) bool {
 	return r.old[id]
 }
 
-// Rotating says whether there are such keys.
+// Rotating reports whether there are such keys.
 func (r *Ring) Rotating() bool {
 	if r == nil {
 		return false
@@ -40,8 +40,8 @@ func (r *Ring) Rotating() bool {
 	return len(r.old) > 0
 }
 
-// Left lists the sealed files below a directory that are under an outdated key, and removes what a rewrite that was cut
-// short left beside them. A directory that is not there has none.
+// Left lists the sealed files below a directory that are under an outdated key, and removes what a rewrite that was
+// cut short left next to them. A directory that is not there has none.
 func (r *Ring) Left(dir string) (paths []string, err error) {
 	head := make([]byte, headSize)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -75,10 +75,10 @@ func readHead(path string, head []byte) error {
 	return err
 }
 
-// Rewrite seals a file under the active key. The copy is made beside it and takes its name when it is on the disk; a
-// process that has the file open goes on reading the old one. A process that ends meanwhile leaves the old file or the
-// new one. A file that is removed or replaced meanwhile stays so, and is no error. While it is copied pause, if there
-// is one, is called after each megabyte; its error ends the copying.
+// Rewrite seals a file under the active key. The copy is made next to it and takes its name when it is on the disk; a
+// process that has the file open goes on reading the old one. A process that ends meanwhile leaves the old file or
+// the new one. A file that is removed or replaced meanwhile stays so, and is not an error. While it is copied pause,
+// if there is one, is called after each megabyte; its error ends the copying.
 func (r *Ring) Rewrite(path string, pause func() error) (err error) {
 	from, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -80,7 +80,7 @@ type storedKey struct {
 	Wrapped []byte    `json:"wrapped"`
 }
 
-// Ephemeral is a ring with a key of its own that is never stored: what it seals is gone with the process. It reads the
+// Ephemeral is a ring with its own key that is never stored: what it seals is gone with the process. It reads the
 // backups of the masters.
 func Ephemeral(masters []Master) *Ring {
 	r := &Ring{masters: masters, keys: map[KeyID]*dataKey{}}
@@ -88,7 +88,7 @@ func Ephemeral(masters []Master) *Ring {
 	return r
 }
 
-// Create makes a home's keyring, with one data key. It refuses when there is one.
+// Create makes a home's keyring, with one data key. It rejects when there is one.
 func Create(home string, masters []Master) (*Ring, error) {
 	r := Ephemeral(masters)
 	r.path = filepath.Join(home, RingFile)
@@ -98,14 +98,14 @@ func Create(home string, masters []Master) (*Ring, error) {
 	return r, r.store()
 }
 
-// Exists says whether a home has a keyring: whether it is encrypted.
+// Exists reports whether a home has a keyring: whether it is encrypted.
 func Exists(home string) bool {
 	_, err := os.Lstat(filepath.Join(home, RingFile))
 	return err == nil
 }
 
 // Open reads a home's keyring. When the current master key is not the one that wraps the data keys, but one of the
-// older ones is, the master key was changed: all data keys are wrapped anew and a new one becomes active, on disk
+// older ones is, the master key was changed: all data keys are wrapped again and a new one becomes active, on disk
 // before Open returns.
 func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
 	if r, err = Load(home, masters); err != nil {

@@ -179,7 +179,7 @@ func BenchmarkSeal(b *testing.B) {
 	}
 }
 
-// A keyring that was tampered with is refused or read, and only one that was wrapped by the master key is read.
+// A keyring that was tampered with is rejected or read, and only one that was wrapped by the master key is read.
 func FuzzRing(f *testing.F) {
 	home, m := f.TempDir(), seal.NewMaster()
 	if _, err := seal.Create(home, []seal.Master{m}); err != nil {

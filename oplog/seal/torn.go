@@ -39,10 +39,10 @@ func (f *FileAt) scan(size int64) error {
 	return nil
 }
 
-// torn says whether a crash may have left a block that does not open: a write that reached the disk in part. A sector
-// of such a block is missing or is zeros, which no sector of ciphertext is; any other difference is damage. Nor is it
-// a torn one when there is a mark behind it that was written after one behind the block: then the block was synced,
-// and had been whole.
+// torn reports whether a crash may have left a block that does not open: a write that reached the disk in part. A
+// sector of such a block is missing or is zeros, which no sector of ciphertext is; any other difference is damage.
+// Nor is it a torn one when there is a mark behind it that was written after one behind the block: then the block was
+// synced, and had been whole.
 func (f *FileAt) torn(at, size int64, number uint32, buf []byte) (bool, error) {
 	n, err := f.in.ReadAt(buf[:min(blockSize, size-at)], at)
 	if err != nil && !cut(err) {

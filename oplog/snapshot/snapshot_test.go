@@ -86,7 +86,7 @@ func readsRange(stream []byte) (head snapshot.Head, n int, err error) {
 	return r.Head, n, nil
 }
 
-// TestStreams: what was written is read, and a stream that ends early, goes on, or has another bit is refused under
+// TestStreams: what was written is read, and a stream that ends early, goes on, or has another bit is rejected under
 // its own name.
 func TestStreams(t *testing.T) {
 	list := []string{"a", "ab", "b"}
@@ -130,7 +130,7 @@ func TestStreams(t *testing.T) {
 	}, snapshot.ErrRange)
 }
 
-// TestVersions: a stream of another version is refused with what to do.
+// TestVersions: a stream of another version is rejected with what to do.
 func TestVersions(t *testing.T) {
 	stream := rows(t, nil)
 	for _, version := range []byte{snapshot.Min - 1, snapshot.Max + 1} {

@@ -195,7 +195,7 @@ func (t *txn) applyEntry(o *oplog.Outcome) {
 	a.addCounts()
 }
 
-// admit refuses an entry before it writes anything: dropping a database cannot be undone, and counters of a database
+// admit rejects an entry before it writes anything: dropping a database cannot be undone, and counters of a database
 // that is not there would be stored or not, depending on whether another record of the batch makes a database of its
 // number.
 func (t *txn) admit(e *oplog.Entry) *oplog.Error {

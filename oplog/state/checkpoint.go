@@ -14,8 +14,9 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A checkpoint is a store beside the live one that shares its tables: hard links, so it costs next to nothing when it
-// is made, and the room of those of its tables that were merged into others since. It has a name, and is read only.
+// A checkpoint is a store next to the live one that shares its tables: hard links, so it costs next to nothing when
+// it is made, and the room of those of its tables that were merged into others since. It has a name, and is read
+// only.
 
 // CheckpointDir is the directory of the checkpoints, in the state's: links cross no disks.
 const CheckpointDir = "checkpoints"

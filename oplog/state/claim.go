@@ -53,7 +53,7 @@ func statementOfSource(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor, c.SourceRID)
 }
 
-// whole says whether a claim has all parts of a relation.
+// whole reports whether a claim has all parts of a relation.
 func whole(c *oplog.StoredClaim) bool { return c.Src != "" && c.Dst != "" && c.Type != "" }
 
 // claim stores a claim under a key of tStatement; one that is there under it, or under another that is given, is

@@ -151,7 +151,7 @@ func (t *txn) ConflictsOf(db oplog.DB, rid string) iter.Seq[oplog.ConflictRow] {
 	}
 }
 
-// InConflict says whether a memory is a side of an open conflict.
+// InConflict reports whether a memory is a side of an open conflict.
 func (t *txn) InConflict(db oplog.DB, rid string) bool {
 	for range t.Disputing(db, rid) {
 		return true
@@ -176,8 +176,8 @@ func (v *View) Conflicts(db oplog.DB, statuses []oplog.ConflictStatus, f func(op
 	}
 }
 
-// HadConflict says whether a pair had a conflict, in any status. One that ended because a side was restated does not
-// count.
+// HadConflict reports whether a pair had a conflict, in any status. One that ended because a side was restated does
+// not count.
 func (t *txn) HadConflict(db oplog.DB, a, b string) bool {
 	id := t.get(tConflictPair, db, pairKey(a, b))
 	if id == nil {

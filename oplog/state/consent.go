@@ -20,7 +20,7 @@ func (t *txn) consentsOf(by string) (all []oplog.Token) {
 	return all
 }
 
-// ended says whether a token was revoked or has expired at a time.
+// ended reports whether a token was revoked or has expired at a time.
 func ended(t oplog.Token, at oplog.Time) bool {
 	return t.Revoked != 0 || t.Expires != 0 && t.Expires <= at
 }

@@ -110,7 +110,7 @@ func applyErase(a *applying, _ *oplog.Erase) (r oplog.Result) {
 	return r
 }
 
-// Erasing says whether rows of dropped databases are left.
+// Erasing reports whether rows of dropped databases are left.
 func (v *View) Erasing() bool { return v.has(tDropped, 0, nil) }
 
 func applySetQuota(a *applying, op *oplog.SetQuota) oplog.Result {

@@ -43,7 +43,7 @@ func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) oplog.Resu
 	return table
 }
 
-// applyOp makes the change of an operation inside an entry. A refusal is an *Error and leaves no trace: what the
+// applyOp makes the change of an operation inside an entry. A rejection is an *Error and leaves no trace: what the
 // entry had written so far is undone.
 //
 // Invariant: every operation passes oplog.Check here, whoever sent it. The code that stores a vector compares its

@@ -114,7 +114,7 @@ func applySetEmbedder(a *applying, op *oplog.SetEmbedder) oplog.Result {
 	return oplog.Result{ID: e.Name, Changed: true}
 }
 
-// fits refuses a vector of another number of dimensions.
+// fits rejects a vector of another number of dimensions.
 func fits(v oplog.Vector, dim uint32, database string) {
 	if n := len(v) / 4; uint32(n) != dim {
 		refuse(oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, database, dim))

@@ -212,7 +212,7 @@ func (v *View) Meant(db oplog.DB, namespace, name string) (names []string) {
 		names = []string{of}
 	}
 	add(name)
-	for i := 0; i < len(names); i++ { // an alias may have aliases of its own
+	for i := 0; i < len(names); i++ { // an alias may have its own aliases
 		for _, alias := range aliases[names[i]] {
 			add(alias)
 		}
@@ -241,7 +241,7 @@ func (v *View) MemoriesOfAll(db oplog.DB, names []string, f func(*oplog.Memory) 
 // maxNamesakes bounds the memories that NamedWithin looks at.
 const maxNamesakes = 100
 
-// NamedWithin says whether a memory of some namespaces names an entity: one of the newest maxNamesakes that do.
+// NamedWithin reports whether a memory of some namespaces names an entity: one of the newest maxNamesakes that do.
 func (v *View) NamedWithin(db oplog.DB, in oplog.Spaces, name string) bool {
 	is, left := !in.Bind(), maxNamesakes
 	if !is {

@@ -27,5 +27,5 @@ func applyForeign(a *applying, op *oplog.Foreign) oplog.Result {
 	return oplog.Result{ID: op.OpID, Changed: true}
 }
 
-// Pushed says whether a peer has pushed an operation of this id.
+// Pushed reports whether a peer has pushed an operation of this id.
 func (v *View) Pushed(db oplog.DB, opID string) bool { return v.exists(tForeign, db, []byte(opID)) }

@@ -54,7 +54,7 @@ func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
 	return r
 }
 
-// erasePast erases what earlier revisions of a memory said, and refuses their texts. The memory stays.
+// erasePast erases what earlier revisions of a memory said, and rejects their texts. The memory stays.
 func (a *applying) erasePast(op *oplog.Purge) oplog.Result {
 	refusef(len(op.RIDs) != 1 || len(op.Past) > purgeStep, oplog.Invalid, "the revisions of one memory, at most %d at once", purgeStep)
 	m, ok := memoryByRID(a.txn, a.db, op.RIDs[0])
@@ -182,10 +182,10 @@ func (a *applying) refuseText(m *oplog.Memory) {
 	}
 }
 
-// ErrErasedText refuses a text that was erased for good.
+// ErrErasedText rejects a text that was erased for good.
 var ErrErasedText = oplog.Errorf(oplog.Conflict, "this text was erased for good, and is not stored again")
 
-// refusesText says whether a text was erased for good.
+// refusesText reports whether a text was erased for good.
 func (a *applying) refusesText(text string) bool {
 	salt := a.database().Salt
 	if salt == nil {
@@ -195,7 +195,7 @@ func (a *applying) refusesText(text string) bool {
 	return k != nil && a.exists(tRefused, a.db, k)
 }
 
-// admitText refuses a text that was erased for good.
+// admitText rejects a text that was erased for good.
 func (a *applying) admitText(text string) {
 	refuseIf(a.refusesText(text), ErrErasedText)
 }
@@ -222,7 +222,7 @@ func (a *applying) eraseAliases(op *oplog.Purge) (changed bool) {
 	return changed
 }
 
-// RefusesText says whether a text was erased for good.
+// RefusesText reports whether a text was erased for good.
 func (v *View) RefusesText(db oplog.DB, text string) bool {
 	return (&applying{txn: v.txn, db: db}).refusesText(text)
 }

@@ -233,7 +233,7 @@ func TestHostileFields(t *testing.T) {
 	}
 }
 
-// FuzzApply: Apply applies or refuses whatever entry a decoder accepts, and leaves a state whose hash equals that of
+// FuzzApply: Apply applies or rejects whatever entry a decoder accepts, and leaves a state whose hash equals that of
 // its rows.
 func FuzzApply(f *testing.F) {
 	_, entries := hostileEntries()

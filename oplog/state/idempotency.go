@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// keyRecord is the row of an idempotency key: the results of the entry that used it first, or why it was refused.
+// keyRecord is the row of an idempotency key: the results of the entry that used it first, or why it was rejected.
 type keyRecord struct {
 	Digest  []byte         `msgpack:"g,omitempty"`
 	Expires oplog.Time     `msgpack:"x"`
@@ -18,7 +18,7 @@ type keyRecord struct {
 	Refused *oplog.Error   `msgpack:"e,omitempty"` // of a node's key; a client may repeat its own when the cause is gone
 }
 
-// lookupKey returns the results of the entry that used a key first. It refuses a key of another request.
+// lookupKey returns the results of the entry that used a key first. It rejects a key of another request.
 func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool) {
 	if key == "" {
 		return nil, false
@@ -39,7 +39,7 @@ func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, k
 	return k.Results, true
 }
 
-// storeRefusal remembers under a node's key that its entry was refused. A node sends an entry again when it has no
+// storeRefusal remembers under a node's key that its entry was rejected. A node sends an entry again when it has no
 // answer: whichever attempt comes last comes to what the first came to, so the node knows what became of its write.
 func (a *applying) storeRefusal(e *oplog.Entry, why *oplog.Error) {
 	if strings.HasPrefix(e.Key, oplog.ForwardKey) && !a.exists(tKey, a.db, []byte(e.Key)) {
@@ -51,7 +51,7 @@ func (a *applying) storeRefusal(e *oplog.Entry, why *oplog.Error) {
 // expire.
 const keyRecords = 100_000
 
-// keyExpired says whether a key's window has passed, both in log time and in records.
+// keyExpired reports whether a key's window has passed, both in log time and in records.
 func (a *applying) keyExpired(expires oplog.Time, kept oplog.Index) bool {
 	return expires <= a.hlc.Time() && kept+keyRecords <= a.index
 }

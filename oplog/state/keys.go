@@ -119,9 +119,9 @@ var tableNames = map[tableID]string{
 	tMeta: "meta", tLog: "log",
 }
 
-// What is no part of the Sum, in the database 0: each node may keep its own.
+// What is not part of the Sum, in the database 0: each node may keep its own.
 const (
-	tMeta tableID = 254 // see the keys beside mark
+	tMeta tableID = 254 // see the keys next to mark
 	tLog  tableID = 255 // index → retained
 )
 

@@ -34,7 +34,7 @@ func lockDir(dir string, wait time.Duration) (*os.File, error) {
 	}
 }
 
-// Locked says whether a process has the state in a directory open.
+// Locked reports whether a process has the state in a directory open.
 func Locked(dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, lockFile)); err != nil {
 		return false

@@ -16,7 +16,7 @@ type mark struct {
 	Last    oplog.HLC   `msgpack:"l"` // of the newest entry
 	Ops     uint64      `msgpack:"o"` // operations in the retained log
 	First   oplog.Index `msgpack:"f"` // no record before it is retained
-	Oldest  oplog.HLC   `msgpack:"h"` // of the record at First; zero while it was not asked for
+	Oldest  oplog.HLC   `msgpack:"h"` // of the record at First; zero while it was not requested
 	Trimmed oplog.HLC   `msgpack:"r"` // of the newest entry that has left the log's window; zero for none
 }
 

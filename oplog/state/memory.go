@@ -185,8 +185,8 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 }
 
 // admitCorrection refuses to correct a memory that was merged or split: recall does not find it, and the undo of that
-// makes it what it was before. It refuses a vector of another dimension than the database's, and a text that was erased
-// for good.
+// makes it what it was before. It rejects a vector of another dimension than the database's, and a text that was
+// erased for good.
 func (a *applying) admitCorrection(m *oplog.Memory, op *oplog.Correct) {
 	refusef(m.Status == oplog.Consolidated, oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID,
 		strings.Join(madeOf(m), ", "))
@@ -334,7 +334,7 @@ func (a *applying) liveMemory(rid string) (*oplog.Memory, bool) {
 	return m, ok && m.Status != oplog.Tombstoned && !m.Lapsed(a.hlc.Time())
 }
 
-// knownMemory is liveMemory for an operation that is refused without one.
+// knownMemory is liveMemory for an operation that is rejected without one.
 func (a *applying) knownMemory(rid string) *oplog.Memory {
 	m, ok := a.liveMemory(rid)
 	refuseIf(!ok, oplog.ErrNoMemory)

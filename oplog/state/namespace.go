@@ -45,7 +45,7 @@ func (a *applying) countStatus(m *oplog.Memory, by int64) {
 	}
 }
 
-// addCounts adds to the batch's counters what an entry that was not refused has counted.
+// addCounts adds to the batch's counters what an entry that was not rejected has counted.
 func (a *applying) addCounts() {
 	for namespace, by := range a.counted { // sums: the order is free
 		at := place{a.db, namespace}
@@ -97,8 +97,8 @@ func (v *View) Namespaces(db oplog.DB, within oplog.Spaces, after string, f func
 	}
 }
 
-// nextWithin is the first key behind one that a namespace within some can have. Keys of shorter names come first, so a
-// prefix has a range of its own for each length.
+// nextWithin is the first key behind one that a namespace within some can have. Keys of shorter names come first, so
+// a prefix has its own range for each length.
 func nextWithin(within oplog.Spaces, behind []byte) (next []byte) {
 	least := func(length int, prefix string) {
 		k := append(binary.BigEndian.AppendUint32(nil, uint32(length)), prefix...)

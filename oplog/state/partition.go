@@ -3,7 +3,7 @@ package state
 import "github.com/cairndb/cairn/oplog"
 
 // applyPartition stores how a database's vectors are divided. Centroids are means of vectors and tell what these were
-// about, so those that were learned of vectors that have been purged since, or of another embedder's, are refused.
+// about, so those that were learned of vectors that have been purged since, or of another embedder's, are rejected.
 func applyPartition(a *applying, op *oplog.Partition) oplog.Result {
 	d := a.database()
 	p := op.Partitions

@@ -35,7 +35,7 @@ func applyKeyed(a *applying, op *oplog.Keyed) oplog.Result {
 	return r
 }
 
-// refuseFound refuses with an error and the memory that was met.
+// refuseFound rejects with an error and the memory that was met.
 func refuseFound(why *oplog.Error, m *oplog.Memory, ok bool) {
 	e := *why
 	e.Found = &oplog.Found{}

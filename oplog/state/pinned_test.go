@@ -83,7 +83,7 @@ func TestMergedMetadataIsPinned(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfTheSameBatch: an entry that names a database which a later record makes is refused, and leaves
+// TestADatabaseOfTheSameBatch: an entry that names a database which a later record makes is rejected, and leaves
 // nothing, whether the two share a batch or not.
 func TestADatabaseOfTheSameBatch(t *testing.T) {
 	t.Parallel()

@@ -97,7 +97,7 @@ func appendSought(rows []string, e *oplog.Entry) []string {
 	return rows
 }
 
-// isSought says whether rows of a table are read ahead.
+// isSought reports whether rows of a table are read ahead.
 func isSought(t tableID) bool { return t == tKey || t == tRID || t == tEntity }
 
 // readAhead returns the values of rows, nil where there is none. It ends at one that cannot be read, which its turn

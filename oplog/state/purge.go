@@ -72,7 +72,7 @@ func purgeMatches(op *oplog.Purge, m *oplog.Memory) bool {
 		(op.Namespace == "" || m.Namespace == op.Namespace)
 }
 
-// erased says whether nothing of what a memory said is left in it.
+// erased reports whether nothing of what a memory said is left in it.
 func erased(m *oplog.Memory) bool {
 	return m.Text == "" && m.Metadata == nil && m.Attributes == nil && m.Reason == "" && m.Path == "" && len(m.Entities) == 0 &&
 		len(m.Keys) == 0

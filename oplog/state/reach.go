@@ -70,8 +70,8 @@ func InPages[K, T any](s *State, db oplog.DB, n int, from K, walk func(*View, op
 	}
 }
 
-// Within says whether all memories that something is about are within reach. What names no memory is about the whole
-// database.
+// Within reports whether all memories that something is about are within reach. What names no memory is about the
+// whole database.
 func (v *View) Within(db oplog.DB, r oplog.Reach, sources []string) bool {
 	if r.All() {
 		return true
@@ -84,8 +84,8 @@ func (v *View) Within(db oplog.DB, r oplog.Reach, sources []string) bool {
 	return len(sources) > 0
 }
 
-// ConflictWithin says whether a contradiction is within reach. For a token that is bound to namespaces both sides are,
-// too: a relation belongs to none.
+// ConflictWithin reports whether a contradiction is within reach. For a token that is bound to namespaces both sides
+// are, too: a relation belongs to none.
 func (v *View) ConflictWithin(db oplog.DB, r oplog.Reach, x *oplog.ConflictRow) bool {
 	if !r.Has(x.Namespace) {
 		return false

@@ -57,7 +57,7 @@ func applyTakeBack(a *applying, op *oplog.TakeBack) oplog.Result {
 	return r
 }
 
-// asKnown returns memories that are as a decision knew them, and refuses the entry otherwise.
+// asKnown returns memories that are as a decision knew them, and rejects the entry otherwise.
 func (a *applying) asKnown(grounds []oplog.Grounds, status oplog.Status) []*oplog.Memory {
 	list, seen := make([]*oplog.Memory, len(grounds)), map[string]bool{}
 	for i, g := range grounds {

@@ -80,7 +80,7 @@ func remembered(t *testing.T, s *State, at oplog.Index) {
 		Namespace: "n"}}}}}))
 }
 
-// wantWindow holds a state's window to where it begins, and to the readers that it refuses and serves.
+// wantWindow holds a state's window to where it begins, and to the readers that it rejects and serves.
 func wantWindow(t *testing.T, s *State, first, last oplog.Index) {
 	t.Helper()
 	must(t, s.Read(func(v *View) error {
@@ -111,9 +111,9 @@ func wantWindow(t *testing.T, s *State, first, last oplog.Index) {
 	}))
 }
 
-// TestTheWindowBeginsWhereTheLogDoes: what the log has lost, or holds other bytes of than were applied, is no part of
-// the window, and readers with cursors from before are told so. A view that meets it says that the log was cut; the
-// next one begins behind it.
+// TestTheWindowBeginsWhereTheLogDoes: what the log has lost, or holds other bytes of than were applied, is not part
+// of the window, and readers with cursors from before are told so. A view that meets it says that the log was cut;
+// the next one begins behind it.
 func TestTheWindowBeginsWhereTheLogDoes(t *testing.T) {
 	t.Parallel()
 	s, log := windowed(t, 60)

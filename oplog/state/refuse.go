@@ -15,7 +15,7 @@ func refuseIf(when bool, err *oplog.Error) {
 }
 
 // refusef is refuseIf with a text, which is made only then. Its arguments are made always: where every write passes,
-// refuse stands behind an if.
+// reject stands behind an if.
 func refusef(when bool, k oplog.Kind, format string, args ...any) {
 	if when {
 		refuse(oplog.Errorf(k, format, args...))

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// Restore replaces the state by a snapshot. The stream becomes a store beside the state's, verified, and is
+// Restore replaces the state by a snapshot. The stream becomes a store next to the state's, verified, and is
 // swapped in; until then, and whenever it fails, the state is as it was. Report, unless nil, is called now and then
 // with the bytes written and their total.
 func (s *State) Restore(r io.Reader, report func(done, total int64)) error {
@@ -24,7 +24,7 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) error {
 }
 
 // CatchUp restores a snapshot that holds more than the state, or is of another cluster. One that does not is left
-// alone: the log may begin anew behind a state that is ahead of it, and readers would see the past.
+// alone: the log may begin again behind a state that is ahead of it, and readers would see the past.
 func (s *State) CatchUp(r io.Reader, report func(done, total int64)) (taken bool, err error) {
 	return s.restore(r, report, func(of *View) (more bool, err error) {
 		err = s.Read(func(own *View) error {

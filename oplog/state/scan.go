@@ -85,7 +85,7 @@ func first(all rows) (k, v []byte) {
 	return nil, nil
 }
 
-// has says whether a table has a key with a prefix.
+// has reports whether a table has a key with a prefix.
 func (t *txn) has(table tableID, db oplog.DB, prefix []byte) bool {
 	k, _ := first(t.scan(table, db, prefix))
 	return k != nil

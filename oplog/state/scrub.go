@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// Scrub reads every block of the state's files once, and sums up all rows anew, resting after each quarter of a
+// Scrub reads every block of the state's files once, and sums up all rows again, resting after each quarter of a
 // mebibyte. ErrState says that a block is not what was written, or that the rows are not what the Sum speaks of.
 func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 	if err := s.with(func(g *generation) error { return g.Check(ctx, pauses(rest)) }); err != nil {

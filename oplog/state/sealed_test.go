@@ -114,7 +114,7 @@ func TestKeysAreAskedFor(t *testing.T) {
 	}
 }
 
-// A stream of rows that lies is refused, and never a panic.
+// A stream of rows that lies is rejected, and never a panic.
 func FuzzRows(f *testing.F) {
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
 	mustApply(f, s, planted()...)

@@ -11,14 +11,14 @@ import (
 // skipped.
 var ErrUnapplied = &oplog.Error{Kind: oplog.Corrupt, Text: "log record cannot be applied"}
 
-// skips says whether the operator has given up a record.
+// skips reports whether the operator has given up a record.
 func (s *State) skips(r oplog.Record) bool {
 	d, ok := s.opts.Skip[r.Index]
 	return ok && len(r.Data) > 0 && d == oplog.DigestOf(r.Data)
 }
 
 // skip passes over a record and audits that. Its row is a function of the record alone, so that nodes which skip it
-// have one state, and a node which does not is seen to differ. The log window begins anew behind it: a backup of the
+// have one state, and a node which does not is seen to differ. The log window begins again behind it: a backup of the
 // window could not be replayed over it.
 func (t *txn) skip(r oplog.Record, next *mark) {
 	h := next.Last.Add(1)

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A stream that is no snapshot leaves the state as it is; one that is no range of the log ends with an error.
+// A stream that is not a snapshot leaves the state as it is; one that is not a range of the log ends with an error.
 func FuzzStreams(f *testing.F) {
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
 	mustApply(f, s, planted()...)

@@ -179,7 +179,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyShared applies records as 64 clients make them: entries of one memory, each under a key of its own.
+// BenchmarkApplyShared applies records as 64 clients make them: entries of one memory, each under its own key.
 func BenchmarkApplyShared(b *testing.B) {
 	s, err := Open(filepath.Join(b.TempDir(), "state"), Options{})
 	must(b, err)

@@ -13,7 +13,7 @@ func applySupersede(a *applying, op *oplog.Supersede) (r oplog.Result) {
 			continue
 		}
 		if k.By == "" && m.By != "" {
-			a.unmark(m, oplog.Dismiss, op.At) // beside the correction that made the revision
+			a.unmark(m, oplog.Dismiss, op.At) // next to the correction that made the revision
 		} else if k.By == "" || !a.mark(m, k, op.At) {
 			continue
 		}
@@ -80,7 +80,7 @@ func (a *applying) unmark(m *oplog.Memory, strategy string, at oplog.Time) {
 	m.By, m.Surely = "", false
 }
 
-// marked says whether the state has a memory as superseded. An operation on several may have made this one current
+// marked reports whether the state has a memory as superseded. An operation on several may have made this one current
 // through another, since it read it.
 func (a *applying) marked(m *oplog.Memory) bool {
 	now, ok := a.memoryAt(m.Seq)

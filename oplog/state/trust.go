@@ -69,8 +69,8 @@ func (v *View) Held(db oplog.DB, behind oplog.Seq, f func(*oplog.Memory) bool) {
 	})
 }
 
-// Sources are the memories that one was made of: those that were merged into it, or the sides of the contradiction that
-// it resolved. Its metadata, which a client can write, names them, and the state says whether that is so.
+// Sources are the memories that one was made of: those that were merged into it, or the sides of the contradiction
+// that it resolved. Its metadata, which a client can write, names them, and the state reports whether that is so.
 func (v *View) Sources(db oplog.DB, m *oplog.Memory) []string {
 	if m.Merged > 0 {
 		return v.MadeFrom(db, m)

@@ -41,7 +41,7 @@ func newTxn(r store.Reader) *txn {
 	return &txn{r: r, embeddings: map[oplog.DB]oplog.Embedding{}, databases: map[oplog.DB][]byte{}, found: newFound()}
 }
 
-// key is a row's in the store, until the next one is asked for.
+// key is a row's in the store, until the next one is requested.
 func (t *txn) key(table tableID, db oplog.DB, key []byte) []byte {
 	t.row = appendRow(t.row[:0], table, db, key)
 	return t.row
@@ -100,13 +100,13 @@ func own(v []byte, ok bool) []byte {
 	return append(make([]byte, 0, len(v)), v...)
 }
 
-// exists says whether there is a row.
+// exists reports whether there is a row.
 func (t *txn) exists(table tableID, db oplog.DB, key []byte) bool {
 	_, ok := t.peek(table, db, key)
 	return ok
 }
 
-// set stores a row that is no part of the Sum, or that the Sum knows of.
+// set stores a row that is not part of the Sum, or that the Sum knows of.
 func (t *txn) set(table tableID, db oplog.DB, key, value []byte) {
 	if err := t.b.Set(t.written(table, db, key), value); err != nil {
 		failDisk(table, db, err)

@@ -65,7 +65,7 @@ func (s *State) read(f func(*View) error) error {
 	return recoverDamage(func() error { return f(v) })
 }
 
-// Look is Read for an f that refuses nothing.
+// Look is Read for an f that rejects nothing.
 func (s *State) Look(f func(*View)) error {
 	return s.Read(func(v *View) error {
 		f(v)

@@ -92,7 +92,7 @@ func (s *State) trim(t *txn, m *mark) {
 	}
 }
 
-// cutLog drops the window: it begins anew behind the record under way.
+// cutLog drops the window: it begins again behind the record under way.
 func (t *txn) cutLog(m *mark) {
 	all := under(tLog, 0, nil)
 	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {

@@ -124,7 +124,7 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 							if err == nil && !strings.Contains(broken, "remove") && !strings.Contains(broken, "link") {
 								t.Fatalf("step %d (%s) failed, and nothing said so", fails, broken)
 							}
-							if err := open(o); err != nil && name != "one of rows" { // which is made anew, elsewhere
+							if err := open(o); err != nil && name != "one of rows" { // which is made again, elsewhere
 								t.Fatalf("step %d (%s): it does not open afterwards: %v", fails, broken, err)
 							}
 						})

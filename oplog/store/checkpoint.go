@@ -45,8 +45,8 @@ func (s *Store) Checkpoint(dir string) error {
 	}
 }
 
-// within says whether a change of a path is the store's: all are until it is open, and then those in its directory.
-// Changes elsewhere make a checkpoint, and may fail.
+// within reports whether a change of a path is the store's: all are until it is open, and then those in its
+// directory. Changes elsewhere make a checkpoint, and may fail.
 func (d *disk) within(path string) bool {
 	return !d.open.Load() || filepath.Dir(path) == d.dir || path == d.dir
 }

@@ -14,7 +14,7 @@ import (
 var (
 	// ErrDamaged says that a file does not hold what was written to it.
 	ErrDamaged = errors.New("damaged")
-	// ErrFailed says that the disk refused a change, after which the store takes none.
+	// ErrFailed says that the disk rejected a change, after which the store takes none.
 	ErrFailed = errors.New("the state's disk has failed")
 	// ErrClosed says that the store was closed meanwhile.
 	ErrClosed = errors.New("store is closed")

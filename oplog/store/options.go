@@ -114,7 +114,7 @@ func (*logger) Infof(string, ...any) {}
 func (*logger) Errorf(string, ...any) {}
 
 // Fatalf implements pebble.Logger. It is called when the list of tables (the manifest) could not be written; pebble
-// unwinds when this returns, and the disk refuses what it would change from then on (disk.go).
+// unwinds when this returns, and the disk rejects what it would change from then on (disk.go).
 func (l *logger) Fatalf(format string, args ...any) {
 	l.disk.fail(fatalError{fmt.Sprintf(format, args...), args})
 	l.disk.stop()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fillVectors writes n rows of a vector's size beside small ones that come with them, as a state's records do.
+// fillVectors writes n rows of a vector's size next to small ones that come with them, as a state's records do.
 func fillVectors(t testing.TB, s *Store, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))

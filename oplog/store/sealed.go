@@ -73,7 +73,7 @@ func (s sealed) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.Fi
 	return s.Create(name, c)
 }
 
-// OpenReadWrite implements vfs.FS. Pebble writes into a file that is there for logs of its own alone.
+// OpenReadWrite implements vfs.FS. Pebble writes into a file that is there for its own logs alone.
 func (s sealed) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.OpenOption) (vfs.File, error) {
 	return nil, &os.PathError{Op: "write into the middle of an encrypted file", Path: name, Err: errors.ErrUnsupported}
 }

@@ -22,7 +22,7 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	return &Snapshot{it}, nil
 }
 
-// Peek implements Reader. Keys that are asked for in ascending order cost a little less, for the table that the last
+// Peek implements Reader. Keys that are requested in ascending order cost a little less, for the table that the last
 // one was in need not be opened again.
 func (s *Snapshot) Peek(key []byte) (value []byte, ok bool, err error) {
 	return peek(s.it, key)

@@ -127,7 +127,7 @@ func TestABatchReadsItself(t *testing.T) {
 	}
 }
 
-// TestABuiltStoreHasItsRows, in tables of their own, and rows out of order are refused.
+// TestABuiltStoreHasItsRows, in their own tables, and rows out of order are rejected.
 func TestABuiltStoreHasItsRows(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {

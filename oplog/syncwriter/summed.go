@@ -10,7 +10,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // sumLine is the length of a sum: eight hex digits and a line feed.
 const sumLine = 2*crc32.Size + 1
 
-// Summed is the content of a small file and behind it, as the end of the last line or a line of its own, its CRC-32C. b
+// Summed is the content of a small file and behind it, as the end of the last line or its own line, its CRC-32C. b
 // is not used any more.
 func Summed(b []byte) []byte { return append(b, sum(b)...) }
 

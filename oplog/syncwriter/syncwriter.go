@@ -18,7 +18,7 @@ type Writer struct {
 	n     int
 }
 
-// Often is the default. At 300 writes a second beside a snapshot of a million memories (state 0.97 GB), their p99 was
+// Often is the default. At 300 writes a second during a snapshot of a million memories (state 0.97 GB), their p99 was
 // 6 ms alone, and 20, 12 and 7 ms with a sync after 1024, 256 and 64 KiB; the snapshot took 5.4, 6.1 and 7.2 s.
 const Often = 64 << 10
 

@@ -52,7 +52,7 @@ func (r *Cache) StoreLogs(logs []*hraft.Log) error {
 	return nil
 }
 
-// DeleteRange implements hraft.LogStore. A snapshot cuts the log's beginning as well, so the cache begins anew then.
+// DeleteRange implements hraft.LogStore. A snapshot cuts the log's beginning as well, so the cache begins again then.
 func (r *Cache) DeleteRange(first, last uint64) error {
 	r.mu.Lock()
 	clear(r.logs[:])

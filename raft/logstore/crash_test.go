@@ -82,7 +82,7 @@ func erasedBefore(kept []*hraft.Log, before uint64) (all []*hraft.Log) {
 	return all
 }
 
-// liveUntil has the power go at a step, and says whether there were so many.
+// liveUntil has the power go at a step, and reports whether there were so many.
 func liveUntil(t *testing.T, o Options, at int) bool {
 	rng := rand.New(rand.NewPCG(7, 7)) // the same life each time
 	s := &shelf{t: t, files: newMemory(), o: o}

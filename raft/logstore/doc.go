@@ -1,5 +1,5 @@
 // Package logstore stores a member's Raft log, its term and its vote: segments to which records are only ever
-// appended, and two small files beside them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes). It
+// appended, and two small files next to them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes). It
 // never decides whether a record counts: package raft opens it, and hashicorp/raft calls it from its tasks. One
 // writer at a time, any readers.
 //
@@ -25,12 +25,12 @@
 // its tag stands for the CRC. Marks have a CRC in both.
 //
 // meta is a line of JSON, or that sealed, and behind it the CRC-32C of what is before, in hex, with a newline. It is
-// written anew, synced, and renamed over the old one.
+// written again, synced, and renamed over the old one.
 //
-// votes.db is made after meta and before the first record, so a missing one is noticed. Term, vote and its term are one
-// record, which is stored as meta is, and twice: bbolt goes on with the transaction before the newest when the page
-// that names that is damaged. So a changed bit is damage, or lies in a page that is not in use. It is read at the
-// start; from then on the values are in memory.
+// votes.db is made after meta and before the first record, so a missing one is noticed. Term, vote and its term are
+// one record, which is stored as meta is, and twice: bbolt goes on with the transaction before the newest when the
+// page that names that is damaged. So a changed bit is damage, or lies in a page that is not in use. It is read at
+// the start; from then on the values are in memory.
 //
 // # What is on the disk
 //
@@ -51,7 +51,7 @@
 // # Deleting
 //
 // To delete records that a snapshot holds, the store writes the log's new beginning into meta. Of the records before
-// it those from Options.Retain on are kept: they are no part of the log, and only a Reader finds them. Segments that
+// it those from Options.Retain on are kept: they are not part of the log, and only a Reader finds them. Segments that
 // end before those are removed. A start reads no segment that ends before the log begins. Erase also rewrites the
 // segment in which what is kept begins; a kept record that it changes has "erased" as its extensions. To remove a
 // conflicting end, it makes the segment in which the log then ends, removes those behind it, the newest first, and

@@ -15,9 +15,10 @@ import (
 )
 
 // A Disk tracks the health of the log's disk. After a failed write or sync it is not used again: the system may have
-// dropped the pages that it could not write and report the next sync as a success, so only closing and reading the file
-// again shows what it holds. The member takes no more records, casts no more votes, says why and stops; the others go
-// on. A full disk is no failure, and a process without descriptors none of the disk: both are tried again.
+// dropped the pages that it could not write and report the next sync as a success, so only closing and reading the
+// file again shows what it holds. The member takes no more records, casts no more votes, says why and stops; the
+// others go on. A full disk is not a failure, and a process without descriptors none of the disk: both are tried
+// again.
 type Disk struct {
 	Ctx    context.Context // the member's: done when it stops
 	Log    *slog.Logger

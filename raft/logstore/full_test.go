@@ -68,7 +68,7 @@ func TestTheLogOnADiskThatFillsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
 		s.open()
-		// made does something while the disk fills up, and says whether it was done.
+		// made does something while the disk fills up, and reports whether it was done.
 		made := func(t *rapid.T, do func() error) bool {
 			step, at, until := 0, rapid.IntRange(1, 8).Draw(t, "full at"), rapid.IntRange(0, 10).Draw(t, "until")
 			full := rapid.SampledFrom([]error{syscall.ENOSPC, errPart}).Draw(t, "with")
@@ -214,7 +214,8 @@ func TestALogOpensOnAFullDisk(t *testing.T) {
 }
 
 // TestNoRoomForAChangeOfMembers: a leader waits for room for a change of members, and stops when there is none: the
-// library holds the change for made either way. Other records, and a follower's, are refused, and the member goes on.
+// library holds the change for made either way. Other records, and a follower's, are rejected, and the member goes
+// on.
 func TestNoRoomForAChangeOfMembers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

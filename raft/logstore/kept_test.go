@@ -139,7 +139,7 @@ func TestDamageOfKeptRecords(t *testing.T) {
 				} else if lost {
 					found++
 				}
-				if i%2 == 0 { // what cannot be read is not written anew, and goes
+				if i%2 == 0 { // what cannot be read is not written again, and goes
 					must(t, log.Reseal(want[len(want)-1].Index))
 				} else {
 					must(t, log.Erase(1, eraseData))

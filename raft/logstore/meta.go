@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// metaFile is the name of the file beside the segments.
+// metaFile is the name of the file next to the segments.
 const metaFile = "meta"
 
 // meta is the content of that file.

@@ -4,7 +4,7 @@ import hraft "github.com/hashicorp/raft"
 
 // RetryingStable is the library's store of term and vote. The library panics when it cannot store one of them; on a
 // full disk this store waits for room instead, and the member stays silent as if it were cut off. Log records do not
-// wait: the library passes their refusal on. On a disk that failed otherwise it waits until the member has stopped,
+// wait: the library passes their rejection on. On a disk that failed otherwise it waits until the member has stopped,
 // or returns when it is only starting.
 type RetryingStable struct {
 	hraft.StableStore

@@ -9,7 +9,7 @@ import (
 
 func newRing() *seal.Ring { return seal.Ephemeral([]seal.Master{seal.NewMaster()}) }
 
-// TestTheKeyMustFit: a log of another kind, or key, is refused and not taken for damaged.
+// TestTheKeyMustFit: a log of another kind, or key, is rejected and not taken for damaged.
 func TestTheKeyMustFit(t *testing.T) {
 	t.Parallel()
 	files, keys := newMemory(), newRing()

@@ -156,7 +156,7 @@ func (s *Store) roundUp(n int64) int64 {
 	return (n + step - 1) / step * step
 }
 
-// sync puts the written records on the disk, then marks them. A mark that cannot be written is no failure: the
+// sync puts the written records on the disk, then marks them. A mark that cannot be written is not a failure: the
 // records are on disk, and the next write meets the same disk.
 func (s *Store) sync(g *segment) error {
 	if err := s.failedSync(g.f.Sync()); err != nil {

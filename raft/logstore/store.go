@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Options say how a store works; a zero means the default beside it.
+// Options say how a store works; a zero means the default next to it.
 type Options struct {
 	FS           FS          // OS
 	Keys         *seal.Ring  // nil: nothing is encrypted
@@ -200,7 +200,7 @@ func (s *Store) end() uint64 {
 
 // GetLog implements hraft.LogStore.
 func (s *Store) GetLog(index uint64, l *hraft.Log) error {
-	if index < s.meta.Load().First { // records that are kept before are no part of the log
+	if index < s.meta.Load().First { // records that are kept before are not part of the log
 		return hraft.ErrLogNotFound
 	}
 	r := s.Reader()

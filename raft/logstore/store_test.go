@@ -23,7 +23,7 @@ type fataler interface {
 	Fatalf(string, ...any)
 }
 
-// shelf is a store, and beside it what it must hold.
+// shelf is a store, and next to it what it must hold.
 type shelf struct {
 	t     fataler
 	files *memory
@@ -154,7 +154,7 @@ func keeps(log *Store, kept, want []*hraft.Log) error {
 	return nil
 }
 
-// TestTheLogIsWhatWasStored does all that the library does to a log, in any order, beside a slice of records.
+// TestTheLogIsWhatWasStored does all that the library does to a log, in any order, next to a slice of records.
 func TestTheLogIsWhatWasStored(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -26,7 +26,7 @@ const (
 	keyVote     = "LastVoteCand"
 )
 
-// votesFile is the name of the file beside the segments that has term and vote, and votesKey the one key in it: all
+// votesFile is the name of the file next to the segments that has term and vote, and votesKey the one key in it: all
 // values are one record with a checksum, so that a missing one is damage.
 const (
 	votesFile = "votes.db"
@@ -45,9 +45,9 @@ type Votes struct {
 	values atomic.Pointer[values]
 }
 
-// OpenVotes opens the file beside an open log. ErrDamaged says that the file is gone or differs from what was written.
-// Only a log that never had records may be without one, or with one that is not whole: a crash may have come while it
-// was made, and it held no vote.
+// OpenVotes opens the file next to an open log. ErrDamaged says that the file is gone or differs from what was
+// written. Only a log that never had records may be without one, or with one that is not whole: a crash may have come
+// while it was made, and it held no vote.
 func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
 	path, used := filepath.Join(log.dir, votesFile), log.hadRecords()
 	defer func() {

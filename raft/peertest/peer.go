@@ -19,7 +19,7 @@ type Peer struct {
 	raft    wire.RaftHello
 }
 
-// NewPeer makes a peer. Its hello carries what Raft says beside the options.
+// NewPeer makes a peer. Its hello carries what Raft says in addition to the options.
 func NewPeer(o transport.Options, hello wire.RaftHello) *Peer {
 	p := &Peer{id: o.NodeID, addr: o.Advertise, role: "voter", secret: o.Secret, raft: hello}
 	p.network = transport.New(o, peerHost{Peer: p}, nil)

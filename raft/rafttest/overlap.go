@@ -7,7 +7,7 @@ import (
 )
 
 // Overlap runs a package's tests, so many of them at once: they wait for elections, timers and disks more than they
-// compute, so that the number of processors is no measure for them. Under the race detector they compute several
+// compute, so that the number of processors is not a measure for them. Under the race detector they compute several
 // times as much, and half as many run. A -parallel on the command line wins.
 func Overlap(m *testing.M, n int) (code int) {
 	const name = "test.parallel"

@@ -34,7 +34,7 @@ func (p Place) Compare(q Place) int {
 	return cmp.Or(cmp.Compare(p.Term, q.Term), cmp.Compare(p.Index, q.Index))
 }
 
-// Before says whether a log that ends here lacks what one has that ends there.
+// Before reports whether a log that ends here lacks what one has that ends there.
 func (p Place) Before(q Place) bool { return p.Compare(q) < 0 }
 
 // Acknowledged holds the last record that each member is known to have acknowledged. mu guards it and is not held

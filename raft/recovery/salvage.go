@@ -95,7 +95,7 @@ func WriteSalvaged(dir string, o logstore.Options, rest []*hraft.Log, term uint6
 		err = votes.SetUint64([]byte(logstore.KeyTerm), term)
 	}
 	if err != nil {
-		return errors.Join(err, s.Close()) // the next start makes it anew
+		return errors.Join(err, s.Close()) // the next start makes it again
 	}
 	for batch := range slices.Chunk(rest, batchSize) {
 		if err = s.StoreLogs(batch); err != nil {

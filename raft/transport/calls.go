@@ -59,7 +59,7 @@ func moment(ns int64) time.Time {
 }
 
 // appendBytes bounds the records of one frame, unless a single one is larger: the library counts records and knows
-// nothing of their size, and a follower refuses a frame that is too long for ever.
+// nothing of their size, and a follower rejects a frame that is too long for ever.
 const appendBytes = 4 << 20
 
 // split makes requests of a request's records that fit into frames; each follows on the one before.
@@ -150,7 +150,7 @@ func (t *Transport) appendPart(purpose string, id hraft.ServerID, addr hraft.Ser
 	return r, err
 }
 
-// appendTimeout bounds an exchange: a heartbeat that is slower than an election is no heartbeat.
+// appendTimeout bounds an exchange: a heartbeat that is slower than an election is not a heartbeat.
 func (t *Transport) appendTimeout(purpose string) time.Duration {
 	if purpose == ForHeartbeat {
 		return max(t.o.Election, time.Second)

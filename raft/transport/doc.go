@@ -7,7 +7,7 @@
 // connection begins with CLUSTER_HELLO and a proof of the cluster secret (hello.go); before that, frames are small
 // and the connection has a deadline. Nothing is sent twice.
 //
-// Requests of one kind share a connection (exchange.go): each has a stream of its own, and the peer answers them side
+// Requests of one kind share a connection (exchange.go): each has its own stream, and the peer answers them side
 // by side. Only what must arrive in order has connections of its own, and no streams: the appends of a pipeline
 // (pipeline.go), and the pieces of a snapshot (snapshot.go).
 package transport

@@ -13,8 +13,8 @@ import (
 )
 
 // A line carries the exchanges with one peer for one purpose. Many are under way at once over one connection, each on
-// a stream of its own, and the peer answers them in the order in which it finishes them. A caller that gives up ends
-// its own exchange and no other: the line writes and dials with deadlines of its own.
+// its own stream, and the peer answers them in the order in which it finishes them. A caller that gives up ends
+// its own exchange and no other: the line writes and dials with its own deadlines.
 type line struct {
 	p   *Pool
 	key poolKey
@@ -98,7 +98,7 @@ func (l *line) exchange(ctx context.Context, id uint32, op wire.Op, m wire.Messa
 	}
 }
 
-// send sends a request on a stream of its own. After an error nothing was sent.
+// send sends a request on its own stream. After an error nothing was sent.
 func (l *line) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) (*multiplexed, uint32, chan wire.Frame, error) {
 	for {
 		c, err := l.connection(ctx)
@@ -234,7 +234,7 @@ func (l *line) receive(c *multiplexed) {
 	defer l.fail(c)
 	for {
 		f, err := c.read(time.Time{})
-		if err != nil || f.Stream == 0 { // a frame that the peer could not read is refused on no stream
+		if err != nil || f.Stream == 0 { // a frame that the peer could not read is rejected on no stream
 			return
 		}
 		l.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// peer is a host that answers forwarded entries as a test says, and refuses appends.
+// peer is a host that answers forwarded entries as a test says, and rejects appends.
 type peer struct {
 	Host
 	id      uint32

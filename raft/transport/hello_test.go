@@ -118,9 +118,9 @@ func TestAListenerInAMembersPlaceLearnsNothing(t *testing.T) {
 	}
 }
 
-// TestARefusalIsLoggedOnce: a node with another secret tries again and again. The member that refuses it says so once,
-// and once more after the node was admitted. Who asks for a proof alone learns whether the secret is the same, and is not
-// logged.
+// TestARefusalIsLoggedOnce: a node with another secret tries again and again. The member that rejects it says so
+// once, and once more after the node was admitted. Who asks for a proof alone learns whether the secret is the same,
+// and is not logged.
 func TestARefusalIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	answers, addr := member(t, 2, nil, helloSecret)

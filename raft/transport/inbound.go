@@ -34,7 +34,7 @@ type Inbound struct {
 // socket.
 const maxExchanges = 256
 
-// sideBySide says whether a request is answered beside others. A snapshot goes on in the frames behind it.
+// sideBySide reports whether a request is answered alongside others. A snapshot goes on in the frames behind it.
 func (c *Inbound) sideBySide(f wire.Frame) bool {
 	return f.Stream != 0 && c.Peer.Raft != nil && f.Op != wire.OpSnapshotBegin
 }
@@ -48,7 +48,7 @@ func (c *Inbound) answer(f wire.Frame) error {
 	return err
 }
 
-// answerBeside answers a request beside others, when fewer than maxExchanges are under way.
+// answerBeside answers a request alongside others, when fewer than maxExchanges are under way.
 func (c *Inbound) answerBeside(f wire.Frame) {
 	c.slots <- struct{}{}
 	c.exchanges.Go(func() {
@@ -145,7 +145,7 @@ func (c *Inbound) Fail(to wire.Frame, code wire.Code, format string, args ...any
 // checksummed reports whether a peer ends its frames with checksums: members do, foreign peers do not.
 func checksummed(h *wire.RaftHello) bool { return h != nil && h.Checksum != 0 }
 
-// checkAnswer refuses a member's answer to a hello that has no checksum, or whose bytes were changed on the way.
+// checkAnswer rejects a member's answer to a hello that has no checksum, or whose bytes were changed on the way.
 func (t *Transport) checkAnswer(h *wire.ClusterHelloOK, addr net.Addr) error {
 	switch {
 	case h.Checked():

@@ -51,7 +51,7 @@ type Host interface {
 	Hello(answers uint32, addr, purpose string) (*wire.ClusterHello, error)
 	// HelloOK answers a peer that showed the secret.
 	HelloOK(h *wire.ClusterHello) *wire.ClusterHelloOK
-	// CheckPeer is told a member's hello, whose Key is proved or empty. It refuses a peer of another cluster, of an
+	// CheckPeer is told a member's hello, whose Key is proved or empty. It rejects a peer of another cluster, of an
 	// incompatible version, or with another member's id. Dialed is the address at which the peer answered; empty for
 	// one that has dialed this member.
 	CheckPeer(peer uint32, dialed string, h *wire.RaftHello) (wire.Code, error)

@@ -71,7 +71,7 @@ func (p *pipeline) AppendEntries(req *hraft.AppendEntriesRequest, resp *hraft.Ap
 	}
 }
 
-// receive hands out answers until the pipeline is closed, or until a refusal: the library looks at no answer after
+// receive hands out answers until the pipeline is closed, or until a rejection: the library looks at no answer after
 // one. It closes the pipeline from the goroutine that sends, so that a full queue of answers must not make that one
 // wait.
 func (p *pipeline) receive() {
@@ -99,8 +99,8 @@ func (p *pipeline) receive() {
 	}
 }
 
-// answer reads what the follower said of each part: the first refusal is the answer to all, or else the last answer.
-// The library looks at the answer and not at the error, so there is none before all are read.
+// answer reads what the follower said of each part: the first rejection is the answer to all, or else the last
+// answer. The library looks at the answer and not at the error, so there is none before all are read.
 func (p *pipeline) answer(f *inFlight) (r *wire.RaftAppendReply, err error) {
 	answer := hraft.AppendEntriesResponse{Success: true}
 	for range f.parts {

@@ -34,7 +34,7 @@ func TestHalfAnAnswerIsNone(t *testing.T) {
 	}
 }
 
-// TestAPipelineEndsWithARefusal: the library looks at no answer after a refusal. It closes a pipeline from the
+// TestAPipelineEndsWithARefusal: the library looks at no answer after a rejection. It closes a pipeline from the
 // goroutine that sends, so sending must not wait for answers to be looked at.
 func TestAPipelineEndsWithARefusal(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,7 @@ func shownBy(id uint32, h *wire.RaftHello) shown {
 	return shown{id, h.Key}
 }
 
-// other says whether a member showed none of the keys that are its own.
+// other reports whether a member showed none of the keys that are its own.
 func (s shown) other(id uint32, keys []string) bool {
 	return s.id == id && !slices.Contains(keys, s.key)
 }
@@ -44,7 +44,7 @@ type poolKey struct{ addr, purpose string }
 
 var errClosed = errors.New("closed")
 
-// dialMember is Dial for messages to one member. It refuses a connection at whose end another node answers.
+// dialMember is Dial for messages to one member. It rejects a connection at whose end another node answers.
 func (p *Pool) dialMember(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
 	c, err := p.Dial(ctx, addr, purpose)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *Pool) dialMember(ctx context.Context, id uint32, addr, purpose string) 
 	return c, nil
 }
 
-// checkID refuses a connection at whose end another node answers than the one that is meant; 0 is any.
+// checkID rejects a connection at whose end another node answers than the one that is meant; 0 is any.
 func (c *Conn) checkID(id uint32) error {
 	if id != 0 && c.Hello.NodeID != id {
 		return fmt.Errorf("node %d answers, want node %d", c.Hello.NodeID, id)

@@ -56,7 +56,7 @@ func TestThePeerPortOutlivesTheLackOfDescriptors(t *testing.T) {
 }
 
 // TestStrangersTakeNoPeersPlace: connections that say nothing are few at a time, the oldest goes first, and all are
-// closed soon; a peer gets in beside them.
+// closed soon; a peer gets in next to them.
 func TestStrangersTakeNoPeersPlace(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, func(_ context.Context, entry string) string { return entry })

@@ -17,7 +17,7 @@ import (
 // names the member's id, so a member may move to another host.
 func Identity(id uint32) string { return fmt.Sprintf("node-%d.cairn", id) }
 
-// checkCertificate refuses a TLS connection whose certificate names another node. A plain connection has no
+// checkCertificate rejects a TLS connection whose certificate names another node. A plain connection has no
 // certificate to check.
 func checkCertificate(nc net.Conn, id uint32) error {
 	tc, ok := nc.(*tls.Conn)
@@ -57,7 +57,7 @@ func faultOf(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
-// handshake secures an accepted connection; nil when it was refused. One that speaks no TLS is told so in a plain
+// handshake secures an accepted connection; nil when it was rejected. One that speaks no TLS is told so in a plain
 // frame.
 func (s *server) handshake(raw net.Conn) net.Conn {
 	ctx, cancel := context.WithTimeout(s.t.ctx, earlyTimeout)
@@ -74,7 +74,7 @@ func (s *server) handshake(raw net.Conn) net.Conn {
 		_ = raw.SetWriteDeadline(time.Now().Add(time.Second))
 		if b, err := wire.AppendPack(nil, wire.OpError, 0,
 			&wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS"}, false); err == nil {
-			_, _ = raw.Write(b) // it is refused either way
+			_, _ = raw.Write(b) // it is rejected either way
 		}
 	}
 	return nil

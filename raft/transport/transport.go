@@ -27,8 +27,8 @@ type Transport struct {
 	unsecured     sync.Map // the kinds of failed handshakes that were logged
 }
 
-// refusals hold why each peer was refused last: one that tries again and again is logged once. Strangers may claim any
-// id: when there are too many, no more of them are logged.
+// refusals hold why each peer was rejected last: one that tries again and again is logged once. Strangers may claim
+// any id: when there are too many, no more of them are logged.
 type refusals struct {
 	mu  sync.Mutex
 	why map[uint32]string
@@ -36,7 +36,7 @@ type refusals struct {
 
 const maxRefusals = 1000
 
-// changed notes why a peer is refused, and says whether that is new. known is a peer that has proved the secret.
+// changed notes why a peer is rejected, and reports whether that is new. known is a peer that has proved the secret.
 func (r *refusals) changed(peer uint32, why string, known bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,7 @@ func (t *Transport) Serve() {
 	}
 }
 
-// Listens says whether there is a peer port, and where it is bound.
+// Listens reports whether there is a peer port, and where it is bound.
 func (t *Transport) Listens() (addr string, ok bool) {
 	if t.server == nil {
 		return "", false

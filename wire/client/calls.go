@@ -161,7 +161,7 @@ func recall(ctx context.Context, cn *conn, q wire.Recall, each func(wire.RecallR
 	return end, err
 }
 
-// Forget makes a memory invisible; found says whether there was one.
+// Forget makes a memory invisible; found reports whether there was one.
 func (c *Client) Forget(ctx context.Context, rid string) (found bool, err error) {
 	ok, err := ask[wire.ForgetOK](ctx, c, recognised, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK)
 	c.wrote(ok.Index)
@@ -230,7 +230,7 @@ func (c *Client) Conflicts(ctx context.Context, m wire.Conflicts) ([]wire.Confli
 	return r.Conflicts, err
 }
 
-// Resolve decides a contradiction. The server refuses a second decision about the same one.
+// Resolve decides a contradiction. The server rejects a second decision about the same one.
 func (c *Client) Resolve(ctx context.Context, m wire.Resolve) error {
 	return c.call(ctx, once, wire.OpResolve, &m, wire.OpConflictResult, &wire.Resolved{})
 }
@@ -264,7 +264,7 @@ func (c *Client) ClusterStatus(ctx context.Context) (wire.ClusterStatusResult, e
 }
 
 // Subscribe hands over events until ctx ends, each returns an error, or the connection breaks: then subscribe
-// again behind the last event's index. It has a connection of its own, so that a slow taker delays no request.
+// again behind the last event's index. It has its own connection, so that a slow taker delays no request.
 func (c *Client) Subscribe(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
 	first, err := c.connection(ctx)
 	if err != nil {

@@ -41,7 +41,7 @@ var ErrSecured = errors.New("the server speaks TLS")
 // ErrPlain says that the server does not speak TLS and Config.TLS is set.
 var ErrPlain = errors.New("the server does not speak TLS")
 
-// Error is the refusal that the server answered with.
+// Error is the rejection that the server answered with.
 type Error struct {
 	Code    wire.Code
 	Message string
@@ -72,7 +72,7 @@ func (e *Error) Is(target error) bool { return target == ErrSecured && e.details
 
 func (e *Error) Error() string { return e.Message }
 
-// Config says where the cluster is. Addrs and Token are required; a zero elsewhere means the default beside it.
+// Config says where the cluster is. Addrs and Token are required; a zero elsewhere means the default next to it.
 type Config struct {
 	Addrs    []string // wire addresses, tried in order
 	Token    string
@@ -85,7 +85,7 @@ type Config struct {
 	waits       waits         // tests alone change it
 }
 
-// waits says how long a client bears with a server that does not answer. A zero means the default beside it.
+// waits says how long a client bears with a server that does not answer. A zero means the default next to it.
 type waits struct {
 	pong time.Duration // 4.5s: from a ping until the server counts as gone
 	late time.Duration // 1s: how long the address of a late server is tried last
@@ -163,7 +163,7 @@ func (c *Client) order() []string {
 }
 
 // leave gives up a connection after a request on it, or a second connection to its server, failed; unless the server
-// refused: then it is there.
+// rejected: then it is there.
 func (c *Client) leave(cn *conn, err error) {
 	var refused *Error
 	if errors.As(err, &refused) {
@@ -220,7 +220,7 @@ const (
 type retryRule uint8
 
 const (
-	read       retryRule = iota // changes nothing: asked anew
+	read       retryRule = iota // changes nothing: asked again
 	recognised                  // a write that the server knows again, by its key or because it names all it changes: asked anew
 	once                        // a write that might happen twice: never sent again
 )

@@ -100,7 +100,7 @@ func (c *conn) read() {
 		c.mu.Unlock()
 		if ch == nil {
 			if err := refusal(f); err != nil && f.Stream == 0 {
-				c.end(err) // the refusal is about the connection, not about a request
+				c.end(err) // the rejection is about the connection, not about a request
 				return
 			}
 			continue // the request was given up
@@ -320,7 +320,7 @@ func (c *conn) ask(ctx context.Context, op wire.Op, m wire.Message, want wire.Op
 	})
 }
 
-// readonly is the refusal of a write by a node that is not the leader; it may name the leader.
+// readonly is the rejection of a write by a node that is not the leader; it may name the leader.
 type readonly struct {
 	leader string
 	lost   bool // the node knows of no quorum: there will be no leader soon

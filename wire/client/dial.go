@@ -84,7 +84,7 @@ func (c *Client) connect(ctx context.Context, a *attempt, order []string, end ti
 		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
 		var e *Error
 		if errors.As(err, &e) && e.Code != wire.CodeNoQuorum || ctx.Err() != nil {
-			break // a refusal is the same everywhere, but for that of a node that has just started
+			break // a rejection is the same everywhere, but for that of a node that has just started
 		}
 	}
 	a.err = errors.Join(errs...)

@@ -11,21 +11,21 @@
 // name.
 //
 // A Client knows some nodes' addresses and keeps one connection, on which any number of goroutines may ask at
-// once. A read goes to the node it is connected to. A refused write is sent to the leader that the refusal
+// once. A read goes to the node it is connected to. A rejected write is sent to the leader that the rejection
 // names; while there is none, the write waits until its context ends.
 //
 // # What is sent twice
 //
 // A read whose connection breaks is asked again on another node. A write is sent again only when it surely was
-// not taken (the dial failed, a node refused it), or when it carries an idempotency key: Remember and
+// not taken (the dial failed, a node rejected it), or when it carries an idempotency key: Remember and
 // RememberBatch make one when the caller gives none, so they survive the death of a leader and store once.
 // Relate, Forget and others that name all that they change are sent again too, and so is what Repeat asks for. Any
 // other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before a node has
 // reported its outcome: it may or may not have happened. Correct and Change are such writes: read what they change
 // before you ask again.
 //
-// An answer that the client cannot read is an error at once. A node refuses to send one that is too long: ask for less,
-// as with Listing.Limit.
+// An answer that the client cannot read is an error at once. A node refuses to send one that is too long: ask for
+// less, as with Listing.Limit.
 //
 // # Servers that do not answer
 //
@@ -40,6 +40,6 @@
 //
 // # What is watched
 //
-// Watch and Subscribe have a connection of their own. Watch goes on behind the last event when it breaks, and leaves
+// Watch and Subscribe have their own connection. Watch goes on behind the last event when it breaks, and leaves
 // a server that does not answer; Subscribe ends, and its caller begins again where it likes.
 package client

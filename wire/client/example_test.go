@@ -178,7 +178,7 @@ func ExampleClient_Context() {
 	// Output: Deploys wait for the tide 0 <nil>
 }
 
-// Every operation of the reference can be asked for by its name.
+// Every operation of the reference can be requested by its name.
 func ExampleClient_Query() {
 	m := wire.NewRemember("Grace repairs the winch")
 	m.Namespace = "winch"

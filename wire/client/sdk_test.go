@@ -45,7 +45,7 @@ type operation struct {
 	key    string   // the field with the idempotency key
 	fresh  bool     // it takes min_index
 	query  []string // the fields of a request with a body that come in the URL
-	answer string   // lines, events or bytes, if it is no JSON object
+	answer string   // lines, events or bytes, if it is not a JSON object
 	must   field.Object
 	may    field.Object
 }

@@ -38,8 +38,8 @@ var errStopped = errors.New("the loop has ended")
 // connection breaks it subscribes again, on another node where it must, behind the last event: none is missed and
 // none comes twice. An event names ids, never a memory's text. A Cursor begins behind that place in the log, 0 with
 // the next event. An event "lagged" says that the log no longer holds all events behind the place to go on from:
-// Watch goes on with the events that it still holds, and List has the rest. A refusal, such as that of a token, ends
-// the watch, but one that says when to come again does not.
+// Watch goes on with the events that it still holds, and List has the rest. A rejection, such as that of a token,
+// ends the watch, but one that says when to come again does not.
 func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
 	last, told := m.Cursor, map[string]int{} // the record that events came from last, and these
 	for pause := firstPause; ; {

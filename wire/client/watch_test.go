@@ -121,7 +121,7 @@ func TestWatchWaitsWhereItIsTold(t *testing.T) {
 	}
 }
 
-// TestCloseEndsAWatch: it has a connection of its own.
+// TestCloseEndsAWatch: it has its own connection.
 func TestCloseEndsAWatch(t *testing.T) {
 	t.Parallel()
 	p, _ := subscriptions(t, func(s *session, f wire.Frame) bool {

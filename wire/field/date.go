@@ -59,7 +59,7 @@ func ParseSpan(s string) (d time.Duration, ok bool) {
 	return d, err == nil && !strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "+")
 }
 
-// parseCalendar reads a date that is no number.
+// parseCalendar reads a date that is not a number.
 func parseCalendar(s string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		t, err := time.Parse(layout, strings.TrimSpace(s))
@@ -82,8 +82,8 @@ func timeAt(seconds float64) time.Time {
 	return fromEpoch(time.UnixMicro(min(int64(math.Round(seconds*1e6)), lastSecond*1e6-1)))
 }
 
-// UnixOrNone is the time at so many seconds in a message of the binary protocol, where 0 and numbers that are no time
-// mean none.
+// UnixOrNone is the time at so many seconds in a message of the binary protocol, where 0 and numbers that are not a
+// time mean none.
 func UnixOrNone(seconds float64) (t time.Time) {
 	if seconds != 0 && math.Abs(seconds) <= lastSecond {
 		t = timeAt(seconds)

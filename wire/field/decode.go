@@ -107,7 +107,7 @@ func wholeNumbers(raw json.RawMessage) json.RawMessage {
 }
 
 // vectorOf is a list of numbers; other elements are dropped. A number that is too large becomes infinite, and is
-// refused with the vector.
+// rejected with the vector.
 func vectorOf(raw json.RawMessage) Vector {
 	if typeOf(raw) != "array" {
 		return nil

@@ -24,7 +24,7 @@
 //
 // # Strict and lenient
 //
-// Check refuses unknown fields, values of another type, numbers out of range and required fields that are missing,
+// Check rejects unknown fields, values of another type, numbers out of range and required fields that are missing,
 // each by name. Lenient checks dates alone, in both directions the same: no client relies on an answer about another
-// time than it asked for.
+// time than it requested.
 package field

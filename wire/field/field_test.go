@@ -182,7 +182,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// FuzzCheck: whatever a valid object holds is taken or refused, and never breaks the check.
+// FuzzCheck: whatever a valid object holds is taken or rejected, and never breaks the check.
 func FuzzCheck(f *testing.F) {
 	f.Add(`{"text":"x","embedding":[1,2],"as_of":"2020-01-01","time_window":[1,2],"tags":["a\"]",""]}`)
 	f.Fuzz(func(t *testing.T, in string) {

@@ -152,7 +152,7 @@ func plural(k Kind) string {
 	return k.Type + "s"
 }
 
-// Number refuses a number that is out of the kind's bounds.
+// Number rejects a number that is out of the kind's bounds.
 func (k Kind) Number(name string, v float64) error {
 	if k.holds(v) {
 		return nil
@@ -160,7 +160,7 @@ func (k Kind) Number(name string, v float64) error {
 	return k.refuse(name, strconv.FormatFloat(v, 'g', -1, 64))
 }
 
-// number reads a number, and says whether it is one of the kind. 5.0 is a whole number.
+// number reads a number, and reports whether it is one of the kind. 5.0 is a whole number.
 func (k Kind) number(s string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(s, 64)
 	return v, err == nil && k.holds(v) && (k.Type != "integer" || v == math.Trunc(v))
@@ -276,7 +276,7 @@ func (k Kind) Schema() map[string]any {
 	return s
 }
 
-// Ordered refuses two dates in the wrong order; a zero time is an open side.
+// Ordered rejects two dates in the wrong order; a zero time is an open side.
 func Ordered(fromName string, from time.Time, toName string, to time.Time) error {
 	if !from.IsZero() && !to.IsZero() && from.After(to) {
 		return &Error{Field: fromName, Text: fmt.Sprintf("%s is after %s: want two dates in order", fromName, toName)}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An Error is the refusal of a field.
+// An Error is the rejection of a field.
 type Error struct {
 	Field string // as the request spells it; an element of a list with its place
 	Text  string // for the client
@@ -28,7 +28,7 @@ type Field struct {
 	Idle     bool // clients send it and the server ignores it; no schema shows it
 
 	Doc, Default, Example string // for people, and for the schema
-	Code                  string // the error code of a surface's refusal of the field
+	Code                  string // the error code of a surface's rejection of the field
 	In                    string // where in a request it comes: path, query, body; blank for its method's usual place
 
 	at         []int    // in the struct that describes it
@@ -106,9 +106,9 @@ func (o Object) Standalone(answer bool) map[string]any {
 	return whole
 }
 
-// Check refuses the fields that a JSON object may not have, by name. Values must be valid JSON. Other spellings of a
-// field are put in its own place. Lenient refuses dates that cannot be read, and required fields that are missing or of
-// another type, and nothing else.
+// Check rejects the fields that a JSON object may not have, by name. Values must be valid JSON. Other spellings of a
+// field are put in its own place. Lenient rejects dates that cannot be read, and required fields that are missing or
+// of another type, and nothing else.
 func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
 	for _, f := range o {
 		for _, other := range f.Others {
@@ -177,7 +177,7 @@ func (o Object) Values(params map[string][]string, lenient bool) error {
 	return nil
 }
 
-// known refuses a name that is none of the fields'.
+// known rejects a name that is none of the fields'.
 func (o Object) known(names []string) error {
 	for _, name := range names {
 		if !slices.ContainsFunc(o, func(f Field) bool { return f.Name == name || slices.Contains(f.Others, name) }) {
@@ -187,7 +187,7 @@ func (o Object) known(names []string) error {
 	return nil
 }
 
-// Unknown is the refusal of a name, with the one that was probably meant.
+// Unknown is the rejection of a name, with the one that was probably meant.
 func (o Object) Unknown(name string) error {
 	names := make([]string, len(o))
 	for i, f := range o {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The types that a struct's fields have beside Go's own. A Date that is zero is none.
+// The types that a struct's fields have in addition to Go's own. A Date that is zero is none.
 type (
 	Date   struct{ time.Time }
 	Window struct{ From, To time.Time } // a side that is zero is open

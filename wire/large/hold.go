@@ -59,14 +59,14 @@ func (h *Hold) FitsFirst(row int) bool {
 	return !h.starved
 }
 
-// Starved says that not even the first row of the answer had room: it must be refused.
+// Starved says that not even the first row of the answer had room: it must be rejected.
 func (h *Hold) Starved() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.starved
 }
 
-// Takes says whether the hold or a part of it has taken anything.
+// Takes reports whether the hold or a part of it has taken anything.
 func (h *Hold) Takes() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -40,7 +40,7 @@ func TestHoldsAreGivenBack(t *testing.T) {
 }
 
 // TestAStarvedPartLeavesTheOthers: where the budget has no room for one answer's first row, that answer alone is
-// refused.
+// rejected.
 func TestAStarvedPartLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	s := NewBudget()

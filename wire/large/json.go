@@ -29,7 +29,7 @@ func JSON(raw []byte) (any, error) {
 // A reader has the text that it has not read yet. Its methods return false when the text does not go on as they expect.
 type reader struct{ rest []byte }
 
-// next is the next byte that is no space; 0 at the end. JSON has no such byte.
+// next is the next byte that is not space; 0 at the end. JSON has no such byte.
 func (r *reader) next() byte {
 	for i, c := range r.rest {
 		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
@@ -138,7 +138,7 @@ func (r *reader) array(depth int) (any, bool) {
 	return all, r.sign(']')
 }
 
-// text reads a string. One with escapes, or bytes that are no text, is left to encoding/json.
+// text reads a string. One with escapes, or bytes that are not text, is left to encoding/json.
 func (r *reader) text() (string, bool) {
 	var escapes, wide bool
 	for i := 1; i < len(r.rest); i++ {

@@ -18,7 +18,7 @@ const firstBuffer = 8 << 10
 // read without a pause.
 const pieceSize = Piece
 
-// pieces are buffers that are used again: a body refused when most of it has arrived leaves no garbage, and no new
+// pieces are buffers that are used again: a body rejected when most of it has arrived leaves no garbage, and no new
 // pages of the system.
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 

@@ -121,7 +121,7 @@ func (s *Shares) take(who string, n int) bool {
 	return true
 }
 
-// fits says whether a principal may have n more. Where nothing is held, one request may have all that there is.
+// fits reports whether a principal may have n more. Where nothing is held, one request may have all that there is.
 func (s *Shares) fits(who string, n int) bool {
 	return !s.closed && (s.held[who]+n <= generosity*(s.most-s.used-n) || s.used == 0 && n <= s.most)
 }

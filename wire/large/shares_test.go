@@ -57,7 +57,7 @@ func TestSharesLeaveRoom(t *testing.T) {
 	})
 }
 
-// TestSharesWait: who finds no room waits for it, behind its own earlier requests and beside those of others. Who
+// TestSharesWait: who finds no room waits for it, behind its own earlier requests and next to those of others. Who
 // leaves gives up its place.
 func TestSharesWait(t *testing.T) {
 	t.Parallel()

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Is says whether a Host header names this machine: by its loopback names, or by the address that was connected to, for
-// an address cannot be rebound. It is compared as written: another spelling of the same address is another origin to a
-// browser, which may leave out there what it says of pages.
+// Is reports whether a Host header names this machine: by its loopback names, or by the address that was connected
+// to, for an address cannot be rebound. It is compared as written: another spelling of the same address is another
+// origin to a browser, which may leave out there what it says of pages.
 func Is(header string, at net.Addr) bool {
 	host := Name(header)
 	if host == "127.0.0.1" || host == "::1" || strings.EqualFold(host, "localhost") {

@@ -52,7 +52,7 @@ func phoneRun(e *edits, from, to int) {
 	}
 }
 
-// free says that a number is no part of an id, a version or a longer number.
+// free says that a number is not part of an id, a version or a longer number.
 func free(s string, from, to int) bool {
 	part := func(i int) bool {
 		if i < 0 || i >= len(s) {
@@ -65,7 +65,7 @@ func free(s string, from, to int) bool {
 	return !part(from-1) && !(from > 1 && s[from-1] == '.' && digit(s[from-2])) && !after
 }
 
-// dotted says whether it is an address: four numbers and three dots.
+// dotted reports whether it is an address: four numbers and three dots.
 func dotted(s string) bool { return strings.Count(s, ".") == 3 && !strings.ContainsAny(s, " -()") }
 
 // longestWrapped: longer runs of base64 are data, not one secret.
@@ -88,7 +88,7 @@ func wrapped(s string) string {
 	return e.String()
 }
 
-// hides says whether base64 has a secret in it.
+// hides reports whether base64 has a secret in it.
 func hides(run string) bool {
 	if len(run) > longestWrapped {
 		return false

@@ -2,12 +2,12 @@
 // shown. String works on text; JSON on decoded values, where a key like "password" tells of its value too.
 //
 // A secret is replaced by a mask that names its kind, [REDACTED:kind]; a bearer token by "Bearer [REDACTED]". Masks
-// are stable: tools search for them, and redacting twice changes nothing. The rules are a table (rules.go), applied in
-// order, each over what the one before left. None is exact. They mask too much rather than too little where a key names
-// a secret, and leave ids, times, addresses and bare numbers alone, since people ask a memory for these.
+// are stable: tools search for them, and redacting twice changes nothing. The rules are a table (rules.go), applied
+// in order, each over what the one before left. None is exact. They mask too much rather than too little where a key
+// names a secret, and leave ids, times, addresses and bare numbers alone, since people ask a memory for these.
 //
 // Everything here is a pure function, safe for any number of goroutines, and linear in the length of its input. The
-// node calls it for what it stores, and a dialect for what it writes to a journal of its own.
+// node calls it for what it stores, and a dialect for what it writes to its own journal.
 package redact
 
 import (
@@ -90,15 +90,16 @@ func (f Found) Text(s string) string {
 	return clean
 }
 
-// JSON redacts a decoded JSON value: every string at any depth, and object keys, and says whether there was something
-// to redact. It does not change the value given; the result shares the parts without secrets with it. Keys that
-// redaction makes equal are numbered, in the order of the original keys.
+// JSON redacts a decoded JSON value: every string at any depth, and object keys, and reports whether there was
+// something to redact. It does not change the value given; the result shares the parts without secrets with it. Keys
+// that redaction makes equal are numbered, in the order of the original keys.
 func JSON(v any) (clean any, differs bool) { return Found(nil).JSON(v) }
 
 // JSON is the function JSON, and counts.
 func (f Found) JSON(v any) (clean any, differs bool) { return f.value(v, false) }
 
-// Raw redacts JSON text. Text without a secret stays as it is, and so does what is no JSON, which is redacted as text.
+// Raw redacts JSON text. Text without a secret stays as it is, and so does what is not JSON, which is redacted as
+// text.
 func (f Found) Raw(raw []byte) []byte {
 	v, err := large.JSON(raw)
 	if err != nil {
@@ -227,5 +228,5 @@ func unlike(have map[string]any, key string, numbers map[string]int) string {
 	}
 }
 
-// names says whether a key, variable or flag names a secret.
+// names reports whether a key, variable or flag names a secret.
 func names(key string) bool { return len(key) <= 128 && keyName().MatchString(key) }

@@ -34,7 +34,7 @@ func TestMasks(t *testing.T) {
 		"postgres://u:p4ss@db.example.com/x": "postgres://u:[REDACTED:email]/x",
 		"tel 415-555-1212, (030) 555 1212":   "tel [REDACTED:phone], [REDACTED:phone]",
 		"call +4915112345678 now":            "call +[REDACTED:phone] now",
-		// What is no secret.
+		// What is not a secret.
 		"1714688532000":                        "1714688532000",
 		"pid 123456789":                        "pid 123456789",
 		"192.168.100.200":                      "192.168.100.200",

@@ -38,7 +38,7 @@ func Send(w http.ResponseWriter, piece []byte) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// Wanted says whether a request's Accept names event streams themselves; patterns do not count.
+// Wanted reports whether a request's Accept names event streams themselves; patterns do not count.
 func Wanted(r *http.Request) bool {
 	for _, line := range r.Header.Values("Accept") {
 		for part := range strings.SplitSeq(line, ",") {

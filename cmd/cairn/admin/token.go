@@ -120,7 +120,7 @@ func tokenRevoke(s *cli.Streams, t *cli.Target) *cobra.Command {
 		}}
 }
 
-// stateOfToken says whether a token is valid, expired or revoked, or until when it is valid.
+// stateOfToken reports whether a token is valid, expired or revoked, or until when it is valid.
 func stateOfToken(r api.Token, now time.Time) string {
 	switch {
 	case r.Revoked != nil:

@@ -73,7 +73,7 @@ func rows(all []State) (out [][]any) {
 	return out
 }
 
-// whole says whether all that was written is in the files.
+// whole reports whether all that was written is in the files.
 func (r *record) whole() bool {
 	return !slices.ContainsFunc(r.Entries, func(w written) bool {
 		_, _, same, err := (&plan{}).find(w)

@@ -55,7 +55,7 @@ func makePlan(public bool, want, old, others []written) (*plan, error) {
 	return p, nil
 }
 
-// owned says whether the same entry is among those.
+// owned reports whether the same entry is among those.
 func owned(all []written, w written) bool {
 	return slices.ContainsFunc(all, func(o written) bool { return o.at() == w.at() && o.Value == w.Value })
 }

@@ -69,7 +69,7 @@ func findTool(name string) (tool, bool) {
 
 func toolNames() []string { return api.Each(tools(), func(t tool) string { return t.name }) }
 
-// found says whether the tool is on this machine: its program is in PATH, or its configuration is there.
+// found reports whether the tool is on this machine: its program is in PATH, or its configuration is there.
 func (t tool) found(s site) bool {
 	if _, err := exec.LookPath(t.program); err == nil {
 		return true

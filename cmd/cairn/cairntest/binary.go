@@ -41,7 +41,7 @@ var Binary = sync.OnceValue(func() string {
 	return path
 })
 
-// build links cairn into the user's cache, where the next package finds it; it is linked anew when the sources have
+// build links cairn into the user's cache, where the next package finds it; it is linked again when the sources have
 // changed.
 func build() (path string, err error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()

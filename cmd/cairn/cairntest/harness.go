@@ -33,14 +33,14 @@ func FreePorts(t testing.TB, n int) int {
 	return base
 }
 
-// StartDev runs `cairn dev` in a home of its own until the test ends.
+// StartDev runs `cairn dev` in its own home until the test ends.
 func StartDev(t testing.TB) (*Node, string) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "home")
 	return StartDevIn(t, home), home
 }
 
-// StartDevIn does so in a home that is given, with flags beside those of its place.
+// StartDevIn does so in a home that is given, with flags in addition to those of its place.
 func StartDevIn(t testing.TB, home string, flags ...string) *Node {
 	t.Helper()
 	p := &Node{T: t, Args: append([]string{"dev", "--home", home, "--port-base", fmt.Sprint(FreePorts(t, 6))}, flags...)}

@@ -32,7 +32,7 @@ type Node struct {
 	Netns string // where it runs, if not here
 	Bin   string // another version's binary; empty for this one
 
-	Env  []string             // beside this process's
+	Env  []string             // in addition to this process's
 	Attr *syscall.SysProcAttr // of another user's
 }
 

@@ -189,7 +189,7 @@ func (e endpoint) ask(ctx context.Context, tc *tls.Config) kind {
 		return wired
 	}
 	answer := bufio.NewReader(nc)
-	head, _ := answer.Peek(len(tlsWanted)) // a port that says less is no gateway
+	head, _ := answer.Peek(len(tlsWanted)) // a port that says less is not a gateway
 	switch said := string(head); {
 	case tc == nil && said == tlsWanted:
 		return secured
@@ -201,7 +201,7 @@ func (e endpoint) ask(ctx context.Context, tc *tls.Config) kind {
 	return wired
 }
 
-// wantsTLS says whether a wire port's answer to plain text is that it speaks TLS.
+// wantsTLS reports whether a wire port's answer to plain text is that it speaks TLS.
 func wantsTLS(answer io.Reader) bool {
 	f, err := wire.NewReader(answer, 64<<10).Next()
 	var said wire.Error

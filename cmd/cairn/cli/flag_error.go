@@ -44,7 +44,7 @@ func FlagError(c *cobra.Command, err error) error {
 	return err
 }
 
-// fromGo says whether a value was refused by Go's own parser, whose text is not for people.
+// fromGo reports whether a value was rejected by Go's own parser, whose text is not for people.
 func fromGo(err error) bool {
 	_, number := errors.AsType[*strconv.NumError](err)
 	return number || strings.HasPrefix(err.Error(), "time: ") || strings.HasPrefix(err.Error(), "strconv.")
@@ -64,7 +64,7 @@ func meant(c *cobra.Command, name string) string {
 	return ""
 }
 
-// UnknownVerb refuses a verb that does not exist, and names the verb that was probably meant.
+// UnknownVerb rejects a verb that does not exist, and names the verb that was probably meant.
 func UnknownVerb(c *cobra.Command, name string) error {
 	var names []string
 	for _, s := range c.Commands() {

@@ -55,7 +55,7 @@ type HTTPError struct {
 
 func (e *HTTPError) Error() string { return e.Text }
 
-// Status returns the status of a gateway's refusal; 0 for another error.
+// Status returns the status of a gateway's rejection; 0 for another error.
 func Status(err error) int {
 	if e, ok := errors.AsType[*HTTPError](err); ok {
 		return e.Status
@@ -101,19 +101,19 @@ func (t *Target) leading(ctx context.Context, method, base, path string, body an
 	return r, err
 }
 
-// leaderless says whether a gateway did nothing because it knows no leader.
+// leaderless reports whether a gateway did nothing because it knows no leader.
 func leaderless(err error) bool {
 	e, ok := errors.AsType[*HTTPError](err)
 	return ok && e.Code == "not_leader" && e.LeaderAddr == ""
 }
 
-// sent says whether a request that failed reached a gateway, which may have carried it out.
+// sent reports whether a request that failed reached a gateway, which may have carried it out.
 func sent(err error) bool {
 	_, broken := errors.AsType[*brokenOff](err)
 	return broken || Status(err) != 0
 }
 
-// Once makes one exchange, with the gateway at an address, with headers of its own. The answer's body is the caller's
+// Once makes one exchange, with the gateway at an address, with its own headers. The answer's body is the caller's
 // to close.
 func (t *Target) Once(ctx context.Context, method, at string, body any, headers http.Header) (io.ReadCloser, error) {
 	var in io.Reader
@@ -147,7 +147,7 @@ type brokenOff struct {
 func (b *brokenOff) Error() string { return b.host + " ended the connection before it answered" }
 func (b *brokenOff) Unwrap() error { return b.error }
 
-// exchange sends a request with the token and makes an error of a refusal.
+// exchange sends a request with the token and makes an error of a rejection.
 func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 	token, noToken := t.Token() // health and metrics need none
 	if noToken == nil {
@@ -165,7 +165,7 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 		}
 		return nil, err
 	}
-	// A server that greets may do so before the request is written; the standard library has an error of its own for that.
+	// A server that greets may do so before the request is written; the standard library has its own error for that.
 	if err != nil && (strings.Contains(err.Error(), "malformed HTTP") || strings.Contains(err.Error(), "readLoopPeekFail")) {
 		return nil, Hint(fmt.Errorf("what listens at %s does not speak HTTP", req.URL.Host), portAdvice)
 	}

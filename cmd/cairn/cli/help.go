@@ -39,7 +39,7 @@ func PrintUsage(c *cobra.Command) error {
 	own, of := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	has := c.LocalFlags()
 	has.VisitAll(func(f *pflag.Flag) {
-		// Only beside --endpoints does a flag say which node is meant: serve has a --home and --ca of its own.
+		// Only together with --endpoints does a flag say which node is meant: serve has a --home and --ca of its own.
 		if slices.Contains(connecting, f.Name) && has.Lookup("endpoints") != nil {
 			of.AddFlag(f)
 		} else {

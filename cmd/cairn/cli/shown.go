@@ -79,5 +79,5 @@ func Show(text string) string {
 	return string(append(out, text[from:]...))
 }
 
-// turns says whether a character changes the direction in which what follows is shown.
+// turns reports whether a character changes the direction in which what follows is shown.
 func turns(c rune) bool { return '\u202a' <= c && c <= '\u202e' || '\u2066' <= c && c <= '\u2069' }

@@ -206,7 +206,7 @@ func WithJSON(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// AsJSON says whether a command was given --json.
+// AsJSON reports whether a command was given --json.
 func AsJSON(c *cobra.Command) bool {
 	is, err := c.Flags().GetBool("json")
 	return err == nil && is

@@ -105,7 +105,7 @@ func widthOf(w io.Writer) int {
 	return wide
 }
 
-// IsTerminal says whether a person reads what is written there.
+// IsTerminal reports whether a person reads what is written there.
 func IsTerminal(w io.Writer) bool {
 	f, ok := Raw(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -114,7 +114,7 @@ const (
 	addressFile = "addrs.json"
 )
 
-// inHome says whether the address of a node is to be found in its home: none is named, or by the environment alone
+// inHome reports whether the address of a node is to be found in its home: none is named, or by the environment alone
 // while a flag names the home.
 func (t *Target) inHome() bool {
 	return len(t.Endpoints) == 0 || t.IsSet != nil && !t.IsSet("endpoints") && (t.OfHome || t.IsSet("home"))

@@ -75,7 +75,7 @@ func TestInputEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestANodeThatDiesIsNamed: an answer that does not come is no EOF to people, and a change may have been made.
+// TestANodeThatDiesIsNamed: an answer that does not come is not an EOF to people, and a change may have been made.
 func TestANodeThatDiesIsNamed(t *testing.T) {
 	var plain, secured *httptest.Server // HTTP/1.1 and HTTP/2, as the gateway speaks it over TLS
 	dies := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

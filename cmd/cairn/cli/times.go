@@ -37,12 +37,12 @@ var timeNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// freeNames are the fields of answers that hold what clients made up, as the table of operations describes them: a name
-// in them is no name of ours.
+// freeNames are the fields of answers that hold what clients made up, as the table of operations describes them: a
+// name in them is not a name of ours.
 var freeNames = map[string]bool{"metadata": true, "attributes": true}
 
 // withTimes is JSON whose times are RFC 3339 in UTC: a gateway answers in Unix seconds, and repeats some of them as
-// X_iso, which is left out. The order of fields stays. What is no JSON stays as it is.
+// X_iso, which is left out. The order of fields stays. What is not JSON stays as it is.
 func withTimes(raw []byte) []byte {
 	var out bytes.Buffer
 	d := json.NewDecoder(bytes.NewReader(raw))

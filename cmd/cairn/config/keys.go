@@ -20,7 +20,7 @@ func (k *KeySource) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&k.file, "key-file", "", "file with the master key of an encrypted home or backup; see \"cairn key --help\"")
 }
 
-// Set says whether the flag was given.
+// Set reports whether the flag was given.
 func (k *KeySource) Set() bool { return k.file != "" }
 
 // Source is the flag's file, or what the environment names as it does for a configuration.

@@ -34,7 +34,7 @@ func (f *File) protections(unknown []string) error {
 }
 
 // Load reads a configuration; the environment overrides the file, and flags both. Unknown keys are named in
-// warnings, or refused when strict.
+// warnings, or rejected when strict.
 func Load(path string, strict bool, flags func(*File), env func(string) string, log *slog.Logger) (Setup, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -34,7 +34,7 @@ type NodeFile struct {
 // PortsEach is the number of ports of each node when several share a machine.
 const PortsEach = 10
 
-// NodeHere is node id of several that share this machine; its ports are in a row of its own behind base.
+// NodeHere is node id of several that share this machine; its ports are in its own row behind base.
 func NodeHere(data string, id, of, base int, secret string) NodeFile {
 	at := func(id, offset int) int { return base + PortsEach*(id-1) + offset }
 	n := NodeFile{NodeID: id, DataDir: data, Bind: "127.0.0.1", WirePort: at(id, 0), HTTPPort: at(id, 1),
@@ -48,7 +48,7 @@ func NodeHere(data string, id, of, base int, secret string) NodeFile {
 	return n
 }
 
-// Here says whether the node and its peers, of which there are some, talk over loopback alone.
+// Here reports whether the node and its peers, of which there are some, talk over loopback alone.
 func (n NodeFile) Here() bool {
 	elsewhere := func(addr string) bool {
 		host, _, err := net.SplitHostPort(addr)

@@ -43,5 +43,5 @@ func Claustrum(s *cli.Streams, args []string) int {
 	return standalone.Main(standalone.Program{Args: args, In: in, Out: cli.Raw(s.Out), Err: cli.Raw(s.Err), ID: b.Commit, Date: b.Date})
 }
 
-// IsClaustrum says whether the binary goes by that name.
+// IsClaustrum reports whether the binary goes by that name.
 func IsClaustrum(argv0 string) bool { return filepath.Base(argv0) == "claustrum" }

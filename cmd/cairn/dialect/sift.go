@@ -60,7 +60,7 @@ type siftVerb struct {
 	wait    time.Duration // for the answer, without a flag --timeout; zero: an hour, in which progress is shown
 }
 
-// siftVerbs are the commands below `cairn sift`, beside status.
+// siftVerbs are the commands below `cairn sift`, in addition to status.
 var siftVerbs = []siftVerb{
 	{control: true, wait: siftWait, verb: verb{use: "open PATH", short: "Serve a project directory", args: cobra.ExactArgs(1),
 		request: func(_ *pflag.FlagSet, args []string) (any, error) {

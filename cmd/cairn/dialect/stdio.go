@@ -16,8 +16,8 @@ import (
 )
 
 // stdio is a transport of a message a line. Its end of input comes after the answers to all that was asked: a program
-// that pipes its requests in and closes the pipe reads them all. A line that is no message is answered with an error,
-// and the next one is read; the library would end there.
+// that pipes its requests in and closes the pipe reads them all. A line that is not a message is answered with an
+// error, and the next one is read; the library would end there.
 type stdio struct {
 	in  io.Reader
 	out *lines

@@ -25,7 +25,7 @@ type verb struct {
 	none                string                                             // said where nothing is shown
 }
 
-// command makes the command. ask sends a request; its answer, if there is one, is shown also beside an error.
+// command makes the command. ask sends a request; its answer, if there is one, is shown also next to an error.
 func (v verb) command(s *cli.Streams, ask func(c *cobra.Command, request any) (json.RawMessage, error)) *cobra.Command {
 	c := &cobra.Command{Use: v.use, Short: v.short, Example: v.example, Args: v.args, ValidArgs: v.valid}
 	if v.more != "" {

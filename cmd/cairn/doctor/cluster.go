@@ -108,7 +108,7 @@ func (e *exam) clocks(context.Context) (fs []Finding) {
 	return []Finding{{"", OK, "the members' clocks agree", ""}}
 }
 
-// hearsAny says whether a member other than the node that was asked answers it.
+// hearsAny reports whether a member other than the node that was asked answers it.
 func hearsAny(s *api.ClusterStatus) bool {
 	return slices.ContainsFunc(s.Peers, func(p api.Peer) bool { return p.Reachable })
 }

@@ -277,7 +277,7 @@ func (e *exam) store(context.Context) []Finding {
 		fmt.Sprintf("state of %s on disk, %d tables, compaction %s behind", cli.Size(s.Bytes), s.Tables, cli.Size(s.Unmerged)), ""}}
 }
 
-// notReady says what a node lacks: its refusal has the answer itself, as JSON.
+// notReady says what a node lacks: its rejection has the answer itself, as JSON.
 func notReady(err error) string {
 	var a api.ReadyAnswer
 	switch e := json.Unmarshal([]byte(err.Error()), &a); {

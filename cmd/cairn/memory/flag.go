@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// value is a flag of a field: it refuses what the operation would, and keeps the text for the request.
+// value is a flag of a field: it rejects what the operation would, and keeps the text for the request.
 type value struct {
 	f     field.Field
 	flag  string
@@ -132,7 +132,7 @@ func (v *value) Type() string {
 	return k.Type
 }
 
-// check refuses a text that a field's value may not be; said names it as the user typed it.
+// check rejects a text that a field's value may not be; said names it as the user typed it.
 func check(f field.Field, said, text string) error {
 	k := f.Kind
 	if at := field.FirstNotUTF8(text); at >= 0 {

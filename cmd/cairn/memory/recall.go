@@ -31,7 +31,7 @@ type hit struct {
 	Reranked *api.Reranked `json:"reranked"`
 }
 
-// recallFlags are the flags of recall, beside --since and --until, which are its time_window.
+// recallFlags are the flags of recall, in addition to --since and --until, which are its time_window.
 var recallFlags = map[string]string{
 	"top": "top_k", "without": "without", "diverse": "diverse", "min-score": "min_score", "namespace": "namespace", "domain": "domain",
 	"type": "memory_type", "as-of": "as_of", "include-superseded": "include_superseded", "filter": "filter",

@@ -135,7 +135,7 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 	return c
 }
 
-// arguments describes the arguments that are no memories' ids, a line each.
+// arguments describes the arguments that are not memories' ids, a line each.
 func (v verb) arguments() string {
 	var lines []string
 	width := 0
@@ -263,7 +263,7 @@ func (v verb) flag(f field.Field) string {
 	return cmp.Or(v.names[f.Name], usual[f.Name], strings.ReplaceAll(f.Name, "_", "-"))
 }
 
-// complete adds arguments and what the verb says itself to what flags gave, and refuses what is wrong with the
+// complete adds arguments and what the verb says itself to what flags gave, and rejects what is wrong with the
 // arguments, or missing.
 func (v verb) complete(given Given, args []string) error {
 	for i, text := range args {

@@ -47,11 +47,11 @@ func TestAVerbWithoutARow(t *testing.T) {
 	}
 }
 
-// TestVerbsNameFieldsThatAre: arguments, columns and flags are fields of the operation. A field that must be there can
-// be given, each flag has a name of its own, and every field that is part of a path is an argument.
+// TestVerbsNameFieldsThatAre: arguments, columns and flags are fields of the operation. A field that must be there
+// can be given, each flag has its own name, and every field that is part of a path is an argument.
 func TestVerbsNameFieldsThatAre(t *testing.T) {
 	for _, v := range verbs() {
-		v.described() // panics where a column is no field of the answer
+		v.described() // panics where a column is not a field of the answer
 		c := v.command(&cli.Streams{})
 		for _, name := range slices.Concat(v.args, v.not) {
 			v.op.Takes().Named(name)
@@ -81,8 +81,8 @@ func TestVerbsNameFieldsThatAre(t *testing.T) {
 	}
 }
 
-// TestObjectsAreShown: what an answer holds besides texts and numbers is no JSON for people: an object of a list is a
-// line, with its dates as dates, and what no longer exists is blank.
+// TestObjectsAreShown: what an answer holds besides texts and numbers is not JSON for people: an object of a list is
+// a line, with its dates as dates, and what no longer exists is blank.
 func TestObjectsAreShown(t *testing.T) {
 	show := func(name, answer string) string {
 		var out, errs strings.Builder

@@ -19,7 +19,7 @@ import (
 const (
 	reconnectPause = time.Second // how long watch waits before it connects again
 
-	// refusedFor is for how long a refusal is not believed after a connection was lost: a node that was killed and
+	// refusedFor is for how long a rejection is not believed after a connection was lost: a node that was killed and
 	// starts again knows neither tokens nor databases that are younger than the last flush of its state, until it has
 	// applied its log.
 	refusedFor = 30 * time.Second

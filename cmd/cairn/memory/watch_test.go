@@ -17,7 +17,8 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestAWatchWithoutAnOutputEnds: what it cannot write is no lost connection, after which it would connect for ever.
+// TestAWatchWithoutAnOutputEnds: what it cannot write is not a lost connection, after which it would connect for
+// ever.
 func TestAWatchWithoutAnOutputEnds(t *testing.T) {
 	t.Parallel()
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

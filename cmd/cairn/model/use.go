@@ -128,7 +128,7 @@ func followEmbedding(ctx context.Context, s *cli.Streams, t *cli.Target, at stri
 	return nil
 }
 
-// answers says whether the node's model answered the last request.
+// answers reports whether the node's model answered the last request.
 func answers(is *api.EmbeddingAnswer) bool { return is.EmbedderState != nil && is.Up }
 
 // embedProgress is a line about a database whose memories had so many vectors when it was looked at first, and for how

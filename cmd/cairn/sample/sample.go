@@ -106,7 +106,7 @@ func read() (rows []row, err error) {
 	return rows, nil
 }
 
-// begin opens the sessions that memories join. Each has a client of its own: a client has one session open in a
+// begin opens the sessions that memories join. Each has its own client: a client has one session open in a
 // namespace.
 func begin(ctx context.Context, t *cli.Target, rows []row) (ids []string, err error) {
 	open := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 // certificate names: its host becomes the first of loopback's and the one that peers dial which the certificate is for.
 func addressesOf(n node.Addrs, advertise string, secured certs.Files) (at cli.Addresses, err error) {
 	at = cli.Addresses{Cluster: n.Cluster, TLS: secured.On()}
-	dialled, _, _ := net.SplitHostPort(advertise) // an empty host is no certificate's
+	dialled, _, _ := net.SplitHostPort(advertise) // an empty host is not a certificate's
 	hosts := []string{"127.0.0.1", "localhost", dialled}
 	host := hosts[0]
 	if at.TLS {

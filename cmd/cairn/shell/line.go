@@ -62,7 +62,7 @@ type lineHistory struct {
 
 // openHistory reads the user's history; without a readable one it starts an empty one.
 func openHistory() *lineHistory {
-	all, err := cli.OpenContexts() // it lies beside them
+	all, err := cli.OpenContexts() // it lies next to them
 	if err != nil || all.Dir() == "" {
 		return &lineHistory{}
 	}

@@ -166,7 +166,7 @@ func (s *shell) prompt() string {
 	return "cairn> "
 }
 
-// line runs one line. It says whether the shell is to end, and the exit code of a verb.
+// line runs one line. It reports whether the shell is to end, and the exit code of a verb.
 func (s *shell) line(ctx context.Context, line string) (end bool, code int) {
 	args, err := Words(line)
 	if err != nil {

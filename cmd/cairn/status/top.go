@@ -88,7 +88,7 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	if err != nil {
 		return err
 	}
-	const other, back = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l" // a screen of its own without a cursor
+	const other, back = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l" // its own screen without a cursor
 	fmt.Fprint(cli.Raw(v.Out), other)
 	defer func() {
 		fmt.Fprint(cli.Raw(v.Out), back)
@@ -104,7 +104,7 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	}
 	answers := make(chan answer, 1)
 	asked := false
-	ask := func() { // in a goroutine of its own: a node that hangs must not delay the keys
+	ask := func() { // in its own goroutine: a node that hangs must not delay the keys
 		if asked || v.stopped {
 			return
 		}
@@ -139,7 +139,7 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	}
 }
 
-// key does what a key asks for, and says whether it is to end.
+// key does what a key asks for, and reports whether it is to end.
 func (v *top) key(k string) (end bool) {
 	switch k {
 	case "q", "\x03", "\x04":

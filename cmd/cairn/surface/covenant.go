@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// openCovenant serves Covenant on HOME/run/covenant/sock, and its HTTP mirror on a port of its own.
+// openCovenant serves Covenant on HOME/run/covenant/sock, and its HTTP mirror on its own port.
 func openCovenant(_ context.Context, h *host) (func() error, error) {
 	c := h.local.Covenant
 	home := cmp.Or(c.Home, filepath.Join(h.run, "covenant"))

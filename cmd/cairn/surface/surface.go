@@ -41,8 +41,8 @@ func (h *host) port(offset, def int) string {
 	return config.Loopback(h.base + offset)
 }
 
-// fits says whether a path can be a socket's: the system allows about a hundred bytes. A surface whose path is too long
-// is not served, and says so; the node runs all the same.
+// fits reports whether a path can be a socket's: the system allows about a hundred bytes. A surface whose path is too
+// long is not served, and says so; the node runs all the same.
 func (h *host) fits(surface, path string) bool {
 	err := serve.Fits(path)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestDocumentsWithLists(t *testing.T) {
 	}
 }
 
-// TestHeadingsWithNumbers: each section has a key of its own, also where a heading reads like the key of another.
+// TestHeadingsWithNumbers: each section has its own key, also where a heading reads like the key of another.
 func TestHeadingsWithNumbers(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t,

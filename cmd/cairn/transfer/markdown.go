@@ -49,7 +49,7 @@ func newMarkdown(in io.Reader, src source) (*markdown, error) {
 	return m, nil
 }
 
-// sectionsOf cuts Markdown at its headings. Lines in fences are no headings, and front matter is left out.
+// sectionsOf cuts Markdown at its headings. Lines in fences are not headings, and front matter is left out.
 func sectionsOf(text string) (all []section) {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n"), "\n")
 	if strings.TrimSpace(lines[0]) == "---" {

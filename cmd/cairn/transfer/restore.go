@@ -111,7 +111,7 @@ func restoreHome(ctx context.Context, s *cli.Streams, r *restoreRun) error {
 		"restored to index %d, state %s, in %s", at.Index, at.Sum, up.Node.Home)
 }
 
-// restoreDatabase brings a backup up as a node of its own on loopback and copies one database out of it.
+// restoreDatabase brings a backup up as its own node on loopback and copies one database out of it.
 func restoreDatabase(ctx context.Context, s *cli.Streams, r *restoreRun) (err error) {
 	dir, err := archive.Scratch()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// rows reads what an import understands, one value after the other, on lines of their own or not:
+// rows reads what an import understands, one value after the other, on their own lines or not:
 //
 //	{"type":"memory","text":…}, {"type":"edge",…}    an export of this server or of YantrikDB
 //	{"memory":…,"user_id":…,"created_at":…}          a memory of mem0; {"results":[…],"relations":[…]} is many
@@ -81,7 +81,7 @@ func listOf(raw json.RawMessage) (rows []json.RawMessage, ok bool) {
 	return append(many.Results, many.Relations...), row.text(texts...) == ""
 }
 
-// raw is the next value that is no array.
+// raw is the next value that is not an array.
 func (r *rows) raw() (raw json.RawMessage, err error) {
 	if len(r.pending) > 0 {
 		raw, r.pending = r.pending[0], r.pending[1:]
@@ -113,7 +113,7 @@ func (r *rows) raw() (raw json.RawMessage, err error) {
 	}
 }
 
-// opens says whether the next value outside of all arrays is an array; inside of one, an array is no row.
+// opens reports whether the next value outside of all arrays is an array; inside of one, an array is not a row.
 func (r *rows) opens() (bool, error) {
 	if r.arrays > 0 {
 		return false, nil
@@ -143,7 +143,7 @@ type importRow map[string]json.RawMessage
 
 var draftFields = field.Of(reflect.TypeFor[api.Draft]())
 
-// draftField says whether a name is a field that clients give a memory.
+// draftField reports whether a name is a field that clients give a memory.
 func draftField(name string) bool {
 	return slices.ContainsFunc(draftFields, func(f field.Field) bool { return f.Name == name })
 }

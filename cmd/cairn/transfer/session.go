@@ -16,7 +16,7 @@ import (
 // maxLine bounds a line of a session's file.
 const maxLine = 16 << 20
 
-// isTranscript says whether the beginning of a file is that of a session of a coding agent.
+// isTranscript reports whether the beginning of a file is that of a session of a coding agent.
 func isTranscript(begin []byte) bool {
 	for line := range bytes.Lines(begin) {
 		if l, err := transcript.Parse(line); err == nil && l.Tool != "" {

@@ -73,7 +73,7 @@ func sourcesOf(args []string) (all []source, err error) {
 	return all, distinct(all)
 }
 
-// distinct refuses two files of Markdown that have the same keys: the second would take the place of the first.
+// distinct rejects two files of Markdown that have the same keys: the second would take the place of the first.
 func distinct(all []source) error {
 	paths := map[string]string{}
 	for _, src := range all {
@@ -94,12 +94,12 @@ func distinct(all []source) error {
 	return nil
 }
 
-// markdown says whether a file is Markdown by its name.
+// markdown reports whether a file is Markdown by its name.
 func (src source) markdown() bool {
 	return slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(src.path)))
 }
 
-// json says whether a file is JSON by its name.
+// json reports whether a file is JSON by its name.
 func (src source) json() bool {
 	return slices.Contains([]string{".json", ".jsonl", ".ndjson"}, strings.ToLower(filepath.Ext(src.path)))
 }

@@ -161,7 +161,7 @@ func TestALongLineEndsNoSession(t *testing.T) {
 	}
 }
 
-// TestRestoreIgnoresNoFlag: a flag that has no effect on what is asked for is refused before anything is written.
+// TestRestoreIgnoresNoFlag: a flag that has no effect on what is asked for is rejected before anything is written.
 func TestRestoreIgnoresNoFlag(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

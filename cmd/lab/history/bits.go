@@ -22,13 +22,13 @@ func (b *Bits) Add(numbers ...int) {
 	}
 }
 
-// Has says whether a number is in.
+// Has reports whether a number is in.
 func (b Bits) Has(n int) bool { return b.in.ContainsInt(n) }
 
 // Len returns the number of elements.
 func (b Bits) Len() int { return int(b.in.GetCardinality()) }
 
-// IsZero says whether the set is empty.
+// IsZero reports whether the set is empty.
 func (b Bits) IsZero() bool { return b.in.IsEmpty() }
 
 // Without returns the elements that are not in other.

@@ -10,7 +10,7 @@ import (
 )
 
 // good is a history with nothing wrong: a set and a register, with writes whose outcome is unknown and attempts that
-// were refused.
+// were rejected.
 const good = `
 {"op":"begin","node":2}
 {"op":"add","key":"set-1","value":1,"id":"a","index":11,"from":10,"to":20}

@@ -15,7 +15,7 @@ const (
 	Missed    = "stale"           // a linearizable read without a number that it had to show
 	Behind    = "behind an index" // a read at an index without what was acknowledged there
 	Back      = "back in time"    // a node's later answer that is older than an earlier one
-	Ghost     = "ghosts"          // there, though it was never asked for, not yet, or refused
+	Ghost     = "ghosts"          // there, though it was never requested, not yet, or rejected
 	Disorder  = "out of order"    // answers of a register that no order explains
 	Different = "different"       // nodes whose states differ in the end
 	Silence   = "silences"        // no write went through any more
@@ -41,7 +41,7 @@ type Verdict struct {
 	Violations map[string][]string `json:"examples,omitempty"` // of each kind the first
 }
 
-// Pass says whether nothing is wrong with the history.
+// Pass reports whether nothing is wrong with the history.
 func (v *Verdict) Pass() bool { return len(v.Counts) == 0 }
 
 // String is the verdict in a line.

@@ -44,7 +44,7 @@ type Record struct {
 	Value   int    `json:"value,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 	ID      string `json:"id,omitempty"`    // of an add that was acknowledged: what the node calls it
-	Index   uint64 `json:"index,omitempty"` // of an acknowledgement, or what a read asked for
+	Index   uint64 `json:"index,omitempty"` // of an acknowledgement, or what a read requested
 	Mode    string `json:"mode,omitempty"`
 	Node    int    `json:"node,omitempty"`
 	Life    int    `json:"life,omitempty"` // which of the node's processes answered; 0 when that is not sure

@@ -58,8 +58,8 @@ func (c *checker) judgeRegister(key string, ops []Record) *registerSum {
 	return sum
 }
 
-// older says whether a write had been acknowledged before another was asked for. Their indexes do not tell: a write
-// that was handed to two leaders is there from the first on, and is acknowledged at the index of the second.
+// older reports whether a write had been acknowledged before another was requested. Their indexes do not tell: a
+// write that was handed to two leaders is there from the first on, and is acknowledged at the index of the second.
 func older(a, b Record) bool { return a.Value != b.Value && a.To < b.From }
 
 // judgeAge judges reads by the write that they show, against one that is surely newer: which the index they ask for

@@ -9,11 +9,11 @@ type setSum struct {
 
 // A member records what the history says of one number of a set.
 type member struct {
-	begun int64  // when it was first asked for
+	begun int64  // when it was first requested
 	acked int64  // when it was first acknowledged; -1 for never
 	index uint64 // the smallest that it was acknowledged at: it is there from then on at the latest
 	id    string
-	may   bool // some attempt was not refused
+	may   bool // some attempt was not rejected
 }
 
 func members(c *checker, key string, ops []Record) map[int]*member {

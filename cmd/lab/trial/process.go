@@ -105,7 +105,7 @@ func (p *Process) End(sig syscall.Signal) error {
 	return nil // a process that is killed fails
 }
 
-// A DevNode is `cairn dev` in a directory of its own, with all its surfaces.
+// A DevNode is `cairn dev` in its own directory, with all its surfaces.
 type DevNode struct {
 	Process
 	Home, Token string

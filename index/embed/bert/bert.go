@@ -11,12 +11,12 @@
 //	config_sentence_transformers.json    prompts: what stands before a question ("query") and before a text ("document", "passage" or "corpus")
 //
 // MiniLM, bge-small, e5-small, gte-small and models of their kind are read, also multilingual ones with the tokenizer
-// of XLM-R. A file that needs something else is refused with an error that names it. No file is trusted: sizes
+// of XLM-R. A file that needs something else is rejected with an error that names it. No file is trusted: sizes
 // are bounded, each tensor has the shape that config.json needs, and no token is larger than the table of words.
 //
-// The same text has the same vector, to the last bit, on the same machine, whatever is embedded beside it and however
-// many goroutines embed. Processors with AVX2 and those without differ by less than 1e-5; vectors travel in the log, so
-// replicas do not depend on that.
+// The same text has the same vector, to the last bit, on the same machine, whatever is embedded at the same time and
+// however many goroutines embed. Processors with AVX2 and those without differ by less than 1e-5; vectors travel in
+// the log, so replicas do not depend on that.
 package bert
 
 import (

@@ -9,7 +9,7 @@ const (
 )
 
 // kernels are the inner loops. Every number of a result is made by the same operations in the same order wherever it
-// lies in a tile and whatever lies beside it; between two sets of kernels they differ in the last bits.
+// lies in a tile and whatever lies next to it; between two sets of kernels they differ in the last bits.
 type kernels struct {
 	name string
 	// tile adds to c, tileRows rows of tileCols numbers, the product of a, tileRows rows of k, and the panel b, k

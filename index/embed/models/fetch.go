@@ -210,7 +210,7 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s answers %d %s", r.at, r.status, http.StatusText(r.status))
 }
 
-// passes says whether the same request may succeed later.
+// passes reports whether the same request may succeed later.
 func (r *refusal) passes() bool {
 	return r.status >= 500 || r.status == http.StatusTooManyRequests || r.status == http.StatusRequestTimeout
 }

@@ -37,7 +37,7 @@ func small(t *testing.T) (*models.Model, string) {
 }
 
 // hub serves a folder as the hub does. serve, where it returns true, has answered itself. It keeps the ranges that
-// were asked for.
+// were requested.
 type hub struct {
 	*httptest.Server
 	ranges []string
@@ -143,7 +143,7 @@ func TestFetchGoesOnLater(t *testing.T) {
 			h.ranges, h.serve = nil, nil
 			if whole {
 				h.serve = func(w http.ResponseWriter, r *http.Request, raw []byte) bool {
-					_, _ = w.Write(raw) // whatever was asked for
+					_, _ = w.Write(raw) // whatever was requested
 					return true
 				}
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // TestARecipeThatACrashHasTaken: of a model whose own files are whole, the next fetch writes the recipe's files that
-// are not there or are no JSON, without asking any server. What an operator has put there stays.
+// are not there or are not JSON, without asking any server. What an operator has put there stays.
 func TestARecipeThatACrashHasTaken(t *testing.T) {
 	t.Parallel()
 	sum := sha256.Sum256([]byte("numbers"))

@@ -131,7 +131,7 @@ func cleanText(s string) string {
 	}, s)
 }
 
-// ideographs holds the letters that BERT makes words of their own: the Unicode blocks of CJK unified and
+// ideographs holds the letters that BERT makes their own words: the Unicode blocks of CJK unified and
 // compatibility ideographs.
 var ideographs = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4dbf, Stride: 1}, {Lo: 0x4e00, Hi: 0x9fff, Stride: 1}, {Lo: 0xf900, Hi: 0xfaff, Stride: 1}},

@@ -1,9 +1,9 @@
-// Package tokenizer splits texts into the pieces of a model's vocabulary, as the files beside the model say:
+// Package tokenizer splits texts into the pieces of a model's vocabulary, as the files next to the model say:
 // tokenizer.json with a WordPiece or a Unigram model, or vocab.txt.
 //
 // A text goes through the file's normalizers (normalize.go), is split into words (split.go), and each word into
-// pieces of the vocabulary (wordpiece.go, unigram.go). A file that needs something unknown is refused when it is read,
-// with an error that names it. A special token in a text, such as "[SEP]", is encoded by its letters.
+// pieces of the vocabulary (wordpiece.go, unigram.go). A file that needs something unknown is rejected when it is
+// read, with an error that names it. A special token in a text, such as "[SEP]", is encoded by its letters.
 //
 // The files are not trusted: their sizes, the vocabulary and its pieces are bounded, and no number in them is an
 // index before it was checked.

@@ -1,7 +1,7 @@
 // Package boltfile checks the bbolt file in which Bleve lists its segments, before bbolt opens it.
 //
-// bbolt trusts every byte of it: it panics in a goroutine of its own when a page is not what it should be, which no
-// caller can recover, so the process would end at each start and the index could not be made anew. Check walks the
+// bbolt trusts every byte of it: it panics in its own goroutine when a page is not what it should be, which no
+// caller can recover, so the process would end at each start and the index could not be made again. Check walks the
 // same pages first and returns an error instead.
 //
 // The file is pages of equal size. A page begins with its number u64, flags u16, count of elements u16 and the number
@@ -48,9 +48,9 @@ const (
 
 var order = binary.NativeEndian
 
-// Check says whether every page that can be reached is there and says that it is itself, and whether the pages that
-// are called free are none of them. A file that is missing or empty is fine: bbolt makes a new one. One that another
-// process holds is not looked at: it changes, and opening it says who has it.
+// Check reports whether every page that can be reached is there and says that it is itself, and whether the pages
+// that are called free are none of them. A file that is missing or empty is fine: bbolt makes a new one. One that
+// another process holds is not looked at: it changes, and opening it says who has it.
 func Check(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -196,7 +196,7 @@ func (w *walk) below(id uint64) error {
 }
 
 // bucket is the root page of a bucket that a leaf element holds; 0 for a small one, which lies whole in the element.
-// Its own elements are no buckets.
+// Its own elements are not buckets.
 func bucket(id uint64, value []byte) (root uint64, err error) {
 	if len(value) < inlineSize {
 		return 0, damaged("page %d: a bucket of %d bytes", id, len(value))

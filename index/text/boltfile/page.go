@@ -40,7 +40,7 @@ const (
 	either  = 2
 )
 
-// packed says whether the elements lie as they were written: keys and values one behind another, right behind the
+// packed reports whether the elements lie as they were written: keys and values one behind another, right behind the
 // list of elements, so that neither their number nor a place or length can have changed, nor how many pages they
 // take; the keys in their order.
 func (p page) packed(kind uint32) bool {

@@ -1,4 +1,4 @@
-// Package audit records one node's requests and refusals in an event file and its hash chain.
+// Package audit records one node's requests and rejections in an event file and its hash chain.
 //
 // events.jsonl holds one compact JSON event a line. events.chain.jsonl holds one anchor for each:
 //
@@ -38,8 +38,8 @@ import (
 // LinePlace is the place that the lines of both files are sealed for.
 const LinePlace = "covenant audit"
 
-// opened is a line as it was written, without its newline. One that does not open is no event: it is reported like any
-// other that was changed.
+// opened is a line as it was written, without its newline. One that does not open is not an event: it is reported
+// like any other that was changed.
 func opened(keys *seal.Ring, line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	if plain, err := keys.OpenLine(line, LinePlace); err == nil {

@@ -236,8 +236,8 @@ func TestClockGoesBack(t *testing.T) {
 	}
 }
 
-// TestAppendStaysFlat compares a log of a hundred thousand rows with a new one beside it, turn by turn: a machine that
-// is busy is busy for both, and takes a few turns more.
+// TestAppendStaysFlat compares a log of a hundred thousand rows with a new one next to it, turn by turn: a machine
+// that is busy is busy for both, and takes a few turns more.
 func TestAppendStaysFlat(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

@@ -51,7 +51,7 @@ func (l *Log) openPair(open func(path, place string, keys *seal.Ring) (*journal.
 
 func (p pair) close() error { return errors.Join(p.events.Close(), p.chain.Close()) }
 
-// sealed refuses lines that were written before this node encrypted. A file that cannot be read is found later.
+// sealed rejects lines that were written before this node encrypted. A file that cannot be read is found later.
 func (l *Log) sealed(name string, f *journal.File) error {
 	for line, err := range f.Lines() {
 		if err == nil && l.keys != nil && line[0] == '{' {
@@ -124,7 +124,7 @@ func (l *Log) load() error {
 	return err
 }
 
-// untouched refuses when another process has made the files differ in length. Until they agree, every append looks
+// untouched rejects when another process has made the files differ in length. Until they agree, every append looks
 // again.
 func (l *Log) untouched() error {
 	events, err := l.events.Changed()

@@ -39,7 +39,7 @@ func (l *Log) read(name string) (*Reader, error) {
 // Close closes the reader.
 func (r *Reader) Close() error { return r.file.Close() }
 
-// Each walks the events from the oldest on. Lines that are no events are passed over.
+// Each walks the events from the oldest on. Lines that are not events are passed over.
 func (l *Log) Each(visit func(*Event)) error {
 	r, err := l.Reader()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A Report says whether the event file and its hash chain still match.
+// A Report reports whether the event file and its hash chain still match.
 type Report struct {
 	Events   uint64   `json:"events"`
 	Anchors  uint64   `json:"anchors"`
@@ -104,7 +104,7 @@ func (r *Report) link(line, stored []byte, anchored bool) {
 	}
 }
 
-// Purge drops the events before a time, chains the others anew, and returns how many went. The sidecar goes first: a
+// Purge drops the events before a time, chains the others again, and returns how many went. The sidecar goes first: a
 // crash between the two leaves more events than anchors, which the next purge mends.
 func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	l.mu.Lock()
@@ -151,7 +151,7 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 func (p pair) discard() error { return errors.Join(p.events.Discard(), p.chain.Discard()) }
 
 // finishPurge does the second half of a purge that a crash cut in two: the sidecar is new, and the events that belong
-// to it lie beside the old ones.
+// to it lie next to the old ones.
 func (l *Log) finishPurge() error {
 	if _, err := os.Stat(l.path(chainFile + ".new")); err == nil { // not begun
 		return errors.Join(os.Remove(l.path(chainFile+".new")), os.RemoveAll(l.path(eventsFile+".new")))

@@ -78,7 +78,7 @@ func number(b []byte, n json.Number) ([]byte, error) {
 	return append(b, out...), err
 }
 
-// escapes are the characters that have an escape of their own.
+// escapes are the characters that have their own escape.
 var escapes = map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 
 func text(b []byte, s string) []byte {

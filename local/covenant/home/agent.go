@@ -16,7 +16,7 @@ type AgentID struct {
 	Pubkey  string `json:"pubkey"` // base58 of 32 bytes
 }
 
-// Same says whether both have the same key.
+// Same reports whether both have the same key.
 func (a AgentID) Same(b AgentID) bool { return a.Pubkey == b.Pubkey }
 
 // UnmarshalJSON takes a well-formed identity only; the key comes out in its one spelling.
@@ -39,10 +39,10 @@ func (a *AgentID) UnmarshalJSON(raw []byte) error {
 
 var displays = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+$`)
 
-// IsDisplay says whether a text is a name for people: local@host.
+// IsDisplay reports whether a text is a name for people: local@host.
 func IsDisplay(s string) bool { return len(s) <= 256 && displays.MatchString(s) }
 
-// ForeignID is the stable id of a record that another protocol gave an id of its own.
+// ForeignID is the stable id of a record that another protocol gave its own id.
 func ForeignID(rid string) (id string, same bool) {
 	if u, err := uuid.Parse(rid); err == nil {
 		return u.String(), u.String() == rid

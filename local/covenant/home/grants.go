@@ -65,7 +65,7 @@ func Expiry(g oplog.StoredGrant) *uint64 {
 	return &g.Expires
 }
 
-// Signed says whether a stored capability has the signature of who gave it, no matter which node wrote it.
+// Signed reports whether a stored capability has the signature of who gave it, no matter which node wrote it.
 func Signed(g oplog.StoredGrant) bool {
 	subject, err1 := b58.Decode(g.Subject)
 	grantor, err2 := b58.Decode(g.GrantedBy)
@@ -134,7 +134,7 @@ func (h *Home) recordGrant(subject AgentID, name, signature string) error {
 // scoped are the namespaces of actions whose scopes have a form; elsewhere anything goes.
 var scoped = []string{"intent.", "tool.", "memory.", "agent.", "a2a.", "audit.", "peers.", "identity.", "chain."}
 
-// checkScope refuses a scope that could not be enforced.
+// checkScope rejects a scope that could not be enforced.
 func checkScope(name string, raw json.RawMessage) error {
 	if !slices.ContainsFunc(scoped, func(p string) bool { return strings.HasPrefix(name, p) }) {
 		return nil

@@ -26,7 +26,7 @@ import (
 	atrest "github.com/cairndb/cairn/oplog/seal"
 )
 
-// Config says what a server is. Home and Memory are required; a zero elsewhere means the default beside it.
+// Config says what a server is. Home and Memory are required; a zero elsewhere means the default next to it.
 type Config struct {
 	Home         string // COVENANT_HOME: the socket and this node's own files
 	Memory       api.At

@@ -128,7 +128,7 @@ func (h *Home) auditBootstrap() error {
 
 var errNoOperator = errors.New("permissions: no leader: the operator is not known yet")
 
-// HasOperator says whether the operator is known.
+// HasOperator reports whether the operator is known.
 func (h *Home) HasOperator() bool {
 	select {
 	case <-h.resolved:

@@ -216,7 +216,7 @@ func (r *registry) Rotate(path string, now uint64) (string, error) {
 	return text, r.Revoke(now, func(row Registration) bool { return old[row.Token] })
 }
 
-// Begins says whether a text is the token, or a beginning of the prefix that is stored.
+// Begins reports whether a text is the token, or a beginning of the prefix that is stored.
 func (row Registration) Begins(text string) bool {
 	if token, ok := decode32(text); ok {
 		return row.Token == hashToken(token)
@@ -230,7 +230,7 @@ func decode32(text string) ([]byte, bool) {
 	return b, err == nil && len(b) == 32
 }
 
-// IsToken says whether a text has the form of a token.
+// IsToken reports whether a text has the form of a token.
 func IsToken(text string) bool {
 	_, ok := decode32(text)
 	return ok

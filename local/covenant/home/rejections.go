@@ -24,7 +24,7 @@ type rejections struct {
 	end       *time.Timer // of the window; nil when none is open
 }
 
-// row says whether one more rejection gets a row of its own. When the window ends, rest is called to write the row of
+// row reports whether one more rejection gets its own row. When the window ends, rest is called to write the row of
 // the others.
 func (r *rejections) row(transport string, rest func()) bool {
 	r.mu.Lock()

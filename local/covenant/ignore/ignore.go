@@ -64,7 +64,7 @@ func Parse(text string) (rules Rules) {
 	return rules
 }
 
-// Check says whether a text is ignored, and by which line it was decided; empty when none matched.
+// Check reports whether a text is ignored, and by which line it was decided; empty when none matched.
 func (rs Rules) Check(text string) (ignored bool, line string) {
 	for i := len(rs) - 1; i >= 0; i-- {
 		if rs[i].matches(text) {
@@ -100,7 +100,7 @@ type span struct {
 	set, ends bool
 }
 
-// at says whether the pattern matches what begins at si.
+// at reports whether the pattern matches what begins at si.
 func (m *matcher) at(si int) bool {
 	const none = -1
 	p, s := m.p, m.s
@@ -151,7 +151,7 @@ func Load(path string) (Rules, error) {
 	return Parse(string(b)), nil
 }
 
-// Ensure makes the file of a new home, and refuses one that cannot be read.
+// Ensure makes the file of a new home, and rejects one that cannot be read.
 func Ensure(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := os.WriteFile(path, []byte(Seed), 0o600); err != nil {

@@ -109,7 +109,7 @@ func (f *File) Cut(size int64) error {
 // Sync brings the written lines to the disk. It may be called during any other method.
 func (f *File) Sync() error { return f.file.Sync() }
 
-// Changed says whether another process has written to the file, or has put another one in its place.
+// Changed reports whether another process has written to the file, or has put another one in its place.
 func (f *File) Changed() (bool, error) {
 	there, err := os.Stat(f.path)
 	if err != nil {

@@ -30,8 +30,8 @@ func (b *Box) cacheResult(key string, r Result) {
 	b.cache[key] = r
 }
 
-// compact writes the file anew, in fewer lines, once it is due: at four times the size that it had when it was written
-// last. A new file that cannot be written is no harm: the old one goes on.
+// compact writes the file again, in fewer lines, once it is due: at four times the size that it had when it was
+// written last. A new file that cannot be written is no harm: the old one goes on.
 func (b *Box) compact() {
 	if b.file.Size() >= b.due {
 		_ = b.file.Replace(b.events()...) // the old file goes on, and the next due size is the next attempt

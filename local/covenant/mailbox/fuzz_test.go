@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A file that says anything is refused or taken; one that was taken goes on, compacted or not, and is taken again.
+// A file that says anything is rejected or taken; one that was taken goes on, compacted or not, and is taken again.
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "events.jsonl")
 	b, err := Open(path, nil)

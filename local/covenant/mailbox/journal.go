@@ -17,7 +17,7 @@ type event struct {
 	Tries  uint32  `json:"tries,omitempty"`
 }
 
-// whole says whether an event has what its kind needs.
+// whole reports whether an event has what its kind needs.
 func (e event) whole() bool {
 	switch e.Op {
 	case "queued", "finished":

@@ -7,13 +7,14 @@
 // given outlives any crash. A lease never ends by itself: a worker that died holds its task until an operator acts
 // (Requeue, which puts it back in its place). Deadlines are advice. Exactly one receiver gets a task.
 //
-// A final result of an idempotent task is kept under (sender, recipient, kind or intent, key), and answers a later task
-// of the same kind at once. The newest 10,000 such results are kept, and the ids of the newest 100,000 finished tasks.
+// A final result of an idempotent task is kept under (sender, recipient, kind or intent, key), and answers a later
+// task of the same kind at once. The newest 10,000 such results are kept, and the ids of the newest 100,000 finished
+// tasks.
 //
-// The file is JSON lines, each of them sealed on a node that encrypts: {"at":ms,"op":…} with op one of queued, leased,
-// requeued, posted, taken, and, in a file that was compacted, finished, waiting and cached, which stand for lines that
-// are gone. It is read once, at Open, and written anew when it is four times as long as it was when it was written
-// last.
+// The file is JSON lines, each of them sealed on a node that encrypts: {"at":ms,"op":…} with op one of queued,
+// leased, requeued, posted, taken, and, in a file that was compacted, finished, waiting and cached, which stand for
+// lines that are gone. It is read once, at Open, and written again when it is four times as long as it was when it
+// was written last.
 //
 // It checks no capability and knows no connection: covenant does. A Box may be used by any number of goroutines; one
 // process has its file.
@@ -65,7 +66,7 @@ type Entry struct {
 	Attempt uint32
 }
 
-// What a mailbox refuses.
+// What a mailbox rejects.
 var (
 	ErrDuplicate = errors.New("duplicate task id")
 	ErrUnknown   = errors.New("task was never dispatched")

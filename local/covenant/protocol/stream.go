@@ -95,5 +95,5 @@ var ErrTooLong = fmt.Errorf("response exceeds %d-byte frame limit; lower limit o
 // Fault is the answer for a request that could not be done.
 func Fault(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
 
-// TextToken refuses a token.
+// TextToken rejects a token.
 const TextToken = "unknown or revoked token"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A list that fits no frame is refused, on the socket and over HTTP, and never cut off in silence.
+// A list that fits no frame is rejected, on the socket and over HTTP, and never cut off in silence.
 func TestAListThatIsTooLong(t *testing.T) {
 	event := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
 	made := 0

@@ -205,7 +205,7 @@ func dealing(what string, with home.AgentID, id, label string) gate {
 		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}
 }
 
-// recipientAccepts refuses a task whose recipient has not granted its sender to send. An agent may always send to
+// recipientAccepts rejects a task whose recipient has not granted its sender to send. An agent may always send to
 // itself.
 func (s *Session) recipientAccepts(ctx context.Context, t task) error {
 	if t.Recipient.Same(s.Peer) {

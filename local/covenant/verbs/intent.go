@@ -106,7 +106,7 @@ func (s *Session) evidence(ctx context.Context, text string) (answer string, sou
 			break
 		}
 		if said, _ := intentOf(r.Metadata); said.Derived {
-			continue // an answer is no evidence
+			continue // an answer is not evidence
 		}
 		if len(sources) > 0 {
 			b.WriteByte('\n')
@@ -131,7 +131,7 @@ func quote(s string) string {
 	return s
 }
 
-// intentMetadata is stored beside an intent. The memory's text is the client's sentence, and the other dialects show
+// intentMetadata is stored next to an intent. The memory's text is the client's sentence, and the other dialects show
 // that; this one shows its answer (see shown).
 type intentMetadata struct {
 	Text    string   `json:"intent_text"`

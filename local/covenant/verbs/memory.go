@@ -77,7 +77,7 @@ func (s *Session) sees(tier string, scopes []scope) func(namespace, owner, t str
 	}
 }
 
-// only says whether the scopes let a record of this id be seen; time is for sees.
+// only reports whether the scopes let a record of this id be seen; time is for sees.
 func only(scopes []scope, r *Record) bool {
 	return slices.ContainsFunc(scopes, func(sc scope) bool { return sc.admits(r.ID, r.Created) })
 }

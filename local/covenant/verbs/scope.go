@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// ownGrant says whether an identity may grant an action to itself: whom an agent receives from is its own to allow.
+// ownGrant reports whether an identity may grant an action to itself: whom an agent receives from is its own to
+// allow.
 func ownGrant(name string) bool {
 	return strings.HasPrefix(name, "a2a.recv.") && len(name) > len("a2a.recv.")
 }
@@ -21,17 +22,17 @@ type scope struct{ *serve.Fields }
 
 func readScope(raw []byte) scope { return scope{serve.Parse(raw)} }
 
-// is says whether a field, if there is one, has a value.
+// is reports whether a field, if there is one, has a value.
 func (s scope) is(name, value string) bool {
 	return serve.Or(s.OptText(name), value) == value && s.Err == nil
 }
 
-// atMost says whether a number is within a field's, if there is one.
+// atMost reports whether a number is within a field's, if there is one.
 func (s scope) atMost(name string, n uint64) bool {
 	return n <= serve.Or(s.OptNumber(name), n) && s.Err == nil
 }
 
-// tiers says whether a tier is allowed, or, without one, every tier.
+// tiers reports whether a tier is allowed, or, without one, every tier.
 func (s scope) tiers(tier string) bool {
 	if s.Raw("tiers") == nil {
 		return s.Err == nil
@@ -43,8 +44,8 @@ func (s scope) tiers(tier string) bool {
 	return s.Err == nil && (tier != "" && allowed[tier] || allowed["working"] && allowed["episodic"] && allowed["longterm"])
 }
 
-// apply says whether the scope is for changing (true) or for reading (false); absent is for both. Which records may be
-// read is for admits.
+// apply reports whether the scope is for changing (true) or for reading (false); absent is for both. Which records
+// may be read is for admits.
 func (s scope) apply(change bool) bool {
 	if s.Raw("apply") == nil {
 		return s.Err == nil
@@ -52,21 +53,21 @@ func (s scope) apply(change bool) bool {
 	return s.Flag("apply") == change && s.Err == nil
 }
 
-// before says whether records of a time may be seen.
+// before reports whether records of a time may be seen.
 func (s scope) before(created uint64) bool {
 	end := s.OptNumber("before_ms")
 	return s.Err == nil && (end == nil || created < *end)
 }
 
-// admits says whether a record may be seen.
+// admits reports whether a record may be seen.
 func (s scope) admits(id string, created uint64) bool {
 	return s.before(created) && s.is("record_id", id)
 }
 
-// narrow says whether there is anything for admits to look at.
+// narrow reports whether there is anything for admits to look at.
 func (s scope) narrow() bool { return s.Raw("before_ms") != nil || s.Raw("record_id") != nil }
 
-// tool says whether a call is allowed.
+// tool reports whether a call is allowed.
 func (s scope) tool(name string, arguments json.RawMessage) bool {
 	if !s.is("tool", name) {
 		return false
@@ -85,7 +86,7 @@ func (s scope) tool(name string, arguments json.RawMessage) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(want, got)
 }
 
-// task says whether dealing with a peer about a task is allowed.
+// task reports whether dealing with a peer about a task is allowed.
 func (s scope) task(peer, task string) bool {
 	return s.is("peer_pubkey_b58", peer) && s.is("task_id", task)
 }

@@ -98,8 +98,8 @@ func (c *census) audit() error {
 	})
 }
 
-// recorded says whether a memory or grant of this node lacks no audit row: a row that is not there may be on its way,
-// or purged.
+// recorded reports whether a memory or grant of this node lacks no audit row: a row that is not there may be on its
+// way, or purged.
 func (c *census) recorded(id string, at oplog.Time) bool {
 	return c.rows[id] > 0 || home.ToMillis(at) < c.home.Audit.Cutoff() || c.pending[id] > 0
 }

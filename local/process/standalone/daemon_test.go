@@ -96,7 +96,7 @@ func TestSignalEndsTheDaemonAndItsChildren(t *testing.T) {
 	}
 }
 
-// zombie says whether a process has ended and was not waited for: a container may have no init that does.
+// zombie reports whether a process has ended and was not waited for: a container may have no init that does.
 func zombie(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -97,7 +97,7 @@ func runs(path string) bool {
 	return c.Run() == nil
 }
 
-// fetch brings the command line to path: staged beside it, tried, and only then renamed.
+// fetch brings the command line to path: staged next to it, tried, and only then renamed.
 func fetch(o *options, path string) error {
 	var in io.ReadCloser
 	var err error

@@ -1,4 +1,4 @@
-// Package standalone runs the process surface as a program of its own: a daemon, the bridge that an SSH session
+// Package standalone runs the process surface as its own program: a daemon, the bridge that an SSH session
 // attaches to, and the installer of an agent's command line.
 //
 //	-serve    runs the daemon, detached; -socket, and -token-file or -token-fd

@@ -41,7 +41,7 @@ func serve(o *options, p Program) error {
 	return launch(o, p)
 }
 
-// launch starts the daemon in a session of its own and returns when its socket accepts, or with the reason why it does
+// launch starts the daemon in its own session and returns when its socket accepts, or with the reason why it does
 // not.
 func launch(o *options, p Program) error {
 	token, err := o.givenToken()

@@ -182,7 +182,7 @@ func (s scope) lines(lines []string, out *[]string, loop bool) error {
 					}
 				}
 			}
-			list, _ := s.look(m[2]).([]any) // anything else is no list
+			list, _ := s.look(m[2]).([]any) // anything else is not a list
 			for _, x := range list[:min(len(list), 1000)] {
 				s.names[m[1]] = x
 				if err := s.lines(lines[i+1:min(end, len(lines))], out, true); err != nil {

@@ -28,7 +28,7 @@ func (c *call) exec() (string, error) {
 	return c.report(out)
 }
 
-// shellOff refuses a client that may not run programs.
+// shellOff rejects a client that may not run programs.
 var shellOff = lang.Failf(lang.Unsupported, "The shell is off on this node.")
 
 // once runs a line in its own shell.

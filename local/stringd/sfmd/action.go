@@ -67,7 +67,7 @@ func (d *Document) readActions(fences []fence) {
 	}
 }
 
-// closed says whether a fence ends with its delimiter, and not with the document.
+// closed reports whether a fence ends with its delimiter, and not with the document.
 func (d *Document) closed(f fence) bool {
 	return f.close > f.open && fenceMark.MatchString(d.lines[f.close].text)
 }

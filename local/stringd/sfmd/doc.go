@@ -19,6 +19,6 @@
 //	{Response.body}
 //	```
 //
-// Nothing in fences or inline code is read. A document is never refused: its faults become warnings.
+// Nothing in fences or inline code is read. A document is never rejected: its faults become warnings.
 // The package is functions of text: it opens no files, runs no action, and is called by package command.
 package sfmd

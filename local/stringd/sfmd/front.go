@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Front is a front matter: a YAML map, whose values are read as they are asked for. What is deeper than this protocol
-// reads is skipped.
+// A Front is a front matter: a YAML map, whose values are read as they are requested. What is deeper than this
+// protocol reads is skipped.
 type Front map[string]yaml.Node
 
 // Text is a key's value when it is a scalar.

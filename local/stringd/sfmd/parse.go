@@ -138,7 +138,7 @@ func (d *Document) readFences() (fences []fence) {
 	return fences
 }
 
-// plain says whether a line is text: neither code nor front matter.
+// plain reports whether a line is text: neither code nor front matter.
 func (l line) plain() bool { return l.fence == 0 && !l.front }
 
 func (d *Document) readBlocks() {

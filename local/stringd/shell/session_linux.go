@@ -13,7 +13,7 @@ import (
 // The requests that read and set a terminal's modes.
 const getModes, setModes = unix.TCGETS, unix.TCSETS
 
-// killSession kills every process of a session: a shell with job control gives each job a group of its own. What is
+// killSession kills every process of a session: a shell with job control gives each job its own group. What is
 // forked meanwhile is found in the next round.
 func killSession(sid int) {
 	for range 10 {

@@ -60,7 +60,7 @@ func New(cfg Config) *Shell {
 // ErrClosed is the error of a closed shell.
 var ErrClosed = errors.New("the shell is closed")
 
-// Alive says whether a bash is running.
+// Alive reports whether a bash is running.
 func (s *Shell) Alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// alive says whether a process runs.
+// alive reports whether a process runs.
 func alive(pid int) bool {
 	b, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && !strings.HasPrefix(string(b), "Z")

@@ -109,8 +109,8 @@ func (l *live) run(ctx context.Context, file string, timeout time.Duration) (Out
 	return l.interrupt(), nil
 }
 
-// say types a line that runs cmd and prints the token. The token is in two pieces there: an echo is no marker. Nothing
-// follows the marker's last byte: it would be the next command's.
+// say types a line that runs cmd and prints the token. The token is in two pieces there: an echo is not a marker.
+// Nothing follows the marker's last byte: it would be the next command's.
 func (l *live) say(cmd, token string) error {
 	if cmd != "" {
 		cmd += "; "
@@ -194,7 +194,7 @@ func (l *live) drain() {
 	}
 }
 
-// readable says whether a read would not wait: there is something, or the end.
+// readable reports whether a read would not wait: there is something, or the end.
 func readable(f *os.File) (ok bool) {
 	rc, err := f.SyscallConn()
 	if err != nil {
@@ -221,9 +221,9 @@ func (l *live) interrupt() Out {
 	return out
 }
 
-// recover brings bash back to where it takes a line. Ctrl-C discards what was typed, and bash may lose the beginning of
-// the line that it reads at that moment: hence an empty one first, and a marker that is asked for until one comes. A
-// Ctrl-C that comes while bash hands the terminal on is lost, so there is more than one.
+// recover brings bash back to where it takes a line. Ctrl-C discards what was typed, and bash may lose the beginning
+// of the line that it reads at that moment: hence an empty one first, and a marker that is requested until one comes.
+// A Ctrl-C that comes while bash hands the terminal on is lost, so there is more than one.
 func (l *live) recover() bool {
 	end := time.Now().Add(l.grace)
 	for i := 0; ; i++ {

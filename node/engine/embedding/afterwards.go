@@ -51,9 +51,9 @@ func (a *Afterwards) Round() func(context.Context, api.Caller) error {
 	return a.embedDatabase
 }
 
-// embedsHere says whether this node embeds a database's memories: the leader does, and a follower when the leader has
-// made no progress for embedStill rounds, as one does that lacks the model or gets no answer from its embedder. Two
-// nodes that embed the same memory do no harm: Apply skips the second vector.
+// embedsHere reports whether this node embeds a database's memories: the leader does, and a follower when the leader
+// has made no progress for embedStill rounds, as one does that lacks the model or gets no answer from its embedder.
+// Two nodes that embed the same memory do no harm: Apply skips the second vector.
 func (a *Afterwards) embedsHere(db oplog.DB, first oplog.Seq) bool {
 	if a.v.cfg.Leads() {
 		delete(a.stuck, db)
@@ -207,7 +207,7 @@ func (a *Afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard
 }
 
 // vectors embeds memories. When the embedder is too slow for so many, the next attempt is at half as many; when it
-// refuses them, each is tried alone.
+// rejects them, each is tried alone.
 func (a *Afterwards) vectors(ctx context.Context, g *embed.Guard, list []*oplog.Memory) (out []oplog.Embedded, err error) {
 	if len(list) == 0 {
 		return nil, nil

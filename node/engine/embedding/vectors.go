@@ -79,9 +79,9 @@ func (v *Vectors) Embed(ctx context.Context, c api.Caller, texts ...string) ([]o
 	return out, nil
 }
 
-// bind returns what embeds the memories that this node stores, nil for nothing, and ties a database without vectors to
-// the configured embedder. A database whose vectors come from its clients is left alone; one whose embedder this
-// configured node cannot open is refused, unless it changes to this node's: vectors of two embedders cannot be
+// bind returns what embeds the memories that this node stores, nil for nothing, and ties a database without vectors
+// to the configured embedder. A database whose vectors come from its clients is left alone; one whose embedder this
+// configured node cannot open is rejected, unless it changes to this node's: vectors of two embedders cannot be
 // compared.
 func (v *Vectors) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) {
 	now, err := v.cfg.State.Current(c.DB)
@@ -107,7 +107,7 @@ func (v *Vectors) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) 
 		"database %s is embedded by %s, this node embeds by %s; cairn embed use changes that", d.Name, d.Embedder, &self)
 }
 
-// Makes says whether this node makes the vectors of a database.
+// Makes reports whether this node makes the vectors of a database.
 func (v *Vectors) Makes(d oplog.Database) bool { return v.maker(d) != nil }
 
 // maker returns what makes a database's vectors, nil when this node cannot, or not yet.

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
-// administered returns an Admin of a state of its own, with no engine.
+// administered returns an Admin of its own state, with no engine.
 func administered(t *testing.T) *Admin {
 	t.Helper()
 	st, err := statetest.Open(t.TempDir(), state.Options{}, statetest.NewLog())

@@ -230,7 +230,7 @@ func (p *Planned) made(path string, err error) {
 	}
 }
 
-// unverified says whether the newest chain is to be restored: it has come to its end, or none ever was.
+// unverified reports whether the newest chain is to be restored: it has come to its end, or none ever was.
 func (b *Backups) unverified(grown bool) bool {
 	if b.planned.Verified.Load() == 0 {
 		return true
@@ -243,7 +243,7 @@ func (b *Backups) unverified(grown bool) bool {
 	return err == nil && len(chain) > b.plan.Every
 }
 
-// verify restores the newest chain into a scratch state beside the backups, and compares the hashes. After a
+// verify restores the newest chain into a scratch state next to the backups, and compares the hashes. After a
 // failure it is called again behind the next backup.
 func (b *Backups) verify(ctx context.Context) {
 	start, dir := time.Now(), b.plan.Dir

@@ -74,7 +74,8 @@ func conditionText(word, why string) string {
 	return word + ": " + why
 }
 
-// quorate says whether as many voters answer as a decision needs. A node that does not know the voters yet assumes so.
+// quorate reports whether as many voters answer as a decision needs. A node that does not know the voters yet assumes
+// so.
 func quorate(st api.ClusterStatus) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
 
 // LookEvery is the interval at which a node checks the others.
@@ -137,13 +138,13 @@ func (cl *Cluster) Condition(ctx context.Context) (word, why string) {
 	return l.word, l.why
 }
 
-// removed says whether this node, at its last look, was no member of its cluster.
+// removed reports whether this node, at its last look, was no member of its cluster.
 func (cl *Cluster) removed() bool {
 	l := cl.looked.Load()
 	return l != nil && l.removed
 }
 
-// lost says whether this node has heard of no quorum at its last looks, or was no member.
+// lost reports whether this node has heard of no quorum at its last looks, or was no member.
 func (cl *Cluster) lost() bool {
 	l := cl.looked.Load()
 	return l != nil && l.lost
@@ -164,7 +165,7 @@ func (cl *Cluster) NoQuorum() (why, until string) {
 // CompareEvery is the interval at which a node compares its state's hash with the others'.
 const CompareEvery = 15 * time.Second
 
-// Values of the metric that says whether the replicas agree.
+// Values of the metric that reports whether the replicas agree.
 var agreements = map[string]int64{"agree": 1, "unknown": 0, "diverged": -1}
 
 // Compare watches whether the replicas hold the same, for the metric. Folder raft compares them as well, and acts on

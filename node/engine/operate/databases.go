@@ -154,7 +154,7 @@ func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettin
 // maxRelations bounds the relations that a database's policies name.
 const maxRelations = 100
 
-// liftable refuses names that are none of attributes.
+// liftable rejects names that are none of attributes.
 func liftable(names []string) error {
 	if len(names) > filter.MaxAttributes {
 		return oplog.Errorf(oplog.TooLarge, "lift: %d names: at most %d", len(names), filter.MaxAttributes)

@@ -88,7 +88,7 @@ func (cl *Cluster) Up(context.Context, api.Caller, *api.Nothing) (*api.UpAnswer,
 	return &api.UpAnswer{Alive: true, Ready: cl.Ready()}, nil
 }
 
-// TellReady says whether readers may be sent to this node.
+// TellReady reports whether readers may be sent to this node.
 func (cl *Cluster) TellReady(context.Context, api.Caller, *api.Nothing) (*api.ReadyAnswer, error) {
 	return &api.ReadyAnswer{Ready: cl.Ready(), Behind: cl.behind(cl.cfg.Commit.Indexed()), Applied: cl.cfg.Commit.Indexed()}, nil
 }

@@ -44,7 +44,7 @@ var (
 	raftMemberOf = api.Made[raft.Member, api.RaftMember]()
 )
 
-// votes says whether this node has a vote: a replica that was promoted has one, whatever its configuration says.
+// votes reports whether this node has a vote: a replica that was promoted has one, whatever its configuration says.
 func (cl *Cluster) votes() bool {
 	return slices.ContainsFunc(cl.raft.Status().Members, func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID && m.Voter })
 }

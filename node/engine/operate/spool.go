@@ -16,7 +16,7 @@ import (
 
 const (
 	maxSpooled  = 4
-	spoolExpiry = time.Hour // since it was last asked for
+	spoolExpiry = time.Hour // since it was last requested
 )
 
 // A spooled backup waits to be downloaded.

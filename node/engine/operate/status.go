@@ -96,8 +96,8 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	return st
 }
 
-// omitted says whether the members that this node knows, or those that a leader among its peers knows, do not include
-// it: a node that is down while it is removed learns it from no log.
+// omitted reports whether the members that this node knows, or those that a leader among its peers knows, do not
+// include it: a node that is down while it is removed learns it from no log.
 func (cl *Cluster) omitted(members []raft.Member, peers []api.Peer) bool {
 	own := func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID }
 	return len(members) > 0 && !slices.ContainsFunc(members, own) ||
@@ -139,7 +139,7 @@ func (cl *Cluster) askAll(ctx context.Context, members []raft.Member, infos map[
 			p := cl.ask(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
 			if p.Reachable && known {
-				// the entries of elections are no lag: the state never sees them
+				// the entries of elections are not lag: the state never sees them
 				p.LagEntries = new(acknowledged - min(acknowledged, max(uint64(p.Applied), p.Through)))
 			}
 			peers[i] = p
@@ -254,7 +254,7 @@ func (cl *Cluster) Lag() *float64 {
 	return &lag
 }
 
-// Ready says whether this node is a member that has caught up with its leader, and is not far behind since.
+// Ready reports whether this node is a member that has caught up with its leader, and is not far behind since.
 func (cl *Cluster) Ready() bool {
 	at := uint64(cl.cfg.Commit.Indexed())
 	n, known := cl.raft.Behind(at)

@@ -200,7 +200,7 @@ func (ad *Admin) tokenHere(c api.Caller, name string) (found oplog.Token, err er
 	return found, err
 }
 
-// administers says whether a token is the caller's to see and to end.
+// administers reports whether a token is the caller's to see and to end.
 func administers(c api.Caller, t oplog.Token) bool {
 	return c.May(api.Admin) || c.May(api.Owner) && t.DB == c.DB && !slices.Contains(t.Scopes, string(api.Admin))
 }

@@ -100,7 +100,7 @@ func sentence(subject, relation, object string) string {
 
 var strategies = map[string]bool{oplog.KeepA: true, oplog.KeepB: true, oplog.KeepBoth: true, oplog.MergeAB: true, oplog.Dismiss: true}
 
-// resolvable refuses a resolution that no conflict can have, with the texts that clients match.
+// resolvable rejects a resolution that no conflict can have, with the texts that clients match.
 func resolvable(q *api.ResolveRequest) error {
 	switch {
 	case q.Strategy == "":

@@ -258,7 +258,7 @@ const (
 	mergeBytes    = 4 << 20
 )
 
-// propose takes the round into the log: merges and tier moves in entries of their own when they are many, the rest in
+// propose takes the round into the log: merges and tier moves in their own entries when they are many, the rest in
 // one.
 func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 	a, raised := &api.Thought{Triggers: []api.Attention{}}, []string{}

@@ -88,7 +88,7 @@ func (r *round) begin(v *state.View) error {
 	return nil
 }
 
-// about says whether the round is about a memory.
+// about reports whether the round is about a memory.
 func (r *round) about(m *oplog.Memory) bool {
 	return r.q.Namespace == "" || m.Namespace == r.q.Namespace
 }

@@ -107,7 +107,7 @@ func (r *round) gatherUnread(ctx context.Context, room int) error {
 	return err
 }
 
-// full says whether the round has no room or no time for more.
+// full reports whether the round has no room or no time for more.
 func (r *round) full(room int) bool {
 	return len(r.snap.Rows) >= room || time.Now().After(r.until)
 }

@@ -109,8 +109,8 @@ func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest)
 	return a, nil
 }
 
-// onLeader asks the leader for a round in the caller's name: a round is no entry that could be forwarded. The answer
-// comes when this node has what the leader decided.
+// onLeader asks the leader for a round in the caller's name: a round is not an entry that could be forwarded. The
+// answer comes when this node has what the leader decided.
 func (th *Thinker) onLeader(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started, a := time.Now(), &api.Thought{}
 	if err := th.cfg.AskLeader(ctx, c, api.Think.Op, q, a); err != nil {

@@ -35,7 +35,7 @@ type File struct {
 	At           time.Time // when it was written
 }
 
-// Whole says whether the file is a state, not a range of the log.
+// Whole reports whether the file is a state, not a range of the log.
 func (f File) Whole() bool { return f.Since == 0 }
 
 // Name returns the name of a backup's file. Since 0 means a whole state.
@@ -79,14 +79,15 @@ var ErrNoBackup = errors.New("no backup for that point")
 // ErrGap says that a file is missing from a directory: one that is there goes on from it.
 var ErrGap = errors.New("a backup is missing")
 
-// leadsOver says whether a range begins before a state and ends behind it, or there: the state leads to the rest of it.
+// leadsOver reports whether a range begins before a state and ends behind it, or there: the state leads to the rest
+// of it.
 func (f File) leadsOver(o File) bool {
 	return o.Whole() && f.Since < o.Index && o.Index <= f.Index
 }
 
 // Gap names the first file, in the order in which they begin, that no other leads to; nil when all follow on one
-// another. What is before it can be restored, to an index that is asked for. The first ranges of all may lead over the
-// first state: what they began from was pruned.
+// another. What is before it can be restored, to an index that is requested. The first ranges of all may lead over
+// the first state: what they began from was pruned.
 func Gap(files []File) error {
 	begins := func(f File) oplog.Index {
 		if f.Whole() {

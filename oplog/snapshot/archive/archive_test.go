@@ -315,7 +315,7 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestATrimmedLogSaysSo: a range that would have a hole is refused.
+// TestATrimmedLogSaysSo: a range that would have a hole is rejected.
 func TestATrimmedLogSaysSo(t *testing.T) {
 	w := newWorld(t, state.Options{RetainOps: 10})
 	w.remember(100)

@@ -77,8 +77,8 @@ func Restore(ctx context.Context, dir, path string, to Target, keys *seal.Ring) 
 	return st.Point(), err
 }
 
-// checkTarget says whether a chain leads to the target. Without an index it is to lead as far as there are files: one
-// that ends at a missing file would bring back less than was backed up.
+// checkTarget reports whether a chain leads to the target. Without an index it is to lead as far as there are files:
+// one that ends at a missing file would bring back less than was backed up.
 func checkTarget(files, chain []File, to Target) error {
 	end := chain[len(chain)-1].Index
 	if to.Index == 0 {

@@ -41,7 +41,7 @@ func Files(t testing.TB, dir string, visit func(path string, held []byte)) {
 	}
 }
 
-// appendRows appends the rows of a table. One that is no table, for it is sealed, has none.
+// appendRows appends the rows of a table. One that is not a table, for it is sealed, has none.
 func appendRows(to []byte, path string) (_ []byte, err error) {
 	f, err := vfs.Default.Open(path)
 	if err != nil {

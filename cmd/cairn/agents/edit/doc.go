@@ -1,6 +1,6 @@
-// Package edit puts an entry into a configuration file that a person keeps, and takes it out again. It changes the text
-// and encodes nothing anew: comments, order, indentation, line ends and all other entries stay as they are. It knows
-// JSON with comments, TOML, and text with a marked block. It reads and writes no file.
+// Package edit puts an entry into a configuration file that a person keeps, and takes it out again. It changes the
+// text and encodes nothing again: comments, order, indentation, line ends and all other entries stay as they are. It
+// knows JSON with comments, TOML, and text with a marked block. It reads and writes no file.
 //
 // An Entry has a place and a value. Put returns a Trace with the text, and Drop needs it: what Put had to make around
 // the entry goes with it, so that Drop gives back the text that Put was given, byte for byte.

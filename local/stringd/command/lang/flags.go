@@ -18,7 +18,7 @@ type Flag struct {
 // Flags are the values of a command's flags; a flag that was not given is absent.
 type Flags map[string]string
 
-// Has says whether a flag was given.
+// Has reports whether a flag was given.
 func (f Flags) Has(name string) bool { _, ok := f[name]; return ok }
 
 // Whole is a flag's whole number, which was checked with it; def without the flag.

@@ -36,7 +36,7 @@ type Result struct {
 	Text string
 }
 
-// OK says whether the command succeeded.
+// OK reports whether the command succeeded.
 func (r Result) OK() bool { return r.Code == "" }
 
 // Body is the text a client reads.

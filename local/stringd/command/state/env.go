@@ -56,7 +56,7 @@ func (e envScope) read() (all, env map[string]json.RawMessage, err error) {
 	return all, env, nil
 }
 
-// Env is the persistent variables this topic sees. The daemon's own environment is no part of it: it holds secrets.
+// Env is the persistent variables this topic sees. The daemon's own environment is not part of it: it holds secrets.
 func (s *Session) Env() (map[string]string, error) {
 	out := map[string]string{}
 	err := s.Files(func() error {

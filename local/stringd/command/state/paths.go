@@ -57,8 +57,8 @@ func (s *Session) bounded(typed, base string) (string, error) {
 	return real, nil
 }
 
-// inside says whether a real path lies in the agent's home or in one of its allowed directories. What lies outside the
-// roots is neither: they may have been other ones when the agent was registered.
+// inside reports whether a real path lies in the agent's home or in one of its allowed directories. What lies outside
+// the roots is neither: they may have been other ones when the agent was registered.
 func (s *Session) inside(real string) bool {
 	if !s.Settings.Roots.open(real) {
 		return false
@@ -99,7 +99,7 @@ func realPaths(dirs []string) (out []string) {
 
 func (l Roots) String() string { return strings.Join(l.dirs, ", ") }
 
-// Contain says whether the roots contain a directory of an agent with this home, links resolved.
+// Contain reports whether the roots contain a directory of an agent with this home, links resolved.
 func (l Roots) Contain(home, dir string) bool {
 	_, ok := l.resolve(home, dir)
 	return ok
@@ -114,12 +114,12 @@ func (l Roots) resolve(home, dir string) (real string, ok bool) {
 	return real, err == nil && l.open(real) && slices.ContainsFunc(l.dirs, func(root string) bool { return below(root, real) })
 }
 
-// open says whether a path without links is in no closed directory: a root may hold the node's own home.
+// open reports whether a path without links is in no closed directory: a root may hold the node's own home.
 func (l Roots) open(real string) bool {
 	return l.homes != "" && below(l.homes, real) || !slices.ContainsFunc(l.closed, func(dir string) bool { return below(dir, real) })
 }
 
-// below says whether a path is a directory or in it.
+// below reports whether a path is a directory or in it.
 func below(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
@@ -225,5 +225,5 @@ func Cause(err error) error {
 	return err
 }
 
-// filesOff refuses a client that may not use files.
+// filesOff rejects a client that may not use files.
 var filesOff = lang.Failf(lang.NotAllowed, "Files are off on this node.")

@@ -107,7 +107,7 @@ func (s *Session) WorkDir() string {
 	return cmp.Or(s.Dir, s.Doc.Dir(), s.Agent.Home)
 }
 
-// Stamp tells whether a file is still the one that was read.
+// Stamp reports whether a file is still the one that was read.
 type Stamp struct{ modified, size int64 } // in nanoseconds, bytes
 
 // StampOf is the stamp of a file as it is now.
