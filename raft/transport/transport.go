@@ -8,8 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/cairndb/cairn/oplog/pause"
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/pause"
 )
 
 // Transport is the library's Transport over the cluster opcodes, and the peer port.
