@@ -54,7 +54,7 @@ type cluster struct {
 	ReplicationMode string `toml:"replication_mode" doc:"Accepted in older files, without effect: a write is always stored on a majority."`
 	snapshots
 	PeersSRV      string     `toml:"peers_srv" doc:"Instead of peers: the DNS name whose SRV records are all members, this one too, such as _peer._tcp.cairn-peers. The node resolves it when it starts."`
-	PeersExpected int        `toml:"peers_expected" default:"3" unit:"members" doc:"Number of members that peers_srv must name before a node with an empty home starts: fewer could found a cluster of their own."`
+	PeersExpected int        `toml:"peers_expected" default:"3" unit:"members" doc:"Number of members that peers_srv must name before a node with an empty home starts: fewer could found their own cluster."`
 	Peers         []filePeer `toml:"peers" doc:"The other members."`
 }
 
