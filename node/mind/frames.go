@@ -53,7 +53,7 @@ var verbs = []struct {
 	{frame{attr: "costs", kind: identity, single: true, number: true}, "costs,is priced at"},
 	{frame{attr: "weighs", kind: identity, single: true, number: true}, "weighs"},
 	{frame{attr: "limited to", kind: identity, single: true, number: true}, "is limited to,is capped at"},
-	{frame{attr: "listens on", kind: identity, single: true, number: true}, "listens on,listens on port,runs on port"},
+	{frame{attr: "listens on", kind: identity, single: true, number: true}, "listens on,listens on port,runs on port,is on port"},
 	{frame{attr: "allergic to", kind: identity}, "is allergic to"},
 	{frame{attr: "likes", kind: "preference"}, "likes,loves,enjoys"},
 	{frame{attr: "likes", kind: "preference", denies: true}, "dislikes,hates"},

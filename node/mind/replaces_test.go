@@ -19,6 +19,7 @@ func TestReplaces(t *testing.T) {
 	}{
 		{"Alice lives in Lisbon.", "Alice lives in Berlin.", mind.Stated},
 		{"The user lives in Berlin.", "The user has moved to Hamburg.", mind.Stated},
+		{"The staging database is on port 5432.", "The staging database listens on 5433 since the upgrade.", mind.Stated},
 		{"The deadline for Project Apollo is March 3.", "The deadline for Project Apollo is April 9.", mind.Stated},
 		{"Bob is allergic to nuts.", "Bob is not allergic to nuts.", mind.Stated},
 		{"Travel allowance is 45 euros a day on business trips.", "Travel allowance is 52 euros a day on business trips.", mind.Stated},
