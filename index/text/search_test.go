@@ -230,14 +230,14 @@ func TestUnknownTerms(t *testing.T) {
 			{Row: 1, Text: "Die Krankenversicherung zahlt"}, {Row: 2, Text: "commit 3f9a2bc81d7e"},
 			{Row: 3, Group: 1, Text: "harber is a name"}, {Row: 4, Text: "a harbuer"},
 			{Row: 5, Group: 1, Text: "zelkob zelkod"}, {Row: 6, Text: "the dorado and the mercado"}, {Row: 7, Text: "the mers"},
-			{Row: 8, Text: "Mia is the babysitter"}, {Row: 9, Text: "signed by the editors, but not soon"}})
+			{Row: 8, Text: "Mia is the babysitter"}, {Row: 9, Text: "signed by the editors, but not soon, goes live"}})
 		apply(t, x, nil, 4)
 		if dir != "" {
 			settle(t, x)
 		}
 		for q, want := range map[string][]uint32{"resturant": {0}, "Versicherung": {1}, "3f9a2bc": {2}, "harber": nil,
 			"zzzzzz": nil, "harbuor": {0}, "zelkog": nil,
-			"dorado mercado": {6}, "babysit": {8}, "signatures": {9}, "edition": {9}, "butter": nil} {
+			"dorado mercado": {6}, "babysit": {8}, "signatures": {9}, "edition": {9}, "butter": nil, "likes": nil} {
 			var got []uint32
 			for _, h := range find(t, x, Query{Text: q, Groups: []uint32{0}}) {
 				got = append(got, h.Row)

@@ -278,10 +278,10 @@ func (s *search) candidates(kind uint8, term string) (all []substitute, err erro
 	return all, err
 }
 
-// replaceable reports whether a term may have substitutes: words and hashes may; numbers, names in code and pieces of
-// a script without spaces may not.
+// replaceable reports whether a term may have substitutes: words and hashes may; numbers, names in code, pieces of a
+// script without spaces and light words may not: "like" is not a misspelt "live".
 func replaceable(term string) bool {
-	return looksLikeHash(term) || len(term) <= maxCamelBytes && onlyLetters(term) && !isGram(term)
+	return looksLikeHash(term) || !light[term] && len(term) <= maxCamelBytes && onlyLetters(term) && !isGram(term)
 }
 
 // isEnding reports whether rest, which follows a word, is an ending of a language that appends several to a word.
