@@ -19,10 +19,10 @@ import (
 // This file notes which records members acknowledged, stores them, and tells them to the members;
 // recovery.Acknowledged says why.
 
-// end is the place of the log's last record.
-func (n *Node) end() recovery.Place {
+// logEnd is the place of the log's last record.
+func (n *Node) logEnd() recovery.Position {
 	index, term := n.lastRecord()
-	return recovery.Place{Term: term, Index: index}
+	return recovery.Position{Term: term, Index: index}
 }
 
 func (n *Node) acknowledgedFile() string { return filepath.Join(n.cfg.Dir, "acknowledged") }
@@ -54,11 +54,11 @@ func (n *Node) storeAcknowledged() {
 	}
 }
 
-// acknowledgedPlaces are the places that a leader's heartbeats carry, one for each member. The leader's own log
+// acknowledgedPositions are the places that a leader's heartbeats carry, one for each member. The leader's own log
 // counts only as far as its disk has it: a crash may take the rest.
-func (n *Node) acknowledgedPlaces() (all []wire.RaftPlace) {
-	if end := n.end(); n.logs.Synced() { // in this order: what is appended after the question was not asked about
-		n.acks.Note(n.cfg.NodeID, place(n.receipt(end)))
+func (n *Node) acknowledgedPositions() (all []wire.RaftPlace) {
+	if end := n.logEnd(); n.logs.Synced() { // in this order: Synced does not vouch for records that are appended after logEnd
+		n.acks.Note(n.cfg.NodeID, toPosition(n.receipt(end)))
 	}
 	for id, p := range n.acks.All() {
 		all = append(all, wire.RaftPlace{Node: id, Term: p.Term, Index: p.Index, Receipt: p.Receipt})
@@ -66,12 +66,12 @@ func (n *Node) acknowledgedPlaces() (all []wire.RaftPlace) {
 	return all
 }
 
-func place(p *wire.RaftPlace) recovery.Place {
-	return recovery.Place{Term: p.Term, Index: p.Index, Receipt: p.Receipt}
+func toPosition(p *wire.RaftPlace) recovery.Position {
+	return recovery.Position{Term: p.Term, Index: p.Index, Receipt: p.Receipt}
 }
 
-// receiptKey is the key of a member's receipts. It is made of the identity in its home, so an old copy of the home has
-// it as well, and no other member does.
+// receiptKey derives the key of a member's receipts from the identity in its home. So an old copy of the home has it
+// too, and no other member does.
 func receiptKey(identity ed25519.PrivateKey) []byte {
 	if identity == nil {
 		return nil
@@ -80,8 +80,9 @@ func receiptKey(identity ed25519.PrivateKey) []byte {
 	return key[:]
 }
 
-// receipt is a record that this member has, with what proves that to the member itself later.
-func (n *Node) receipt(p recovery.Place) *wire.RaftPlace {
+// receipt returns the position of a record that this member has, with an HMAC that proves the acknowledgement to
+// this member later.
+func (n *Node) receipt(p recovery.Position) *wire.RaftPlace {
 	out := &wire.RaftPlace{Node: n.cfg.NodeID, Term: p.Term, Index: p.Index}
 	if n.receipts != nil {
 		h := hmac.New(sha256.New, n.receipts)
@@ -91,45 +92,45 @@ func (n *Node) receipt(p recovery.Place) *wire.RaftPlace {
 	return out
 }
 
-// noteAcknowledged takes over the places that a leader's heartbeat carries.
+// noteAcknowledged stores the positions in a leader's heartbeat.
 func (n *Node) noteAcknowledged(all []wire.RaftPlace) {
 	for _, p := range all {
 		if p.Node != n.cfg.NodeID {
-			n.acks.Note(p.Node, place(&p))
+			n.acks.Note(p.Node, toPosition(&p))
 		}
 	}
 }
 
-// reached is the newest record, by term and index, that this member's files know of. The log may end before it:
-// another leader's records are taken away before those that replace them are stored, and a snapshot may take the
-// place of some with a higher term.
-func (n *Node) reached() recovery.Place {
-	log, snapshot := n.ends()
-	var cut recovery.Place
-	cut.Term, cut.Index = n.logs.Cut()
-	return slices.MaxFunc([]recovery.Place{log, snapshot, cut}, recovery.Place.Compare)
+// newestKnown is the newest record, by term and index, that this member's files know of. The log may end before it:
+// conflicting records are deleted before their replacements are stored, and a snapshot may replace records with a
+// higher term.
+func (n *Node) newestKnown() recovery.Position {
+	log, snapshot := n.logAndSnapshotEnds()
+	var cut recovery.Position
+	cut.Term, cut.Index = n.logs.LastCut()
+	return slices.MaxFunc([]recovery.Position{log, snapshot, cut}, recovery.Position.Compare)
 }
 
 // checkRolledBack compares the record that a peer knows this member to have acknowledged with those that its files
-// know of. If they do not reach so far they are an old copy: the member gives up its vote until it has rejoined. The
-// peer's word is not enough for that: it must show the member's own receipt.
+// know of. Files that end earlier are an old copy, and the member gives up its vote until it has rejoined. The peer
+// must show the member's own receipt: its claim alone does not count.
 func (n *Node) checkRolledBack(peer uint32, h *wire.RaftHello) {
 	if h == nil || n.raft == nil || n.stateless() {
 		return
 	}
-	end, said := n.reached(), recovery.Place{Term: h.AckTerm, Index: h.AckIndex}
+	end, said := n.newestKnown(), recovery.Position{Term: h.AckTerm, Index: h.AckIndex}
 	if !end.Before(said) {
 		return
 	}
 	if own := n.receipt(said); own.Receipt == "" || !hmac.Equal([]byte(own.Receipt), []byte(h.Receipt)) {
-		n.disbelieve(Dispute{Peer: peer,
+		n.noteClaim(Dispute{Peer: peer,
 			Says: fmt.Sprintf("this node acknowledged record %d of term %d, but the receipt is not this node's", said.Index, said.Term)})
 		return
 	}
 	n.log.Error("this member's files are older than what it acknowledged: it has no vote until it has rejoined",
 		"peer", peer, "acknowledged", said.Index, "term", said.Term, "index", end.Index, "err", errRolledBack)
 	if err := n.markAmnesiac(); err != nil {
-		_ = n.disk.Break(fmt.Errorf("amnesia mark: %w", err))
+		_ = n.disk.Fail(fmt.Errorf("amnesia mark: %w", err))
 	}
 }
 

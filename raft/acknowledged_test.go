@@ -97,7 +97,7 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	want = append(want, c.propose(10, 20)...)
 	index, term := c.nodes[l].lastRecord()
 	c.wait("the other to know what it acknowledged", func() bool {
-		return !c.nodes[other].acks.Of(uint32(old + 1)).Before(recovery.Place{Term: term, Index: index})
+		return !c.nodes[other].acks.Of(uint32(old + 1)).Before(recovery.Position{Term: term, Index: index})
 	})
 	for i := range 3 {
 		c.nodes[i].Close()
@@ -105,8 +105,8 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	c.putBack(old, kept, nil, "")
 	c.sms[old] = then
 	c.reopen(other, "secret", c.peers(other))
-	if got := c.nodes[other].acks.Of(uint32(old + 1)); got.Before(recovery.Place{Term: term, Index: index}) {
-		t.Fatalf("after a restart the other remembers %v, want %v", got, recovery.Place{Term: term, Index: index})
+	if got := c.nodes[other].acks.Of(uint32(old + 1)); got.Before(recovery.Position{Term: term, Index: index}) {
+		t.Fatalf("after a restart the other remembers %v, want %v", got, recovery.Position{Term: term, Index: index})
 	}
 	c.reopen(old, "secret", c.peers(old))
 	c.refused(other, old)

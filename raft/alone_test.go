@@ -51,7 +51,7 @@ func TestALostMemberIsNotAlone(t *testing.T) {
 			c.sms[lost] = &list{}
 			lose(t, c, lost)
 			c.reopen(lost, "secret", nil)
-			if c.nodes[lost].HasState() || c.nodes[lost].sole() {
+			if c.nodes[lost].HasState() || c.nodes[lost].isOnlyVoter() {
 				t.Fatalf("a member without state has a vote; members %v", c.nodes[lost].servers())
 			}
 			for i := range 3 {

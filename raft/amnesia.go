@@ -24,9 +24,10 @@ import (
 // answers. It asks each leader that it hears from to take its vote away (rejoin). The leader first asks the other
 // voters, and a majority of them, whose state is intact, must follow it. They alone commit the change, so a deposed
 // leader cannot make it. From then on the member takes records like a new one, of leaders of that term and newer
-// ones: one that was deposed would count its answers. It has state as soon as it knows the change as committed: who
-// does not have that record gets no vote of it. Only then it gets its vote back, by a second change (mayVote): if it
-// had the vote before it had state, and ended in between, a majority could be missing for good.
+// ones: one that was deposed would count its answers. It has state again as soon as it knows that this change is
+// committed: from then on it denies its vote to every candidate that lacks that record. Only then it gets its vote
+// back, by a second change (checkPromotion): if it had the vote before it had state, and ended in between, a majority
+// could be missing for good.
 //
 // Every empty home is marked as one without state at its first start, unless the node is alone: from inside, a new
 // node and a member whose home was emptied look the same. Only a founding (see form) gives the vote without a leader.
@@ -36,13 +37,13 @@ import (
 
 // rejoining tracks how a member without state comes back.
 type rejoining struct {
-	amnesia   atomic.Bool               // see stateless
-	admitted  atomic.Pointer[admission] // nil: no leader has taken this node's vote away since it started without state
-	admitters chan hraft.Server         // the leader whose requests were rejected last, until it is asked
-	marking   chan struct{}             // holds a token while the mark is written or removed, so that it says what amnesia says
+	amnesia  atomic.Bool               // see stateless
+	admitted atomic.Pointer[admission] // nil: no leader has taken this node's vote away since it started without state
+	leaders  chan hraft.Server         // the leader whose request was rejected last, until rejoin asks it for admission
+	markTurn chan struct{}             // holds a token while the mark, and amnesia with it, changes
 }
 
-// admission is the change by which a leader took a member's vote away.
+// admission identifies the change of members by which a leader took this member's vote away.
 type admission struct{ index, term uint64 }
 
 func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
@@ -65,12 +66,12 @@ func (n *Node) markAmnesiac() error { return n.markStateless(lostMark) }
 
 // markStateless marks this member as one without state.
 func (n *Node) markStateless(text string) error {
-	n.marking <- struct{}{}
-	defer func() { <-n.marking }()
+	n.markTurn <- struct{}{}
+	defer func() { <-n.markTurn }()
 	return n.writeMark(text)
 }
 
-// writeMark is markStateless while the marking is this task's.
+// writeMark writes the mark. The caller holds markTurn.
 func (n *Node) writeMark(text string) error {
 	n.amnesia.Store(true)
 	n.admitted.Store(nil)
@@ -81,7 +82,7 @@ func (n *Node) writeMark(text string) error {
 	return errors.Join(err, logstore.OS{}.SyncDir(n.cfg.Dir))
 }
 
-// readMark marks this member as its last run did.
+// readMark restores the mark of the last run.
 func (n *Node) readMark() error {
 	_, err := os.Stat(n.amnesiaFile())
 	if errors.Is(err, os.ErrNotExist) {
@@ -97,7 +98,7 @@ func Discard(dir string) (aside string, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
-	n := &Node{cfg: Config{Dir: dir}, rejoining: rejoining{marking: make(chan struct{}, 1)}}
+	n := &Node{cfg: Config{Dir: dir}, rejoining: rejoining{markTurn: make(chan struct{}, 1)}}
 	if err := n.markAmnesiac(); err != nil {
 		return "", err
 	}
@@ -116,8 +117,8 @@ func Discard(dir string) (aside string, err error) {
 
 // clearAmnesia ends the amnesia.
 func (n *Node) clearAmnesia() {
-	n.marking <- struct{}{}
-	defer func() { <-n.marking }()
+	n.markTurn <- struct{}{}
+	defer func() { <-n.markTurn }()
 	if err := n.removeMark(); err != nil {
 		n.log.Warn("amnesia mark not removed", "err", err)
 		return
@@ -134,9 +135,9 @@ func (n *Node) removeMark() error {
 	return logstore.OS{}.SyncDir(n.cfg.Dir)
 }
 
-// beginEmpty marks a home without configuration as one without state, unless this node is alone. It also clears term
+// markIfEmpty marks a home without configuration as one without state, unless this node is alone. It also clears term
 // 1 there: a founding that crashed between storing the term and the record leaves that term without a leader.
-func (n *Node) beginEmpty() error {
+func (n *Node) markIfEmpty() error {
 	last, err := n.logs.LastIndex()
 	if err != nil {
 		return err
@@ -164,9 +165,9 @@ func (n *Node) beginEmpty() error {
 
 var errNotAdmitted = errors.New("this node has no state and accepts no records before the leader has removed its vote")
 
-// refusesUntilAdmitted returns an error while this member has no state and no leader has taken its vote away, or one
-// of a newer term than this leader's. It notes the leader, which rejoin asks for that.
-func (n *Node) refusesUntilAdmitted(leader uint32, addr string, term uint64) error {
+// checkAdmitted returns an error while this member has no state and no leader has taken its vote away, or while a
+// leader of a newer term has. It queues the leader, so that rejoin asks it for admission.
+func (n *Node) checkAdmitted(leader uint32, addr string, term uint64) error {
 	a := n.admitted.Load()
 	switch {
 	case !n.stateless():
@@ -177,10 +178,10 @@ func (n *Node) refusesUntilAdmitted(leader uint32, addr string, term uint64) err
 		return nil
 	}
 	select {
-	case <-n.admitters: // an older one
+	case <-n.leaders: // an older one
 	default:
 	}
-	pause.Offer(n.admitters, hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)})
+	pause.Offer(n.leaders, hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)})
 	return errNotAdmitted
 }
 
@@ -197,8 +198,8 @@ func (n *Node) snapshotState(index, term uint64) error {
 	return (&pendingSnapshot{Snapshot: s}).Persist(sink)
 }
 
-// rejoin is the task that brings this node, once a second, towards what it should be: with state, and with the vote
-// that its role asks for. It repeats its requests because a leader that goes forgets them.
+// rejoin is the task that, once a second, takes the next step towards having state and the vote of its role. It
+// repeats its requests, because they are lost with the leader that got them.
 func (n *Node) rejoin() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -207,10 +208,10 @@ func (n *Node) rejoin() {
 		select {
 		case <-n.ctx.Done():
 			return
-		case leader = <-n.admitters:
+		case leader = <-n.leaders:
 		case <-tick.C:
 		}
-		self, known := n.find(n.cfg.NodeID)
+		self, known := n.findMember(n.cfg.NodeID)
 		voter := n.cfg.Role == RoleVoter
 		switch _, _, led := n.Leader(); {
 		case n.stateless() && n.admitted.Load() == nil:
@@ -218,7 +219,7 @@ func (n *Node) rejoin() {
 				n.askAdmission(leader)
 			}
 		case !known || !led:
-		case n.stateless() && n.caughtAdmission() && n.keyLogged():
+		case n.stateless() && n.admissionCommitted() && n.keyLogged():
 			n.clearAmnesia()
 		case voter && self.Suffrage != hraft.Voter:
 			ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)
@@ -240,8 +241,8 @@ func (n *Node) askAdmission(leader hraft.Server) {
 	n.admitted.Store(&admission{ok.Index, ok.Term})
 }
 
-// caughtAdmission reports whether this member knows the change that took its vote away as committed.
-func (n *Node) caughtAdmission() bool {
+// admissionCommitted reports whether this member knows the change that took its vote away as committed.
+func (n *Node) admissionCommitted() bool {
 	a := n.admitted.Load() // nil when the mark has just been set
 	return a != nil && n.raft.CommitIndex() >= a.index && n.Term() >= a.term
 }
@@ -251,18 +252,18 @@ func (n *Node) caughtAdmission() bool {
 // state say. Every majority that the member may have been part of has one of them, so none has made a newer leader
 // that this one has not heard of.
 func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (string, error) {
-	s, known := n.find(m.NodeID)
+	s, known := n.findMember(m.NodeID)
 	if !known {
 		return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 	}
 	if m.NodeID == n.cfg.NodeID {
 		return "", fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)
 	}
-	if err := n.followedBy(n.votersWithout(m.NodeID), n.ready.Load()); err != nil {
+	if err := n.checkQuorum(n.votersWithout(m.NodeID), n.readyTerm.Load()); err != nil {
 		return "", fmt.Errorf("%w: too few of the voters besides node %d answer and have state: start the others", ErrUnavailable, m.NodeID)
 	}
 	n.withPeer(m.NodeID, func(p *peerState) { p.lastLog = 0 }) // what it had before
-	if err := n.agreedOn(ctx, n.raft.DemoteVoter(s.ID, 0, changeTimeout)); err != nil {
+	if err := n.awaitCommit(ctx, n.raft.DemoteVoter(s.ID, 0, changeTimeout)); err != nil {
 		return "", err
 	}
 	n.setPromotion(m.NodeID, m.Role != RoleReadReplica)

@@ -99,7 +99,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	if _, err := c.nodes[l].demoteForRejoin(t.Context(), rejoin); err == nil {
 		t.Fatal("the leader gave up a vote that it needs")
 	}
-	if s, _ := c.nodes[l].find(uint32(lost + 1)); s.Suffrage != hraft.Voter {
+	if s, _ := c.nodes[l].findMember(uint32(lost + 1)); s.Suffrage != hraft.Voter {
 		t.Fatal("the leader takes a vote away that it needs for a majority")
 	}
 	if c.nodes[lost].raft.LastIndex() != 0 || !c.nodes[lost].stateless() {
@@ -157,12 +157,12 @@ func TestPromotionSurvivesItsLeader(t *testing.T) {
 	c.propose(0, 5)
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
 	c.open(3, "secret", c.addrs[:3])
-	c.wait("the newcomer to be known", func() bool { _, ok := c.leader().find(4); return ok })
+	c.wait("the newcomer to be known", func() bool { _, ok := c.leader().findMember(4); return ok })
 	for _, n := range c.nodes[:3] {
 		n.setPromotion(4, false) // as if the leader that took it in were gone
 	}
 	c.wait("the newcomer to vote", func() bool {
-		s, ok := c.leader().find(4)
+		s, ok := c.leader().findMember(4)
 		return ok && s.Suffrage == 0
 	})
 }
@@ -179,7 +179,7 @@ func TestAReplicaThatIsPromotedAtOnceGetsState(t *testing.T) {
 		return err == nil
 	})
 	c.wait("it to have state and a vote", func() bool {
-		s, ok := c.leader().find(4)
+		s, ok := c.leader().findMember(4)
 		return ok && s.Suffrage == hraft.Voter && c.nodes[3].HasState()
 	})
 }
@@ -195,10 +195,10 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 	c.nodes[3].admitted.Store(&admission{index: 1})
 	leader := c.leader()
 	c.wait("the newcomer to answer", func() bool {
-		_, ok := leader.askWith(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, leader.ready.Load(), 0, 0)
+		_, ok := leader.probeFollower(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, leader.readyTerm.Load(), 0, 0)
 		return ok
 	})
-	if later, err := leader.mayVote(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])},
+	if later, err := leader.checkPromotion(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])},
 		wire.Membership{NodeID: 4}); err != nil || !later {
 		t.Errorf("a member without a log may vote, %v", err)
 	}
@@ -206,9 +206,9 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 		if n == leader {
 			continue
 		}
-		s, _ := leader.find(n.cfg.NodeID)
+		s, _ := leader.findMember(n.cfg.NodeID)
 		c.wait("the others to have the log", func() bool {
-			later, err := leader.mayVote(s, wire.Membership{NodeID: n.cfg.NodeID})
+			later, err := leader.checkPromotion(s, wire.Membership{NodeID: n.cfg.NodeID})
 			return err == nil && !later
 		})
 	}
@@ -226,15 +226,15 @@ func TestNoVoteWithoutState(t *testing.T) {
 	c.emptied(victim)
 	c.have(want)
 	c.wait("the leader to know how far it is", func() bool {
-		s, _ := l.find(m.NodeID)
-		last, ok := l.askWith(s, l.ready.Load(), 0, 0)
+		s, _ := l.findMember(m.NodeID)
+		last, ok := l.probeFollower(s, l.readyTerm.Load(), 0, 0)
 		whole, err := l.hasLog(s, last)
 		return ok && whole && err == nil || c.leader() != l
 	})
 	if _, err := l.Change(t.Context(), m); err != nil {
 		t.Error(err)
 	}
-	if s, _ := l.find(m.NodeID); s.Suffrage == hraft.Voter || c.nodes[victim].HasState() {
+	if s, _ := l.findMember(m.NodeID); s.Suffrage == hraft.Voter || c.nodes[victim].HasState() {
 		t.Errorf("it has state (%v), or is a %v", c.nodes[victim].HasState(), s.Suffrage)
 	}
 	want = append(want, c.logKey(victim))
@@ -261,7 +261,7 @@ func TestAnOlderLeaderFillsNoMember(t *testing.T) {
 		t.Errorf("an older leader gets %+v", r)
 	}
 	begin := &wire.SnapshotBegin{Term: 4, Leader: 1, LeaderAddr: c.addrs[0]}
-	if err := n.refusesUntilAdmitted(begin.Leader, begin.LeaderAddr, begin.Term); err == nil {
+	if err := n.checkAdmitted(begin.Leader, begin.LeaderAddr, begin.Term); err == nil {
 		t.Error("a snapshot of an older leader is taken")
 	}
 	say.Term = 5

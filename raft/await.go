@@ -51,7 +51,7 @@ func (a *openFutures) drain(patience time.Duration) bool {
 func (n *Node) await(ctx context.Context, f hraft.Future) error {
 	done := make(chan error, 1)
 	n.futures.add(1)
-	go func() { // left behind, with the library's own state, when it never answers
+	go func() { // leaks if the library never answers
 		done <- f.Error()
 		n.futures.add(-1)
 	}()

@@ -17,10 +17,10 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// forming holds what configured peers answered to a node that belongs to no cluster yet.
+// forming holds the answers of the configured peers to a node that belongs to no cluster yet.
 type forming struct {
-	turnedAway atomic.Bool // one has rejected this node since form looked
-	refusedAt  sync.Map    // why, by address, as the log has it
+	peerRejected atomic.Bool // a peer has rejected this node since form last checked
+	rejectedAt   sync.Map    // the reason that was logged last, by address
 }
 
 // form makes one cluster out of nodes that were configured with each other's addresses, started in any order.
@@ -28,33 +28,33 @@ type forming struct {
 // A node without configuration asks every peer for its id and role. When a peer has state, a cluster exists and this
 // node asks to join it. When all have answered and none has any, the node with the lowest id is the founder: it has
 // each of the others store the founding configuration, and stores it itself last. A member that stores it may vote
-// from then on; one that has an empty home for any other reason may not (see amnesia.go). A founder that ends in
-// between begins again when it is back, or is taken in by those that it has founded already. A node that cannot reach
+// from then on; one that has an empty home for any other reason may not (see amnesia.go). A founder that stops in
+// between begins again after its restart, or the members that it has founded admit it. A node that cannot reach
 // every configured peer starts nothing: so at most one cluster is ever formed.
 //
 // The founder stands for election at once, and so does a node that is the only voter: an election timeout is for
 // noticing that a leader is silent, and here there is none.
 func (n *Node) form() {
-	if n.sole() && !n.stateless() && n.raft.State() != hraft.Leader { // a timeout may have been faster on a slow machine
+	if n.isOnlyVoter() && !n.stateless() && n.raft.State() != hraft.Leader { // a timeout may have been faster on a slow machine
 		n.campaign()
 	}
 	for wait := time.Duration(0); ; {
 		if pause.For(n.ctx, wait) != nil {
 			return
 		}
-		if n.hasConfiguration() || n.refused.Load() {
+		if n.hasConfiguration() || n.rejected.Load() {
 			return
 		}
 		wait = 200 * time.Millisecond
-		if n.tryForm() || n.turnedAway.Swap(false) { // a leader has taken this node in and will send what it lacks, or an operator has to act
+		if n.tryForm() || n.peerRejected.Swap(false) { // a leader has taken this node in and will send what it lacks, or an operator has to act
 			wait = 5 * time.Second
 		}
 	}
 }
 
-// hasNothing reports whether this node holds nothing that a cluster could miss: no record, no snapshot, no state, and
-// no vote except the one stored at its founding.
-func (n *Node) hasNothing() bool {
+// isEmpty reports whether this node has no data that a cluster could need: no record, no snapshot, no state, and no
+// vote except the one stored at its founding.
+func (n *Node) isEmpty() bool {
 	if n.raft == nil {
 		return false
 	}
@@ -68,23 +68,23 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 	if n.cfg.Role == RoleVoter {
 		servers = append(servers, hraft.Server{ID: transport.ServerID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)})
 	}
-	all = n.hasNothing()
+	all = n.isEmpty()
 	for _, addr := range n.cfg.Peers {
 		h, err := n.probe(addr, transport.HelloTimeout)
-		if n.stopNamesake(addr, err) {
+		if n.stopOnIDConflict(addr, err) {
 			return nil, nil, false
 		}
 		if pe, ok := errors.AsType[*transport.PeerError](err); ok {
-			n.turnedAway.Store(true)
-			n.logRefused(addr, err, pe.Text)
+			n.peerRejected.Store(true)
+			n.logRejected(addr, err, pe.Text)
 		}
 		if err != nil {
 			all = false // this peer is not up yet; another may belong to a cluster all the same
 			continue
 		}
-		n.refusedAt.Delete(addr)
+		n.rejectedAt.Delete(addr)
 		if h.Raft == nil || h.NodeID == n.cfg.NodeID {
-			n.stopRefused(fmt.Errorf("node %d answers at its peer's address %s: cluster.peers lists the others, and each has an id of its own",
+			n.stopRejected(fmt.Errorf("node %d answers at its peer's address %s: cluster.peers lists the others, and each has an id of its own",
 				h.NodeID, addr))
 			return nil, nil, false
 		}
@@ -98,25 +98,25 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 	return servers, states, all
 }
 
-// logRefused logs once that a peer rejects this node, and why.
-func (n *Node) logRefused(addr string, err error, why string) {
+// logRejected logs once that a peer rejects this node, and why.
+func (n *Node) logRejected(addr string, err error, why string) {
 	if errors.Is(err, transport.ErrSecret) {
 		why = "cluster secret differs"
 	}
-	if was, _ := n.refusedAt.Swap(addr, why); was != why {
+	if was, _ := n.rejectedAt.Swap(addr, why); was != why {
 		n.log.Warn("refused: "+why, "addr", addr)
 	}
 }
 
-// tryForm founds a cluster when it is this node's turn to, or has a cluster that is there take this node in; joined
-// says that one did.
+// tryForm founds a cluster if this node is the founder, or asks an existing cluster to admit this node; joined
+// reports that it was admitted.
 func (n *Node) tryForm() (joined bool) {
 	servers, states, all := n.foundingVoters()
-	if slices.ContainsFunc(states, n.askToJoin) { // one that knows no leader rejects: the next may know it
+	if slices.ContainsFunc(states, n.askToJoin) { // a peer that knows no leader rejects the request, and the next one may know it
 		return true
 	}
-	lost := n.stateless() && len(n.cfg.Peers) == 0 // members that are not configured may have what it lost
-	if !all || lost || n.cfg.Role != RoleVoter || lowest(servers) != n.cfg.NodeID {
+	lost := n.stateless() && len(n.cfg.Peers) == 0 // members that are not in its configuration may have the data that it lost
+	if !all || lost || n.cfg.Role != RoleVoter || lowestID(servers) != n.cfg.NodeID {
 		return false
 	}
 	if err := n.foundCluster(hraft.Configuration{Servers: servers}); err != nil {
@@ -147,8 +147,8 @@ func (n *Node) foundCluster(c hraft.Configuration) error {
 // between leaves a node without configuration, which is marked again at its next start. A founder may ask again while
 // this is under way: the first one stores.
 func (n *Node) storeFounding(c hraft.Configuration) error {
-	n.marking <- struct{}{}
-	defer func() { <-n.marking }()
+	n.markTurn <- struct{}{}
+	defer func() { <-n.markTurn }()
 	if n.hasConfiguration() {
 		return fmt.Errorf("%w: node %d has been founded meanwhile", ErrUnavailable, n.cfg.NodeID)
 	}
@@ -165,21 +165,20 @@ func (n *Node) storeFounding(c hraft.Configuration) error {
 	return nil
 }
 
-// foundedBy is the founding member's side: it stores what the founder sends when its own configuration names that
-// founder and no voter besides those of the founding, and when nothing that is configured here, nor this node itself,
-// has any state.
-func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
+// acceptFounding stores the configuration that a founder sends. It requires that this node's own configuration names
+// the founder, and no voter that the founder omits, and that neither this node nor any configured peer has state.
+func (n *Node) acceptFounding(founder uint32, m wire.Membership) (err error) {
 	defer recovery.RecoverPanic(&err) // the library panics on a configuration that it cannot read
 	c := hraft.DecodeConfiguration(m.Configuration)
 	in := func(s hraft.Server) bool {
 		return slices.ContainsFunc(c.Servers, func(f hraft.Server) bool { return f.ID == s.ID })
 	}
 	self := hraft.Server{ID: transport.ServerID(n.cfg.NodeID)}
-	if m.NodeID != n.cfg.NodeID || !in(self) || lowest(c.Servers) != founder {
+	if m.NodeID != n.cfg.NodeID || !in(self) || lowestID(c.Servers) != founder {
 		return fmt.Errorf("%w: this node does not accept node %d as its founder", ErrRefused, founder)
 	}
 	if have := n.servers(); len(have) > 0 {
-		if n.hasNothing() && slices.Equal(have, c.Servers) {
+		if n.isEmpty() && slices.Equal(have, c.Servers) {
 			return nil // the founder asks again
 		}
 		return fmt.Errorf("%w: node %d belongs to a cluster already", ErrRefused, n.cfg.NodeID)
@@ -196,7 +195,7 @@ func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
 	return nil
 }
 
-func lowest(servers []hraft.Server) uint32 {
+func lowestID(servers []hraft.Server) uint32 {
 	id := ^uint32(0)
 	for _, s := range servers {
 		id = min(id, transport.NodeID(s.ID))
@@ -204,8 +203,8 @@ func lowest(servers []hraft.Server) uint32 {
 	return id
 }
 
-// sole reports whether this node is the only voter there is.
-func (n *Node) sole() bool {
+// isOnlyVoter reports whether this node is the only voter.
+func (n *Node) isOnlyVoter() bool {
 	voters := n.voters()
 	return len(voters) == 1 && transport.NodeID(voters[0].ID) == n.cfg.NodeID
 }
@@ -222,9 +221,9 @@ func (n *Node) probe(addr string, within time.Duration) (wire.ClusterHelloOK, er
 	return c.Hello, nil
 }
 
-// stopRefused stops a node that cannot become a member as it is configured: asking again would not change the answer.
-func (n *Node) stopRefused(err error) {
-	if n.refused.Swap(true) {
+// stopRejected stops a node that cannot become a member with its configuration. A retry would get the same answer.
+func (n *Node) stopRejected(err error) {
+	if n.rejected.Swap(true) {
 		return
 	}
 	n.log.Error("this node cannot be a member", "err", err)
@@ -233,7 +232,7 @@ func (n *Node) stopRefused(err error) {
 	}
 }
 
-// request is a change of members that this node asks for itself.
+// request returns a membership request about this node itself.
 func (n *Node) request(action string) wire.Membership {
 	return wire.Membership{Action: action, NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
 }
@@ -249,19 +248,19 @@ func (n *Node) askPeer(addr hraft.ServerAddress, m wire.Membership) (ok wire.Mem
 // askToJoin asks a peer that belongs to a cluster to take this node in, and reports whether it did.
 func (n *Node) askToJoin(addr string) bool {
 	if _, err := n.askPeer(hraft.ServerAddress(addr), n.request("join")); err != nil {
-		n.stopNamesake(addr, err)
+		n.stopOnIDConflict(addr, err)
 		return false
 	}
 	n.log.Info("joined", "addr", addr)
 	return true
 }
 
-// stopNamesake stops a node whose id is another's, as a peer's error says.
-func (n *Node) stopNamesake(addr string, err error) bool {
+// stopOnIDConflict stops this node if a peer's error says that another node has its id, and reports whether it did.
+func (n *Node) stopOnIDConflict(addr string, err error) bool {
 	pe := (*transport.PeerError)(nil)
 	if !errors.As(err, &pe) || pe.Code != wire.CodeAuthInvalid {
 		return false
 	}
-	n.stopRefused(fmt.Errorf("refused at %s: %s", addr, pe.Text))
+	n.stopRejected(fmt.Errorf("refused at %s: %s", addr, pe.Text))
 	return true
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A Client speaks to the members of a cluster as one of them, whose log it does not open.
+// A Client sends requests to the members of a cluster under a member's identity. It does not open that member's log.
 type Client struct {
 	n     *Node
 	addrs []string
@@ -30,7 +30,7 @@ func (c *Client) Close() {
 // Addrs returns the addresses of the members.
 func (c *Client) Addrs() []string { return c.addrs }
 
-// Forward gives an entry to a member, which takes it when it leads, and returns what became of it.
+// Forward sends an entry to a member and returns its outcome. Only a leader accepts it.
 func (c *Client) Forward(ctx context.Context, addr string, m wire.Forward) (outcome []byte, err error) {
 	var ok wire.ForwardOK
 	err = c.n.transport.Pool.Call(ctx, addr, transport.ForForward, wire.OpForward, &m, wire.OpForwardOK, &ok)

@@ -22,31 +22,31 @@ type ClockReading struct {
 type clocks struct {
 	now     func() time.Time     // this node's
 	elapsed func() time.Duration // since some moment; no clock's jump changes it
-	max     time.Duration        // how far a clock may be off
+	max     time.Duration        // the allowed offset of a clock
 
 	mu    sync.Mutex
 	peers map[uint32]reading
 	last  reading // the time decided last, here or by the leader
 }
 
-// reading is a clock's value at a moment.
+// reading is a value of a clock, and the elapsed time at which it was read.
 type reading struct {
 	at   time.Time     // without its monotonic part, so that a jump of the clock shows
 	when time.Duration // elapsed
 }
 
-// after returns the value that the clock shows now if it runs correctly.
-func (r reading) after(now time.Duration) time.Time { return r.at.Add(now - r.when) }
+// advanced returns the value that the clock shows now if it runs correctly.
+func (r reading) advanced(now time.Duration) time.Time { return r.at.Add(now - r.when) }
 
 // readingAge is the time for which a reading of a member's clock counts.
 const readingAge = 10 * time.Second
 
-// catchUp divides the time gone by: a node that hears no others moves towards its own clock by a tenth of it. So it
+// slewDivisor divides the time gone by: a node that hears no others moves towards its own clock by a tenth of it. So it
 // follows a clock that was corrected by a minute within ten minutes, and a clock that is off by years never.
-const catchUp = 10
+const slewDivisor = 10
 
-// notePeer notes a member's clock from an answer to a request that took so long. An answer that was under way for
-// more than half the bound is ignored: the clock may have been read at any moment of that.
+// notePeer notes a member's clock from an answer to a request that took so long. It ignores an exchange longer than
+// half the bound, because the clock may have been read at any moment of it.
 func (c *clocks) notePeer(id uint32, at time.Time, took time.Duration) {
 	if at.IsZero() || took > c.max/2 { // it may have been read at any moment of that
 		return
@@ -75,7 +75,7 @@ func (c *clocks) read() ClockReading {
 	defer c.mu.Unlock()
 	own, now := c.now().Round(0), c.elapsed()
 	r := ClockReading{Time: own}
-	middle := c.middle(own, now)
+	middle := c.median(own, now)
 	if r.Offset = own.Sub(middle); r.Offset.Abs() > c.max {
 		r.Time, r.Off = middle, true
 	}
@@ -83,22 +83,22 @@ func (c *clocks) read() ClockReading {
 	return r
 }
 
-// middle is the median of this node's clock and the members'. With an even number of clocks the time decided last,
+// median is the median of this node's clock and the members'. With an even number of clocks the time decided last,
 // advanced, is one more; if there is none, the earlier of the two in the middle counts, because time in the log never
 // goes back. c.mu is held.
-func (c *clocks) middle(own time.Time, now time.Duration) time.Time {
+func (c *clocks) median(own time.Time, now time.Duration) time.Time {
 	votes := []time.Time{own}
 	for id, p := range c.peers {
 		if now-p.when > readingAge {
 			delete(c.peers, id)
 			continue
 		}
-		votes = append(votes, p.after(now))
+		votes = append(votes, p.advanced(now))
 	}
 	if c.last != (reading{}) {
-		last := c.last.after(now)
+		last := c.last.advanced(now)
 		if len(votes) == 1 {
-			part := (now - c.last.when) / catchUp
+			part := (now - c.last.when) / slewDivisor
 			return last.Add(min(max(own.Sub(last), -part), part))
 		}
 		if len(votes)%2 == 0 {
@@ -109,21 +109,21 @@ func (c *clocks) middle(own time.Time, now time.Duration) time.Time {
 	return votes[(len(votes)-1)/2]
 }
 
-// PunctualVoter is the voter whose log reaches farthest among those whose clocks are within the bound.
+// PunctualVoter returns the voter with the longest log among those whose clocks are within the bound.
 func (n *Node) PunctualVoter() (id uint32, ok bool) {
-	right := n.clocks.punctual()
+	right := n.clocks.accurate()
 	s, ok := n.longestLog(func(id uint32) bool { return slices.Contains(right, id) })
 	return transport.NodeID(s.ID), ok
 }
 
-// punctual are the members whose clocks are within the bound.
-func (c *clocks) punctual() (ids []uint32) {
+// accurate returns the members whose clocks are within the bound.
+func (c *clocks) accurate() (ids []uint32) {
 	is := c.read().Time
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.elapsed()
 	for id, p := range c.peers {
-		if p.after(now).Sub(is).Abs() <= c.max {
+		if p.advanced(now).Sub(is).Abs() <= c.max {
 			ids = append(ids, id)
 		}
 	}

@@ -312,7 +312,7 @@ func (c *cluster) leadAny() {
 			case n == nil || n.ctx.Err() != nil || !n.HasState():
 			case n.raft.State() == hraft.Leader:
 				return n.IsLeader()
-			case best == nil || best.end().Before(n.end()):
+			case best == nil || best.logEnd().Before(n.logEnd()):
 				best = n
 			}
 		}
@@ -328,7 +328,7 @@ func (c *cluster) voting(i int) {
 	c.t.Helper()
 	c.wait("it to have its vote", func() bool {
 		for _, n := range []*Node{c.leader(), c.nodes[i]} {
-			if s, _ := n.find(uint32(i + 1)); s.Suffrage != hraft.Voter || s.ID == "" {
+			if s, _ := n.findMember(uint32(i + 1)); s.Suffrage != hraft.Voter || s.ID == "" {
 				return false
 			}
 		}

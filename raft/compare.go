@@ -20,12 +20,12 @@ import (
 )
 
 // Members compare what they hold: one record, when there is a dispute about it, and the hashes of their states every
-// few seconds. Only what a majority of all voters holds counts against a member, and the member itself is none of them.
+// few seconds. A member is wrong only when a majority of all voters, without itself, holds other data.
 
 // compareEvery is the interval at which a member compares the hash of its state with those of the others.
 const compareEvery = 5 * time.Second
 
-// compareTimeout bounds what it waits for one of them.
+// compareTimeout bounds the wait for the others' answers.
 const compareTimeout = 2 * time.Second
 
 // A StateSum is the hash of a state at an index.
@@ -44,8 +44,9 @@ func recordSum(l *hraft.Log) []byte {
 	return h.Sum(nil)
 }
 
-// evidence returns what this node says of the record that it has applied at an index.
-func (n *Node) evidence(index uint64) (m wire.CompareOK) {
+// heldAt returns this node's answer about its applied record at an index: its term and hash, and the hashes of the
+// state.
+func (n *Node) heldAt(index uint64) (m wire.CompareOK) {
 	if n.stateless() {
 		return m
 	}
@@ -58,7 +59,7 @@ func (n *Node) evidence(index uint64) (m wire.CompareOK) {
 		return m
 	}
 	if l, err := n.appliedRecord(index); err == nil {
-		if m.Term = l.Term; !logstore.Erased(l) { // a member that was away has it as it was, and is as right
+		if m.Term = l.Term; !logstore.Erased(l) { // a member that was away has the original, also correct
 			m.Sum = recordSum(l)
 		}
 	} else if index == applied {
@@ -84,12 +85,12 @@ func (c *inbound) compare(_ context.Context, f wire.Frame, m *wire.Compare) erro
 	if !c.member(c.Peer.NodeID) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", c.Peer.NodeID)
 	}
-	ok := c.n.evidence(m.Index)
+	ok := c.n.heldAt(m.Index)
 	return c.Reply(f, wire.OpCompareOK, &ok)
 }
 
-// heldBy asks the other voters what they hold, side by side.
-func (n *Node) heldBy(index uint64) map[uint32]wire.CompareOK {
+// compareWithVoters asks the other voters concurrently what they hold, and returns their answers by id.
+func (n *Node) compareWithVoters(index uint64) map[uint32]wire.CompareOK {
 	ctx, cancel := context.WithTimeout(n.ctx, compareTimeout)
 	defer cancel()
 	var asking sync.WaitGroup
@@ -111,17 +112,17 @@ func (n *Node) heldBy(index uint64) map[uint32]wire.CompareOK {
 	return said
 }
 
-// votes are the voters that hold what this node holds, this node among them, and the largest group of others that
-// hold something else.
-type votes struct {
-	alike, otherwise []uint32
-	majority         int
+// comparison holds the voters that agree with this node, including itself, and the largest group that agrees on
+// other data.
+type comparison struct {
+	agree, differ []uint32
+	majority      int
 }
 
 // askVoters asks the other voters about a record.
-func (n *Node) askVoters(index uint64) votes {
-	own := n.evidence(index)
-	return n.count(own.Term > 0, func(m wire.CompareOK) (what string, same bool) {
+func (n *Node) askVoters(index uint64) comparison {
+	own := n.heldAt(index)
+	return n.tally(own.Term > 0, func(m wire.CompareOK) (what string, same bool) {
 		switch {
 		case m.Term == 0 || own.Term == 0:
 			return "", false
@@ -129,32 +130,32 @@ func (n *Node) askVoters(index uint64) votes {
 			return fmt.Sprintf("%d %x", m.Term, m.Sum), false
 		}
 		return "", true
-	}, n.heldBy(index))
+	}, n.compareWithVoters(index))
 }
 
-// count counts what voters say; what is empty for one that says nothing.
-func (n *Node) count(knows bool, of func(wire.CompareOK) (what string, same bool), said map[uint32]wire.CompareOK) (v votes) {
+// tally groups the voters by their answers. of returns a key for a voter's answer, empty when it does not count.
+func (n *Node) tally(knows bool, of func(wire.CompareOK) (what string, same bool), said map[uint32]wire.CompareOK) (v comparison) {
 	voters := n.voters()
 	v.majority = len(voters)/2 + 1
 	groups := map[string][]uint32{}
 	for _, s := range voters {
 		id := transport.NodeID(s.ID)
 		if id == n.cfg.NodeID && knows {
-			v.alike = append(v.alike, id)
+			v.agree = append(v.agree, id)
 		}
 		m, answered := said[id]
 		if !answered {
 			continue
 		}
 		if what, same := of(m); same {
-			v.alike = append(v.alike, id)
+			v.agree = append(v.agree, id)
 		} else if what != "" {
 			groups[what] = append(groups[what], id)
 		}
 	}
 	for _, ids := range groups {
-		if len(ids) > len(v.otherwise) {
-			v.otherwise = ids
+		if len(ids) > len(v.differ) {
+			v.differ = ids
 		}
 	}
 	return v
@@ -169,52 +170,52 @@ func (n *Node) compareStates() {
 	}
 }
 
-// compareStatesNow compares the states at the newest index at which enough of the others were as well, or else any of
-// them.
+// compareStatesNow compares the states at the newest index for which a majority decides. If there is none, it takes
+// the newest index at which any state differs.
 func (n *Node) compareStatesNow() {
-	said := n.heldBy(0)
-	var found votes
+	said := n.compareWithVoters(0)
+	var found comparison
 	at := uint64(0)
 	for _, own := range slices.Backward(n.sm.Sums()) {
-		v := n.count(true, func(m wire.CompareOK) (what string, same bool) {
+		v := n.tally(true, func(m wire.CompareOK) (what string, same bool) {
 			i := slices.IndexFunc(m.States, func(s wire.StateSum) bool { return s.Index == own.Index })
 			if i < 0 {
 				return "", false
 			}
 			return string(m.States[i].Sum), bytes.Equal(m.States[i].Sum, own.Sum[:])
 		}, said)
-		sure := len(v.otherwise) >= v.majority || len(v.alike) >= v.majority
-		if sure || at == 0 && len(v.otherwise) > 0 {
+		sure := len(v.differ) >= v.majority || len(v.agree) >= v.majority
+		if sure || at == 0 && len(v.differ) > 0 {
 			found, at = v, own.Index
 		}
 		if sure {
 			break
 		}
 	}
-	if len(found.otherwise) < found.majority || at == 0 {
-		n.disputes.against.Store(0)
+	if len(found.differ) < found.majority || at == 0 {
+		n.disputes.roundsAgainst.Store(0)
 	}
-	if len(found.otherwise) > 0 {
+	if len(found.differ) > 0 {
 		n.statesDiffer(at, found)
 	}
 }
 
-// statesDiffer acts on states that differ from this node's at an index. A hash may have been read wrong, so a majority
-// counts against this node when it does so twice in a row.
-func (n *Node) statesDiffer(index uint64, v votes) {
-	if len(v.otherwise) >= v.majority {
-		if n.disputes.against.Add(1) > 1 {
-			n.stepAside(fmt.Errorf("the states of %s at index %d are equal, and differ from this node's", nodes(v.otherwise),
+// statesDiffer acts on states that differ from this node's at an index. One comparison may rest on a wrong read, so
+// this node steps aside only when a majority differs in two rounds in a row.
+func (n *Node) statesDiffer(index uint64, v comparison) {
+	if len(v.differ) >= v.majority {
+		if n.disputes.roundsAgainst.Add(1) > 1 {
+			n.stepAside(fmt.Errorf("the states of %s at index %d are equal, and differ from this node's", nodeList(v.differ),
 				index), Lost{})
 		}
 		return
 	}
 	verdict := "too few other states were at that index to say which is wrong"
-	if len(v.alike) >= v.majority {
-		verdict = fmt.Sprintf("the states of %s are equal", nodes(v.alike))
+	if len(v.agree) >= v.majority {
+		verdict = fmt.Sprintf("the states of %s are equal", nodeList(v.agree))
 	}
-	for _, id := range v.otherwise {
-		n.disbelieve(Dispute{Peer: id, Index: index,
+	for _, id := range v.differ {
+		n.noteClaim(Dispute{Peer: id, Index: index,
 			Says: fmt.Sprintf("its state at index %d differs from this node's", index), Verdict: verdict})
 	}
 }

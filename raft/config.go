@@ -29,36 +29,36 @@ type Config struct {
 	Advertise string   // what peers dial; Addr
 	Role      string   // voter; or read_replica
 	Peers     []string // the other members' peer addresses; empty starts a cluster of one
-	Alone     bool     // no other node is known to have been a member: the state here is all there is; see salvage.go
+	Alone     bool     // no other member is known, so this node has the only copy; see salvage.go
 	Credentials
 	Timing
-	Keys   *seal.Ring   // what the log and the snapshots are encrypted with; nil: they are not
+	Keys   *seal.Ring   // encrypt the log and the snapshots; nil stores them in plain
 	Logger *slog.Logger // discards
 
-	Hello   func() wire.RaftHello                // what this node says of itself: cluster id, versions, client addresses
+	Hello   func() wire.RaftHello                // returns this node's cluster id, versions and client addresses for its hello
 	Founds  func(record []byte) (cluster string) // the id that a record gives the cluster; blank for other records
 	Handler Handler
-	Window  *Window                   // is opened with the log; nil: nobody reads applied records
-	Retain  func() uint64             // the first record that they want; nil: none that the log can do without
-	Failed  func(error)               // told when the log's disk has failed, or another node has this one's id: this member must be stopped
-	Check   func(record []byte) error // returns why a record cannot be applied by this version: it is not stored; nil: nothing is checked
-	// StepAside is told that a majority of the voters holds something else than this member: it must be stopped, and
-	// its state and log moved aside (Discard) before it is started again. Lost are the records in its log that the
-	// others lack. An error keeps it running.
+	Window  *Window                   // opened with the log, for readers of applied records; nil: there are none
+	Retain  func() uint64             // the first record that readers of Window need; nil: none
+	Failed  func(error)               // the log's disk failed, or another node has this id: stop this member
+	Check   func(record []byte) error // rejects a record that this version cannot apply; nil: no check
+	// StepAside is called when a majority of the voters holds other data than this member. The caller stops the
+	// member, and moves its state and log aside (Discard) before the next start. lost names the records in its log
+	// that the others lack. If StepAside returns an error, the member goes on running.
 	StepAside func(why error, lost Lost) error
 	Seams
 
 	acceptLoss bool // a damaged log goes on without the records that no file has
 }
 
-// Credentials let a member prove who it is, and recognise the others.
+// Credentials prove who this member is and let it verify the others.
 type Credentials struct {
 	Secret   string                       // members prove that they know it; needed with Addr
-	Others   []string                     // secrets that are good as well, while the one is being changed for the other
+	Others   []string                     // further secrets that this member accepts, while the secret is being changed
 	Identity ed25519.PrivateKey           // proves who this member is; nil proves nothing
 	KeyOf    func(id uint32) (key string) // the public key, in hex, that the log has for a member; empty when it has none
-	// FixedKeys has this node, when it leads, take no other key for a member than the log has: an emptied member waits
-	// until an operator removes it.
+	// FixedKeys stops a leader from accepting a new key for a member: the log's key stays, and a member whose home
+	// was emptied waits until an operator removes it.
 	FixedKeys bool
 
 	// Mutual TLS between members: both or neither. The configurations verify the other side's chain; raft compares its
@@ -69,17 +69,17 @@ type Credentials struct {
 
 // Timing sets the intervals of messages, the allowed difference of clocks, and the amount of log to keep.
 type Timing struct {
-	Heartbeat         time.Duration // 400ms: how often the leader is heard at least
-	Election          time.Duration // 1.2s: silence after which followers elect; at least twice the heartbeat
-	SnapshotThreshold uint64        // 8192: log entries behind the last snapshot that make another due
-	SnapshotBytes     int64         // 64 MiB: of them, about, make one due as well
-	SnapshotAge       time.Duration // 1h: and so does the oldest of them
-	SnapshotInterval  time.Duration // 2m: how often it is looked at
-	TrailingLogs      uint64        // 10240: log entries that a snapshot leaves, for members that were away
-	TrailingBytes     int64         // 128 MiB: of them, about; a start reads them
-	TrailingAge       time.Duration // 24h: how old they are at most, about
-	SegmentBytes      int64         // 8 MiB: of the log's files
-	MaxClockOffset    time.Duration // 2s: how far a clock may be from the middle of the members' clocks
+	Heartbeat         time.Duration // 400ms: the longest time between two messages of the leader
+	Election          time.Duration // 1.2s: leader's silence before an election; at least twice the heartbeat
+	SnapshotThreshold uint64        // 8192: a snapshot is due after this many log entries since the last one
+	SnapshotBytes     int64         // 64 MiB: or after about this many bytes of entries
+	SnapshotAge       time.Duration // 1h: or when the oldest of these entries has this age
+	SnapshotInterval  time.Duration // 2m: how often the library checks whether one is due
+	TrailingLogs      uint64        // 10240: entries that a snapshot leaves in the log for members that were away
+	TrailingBytes     int64         // 128 MiB: about the most bytes of those entries; each start reads them
+	TrailingAge       time.Duration // 24h: about the greatest age of those entries
+	SegmentBytes      int64         // 8 MiB: size of the log's segment files
+	MaxClockOffset    time.Duration // 2s: how far a clock may be from the median of the members' clocks
 }
 
 // Seams let tests inject faults. The zero values are TCP, the machine's clock and its disk.
@@ -88,47 +88,48 @@ type Seams struct {
 	Listen  func(ctx context.Context, addr string) (net.Listener, error)
 	Now     func() time.Time     // this member's clock
 	Elapsed func() time.Duration // since the machine started, with the time it slept; clocks that jump leave it alone
-	NoSync  bool                 // a crash of the machine loses what was acknowledged last
+	NoSync  bool                 // skips syncs: a crash of the machine loses the last acknowledged records
 
 	LogFiles logstore.FS // the machine's, for the log and the snapshots
 }
 
-// Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.
+// Handler answers the requests of peers that are not part of consensus. Its methods are called from the connections'
+// goroutines.
 type Handler interface {
-	// Forward takes an entry of another member into the log and returns what became of it.
+	// Forward proposes an entry that another member sent, and returns its outcome.
 	Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error)
-	// Changed is told on the leader of a change of members that it made, or handed over for, and which node requested
-	// it.
+	// Changed is called on the leader after it changed the members or handed over leadership; from is the node that
+	// requested it.
 	Changed(ctx context.Context, from uint32, m wire.Membership)
-	// Peer answers a frame that is not consensus: OPLOG_PULL, a foreign OPLOG_PUSH, lists, status.
+	// Peer answers a frame outside consensus: OPLOG_PULL, a foreign OPLOG_PUSH, lists, status.
 	Peer(ctx context.Context, f wire.Frame) (wire.Frame, error)
 }
 
 // StateMachine is driven by the log.
 type StateMachine interface {
-	// Apply takes consecutive committed records and returns one result for each.
+	// Apply applies consecutive committed records and returns one result for each.
 	Apply(batch []Record) []any
-	// Sums are the hashes of the machine at the indexes that it has come to last, the oldest first. Members compare
-	// them.
+	// Sums returns the hashes of the state at the last few indexes, the oldest first. Members compare them.
 	Sums() []StateSum
-	// Applied is the last record whose effects the machine holds; those up to it are passed over by Apply. A crash
-	// may take some of them away again: the log keeps what a snapshot does not hold.
+	// Applied returns the last record that the state includes; Apply skips records up to it. A crash may take the
+	// state back, so the log keeps every record that no snapshot includes.
 	Applied() (index, term uint64)
 	// Snapshot pins the state; it is saved while Apply goes on.
 	Snapshot() (Snapshot, error)
 	// OpenSnapshot streams a saved snapshot of about size bytes, for Restore here or on another member. One that does
 	// not end at the index that Save returned is damaged.
 	OpenSnapshot(name string, index uint64) (state io.ReadCloser, size int64, err error)
-	// RetainSnapshots removes all saved snapshots but those named. One that is being read goes when that ends.
+	// RetainSnapshots removes all saved snapshots but those named. A snapshot that is being read is removed when its
+	// reader closes.
 	RetainSnapshots(names []string) error
-	// Restore replaces the state, wholly or not at all.
+	// Restore replaces the whole state, or changes nothing and returns an error.
 	Restore(r io.Reader) error
 }
 
 // Snapshot is a pinned state.
 type Snapshot interface {
-	// Save keeps the state on the disk under a name, and returns the last record that it holds: one that was applied
-	// when it was pinned, or a later one.
+	// Save stores the state on disk under a name, and returns the last record that the stored state includes. That
+	// is the last one applied when the state was pinned, or a later one.
 	Save(name string) (index, term uint64, err error)
 	Release() // it may be called twice
 }
@@ -139,10 +140,10 @@ type Record struct {
 	Data        []byte
 }
 
-// noPort stands for the address of a member that has no peer port: the library wants one of every member.
+// noPort is the address of a member without a peer port, because the library requires an address of every member.
 const noPort = "none"
 
-// dialAddress is the address at which others dial a member; empty for one without a peer port.
+// dialAddress returns the address at which others dial a member; empty when it has no peer port.
 func dialAddress(addr string) string {
 	if addr == noPort {
 		return ""
@@ -168,7 +169,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// WithDefaults puts the defaults in the place of zeros.
+// WithDefaults replaces zeros with the defaults.
 func (t Timing) WithDefaults() Timing {
 	t.Heartbeat = cmp.Or(t.Heartbeat, 400*time.Millisecond)
 	t.Election = cmp.Or(t.Election, 1200*time.Millisecond)
@@ -183,7 +184,7 @@ func (t Timing) WithDefaults() Timing {
 	return t
 }
 
-// WithDefaults puts the defaults in the place of nil.
+// WithDefaults replaces nil with the defaults.
 func (s Seams) WithDefaults() Seams {
 	if s.Listen == nil {
 		s.Listen = func(ctx context.Context, addr string) (net.Listener, error) {

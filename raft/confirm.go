@@ -10,10 +10,10 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// The library confirms a leader by any answers to heartbeats, including those sent before it was asked: an answer
-// given before a hand-over and long under way would confirm a leader that has been replaced. So the leader asks the
-// voters here, after the read has come. A voter that says yes had not voted in a newer term by then; with a quorum of
-// those no other member can have led.
+// The library confirms a leader by any answers to heartbeats, including those sent before the read: an answer that
+// was given before a hand-over and arrives late would confirm a leader that has been replaced. So this leader asks
+// the voters after the read has come. A voter that says yes had not voted in a newer term by then, so with a quorum
+// of such answers no other member can have led.
 
 // confirmations are rounds of asking the voters, one after the other. Reads that arrive during a round share the next
 // one: an answer counts for a read only when the question was sent after it.
@@ -23,8 +23,8 @@ type confirmations struct {
 	next *round // not begun yet; nil when no read waits
 }
 
-// maxQuestions bounds the questions that wait for a silent member.
-const maxQuestions = 8
+// maxProbes bounds the questions that wait for a silent member.
+const maxProbes = 8
 
 type round struct {
 	done chan struct{}
@@ -50,14 +50,14 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 			n.rounds.mu.Lock()
 			n.rounds.next = nil // a read that comes now must wait for the next round
 			n.rounds.mu.Unlock()
-			r.err = n.followedBy(n.voters(), n.ready.Load())
+			r.err = n.checkQuorum(n.voters(), n.readyTerm.Load())
 			close(r.done)
 		})
 	}
 	n.rounds.mu.Unlock()
 	select {
 	case <-r.done:
-		if r.err == nil && n.ready.Load() != term {
+		if r.err == nil && n.readyTerm.Load() != term {
 			return errDeposed
 		}
 		return r.err
@@ -66,19 +66,19 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 	}
 }
 
-// followedBy asks these voters, of which this node may be one, whether they follow this node in a term; nil when a
-// quorum of them does.
-func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
+// checkQuorum asks these voters, which may include this node, whether they follow this node in a term. It returns
+// nil when a quorum does.
+func (n *Node) checkQuorum(voters []hraft.Server, term uint64) error {
 	follows := func(s hraft.Server) bool {
 		var questions chan struct{}
-		n.withPeer(transport.NodeID(s.ID), func(p *peerState) { questions = p.questions })
+		n.withPeer(transport.NodeID(s.ID), func(p *peerState) { questions = p.probes })
 		select {
 		case questions <- struct{}{}:
 			defer func() { <-questions }()
 		default: // it is silent
 			return false
 		}
-		_, ok := n.askWith(s, term, 0, 0)
+		_, ok := n.probeFollower(s, term, 0, 0)
 		return ok
 	}
 	if term == 0 || !n.quorum(voters, follows) {
@@ -87,10 +87,10 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	return nil
 }
 
-// quorum asks these voters side by side, and reports whether a majority of them says yes. This node, when it is one of
-// them, does. It returns as soon as it knows; each question has a deadline.
+// quorum asks these voters concurrently, and reports whether a majority says yes. This node, if it is one of them,
+// counts as a yes. It returns as soon as it knows; each question has a deadline.
 func (n *Node) quorum(voters []hraft.Server, ask func(hraft.Server) bool) bool {
-	answers := make(chan bool, len(voters)) // room for all: no task waits for this one
+	answers := make(chan bool, len(voters)) // buffered for all, so that no task blocks
 	for _, s := range voters {
 		if transport.NodeID(s.ID) == n.cfg.NodeID {
 			answers <- true
@@ -109,9 +109,9 @@ func (n *Node) quorum(voters []hraft.Server, ask func(hraft.Server) bool) bool {
 	return yes > len(voters)/2
 }
 
-// askWith asks one member whether it follows this node in a term, and whether its log has a record of a term unless
+// probeFollower asks one member whether it follows this node in a term, and whether its log has a record of a term unless
 // the index is 0; it returns where that log ends.
-func (n *Node) askWith(s hraft.Server, term, index, indexTerm uint64) (last uint64, ok bool) {
+func (n *Node) probeFollower(s hraft.Server, term, index, indexTerm uint64) (last uint64, ok bool) {
 	var resp hraft.AppendEntriesResponse
 	err := n.transport.Append(transport.ForAppend, s.ID, s.Address,
 		&hraft.AppendEntriesRequest{Term: term, PrevLogEntry: index, PrevLogTerm: indexTerm}, &resp)

@@ -14,15 +14,15 @@ import (
 
 // contact tracks this node's knowledge of acknowledged records.
 type contact struct {
-	mu           sync.Mutex
-	term         uint64    // in which the leader said so
-	acknowledged uint64    // the leader's index, as it said last
-	needed       uint64    // the leader's index as it said first in this contact: a node that has applied it has caught up
-	at           time.Time // when the leader said it last; zero for never
+	mu            sync.Mutex
+	term          uint64    // the term of the leader that reported acknowledged
+	acknowledged  uint64    // the leader's index in its last message
+	catchUpTarget uint64    // the leader's index in the first message of this contact; see CaughtUp
+	at            time.Time // when that message came; zero for never
 }
 
 // acknowledged is, on a leader, the index up to which records are acknowledged; 0 on other nodes. A new leader knows
-// it once the barrier of its term is applied: its predecessor may have committed more than it said.
+// it once the barrier of its term is applied, because its predecessor may have committed more than it reported.
 func (n *Node) acknowledged() uint64 {
 	if !n.IsLeader() {
 		return 0
@@ -52,19 +52,19 @@ func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 		acknowledged = max(acknowledged, c.acknowledged)
 	}
 	if term > c.term || now.Sub(c.at) > n.lease() {
-		c.needed = acknowledged
+		c.catchUpTarget = acknowledged
 	}
 	c.term, c.acknowledged, c.at = term, acknowledged, now
 }
 
-// mark is the moment at which this node answers, for its leader to give back: by a clock that goes on while the
-// machine sleeps.
-func (n *Node) mark() uint64 { return uint64(n.clocks.elapsed().Microseconds()) }
+// uptimeMicros returns the time since the machine started, including sleep. A follower puts it into each answer, and
+// the leader returns it in its next message (see fresh).
+func (n *Node) uptimeMicros() uint64 { return uint64(n.clocks.elapsed().Microseconds()) }
 
-// fresh reports whether a message with this mark was sent within the last lease: after an answer of that age. Without
-// it a message that waited in a socket, while this node or its machine stood still, would pass for news of now.
+// fresh reports whether the leader sent a message within the last lease: it names the uptime of an answer that is no
+// older. A message that waited in a socket while this node or its machine was suspended is not fresh.
 func (n *Node) fresh(heard uint64) bool {
-	now := n.mark()
+	now := n.uptimeMicros()
 	return heard > 0 && heard <= now && now-heard <= uint64(n.lease().Microseconds())
 }
 
@@ -93,21 +93,21 @@ func (n *Node) Acknowledged() (index uint64, known bool) {
 // Behind returns the number of acknowledged records that a node at an index lacks.
 func (n *Node) Behind(have uint64) (lacks uint64, known bool) {
 	index, known := n.Acknowledged()
-	if !known || n.reaches(have, index) {
+	if !known || n.hasApplied(have, index) {
 		return 0, known
 	}
 	return index - have, true
 }
 
-// CaughtUp reports whether a node that has come to an index has everything that was acknowledged when it first heard
-// its leader after its start or a silence. A node that knows no leader keeps its last answer; an elected leader has
-// all there is in its log.
+// CaughtUp reports whether a state at an index includes everything that was acknowledged when this node first heard
+// its leader after its start or after a silence. A node that knows no leader keeps its last answer. A new leader has
+// every acknowledged record in its log.
 func (n *Node) CaughtUp(have uint64) bool {
 	id, _, led := n.Leader()
 	term, last := n.Term(), n.raft.LastIndex()
 	c := &n.contact
 	c.mu.Lock()
-	heard, current, needed := !c.at.IsZero(), c.term == term, c.needed
+	heard, current, needed := !c.at.IsZero(), c.term == term, c.catchUpTarget
 	c.mu.Unlock()
 	if led && !current {
 		if id != n.cfg.NodeID {
@@ -115,26 +115,26 @@ func (n *Node) CaughtUp(have uint64) bool {
 		}
 		needed = last
 	}
-	return heard && n.reaches(have, needed)
+	return heard && n.hasApplied(have, needed)
 }
 
-// Whole reports whether a node that has come to an index has what its log held when it was opened, or what its leader
-// had: a node that was killed begins behind what it had applied. The log of a member that lost its state says
-// nothing.
+// Whole reports whether a state at an index has applied every record that the log had when it was opened, or has
+// caught up with the leader. After a kill the state may start behind what it had applied. The log of a member
+// without state does not count.
 func (n *Node) Whole(have uint64) bool {
-	return !n.stateless() && n.reaches(have, n.lastAtOpen) || n.CaughtUp(have)
+	return !n.stateless() && n.hasApplied(have, n.lastAtOpen) || n.CaughtUp(have)
 }
 
-// reaches reports whether a state machine at one index has been given every record up to another that is meant for
-// it: the library keeps some records for itself.
-func (n *Node) reaches(have, index uint64) bool {
+// hasApplied reports whether a state machine at one index has applied every record up to another. The library does
+// not pass its own records on.
+func (n *Node) hasApplied(have, index uint64) bool {
 	if have >= index {
 		return true
 	}
 	if index > n.raft.LastIndex() {
 		return false
 	}
-	given, err := n.lastForState(index)
+	given, err := n.lastStateIndex(index)
 	return err == nil && have >= given
 }
 
@@ -143,13 +143,13 @@ func (n *Node) reaches(have, index uint64) bool {
 // is back; a failure reported only then costs no more than the first one.
 func (n *Node) waitPeerAnswer(ctx context.Context, id uint32) {
 	for ctx.Err() == nil && n.raft.State() == hraft.Leader {
-		if _, member := n.find(id); !member {
+		if _, member := n.findMember(id); !member {
 			return
 		}
 		n.mu.Lock()
 		heard, moved := n.peer(id).answered, n.changed
 		n.mu.Unlock()
-		look := time.NewTimer(time.Second) // no event tells of a change of members
+		look := time.NewTimer(time.Second) // a change of members sends no event
 		select {
 		case <-heard:
 			look.Stop()
@@ -169,7 +169,7 @@ func (n *Node) peer(id uint32) *peerState {
 		n.peers = map[uint32]*peerState{}
 	}
 	if p == nil {
-		p = &peerState{answered: make(chan struct{}), questions: make(chan struct{}, maxQuestions)}
+		p = &peerState{answered: make(chan struct{}), probes: make(chan struct{}, maxProbes)}
 		n.peers[id] = p
 	}
 	return p

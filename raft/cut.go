@@ -11,9 +11,9 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// CutBehind deletes all records before an index from this member's log and from the log's files, and all snapshots that
-// end before it. Otherwise members that join would be sent memories that were erased from the state there. Of the
-// records up to the index that are kept for readers it leaves what erased makes of them: nil leaves a record as it is.
+// CutBehind deletes all records before an index from this member's log and from the log's files, and all snapshots
+// that end before it. Otherwise a member that joins would get memories that were erased from the state. Kept records
+// up to the index are replaced with the result of erased; nil leaves a record unchanged.
 func (n *Node) CutBehind(index uint64, erased func(index uint64, data []byte) ([]byte, error)) error {
 	behind := func() (bool, error) {
 		first, err := n.logs.FirstIndex()
@@ -26,7 +26,7 @@ func (n *Node) CutBehind(index uint64, erased func(index uint64, data []byte) ([
 	if yes, err := behind(); err != nil {
 		return err
 	} else if yes {
-		if err := n.snapshotAndCut(); err != nil {
+		if err := n.snapshotAndCompact(); err != nil {
 			return err
 		}
 	}
@@ -36,25 +36,25 @@ func (n *Node) CutBehind(index uint64, erased func(index uint64, data []byte) ([
 	if err := n.disk.Try(func() error { return n.logs.Erase(index+1, erased) }); err != nil {
 		return err
 	}
-	return n.snaps.reap(index)
+	return n.snaps.removeOld(index)
 }
 
-// ResealLog brings what the log held when this process opened it, and the vote, under the active key.
+// ResealLog encrypts the vote, and the records that the log had when this process opened it, under the active key.
 func (n *Node) ResealLog() error {
 	return n.disk.Try(func() error { return errors.Join(n.logs.Reseal(n.lastAtOpen), n.votes.Reseal()) })
 }
 
-// RenewSnapshot takes a snapshot and removes all others. Saved states share files with the state as it was then: after
-// those were rewritten, the old ones are only there.
+// RenewSnapshot takes a snapshot and removes all others. Saved states share files with the state of their time.
+// After the state has rewritten its files, only old snapshots refer to the old ones.
 func (n *Node) RenewSnapshot() error {
 	if err := n.snapshotNow(); err != nil {
 		return err
 	}
-	return n.snaps.reapOlder()
+	return n.snaps.removeAllButNewest()
 }
 
-// snapshotAndCut takes a snapshot and leaves one record of those before it: an empty log would be taken for a lost one.
-func (n *Node) snapshotAndCut() error {
+// snapshotAndCompact takes a snapshot and leaves one record before it, because an empty log looks like a lost one.
+func (n *Node) snapshotAndCompact() error {
 	n.trailing.Store(1)
 	err := n.snapshotNow()
 	n.trailing.Store(n.cfg.TrailingLogs)
@@ -64,7 +64,7 @@ func (n *Node) snapshotAndCut() error {
 // takeSnapshot has the library take a snapshot.
 func (n *Node) takeSnapshot() error { return n.await(context.Background(), n.raft.Snapshot()) }
 
-// snapshotNow does so unless the newest one holds all that is applied.
+// snapshotNow takes a snapshot, unless the newest one includes all that is applied.
 func (n *Node) snapshotNow() error {
 	if err := n.takeSnapshot(); !errors.Is(err, hraft.ErrNothingNewToSnapshot) {
 		return err
@@ -76,7 +76,7 @@ func (n *Node) snapshotNow() error {
 // last one. The library does it when the log has grown by so many records.
 func (n *Node) snapshotWhenDue() {
 	done := uint64(0) // the last record that was applied before the last snapshot: the library may name an earlier one
-	for range pause.Ticks(n.ctx.Done(), max(n.cfg.SnapshotInterval/dueLooks, 10*time.Millisecond)) {
+	for range pause.Ticks(n.ctx.Done(), max(n.cfg.SnapshotInterval/checksPerInterval, 10*time.Millisecond)) {
 		end, err := n.snaps.newest()
 		applied := n.raft.AppliedIndex()
 		if err != nil || applied <= max(end.Index, done) || !n.due(end.Index) {
@@ -90,18 +90,18 @@ func (n *Node) snapshotWhenDue() {
 	}
 }
 
-// dueLooks is the number of looks of the task in a SnapshotInterval.
-const dueLooks = 8
+// checksPerInterval is how often snapshotWhenDue checks in one SnapshotInterval.
+const checksPerInterval = 8
 
-// due reports whether what the log holds behind a snapshot is long or old.
+// due reports whether the records behind a snapshot have enough bytes, or are old enough, for another one.
 func (n *Node) due(end uint64) bool {
 	bytes, oldest := n.logs.Behind(end)
 	return bytes >= n.cfg.SnapshotBytes || !oldest.IsZero() && n.cfg.Now().Sub(oldest) >= n.cfg.SnapshotAge
 }
 
-// limitTrailing tells the library how many records it may leave in the log before a snapshot: as many as are
-// configured, no more than the bytes that a start should read, and none that is older than a member stays away for a
-// while. The library counts records only, and one may be an import of megabytes.
+// limitTrailing tells the library how many records it may leave in the log before a snapshot: at most TrailingLogs,
+// at most about TrailingBytes, and none much older than TrailingAge. The library counts records only, and one may be
+// an import of megabytes.
 func (n *Node) limitTrailing() error {
 	c := n.raft.ReloadableConfig()
 	c.TrailingLogs = max(min(n.trailing.Load(), n.logs.NewestWithin(n.cfg.TrailingBytes, n.cfg.Now().Add(-n.cfg.TrailingAge))), 1)

@@ -197,7 +197,7 @@ func changeEndsWithItsContext(t *testing.T, asks func(c *cluster, leader int) *N
 	for _, m := range disks {
 		m.set(nil)
 	}
-	c.wait("the change to be made after all", func() bool { _, member := l.find(other); return !member })
+	c.wait("the change to be made after all", func() bool { _, member := l.findMember(other); return !member })
 }
 
 // TestAMemberWithoutDescriptors: a process that may open no file cannot write what it does for itself from time to

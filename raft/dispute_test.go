@@ -18,45 +18,45 @@ import (
 
 // forgeries holds requests that a hostile or broken member may send, by what is wrong with them. term is the
 // cluster's term, last its newest record.
-var forgeries = map[string]func(term uint64, last recovery.Place) wire.RaftAppend{
-	"another term at an applied index": func(term uint64, last recovery.Place) wire.RaftAppend {
+var forgeries = map[string]func(term uint64, last recovery.Position) wire.RaftAppend{
+	"another term at an applied index": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term + 1}
 	},
-	"another record at an applied index": func(term uint64, last recovery.Place) wire.RaftAppend {
+	"another record at an applied index": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index - 1, PrevTerm: last.Term,
 			Entries: []wire.RaftEntry{{Index: last.Index, Term: term + 1, Data: []byte("another")}}}
 	},
-	"seven bytes of garbage": func(term uint64, last recovery.Place) wire.RaftAppend {
+	"seven bytes of garbage": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
 			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Data: []byte("\xffgarbage")[:7]}}}
 	},
-	"members that cannot be decoded": func(term uint64, last recovery.Place) wire.RaftAppend {
+	"members that cannot be decoded": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
 			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Type: uint8(hraft.LogConfiguration), Data: []byte("none")}}}
 	},
-	"members without a voter": func(term uint64, last recovery.Place) wire.RaftAppend {
+	"members without a voter": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
 			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Type: uint8(hraft.LogConfiguration),
 				Data: hraft.EncodeConfiguration(hraft.Configuration{})}}}
 	},
-	"a kind that the log uses for its marks": func(term uint64, last recovery.Place) wire.RaftAppend {
+	"a kind that the log uses for its marks": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
 			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Type: 255}}}
 	},
-	"records that do not follow each other": func(term uint64, last recovery.Place) wire.RaftAppend {
+	"records that do not follow each other": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
 			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 1, Data: []byte("a")},
 				{Index: last.Index + 9, Term: term + 1, Data: []byte("b")}}}
 	},
-	"a record behind nothing": func(term uint64, last recovery.Place) wire.RaftAppend {
+	"a record behind nothing": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, Entries: []wire.RaftEntry{{Index: last.Index + 100, Term: term + 1, Data: []byte("a")}}}
 	},
-	"a record of a term to come": func(term uint64, last recovery.Place) wire.RaftAppend {
+	"a record of a term to come": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term,
 			Entries: []wire.RaftEntry{{Index: last.Index + 1, Term: term + 2, Data: []byte("a")}}}
 	},
-	"a term that is the last": func(uint64, recovery.Place) wire.RaftAppend { return wire.RaftAppend{Term: 1<<64 - 1} },
-	"the term of the leader":  func(term uint64, _ recovery.Place) wire.RaftAppend { return wire.RaftAppend{Term: term} },
+	"a term that is the last": func(uint64, recovery.Position) wire.RaftAppend { return wire.RaftAppend{Term: 1<<64 - 1} },
+	"the term of the leader":  func(term uint64, _ recovery.Position) wire.RaftAppend { return wire.RaftAppend{Term: term} },
 }
 
 // TestForgedRequestsChangeNothing: a member sends each of the others what no member sends. They reject it, say so,
@@ -73,17 +73,17 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 	}
 	for name, forge := range forgeries {
 		for _, v := range victims {
-			term, last := v.Term(), v.end()
+			term, last := v.Term(), v.logEnd()
 			c.wait("the barrier to be applied", func() bool { return v.raft.AppliedIndex() == last.Index })
 			v.disputes.mu.Lock()
-			v.disputes.by = nil // no rejection before counts
+			v.disputes.byPeer = nil // no rejection before counts
 			v.disputes.mu.Unlock()
 			m := forge(term, last)
 			m.Leader, m.LeaderAddr, m.Commit = hostile, c.addrs[hostile-1], last.Index+1
 			if r, err := from(v, hostile).append(t.Context(), &m); err == nil {
 				t.Errorf("%s: node %d answers %+v", name, v.cfg.NodeID, r)
 			}
-			if got := v.end(); v.Term() != term || got != last || !v.HasState() {
+			if got := v.logEnd(); v.Term() != term || got != last || !v.HasState() {
 				t.Errorf("%s: node %d has term %d and ends at %v; it had %d and %v", name, v.cfg.NodeID, v.Term(), got, term, last)
 			}
 			if d := v.Disputes(); len(d) != 1 || d[0].Peer != hostile || d[0].Says == "" {
@@ -94,7 +94,7 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 	snapshot := &wire.SnapshotBegin{Term: l.Term() + 1, Leader: hostile, LastIndex: 1000, LastTerm: l.Term() + 1,
 		Configuration: []byte("none")}
 	for _, v := range victims {
-		if err := v.screenSnapshot(snapshot); err == nil {
+		if err := v.validateSnapshot(snapshot); err == nil {
 			t.Errorf("node %d takes a snapshot whose members cannot be decoded", v.cfg.NodeID)
 		}
 	}
@@ -122,12 +122,12 @@ func TestTheOthersDecide(t *testing.T) {
 	for _, sm := range c.sms {
 		c.wait("all records", func() bool { return slices.Equal(sm.items(), want) })
 	}
-	last := f.end()
+	last := f.logEnd()
 	wrong := &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise, PrevIndex: last.Index,
 		PrevTerm: last.Term + 1}
 	vote := &wire.RaftVote{Term: l.Term() + 1, Candidate: l.cfg.NodeID, LastIndex: last.Index, LastTerm: last.Term, PreVote: true}
 	for i := range distrustAfter {
-		if err := f.distrusts(l.cfg.NodeID); err != nil {
+		if err := f.checkTrusted(l.cfg.NodeID); err != nil {
 			t.Errorf("after %d: %v", i, err)
 		}
 		if _, err := from(f, l.cfg.NodeID).append(t.Context(), wrong); err == nil {
@@ -142,7 +142,7 @@ func TestTheOthersDecide(t *testing.T) {
 		&wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise}); err == nil {
 		t.Error("it follows a leader that it refuses again and again")
 	}
-	if err := f.distrusts(vote.Candidate); err == nil {
+	if err := f.checkTrusted(vote.Candidate); err == nil {
 		t.Error("it would vote for it")
 	}
 	if _, moved := c.aside.Load(int(f.cfg.NodeID - 1)); moved || !f.HasState() {
@@ -255,8 +255,8 @@ func TestOnePeerMovesNoMember(t *testing.T) {
 	c, ahead, _ := givenUp(t, false)
 	n := c.nodes[ahead]
 	c.wait("it to refuse its leader", func() bool { return len(n.Disputes()) > 0 })
-	c.wait("it to follow it no more", func() bool { return n.distrusts(n.Disputes()[0].Peer) != nil })
-	n.decide(n.Disputes()[0])
+	c.wait("it to follow it no more", func() bool { return n.checkTrusted(n.Disputes()[0].Peer) != nil })
+	n.resolveDispute(n.Disputes()[0])
 	if why, moved := c.aside.Load(ahead); moved || !n.HasState() || n.Disputes()[0].Verdict != "" {
 		t.Errorf("it stepped aside: %v; it says %+v", why, n.Disputes())
 	}
@@ -277,7 +277,7 @@ func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 	i := int(l.cfg.NodeID % 3)
 	f := c.nodes[i]
 	c.wait("the follower to have all", func() bool { return slices.Equal(c.sms[i].items(), want) })
-	end := l.end()
+	end := l.logEnd()
 	req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: end.Index, PrevLogTerm: end.Term, LeaderCommitIndex: end.Index + 1,
 		Entries: []*hraft.Log{{Index: end.Index + 1, Term: end.Term, Type: hraft.LogCommand, Data: []byte("changed on the way")}}}
 	var resp hraft.AppendEntriesResponse
@@ -334,9 +334,9 @@ func TestAWrongWordTakesNoVote(t *testing.T) {
 	c.propose(0, 10)
 	for _, n := range c.nodes {
 		peer := n.cfg.NodeID%3 + 1
-		far := recovery.Place{Term: n.Term() + 1, Index: 1000}
+		far := recovery.Position{Term: n.Term() + 1, Index: 1000}
 		said := &wire.RaftHello{AckTerm: far.Term, AckIndex: far.Index}
-		for _, receipt := range []string{"", "a receipt", c.nodes[peer-1].receipt(far).Receipt, n.receipt(n.end()).Receipt} {
+		for _, receipt := range []string{"", "a receipt", c.nodes[peer-1].receipt(far).Receipt, n.receipt(n.logEnd()).Receipt} {
 			said.Receipt = receipt
 			if n.checkRolledBack(peer, said); !n.HasState() {
 				t.Fatalf("node %d gives up its vote for receipt %q", n.cfg.NodeID, receipt)
@@ -350,7 +350,7 @@ func TestAWrongWordTakesNoVote(t *testing.T) {
 	for _, other := range c.nodes[1:] {
 		other.Close() // or it would have its vote back
 	}
-	far := n.receipt(recovery.Place{Term: n.Term() + 1, Index: 1000})
+	far := n.receipt(recovery.Position{Term: n.Term() + 1, Index: 1000})
 	if n.checkRolledBack(n.cfg.NodeID%3+1, &wire.RaftHello{AckTerm: far.Term, AckIndex: far.Index, Receipt: far.Receipt}); n.HasState() {
 		t.Error("its own receipt does not count")
 	}

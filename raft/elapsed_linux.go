@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// elapsed is the time since the machine started, with the time it slept.
+// elapsed returns the time since the machine started, including sleep.
 func elapsed() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

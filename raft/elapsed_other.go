@@ -4,6 +4,6 @@ package raft
 
 import "time"
 
-// elapsed goes with the clock here: these systems have no common clock that counts the time a machine slept. A jump
-// of this node's own clock is found when the next heartbeat brings the others'.
+// elapsed uses the wall clock, because these systems have no common clock that counts sleep. A jump of this node's
+// clock is noticed when the next heartbeat brings the others' clocks.
 func elapsed() time.Duration { return time.Duration(time.Now().UnixNano()) }

@@ -96,7 +96,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 			for i := range size {
 				c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
 				c.wait("all to vote again", func() bool {
-					s, _ := c.leader().find(uint32(i + 1))
+					s, _ := c.leader().findMember(uint32(i + 1))
 					return c.nodes[i].HasState() && s.Suffrage == hraft.Voter
 				})
 			}
@@ -138,7 +138,7 @@ func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	want = append(want, c.propose(10, 15)...)
 	for i := range 3 {
 		c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
-		c.wait("all to vote", func() bool { s, ok := c.leader().find(uint32(i + 1)); return ok && s.Suffrage == hraft.Voter })
+		c.wait("all to vote", func() bool { s, ok := c.leader().findMember(uint32(i + 1)); return ok && s.Suffrage == hraft.Voter })
 	}
 }
 

@@ -16,9 +16,9 @@ var (
 	ErrRefused        = errors.New("refused")
 )
 
-// meaning maps the library's errors to ours: either the record certainly did not enter the log, or its outcome is
+// translateError maps the library's errors to ours: either the record certainly did not enter the log, or its outcome is
 // unknown.
-func meaning(err error) error {
+func translateError(err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -25,20 +25,20 @@ import (
 // So a follower that alone is cut off from a living leader changes nothing. Where the system says nothing (a machine
 // without power, a network that drops packets), the timeouts decide.
 
-// Followers keep out of each other's way: each waits by its rank among them, before the first attempt and between any
-// two.
+// Each follower waits by its rank, before the first attempt and between attempts, so that followers do not split the
+// vote.
 const (
 	confirmEnded = 500 * time.Millisecond // an ending process closes its sockets one after the other
 	rankDelay    = 100 * time.Millisecond // per rank, before the first attempt
 	retryDelay   = 50 * time.Millisecond  // per rank, between attempts
-	promiseTime  = time.Second            // for a candidate that this node promised its vote: it syncs its own first
+	preVoteHold  = time.Second            // a candidate with a pre-vote needs time to sync its own vote
 )
 
 // failover tracks a leader whose process may have ended.
 type failover struct {
 	connectionsLost chan uint32   // a leader's connections that broke off
 	endedLeader     atomic.Uint32 // the leader whose process is known to have ended; 0 for none
-	promised        atomic.Int64  // when this node promised another its vote, in nanoseconds
+	preVoteGranted  atomic.Int64  // when this node last granted a pre-vote here, in nanoseconds
 }
 
 // connectionLost is called for each connection for heartbeats or records that ended.
@@ -52,19 +52,20 @@ func (n *Node) connectionLost(id uint32) {
 // fastFailover is the task that replaces leaders whose process ended.
 func (n *Node) fastFailover() {
 	for id := range pause.Received(n.ctx.Done(), n.connectionsLost) {
-		n.replaceEnded(id)
+		n.replaceEndedLeader(id)
 	}
 }
 
-// replaceEnded goes on until a member leads or stands for election, or the timeouts decide.
-func (n *Node) replaceEnded(dead uint32) {
+// replaceEndedLeader tries to win an election in place of a leader whose process has ended. It gives up when another
+// member leads or stands for election, or after an election timeout.
+func (n *Node) replaceEndedLeader(dead uint32) {
 	leader, addr, _ := n.Leader()
 	place := n.rank(dead)
 	if leader != dead || place < 0 || n.stateless() {
 		return
 	}
 	n.log.Debug("the leader's connections were closed", "peer", dead)
-	for sure := time.Now().Add(confirmEnded); !n.refuses(addr); time.Sleep(10 * time.Millisecond) {
+	for sure := time.Now().Add(confirmEnded); !n.connectionRefused(addr); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(sure) || n.ctx.Err() != nil {
 			return
 		}
@@ -78,21 +79,21 @@ func (n *Node) replaceEnded(dead uint32) {
 		if pause.For(n.ctx, rest) != nil {
 			return
 		}
-		if leader, _, known := n.Leader(); known && leader != dead || n.raft.State() != hraft.Follower || !n.refuses(addr) {
+		if leader, _, known := n.Leader(); known && leader != dead || n.raft.State() != hraft.Follower || !n.connectionRefused(addr) {
 			return
 		}
 		if now := n.Term(); now != term { // another member stands for election: it gets time to win
 			term = now
 			continue
 		}
-		before := n.promised.Load()
-		if !n.hasPromised() && n.wouldWin(dead) && n.promised.Load() == before {
+		before := n.preVoteGranted.Load()
+		if !n.grantedPreVote() && n.wouldWin(dead) && n.preVoteGranted.Load() == before {
 			n.campaign()
 		}
 	}
 }
 
-// rank is this node's place, by id, among the voters that are left; negative when it is not a voter.
+// rank returns this node's position, by id, among the remaining voters; negative when it is not a voter.
 func (n *Node) rank(dead uint32) int {
 	var ids []uint32
 	for _, s := range n.votersWithout(dead) {
@@ -102,8 +103,8 @@ func (n *Node) rank(dead uint32) int {
 	return slices.Index(ids, n.cfg.NodeID)
 }
 
-// refuses reports whether the system at an address refuses connections, because no process listens there.
-func (n *Node) refuses(addr string) bool {
+// connectionRefused reports whether the system at an address refuses connections, because no process listens there.
+func (n *Node) connectionRefused(addr string) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, time.Second)
 	defer cancel()
 	c, err := n.cfg.Dial(ctx, addr)
@@ -127,7 +128,7 @@ func (n *Node) wouldWin(dead uint32) bool {
 	})
 }
 
-// campaign has the library stand for election now. A node that leads gets a new term.
+// campaign makes the library stand for election now, as TimeoutNow does.
 func (n *Node) campaign() {
 	r := hraft.RPC{Command: &hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax}},
 		RespChan: make(chan hraft.RPCResponse, 1)}
@@ -141,33 +142,35 @@ func (n *Node) leaderEnded() bool {
 	return known && leader == n.endedLeader.Load()
 }
 
-// promise answers a voter that asks whether it would have this node's vote. A candidate has no vote left, though a
-// slow disk may keep it from storing the new term for a while.
-func (n *Node) promise(term, lastIndex, lastTerm uint64) bool {
-	yes := n.raft.State() == hraft.Follower && term > n.Term() && !(recovery.Place{Term: lastTerm, Index: lastIndex}).Before(n.end())
+// grantPreVote reports whether this node grants a pre-vote, and notes when it does. Only a follower grants one: a
+// candidate has voted for itself, even while a slow disk delays its new term.
+func (n *Node) grantPreVote(term, lastIndex, lastTerm uint64) bool {
+	yes := n.raft.State() == hraft.Follower && term > n.Term() && !(recovery.Position{Term: lastTerm, Index: lastIndex}).Before(n.logEnd())
 	if yes {
-		n.promised.Store(time.Now().UnixNano())
+		n.preVoteGranted.Store(time.Now().UnixNano())
 	}
 	return yes
 }
 
-// hasPromised reports whether this node promised another its vote less than promiseTime ago.
-func (n *Node) hasPromised() bool { return time.Since(time.Unix(0, n.promised.Load())) < promiseTime }
+// grantedPreVote reports whether this node granted a pre-vote less than preVoteHold ago.
+func (n *Node) grantedPreVote() bool {
+	return time.Since(time.Unix(0, n.preVoteGranted.Load())) < preVoteHold
+}
 
-// ends are the last record of the log, and of the newest snapshot.
-func (n *Node) ends() (log, snapshot recovery.Place) {
+// logAndSnapshotEnds are the last record of the log, and of the newest snapshot.
+func (n *Node) logAndSnapshotEnds() (log, snapshot recovery.Position) {
 	s := n.raft.Stats()
 	at := func(key string) uint64 {
 		v, _ := strconv.ParseUint(s[key], 10, 64) // the library made it from one
 		return v
 	}
-	return recovery.Place{Term: at("last_log_term"), Index: at("last_log_index")},
-		recovery.Place{Term: at("last_snapshot_term"), Index: at("last_snapshot_index")}
+	return recovery.Position{Term: at("last_log_term"), Index: at("last_log_index")},
+		recovery.Position{Term: at("last_snapshot_term"), Index: at("last_snapshot_index")}
 }
 
 // lastRecord is the last record of the log, or of the snapshot that replaced it.
 func (n *Node) lastRecord() (index, term uint64) {
-	last, snapshot := n.ends()
+	last, snapshot := n.logAndSnapshotEnds()
 	if snapshot.Index > last.Index {
 		last = snapshot
 	}

@@ -121,9 +121,9 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 		{"has as much", f.Term() + 1, index, term, true},
 		{"has less of a newer term", f.Term() + 1, index - 1, term + 1, true},
 	} {
-		f.promised.Store(0)
-		if got := f.promise(k.term, k.index, k.last); got != k.want || (f.promised.Load() != 0) != k.want {
-			t.Errorf("one that %s: got %v, stands aside since %v", k.what, got, f.promised.Load())
+		f.preVoteGranted.Store(0)
+		if got := f.grantPreVote(k.term, k.index, k.last); got != k.want || (f.preVoteGranted.Load() != 0) != k.want {
+			t.Errorf("one that %s: got %v, stands aside since %v", k.what, got, f.preVoteGranted.Load())
 		}
 	}
 	for _, n := range c.nodes {
@@ -133,7 +133,7 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 	}
 	f.campaign()
 	c.wait("it to stand", func() bool { return f.raft.State() == hraft.Candidate })
-	if f.promise(f.Term()+9, index, term+9) {
+	if f.grantPreVote(f.Term()+9, index, term+9) {
 		t.Error("one that stands itself promises another its vote")
 	}
 }

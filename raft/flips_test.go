@@ -153,7 +153,7 @@ func TestFlipsOfSnapshotsInUse(t *testing.T) {
 						ends.Add(kind, rafttest.Dead)
 					default:
 						ends.Add(kind, rafttest.Caught)
-						<-snaps.wanted
+						<-snaps.replace
 						if err := os.Rename(aside[0], path); err != nil {
 							t.Fatal(err)
 						}

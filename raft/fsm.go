@@ -13,9 +13,9 @@ import (
 // fsm is the library's view of the state machine.
 type fsm struct {
 	sm      StateMachine
-	disk    func(index uint64) error // returns when the log's disk has a record, or has failed
-	failure error                    // that it failed: nothing is applied any more
-	last    *pendingSnapshot         // the snapshot that was taken last; of the task that applies
+	disk    func(index uint64) error // waits until the log's disk has a record, or has failed
+	failure error                    // set once disk has failed: no record is applied any more
+	last    *pendingSnapshot         // the newest snapshot; only the apply task uses it
 	node    *Node                    // nil for a node that does not run
 	steps   atomic.Uint64            // batches begun and batches applied: odd while one is being applied
 }
@@ -46,7 +46,7 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 	return f.sm.Apply(batch)
 }
 
-// record is a record as the state machine is given it.
+// record converts a log entry to the Record that the state machine gets.
 func record(l *hraft.Log) Record {
 	r := Record{Index: l.Index, Term: l.Term}
 	if l.Type == hraft.LogCommand {
@@ -71,39 +71,40 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	return f.last, nil
 }
 
-// Restore implements hraft.FSM. The state waits, before it is replaced, until its snapshots are released, and the
-// library waits for the state before it begins to write the snapshot that it took last: so that snapshot is given up.
+// Restore implements hraft.FSM. Before the state machine replaces its state it waits until its snapshots are
+// released, and the library does not begin to write the last snapshot before Restore returns. So Restore abandons
+// that snapshot.
 func (f *fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	if f.last != nil {
 		f.last.abandon()
 	}
 	err := f.sm.Restore(r)
-	if corrupt(err) && f.node != nil {
+	if isCorrupt(err) && f.node != nil {
 		applied, _ := f.sm.Applied()
-		err = errors.Join(err, f.node.snaps.drop(applied))
+		err = errors.Join(err, f.node.snaps.removeAfter(applied))
 	}
 	return err
 }
 
 var errAbandoned = errors.New("the state was replaced meanwhile")
 
-// pendingSnapshot is a snapshot that was taken and not yet written. mu orders its three ends: written, released by
-// the library, abandoned by Restore.
+// pendingSnapshot is a snapshot that was taken and not yet written. It is written, released by the library, or
+// abandoned by Restore; mu orders the three.
 type pendingSnapshot struct {
 	Snapshot
-	before  func() error                                                  // its writing; nil for nothing to do
+	before  func() error                                                  // called before it is written; may be nil
 	members func(after, upTo uint64) (hraft.Configuration, uint64, error) // see snapshotSink.save
 
-	mu          sync.Mutex
-	begun, gone bool
+	mu              sync.Mutex
+	begun, released bool
 }
 
 // Release implements hraft.FSMSnapshot.
 func (h *pendingSnapshot) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.gone = true
+	h.released = true
 	h.Snapshot.Release()
 }
 
@@ -111,17 +112,17 @@ func (h *pendingSnapshot) Release() {
 func (h *pendingSnapshot) abandon() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.begun && !h.gone {
-		h.gone = true
+	if !h.begun && !h.released {
+		h.released = true
 		h.Snapshot.Release()
 	}
 }
 
-// Persist implements hraft.FSMSnapshot. The library cuts the log before it releases the snapshot, which may take a
-// slow disk long, and a state that is to be replaced waits for the release.
+// Persist implements hraft.FSMSnapshot. It releases the snapshot as soon as it is written: the library compacts the
+// log first, which takes long on a slow disk, and Restore would wait for that.
 func (h *pendingSnapshot) Persist(sink hraft.SnapshotSink) error {
 	h.mu.Lock()
-	h.begun = !h.gone
+	h.begun = !h.released
 	h.mu.Unlock()
 	if !h.begun {
 		_ = sink.Cancel()
@@ -135,7 +136,7 @@ func (h *pendingSnapshot) Persist(sink hraft.SnapshotSink) error {
 		}
 	}
 	if err := sink.(*snapshotSink).save(h, h.members); err != nil {
-		_ = sink.Cancel() // the error of saving says more
+		_ = sink.Cancel() // the error of save is the one to return
 		return err
 	}
 	return sink.Close()

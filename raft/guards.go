@@ -13,19 +13,19 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A change of members is rejected when the cluster could not go on after it, or when the node it is about is not the
-// one it is said to be. The operator may force a change that is rejected for the first reason, and one whose node
-// cannot prove itself because its home is gone.
+// A change of members is rejected when the cluster could not go on after it, or when the node is not the one that
+// the request names. The operator may force a change that is rejected for the first reason, and one for a node that
+// cannot prove its identity because its home is gone.
 
-// errIdentity rejects a node for good that says it is another: it stops.
+// errIdentity rejects a node that uses another node's id. The rejection is final, and that node stops.
 var errIdentity = errors.New("its id belongs to another node")
 
-// keepsMajority rejects voters of which a majority does not follow this leader now.
-func (n *Node) keepsMajority(after []hraft.Server, m wire.Membership) error {
+// checkMajority rejects a set of voters if no majority of it follows this leader now.
+func (n *Node) checkMajority(after []hraft.Server, m wire.Membership) error {
 	if len(after) == 0 {
 		return fmt.Errorf("%w: node %d is the last voter", ErrRefused, m.NodeID)
 	}
-	if m.Force || n.followedBy(after, n.ready.Load()) == nil {
+	if m.Force || n.checkQuorum(after, n.readyTerm.Load()) == nil {
 		return nil
 	}
 	ids := make([]string, len(after))
@@ -68,20 +68,20 @@ func (n *Node) identifyNewcomer(m wire.Membership) (key string, err error) {
 	return key, nil
 }
 
-// mayMove rejects a new address for a member while a node answers with the member's id at the old one. The node at
+// checkMove rejects a new address for a member while a node answers with the member's id at the old one. The node at
 // the new address must show the member's key; without it the member must have been silent and the operator must use
 // --force because its home is gone.
-func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
-	namesake := func(format string, args ...any) error {
+func (n *Node) checkMove(s hraft.Server, m wire.Membership, key string) error {
+	idConflict := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %w: node %d belongs to %s, and %s", ErrRefused, errIdentity, m.NodeID, s.Address,
 			fmt.Sprintf(format, args...))
 	}
 	if m.NodeID == n.cfg.NodeID {
-		return namesake("leads there: give the other node an id of its own")
+		return idConflict("leads there: give the other node an id of its own")
 	}
 	known := n.cfg.KeyOf(m.NodeID)
 	if id, there, err := n.identify(string(s.Address)); err == nil && id == m.NodeID && (there == "" || there != key) {
-		return namesake("answers there: give the other node an id of its own, or stop that one first")
+		return idConflict("answers there: give the other node an id of its own, or stop that one first")
 	}
 	var silent time.Duration
 	n.withPeer(m.NodeID, func(p *peerState) { silent = time.Since(p.lastSeen) })
@@ -89,24 +89,24 @@ func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 	case known != "" && known == key, known == "" && silent > n.cfg.Election:
 		return nil
 	case silent <= n.cfg.Election:
-		return namesake("was heard %s ago: give the other node an id of its own, or stop that one first", silent.Round(time.Millisecond))
+		return idConflict("was heard %s ago: give the other node an id of its own, or stop that one first", silent.Round(time.Millisecond))
 	case m.Force:
 		return nil
 	}
-	return namesake("the node at %s does not show its key: give it an id of its own, or, when the home of node %d is gone for good, `cairn cluster join --node-id %d --peer-addr %s --force`",
+	return idConflict("the node at %s does not show its key: give it an id of its own, or, when the home of node %d is gone for good, `cairn cluster join --node-id %d --peer-addr %s --force`",
 		m.Addr, m.NodeID, m.NodeID, m.Addr)
 }
 
-// caughtUp is the most records that a member may lack when it gets a vote: one batch.
-const caughtUp = 512
+// promotionLag is how many records a member may lack when it gets a vote: one batch.
+const promotionLag = 512
 
-// mayVote rejects a vote to a member that does not answer this leader, that lacks much of the log, or that says it
-// has no state; it gets the vote later then.
-func (n *Node) mayVote(s hraft.Server, m wire.Membership) (later bool, err error) {
+// checkPromotion rejects the promotion of a member that does not answer this leader. later reports that the member
+// must first catch up with the log, or regain its state.
+func (n *Node) checkPromotion(s hraft.Server, m wire.Membership) (later bool, err error) {
 	if m.Force {
 		return false, nil
 	}
-	last, ok := n.askWith(s, n.ready.Load(), 0, 0)
+	last, ok := n.probeFollower(s, n.readyTerm.Load(), 0, 0)
 	if !ok {
 		return false, fmt.Errorf("%w: node %s does not answer at %s: start it first", ErrRefused, s.ID, s.Address)
 	}
@@ -129,13 +129,13 @@ func (n *Node) hasLog(s hraft.Server, last uint64) (bool, error) {
 	if err := members.Error(); err != nil {
 		return false, err
 	}
-	if last < members.Index() || last+caughtUp < n.raft.LastIndex() {
+	if last < members.Index() || last+promotionLag < n.raft.LastIndex() {
 		return false, nil
 	}
 	var l hraft.Log
-	if n.logs.GetLog(last, &l) != nil { // no record of this leader; of its own, the last is never cut
+	if n.logs.GetLog(last, &l) != nil { // this leader has no such record: its log's last record is never compacted
 		return false, nil
 	}
-	_, ok := n.askWith(s, n.ready.Load(), last, l.Term)
+	_, ok := n.probeFollower(s, n.readyTerm.Load(), last, l.Term)
 	return ok, nil
 }

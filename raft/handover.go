@@ -12,14 +12,14 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// transfer hands over to the member that is named, or to the one that is closest behind.
+// transfer hands leadership over to the member in the request, or else to the one with the longest log.
 func (n *Node) transfer(_ context.Context, m wire.Membership) (string, error) {
 	to, ok := n.successor()
 	if !ok {
 		return "", fmt.Errorf("%w: there is no other voter to hand over to", ErrRefused)
 	}
 	if m.NodeID != 0 {
-		if to, ok = n.find(m.NodeID); !ok {
+		if to, ok = n.findMember(m.NodeID); !ok {
 			return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 		}
 		if to.Suffrage != hraft.Voter { // voters would elect it: see unlistedCandidate
@@ -37,8 +37,8 @@ func (n *Node) successor() (hraft.Server, bool) {
 	return n.longestLog(func(uint32) bool { return true })
 }
 
-// longestLog is the other voter, of those that may be chosen, whose log reaches farthest as far as this leader knows;
-// of several, the one that answered last.
+// longestLog returns the other voter with the longest log that this leader knows of, among those that may allows. Of
+// several it returns the one that answered last.
 func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -75,7 +75,7 @@ func (n *Node) transferTo(ctx context.Context, s hraft.Server) error {
 	return err
 }
 
-// handOver gives leadership away, and waits two seconds at most.
+// handOver hands leadership to the successor, and waits at most two seconds.
 func (n *Node) handOver() error {
 	to, ok := n.successor()
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// newLogger carries the library's log lines onto slog.
+// newLogger returns a logger that sends the library's log lines to slog.
 func newLogger(to *slog.Logger) hclog.Logger {
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Level: hclog.Off})
 	l.RegisterSink(sink{to})
@@ -16,12 +16,13 @@ func newLogger(to *slog.Logger) hclog.Logger {
 
 type sink struct{ to *slog.Logger }
 
-// levels: the library's own notion of what matters is a level louder than an operator's. Lines of other levels are
-// dropped.
+// levels maps the library's levels one level down, because its lines matter less to an operator than the library
+// assumes. Lines of other levels are dropped.
 var levels = map[hclog.Level]slog.Level{hclog.Info: slog.LevelDebug, hclog.Warn: slog.LevelInfo, hclog.Error: slog.LevelWarn}
 
-// ofAbsence are the lines that come several times a second while a member is away: noteReach says once that it is.
-var ofAbsence = map[string]bool{"failed to contact": true, "failed to heartbeat to": true,
+// unreachableMessages are lines that the library logs several times a second while a member is unreachable.
+// logReachability logs that once.
+var unreachableMessages = map[string]bool{"failed to contact": true, "failed to heartbeat to": true,
 	"failed to appendEntries to": true, "failed to pipeline appendEntries": true,
 	"failed to start pipeline replication to": true}
 
@@ -31,7 +32,7 @@ func (s sink) Accept(_ string, level hclog.Level, msg string, args ...any) {
 	if !ok {
 		return
 	}
-	if ofAbsence[msg] {
+	if unreachableMessages[msg] {
 		to = slog.LevelDebug
 	}
 	s.to.Log(context.Background(), to, msg, args...)

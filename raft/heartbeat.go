@@ -14,8 +14,9 @@ import (
 // the library here: a heartbeat that changes nothing is answered at once and passed to the main task later; any other
 // waits for the main task.
 
-// answerHeartbeat answers a heartbeat of the leader that this node already follows; nil for any other request. It reads
-// the term last: terms never go back, so this node had promised nothing to a newer one when the heartbeat came.
+// answerHeartbeat answers a heartbeat of the leader that this node already follows, and returns nil for any other
+// request. It reads the term last: terms never go back, so this node had not joined a newer term when the heartbeat
+// came.
 func (n *Node) answerHeartbeat(a *hraft.AppendEntriesRequest) *hraft.AppendEntriesResponse {
 	if !transport.IsHeartbeat(a) || n.raft.State() != hraft.Follower {
 		return nil
@@ -31,9 +32,9 @@ func (n *Node) answerHeartbeat(a *hraft.AppendEntriesRequest) *hraft.AppendEntri
 	return &hraft.AppendEntriesResponse{Term: a.Term, LastLog: last, Success: true}
 }
 
-// passOnHeartbeats is the task that tells the library of heartbeats answered here. The library ignores one of an
+// deliverHeartbeats is the task that tells the library of heartbeats answered here. The library ignores one of an
 // older term by then.
-func (n *Node) passOnHeartbeats() {
+func (n *Node) deliverHeartbeats() {
 	for a := range pause.Received(n.ctx.Done(), n.answeredHeartbeats) {
 		_, _ = n.transport.Consume(n.ctx, a, nil) // answerHeartbeat has answered it
 	}

@@ -101,13 +101,13 @@ func TestAMessageThatWaitedIsNoNews(t *testing.T) {
 	}
 	const high = 1 << 40
 	lease := uint64(f.lease().Microseconds())
-	for what, heard := range map[string]uint64{"no answer": 0, "an answer older than a lease": f.mark() - lease - 1,
-		"an answer to come": f.mark() + 1<<40} {
+	for what, heard := range map[string]uint64{"no answer": 0, "an answer older than a lease": f.uptimeMicros() - lease - 1,
+		"an answer to come": f.uptimeMicros() + 1<<40} {
 		if told(high, heard) {
 			t.Errorf("a message sent after %s was news", what)
 		}
 	}
-	if !told(high, f.mark()) {
+	if !told(high, f.uptimeMicros()) {
 		t.Error("a message sent just now was none")
 	}
 }

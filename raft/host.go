@@ -16,8 +16,8 @@ import (
 // host is the member as its transport sees it.
 type host struct{ n *Node }
 
-// Hello implements transport.Host. A listener at a member's address could otherwise pass on what another member chose,
-// and what this one signs in answer.
+// Hello implements transport.Host. It rejects an answer from another node than the member with this address: that
+// node could otherwise relay the handshake between two members.
 func (h host) Hello(answers uint32, addr, purpose string) (*wire.ClusterHello, error) {
 	id := h.n.idAt(addr)
 	if id != 0 && id != answers {
@@ -40,7 +40,7 @@ func (h host) HelloOK(peer *wire.ClusterHello) *wire.ClusterHelloOK {
 
 // CheckPeer implements transport.Host.
 func (h host) CheckPeer(peer uint32, dialed string, hello *wire.RaftHello) (wire.Code, error) {
-	if err := h.n.sameCluster(hello); err != nil {
+	if err := h.n.checkCompatible(hello); err != nil {
 		return wire.CodeInvalidPayload, err
 	}
 	if code, err := h.n.checkKey(peer, dialed, hello); err != nil {
@@ -67,9 +67,9 @@ func (h host) Serve(ctx context.Context, c *transport.Inbound, f wire.Frame) err
 // LeaderFields implements transport.Host.
 func (h host) LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftAppend {
 	r := &wire.RaftAppend{Commit: h.n.logs.CapSynced(a.LeaderCommitIndex), Acknowledged: h.n.acknowledged()}
-	h.n.withPeer(id, func(p *peerState) { r.Heard = p.mark })
+	h.n.withPeer(id, func(p *peerState) { r.Heard = p.uptimeMicros })
 	if transport.IsHeartbeat(a) {
-		r.Clock, r.Last = transport.Micros(h.n.Clock().Time), h.n.acknowledgedPlaces()
+		r.Clock, r.Last = transport.Micros(h.n.Clock().Time), h.n.acknowledgedPositions()
 	}
 	return r
 }
@@ -77,21 +77,22 @@ func (h host) LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftA
 // Clocks implements transport.Host.
 func (h host) Clocks(id uint32, r *wire.RaftAppendReply, took time.Duration) {
 	h.n.clocks.notePeer(id, transport.FromMicros(r.Clock), took)
-	h.n.withPeer(id, func(p *peerState) { p.mark = r.Mark })
+	h.n.withPeer(id, func(p *peerState) { p.uptimeMicros = r.Mark })
 }
 
 // Answered implements transport.Host.
 func (h host) Answered(id uint32, r *wire.RaftAppendReply) {
 	h.n.notePeerAnswer(id, r.LastLog)
 	if p := r.Acked; p != nil {
-		h.n.acks.Note(id, place(p))
+		h.n.acks.Note(id, toPosition(p))
 	}
 }
 
 // WaitAnswer implements transport.Host.
 func (h host) WaitAnswer(ctx context.Context, id uint32) { h.n.waitPeerAnswer(ctx, id) }
 
-// MayAskVotes implements transport.Host. The vote of a member without state for itself may be its second.
+// MayAskVotes implements transport.Host. A member without state may already have voted in this term, so it must not
+// vote for itself.
 func (h host) MayAskVotes() error {
 	if h.n.stateless() {
 		return errors.New("this node has no state and asks for no votes")
@@ -115,7 +116,7 @@ func decoded[M any, P interface {
 	}
 }
 
-// rpcs are the opcodes answered here; the rest is the Handler's.
+// rpcs maps the opcodes that this package answers; the Handler answers the others.
 var rpcs = map[wire.Op]rpc{
 	wire.OpPing:          (*inbound).ping,
 	wire.OpOplogPush:     decoded((*inbound).push),
@@ -129,7 +130,7 @@ var rpcs = map[wire.Op]rpc{
 	wire.OpCompare:       decoded((*inbound).compare),
 }
 
-// inbound is a connection of a peer whose frame is answered.
+// inbound answers the frames of one peer's connection.
 type inbound struct {
 	*transport.Inbound
 	n *Node

@@ -20,7 +20,7 @@ func (c *inbound) member(sender uint32) bool {
 	if sender != c.Peer.NodeID || sender == c.n.cfg.NodeID || c.Peer.Raft == nil {
 		return false
 	}
-	_, known := c.n.find(sender)
+	_, known := c.n.findMember(sender)
 	return known || !c.n.hasConfiguration()
 }
 
@@ -30,8 +30,9 @@ func (c *inbound) unpack(ctx context.Context, f wire.Frame, m wire.Message) erro
 	return c.n.largeFrames.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), func() error { return wire.Unpack(f, m, wire.MaxPlainPeer) })
 }
 
-// mayLead reports whether requests of a leader or candidate count. A member that was away may not know a leader that
-// joined meanwhile, and only that leader's records say so: any node of the same cluster id may lead.
+// mayLead reports whether this node processes a leader's or candidate's requests. A member that was away may not
+// know a leader that joined meanwhile, and only that leader has the record of it. So any node with the same cluster
+// id may lead.
 func (c *inbound) mayLead(sender uint32) bool {
 	if c.member(sender) {
 		return true
@@ -39,7 +40,7 @@ func (c *inbound) mayLead(sender uint32) bool {
 	if sender != c.Peer.NodeID || sender == c.n.cfg.NodeID || c.Peer.Raft == nil {
 		return false
 	}
-	ours := c.n.cluster()
+	ours := c.n.clusterID()
 	return ours != "" && c.Peer.Raft.ClusterID == ours
 }
 
@@ -66,12 +67,12 @@ func (c *inbound) header(id uint32, addr string) hraft.RPCHeader {
 }
 
 func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftAppendReply, error) {
-	if err := c.n.refusesUntilAdmitted(a.Leader, a.LeaderAddr, a.Term); err != nil {
+	if err := c.n.checkAdmitted(a.Leader, a.LeaderAddr, a.Term); err != nil {
 		return nil, err
 	}
 	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
 		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: transport.Records(a.Entries)}
-	if err := c.n.screen(a.Leader, req); err != nil {
+	if err := c.n.validateAppend(a.Leader, req); err != nil {
 		return nil, err
 	}
 	if c.n.fresh(a.Heard) {
@@ -90,23 +91,24 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 		return nil, err
 	}
 	reply := &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff,
-		Clock: transport.Micros(c.n.cfg.Now()), Mark: c.n.mark()}
+		Clock: transport.Micros(c.n.cfg.Now()), Mark: c.n.uptimeMicros()}
 	if i := len(a.Entries); i > 0 && r.Success {
-		reply.Acked = c.n.receipt(recovery.Place{Term: a.Entries[i-1].Term, Index: a.Entries[i-1].Index})
+		reply.Acked = c.n.receipt(recovery.Position{Term: a.Entries[i-1].Term, Index: a.Entries[i-1].Index})
 	}
 	return reply, nil
 }
 
-// limitCommit makes a request claim no more than is proven. Only records in the request, or before it, are known to
-// be the leader's; the library would also commit later records of this log, which may be another leader's.
+// limitCommit lowers a request's commit index to the last record that the request proves. Only records in the
+// request, or before it, are known to match the leader's log. The library would also commit later records of this
+// log, which may be another leader's.
 //
-// Every record applied anywhere is the leader's too. So when a request begins before the last applied record, and the
-// record to compare with is gone or was replaced by a snapshot that ends among records of a deposed leader, the
-// request is moved to begin behind the last applied one. The library would reject it, and be sent a snapshot that it
-// does not need, again and again. It compares nothing with record 0.
+// Every record applied anywhere is the leader's too. So when a request begins before the last applied record, and
+// the record to compare with is gone or was replaced by a snapshot that ends among records of a deposed leader, the
+// request is moved to begin behind the last applied one. Otherwise the library would reject it, and the leader would
+// send a snapshot that is not needed, again and again. The library does not compare with record 0.
 func (n *Node) limitCommit(req *hraft.AppendEntriesRequest) {
 	known := req.PrevLogEntry
-	if applied := n.raft.AppliedIndex(); known > 0 && known <= applied && req.Term >= n.Term() && !n.agrees(known, req.PrevLogTerm) {
+	if applied := n.raft.AppliedIndex(); known > 0 && known <= applied && req.Term >= n.Term() && !n.logMatches(known, req.PrevLogTerm) {
 		req.PrevLogEntry, req.PrevLogTerm, known = 0, 0, applied
 		for len(req.Entries) > 0 && req.Entries[0].Index <= applied {
 			req.Entries = req.Entries[1:]
@@ -118,8 +120,8 @@ func (n *Node) limitCommit(req *hraft.AppendEntriesRequest) {
 	req.LeaderCommitIndex = min(req.LeaderCommitIndex, known)
 }
 
-// agrees reports whether the log has a record of this term at an index.
-func (n *Node) agrees(index, term uint64) bool {
+// logMatches reports whether the log has a record of this term at an index.
+func (n *Node) logMatches(index, term uint64) bool {
 	var l hraft.Log
 	return n.logs.GetLog(index, &l) == nil && l.Term == term
 }
@@ -166,10 +168,10 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame, m *wire.RequestVote) e
 		return deny("not of this cluster")
 	case c.n.stateless():
 		return deny("this node has no state to vote with")
-	case c.n.distrusts(v.Candidate) != nil:
-		return deny(c.n.distrusts(v.Candidate).Error())
+	case c.n.checkTrusted(v.Candidate) != nil:
+		return deny(c.n.checkTrusted(v.Candidate).Error())
 	case c.n.checkTerm(v.Term) != nil:
-		return deny(c.n.refuse(v.Candidate, 0, c.n.checkTerm(v.Term)).Error())
+		return deny(c.n.reject(v.Candidate, 0, c.n.checkTerm(v.Term)).Error())
 	default:
 		r, err := c.answerVote(ctx, v)
 		if err != nil {
@@ -186,7 +188,7 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame, m *wire.RequestVote) e
 func (c *inbound) answerVote(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
 	switch {
 	case v.PreVote && c.n.leaderEnded():
-		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.promise(v.Term, v.LastIndex, v.LastTerm)}, nil
+		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.grantPreVote(v.Term, v.LastIndex, v.LastTerm)}, nil
 	case c.n.unlistedCandidate(v.Candidate), c.n.stranded():
 		return c.voteByLogs(ctx, v)
 	default:
@@ -217,10 +219,10 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	if !c.mayLead(m.Leader) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", m.Leader)
 	}
-	if err := c.n.refusesUntilAdmitted(m.Leader, m.LeaderAddr, m.Term); err != nil {
+	if err := c.n.checkAdmitted(m.Leader, m.LeaderAddr, m.Term); err != nil {
 		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
-	if err := c.n.screenSnapshot(m); err != nil {
+	if err := c.n.validateSnapshot(m); err != nil {
 		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
 	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)
@@ -257,9 +259,10 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	return c.Reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success || old})
 }
 
-// skipIfApplied is the body of a snapshot that stops when this member has applied all of it: a snapshot may be long
-// under way, or its sender may not know how far this member is. The library would go back to it, and then need
-// records that are gone. Read runs in the goroutine that alone moves the applied index, so its answer stays true.
+// skipIfApplied reads a snapshot's body, and fails once this member has applied all of the snapshot. A snapshot may
+// take long, or its sender may not know this member's index. The library would go back to the snapshot's end, and
+// then need records that are gone. Read runs in the only goroutine that moves the applied index, so the index does
+// not change after the check.
 type skipIfApplied struct {
 	r     io.Reader
 	n     *Node
@@ -282,7 +285,7 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame, m *wire.TimeoutN
 	if c.n.stateless() {
 		return c.Fail(f, wire.CodeNotLeader, "%v", errNotAdmitted)
 	}
-	if id, _, known := c.n.Leader(); known && id != m.Leader { // it was long under way: it would depose another
+	if id, _, known := c.n.Leader(); known && id != m.Leader { // it is late, and would depose another leader
 		return c.Fail(f, wire.CodeNotLeader, "node %d does not lead", m.Leader)
 	}
 	_, err := consume[hraft.TimeoutNowResponse](ctx, c, &hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil)
@@ -307,12 +310,12 @@ func (c *inbound) readIndex(ctx context.Context, f wire.Frame) error {
 
 func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membership) error {
 	if m.Action == "form" {
-		err := c.n.foundedBy(c.Peer.NodeID, *m)
+		err := c.n.acceptFounding(c.Peer.NodeID, *m)
 		return c.answer(f, wire.OpMembershipOK, &wire.MembershipOK{Message: "founded"}, wire.CodeInternal, err)
 	}
 	joins := m.Action == "join" && m.NodeID == c.Peer.NodeID
 	if !c.n.IsLeader() && joins {
-		return c.passOn(ctx, f, *m)
+		return c.forwardJoin(ctx, f, *m)
 	}
 	if !c.n.IsLeader() {
 		return c.Fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
@@ -332,9 +335,9 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membersh
 	return c.answer(f, wire.OpMembershipOK, &ok, code, err)
 }
 
-// passOn asks the leader to take in the node that asks: the leader may be none of the peers that the node was
-// configured with. A request that was passed on comes from another node than it is about, and is not passed on again.
-func (c *inbound) passOn(ctx context.Context, f wire.Frame, m wire.Membership) error {
+// forwardJoin forwards a node's join request to the leader, which may not be among the peers that the node is
+// configured with. A forwarded request comes from another node than it names, and is not forwarded again.
+func (c *inbound) forwardJoin(ctx context.Context, f wire.Frame, m wire.Membership) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	var ok wire.MembershipOK

@@ -15,98 +15,103 @@ import (
 // (Config.KeyOf). A hello under a member's id with another key, or with none, is rejected, whatever the connection is
 // for.
 //
-// A member whose home was emptied comes back with a new key. The leader alone takes it, when it has dialed the
-// member's address, the node there says that it has no state, and nobody has shown the key in the log for quiet. That
-// node then puts its key into the log, and the others let it in. A member that follows no leader may lack the record
-// of a new key, and only the node with that key may have it: such a member takes any key after quiet.
+// A member whose home was emptied comes back with a new key. Only the leader accepts that key, and on three
+// conditions: it has dialed the member's address, the node there says that it has no state, and no node has shown
+// the key in the log for keySilence. That node then writes its key into the log, and the others admit it. A member
+// that follows no leader may lack the record of a new key, and the only node that has the record may be the one with
+// that key. So such a member accepts any key after keySilence.
 
-// quiet is the time, in elections, for which the node with a member's key must be silent before another key is
+// keySilence is the time, in elections, for which the node with a member's key must be silent before another key is
 // accepted.
-const quiet = 3
+const keySilence = 3
 
-// takenKey is a key that this node takes for a member's, until the log has another one for it.
-type takenKey struct{ key, logged string }
+// acceptedKey is a key that this node accepts as a member's in place of the logged one, until the log has another.
+type acceptedKey struct{ key, logged string }
 
-// checkKey rejects a node that says a member's id and does not have that member's key. Dialed is the address at which
-// it answered; empty when it has dialed this node.
+// checkKey rejects a node that claims a member's id without that member's key. dialed is the address at which the
+// node answered; empty when the node dialed this one.
 func (n *Node) checkKey(id uint32, dialed string, h *wire.RaftHello) (wire.Code, error) {
-	s, member := n.find(id)
+	s, member := n.findMember(id)
 	logged := n.cfg.KeyOf(id)
 	if id == n.cfg.NodeID {
 		logged = transport.PublicText(n.cfg.Identity)
 	}
-	taken := takenKey{h.Key, logged}
-	if logged == "" || n.knowsKey(id, taken) {
+	shown := acceptedKey{h.Key, logged}
+	if logged == "" || n.keyAccepted(id, shown) {
 		return 0, nil
 	}
 	if !member {
 		if n.IsLeader() && h.Key != "" { // it may be about to join
-			n.takeKey(id, taken)
+			n.acceptKey(id, shown)
 		}
 		return 0, nil
 	}
-	if why := cmp.Or(n.holdsKey(id), n.newKey(string(s.Address), dialed, h)); why != "" {
-		n.transport.HangUp(id, n.keysOf(id, logged)...)
-		return n.otherKey(&s, taken, h, why)
+	if why := cmp.Or(n.whyKeyInUse(id), n.whyNotNewKey(string(s.Address), dialed, h)); why != "" {
+		n.transport.CloseImpostors(id, n.acceptedKeys(id, logged)...)
+		return n.keyMismatch(&s, shown, h, why)
 	}
-	n.takeKey(id, taken)
+	n.acceptKey(id, shown)
 	n.log.Warn("a node with a new key takes a member's place: the node with the key in the log is silent", "peer", id,
 		"addr", cmp.Or(dialed, h.Addr),
 		"logged", fingerprint(logged), "key", fingerprint(h.Key))
 	return 0, nil
 }
 
-// knowsKey reports whether a key is the one that the log has for a member, or the one taken for it.
-func (n *Node) knowsKey(id uint32, k takenKey) bool {
+// keyAccepted reports whether a key is the member's key in the log, or the one accepted in its place.
+func (n *Node) keyAccepted(id uint32, k acceptedKey) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.peer(id)
 	if k.key == k.logged {
-		p.proved, p.taken = time.Now(), takenKey{}
+		p.keySeen, p.acceptedKey = time.Now(), acceptedKey{}
 	}
-	return k.key == k.logged || p.taken == k
+	return k.key == k.logged || p.acceptedKey == k
 }
 
-// keysOf returns the key in the log, and the one that is taken in its place. A node with another key may be connected:
-// a member that starts admits any node until it has applied its log. What that node says would count as the member's.
-func (n *Node) keysOf(id uint32, logged string) []string {
+// acceptedKeys returns the member's key in the log, and the one accepted in its place. Nodes with other keys may
+// still be connected, because a member that starts admits any node until it has applied its log. Their messages
+// would count as the member's.
+func (n *Node) acceptedKeys(id uint32, logged string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if p := n.peer(id); p.taken.logged == logged && p.taken.key != "" {
-		return []string{logged, p.taken.key}
+	if p := n.peer(id); p.acceptedKey.logged == logged && p.acceptedKey.key != "" {
+		return []string{logged, p.acceptedKey.key}
 	}
 	return []string{logged}
 }
 
-func (n *Node) takeKey(id uint32, k takenKey) { n.withPeer(id, func(p *peerState) { p.taken = k }) }
+func (n *Node) acceptKey(id uint32, k acceptedKey) {
+	n.withPeer(id, func(p *peerState) { p.acceptedKey = k })
+}
 
-// holdsKey says that the node with a member's key is there, or may be; empty when it has been silent for quiet.
-func (n *Node) holdsKey(id uint32) string {
+// whyKeyInUse returns why the node with a member's key may still be alive; empty when it has been silent for
+// keySilence.
+func (n *Node) whyKeyInUse(id uint32) string {
 	if id == n.cfg.NodeID {
 		return "that is this node"
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.peer(id)
-	heard := p.proved
+	heard := p.keySeen
 	for _, at := range []time.Time{p.lastSeen, n.opened, n.led} {
 		if at.After(heard) {
 			heard = at
 		}
 	}
-	if ago := time.Since(heard); ago <= quiet*n.cfg.Election {
+	if ago := time.Since(heard); ago <= keySilence*n.cfg.Election {
 		return fmt.Sprintf("that one was heard, or might have been, %s ago", ago.Round(time.Millisecond))
 	}
 	return ""
 }
 
-// newKey says why this node does not take another key for a member than the log has; empty when it takes it.
-func (n *Node) newKey(addr, dialed string, h *wire.RaftHello) string {
+// whyNotNewKey returns why this node does not accept a new key for a member; empty when it accepts it.
+func (n *Node) whyNotNewKey(addr, dialed string, h *wire.RaftHello) string {
 	leads := n.raft.State() == hraft.Leader
 	switch {
 	case h.Key == "":
 		return "the other node shows none"
-	case leads && !n.IsLeader(), !leads && time.Since(n.raft.LastContact()) <= quiet*n.cfg.Election:
+	case leads && !n.IsLeader(), !leads && time.Since(n.raft.LastContact()) <= keySilence*n.cfg.Election:
 		return "the leader decides whether another node takes its place"
 	case !leads:
 		return ""
@@ -120,15 +125,15 @@ func (n *Node) newKey(addr, dialed string, h *wire.RaftHello) string {
 	return ""
 }
 
-// otherKey is the rejection of a node with another key. It is final for one that is at another address than the
-// member.
-func (n *Node) otherKey(s *hraft.Server, taken takenKey, h *wire.RaftHello, why string) (wire.Code, error) {
+// keyMismatch returns the error for a node with a wrong key. The rejection is final for a node at another address
+// than the member's.
+func (n *Node) keyMismatch(s *hraft.Server, shown acceptedKey, h *wire.RaftHello, why string) (wire.Code, error) {
 	code := wire.CodeInvalidPayload
 	if id := transport.NodeID(s.ID); (id == n.cfg.NodeID || n.IsLeader()) && h.Addr != string(s.Address) {
 		code = wire.CodeAuthInvalid
 	}
 	return code, fmt.Errorf("node %s has the key %s, not %s, and %s: give the other node an id of its own, or the home of node %s; when that is gone, `cairn cluster remove --node-id %d` and start the other node with an empty home",
-		s.ID, fingerprint(taken.logged), fingerprint(taken.key), why, s.ID, transport.NodeID(s.ID))
+		s.ID, fingerprint(shown.logged), fingerprint(shown.key), why, s.ID, transport.NodeID(s.ID))
 }
 
 // fingerprint is the beginning of a public key, for people to compare.
@@ -136,8 +141,8 @@ func fingerprint(key string) string {
 	return cmp.Or(key[:min(len(key), 16)], "none")
 }
 
-// keyLogged reports whether the log here has this node's own key, or has none for it. Until then another leader takes
-// the key only of a node that says it has no state.
+// keyLogged reports whether the log here has this node's own key, or has none for it. Until then another leader
+// accepts the key only while this node says that it has no state.
 func (n *Node) keyLogged() bool {
 	k := n.cfg.KeyOf(n.cfg.NodeID)
 	return k == "" || k == transport.PublicText(n.cfg.Identity)

@@ -127,17 +127,17 @@ func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
 	c := startSteady(t, 3)
 	c.propose(0, 5)
 	old := c.leader()
-	term := old.ready.Load()
+	term := old.readyTerm.Load()
 	if err := old.confirm(t.Context(), term); err != nil {
 		t.Fatal(err)
 	}
 	next := c.nodes[old.cfg.NodeID%3]
 	c.lead(next)
 	c.knownAs(next) // one that has not heard of it yet follows the other
-	if err := old.followedBy(old.voters(), term); err == nil {
+	if err := old.checkQuorum(old.voters(), term); err == nil {
 		t.Error("a leader of the term before is confirmed")
 	}
-	if err := next.confirm(t.Context(), next.ready.Load()); err != nil {
+	if err := next.confirm(t.Context(), next.readyTerm.Load()); err != nil {
 		t.Errorf("the one that leads is not: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ type storage struct {
 	records      hraft.LogStore // logs as the library uses it: cached, and ended by the first failure of the disk
 	disk         *logstore.Disk
 	snaps        *snapshots
-	loss         *recovery.LossError // what the log of a node that is alone lacks
+	loss         *recovery.LossError // the records that the log of a node that is alone has lost
 	lastAtOpen   uint64              // the last record that the log had when it was opened
 	supersededTo atomic.Uint64       // the log may hold records up to here that a snapshot replaced
 	trailing     atomic.Uint64       // records that a snapshot leaves in the log
@@ -31,9 +31,9 @@ type storage struct {
 // logDir is the directory, in a member's directory, of the log, the term and the vote.
 func logDir(dir string) string { return filepath.Join(dir, "log") }
 
-// openLog opens the log and the vote. A damaged one is moved aside, kept and named, and the node goes on with an
-// empty one: the leader brings it up to date (see rejoin). A node that is alone makes a new one of what its files
-// still prove (see salvage).
+// openLog opens the log and the vote. It moves a damaged log aside and logs its new name, and the node goes on with
+// an empty log, which the leader fills (see rejoin). A node that is alone rebuilds the log from the intact records
+// in its files (see salvage).
 func (n *Node) openLog() error {
 	path := logDir(n.cfg.Dir)
 	if err := recovery.FinishSalvage(n.cfg.Dir, path); err != nil {
@@ -45,7 +45,7 @@ func (n *Node) openLog() error {
 		return fmt.Errorf("snapshots: %w", err)
 	}
 	err = n.openStore(path, covered)
-	if errors.Is(err, logstore.ErrDamaged) { // a vote and a log depend on it: what was read wrong once is read again
+	if errors.Is(err, logstore.ErrDamaged) { // the read itself may have been wrong, and the log and the vote are at stake
 		n.log.Warn("the log cannot be read, and is read again", "path", path, "err", err)
 		err = n.openStore(path, covered)
 	}
@@ -91,8 +91,8 @@ func (n *Node) replaceLog(path string, covered uint64, why error) error {
 	return n.openStore(path, covered)
 }
 
-// openStore opens a log, which is read once by that: the library panics on a record that it cannot read. Term and
-// vote are next to it. Up to covered, a snapshot stands for what is not there.
+// openStore opens the log, and the term and vote next to it. Opening reads the whole log once, because the library
+// panics on a record that it cannot read. The log may begin as late as covered+1: a snapshot has the records before.
 func (n *Node) openStore(path string, covered uint64) (err error) {
 	n.votes = nil
 	if n.logs, err = logstore.Open(path, n.storeOptions()); err == nil {
@@ -127,17 +127,18 @@ func (n *Node) closeStore() (err error) {
 
 func (n *Node) storeOptions() logstore.Options {
 	return logstore.Options{FS: n.cfg.LogFiles, Keys: n.cfg.Keys, SegmentBytes: n.cfg.SegmentBytes,
-		Leads: n.leads, Failed: func(err error) { _ = n.disk.Break(err) }, Retain: n.cfg.Retain, Lost: n.lostKept}
+		Leads: n.leads, Failed: func(err error) { _ = n.disk.Fail(err) }, Retain: n.cfg.Retain, Lost: n.lostKept}
 }
 
-// lostKept is told of kept records that cannot be read: the window begins behind them, and consensus lacks nothing.
+// lostKept reports kept records that cannot be read. The window begins behind them; consensus does not need them.
 func (n *Node) lostKept(err error) {
 	n.log.Error("records kept for readers of the log cannot be read", "err", err)
 	n.damaged.Found(damage.File{Kind: damage.Log, Path: damage.PathOf(err, logDir(n.cfg.Dir)), Healed: true})
 }
 
-// Damaged are the files in which this member found damage since it started, and goes on: segments of records that the
-// log kept for its readers, and snapshots. A damaged record of the log itself, or a damaged vote, stops it.
+// Damaged returns the files in which this member found damage since it started and that it can do without: segments
+// of records that the log kept for its readers, and snapshots. A damaged record of the log itself, or a damaged
+// vote, stops it.
 func (n *Node) Damaged() *damage.Files { return n.damaged }
 
 // leads reports whether the library stores records as a leader, in the task that stores them.

@@ -7,15 +7,15 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A cluster can go on without records that it has acknowledged: when old copies of a majority's homes are started while
-// the members that have more are down. Nothing brings the records back into that log, but the members that come back
-// still have them. So members tell each other in their hellos what they know to be committed, and compare it before a
-// leader sends a record; and a member that steps aside keeps what the others lack.
+// A cluster can go on without records that it has acknowledged: when a majority of members starts from old copies of
+// their homes while the members with newer data are down. Nothing brings the records back into that log, but the
+// members that come back still have them. So members exchange in their hellos what they know to be committed, and
+// compare it before a leader sends a record. A member that steps aside keeps the records that the others lack.
 
-// Lost are records of a member that a majority of the voters has others in the place of.
+// Lost is the range of a member's records for which a majority of the voters has different ones.
 type Lost struct {
 	First, Last  uint64 // 0: none
-	Acknowledged uint64 // those up to here are surely acknowledged
+	Acknowledged uint64 // records up to this one are certainly acknowledged
 }
 
 func (l Lost) String() string {
@@ -30,13 +30,13 @@ func (l Lost) Count() uint64 {
 	return l.Acknowledged - l.First + 1
 }
 
-// lostFrom finds the records that the others lack: those from the first that differs on. They have another record at
-// an index.
+// lostFrom finds the records that the others lack, by a binary search for the first one that differs. The caller
+// knows that the others have another record at index.
 func (n *Node) lostFrom(index uint64) Lost {
 	same := uint64(0)
-	for index-same > 1 && n.ctx.Err() == nil { // two logs are equal up to some record, and not behind it
+	for index-same > 1 && n.ctx.Err() == nil { // two logs are equal up to some record and differ after it
 		middle := same + (index-same)/2
-		if v := n.askVoters(middle); len(v.otherwise) >= v.majority {
+		if v := n.askVoters(middle); len(v.differ) >= v.majority {
 			index = middle
 		} else {
 			same = middle
@@ -46,8 +46,8 @@ func (n *Node) lostFrom(index uint64) Lost {
 	return Lost{First: index, Last: last, Acknowledged: n.committed()}
 }
 
-// committedPlace is the last record that this node knows to be committed.
-func (n *Node) committedPlace() (p recovery.Place) {
+// committedPosition is the last record that this node knows to be committed.
+func (n *Node) committedPosition() (p recovery.Position) {
 	if n.raft == nil || n.stateless() {
 		return p
 	}
@@ -66,8 +66,8 @@ func (n *Node) compareCommitted(peer uint32, h *wire.RaftHello) {
 	if h == nil || h.CommitTerm == 0 || n.raft == nil || n.stateless() {
 		return
 	}
-	term, leads := n.ready.Load(), n.IsLeader()
-	here, own := n.evidence(h.CommitIndex), n.committedPlace()
+	term, leads := n.readyTerm.Load(), n.IsLeader()
+	here, own := n.heldAt(h.CommitIndex), n.committedPosition()
 	last, _ := n.lastRecord()
 	says := ""
 	switch {
@@ -81,7 +81,7 @@ func (n *Node) compareCommitted(peer uint32, h *wire.RaftHello) {
 	default:
 		return
 	}
-	n.disbelieve(Dispute{Peer: peer, Index: h.CommitIndex,
+	n.noteClaim(Dispute{Peer: peer, Index: h.CommitIndex,
 		Says: fmt.Sprintf("its record %d of term %d is acknowledged, %s: acknowledged records are lost, or the peer is wrong",
 			h.CommitIndex, h.CommitTerm, says)})
 }

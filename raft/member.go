@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Change asks the leader, wherever it is, to change the membership. ErrUnknownOutcome means that the change may be made
-// yet; any other error, that it is not made.
+// Change asks the leader, wherever it is, to change the membership. ErrUnknownOutcome means that the change may
+// still happen; any other error means that it does not.
 func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	if n.IsLeader() {
 		ok, err := n.change(ctx, n.cfg.NodeID, m)
@@ -33,7 +33,7 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	case said.Code == wire.CodeNoQuorum: // the leader does not know itself
 		err = fmt.Errorf("%w%s", ErrUnknownOutcome, strings.TrimPrefix(said.Text, ErrUnknownOutcome.Error()))
 	default:
-		err = errors.New(said.Text) // as it reads where the leader itself was asked
+		err = errors.New(said.Text) // the same text as on the leader itself
 	}
 	return ok.Message, err
 }
@@ -55,23 +55,23 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 	before := n.raft.GetConfiguration().Index()
 	message, err := f(n, ctx, m)
 	after := n.raft.GetConfiguration().Index()
-	if err == nil && (m.Action == "transfer" || after != before) { // nodes ask again and again for changes that were made already
+	if err == nil && (m.Action == "transfer" || after != before) { // nodes repeat requests for changes that were already made
 		n.cfg.Handler.Changed(ctx, from, m)
 	}
-	return wire.MembershipOK{Message: message, Index: after, Term: n.ready.Load()}, err
+	return wire.MembershipOK{Message: message, Index: after, Term: n.readyTerm.Load()}, err
 }
 
 const changeTimeout = 10 * time.Second
 
-// agreedOn waits until a majority has stored a change of members. A change that a majority answers but does not store
+// awaitCommit waits until a majority has stored a change of members. A change that a majority answers but does not store
 // would be waited for as long as the leader leads: after changeTimeout its outcome is unknown.
-func (n *Node) agreedOn(ctx context.Context, f hraft.Future) error {
+func (n *Node) awaitCommit(ctx context.Context, f hraft.Future) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	return meaning(n.await(ctx, f))
+	return translateError(n.await(ctx, f))
 }
 
-func (n *Node) find(id uint32) (hraft.Server, bool) {
+func (n *Node) findMember(id uint32) (hraft.Server, bool) {
 	s := n.servers()
 	i := slices.IndexFunc(s, func(s hraft.Server) bool { return s.ID == transport.ServerID(id) })
 	if i < 0 {
@@ -80,7 +80,7 @@ func (n *Node) find(id uint32) (hraft.Server, bool) {
 	return s[i], true
 }
 
-// idAt is the id of the member with an address; 0 for none.
+// idAt returns the id of the member with an address; 0 when no member has it.
 func (n *Node) idAt(addr string) uint32 {
 	for _, s := range n.servers() {
 		if s.Address == hraft.ServerAddress(addr) {
@@ -90,7 +90,7 @@ func (n *Node) idAt(addr string) uint32 {
 	return 0
 }
 
-// join takes a node in without a vote; it is promoted when it has caught up, if it wants to be a voter.
+// join adds a node as a nonvoter. A node whose role is voter is promoted when it has caught up.
 func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 	if m.NodeID == 0 || m.Addr == "" {
 		return "", fmt.Errorf("%w: join needs the node's id and its peer address", ErrRefused)
@@ -100,14 +100,14 @@ func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 			return "", fmt.Errorf("%w: address %s belongs to node %s; remove it first", ErrRefused, m.Addr, s.ID)
 		}
 	}
-	s, known := n.find(m.NodeID)
+	s, known := n.findMember(m.NodeID)
 	if known && string(s.Address) == m.Addr {
 		n.setPromotion(m.NodeID, m.Role != RoleReadReplica && s.Suffrage != hraft.Voter)
 		return fmt.Sprintf("node %d is a member already", m.NodeID), nil
 	}
 	key, err := n.identifyNewcomer(m)
 	if err == nil && known {
-		err = n.mayMove(s, m, key)
+		err = n.checkMove(s, m, key)
 	}
 	if err != nil {
 		return "", err
@@ -118,7 +118,7 @@ func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 	} else {
 		f = n.raft.AddNonvoter(transport.ServerID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
 	}
-	if err := n.agreedOn(ctx, f); err != nil {
+	if err := n.awaitCommit(ctx, f); err != nil {
 		return "", err
 	}
 	n.setPromotion(m.NodeID, m.Role != RoleReadReplica)
@@ -140,7 +140,7 @@ func (n *Node) promote() {
 		n.mu.Lock()
 		var due []uint32
 		for id, p := range n.peers {
-			if p.promote && p.lastLog+caughtUp >= n.raft.LastIndex() && time.Since(p.lastSeen) < n.cfg.Election {
+			if p.promote && p.lastLog+promotionLag >= n.raft.LastIndex() && time.Since(p.lastSeen) < n.cfg.Election {
 				due = append(due, id)
 			}
 		}
@@ -153,14 +153,14 @@ func (n *Node) promote() {
 	}
 }
 
-// correctOwn has a leader correct its own address in the configuration when it listens elsewhere. Only a leader can:
-// other members are dialed by the leader and prove their address (see join).
+// correctOwn updates the leader's own address in the configuration when it advertises another one. Only the leader
+// needs this: it dials the other members, which prove their new address (see join).
 func (n *Node) correctOwn() {
-	self, ok := n.find(n.cfg.NodeID)
+	self, ok := n.findMember(n.cfg.NodeID)
 	if !ok || !n.listens() || string(self.Address) == n.cfg.Advertise || self.Suffrage != hraft.Voter {
 		return
 	}
-	if err := n.agreedOn(n.ctx, n.raft.AddVoter(self.ID, hraft.ServerAddress(n.cfg.Advertise), 0, changeTimeout)); err != nil {
+	if err := n.awaitCommit(n.ctx, n.raft.AddVoter(self.ID, hraft.ServerAddress(n.cfg.Advertise), 0, changeTimeout)); err != nil {
 		n.log.Warn("own address not corrected", "addr", n.cfg.Advertise, "err", err)
 		return
 	}
@@ -168,25 +168,25 @@ func (n *Node) correctOwn() {
 }
 
 func (n *Node) makeVoter(ctx context.Context, m wire.Membership) (string, error) {
-	s, ok := n.find(m.NodeID)
+	s, ok := n.findMember(m.NodeID)
 	if !ok {
 		return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 	}
 	if s.Suffrage == hraft.Voter {
 		return fmt.Sprintf("node %d is a voter already", m.NodeID), nil
 	}
-	later, err := n.mayVote(s, m)
+	later, err := n.checkPromotion(s, m)
 	if err == nil && later {
 		n.setPromotion(m.NodeID, true)
 		return fmt.Sprintf("node %d becomes a voter when it has caught up", m.NodeID), nil
 	}
 	if err == nil {
-		err = n.keepsMajority(append(n.voters(), s), m)
+		err = n.checkMajority(append(n.voters(), s), m)
 	}
 	if err != nil {
 		return "", err
 	}
-	if err := n.agreedOn(ctx, n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout)); err != nil {
+	if err := n.awaitCommit(ctx, n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout)); err != nil {
 		return "", err
 	}
 	n.setPromotion(m.NodeID, false)
@@ -194,17 +194,17 @@ func (n *Node) makeVoter(ctx context.Context, m wire.Membership) (string, error)
 }
 
 func (n *Node) remove(ctx context.Context, m wire.Membership) (string, error) {
-	s, ok := n.find(m.NodeID)
+	s, ok := n.findMember(m.NodeID)
 	if !ok {
 		return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 	}
 	if s.Suffrage == hraft.Voter {
-		if err := n.keepsMajority(n.votersWithout(m.NodeID), m); err != nil {
+		if err := n.checkMajority(n.votersWithout(m.NodeID), m); err != nil {
 			return "", err
 		}
 	}
 	n.setPromotion(m.NodeID, false)
-	if err := n.agreedOn(ctx, n.raft.RemoveServer(transport.ServerID(m.NodeID), 0, changeTimeout)); err != nil {
+	if err := n.awaitCommit(ctx, n.raft.RemoveServer(transport.ServerID(m.NodeID), 0, changeTimeout)); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("node %d removed", m.NodeID), nil
@@ -236,7 +236,7 @@ type Status struct {
 	Members       []Member
 }
 
-// Status reads it.
+// Status returns this node's view of consensus.
 func (n *Node) Status() Status {
 	s := Status{State: n.raft.State().String(), Term: n.Term(), LastIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(),
 		AppliedIndex: n.raft.AppliedIndex(), LastContact: n.raft.LastContact(), Amnesia: n.stateless()}

@@ -37,15 +37,15 @@ type Node struct {
 	members
 	forming
 
-	ready              atomic.Uint64                    // the term whose barrier this node, leading, has applied; 0 for none
-	refused            atomic.Bool                      // see stopRefused
-	offline            bool                             // the node does not run: it takes no part, and moves no damaged log aside
+	readyTerm          atomic.Uint64                    // the term whose barrier this node, leading, has applied; 0 for none
+	rejected           atomic.Bool                      // see stopRejected
+	offline            bool                             // for a stopped node or a Client; moves no damaged log aside
 	answeredHeartbeats chan *hraft.AppendEntriesRequest // not yet known to the library; see heartbeat.go
 	largeFrames        large.Turns                      // for decoding large frames of peers
 	contact            contact
 	clocks             clocks
 	rounds             confirmations
-	silent             sync.Map // the members that do not answer this node while it leads; see noteReach
+	unreachable        sync.Map // the members that do not answer this node while it leads; see logReachability
 }
 
 // consensus holds hashicorp/raft and what it drives.
@@ -53,7 +53,7 @@ type consensus struct {
 	raft    *hraft.Raft
 	running atomic.Bool
 	sm      StateMachine
-	fsm     *fsm // what the library knows of sm
+	fsm     *fsm // the library's view of sm
 	futures openFutures
 }
 
@@ -83,17 +83,17 @@ type members struct {
 
 // peerState tracks another member. Its answers are known on the leader alone.
 type peerState struct {
-	lastLog  uint64
-	lastSeen time.Time
-	mark     uint64        // of its last answer, by its own clock
-	answered chan struct{} // closed and replaced at each answer
+	lastLog      uint64
+	lastSeen     time.Time
+	uptimeMicros uint64        // its uptime when it answered last, by its own clock
+	answered     chan struct{} // closed and replaced at each answer
 
-	hello          *PeerVersion  // what it said of itself when it connected last; nil for nothing since the start
-	proved         time.Time     // when it last showed the key that the log has for it
-	taken          takenKey      // the other key that it may show; see keys.go
+	hello          *PeerVersion  // the version in its last hello; nil before the first hello since the start
+	keySeen        time.Time     // when it last showed the key that the log has for it
+	acceptedKey    acceptedKey   // the key that is accepted in place of the log's; see keys.go
 	promote        bool          // it joined as a voter and is not promoted yet
 	failedHandOver uint64        // the term in which a hand-over to it failed
-	questions      chan struct{} // holds a token for each question of followedBy without an answer
+	probes         chan struct{} // holds a token for each question of checkQuorum without an answer
 }
 
 func newNode(cfg Config, sm StateMachine) *Node {
@@ -102,7 +102,7 @@ func newNode(cfg Config, sm StateMachine) *Node {
 		largeFrames:        large.NewTurns(),
 		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
 		storage:            storage{snaps: newSnapshots(&cfg, found, sm), damaged: found},
-		rejoining:          rejoining{admitters: make(chan hraft.Server, 1), marking: make(chan struct{}, 1)},
+		rejoining:          rejoining{leaders: make(chan hraft.Server, 1), markTurn: make(chan struct{}, 1)},
 		failover:           failover{connectionsLost: make(chan uint32, 1)},
 		members:            members{changed: make(chan struct{}), opened: time.Now()},
 		agreement:          agreement{receipts: receiptKey(cfg.Identity), disputes: disputes{wake: make(chan struct{}, 1)}},
@@ -147,14 +147,14 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.replaceDamagedSnapshots)
 	n.tasks.Go(n.snapshotWhenDue)
 	n.tasks.Go(n.fastFailover)
-	n.tasks.Go(n.passOnHeartbeats)
+	n.tasks.Go(n.deliverHeartbeats)
 	n.tasks.Go(n.storeAcknowledged)
-	n.tasks.Go(n.decideDisputes)
+	n.tasks.Go(n.resolveDisputes)
 	n.tasks.Go(n.compareStates)
 	return n, nil
 }
 
-// listen opens the peer port, where there is to be one. Without a secret anyone could come in.
+// listen opens the peer port if one is configured. It requires a secret, because without one any node could connect.
 func (n *Node) listen(ctx context.Context) error {
 	if n.cfg.Addr == "" {
 		return nil
@@ -189,7 +189,7 @@ func (n *Node) start() error {
 	if err := n.snaps.dropUnfinished(); err != nil { // the log is locked now: no other process writes one
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	if err := n.beginEmpty(); err != nil {
+	if err := n.markIfEmpty(); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	if n.cfg.Window != nil {
@@ -200,7 +200,7 @@ func (n *Node) start() error {
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	if err := n.dropSuperseded(last.Index, last.Term); err != nil && !logstore.LacksRoom(err) {
+	if err := n.dropSuperseded(last.Index, last.Term); err != nil && !logstore.LacksSpace(err) {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	if n.lastAtOpen, err = n.logs.LastIndex(); err != nil {
@@ -213,13 +213,13 @@ func (n *Node) start() error {
 		return fmt.Errorf("raft: %w", err)
 	}
 	n.running.Store(true)
-	n.disk.Runs()
+	n.disk.Started()
 	return n.disk.Err()
 }
 
-// library maps our timings to the library's. It takes a leader for dead after one to two HeartbeatTimeouts of
-// silence and sends heartbeats at a tenth of it; a split vote is repeated after one to two ElectionTimeouts.
-// With six tenths of Election for both, a leader is replaced within about 2.4 elections even when one vote splits.
+// library maps our timings to the library's. It considers a leader dead after one to two HeartbeatTimeouts of
+// silence and sends heartbeats at a tenth of it; a split vote is repeated after one to two ElectionTimeouts. With
+// six tenths of Election for both, a leader is replaced within about 2.4 elections even when one vote splits.
 func (n *Node) library() *hraft.Config {
 	c := hraft.DefaultConfig()
 	c.LocalID = transport.ServerID(n.cfg.NodeID)
@@ -239,13 +239,13 @@ func (n *Node) library() *hraft.Config {
 	c.ShutdownOnRemove = false
 	// The state file knows its own index; only a state that is behind the newest snapshot is restored from it.
 	last, err := n.snaps.newest()
-	c.NoSnapshotRestoreOnStart = err == nil && n.holds(last.Index)
+	c.NoSnapshotRestoreOnStart = err == nil && n.stateCovers(last.Index)
 	return c
 }
 
-// holds reports whether the state has every record up to an index that is meant for it. The library labels a snapshot
-// with the last record it has seen, which may be one of its own.
-func (n *Node) holds(upTo uint64) bool {
+// stateCovers reports whether the state has applied every record for it up to an index. The library labels a
+// snapshot with the last record of the log, which may be one of the library's own (a barrier or a noop).
+func (n *Node) stateCovers(upTo uint64) bool {
 	applied, _ := n.sm.Applied()
 	for i := applied + 1; i <= upTo; i++ {
 		var l hraft.Log
@@ -278,19 +278,19 @@ func (n *Node) Close() error {
 		for before := n.fsm.steps.Load(); !n.futures.drain(min(n.cfg.Election, time.Second)); {
 			now := n.fsm.steps.Load()
 			if now == before && now%2 == 0 {
-				break // none is being applied, and none was in all this time
+				break // no batch is being applied, and none began since the last check
 			}
 			before = now
 		}
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
 	close(n.stopped)
-	n.transport.Wait() // first: what answers a peer may begin tasks
+	n.transport.Wait() // first, because a request that is being answered may begin tasks
 	n.tasks.Wait()
 	return errors.Join(append(errs, n.closeStore())...)
 }
 
-// Snapshot takes one now and waits until it is stored. The library takes them by itself, too.
+// Snapshot takes a snapshot now and waits until it is stored. The library also takes them by itself.
 func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }
 
 // listens reports whether there is a peer port.
@@ -305,23 +305,23 @@ func (n *Node) Addr() string {
 	return addr
 }
 
-// Advertised is the address peers are told; empty when there is no peer port.
+// Advertised returns the address that this node tells its peers; empty when it has no peer port.
 func (n *Node) Advertised() string { return dialAddress(n.cfg.Advertise) }
 
 // hello is this node's hello to a peer; to is 0 when the peer's id is not known yet.
 func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h := n.cfg.Hello()
-	h.Purpose, h.HasState, h.Stateless = purpose, !n.hasNothing(), n.stateless()
+	h.Purpose, h.HasState, h.Stateless = purpose, !n.isEmpty(), n.stateless()
 	acked := n.acks.Of(to)
 	h.AckTerm, h.AckIndex, h.Receipt = acked.Term, acked.Index, acked.Receipt
-	committed := n.committedPlace()
+	committed := n.committedPosition()
 	h.CommitTerm, h.CommitIndex = committed.Term, committed.Index
 	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(),
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }
 
-// membersWithin returns the members that the last of some records of the log says there are, and its index; 0 when none
-// of them does. The library knows them without their index.
+// membersWithin returns the newest configuration in the records behind after and up to upTo, and its index; 0 when
+// none of them is a configuration. The library knows the members, but not the index of their record.
 func (n *Node) membersWithin(after, upTo uint64) (c hraft.Configuration, at uint64, err error) {
 	for i := upTo; i > after; i-- {
 		var l hraft.Log
@@ -381,7 +381,7 @@ func (n *Node) Leader() (id uint32, addr string, ok bool) {
 
 // IsLeader reports whether this node leads and has applied the barrier of its term.
 func (n *Node) IsLeader() bool {
-	t := n.ready.Load()
+	t := n.readyTerm.Load()
 	return t != 0 && n.raft.State() == hraft.Leader && t == n.Term()
 }
 

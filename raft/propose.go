@@ -12,18 +12,18 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Future is a record on its way.
+// Future is a proposed record whose outcome is not known yet.
 type Future struct {
 	n   *Node
 	f   hraft.ApplyFuture
 	err error
 }
 
-// enqueueTimeout bounds how long a record waits to be taken in.
+// enqueueTimeout bounds how long a record waits until the library accepts it.
 const enqueueTimeout = 5 * time.Second
 
-// Propose takes a record into the log of the leader. Calls of one goroutine keep their order. The data is not
-// to be changed afterwards.
+// Propose appends a record to the log of this node, which must lead. Calls of one goroutine keep their order. The
+// caller must not change data afterwards.
 func (n *Node) Propose(_ context.Context, data []byte) *Future {
 	if !n.IsLeader() {
 		return &Future{err: ErrNotLeader}
@@ -31,14 +31,14 @@ func (n *Node) Propose(_ context.Context, data []byte) *Future {
 	return &Future{n: n, f: n.raft.Apply(data, enqueueTimeout)}
 }
 
-// Wait returns the record's index and what the state machine made of it. Errors are ErrNotLeader and
-// ErrUnavailable when the record surely is not in the log, ErrUnknownOutcome otherwise.
+// Wait returns the record's index and the state machine's result. ErrNotLeader, ErrNoLeader and ErrUnavailable mean
+// that the record is certainly not in the log; ErrUnknownOutcome means that it may be.
 func (f *Future) Wait() (index uint64, result any, err error) {
 	if f.err != nil {
 		return 0, nil, f.err
 	}
 	if err := f.n.await(context.Background(), f.f); err != nil {
-		return 0, nil, meaning(err)
+		return 0, nil, translateError(err)
 	}
 	result = f.f.Response()
 	if _, lost := result.(unknownOutcome); lost {
@@ -47,13 +47,14 @@ func (f *Future) Wait() (index uint64, result any, err error) {
 	return f.f.Index(), result, nil
 }
 
-// ReadIndex is an index at which everything acknowledged, or read anywhere, before the call is applied. The leader
-// takes what is committed, for a follower may have applied more than the leader itself, and confirms that it still
-// leads; a follower asks the leader.
+// ReadIndex returns an index for a linearizable read: a state at that index includes every record that was
+// acknowledged, or read on any member, before the call. The leader returns its commit index and not its applied
+// index, because a follower may have applied more than the leader, and confirms that it still leads. A follower asks
+// the leader.
 func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	if n.IsLeader() {
-		term := n.ready.Load()
-		i, err := n.lastForState(n.raft.CommitIndex())
+		term := n.readyTerm.Load()
+		i, err := n.lastStateIndex(n.raft.CommitIndex())
 		if err != nil {
 			return 0, err
 		}
@@ -67,15 +68,15 @@ func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	leader, _, _ := n.Leader()
 	err := n.askLeader(ctx, wire.OpReadIndex, &wire.Nothing{}, wire.OpReadIndexOK, &ok)
 	if err == nil && ok.Index < before { // records that are applied anywhere are committed
-		why := n.refuse(leader, before,
+		why := n.reject(leader, before,
 			fmt.Errorf("record %d is applied here, and the leader says that it has committed %d", before, ok.Index))
 		return 0, fmt.Errorf("%w: %w", ErrNoLeader, why)
 	}
 	return ok.Index, err
 }
 
-// Forward sends an entry to the leader and returns what became of it. The entry may arrive twice: it carries
-// an idempotency key. ErrNotLeader and ErrNoLeader mean that it surely was not taken.
+// Forward sends an entry to the leader and returns its outcome. The entry may arrive twice, so it has an idempotency
+// key. ErrNotLeader and ErrNoLeader mean that the leader certainly did not accept it.
 func (n *Node) Forward(ctx context.Context, m wire.Forward) ([]byte, error) {
 	var ok wire.ForwardOK
 	err := n.askLeader(ctx, wire.OpForward, &m, wire.OpForwardOK, &ok)
@@ -88,7 +89,7 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 		return ErrNoLeader
 	}
 	if id == n.cfg.NodeID {
-		return ErrNotLeader // it leads, but its barrier is not through
+		return ErrNotLeader // this node leads, but has not applied its barrier yet
 	}
 	err := n.transport.Pool.Call(ctx, addr, transport.ForForward, op, m, want, answer)
 	if pe, ok := errors.AsType[*transport.PeerError](err); ok && pe.Code == wire.CodeNotLeader {
@@ -97,13 +98,13 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	return err
 }
 
-// lastForState is the last record, at or before an index, that the state machine is given; the library keeps the
-// others for itself.
-func (n *Node) lastForState(index uint64) (uint64, error) {
+// lastStateIndex returns the last record, at or before an index, that the state machine gets. The library does not
+// pass its own records (barriers, noops) on.
+func (n *Node) lastStateIndex(index uint64) (uint64, error) {
 	for ; index > 0; index-- {
 		var l hraft.Log
 		switch err := n.logs.GetLog(index, &l); {
-		case errors.Is(err, hraft.ErrLogNotFound): // it left the log when the state machine had it
+		case errors.Is(err, hraft.ErrLogNotFound): // it was compacted, so the state machine has applied it
 			index, _ = n.sm.Applied()
 			return index, nil
 		case err != nil:

@@ -12,8 +12,8 @@ import (
 // The functions here work on the files of a node that does not run.
 
 // FoundAlone gives a stopped node whose state came from elsewhere a log that begins where that state ends, with the
-// node as the only member. Others join it. A home that has a log or a snapshot is left alone. In a log that began at
-// 1 again, records would have indexes that the state has already applied, and would be skipped.
+// node as the only member. Others join it. It rejects a home that has a log or a snapshot. The log must not begin at
+// 1 again: the state would skip its records, because it has already applied these indexes.
 func FoundAlone(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node) error {
 		has, err := hraft.HasExistingState(n.logs, n.votes, n.snaps)
@@ -72,7 +72,7 @@ func LogExtent(cfg Config, sm StateMachine) (e Extent, err error) {
 	return e, err
 }
 
-// Continues says why a state at an index cannot go on with what the log holds; nil when it can.
+// Continues returns an error if a state at an index cannot continue with this log.
 func (e Extent) Continues(applied uint64) error {
 	switch {
 	case e.First > max(applied, e.Snapshot)+1:

@@ -23,7 +23,7 @@ func TestRollingRestartsWithAReplica(t *testing.T) {
 		c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
 		c.open(i, "secret", c.addrs[:3])
 		c.wait("the newcomer to be what it is to be", func() bool {
-			s, ok := c.leader().find(uint32(i + 1))
+			s, ok := c.leader().findMember(uint32(i + 1))
 			return ok && (s.Suffrage == hraft.Voter) == (i == 4) && c.nodes[i].HasState() // one that has not, and ends, gives its vote back
 		})
 	}
@@ -62,7 +62,7 @@ func TestAConfigurationReadIsNeverWritten(t *testing.T) {
 	for _, list := range [][]hraft.Server{n.servers(), n.voters()} {
 		clear(list)
 	}
-	n.sole()
+	n.isOnlyVoter()
 	n.rank(0)
 	n.successor()
 	if got := n.servers(); !slices.Equal(got, before) {
@@ -75,7 +75,7 @@ func TestAReplicaIsGivenNoLead(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 4, &cluster{roles: map[int]string{0: "read_replica"}})
 	c.wait("the replica to be a member", func() bool {
-		s, ok := c.leader().find(1)
+		s, ok := c.leader().findMember(1)
 		return ok && s.Suffrage != hraft.Voter && c.nodes[0].HasState()
 	})
 	c.propose(0, 5)

@@ -50,7 +50,7 @@ func (n *Node) salvage(path string, why error) (ok bool, err error) {
 		r.Records[1] = &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration,
 			Data: hraft.EncodeConfiguration(n.onlyMember()), AppendedAt: time.Now()}
 	}
-	rest, lost := recovery.Continue(r, base, term)
+	rest, lost := recovery.RebuildLog(r, base, term)
 	n.loss = nil
 	if len(lost) > 0 || r.Open {
 		n.loss = &recovery.LossError{Lost: lost, After: max(base, r.End), Open: r.Open, Cause: why}

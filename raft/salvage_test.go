@@ -273,7 +273,7 @@ func TestSalvageIsFinished(t *testing.T) {
 	c := crash(t)
 	c.damagedBelow(t)
 	n := newNode(c.cfg.withDefaults(), c.state())
-	rest, lost := recovery.Continue(logstore.Salvage(logDir(c.cfg.Dir), n.storeOptions(), c.at+1), c.at, c.term)
+	rest, lost := recovery.RebuildLog(logstore.Salvage(logDir(c.cfg.Dir), n.storeOptions(), c.at+1), c.at, c.term)
 	if len(lost) > 0 || len(rest) == 0 {
 		t.Fatal(rest, lost)
 	}

@@ -10,54 +10,55 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// The library believes a leader: it stores what it is sent, panics on members that it cannot decode, and takes over
-// any term. So this node checks a request before the library sees it. What does not pass changes nothing here.
+// The library trusts a leader: it stores the records that it gets, panics on a configuration that it cannot decode,
+// and adopts any term. So this node validates a request before the library sees it. A request that fails changes
+// nothing here.
 
 // maxTermJump bounds how far a peer's term may be ahead of this node's. A term never goes back, so one near the
 // largest number would end all elections for good.
 const maxTermJump = 1 << 32
 
-// screen rejects a request of a leader that this node does not follow, or that cannot be what a leader sends.
-func (n *Node) screen(leader uint32, req *hraft.AppendEntriesRequest) error {
-	if err := n.distrusts(leader); err != nil {
+// validateAppend rejects a request of a leader that this node does not follow, or that cannot be what a leader sends.
+func (n *Node) validateAppend(leader uint32, req *hraft.AppendEntriesRequest) error {
+	if err := n.checkTrusted(leader); err != nil {
 		return err
 	}
 	if err := errors.Join(n.checkTerm(req.Term), n.checkLeader(leader, req.Term)); err != nil {
-		return n.refuse(leader, 0, err)
+		return n.reject(leader, 0, err)
 	}
 	if err := n.checkRecords(req); err != nil {
-		return n.refuse(leader, 0, err)
+		return n.reject(leader, 0, err)
 	}
 	if index, err := n.checkApplied(req); err != nil {
-		return n.refuse(leader, index, err)
+		return n.reject(leader, index, err)
 	}
 	return nil
 }
 
-// screenSnapshot rejects a snapshot that does not fit what is applied here.
-func (n *Node) screenSnapshot(m *wire.SnapshotBegin) error {
-	if err := n.distrusts(m.Leader); err != nil {
+// validateSnapshot rejects a snapshot that does not fit what is applied here.
+func (n *Node) validateSnapshot(m *wire.SnapshotBegin) error {
+	if err := n.checkTrusted(m.Leader); err != nil {
 		return err
 	}
 	if err := errors.Join(n.checkTerm(m.Term), n.checkLeader(m.Leader, m.Term), checkConfiguration(m.Configuration)); err != nil {
-		return n.refuse(m.Leader, 0, fmt.Errorf("snapshot: %w", err))
+		return n.reject(m.Leader, 0, fmt.Errorf("snapshot: %w", err))
 	}
 	if index, err := n.checkApplied(&hraft.AppendEntriesRequest{Term: m.Term, PrevLogEntry: m.LastIndex,
 		PrevLogTerm: m.LastTerm}); err != nil {
-		return n.refuse(m.Leader, index, fmt.Errorf("snapshot: %w", err))
+		return n.reject(m.Leader, index, fmt.Errorf("snapshot: %w", err))
 	}
 	at := n.committed()
 	if n.stateless() || at == 0 || m.LastIndex <= at {
 		return nil
 	}
-	if v := n.askVoters(at); len(v.otherwise) >= v.majority { // it would take the place of records that the others lack
-		return n.refuse(m.Leader, at,
-			fmt.Errorf("snapshot: %s another record %d than this node, where it is committed", hold(v.otherwise), at))
+	if v := n.askVoters(at); len(v.differ) >= v.majority { // it would replace records that the others lack
+		return n.reject(m.Leader, at,
+			fmt.Errorf("snapshot: %s another record %d than this node, where it is committed", holdPhrase(v.differ), at))
 	}
 	return nil
 }
 
-// checkTerm rejects a term that no series of elections leads to.
+// checkTerm rejects a term that elections cannot have reached.
 func (n *Node) checkTerm(term uint64) error {
 	if ours := n.Term(); term > ours && term-ours > maxTermJump {
 		return fmt.Errorf("term %d is out of reach of term %d", term, ours)
@@ -111,7 +112,7 @@ func (n *Node) checkRecord(l *hraft.Log) error {
 	return fmt.Errorf("its kind %d is unknown", l.Type)
 }
 
-// checkConfiguration rejects members that the library cannot decode, and members of which none votes.
+// checkConfiguration rejects a configuration that the library cannot decode, or that has no voter.
 func checkConfiguration(b []byte) (err error) {
 	defer recovery.RecoverPanic(&err)
 	for _, s := range hraft.DecodeConfiguration(b).Servers {

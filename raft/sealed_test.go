@@ -65,7 +65,7 @@ func TestEncryptedMembersBesideAPlainOne(t *testing.T) {
 	behind := []int{(l + 1) % 3, (l + 2) % 3}
 	c.nodes[behind[0]].Close()
 	want = append(want, c.propose(40, 50)...)
-	if err := c.nodes[l].snapshotAndCut(); err != nil {
+	if err := c.nodes[l].snapshotAndCompact(); err != nil {
 		t.Fatal(err)
 	}
 	c.sms[behind[0]] = &list{}

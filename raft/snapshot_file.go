@@ -24,8 +24,8 @@ import (
 //	description   JSON: where in the log it ends, the members, how long the state is, and its CRC-64
 //	end           length of the description u32 | CRC-32C of the description and its length u32
 //
-// It is written under another name, synced, and renamed when it is whole. So a file that has its name and is not
-// whole is damaged.
+// It is written under another name, synced, and renamed when it is complete. So an incomplete file under the final
+// name is damaged.
 
 // description describes a snapshot. Its Size is that of the state as it lies in the file.
 type description struct {
@@ -37,7 +37,7 @@ type description struct {
 
 const (
 	endSize            = 4 + crc32.Size
-	longestDescription = 1 << 20 // a damaged length does not make this node read more
+	longestDescription = 1 << 20 // bounds the read when the length is damaged
 )
 
 var (
@@ -45,38 +45,38 @@ var (
 	stateTable = crc64.MakeTable(crc64.ECMA)
 )
 
-var errNotWhole = errors.New("its description is not what was written")
+var errDescription = errors.New("its description is not what was written")
 
-// bytes are the description and the end of the file.
-func (d description) bytes() ([]byte, error) {
+// encode returns the description and the end of the file.
+func (d description) encode() ([]byte, error) {
 	b, err := json.Marshal(d)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(b)))
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, endTable)), err
 }
 
-// describe reads the description of a snapshot from its file.
-func describe(f logstore.File, id string) (d description, err error) {
+// readDescription reads the description of a snapshot from its file.
+func readDescription(f logstore.File, id string) (d description, err error) {
 	size, err := f.Size()
 	if err != nil {
 		return d, err
 	}
 	b := make([]byte, endSize)
 	if size < endSize {
-		return d, errNotWhole
+		return d, errDescription
 	}
 	if _, err := f.ReadAt(b, size-endSize); err != nil {
 		return d, err
 	}
 	length := int64(binary.BigEndian.Uint32(b))
 	if length > min(size-endSize, longestDescription) {
-		return d, errNotWhole
+		return d, errDescription
 	}
 	b = make([]byte, length+endSize)
 	if _, err := f.ReadAt(b, size-int64(len(b))); err != nil {
 		return d, err
 	}
 	if crc32.Checksum(b[:length+4], endTable) != binary.BigEndian.Uint32(b[length+4:]) {
-		return d, errNotWhole
+		return d, errDescription
 	}
 	if err := json.Unmarshal(b[:length], &d); err != nil {
 		return d, err
@@ -87,8 +87,8 @@ func describe(f logstore.File, id string) (d description, err error) {
 	return d, nil
 }
 
-// check compares the state in a snapshot's file with its sum.
-func (d description) check(f logstore.File) error {
+// verifyState compares the state in a snapshot's file with its sum.
+func (d description) verifyState(f logstore.File) error {
 	h := crc64.New(stateTable)
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, d.Size)); err != nil {
 		return err
@@ -130,16 +130,16 @@ func (k *snapshotSink) Write(p []byte) (n int, err error) {
 	return k.sealed.Write(p)
 }
 
-// save has the state machine save its state. That may hold more than the library knew when it asked for the snapshot:
-// then the description names the last record that is in it, and the members as of that record. Members are those that
-// the last of some records names; nil while nothing is applied meanwhile.
+// save has the state machine save its state. The saved state may include more records than the library asked for.
+// Then the description names the last record in it, and the configuration as of that record, which members returns.
+// members is nil when nothing is applied meanwhile.
 func (k *snapshotSink) save(state Snapshot, members func(after, upTo uint64) (hraft.Configuration, uint64, error)) error {
 	index, term, err := state.Save(k.d.ID)
 	if err != nil {
 		return err
 	}
 	k.d.Saved, k.d.Applied = true, index
-	if index <= k.d.Index || members == nil { // what is between are records of the log's own
+	if index <= k.d.Index || members == nil { // the records between are the library's own
 		return nil
 	}
 	c, at, err := members(k.d.Index, index)
@@ -170,11 +170,11 @@ func (k *snapshotSink) Close() error {
 		return errors.Join(err, k.Cancel())
 	}
 	k.ended = true
-	k.snaps.made(k.d.ID)
+	k.snaps.endCreate(k.d.ID)
 	if err := errors.Join(k.file.Close(), k.snaps.files.SyncDir(k.snaps.dir)); err != nil { // the log is cut behind it next
 		return err
 	}
-	return k.snaps.reap(0)
+	return k.snaps.removeOld(0)
 }
 
 // finish writes what the file lacks, and syncs it.
@@ -189,7 +189,7 @@ func (k *snapshotSink) finish() (err error) {
 	if k.d.Size, err = k.file.Size(); err != nil {
 		return err
 	}
-	end, err := k.d.bytes()
+	end, err := k.d.encode()
 	if err == nil {
 		_, err = k.file.WriteAt(end, k.d.Size)
 	}
@@ -205,6 +205,6 @@ func (k *snapshotSink) Cancel() error {
 		return nil
 	}
 	k.ended = true
-	k.snaps.made(k.d.ID)
+	k.snaps.endCreate(k.d.ID)
 	return errors.Join(k.file.Close(), k.snaps.files.Remove(k.snaps.path(k.d.ID)+unfinishedSnapshot), k.snaps.retainStates())
 }

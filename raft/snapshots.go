@@ -25,32 +25,32 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// snapshots is a member's directory of snapshots. It keeps no unreadable one: it moves that aside and has another
-// made from the state. Otherwise a member that needs a snapshot would wait until the log has grown enough for the
-// next. Its methods may be called from any goroutine.
+// snapshots is a member's directory of snapshots. It moves an unreadable snapshot aside and requests a new one from
+// the state. Otherwise a member that needs a snapshot would wait until the log has grown enough for the next one.
+// Its methods may be called from any goroutine.
 type snapshots struct {
-	dir    string
-	aside  string // where unreadable ones go
-	files  logstore.FS
-	keys   *seal.Ring
-	log    *slog.Logger
-	found  *damage.Files // the member's
-	wanted chan struct{} // holds a token when one could not be read
-	states states        // has the states that were saved
+	dir     string
+	aside   string // where unreadable ones go
+	files   logstore.FS
+	keys    *seal.Ring
+	log     *slog.Logger
+	damaged *damage.Files // the member's
+	replace chan struct{} // holds a token when an unreadable snapshot is to be replaced
+	states  stateStore    // has the states that were saved
 
-	mu     sync.Mutex
-	making map[string]bool // ids of snapshots that are being made
+	mu       sync.Mutex
+	creating map[string]bool // ids of snapshots that are being created
 }
 
-// states saves states under the ids of snapshots: the part of StateMachine that snapshots need.
-type states interface {
+// stateStore saves states under the ids of snapshots: the part of StateMachine that snapshots need.
+type stateStore interface {
 	OpenSnapshot(name string, index uint64) (state io.ReadCloser, size int64, err error)
 	RetainSnapshots(names []string) error
 }
 
-func newSnapshots(cfg *Config, found *damage.Files, sm states) *snapshots {
-	return &snapshots{dir: snapshotDir(cfg.Dir), aside: cfg.Dir, files: cfg.LogFiles, keys: cfg.Keys, log: cfg.Logger, found: found,
-		wanted: make(chan struct{}, 1), states: sm, making: map[string]bool{}}
+func newSnapshots(cfg *Config, found *damage.Files, sm stateStore) *snapshots {
+	return &snapshots{dir: snapshotDir(cfg.Dir), aside: cfg.Dir, files: cfg.LogFiles, keys: cfg.Keys, log: cfg.Logger, damaged: found,
+		replace: make(chan struct{}, 1), states: sm, creating: map[string]bool{}}
 }
 
 // snapshotDir is the directory of the snapshots, in a member's directory.
@@ -81,19 +81,19 @@ func (s *snapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.
 		return nil, err
 	}
 	s.mu.Lock()
-	s.making[m.ID] = true
+	s.creating[m.ID] = true
 	s.mu.Unlock()
 	return newSnapshotSink(s, m, f), nil
 }
 
-// made ends what Create began: the snapshot is listed, or was cancelled.
-func (s *snapshots) made(id string) {
+// endCreate is called when a snapshot from Create is listed or cancelled.
+func (s *snapshots) endCreate(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.making, id)
+	delete(s.creating, id)
 }
 
-// Open implements hraft.SnapshotStore. Its callers know the plain size, or about how large a saved state is.
+// Open implements hraft.SnapshotStore. The size in the result is the plain size, or an estimate for a saved state.
 func (s *snapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
 	f, d, err := s.open(id)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *snapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) 
 	if d.Saved {
 		in, size, err := s.states.OpenSnapshot(id, d.Applied)
 		if err != nil {
-			err = s.refuse(id, err)
+			err = s.quarantine(id, err)
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, nil, err
@@ -110,8 +110,8 @@ func (s *snapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) 
 		d.Size = size
 		return &d.SnapshotMeta, &savedState{in, s, id}, nil
 	}
-	if err = d.check(f); err != nil {
-		return nil, nil, errors.Join(s.refuse(id, err), f.Close())
+	if err = d.verifyState(f); err != nil {
+		return nil, nil, errors.Join(s.quarantine(id, err), f.Close())
 	}
 	var state io.ReaderAt = f
 	if s.keys != nil {
@@ -127,7 +127,8 @@ func (s *snapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) 
 	}{io.NewSectionReader(state, 0, d.Size), f}, nil
 }
 
-// savedState is the stream of a saved state. It is compared with its checksums while it is read.
+// savedState streams a saved state. The state machine verifies its checksums during the read; Read quarantines a
+// corrupt snapshot.
 type savedState struct {
 	io.ReadCloser
 	snaps *snapshots
@@ -136,22 +137,22 @@ type savedState struct {
 
 func (r *savedState) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	if corrupt(err) {
-		err = r.snaps.refuse(r.id, err)
+	if isCorrupt(err) {
+		err = r.snaps.quarantine(r.id, err)
 	}
 	return n, err
 }
 
-// corrupt reports whether the state machine says that what it has saved is damaged.
-func corrupt(err error) bool { return oplog.IsKind(err, oplog.Corrupt) }
+// isCorrupt reports whether the state machine found its saved state damaged.
+func isCorrupt(err error) bool { return oplog.IsKind(err, oplog.Corrupt) }
 
 // open opens a snapshot's file and reads its description.
 func (s *snapshots) open(id string) (f logstore.File, d description, err error) {
 	if f, err = s.files.Open(s.path(id)); err != nil {
-		return nil, d, s.refuse(id, err)
+		return nil, d, s.quarantine(id, err)
 	}
-	if d, err = describe(f, id); err != nil {
-		return nil, d, errors.Join(s.refuse(id, err), f.Close())
+	if d, err = readDescription(f, id); err != nil {
+		return nil, d, errors.Join(s.quarantine(id, err), f.Close())
 	}
 	return f, d, nil
 }
@@ -191,7 +192,7 @@ func numberOf(id string) int64 {
 	return n
 }
 
-// newest is the newest snapshot; its index is 0 when there is none.
+// newest returns the newest snapshot; its index is 0 when there is none.
 func (s *snapshots) newest() (m hraft.SnapshotMeta, err error) {
 	list, err := s.List()
 	if err == nil && len(list) > 0 {
@@ -227,39 +228,40 @@ func (s *snapshots) usable(applied uint64) (end uint64, err error) {
 	return 0, err
 }
 
-// transient reports whether an error is the machine's and not the file's: a file that is gone, or cannot be read just
-// now.
+// transient reports whether an error comes from the system and not from the file's content, such as a missing file
+// or a lack of descriptors.
 func transient(err error) bool {
 	errno, of := errors.AsType[syscall.Errno](err)
-	return of && errno != syscall.EIO && !corrupt(err)
+	return of && errno != syscall.EIO && !isCorrupt(err)
 }
 
-// refuse moves a snapshot out of the way that cannot be read, unless the machine is to blame, and returns why.
-func (s *snapshots) refuse(id string, err error) error {
+// quarantine moves an unreadable snapshot aside and requests a replacement. It leaves the file alone after a
+// transient error. It returns err.
+func (s *snapshots) quarantine(id string, err error) error {
 	if transient(err) {
 		return err
 	}
 	aside := filepath.Join(s.aside, fmt.Sprintf("snapshot-%s.corrupt-%d", id, time.Now().Unix()))
 	s.log.Error("snapshot unreadable, moved aside", "path", s.path(id), "aside", aside, "err", err)
-	s.found.Found(damage.File{Kind: damage.Snapshot, Path: s.path(id), Healed: true})
+	s.damaged.Found(damage.File{Kind: damage.Snapshot, Path: s.path(id), Healed: true})
 	err = errors.Join(err, s.files.Rename(s.path(id), aside))
-	pause.Offer(s.wanted, struct{}{})
+	pause.Offer(s.replace, struct{}{})
 	return err
 }
 
-// reap removes all snapshots but the newest, and those that end before an index.
-func (s *snapshots) reap(before uint64) error {
+// removeOld removes all snapshots but the newest, and those that end before an index.
+func (s *snapshots) removeOld(before uint64) error {
 	return s.remove(func(i int, m *hraft.SnapshotMeta) bool { return i >= retainedSnapshots || m.Index < before })
 }
 
-// reapOlder removes all snapshots but the newest.
-func (s *snapshots) reapOlder() error {
+// removeAllButNewest removes all snapshots but the newest.
+func (s *snapshots) removeAllButNewest() error {
 	return s.remove(func(i int, _ *hraft.SnapshotMeta) bool { return i > 0 })
 }
 
-// drop removes the snapshots that end behind a record: the state could not be restored from them. One that a leader
-// sends next may end before them, and would not be the newest.
-func (s *snapshots) drop(behind uint64) error {
+// removeAfter removes the snapshots that end behind a record, because the state could not be restored from them.
+// Otherwise the leader's next snapshot might end before them and not be the newest.
+func (s *snapshots) removeAfter(behind uint64) error {
 	return s.remove(func(_ int, m *hraft.SnapshotMeta) bool {
 		if m.Index > behind {
 			s.log.Warn("snapshot removed, from which the state cannot be restored", "path", s.path(m.ID))
@@ -292,12 +294,12 @@ func (s *snapshots) remove(which func(newer int, m *hraft.SnapshotMeta) bool) er
 
 // retainStates removes the saved states that no snapshot names, nor one that is being made.
 func (s *snapshots) retainStates() error {
-	if s.states == nil { // a copy has states in its snapshots alone
+	if s.states == nil { // the target of Convert has no state machine: its snapshot files hold the states
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids := slices.Collect(maps.Keys(s.making))
+	ids := slices.Collect(maps.Keys(s.creating))
 	names, err := s.files.List(s.dir)
 	if err != nil {
 		return err
@@ -325,7 +327,7 @@ func (s *snapshots) dropUnfinished() error {
 
 // replaceDamagedSnapshots is the task that makes a snapshot for each one that could not be read.
 func (n *Node) replaceDamagedSnapshots() {
-	for range pause.Received(n.ctx.Done(), n.snaps.wanted) {
+	for range pause.Received(n.ctx.Done(), n.snaps.replace) {
 		for err := n.takeSnapshot(); err != nil && n.ctx.Err() == nil; err = n.takeSnapshot() {
 			n.log.Warn("the damaged snapshot is not replaced yet, trying again", "err", err)
 			_ = pause.For(n.ctx, time.Second) // a change of the configuration is under way, or another snapshot

@@ -6,10 +6,10 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// A member that led without followers may have records that never counted. When it is brought up to date by a
-// snapshot the library leaves them in the log, below the snapshot's end, and when it leads one day it sends them to a
-// member that is behind, which takes them for the cluster's. So they go: when the snapshot is installed, and before a
-// start, for a crash may have come in between.
+// A member that led without followers may have records that were never committed. When a snapshot brings it up to
+// date, the library leaves them in the log, below the snapshot's end. If it leads later, it sends them to a member
+// that is behind, which accepts them as committed. So this node deletes them when it installs the snapshot, and
+// again before it starts, because it may have crashed in between.
 
 // dropSuperseded deletes what the log holds up to where a snapshot ends, unless the record there is the snapshot's
 // last.

@@ -46,10 +46,10 @@ func (n *Node) Others() (ids []uint32) {
 	return ids
 }
 
-// cluster is the id of this node's cluster; blank when it knows none. A state that a crash took back to its beginning
+// clusterID is the id of this node's cluster; blank when it knows none. A state that a crash took back to its beginning
 // has no id before the log is applied to it again, for which this node may need a leader that it does not know: the
 // log's first records say the id too.
-func (n *Node) cluster() string {
+func (n *Node) clusterID() string {
 	if id := n.cfg.Hello().ClusterID; id != "" {
 		return id
 	}
@@ -69,9 +69,9 @@ func (n *Node) cluster() string {
 	return ""
 }
 
-// sameCluster rejects a node of another cluster, and one whose version cannot read this node's log or snapshots, or
+// checkCompatible rejects a node of another cluster, and one whose version cannot read this node's log or snapshots, or
 // the other way round. The error says which.
-func (n *Node) sameCluster(h *wire.RaftHello) error {
+func (n *Node) checkCompatible(h *wire.RaftHello) error {
 	if h == nil {
 		return nil
 	}

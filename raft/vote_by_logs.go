@@ -20,26 +20,26 @@ import (
 
 // unlistedCandidate reports whether a candidate is not a voter in this node's configuration.
 func (n *Node) unlistedCandidate(candidate uint32) bool {
-	s, ok := n.find(candidate)
+	s, ok := n.findMember(candidate)
 	return !ok || s.Suffrage != hraft.Voter
 }
 
-// stranded reports whether the library stands for election and still names a leader. A leader's snapshot that breaks
-// off during an election leaves it so. The library then gives no vote until a leader is elected, and that may need this
-// very vote.
+// stranded reports whether the library is a candidate and still names a leader. A leader's snapshot that breaks off
+// during an election has this effect. The library then grants no vote until a leader is elected, and that election
+// may need this vote.
 func (n *Node) stranded() bool {
 	addr, _ := n.raft.LeaderWithID()
 	return addr != "" && n.raft.State() == hraft.Candidate
 }
 
-// voteByLogs answers a candidate in the library's place, as far as the library would reject it for its own reasons:
-// it compares the ends of the logs. A rejection moves no term.
+// voteByLogs decides a vote that the library would reject for its own reasons, by comparing the ends of the logs. A
+// denial does not change the term.
 func (c *inbound) voteByLogs(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
 	_, _, led := c.n.Leader()
-	denied := led && !v.Transfer || v.Term < c.n.Term() || (recovery.Place{Term: v.LastTerm, Index: v.LastIndex}).Before(c.n.end())
+	denied := led && !v.Transfer || v.Term < c.n.Term() || (recovery.Position{Term: v.LastTerm, Index: v.LastIndex}).Before(c.n.logEnd())
 	if denied || v.PreVote {
 		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: !denied}, nil
 	}
-	v.Transfer = v.Transfer || c.n.stranded() // the library asks for its leader then, and not whether that one is there
+	v.Transfer = v.Transfer || c.n.stranded() // with Transfer set the library ignores the leader that it names
 	return c.castVote(ctx, v, hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, Addr: []byte(v.Addr)})
 }

@@ -31,7 +31,7 @@ func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
 	c.open(3, "secret", []string{c.addrs[l], c.addrs[removed]})
 	c.wait("the newcomer to vote", func() bool {
-		s, ok := c.leader().find(4)
+		s, ok := c.leader().findMember(4)
 		return ok && s.Suffrage == hraft.Voter
 	})
 	if _, err := c.nodes[l].Change(t.Context(), wire.Membership{Action: "remove", NodeID: uint32(removed + 1)}); err != nil {
@@ -64,7 +64,7 @@ func TestAStateThatIsBehindFollowsANewcomer(t *testing.T) {
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
 	c.open(3, "secret", []string{c.addrs[l]})
 	c.wait("the newcomer to vote", func() bool {
-		s, ok := c.leader().find(4)
+		s, ok := c.leader().findMember(4)
 		return ok && s.Suffrage == hraft.Voter && c.nodes[3].HasState()
 	})
 	c.wait("the newcomer to lead", func() bool {

@@ -11,7 +11,7 @@ import (
 func (n *Node) watch() {
 	obs := make(chan hraft.Observation, 64)
 	o := hraft.NewObserver(obs, false, func(o *hraft.Observation) bool {
-		n.noteReach(o.Data)
+		n.logReachability(o.Data)
 		switch o.Data.(type) {
 		case hraft.LeaderObservation, hraft.RaftState:
 			return true
@@ -37,18 +37,18 @@ func (n *Node) watch() {
 	}
 }
 
-// noteReach logs once that a member does not answer this node while it leads, and once that it is back: the library
-// reports every heartbeat that fails. The library calls it as it observes, so that nothing is dropped.
-func (n *Node) noteReach(observed any) {
+// logReachability logs once when a member stops answering this leader, and once when it answers again: the library
+// reports every failed heartbeat. It runs in the observer's filter, so that no observation is dropped.
+func (n *Node) logReachability(observed any) {
 	switch o := observed.(type) {
 	case hraft.RaftState:
-		n.silent.Clear() // another node may lead, which sees for itself
+		n.unreachable.Clear() // another node may lead now, and watches the members itself
 	case hraft.FailedHeartbeatObservation:
-		if _, known := n.silent.LoadOrStore(o.PeerID, true); !known {
+		if _, known := n.unreachable.LoadOrStore(o.PeerID, true); !known {
 			n.log.Warn("peer does not answer", "peer", o.PeerID, "last_contact", o.LastContact)
 		}
 	case hraft.ResumedHeartbeatObservation:
-		if _, known := n.silent.LoadAndDelete(o.PeerID); known {
+		if _, known := n.unreachable.LoadAndDelete(o.PeerID); known {
 			n.log.Info("peer answers again", "peer", o.PeerID)
 		}
 	}
@@ -59,14 +59,14 @@ func (n *Node) noteReach(observed any) {
 // predecessor acknowledged.
 func (n *Node) updateReady() bool {
 	if n.raft.State() != hraft.Leader {
-		if n.ready.Swap(0) == 0 {
+		if n.readyTerm.Swap(0) == 0 {
 			return false
 		}
 		n.log.Info("leadership lost", "term", n.Term())
 		return true
 	}
 	term := n.Term()
-	if n.ready.Load() == term {
+	if n.readyTerm.Load() == term {
 		return false
 	}
 	if err := n.await(context.Background(), n.raft.Barrier(n.cfg.Election)); err != nil {
@@ -78,7 +78,7 @@ func (n *Node) updateReady() bool {
 	n.mu.Lock()
 	n.led = time.Now()
 	n.mu.Unlock()
-	n.ready.Store(term)
+	n.readyTerm.Store(term)
 	n.noteLeader(term, n.acknowledged(), time.Time{})
 	n.log.Info("leader", "term", term)
 	return true

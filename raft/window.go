@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// A Window is a member's log as the state reads applied records from it (state.Records). It is made before the state
-// is opened, and its methods wait until Open has opened the log, or the opening was given up.
+// A Window lets the state read applied records from the member's log (state.Records). It is created before the state
+// is opened. Its methods wait until Open has opened the log, or GiveUp was called.
 type Window struct {
 	logs   *logstore.Store // nil when the opening was given up; set before opened is closed
 	opened chan struct{}
@@ -29,7 +29,7 @@ func (w *Window) open(logs *logstore.Store) {
 	})
 }
 
-// GiveUp says that no log will be opened: there is nothing to read. It does nothing once one was.
+// GiveUp declares that no log will be opened, so there is nothing to read. It does nothing once a log is open.
 func (w *Window) GiveUp() { w.open(nil) }
 
 // First implements state.Records.

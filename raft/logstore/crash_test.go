@@ -200,7 +200,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			if last > 0 {
 				must(t, log.GetLog(last, &end))
 			}
-			cutTerm, cutIndex := log.Cut()
+			cutTerm, cutIndex := log.LastCut()
 			if slices.Compare([]uint64{end.Term, end.Index}, reached[:]) < 0 &&
 				slices.Compare([]uint64{cutTerm, cutIndex}, reached[:]) < 0 {
 				t.Fatalf("crash at step %d: the log, which ends at %d (term %d), forgot that it had reached %v", at, last,

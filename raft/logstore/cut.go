@@ -10,7 +10,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// DeleteRange implements hraft.LogStore: records go from either end.
+// DeleteRange implements hraft.LogStore. It deletes records at either end of the log.
 func (s *Store) DeleteRange(first, last uint64) error {
 	if err := s.lock(); err != nil {
 		return err
@@ -40,19 +40,19 @@ func (s *Store) deleteAll(first uint64) error {
 	return s.removeOldest(len(s.segs))
 }
 
-// Cut is the newest end, by term and index, that was cut off: the log reached so far, and ends before it until what
-// replaces it is stored.
-func (s *Store) Cut() (term, index uint64) {
+// LastCut returns the newest record, by term and index, that was cut off the log's end. The log ends before it until
+// the replacement is stored.
+func (s *Store) LastCut() (term, index uint64) {
 	m := s.meta.Load()
 	return m.CutTerm, m.CutIndex
 }
 
-// noteCut reads the end that is to be cut off, and returns what writes it into meta. An end that cannot be read is
-// not noted.
+// noteCut reads the last record before it is cut off, and returns a function that stores its position in meta. It
+// ignores a record that cannot be read.
 func (s *Store) noteCut() func(*meta) {
-	r := &Reader{s: s, inTurn: true}
+	r := &Reader{s: s, holdsTurn: true}
 	defer r.Close()
-	l, _, err := r.try(s.end())
+	l, _, err := r.readRetrying(s.end())
 	return func(m *meta) {
 		if err == nil && (l.Term > m.CutTerm || l.Term == m.CutTerm && l.Index > m.CutIndex) {
 			m.CutTerm, m.CutIndex = l.Term, l.Index
@@ -61,7 +61,7 @@ func (s *Store) noteCut() func(*meta) {
 }
 
 // cutBefore makes a record the log's first, and keeps those before it that are wanted. It writes meta before it
-// removes files, so that a crash leaves files too many and not too few.
+// removes files, so that a crash leaves too many files and not too few.
 func (s *Store) cutBefore(first uint64) error {
 	kept := first
 	if s.o.Retain != nil {
@@ -70,11 +70,11 @@ func (s *Store) cutBefore(first uint64) error {
 	if err := s.updateMeta(func(m *meta) { m.First, m.Kept = first, kept }); err != nil {
 		return err
 	}
-	return errors.Join(s.closeKept(), s.removeOldest(s.before(kept)))
+	return errors.Join(s.closeKept(), s.removeOldest(s.segmentsBefore(kept)))
 }
 
-// before returns the number of segments that end before a record.
-func (s *Store) before(first uint64) (n int) {
+// segmentsBefore returns the number of segments that end before a record.
+func (s *Store) segmentsBefore(first uint64) (n int) {
 	for n < len(s.segs)-1 && s.segs[n+1].first <= first {
 		n++
 	}
@@ -87,7 +87,7 @@ func (s *Store) removeOldest(n int) (err error) {
 	s.mu.Lock()
 	old := s.segs[:n]
 	s.segs = append([]*segment(nil), s.segs[n:]...)
-	s.cuts++
+	s.removals++
 	s.mu.Unlock()
 	for _, g := range old {
 		err = errors.Join(err, s.o.FS.Remove(g.name), g.close())
@@ -99,16 +99,16 @@ func (s *Store) removeOldest(n int) (err error) {
 }
 
 // cutFrom removes a record, which is not the first, and all behind it. The newest segments go first, so that the
-// records which a crash leaves are consecutive. All that needs room on the disk comes before: where there is none, the
-// log stays as it is, for the library goes on as if its old end were there.
+// records which a crash leaves are consecutive. Everything that needs disk space comes first: if there is none, the
+// log stays as it is, because the library goes on as if the old end were there.
 func (s *Store) cutFrom(first uint64) error {
 	at := len(s.segs) - 1
 	for s.segs[at].first >= first {
 		at--
 	}
 	var shorter *segment
-	if first < s.segs[at].next() {
-		from, logs, err := s.undeleted(at, first-1)
+	if first < s.segs[at].nextIndex() {
+		from, logs, err := s.liveRecords(at, first-1)
 		if err == nil {
 			shorter, err = s.prepare(from, logs)
 		}
@@ -130,7 +130,7 @@ func (s *Store) cutFrom(first uint64) error {
 		}
 		s.mu.Lock()
 		s.segs = s.segs[:n:n]
-		s.cuts++
+		s.removals++
 		s.mu.Unlock()
 		if err := errors.Join(newest.f.Close(), s.syncDir()); err != nil {
 			return err
@@ -142,13 +142,13 @@ func (s *Store) cutFrom(first uint64) error {
 	if err := s.publish(shorter.name); err != nil {
 		return err
 	}
-	return s.exchange(at, shorter)
+	return s.swapSegment(at, shorter)
 }
 
 // erased marks a kept record as one that Erase has changed. Nothing else gives records extensions.
 var erased = []byte("erased")
 
-// Erased reports whether a record is no longer the one that was stored: what it said was erased.
+// Erased reports whether Erase has replaced a record's data.
 func Erased(l *hraft.Log) bool { return bytes.Equal(l.Extensions, erased) }
 
 // Erase rewrites the log's files so that no deleted record is left in them, and a kept one before an index has what
@@ -195,7 +195,7 @@ func (s *Store) rewriteEach(last uint64, change func(at int, logs []*hraft.Log) 
 			break
 		}
 		g := s.segs[at]
-		end := max(s.next(at), g.first+1)
+		end := max(s.nextIndex(at), g.first+1)
 		if again := false; err == nil && g.first <= last {
 			if again, err = s.lostAny(s.rewriteAll(at, change)); again {
 				end = g.first
@@ -210,10 +210,9 @@ func (s *Store) rewriteEach(last uint64, change func(at int, logs []*hraft.Log) 
 	return nil
 }
 
-// rewriteAll rewrites a segment with what change makes of all of its records that are not deleted; where that is
-// nothing else, it stays.
+// rewriteAll applies change to the live records of a segment, and rewrites the segment if one of them changed.
 func (s *Store) rewriteAll(at int, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
-	from, logs, err := s.undeleted(at, s.next(at)-1)
+	from, logs, err := s.liveRecords(at, s.nextIndex(at)-1)
 	if err != nil {
 		return err
 	}
@@ -225,7 +224,7 @@ func (s *Store) rewriteAll(at int, change func(at int, logs []*hraft.Log) (chang
 		if err != nil {
 			return err
 		}
-		if err := s.exchange(at, g); err != nil {
+		if err := s.swapSegment(at, g); err != nil {
 			return err
 		}
 	}
@@ -235,10 +234,10 @@ func (s *Store) rewriteAll(at int, change func(at int, logs []*hraft.Log) (chang
 	return nil
 }
 
-// undeleted returns the records of a segment that are not deleted, up to one, and the first one's index.
-func (s *Store) undeleted(at int, to uint64) (from uint64, logs []*hraft.Log, err error) {
+// liveRecords returns the records of a segment up to an index that are not deleted, and the index of the first.
+func (s *Store) liveRecords(at int, to uint64) (from uint64, logs []*hraft.Log, err error) {
 	from = max(s.segs[at].first, s.meta.Load().Kept)
-	r := &Reader{s: s, inTurn: true}
+	r := &Reader{s: s, holdsTurn: true}
 	defer r.Close()
 	for i := from; i <= to; i++ {
 		l, err := r.Read(i)
@@ -250,8 +249,8 @@ func (s *Store) undeleted(at int, to uint64) (from uint64, logs []*hraft.Log, er
 	return from, logs, nil
 }
 
-// exchange puts a segment that was rewritten in the place of the old one.
-func (s *Store) exchange(at int, g *segment) error {
+// swapSegment replaces a segment with its rewritten version.
+func (s *Store) swapSegment(at int, g *segment) error {
 	old := s.segs[at]
 	if old.kept {
 		if err := g.f.Close(); err != nil {
@@ -262,7 +261,7 @@ func (s *Store) exchange(at int, g *segment) error {
 	s.mu.Lock()
 	s.segs = append([]*segment(nil), s.segs...)
 	s.segs[at] = g
-	s.cuts++
+	s.removals++
 	s.mu.Unlock()
 	if err := old.close(); err != nil || old.name == g.name {
 		return err

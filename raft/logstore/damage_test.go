@@ -203,12 +203,12 @@ func TestATornEnd(t *testing.T) {
 			log, err := Open("log", small(made, keys))
 			must(t, err)
 			g := log.segs[len(log.segs)-1]
-			from, more := g.at, []*hraft.Log{record(want[len(want)-1].Index+1, 3, 60), record(want[len(want)-1].Index+2, 4, 60)}
+			from, more := g.tail, []*hraft.Log{record(want[len(want)-1].Index+1, 3, 60), record(want[len(want)-1].Index+2, 4, 60)}
 			must(t, log.StoreLogs(more))
 			if newest := log.segs[len(log.segs)-1]; newest != g {
 				t.Fatal("they are in another segment")
 			}
-			end := g.at - markSize // which was not written
+			end := g.tail - markSize // which was not written
 			made = made.killed()
 			clear(made.now[g.name].bytes[end:])
 			for n := from; n <= end; n++ {

@@ -19,7 +19,7 @@ func (s *Store) NewestWithin(bytes int64, since time.Time) (records uint64) {
 			break
 		}
 		records += n
-		if at := s.appended(g.first); !at.IsZero() && at.Before(since) {
+		if at := s.appendTime(g.first); !at.IsZero() && at.Before(since) {
 			break
 		}
 	}
@@ -39,24 +39,24 @@ func (s *Store) Behind(index uint64) (bytes int64, oldest time.Time) {
 		}
 		bytes += size
 	}
-	for i := index + 1; oldest.IsZero() && i <= index+unstamped; i++ {
-		oldest = s.appended(i)
+	for i := index + 1; oldest.IsZero() && i <= index+maxUnstamped; i++ {
+		oldest = s.appendTime(i)
 	}
 	return bytes, oldest
 }
 
-// unstamped bounds the records without a time that follow each other: that of a founding has none.
-const unstamped = 8
+// maxUnstamped bounds how many records without a time follow each other: the founding record has none.
+const maxUnstamped = 8
 
 // extent returns the records and the bytes of a segment.
 func (s *Store) extent(g *segment) (records uint64, bytes int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return uint64(len(g.offsets)), g.at
+	return uint64(len(g.offsets)), g.tail
 }
 
-// appended is the time at which a record was appended; the zero time when that is not known.
-func (s *Store) appended(index uint64) time.Time {
+// appendTime is the time at which a record was appended; the zero time when that is not known.
+func (s *Store) appendTime(index uint64) time.Time {
 	var l hraft.Log
 	if err := s.GetLog(index, &l); err != nil {
 		return time.Time{}

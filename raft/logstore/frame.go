@@ -61,8 +61,8 @@ type codec struct {
 	first uint64
 }
 
-// place binds a frame to where it lies.
-func (c codec) place(offset int64) []byte {
+// binding returns the bytes that bind a frame's checksum, or its seal, to its position.
+func (c codec) binding(offset int64) []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, 24+headSize), c.salt)
 	b = binary.BigEndian.AppendUint64(b, c.first)
 	return binary.BigEndian.AppendUint64(b, uint64(offset))
@@ -70,7 +70,7 @@ func (c codec) place(offset int64) []byte {
 
 // sum is the CRC of a frame without its own.
 func (c codec) sum(offset int64, frame []byte) uint32 {
-	return crc32.Update(crc32.Checksum(c.place(offset), castagnoli), castagnoli, frame)
+	return crc32.Update(crc32.Checksum(c.binding(offset), castagnoli), castagnoli, frame)
 }
 
 // appendRecord appends a record's frame to b, which begins at base in the file.
@@ -90,7 +90,7 @@ func (c codec) appendRecord(b []byte, base int64, l *hraft.Log) []byte {
 	h.body = uint32(size + seal.Overhead)
 	b = h.append(b)
 	plain := append(append(make([]byte, 0, size), l.Extensions...), l.Data...)
-	return c.keys.Seal(b, plain, append(c.place(offset), b[at:]...))
+	return c.keys.Seal(b, plain, append(c.binding(offset), b[at:]...))
 }
 
 // appendMark appends a mark.
@@ -131,7 +131,7 @@ func (c codec) frame(b []byte, offset int64) (h head, l *hraft.Log, err error) {
 		return h, nil, nil
 	}
 	if c.keys != nil {
-		if body, err = c.keys.Open(nil, body, append(c.place(offset), b[:headSize]...)); err != nil {
+		if body, err = c.keys.Open(nil, body, append(c.binding(offset), b[:headSize]...)); err != nil {
 			return h, nil, fmt.Errorf("%w: %v", ErrDamaged, err) // a key that is not there is found out by meta
 		}
 	}

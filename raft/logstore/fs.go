@@ -30,7 +30,7 @@ type Dir interface {
 	Sync() error
 }
 
-// File is one of its files.
+// File is an open file of an FS.
 type File interface {
 	io.ReaderAt
 	io.WriterAt
@@ -187,6 +187,6 @@ func (s *Store) failedSync(err error) error {
 		return nil
 	}
 	err = fmt.Errorf("%w: %w", ErrUnsynced, err)
-	s.failed.Store(&err)
+	s.syncFailure.Store(&err)
 	return err
 }

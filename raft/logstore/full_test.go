@@ -82,7 +82,7 @@ func TestTheLogOnADiskThatFillsUp(t *testing.T) {
 				return full
 			}
 			err := do()
-			if s.files.op = nil; err != nil && !LacksRoom(err) {
+			if s.files.op = nil; err != nil && !LacksSpace(err) {
 				t.Fatal(err)
 			}
 			return err == nil
@@ -173,7 +173,7 @@ func TestASegmentWithoutRoomForMetaStaysAway(t *testing.T) {
 			}
 			return nil
 		}
-		if err := s.log.StoreLog(record(2, 1, 1900)); !LacksRoom(err) {
+		if err := s.log.StoreLog(record(2, 1, 1900)); !LacksSpace(err) {
 			t.Fatal(err)
 		}
 		s.want = append(s.want, record(2, 2, 100))

@@ -19,7 +19,7 @@ import (
 // ErrClosed says that the store was closed.
 var ErrClosed = errors.New("the log is closed")
 
-// listKept takes the segments of kept records, and returns the first records of the others.
+// listKept adds the segments that hold only kept records, and returns the first records of the others.
 func (s *Store) listKept(firsts []uint64) (others []uint64) {
 	m := s.meta.Load()
 	for len(firsts) > 1 && firsts[1] <= m.First {
@@ -27,7 +27,7 @@ func (s *Store) listKept(firsts []uint64) (others []uint64) {
 		firsts = firsts[1:]
 	}
 	if len(s.segs) > 0 && s.segs[0].first > m.Kept {
-		s.lose(s.segs[0].first,
+		s.markLost(s.segs[0].first,
 			&damage.Error{Path: s.segmentPath(m.Kept),
 				Err: fmt.Errorf("%w: the kept records begin at %d, and meta says %d", ErrDamaged, s.segs[0].first, m.Kept)})
 	}
@@ -40,16 +40,16 @@ func (s *Store) keptSegment(first uint64) *segment {
 
 // closeKept closes the segments that end before the log's first record.
 func (s *Store) closeKept() (err error) {
-	n := s.before(s.meta.Load().First)
+	n := s.segmentsBefore(s.meta.Load().First)
 	var old []*segment
 	s.mu.Lock()
 	s.segs = slices.Clone(s.segs)
 	for i, g := range s.segs[:n] {
 		if !g.kept {
 			k := s.keptSegment(g.first)
-			k.offsets, k.at = g.offsets, g.at
+			k.offsets, k.tail = g.offsets, g.tail
 			s.segs[i], old = k, append(old, g)
-			s.cuts++
+			s.removals++
 		}
 	}
 	s.mu.Unlock()
@@ -59,12 +59,13 @@ func (s *Store) closeKept() (err error) {
 	return err
 }
 
-// next is the index behind a segment's last record: of one that was not read, the next one's first.
-func (s *Store) next(at int) uint64 {
+// nextIndex returns the index after a segment's last record. For a segment that was not read it is the first record
+// of the next segment.
+func (s *Store) nextIndex(at int) uint64 {
 	if at+1 < len(s.segs) {
 		return s.segs[at+1].first
 	}
-	return s.segs[at].next()
+	return s.segs[at].nextIndex()
 }
 
 // FirstKept is the first record that a Reader finds; 0 when there is none.
@@ -73,26 +74,26 @@ func (s *Store) FirstKept() uint64 {
 	if m.Newest == 0 {
 		return 0
 	}
-	return max(m.Kept, s.readable.Load())
+	return max(m.Kept, s.firstReadable.Load())
 }
 
 // dropKept deletes the kept records that cannot be read, and those before them.
 func (s *Store) dropKept() error {
 	m := s.meta.Load()
-	kept := min(m.First, s.readable.Load())
+	kept := min(m.First, s.firstReadable.Load())
 	if kept <= m.Kept {
 		return nil
 	}
 	if err := s.updateMeta(func(m *meta) { m.Kept = kept }); err != nil {
 		return err
 	}
-	return s.removeOldest(s.before(kept))
+	return s.removeOldest(s.segmentsBefore(kept))
 }
 
-// lose ends the kept part behind records that cannot be read.
-func (s *Store) lose(next uint64, why error) {
-	for was := s.readable.Load(); was < next; was = s.readable.Load() {
-		if s.readable.CompareAndSwap(was, next) {
+// markLost makes next the first readable record: kept records before it are lost.
+func (s *Store) markLost(next uint64, why error) {
+	for was := s.firstReadable.Load(); was < next; was = s.firstReadable.Load() {
+		if s.firstReadable.CompareAndSwap(was, next) {
 			if s.o.Lost != nil {
 				s.o.Lost(fmt.Errorf("records before %d: %w", next, why))
 			}
@@ -105,7 +106,7 @@ func (s *Store) lose(next uint64, why error) {
 // again without them.
 func (s *Store) lostAny(err error) (again bool, _ error) {
 	m := s.meta.Load()
-	if r := s.readable.Load(); errors.Is(err, ErrDamaged) && m.Kept < r && r <= m.First {
+	if r := s.firstReadable.Load(); errors.Is(err, ErrDamaged) && m.Kept < r && r <= m.First {
 		return true, nil
 	}
 	return false, err
@@ -113,19 +114,19 @@ func (s *Store) lostAny(err error) (again bool, _ error) {
 
 // A Reader reads records, kept ones too, mostly one after the other. It is for one goroutine. Close it.
 type Reader struct {
-	s      *Store
-	inTurn bool     // its caller is the task that writes
-	kept   *segment // whose file is open
-	f      File
+	s         *Store
+	holdsTurn bool     // the caller holds the store's turn
+	kept      *segment // the kept segment whose file f is
+	f         File
 }
 
 // Reader begins to read.
 func (s *Store) Reader() *Reader { return &Reader{s: s} }
 
 // Close ends it.
-func (r *Reader) Close() { r.leave() }
+func (r *Reader) Close() { r.closeFile() }
 
-func (r *Reader) leave() {
+func (r *Reader) closeFile() {
 	if r.f != nil {
 		_ = r.f.Close() // it was read
 	}
@@ -135,79 +136,79 @@ func (r *Reader) leave() {
 // Read reads a record. hraft.ErrLogNotFound says that it is not there any more; ErrDamaged that it, and what was kept
 // before it, is lost.
 func (r *Reader) Read(index uint64) (*hraft.Log, error) {
-	l, p, err := r.try(index)
+	l, p, err := r.readRetrying(index)
 	if err == nil || p == nil || !errors.Is(err, ErrDamaged) {
 		return l, err
 	}
-	if !r.inTurn { // a segment that is being rewritten has its new file before it is known
+	if !r.holdsTurn { // a rewrite renames a segment's new file before it updates segs
 		if err := r.s.lock(); err != nil {
 			return nil, err
 		}
 		defer r.s.unlock()
-		if l, p, err = r.try(index); p == nil || !errors.Is(err, ErrDamaged) {
+		if l, p, err = r.readRetrying(index); p == nil || !errors.Is(err, ErrDamaged) {
 			return l, err
 		}
 	}
-	r.s.lose(max(index+1, p.lost), err)
+	r.s.markLost(max(index+1, p.lost), err)
 	return nil, err
 }
 
-// try reads a record, and again when records were taken away meanwhile. p says where the record was.
-func (r *Reader) try(index uint64) (l *hraft.Log, p *keptPlace, err error) {
+// readRetrying reads a record, and tries again when records were removed meanwhile. p is the location of the record.
+func (r *Reader) readRetrying(index uint64) (l *hraft.Log, p *location, err error) {
 	for {
-		if p, err = r.s.findKept(index); err != nil {
+		if p, err = r.s.locate(index); err != nil {
 			return nil, nil, err
 		}
 		if l, err = r.read(p, index); err == nil {
 			return l, p, nil
 		}
-		r.leave()
-		if r.s.same(p) {
+		r.closeFile()
+		if r.s.unchanged(p) {
 			return nil, p, &damage.Error{Path: p.g.name, Err: fmt.Errorf("record %d: %w", index, err)}
 		}
 	}
 }
 
-// keptPlace is the position of a record.
-type keptPlace struct {
+// location is the position of a record in a segment.
+type location struct {
 	g           *segment
 	offset, end int64
 	next        uint64 // behind the segment's last record
 	scanned     bool   // whether offset and end are known
 	lost        uint64 // the record behind those that cannot be read
-	cuts        int
+	removals    int
 }
 
-func (s *Store) findKept(index uint64) (p *keptPlace, err error) {
+func (s *Store) locate(index uint64) (p *location, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
-	if index < max(s.meta.Load().Kept, s.readable.Load()) || index > s.end() {
+	if index < max(s.meta.Load().Kept, s.firstReadable.Load()) || index > s.end() {
 		return nil, hraft.ErrLogNotFound
 	}
 	at := s.segmentOf(index)
-	p = &keptPlace{g: s.segs[at], next: s.next(at), cuts: s.cuts}
+	p = &location{g: s.segs[at], next: s.nextIndex(at), removals: s.removals}
 	if p.scanned = p.g.offsets != nil; p.scanned {
-		p.offset, p.end = p.g.place(index)
+		p.offset, p.end = p.g.locate(index)
 	}
 	return p, nil
 }
 
-// same reports whether no record was taken away since a place was found.
-func (s *Store) same(p *keptPlace) bool {
+// unchanged reports whether no record was removed since a location was found.
+func (s *Store) unchanged(p *location) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.cuts == p.cuts && !s.closed
+	return s.removals == p.removals && !s.closed
 }
 
-func (r *Reader) read(p *keptPlace, index uint64) (*hraft.Log, error) {
+func (r *Reader) read(p *location, index uint64) (*hraft.Log, error) {
 	if !p.g.kept {
 		return p.g.read(p.g.f, p.offset, p.end, index)
 	}
 	if r.kept != p.g {
-		r.leave()
+		r.closeFile()
 		f, err := r.s.o.FS.Open(p.g.name)
 		if notExist(err) {
 			p.lost = p.next
@@ -228,17 +229,17 @@ func (r *Reader) read(p *keptPlace, index uint64) (*hraft.Log, error) {
 }
 
 // scan finds the records of a kept segment.
-func (r *Reader) scan(p *keptPlace, index uint64) error {
+func (r *Reader) scan(p *location, index uint64) error {
 	g := &segment{codec: p.g.codec, f: r.f}
 	if _, err := g.scan(); err != nil {
 		return err
 	}
-	if g.next() != p.next {
-		return fmt.Errorf("%w: it ends at record %d, and the next segment begins at %d", ErrDamaged, g.next()-1, p.next)
+	if g.nextIndex() != p.next {
+		return fmt.Errorf("%w: it ends at record %d, and the next segment begins at %d", ErrDamaged, g.nextIndex()-1, p.next)
 	}
-	p.offset, p.end = g.place(index)
+	p.offset, p.end = g.locate(index)
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	p.g.offsets, p.g.at = g.offsets, g.at
+	p.g.offsets, p.g.tail = g.offsets, g.tail
 	return nil
 }

@@ -70,7 +70,7 @@ func TestAStartReadsNoKeptRecord(t *testing.T) {
 			first = min(first, g.first)
 		}
 	}
-	if n := log.before(want[0].Index); n < 4 {
+	if n := log.segmentsBefore(want[0].Index); n < 4 {
 		t.Fatalf("only %d segments are kept", n)
 	}
 	r := log.Reader()
@@ -101,7 +101,7 @@ func TestDamageOfKeptRecords(t *testing.T) {
 			made, kept, want := keeping(t, keys)
 			var names []string
 			for name := range made.now {
-				if first, ok := firstOf(filepath.Base(name)); ok && first < 38 {
+				if first, ok := parseSegmentName(filepath.Base(name)); ok && first < 38 {
 					names = append(names, name)
 				}
 			}

@@ -29,7 +29,7 @@ func (s RetryingStable) store(write func() error) error {
 		if err == nil {
 			return nil
 		}
-		if !LacksRoom(err) {
+		if !LacksSpace(err) {
 			if s.Disk.running.Load() {
 				<-s.Disk.Ctx.Done()
 			}
@@ -38,7 +38,7 @@ func (s RetryingStable) store(write func() error) error {
 		if !told {
 			s.Disk.Log.Error("no room for the vote, which waits", "err", err)
 		}
-		if !s.Disk.waitForRoom() {
+		if !s.Disk.waitForSpace() {
 			return nil
 		}
 	}

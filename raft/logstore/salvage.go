@@ -31,7 +31,7 @@ func Salvage(dir string, o Options, from uint64) Remains {
 	files, salts := map[uint64][]byte{}, []uint64{m.Salt}
 	var firsts []uint64
 	for _, name := range names {
-		if first, ok := firstOf(name); ok {
+		if first, ok := parseSegmentName(name); ok {
 			firsts = append(firsts, first)
 		}
 	}

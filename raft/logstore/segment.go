@@ -15,14 +15,14 @@ import (
 // segment is a file of records that follow one another.
 type segment struct {
 	codec
-	f       File
-	name    string
-	offsets []uint32 // of the records, the first one's first
-	at      int64    // where the next frame goes
-	used    int64    // behind it there are zeros up to the file's end; beyond at when a write has failed
-	size    int64    // how long the file is
+	f        File
+	name     string
+	offsets  []uint32 // of the records, the first one's first
+	tail     int64    // offset of the next frame
+	dirtyEnd int64    // the file is zero from here on; after tail when a write has failed
+	size     int64    // how long the file is
 
-	committed uint64 // what the marks say that the log knew to be committed
+	committed uint64 // the last committed record that the marks name
 
 	kept bool // f is nil, and offsets is nil until a Reader has come; see kept.go
 }
@@ -31,20 +31,20 @@ const segmentSuffix = ".seg"
 
 func segmentName(first uint64) string { return fmt.Sprintf("%020d%s", first, segmentSuffix) }
 
-// firstOf is the first record of a segment, as its name says.
-func firstOf(name string) (first uint64, ok bool) {
+// parseSegmentName is the first record of a segment, as its name says.
+func parseSegmentName(name string) (first uint64, ok bool) {
 	digits, ok := strings.CutSuffix(name, segmentSuffix)
 	first, err := strconv.ParseUint(digits, 10, 64)
 	return first, ok && err == nil && name == segmentName(first)
 }
 
-// next is the index behind the last record's.
-func (g *segment) next() uint64 { return g.first + uint64(len(g.offsets)) }
+// nextIndex returns the index after the last record.
+func (g *segment) nextIndex() uint64 { return g.first + uint64(len(g.offsets)) }
 
-// place says where a record of the segment lies. The store's mu is held.
-func (g *segment) place(index uint64) (offset, end int64) {
+// locate returns the offsets of a record in the segment. The caller holds the store's mu.
+func (g *segment) locate(index uint64) (offset, end int64) {
 	at := index - g.first
-	if end = g.at; at+1 < uint64(len(g.offsets)) {
+	if end = g.tail; at+1 < uint64(len(g.offsets)) {
 		end = int64(g.offsets[at+1])
 	}
 	return int64(g.offsets[at]), end
@@ -70,15 +70,15 @@ func (s *Store) create(first uint64, logs []*hraft.Log) (*segment, error) {
 	return g, nil
 }
 
-// prepare makes a segment that has no name yet: a start removes it.
+// prepare makes a segment under a temporary name; the next start removes it if it was not published.
 func (s *Store) prepare(first uint64, logs []*hraft.Log) (_ *segment, err error) {
-	g := &segment{codec: codec{s.o.Keys, s.meta.Load().Salt, first}, name: s.segmentPath(first), at: headerSize}
+	g := &segment{codec: codec{s.o.Keys, s.meta.Load().Salt, first}, name: s.segmentPath(first), tail: headerSize}
 	frames, offsets, err := g.encode(nil, logs)
 	if err != nil {
 		return nil, err
 	}
-	g.offsets, g.at = offsets, g.at+int64(len(frames))
-	g.size = s.roundUp(g.at + markSize)
+	g.offsets, g.tail = offsets, g.tail+int64(len(frames))
+	g.size = s.roundUp(g.tail + markSize)
 	if g.f, err = s.o.FS.Create(g.name + unfinished); err != nil {
 		return nil, err
 	}
@@ -89,10 +89,10 @@ func (s *Store) prepare(first uint64, logs []*hraft.Log) (_ *segment, err error)
 	}()
 	b := append(g.header(g.size), frames...)
 	if len(logs) > 0 {
-		b = g.appendMark(b, g.at, g.next()-1, s.Committed(), g.size)
-		g.at += markSize
+		b = g.appendMark(b, g.tail, g.nextIndex()-1, s.Committed(), g.size)
+		g.tail += markSize
 	}
-	g.used = g.at
+	g.dirtyEnd = g.tail
 	b = append(b, make([]byte, g.size-int64(len(b)))...)
 	if _, err = g.f.WriteAt(b, 0); err == nil {
 		err = g.f.Sync()
@@ -111,11 +111,11 @@ func (s *Store) discard(g *segment) error {
 // encode appends to b the frames of records that go to the segment's end, and returns their offsets.
 func (g *segment) encode(b []byte, logs []*hraft.Log) (_ []byte, offsets []uint32, err error) {
 	for _, l := range logs {
-		if g.at+int64(len(b)) > 1<<32-1 {
+		if g.tail+int64(len(b)) > 1<<32-1 {
 			return nil, nil, fmt.Errorf("record %d: a segment holds at most 4 GiB", l.Index)
 		}
-		offsets = append(offsets, uint32(g.at)+uint32(len(b)))
-		b = g.appendRecord(b, g.at, l)
+		offsets = append(offsets, uint32(g.tail)+uint32(len(b)))
+		b = g.appendRecord(b, g.tail, l)
 	}
 	return b, offsets, nil
 }
@@ -128,24 +128,24 @@ func (s *Store) append(g *segment, buf []byte, logs []*hraft.Log) ([]byte, error
 		return buf, err
 	}
 	size := g.size
-	end := g.at + int64(len(b))
+	end := g.tail + int64(len(b))
 	if end+markSize > size {
 		size = s.roundUp(end + markSize)
 		b = append(b, make([]byte, size-end)...)
-	} else if g.used > end {
-		b = append(b, make([]byte, g.used-end)...)
+	} else if g.dirtyEnd > end {
+		b = append(b, make([]byte, g.dirtyEnd-end)...)
 	}
-	n, err := g.f.WriteAt(b, g.at)
-	g.used = max(g.used, g.at+int64(n))
+	n, err := g.f.WriteAt(b, g.tail)
+	g.dirtyEnd = max(g.dirtyEnd, g.tail+int64(n))
 	if err != nil {
-		if _, clean := g.f.WriteAt(make([]byte, n), g.at); clean == nil { // a record that is refused is not found after a kill either
-			g.used = g.at
+		if _, clean := g.f.WriteAt(make([]byte, n), g.tail); clean == nil { // so that a rejected record is not found after a kill
+			g.dirtyEnd = g.tail
 		}
 		return b, err
 	}
-	g.used, g.size = end, size
+	g.dirtyEnd, g.size = end, size
 	s.mu.Lock()
-	g.offsets, g.at = append(g.offsets, offsets...), end
+	g.offsets, g.tail = append(g.offsets, offsets...), end
 	s.mu.Unlock()
 	return b, nil
 }
@@ -162,12 +162,12 @@ func (s *Store) sync(g *segment) error {
 	if err := s.failedSync(g.f.Sync()); err != nil {
 		return err
 	}
-	b := g.appendMark(nil, g.at, g.next()-1, s.Committed(), g.size)
-	n, err := g.f.WriteAt(b, g.at)
-	g.used = max(g.used, g.at+int64(n))
+	b := g.appendMark(nil, g.tail, g.nextIndex()-1, s.Committed(), g.size)
+	n, err := g.f.WriteAt(b, g.tail)
+	g.dirtyEnd = max(g.dirtyEnd, g.tail+int64(n))
 	if err == nil {
 		s.mu.Lock()
-		g.at += markSize
+		g.tail += markSize
 		s.mu.Unlock()
 	}
 	return nil
@@ -205,28 +205,28 @@ func (g *segment) scan() (end ending, err error) {
 	if err != nil {
 		return end, err
 	}
-	for g.at = headerSize; ; {
-		h, l, err := g.frame(raw[g.at:], g.at)
+	for g.tail = headerSize; ; {
+		h, l, err := g.frame(raw[g.tail:], g.tail)
 		switch {
-		case err == nil && l == nil && h.index == g.next()-1:
+		case err == nil && l == nil && h.index == g.nextIndex()-1:
 			was, end.unmarked = max(was, int64(h.stamp)), false
 			g.committed = max(g.committed, h.term)
-			g.at += markSize
-		case err == nil && l != nil && l.Index == g.next():
-			g.offsets, end.unmarked = append(g.offsets, uint32(g.at)), true
-			g.at += g.length(h)
-		case g.recordAt(raw, g.at+markSize):
-			g.at += markSize
+			g.tail += markSize
+		case err == nil && l != nil && l.Index == g.nextIndex():
+			g.offsets, end.unmarked = append(g.offsets, uint32(g.tail)), true
+			g.tail += g.length(h)
+		case g.recordAt(raw, g.tail+markSize):
+			g.tail += markSize
 		default:
-			rest := raw[g.at:]
-			if marked, ok := g.markWithin(rest, g.at); ok {
-				return end, fmt.Errorf("%w: unreadable after record %d, and the disk had records up to %d", ErrDamaged, g.next()-1, marked)
+			rest := raw[g.tail:]
+			if marked, ok := g.markWithin(rest, g.tail); ok {
+				return end, fmt.Errorf("%w: unreadable after record %d, and the disk had records up to %d", ErrDamaged, g.nextIndex()-1, marked)
 			}
 			if g.size < was {
 				return end, fmt.Errorf("%w: %d bytes of %d", ErrDamaged, g.size, was)
 			}
 			kept := bytes.TrimRight(rest, "\x00")
-			g.used, end.torn = g.at+int64(len(kept)), len(kept) > 0
+			g.dirtyEnd, end.torn = g.tail+int64(len(kept)), len(kept) > 0
 			return end, nil
 		}
 	}
@@ -238,21 +238,21 @@ func (g *segment) recordAt(raw []byte, offset int64) bool {
 		return false
 	}
 	_, l, err := g.frame(raw[offset:], offset)
-	return err == nil && l != nil && l.Index == g.next()
+	return err == nil && l != nil && l.Index == g.nextIndex()
 }
 
 // syncEnding puts the end of the last segment on disk as it was read: the records that scan found may so far be in the
 // system's memory only.
 func (s *Store) syncEnding(g *segment, end ending) error {
 	if end.torn {
-		if _, err := g.f.WriteAt(make([]byte, g.used-g.at), g.at); err != nil {
+		if _, err := g.f.WriteAt(make([]byte, g.dirtyEnd-g.tail), g.tail); err != nil {
 			return err
 		}
-		g.used = g.at
+		g.dirtyEnd = g.tail
 	}
-	if end.unmarked && g.at+markSize > g.size { // the room for the mark was torn off
-		size := s.roundUp(g.at + markSize)
-		if _, err := g.f.WriteAt(make([]byte, size-g.at), g.at); err != nil {
+	if end.unmarked && g.tail+markSize > g.size { // the room for the mark was torn off
+		size := s.roundUp(g.tail + markSize)
+		if _, err := g.f.WriteAt(make([]byte, size-g.tail), g.tail); err != nil {
 			return err
 		}
 		g.size = size

@@ -38,30 +38,30 @@ const (
 	maxSegment   = 1 << 30
 )
 
-// ErrUnsynced says that a sync failed: the bytes that it was to put on the disk may be there, or not.
+// ErrUnsynced says that a sync failed: the written bytes may or may not be on disk.
 var ErrUnsynced = errors.New("sync of the log")
 
 // Store is a member's log. One task at a time stores and deletes (turn); any may read. mu guards segs, cuts and the
 // ends of segments, and is never held over I/O.
 type Store struct {
-	dir      string
-	o        Options
-	dirLock  Dir
-	meta     atomic.Pointer[meta]
-	metaTurn chan struct{}
-	turn     chan struct{} // held by the task that writes records; the disk is slow, so no mutex is held across a write
-	buf      []byte
-	last     atomic.Pointer[unsyncedAppend]
-	failed   atomic.Pointer[error] // of a sync
-	readable atomic.Uint64         // no kept record before it can be read
+	dir           string
+	o             Options
+	dirLock       Dir
+	meta          atomic.Pointer[meta]
+	metaTurn      chan struct{}
+	turn          chan struct{} // held by the task that writes records; the disk is slow, so no mutex is held across a write
+	buf           []byte
+	pendingSync   atomic.Pointer[unsyncedAppend]
+	syncFailure   atomic.Pointer[error] // of a sync
+	firstReadable atomic.Uint64         // no kept record before it can be read
 
 	committed atomic.Uint64 // see Committed
 	busy      atomic.Int64  // see Busy
 
-	mu     sync.RWMutex
-	segs   []*segment // the oldest first
-	cuts   int        // how often records were taken away
-	closed bool
+	mu       sync.RWMutex
+	segs     []*segment // the oldest first
+	removals int        // how often records were removed
+	closed   bool
 }
 
 // Open opens the store in a directory, which is made when there is none, and reads all of the log in it. ErrDamaged
@@ -115,7 +115,7 @@ func (s *Store) list() (firsts []uint64, used bool, err error) {
 	}
 	for _, name := range names {
 		used = used || name == votesFile
-		if first, ok := firstOf(name); ok {
+		if first, ok := parseSegmentName(name); ok {
 			firsts = append(firsts, first)
 		} else if strings.HasSuffix(name, unfinished) {
 			if err := s.o.FS.Remove(filepath.Join(s.dir, name)); err != nil {
@@ -147,9 +147,9 @@ func (s *Store) loadAll(firsts []uint64) error {
 		}
 		s.segs = append(s.segs, g)
 		if i < len(firsts)-1 {
-			if g.next() != firsts[i+1] {
+			if g.nextIndex() != firsts[i+1] {
 				return fmt.Errorf("%s: %w: it ends at record %d, and the next segment begins at %d", segmentName(first),
-					ErrDamaged, g.next()-1, firsts[i+1])
+					ErrDamaged, g.nextIndex()-1, firsts[i+1])
 			}
 			continue
 		}
@@ -164,8 +164,8 @@ func (s *Store) loadAll(firsts []uint64) error {
 	if first := firsts[0]; first > m.First {
 		return fmt.Errorf("%w: the log begins at record %d, and meta says %d", ErrDamaged, first, m.First)
 	}
-	if newest.next()-1 < m.Last {
-		return fmt.Errorf("%w: the log ends at record %d, and meta says %d", ErrDamaged, newest.next()-1, m.Last)
+	if newest.nextIndex()-1 < m.Last {
+		return fmt.Errorf("%w: the log ends at record %d, and meta says %d", ErrDamaged, newest.nextIndex()-1, m.Last)
 	}
 	return nil
 }
@@ -192,7 +192,7 @@ func (s *Store) end() uint64 {
 	if len(s.segs) == 0 {
 		return 0
 	}
-	if last := s.segs[len(s.segs)-1].next() - 1; last >= s.meta.Load().First {
+	if last := s.segs[len(s.segs)-1].nextIndex() - 1; last >= s.meta.Load().First {
 		return last
 	}
 	return 0
@@ -205,7 +205,7 @@ func (s *Store) GetLog(index uint64, l *hraft.Log) error {
 	}
 	r := s.Reader()
 	defer r.Close()
-	found, _, err := r.try(index)
+	found, _, err := r.readRetrying(index)
 	if err == nil {
 		*l = *found
 	}
@@ -224,14 +224,14 @@ func (s *Store) segmentOf(index uint64) int {
 // StoreLog implements hraft.LogStore.
 func (s *Store) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
 
-// StoreLogs implements hraft.LogStore. Records that do not follow on the last one come after a snapshot that stands
-// for those between, and for those before.
+// StoreLogs implements hraft.LogStore. If the records leave a gap after the last one, a snapshot has replaced
+// everything before them, and the log is emptied first.
 func (s *Store) StoreLogs(logs []*hraft.Log) error {
 	if err := s.lock(); err != nil {
 		return err
 	}
 	defer s.unlock()
-	defer s.worked(time.Now())
+	defer s.addBusy(time.Now())
 	if len(logs) == 0 {
 		return nil
 	}
@@ -244,7 +244,7 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 	if last := s.end(); first <= last {
 		return fmt.Errorf("cannot store record %d: the log ends at %d", first, last)
 	}
-	if n := len(s.segs); n > 0 && s.segs[n-1].next() != first {
+	if n := len(s.segs); n > 0 && s.segs[n-1].nextIndex() != first {
 		if err := s.deleteAll(first); err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 	if err != nil {
 		return err
 	}
-	if s.meta.Load().Last != 0 { // it is not closed any more; to open it needed no room on the disk
+	if s.meta.Load().Last != 0 { // the store is in use again; Open does not write this, so that opening needs no disk space
 		if err := s.updateMeta(func(m *meta) { m.Last = 0 }); err != nil {
 			return err
 		}
@@ -271,8 +271,8 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 	return s.sync(g)
 }
 
-// worked counts work that began at start.
-func (s *Store) worked(start time.Time) { s.busy.Add(int64(time.Since(start))) }
+// addBusy counts work that began at start.
+func (s *Store) addBusy(start time.Time) { s.busy.Add(int64(time.Since(start))) }
 
 // Busy returns how long the store has been writing and syncing records. It does one at a time, so one that is busy for
 // a second in each second cannot take more.
@@ -292,7 +292,7 @@ func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {
 		size += headSize + sumSize + seal.Overhead + int64(len(l.Data)+len(l.Extensions))
 	}
 	if n := len(s.segs); n > 0 {
-		if g := s.segs[n-1]; len(g.offsets) == 0 || g.at+size <= limit {
+		if g := s.segs[n-1]; len(g.offsets) == 0 || g.tail+size <= limit {
 			return g, nil
 		}
 	}
@@ -316,11 +316,11 @@ func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {
 	return g, nil
 }
 
-// lock takes the writer's turn, and waits for the sync that the last writer left in the background.
+// lock takes the writer's turn, and waits for the background sync of the last writer.
 func (s *Store) lock() error {
 	s.turn <- struct{}{}
-	err := s.last.Load().wait()
-	if failed := s.failed.Load(); failed != nil {
+	err := s.pendingSync.Load().wait()
+	if failed := s.syncFailure.Load(); failed != nil {
 		err = *failed
 	}
 	if err != nil {

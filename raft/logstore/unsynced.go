@@ -6,8 +6,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// A leader's disk takes a record while the record is on its way to the others, so a write waits for the slower of two
-// disks and not for one after the other. StoreLogs returns, on a leader, when the records are written; they are
+// A leader's disk syncs a record while the record is on its way to the others, so a write waits for the slower of
+// two disks and not for one after the other. StoreLogs returns, on a leader, when the records are written; they are
 // synced meanwhile. The library counts them as the leader's at once, and may take them for committed when only one
 // other disk has them. So nothing that rests on them may be seen before the leader's own disk has them:
 //
@@ -22,7 +22,7 @@ import (
 type unsyncedAppend struct {
 	first uint64        // of the records that are being synced
 	done  chan struct{} // closed when the disk has them, or has failed
-	err   error         // which of the two; known when it is done
+	err   error         // set before done is closed; nil when the disk has them
 }
 
 // synced reports whether the disk has the records.
@@ -64,10 +64,10 @@ func (s *Store) mayReturnEarly(logs []*hraft.Log) bool {
 // syncInBackground syncs what was written while its caller goes on. The next writer waits for it.
 func (s *Store) syncInBackground(g *segment, first uint64) {
 	u := &unsyncedAppend{first: first, done: make(chan struct{})}
-	s.last.Store(u)
+	s.pendingSync.Store(u)
 	go func() { // ends with the sync, which Close waits for
 		defer close(u.done)
-		defer s.worked(time.Now())
+		defer s.addBusy(time.Now())
 		if u.err = s.sync(g); u.err != nil && s.o.Failed != nil {
 			s.o.Failed(u.err)
 		}
@@ -76,7 +76,7 @@ func (s *Store) syncInBackground(g *segment, first uint64) {
 
 // WaitSynced returns when this disk has the log's records up to one.
 func (s *Store) WaitSynced(index uint64) error {
-	if u := s.last.Load(); u != nil && u.first <= index {
+	if u := s.pendingSync.Load(); u != nil && u.first <= index {
 		return u.wait()
 	}
 	return nil
@@ -84,11 +84,11 @@ func (s *Store) WaitSynced(index uint64) error {
 
 // CapSynced is the index, or the last record that this disk has if it is still writing the one at index.
 func (s *Store) CapSynced(index uint64) uint64 {
-	if u := s.last.Load(); u != nil && u.first <= index && !u.synced() {
+	if u := s.pendingSync.Load(); u != nil && u.first <= index && !u.synced() {
 		return u.first - 1
 	}
 	return index
 }
 
 // Synced reports whether this disk has all records.
-func (s *Store) Synced() bool { return s.last.Load().synced() }
+func (s *Store) Synced() bool { return s.pendingSync.Load().synced() }

@@ -46,8 +46,8 @@ type Votes struct {
 }
 
 // OpenVotes opens the file next to an open log. ErrDamaged says that the file is gone or differs from what was
-// written. Only a log that never had records may be without one, or with one that is not whole: a crash may have come
-// while it was made, and it held no vote.
+// written. Only a log that never had records may lack the file, or have an incomplete one: the process may have
+// crashed while it created the file, which held no vote yet.
 func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
 	path, used := filepath.Join(log.dir, votesFile), log.hadRecords()
 	defer func() {
@@ -70,9 +70,9 @@ func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
 		return nil, err
 	case v.values.Load() == nil && used:
 		err = fmt.Errorf("%w: it holds no vote", ErrDamaged)
-	case v.values.Load() == nil: // a member that has seen no term
+	case v.values.Load() == nil: // a new member, in term 0
 		v.values.Store(&values{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil})
-		err = errors.Join(v.change(nil), OS{NoSync: noSync}.SyncDir(log.dir))
+		err = errors.Join(v.update(nil), OS{NoSync: noSync}.SyncDir(log.dir))
 	}
 	if err != nil {
 		return nil, errors.Join(err, v.Close())
@@ -134,8 +134,9 @@ func (v *Votes) write(all values) error {
 	return fmt.Errorf("%s: %w: %w", votesFile, ErrUnsynced, err)
 }
 
-// change stores values in the place of some, or of none. The library may vote meanwhile.
-func (v *Votes) change(some values) error {
+// update replaces some of the values, or rewrites them all unchanged when some is nil. The library may vote
+// meanwhile.
+func (v *Votes) update(some values) error {
 	v.turn <- struct{}{}
 	defer func() { <-v.turn }()
 	all := maps.Clone(*v.values.Load())
@@ -151,7 +152,7 @@ func (v *Votes) change(some values) error {
 func (v *Votes) Get(key []byte) (val []byte, err error) { return (*v.values.Load())[string(key)], nil }
 
 // Set implements hraft.StableStore.
-func (v *Votes) Set(key, val []byte) error { return v.change(values{string(key): val}) }
+func (v *Votes) Set(key, val []byte) error { return v.update(values{string(key): val}) }
 
 // SetUint64 implements hraft.StableStore.
 func (v *Votes) SetUint64(key []byte, val uint64) error {
@@ -169,10 +170,10 @@ func (a values) number(key string) (uint64, error) {
 }
 
 // Copy copies another member's values.
-func (v *Votes) Copy(from *Votes) error { return v.change(*from.values.Load()) }
+func (v *Votes) Copy(from *Votes) error { return v.update(*from.values.Load()) }
 
 // Reseal writes the values under the active key.
-func (v *Votes) Reseal() error { return v.change(nil) }
+func (v *Votes) Reseal() error { return v.update(nil) }
 
 // Close closes the file.
 func (v *Votes) Close() error { return v.bolt.Close() }

@@ -14,58 +14,59 @@ import (
 )
 
 // A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others can: each
-// remembers the last record that each member acknowledged, and tells the member when they connect, which is before it
-// is asked for a vote. A member whose files know of none so new is treated as one without state. A wrong word must
-// cost no vote, so the member gave a receipt with each acknowledgement, which only it can make, and is shown that.
+// remembers the last record that each member acknowledged, and tells the member when they connect, which is before
+// it is asked for a vote. A member whose files do not reach that record is treated as one without state. A false
+// claim must not take a vote. So the member signs a receipt with each acknowledgement, and believes others only with
+// that receipt.
 //
 // A record is remembered by term and index. In that order the newest record that a member has had never goes back;
 // the end of its log does where another leader's records are about to replace it, so the log remembers what it cut
 // (logstore.Store.Cut). The leader learns it from the answers to its appends and tells the others in its heartbeats.
-// It is on disk within a few seconds, so a crash forgets no more than those.
+// It is on disk within a few seconds, so a crash loses no more than those.
 
-// Place is the term and the index of a record, in the order in which votes compare the ends of logs.
-type Place struct {
+// Position is the term and the index of a record, in the order in which votes compare the ends of logs.
+type Position struct {
 	Term, Index uint64
-	Receipt     string `json:",omitempty"` // with which a member proves to itself that it acknowledged the record
+	Receipt     string `json:",omitempty"` // proves to the member itself that it acknowledged the record
 }
 
 // Compare orders places by term, then by index.
-func (p Place) Compare(q Place) int {
+func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.Term, q.Term), cmp.Compare(p.Index, q.Index))
 }
 
 // Before reports whether a log that ends here lacks what one has that ends there.
-func (p Place) Before(q Place) bool { return p.Compare(q) < 0 }
+func (p Position) Before(q Position) bool { return p.Compare(q) < 0 }
 
 // Acknowledged holds the last record that each member is known to have acknowledged. mu guards it and is not held
 // over I/O.
 type Acknowledged struct {
 	mu    sync.Mutex
-	last  map[uint32]Place
+	last  map[uint32]Position
 	dirty bool // something is not on disk yet
 }
 
 // Note remembers a place, unless a newer one is known.
-func (a *Acknowledged) Note(id uint32, p Place) {
+func (a *Acknowledged) Note(id uint32, p Position) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.last[id].Before(p) {
 		if a.last == nil {
-			a.last = map[uint32]Place{}
+			a.last = map[uint32]Position{}
 		}
 		a.last[id], a.dirty = p, true
 	}
 }
 
 // Of returns the last record that a member is known to have acknowledged.
-func (a *Acknowledged) Of(id uint32) Place {
+func (a *Acknowledged) Of(id uint32) Position {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.last[id]
 }
 
 // All returns the last record that each member is known to have acknowledged, by the member's id.
-func (a *Acknowledged) All() map[uint32]Place {
+func (a *Acknowledged) All() map[uint32]Position {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return maps.Clone(a.last)

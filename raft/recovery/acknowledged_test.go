@@ -15,10 +15,10 @@ import (
 func TestAcknowledgementsGrow(t *testing.T) {
 	t.Parallel()
 	var a Acknowledged
-	for _, p := range []Place{{2, 10, "a"}, {1, 90, "b"}, {2, 9, "c"}, {3, 4, "d"}, {3, 4, "e"}, {2, 50, "f"}} {
+	for _, p := range []Position{{2, 10, "a"}, {1, 90, "b"}, {2, 9, "c"}, {3, 4, "d"}, {3, 4, "e"}, {2, 50, "f"}} {
 		a.Note(1, p)
 	}
-	if got, want := a.last, map[uint32]Place{1: {3, 4, "d"}}; !maps.Equal(got, want) {
+	if got, want := a.last, map[uint32]Position{1: {3, 4, "d"}}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -30,7 +30,7 @@ func TestAFullDiskLosesNoAcknowledgement(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "full")
 	rafttest.SmallDisk(t, dir, 1)
 	path := filepath.Join(dir, "acknowledged")
-	stored := func() Place {
+	stored := func() Position {
 		t.Helper()
 		var read Acknowledged
 		if err := read.Load(path); err != nil {
@@ -39,21 +39,21 @@ func TestAFullDiskLosesNoAcknowledgement(t *testing.T) {
 		return read.Of(1)
 	}
 	var a Acknowledged
-	a.Note(1, Place{2, 10, "r"})
+	a.Note(1, Position{2, 10, "r"})
 	if err := a.Store(path, true); err != nil {
 		t.Fatal(err)
 	}
 	release := rafttest.Fill(t, dir)
-	a.Note(1, Place{2, 11, "r"})
+	a.Note(1, Position{2, 11, "r"})
 	err := a.Store(path, true)
-	if got := stored(); err == nil || got != (Place{2, 10, "r"}) {
+	if got := stored(); err == nil || got != (Position{2, 10, "r"}) {
 		t.Errorf("on a full disk: %v, %v", got, err)
 	}
 	release()
 	if err := a.Store(path, true); err != nil {
 		t.Fatal(err)
 	}
-	if got := stored(); got != (Place{2, 11, "r"}) {
+	if got := stored(); got != (Position{2, 11, "r"}) {
 		t.Errorf("with room again: %v", got)
 	}
 }
@@ -64,7 +64,7 @@ func TestFlipsOfAcknowledgements(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "acknowledged")
 	var a Acknowledged
 	for id := range uint32(5) {
-		a.Note(id+1, Place{Term: 3, Index: 1234 + uint64(id)})
+		a.Note(id+1, Position{Term: 3, Index: 1234 + uint64(id)})
 	}
 	if err := a.Store(path, false); err != nil {
 		t.Fatal(err)

@@ -30,9 +30,9 @@ const (
 // batchSize is the number of records stored at once.
 const batchSize = 512
 
-// Continue is the log behind a record, and what of it is lost. In the place of a lost record is one that changes
-// nothing, so that no later record takes its number.
-func Continue(r logstore.Remains, base, term uint64) (logs []*hraft.Log, lost []Span) {
+// RebuildLog returns the log behind a record, and the ranges of it that are lost. A noop replaces each lost record,
+// so that no later record gets its index.
+func RebuildLog(r logstore.Remains, base, term uint64) (logs []*hraft.Log, lost []Span) {
 	for i := base + 1; i <= r.End; i++ {
 		l := r.Records[i]
 		switch {

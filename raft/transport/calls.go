@@ -38,7 +38,7 @@ func Records(entries []wire.RaftEntry) []*hraft.Log {
 	out := make([]*hraft.Log, len(entries))
 	for i, e := range entries {
 		out[i] = &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data,
-			Extensions: e.Extensions, AppendedAt: moment(e.AppendedAt)}
+			Extensions: e.Extensions, AppendedAt: fromNanos(e.AppendedAt)}
 	}
 	return out
 }
@@ -51,7 +51,7 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-func moment(ns int64) time.Time {
+func fromNanos(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}
 	}

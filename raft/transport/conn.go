@@ -10,8 +10,8 @@ import (
 
 const (
 	bufferSize  = 64 << 10
-	earlyBuffer = 4 << 10  // of a connection that has not shown the secret
-	earlyFrame  = 16 << 10 // the longest CLUSTER_HELLO
+	helloBuffer = 4 << 10  // of a connection that has not shown the secret
+	maxHello    = 16 << 10 // the longest CLUSTER_HELLO
 )
 
 // Conn is a connection to a peer after the handshake. One goroutine at a time sends, and one reads.
@@ -64,8 +64,8 @@ func readAnswer(f wire.Frame, want wire.Op, answer wire.Message) error {
 	return wire.Unpack(f, answer, wire.MaxPlainPeer)
 }
 
-// refusalIn is the error in an ERROR frame; nil in any other.
-func refusalIn(f wire.Frame) error {
+// errorIn is the error in an ERROR frame; nil in any other.
+func errorIn(f wire.Frame) error {
 	if f.Op != wire.OpError && f.Op != wire.OpReadonlyError {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (c *Conn) Next(deadline time.Time) (wire.Frame, error) {
 	if err != nil {
 		return f, err
 	}
-	return f, refusalIn(f)
+	return f, errorIn(f)
 }
 
 func (c *Conn) read(deadline time.Time) (wire.Frame, error) {

@@ -12,16 +12,16 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A line carries the exchanges with one peer for one purpose. Many are under way at once over one connection, each on
-// its own stream, and the peer answers them in the order in which it finishes them. A caller that gives up ends
-// its own exchange and no other: the line writes and dials with its own deadlines.
-type line struct {
+// A link carries all exchanges with one peer for one purpose over a shared connection. Many are under way at once
+// over one connection, each on its own stream, and the peer answers them in the order in which it finishes them. A
+// caller that gives up ends its own exchange and no other: the line writes and dials with its own deadlines.
+type link struct {
 	p   *Pool
 	key poolKey
 
 	mu      sync.Mutex
-	open    *multiplexed // nil: the next exchange dials
-	dialing *dialing     // nil: nobody waits for a connection
+	open    *muxConn // nil: the next exchange dials
+	dialing *dialing // nil: nobody waits for a connection
 }
 
 // dialing is an attempt to connect, for all exchanges that wait for it. mu of its line guards waiting; done guards
@@ -30,24 +30,24 @@ type dialing struct {
 	waiting int // the attempt ends when nobody waits any more
 	cancel  context.CancelFunc
 	done    chan struct{}
-	conn    *multiplexed
+	conn    *muxConn
 	err     error
 }
 
-// multiplexed is a connection with the exchanges that wait for its answers. mu of its line guards all but the turn.
-type multiplexed struct {
+// muxConn is a connection with the exchanges that wait for its answers. mu of its line guards all but the turn.
+type muxConn struct {
 	*Conn
-	turn    chan struct{}              // holds a token while a frame is written
-	last    uint32                     // stream
-	waiting map[uint32]chan wire.Frame // each has room for its answer; closed when the connection breaks
-	unheard time.Time                  // since when the peer owes an answer and has sent none; zero when it owes none
-	retired bool                       // carries no new exchange, and is closed when the last one has ended
+	writeTurn chan struct{}              // holds a token while a frame is written
+	last      uint32                     // stream
+	waiting   map[uint32]chan wire.Frame // each has room for its answer; closed when the connection breaks
+	owedSince time.Time                  // since when the peer owes an answer and has sent none; zero when it owes none
+	retired   bool                       // carries no new exchange, and is closed when the last one has ended
 }
 
 var errBroken = errors.New("the connection broke before the answer came")
 
-// Call makes one exchange with whichever node is at an address, and decodes its answer. After an error that is no
-// PeerError it is not known whether the peer served it.
+// Call makes one exchange with whichever node is at an address, and decodes its answer. After any error but a
+// PeerError, the peer may or may not have served the request.
 func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -63,25 +63,25 @@ func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wir
 
 // exchange makes one exchange with a member; id is 0 when any node may answer. An ERROR frame becomes an error.
 func (p *Pool) exchange(ctx context.Context, id uint32, addr, purpose string, op wire.Op, m wire.Message) (wire.Frame, error) {
-	f, err := p.line(poolKey{addr, purpose}).exchange(ctx, id, op, m)
+	f, err := p.link(poolKey{addr, purpose}).exchange(ctx, id, op, m)
 	if err != nil {
 		return f, fmt.Errorf("peer %s: %w", addr, err)
 	}
-	return f, refusalIn(f)
+	return f, errorIn(f)
 }
 
-func (p *Pool) line(key poolKey) *line {
+func (p *Pool) link(key poolKey) *link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.lines[key]
+	l := p.links[key]
 	if l == nil {
-		l = &line{p: p, key: key}
-		p.lines[key] = l
+		l = &link{p: p, key: key}
+		p.links[key] = l
 	}
 	return l
 }
 
-func (l *line) exchange(ctx context.Context, id uint32, op wire.Op, m wire.Message) (wire.Frame, error) {
+func (l *link) exchange(ctx context.Context, id uint32, op wire.Op, m wire.Message) (wire.Frame, error) {
 	c, stream, answer, err := l.send(ctx, id, op, m)
 	if err != nil {
 		return wire.Frame{}, err
@@ -93,13 +93,13 @@ func (l *line) exchange(ctx context.Context, id uint32, op wire.Op, m wire.Messa
 		}
 		return f, nil
 	case <-ctx.Done():
-		l.forget(c, stream)
+		l.endExchange(c, stream)
 		return wire.Frame{}, ctx.Err()
 	}
 }
 
 // send sends a request on its own stream. After an error nothing was sent.
-func (l *line) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) (*multiplexed, uint32, chan wire.Frame, error) {
+func (l *link) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) (*muxConn, uint32, chan wire.Frame, error) {
 	for {
 		c, err := l.connection(ctx)
 		if err != nil {
@@ -112,29 +112,29 @@ func (l *line) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) 
 			return nil, 0, nil, err
 		}
 		select {
-		case c.turn <- struct{}{}:
+		case c.writeTurn <- struct{}{}:
 		case <-ctx.Done():
 			return nil, 0, nil, ctx.Err()
 		}
-		stream, answer, ok := l.begin(c)
+		stream, answer, ok := l.register(c)
 		if !ok { // the connection ended meanwhile
-			<-c.turn
+			<-c.writeTurn
 			continue
 		}
 		frame, err := c.frame(stream, op, m)
 		if err != nil {
-			l.forget(c, stream)
-			<-c.turn
+			l.endExchange(c, stream)
+			<-c.writeTurn
 			return nil, 0, nil, err
 		}
 		if !l.p.t.begin(func() { // a slow peer does not keep the caller beyond its deadline
-			defer func() { <-c.turn }()
+			defer func() { <-c.writeTurn }()
 			if err := c.write(time.Now().Add(RPCTimeout), frame); err != nil { // perhaps in the middle of a frame
 				l.fail(c)
 			}
 		}) {
-			l.forget(c, stream)
-			<-c.turn
+			l.endExchange(c, stream)
+			<-c.writeTurn
 			return nil, 0, nil, errClosed
 		}
 		return c, stream, answer, nil
@@ -142,12 +142,12 @@ func (l *line) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) 
 }
 
 // connection returns the open connection, or the one that the first of those who wait has begun to dial.
-func (l *line) connection(ctx context.Context) (*multiplexed, error) {
+func (l *link) connection(ctx context.Context) (*muxConn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
-	if l.open != nil && l.silent(l.open) {
+	if l.open != nil && l.unresponsive(l.open) {
 		l.retire(l.open)
 	}
 	if c := l.open; c != nil {
@@ -167,15 +167,16 @@ func (l *line) connection(ctx context.Context) (*multiplexed, error) {
 	}
 	d.waiting++
 	l.mu.Unlock()
-	defer l.leave(d)
+	defer l.stopWaiting(d)
 	if _, err := pause.Until(ctx, d.done); err != nil {
 		return nil, err
 	}
 	return d.conn, d.err
 }
 
-// leave counts out a caller that waited for a connection. The last one ends an attempt that is still under way.
-func (l *line) leave(d *dialing) {
+// stopWaiting removes a caller that waited for a connection. When the last one leaves, it cancels an attempt that is
+// still running.
+func (l *link) stopWaiting(d *dialing) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if d.waiting--; d.waiting > 0 {
@@ -188,7 +189,7 @@ func (l *line) leave(d *dialing) {
 }
 
 // dial connects, and then receives until the connection ends.
-func (l *line) dial(ctx context.Context, d *dialing) {
+func (l *link) dial(ctx context.Context, d *dialing) {
 	defer d.cancel()
 	nc, err := l.p.Dial(ctx, l.key.addr, l.key.purpose)
 	l.mu.Lock()
@@ -198,7 +199,7 @@ func (l *line) dial(ctx context.Context, d *dialing) {
 		l.dialing = nil
 	}
 	if err == nil && wanted {
-		d.conn = &multiplexed{Conn: nc, turn: make(chan struct{}, 1), waiting: map[uint32]chan wire.Frame{}}
+		d.conn = &muxConn{Conn: nc, writeTurn: make(chan struct{}, 1), waiting: map[uint32]chan wire.Frame{}}
 		l.open = d.conn
 	}
 	l.mu.Unlock()
@@ -211,8 +212,8 @@ func (l *line) dial(ctx context.Context, d *dialing) {
 	}
 }
 
-// begin registers an exchange on the open connection; ok is false when it is not open any more.
-func (l *line) begin(c *multiplexed) (stream uint32, answer chan wire.Frame, ok bool) {
+// register registers an exchange on the open connection; ok is false when it is not open any more.
+func (l *link) register(c *muxConn) (stream uint32, answer chan wire.Frame, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open != c {
@@ -223,14 +224,14 @@ func (l *line) begin(c *multiplexed) (stream uint32, answer chan wire.Frame, ok 
 	}
 	answer = make(chan wire.Frame, 1)
 	c.waiting[c.last] = answer
-	if c.unheard.IsZero() {
-		c.unheard = time.Now()
+	if c.owedSince.IsZero() {
+		c.owedSince = time.Now()
 	}
 	return c.last, answer, true
 }
 
-// receive hands answers to the exchanges that wait for them, until the connection breaks.
-func (l *line) receive(c *multiplexed) {
+// receive delivers answers to the waiting exchanges until the connection breaks.
+func (l *link) receive(c *muxConn) {
 	defer l.fail(c)
 	for {
 		f, err := c.read(time.Time{})
@@ -242,20 +243,20 @@ func (l *line) receive(c *multiplexed) {
 			answer <- f // under mu: a write that fails closes the channels of those that wait
 			delete(c.waiting, f.Stream)
 		}
-		if c.unheard = time.Now(); len(c.waiting) == 0 {
-			c.unheard = time.Time{}
+		if c.owedSince = time.Now(); len(c.waiting) == 0 {
+			c.owedSince = time.Time{}
 		}
 		l.mu.Unlock()
-		l.forget(c, f.Stream) // a retired connection is closed behind its last answer
+		l.endExchange(c, f.Stream) // a retired connection is closed behind its last answer
 	}
 }
 
-// forget ends an exchange that was answered, or whose caller has given up; no other one.
-func (l *line) forget(c *multiplexed, stream uint32) {
+// endExchange ends one exchange, which was answered or whose caller has given up.
+func (l *link) endExchange(c *muxConn, stream uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(c.waiting, stream)
-	if l.silent(c) {
+	if l.unresponsive(c) {
 		l.retire(c)
 	}
 	if c.retired && len(c.waiting) == 0 {
@@ -263,15 +264,14 @@ func (l *line) forget(c *multiplexed, stream uint32) {
 	}
 }
 
-// silent reports whether a peer has owed an answer for so long that it may be gone without a word. It is called with
-// mu held.
-func (l *line) silent(c *multiplexed) bool {
-	return !c.unheard.IsZero() && time.Since(c.unheard) >= cmp.Or(l.p.t.o.Election, HelloTimeout)
+// unresponsive reports whether a peer has owed an answer for so long that it may be dead. The caller holds mu.
+func (l *link) unresponsive(c *muxConn) bool {
+	return !c.owedSince.IsZero() && time.Since(c.owedSince) >= cmp.Or(l.p.t.o.Election, HelloTimeout)
 }
 
-// retire has the next exchange dial. Those that wait on the connection wait on: the peer may just be slow. It is
-// called with mu held.
-func (l *line) retire(c *multiplexed) {
+// retire makes the next exchange dial a new connection. Exchanges that wait on the old one go on waiting, because
+// the peer may just be slow. The caller holds mu.
+func (l *link) retire(c *muxConn) {
 	if l.open == c {
 		l.open = nil
 	}
@@ -282,7 +282,7 @@ func (l *line) retire(c *multiplexed) {
 }
 
 // fail closes a connection, and ends the exchanges that wait for its answers.
-func (l *line) fail(c *multiplexed) {
+func (l *link) fail(c *muxConn) {
 	l.p.Drop(c.Conn)
 	l.mu.Lock()
 	defer l.mu.Unlock()

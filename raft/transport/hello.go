@@ -27,10 +27,11 @@ import (
 //	    key, signature "client"
 //	                                      <-    CLUSTER_HELLO_OK: all, key, signature "server"
 //
-// A mac is HMAC-SHA256 with the secret over its side's label, both nonces and both ids. So a listener in a dead
-// member's place learns no secret, and nothing that it could show elsewhere. The answering side sends a mac for each
-// secret that it accepts; the dialing side proves the one that it knows as well. The secret admits a node; its key says
-// which node it is (proof.go). A foreign peer has no raft map and sends the secret in clear, to this port only.
+// A mac is HMAC-SHA256 with the secret over its side's label, both nonces and both ids. So a program that listens at
+// a dead member's address learns neither the secret nor a proof that it could use elsewhere. The answering side
+// sends a mac for each secret that it accepts; the dialing side proves the one that it knows as well. The secret
+// admits a node; its key says which node it is (proof.go). A foreign peer has no raft map and sends the secret in
+// clear, to this port only.
 
 // nonceSize is the length of a nonce in bytes.
 const nonceSize = 32
@@ -46,8 +47,8 @@ type handshake struct {
 	nonce, challenge []byte // of the dialing and of the answering side
 }
 
-// chosen are the bytes that a side's proofs cover.
-func (h *handshake) chosen(label string) []byte {
+// proofBytes returns the bytes that a side's proofs cover.
+func (h *handshake) proofBytes(label string) []byte {
 	b := append([]byte(label), h.nonce...)
 	b = append(b, h.challenge...)
 	b = binary.BigEndian.AppendUint32(b, h.dialer)
@@ -56,7 +57,7 @@ func (h *handshake) chosen(label string) []byte {
 
 func (h *handshake) mac(label, secret string) []byte {
 	m := hmac.New(sha256.New, []byte(secret))
-	m.Write(h.chosen(label))
+	m.Write(h.proofBytes(label))
 	return m.Sum(nil)
 }
 
@@ -184,8 +185,8 @@ func (c *Conn) ask(deadline time.Time, hello *wire.ClusterHello) (ok wire.Cluste
 	return ok, c.t.checkAnswer(&ok, c.RemoteAddr())
 }
 
-// greet answers the hello, when nothing is wrong with it. It changes nothing but this connection.
-func (c *Inbound) greet(f wire.Frame) bool {
+// handleHello validates the hello and answers it. It changes only this connection.
+func (c *Inbound) handleHello(f wire.Frame) bool {
 	var h handshake
 	code, err := c.readHello(f, &c.Peer)
 	proven := false
@@ -204,10 +205,10 @@ func (c *Inbound) greet(f wire.Frame) bool {
 		_ = c.Fail(f, code, "%v", err)
 		return false
 	}
-	if !c.admit(shownBy(c.Peer.NodeID, c.Peer.Raft)) {
+	if !c.admit(identityIn(c.Peer.NodeID, c.Peer.Raft)) {
 		return false
 	}
-	c.t.refusals.forget(c.Peer.NodeID)
+	c.t.rejections.forget(c.Peer.NodeID)
 	ok := c.t.host.HelloOK(&c.Peer)
 	if c.Peer.Raft != nil {
 		h.sign(serverLabel, c.t.o.Identity, c.t.o.Advertise, ok.Raft)
@@ -227,7 +228,7 @@ func (c *Inbound) readHello(f wire.Frame, to *wire.ClusterHello) (wire.Code, err
 	if checksummed(to.Raft) && !to.Checked() {
 		c.t.damagedFrames.Add(1)
 		err := errors.New(wire.ErrChecksum.Text)
-		c.refused(to.NodeID, err, false)
+		c.logRejected(to.NodeID, err, false)
 		return wire.CodeInvalidPayload, err
 	}
 	return 0, nil
@@ -252,7 +253,7 @@ func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, prove
 	}
 	if second, err = c.r.Next(); err != nil {
 		if errors.Is(err, io.EOF) && h.dialer != 0 { // CheckSecret has no id
-			c.refused(h.dialer, errors.New("it left before it proved the cluster secret, as a node with another one does"), false)
+			c.logRejected(h.dialer, errors.New("it left before it proved the cluster secret, as a node with another one does"), false)
 		}
 		return f, h, false, wire.CodeInvalidPayload, err
 	}
@@ -267,14 +268,14 @@ func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, prove
 	return second, h, proven, 0, nil
 }
 
-// refused logs why a peer is refused, unless that was logged already since the peer was last admitted: it tries again
-// several times a second. What one does that has not proved the secret is its own choice, and one reason.
-func (c *Inbound) refused(peer uint32, why error, proven bool) {
+// logRejected logs why a peer is rejected, once until the peer is admitted, because it retries several times a
+// second. All peers that have not proved the secret share one reason, because they choose what they send.
+func (c *Inbound) logRejected(peer uint32, why error, proven bool) {
 	reason := errMismatch.Error()
 	if proven {
 		reason = why.Error()
 	}
-	if c.t.refusals.changed(peer, reason, proven) {
+	if c.t.rejections.changed(peer, reason, proven) {
 		c.t.o.Log.Warn("peer refused", "peer", peer, "addr", c.nc.RemoteAddr(), "err", why)
 	}
 }
@@ -283,7 +284,7 @@ func (c *Inbound) refused(peer uint32, why error, proven bool) {
 func (c *Inbound) checkHello(h *handshake, proven bool) (code wire.Code, err error) {
 	defer func() {
 		if err != nil {
-			c.refused(c.Peer.NodeID, err, proven)
+			c.logRejected(c.Peer.NodeID, err, proven)
 		}
 	}()
 	if !proven {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Inbound is one connection of a peer. Its frames are answered one after the other, but for requests of members with a
-// stream of their own: those are answered side by side.
+// Inbound is one connection of a peer. It answers frames one after the other, except requests of members with their
+// own stream, which it answers concurrently.
 type Inbound struct {
 	Peer wire.ClusterHello // what the peer said
 	t    *Transport
@@ -21,21 +21,21 @@ type Inbound struct {
 	r    *wire.Reader
 	sums bool // frames have checksums
 
-	admit func(as shown) bool // counts the connection as a peer's; false when there is no room for it
+	admit func(as peerIdentity) bool // counts the connection as a peer's; false when there is no room for it
 
-	exchanges sync.WaitGroup // requests that are answered side by side
+	exchanges sync.WaitGroup // requests that are being answered concurrently
 	slots     chan struct{}  // one is taken by each of them
 
 	writing sync.Mutex // one frame at a time
 	buf     []byte
 }
 
-// maxExchanges bounds the requests of one connection that are answered side by side; the next waits in the peer's
+// maxExchanges bounds the requests of one connection that are answered concurrently. The next one waits in the
 // socket.
 const maxExchanges = 256
 
-// sideBySide reports whether a request is answered alongside others. A snapshot goes on in the frames behind it.
-func (c *Inbound) sideBySide(f wire.Frame) bool {
+// concurrent reports whether a request is answered alongside others. A snapshot goes on in the frames behind it.
+func (c *Inbound) concurrent(f wire.Frame) bool {
 	return f.Stream != 0 && c.Peer.Raft != nil && f.Op != wire.OpSnapshotBegin
 }
 
@@ -48,8 +48,8 @@ func (c *Inbound) answer(f wire.Frame) error {
 	return err
 }
 
-// answerBeside answers a request alongside others, when fewer than maxExchanges are under way.
-func (c *Inbound) answerBeside(f wire.Frame) {
+// answerConcurrently answers a request in its own goroutine, once fewer than maxExchanges are running.
+func (c *Inbound) answerConcurrently(f wire.Frame) {
 	c.slots <- struct{}{}
 	c.exchanges.Go(func() {
 		defer func() { <-c.slots }()
@@ -62,10 +62,10 @@ func (c *Inbound) answerBeside(f wire.Frame) {
 func (c *Inbound) run() {
 	f, err := c.r.Next() // the server has set a deadline
 	if err != nil {
-		c.refuse(err)
+		c.rejectFrame(err)
 		return
 	}
-	if !c.greet(f) {
+	if !c.handleHello(f) {
 		return
 	}
 	// A follower that has just come back is sent records before the first heartbeat.
@@ -88,9 +88,9 @@ func (c *Inbound) run() {
 		damaged := c.t.damaged(err, c.Peer.NodeID, c.nc.RemoteAddr())
 		switch {
 		case err != nil:
-			c.refuse(err)
-		case c.sideBySide(f):
-			c.answerBeside(f)
+			c.rejectFrame(err)
+		case c.concurrent(f):
+			c.answerConcurrently(f)
 		default:
 			err = c.answer(f)
 		}
@@ -100,8 +100,9 @@ func (c *Inbound) run() {
 	}
 }
 
-// refuse answers a frame that has no boundary to go on from; a connection that just ends is answered nothing.
-func (c *Inbound) refuse(err error) {
+// rejectFrame answers a frame that cannot be read, after which the connection ends. It sends nothing when the
+// connection just ended.
+func (c *Inbound) rejectFrame(err error) {
 	if fe, ok := errors.AsType[*wire.FrameError](err); ok {
 		_ = c.Fail(wire.Frame{}, wire.CodeInvalidPayload, "%s", fe.Text)
 	}

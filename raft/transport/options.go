@@ -35,9 +35,9 @@ type Options struct {
 	NodeID    uint32
 	Advertise string             // what peers dial
 	Secret    string             // members prove that they know it; foreign peers show it
-	Others    []string           // secrets that are good as well
+	Others    []string           // further secrets that this member accepts
 	Identity  ed25519.PrivateKey // proves who this member is; nil proves nothing
-	Election  time.Duration      // a heartbeat that is slower is none
+	Election  time.Duration      // the timeout of a heartbeat
 	Dial      func(ctx context.Context, addr string) (net.Conn, error)
 	ClientTLS *tls.Config // both or neither
 	ServerTLS *tls.Config
@@ -46,8 +46,8 @@ type Options struct {
 
 // Host is the member whose transport this is. Its methods are called from any goroutine.
 type Host interface {
-	// Hello returns what this member says of itself to the node that answers at an address. It says nothing to any
-	// node but the one whose address that is.
+	// Hello returns what this member says of itself to the node that answers at an address. It returns an error for
+	// a node whose address that is not.
 	Hello(answers uint32, addr, purpose string) (*wire.ClusterHello, error)
 	// HelloOK answers a peer that showed the secret.
 	HelloOK(h *wire.ClusterHello) *wire.ClusterHelloOK
@@ -76,16 +76,16 @@ type Host interface {
 // ServerID is a member's id as the library has it.
 func ServerID(id uint32) hraft.ServerID { return hraft.ServerID(strconv.FormatUint(uint64(id), 10)) }
 
-// NodeID is the id that ServerID was made of.
+// NodeID returns the id that ServerID encoded.
 func NodeID(id hraft.ServerID) uint32 {
 	v, _ := strconv.ParseUint(string(id), 10, 32) // ids are ours: ServerID made them
 	return uint32(v)
 }
 
-// Micros is a time as clocks are told; 0 for one before 1970, which is none.
+// Micros encodes a clock's time for a message; 0, which means no time, for one before 1970.
 func Micros(t time.Time) uint64 { return uint64(max(t.UnixMicro(), 0)) }
 
-// FromMicros is the time that Micros told.
+// FromMicros decodes a time that Micros encoded.
 func FromMicros(us uint64) time.Time {
 	if us == 0 || us > math.MaxInt64 {
 		return time.Time{}
@@ -93,7 +93,7 @@ func FromMicros(us uint64) time.Time {
 	return time.UnixMicro(int64(us))
 }
 
-// IsHeartbeat is the library's own mark of an append that brings nothing and asks for no consistency check.
+// IsHeartbeat reports whether an append is a heartbeat by the library's rule: no entries and no consistency check.
 func IsHeartbeat(a *hraft.AppendEntriesRequest) bool {
 	return len(a.Entries) == 0 && a.Term != 0 && a.Addr != nil && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && a.LeaderCommitIndex == 0
 }

@@ -18,7 +18,7 @@ func (t *Transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAd
 	if err != nil {
 		return nil, err
 	}
-	p := &pipeline{t: t, id: id, c: c, flying: make(chan *inFlight, pipelineDepth),
+	p := &pipeline{t: t, id: id, c: c, unanswered: make(chan *inFlight, pipelineDepth),
 		done: make(chan hraft.AppendFuture, pipelineDepth), stop: make(chan struct{}), received: make(chan struct{})}
 	if !t.begin(p.receive) {
 		return nil, errClosed
@@ -28,14 +28,14 @@ func (t *Transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAd
 
 // pipeline sends from the library's replication goroutine and receives in its own.
 type pipeline struct {
-	t        *Transport
-	id       hraft.ServerID
-	c        *Conn
-	flying   chan *inFlight
-	done     chan hraft.AppendFuture
-	stop     chan struct{}
-	received chan struct{} // closed when receive has ended
-	once     sync.Once
+	t          *Transport
+	id         hraft.ServerID
+	c          *Conn
+	unanswered chan *inFlight
+	done       chan hraft.AppendFuture
+	stop       chan struct{}
+	received   chan struct{} // closed when receive has ended
+	once       sync.Once
 }
 
 // inFlight is one append; it implements hraft.AppendFuture.
@@ -64,7 +64,7 @@ func (p *pipeline) AppendEntries(req *hraft.AppendEntriesRequest, resp *hraft.Ap
 		}
 	}
 	select {
-	case p.flying <- f:
+	case p.unanswered <- f:
 		return f, nil
 	case <-p.received:
 		return nil, hraft.ErrPipelineShutdown
@@ -78,7 +78,7 @@ func (p *pipeline) receive() {
 	defer close(p.received)
 	for {
 		select {
-		case f := <-p.flying:
+		case f := <-p.unanswered:
 			var r *wire.RaftAppendReply
 			r, f.err = p.answer(f)
 			close(f.ready)
@@ -100,7 +100,7 @@ func (p *pipeline) receive() {
 }
 
 // answer reads what the follower said of each part: the first rejection is the answer to all, or else the last
-// answer. The library looks at the answer and not at the error, so there is none before all are read.
+// answer. The library looks at the answer and ignores the error, so resp is set only after all answers were read.
 func (p *pipeline) answer(f *inFlight) (r *wire.RaftAppendReply, err error) {
 	answer := hraft.AppendEntriesResponse{Success: true}
 	for range f.parts {

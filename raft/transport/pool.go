@@ -17,26 +17,26 @@ import (
 type Pool struct {
 	t      *Transport
 	mu     sync.Mutex
-	live   map[*Conn]shown
-	lines  map[poolKey]*line
+	live   map[*Conn]peerIdentity
+	links  map[poolKey]*link
 	closed bool
 }
 
-// shown has the id and the key that a member showed in its hello; zero before the hello, and for a foreign peer.
-type shown struct {
+// peerIdentity holds the id and the key in a member's hello. It is zero before the hello, and for a foreign peer.
+type peerIdentity struct {
 	id  uint32
 	key string
 }
 
-func shownBy(id uint32, h *wire.RaftHello) shown {
+func identityIn(id uint32, h *wire.RaftHello) peerIdentity {
 	if h == nil {
-		return shown{}
+		return peerIdentity{}
 	}
-	return shown{id, h.Key}
+	return peerIdentity{id, h.Key}
 }
 
-// other reports whether a member showed none of the keys that are its own.
-func (s shown) other(id uint32, keys []string) bool {
+// isImpostor reports whether a node showed a member's id with none of that member's keys.
+func (s peerIdentity) isImpostor(id uint32, keys []string) bool {
 	return s.id == id && !slices.Contains(keys, s.key)
 }
 
@@ -44,7 +44,7 @@ type poolKey struct{ addr, purpose string }
 
 var errClosed = errors.New("closed")
 
-// dialMember is Dial for messages to one member. It rejects a connection at whose end another node answers.
+// dialMember dials one member. It rejects a connection to another node.
 func (p *Pool) dialMember(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
 	c, err := p.Dial(ctx, addr, purpose)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *Pool) dialMember(ctx context.Context, id uint32, addr, purpose string) 
 	return c, nil
 }
 
-// checkID rejects a connection at whose end another node answers than the one that is meant; 0 is any.
+// checkID rejects a connection to another node than id; id 0 allows any node.
 func (c *Conn) checkID(id uint32) error {
 	if id != 0 && c.Hello.NodeID != id {
 		return fmt.Errorf("node %d answers, want node %d", c.Hello.NodeID, id)
@@ -82,7 +82,7 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}
 	if p.t.o.ClientTLS != nil {
-		if nc, err = secure(ctx, tls.Client(nc, p.t.o.ClientTLS)); err != nil {
+		if nc, err = tlsHandshake(ctx, tls.Client(nc, p.t.o.ClientTLS)); err != nil {
 			return nil, fmt.Errorf("peer %s: %w", addr, err)
 		}
 	}
@@ -93,7 +93,7 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 		nc.Close()
 		return nil, errClosed
 	}
-	p.live[c] = shown{}
+	p.live[c] = peerIdentity{}
 	p.mu.Unlock()
 	deadline, _ := ctx.Deadline()
 	if err := c.hello(deadline); err != nil {
@@ -103,7 +103,7 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, live := p.live[c]; live {
-		p.live[c] = shownBy(c.Hello.NodeID, c.Hello.Raft)
+		p.live[c] = identityIn(c.Hello.NodeID, c.Hello.Raft)
 	}
 	return c, nil
 }
@@ -120,12 +120,12 @@ func (p *Pool) endAppends(addr string) {
 	}
 }
 
-// hangUp closes the connections at whose end another node answered than the member with one of these keys.
-func (p *Pool) hangUp(id uint32, keys []string) {
+// closeImpostors closes the connections to nodes that showed this id with none of these keys.
+func (p *Pool) closeImpostors(id uint32, keys []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c, s := range p.live {
-		if s.other(id, keys) {
+		if s.isImpostor(id, keys) {
 			c.Close()
 		}
 	}

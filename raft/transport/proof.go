@@ -15,7 +15,7 @@ import (
 
 // statement returns the bytes that a side signs: the bytes of its mac, its address and the purpose.
 func (h *handshake) statement(label, purpose, addr string) []byte {
-	b := append(h.chosen(label), purpose...)
+	b := append(h.proofBytes(label), purpose...)
 	return append(append(b, 0), addr...)
 }
 

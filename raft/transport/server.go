@@ -11,29 +11,29 @@ import (
 	"github.com/cairndb/cairn/wire/accept"
 )
 
-// Limits of the listener. Strangers have not said hello yet. They have a small share of their own, so that they take
-// no place of a peer's; each is also closed earlyTimeout after it came.
+// Limits of the listener. Unauthenticated connections have not said hello yet. They have their own small limit, so that
+// they never use up the peers' share. Each is closed after unauthenticatedTimeout.
 const (
-	maxPeers     = 1024
-	maxStrangers = 64
-	earlyTimeout = 5 * time.Second
+	maxPeers               = 1024
+	maxUnauthenticated     = 64
+	unauthenticatedTimeout = 5 * time.Second
 )
 
 // server is the answering side of the peer port.
 type server struct {
-	t               *Transport
-	ln              net.Listener
-	peers, unproven int // how many peers and strangers may be connected
+	t                               *Transport
+	ln                              net.Listener
+	peerLimit, unauthenticatedLimit int // how many peers and unauthenticated connections may be open
 
-	mu        sync.Mutex
-	known     map[net.Conn]shown
-	strangers []net.Conn // the oldest first
-	closed    bool
+	mu              sync.Mutex
+	known           map[net.Conn]peerIdentity
+	unauthenticated []net.Conn // the oldest first
+	closed          bool
 }
 
 func newServer(t *Transport, ln net.Listener) *server {
-	return &server{t: t, ln: accept.Patiently(ln, "peer", t.o.Log), known: map[net.Conn]shown{},
-		peers: accept.Share(maxPeers, 8), unproven: accept.Share(maxStrangers, 32)}
+	return &server{t: t, ln: accept.Patiently(ln, "peer", t.o.Log), known: map[net.Conn]peerIdentity{},
+		peerLimit: accept.Share(maxPeers, 8), unauthenticatedLimit: accept.Share(maxUnauthenticated, 32)}
 }
 
 func (s *server) serve() {
@@ -47,7 +47,7 @@ func (s *server) serve() {
 		}
 		s.t.tasks.Go(func() {
 			defer s.remove(raw)
-			if err := raw.SetDeadline(time.Now().Add(earlyTimeout)); err != nil {
+			if err := raw.SetDeadline(time.Now().Add(unauthenticatedTimeout)); err != nil {
 				return
 			}
 			nc := raw
@@ -56,16 +56,16 @@ func (s *server) serve() {
 					return
 				}
 			}
-			in := &Inbound{t: s.t, nc: nc, in: bufio.NewReaderSize(nc, earlyBuffer),
-				slots: make(chan struct{}, maxExchanges), admit: func(as shown) bool { return s.admit(raw, as) }}
-			in.r = wire.NewReader(in.in, earlyFrame)
+			in := &Inbound{t: s.t, nc: nc, in: bufio.NewReaderSize(nc, helloBuffer),
+				slots: make(chan struct{}, maxExchanges), admit: func(as peerIdentity) bool { return s.admit(raw, as) }}
+			in.r = wire.NewReader(in.in, maxHello)
 			in.run()
 		})
 	}
 }
 
-// add takes a new connection in, and closes the oldest stranger when there are too many: a peer says hello at once,
-// so it gets in while others hold connections open without a word.
+// add registers a new connection, and closes the oldest unauthenticated one when there are too many. A peer says
+// hello at once, so it gets in even while others hold connections open in silence.
 func (s *server) add(nc net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,37 +73,37 @@ func (s *server) add(nc net.Conn) bool {
 		nc.Close()
 		return false
 	}
-	if len(s.strangers) >= s.unproven {
-		s.strangers[0].Close() // its task ends
-		s.strangers = s.strangers[1:]
+	if len(s.unauthenticated) >= s.unauthenticatedLimit {
+		s.unauthenticated[0].Close() // its task ends
+		s.unauthenticated = s.unauthenticated[1:]
 	}
-	s.strangers = append(s.strangers, nc)
+	s.unauthenticated = append(s.unauthenticated, nc)
 	return true
 }
 
-// admit makes a stranger that said hello a peer, if there is room for it.
-func (s *server) admit(nc net.Conn, as shown) bool {
+// admit counts a connection that said hello as a peer's, if the limit allows it.
+func (s *server) admit(nc net.Conn, as peerIdentity) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.Index(s.strangers, nc)
+	i := slices.Index(s.unauthenticated, nc)
 	if i < 0 || s.closed {
 		return false // it was closed meanwhile
 	}
-	if len(s.known) >= s.peers {
-		s.t.o.Log.Warn("peer refused: too many connections", "addr", nc.RemoteAddr(), "most", s.peers)
+	if len(s.known) >= s.peerLimit {
+		s.t.o.Log.Warn("peer refused: too many connections", "addr", nc.RemoteAddr(), "most", s.peerLimit)
 		return false
 	}
-	s.strangers = slices.Delete(s.strangers, i, i+1)
+	s.unauthenticated = slices.Delete(s.unauthenticated, i, i+1)
 	s.known[nc] = as
 	return true
 }
 
-// hangUp closes the connections of nodes that said a member's id and showed none of these keys.
-func (s *server) hangUp(id uint32, keys []string) {
+// closeImpostors closes the connections of nodes that said a member's id and showed none of these keys.
+func (s *server) closeImpostors(id uint32, keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for nc, as := range s.known {
-		if as.other(id, keys) {
+		if as.isImpostor(id, keys) {
 			nc.Close()
 		}
 	}
@@ -112,7 +112,7 @@ func (s *server) hangUp(id uint32, keys []string) {
 func (s *server) remove(nc net.Conn) {
 	s.mu.Lock()
 	delete(s.known, nc)
-	s.strangers = slices.DeleteFunc(s.strangers, func(c net.Conn) bool { return c == nc })
+	s.unauthenticated = slices.DeleteFunc(s.unauthenticated, func(c net.Conn) bool { return c == nc })
 	s.mu.Unlock()
 	nc.Close()
 }
@@ -123,7 +123,7 @@ func (s *server) close() {
 	for nc := range s.known {
 		nc.Close()
 	}
-	for _, nc := range s.strangers {
+	for _, nc := range s.unauthenticated {
 		nc.Close()
 	}
 	s.mu.Unlock()

@@ -61,7 +61,7 @@ func TestStrangersTakeNoPeersPlace(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, func(_ context.Context, entry string) string { return entry })
 	var silent []net.Conn
-	for range 4 * maxStrangers {
+	for range 4 * maxUnauthenticated {
 		nc, err := net.Dial("tcp", p.addr)
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func TestStrangersTakeNoPeersPlace(t *testing.T) {
 		nc.SetReadDeadline(begun.Add(suite.Patience))
 		if _, err := nc.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("stranger %d is still connected: %v", i, err)
-		} else if i < 3*maxStrangers && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		} else if i < 3*maxUnauthenticated && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("stranger %d: %v", i, err)
 		}
 	}

@@ -76,10 +76,10 @@ func TestStrangersFillNoLog(t *testing.T) {
 		if n := lines(); n > 1 {
 			t.Errorf("TLS %t: one stranger is logged %d times:\n%s", secure, n, log.String())
 		}
-		for id := range uint32(maxRefusals + 100) {
+		for id := range uint32(maxRejections + 100) {
 			meet(hello(100 + id))
 		}
-		if n := lines(); n > maxRefusals {
+		if n := lines(); n > maxRejections {
 			t.Errorf("TLS %t: strangers under many ids are logged %d times", secure, n)
 		}
 	}

@@ -34,8 +34,8 @@ func checkCertificate(nc net.Conn, id uint32) error {
 	return nil
 }
 
-// secure makes the handshake, and closes what fails it.
-func secure(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
+// tlsHandshake makes the handshake, and closes the connection if it fails.
+func tlsHandshake(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 	if err := tc.HandshakeContext(ctx); err != nil {
 		tc.Close()
 		if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
@@ -46,8 +46,8 @@ func secure(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 	return tc, nil
 }
 
-// faultOf names the kind of a failed handshake. There are few, whatever the other side does.
-func faultOf(err error) string {
+// tlsFaultKind names the kind of a failed handshake. There are few, whatever the other side does.
+func tlsFaultKind(err error) string {
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		return fmt.Sprint("certificate ", invalid.Reason)
 	}
@@ -60,14 +60,14 @@ func faultOf(err error) string {
 // handshake secures an accepted connection; nil when it was rejected. One that speaks no TLS is told so in a plain
 // frame.
 func (s *server) handshake(raw net.Conn) net.Conn {
-	ctx, cancel := context.WithTimeout(s.t.ctx, earlyTimeout)
+	ctx, cancel := context.WithTimeout(s.t.ctx, unauthenticatedTimeout)
 	defer cancel()
 	tc := tls.Server(raw, s.t.o.ServerTLS)
 	err := tc.HandshakeContext(ctx)
 	if err == nil {
 		return tc
 	}
-	if _, told := s.t.unsecured.LoadOrStore(faultOf(err), true); !told { // strangers may come in any number
+	if _, told := s.t.loggedTLSFaults.LoadOrStore(tlsFaultKind(err), true); !told { // strangers may come in any number
 		s.t.o.Log.Warn("peer refused: no secure connection", "addr", raw.RemoteAddr(), "err", err)
 	}
 	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {

@@ -15,36 +15,36 @@ import (
 
 // Transport is the library's Transport over the cluster opcodes, and the peer port.
 type Transport struct {
-	Pool          *Pool
-	o             Options
-	host          Host
-	ctx           context.Context
-	cancel        context.CancelFunc
-	tasks         sync.WaitGroup
-	consumer      chan hraft.RPC
-	server        *server // nil for a member that has no peer port
-	damagedFrames atomic.Uint64
-	refusals      refusals
-	unsecured     sync.Map // the kinds of failed handshakes that were logged
+	Pool            *Pool
+	o               Options
+	host            Host
+	ctx             context.Context
+	cancel          context.CancelFunc
+	tasks           sync.WaitGroup
+	consumer        chan hraft.RPC
+	server          *server // nil for a member that has no peer port
+	damagedFrames   atomic.Uint64
+	rejections      rejections
+	loggedTLSFaults sync.Map // the kinds of failed handshakes that were logged
 }
 
-// refusals hold why each peer was rejected last: one that tries again and again is logged once. Strangers may claim
-// any id: when there are too many, no more of them are logged.
-type refusals struct {
+// rejections holds the last reason for which each peer was rejected, so that retries are logged once.
+// Unauthenticated peers may claim any id, so beyond maxRejections their rejections are not logged.
+type rejections struct {
 	mu  sync.Mutex
 	why map[uint32]string
 }
 
-const maxRefusals = 1000
+const maxRejections = 1000
 
 // changed notes why a peer is rejected, and reports whether that is new. known is a peer that has proved the secret.
-func (r *refusals) changed(peer uint32, why string, known bool) bool {
+func (r *rejections) changed(peer uint32, why string, known bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.why[peer] == why || len(r.why) >= maxRefusals && !known {
+	if r.why[peer] == why || len(r.why) >= maxRejections && !known {
 		return false
 	}
-	if r.why == nil || len(r.why) >= maxRefusals {
+	if r.why == nil || len(r.why) >= maxRejections {
 		r.why = map[uint32]string{}
 	}
 	r.why[peer] = why
@@ -52,7 +52,7 @@ func (r *refusals) changed(peer uint32, why string, known bool) bool {
 }
 
 // forget is told that a peer was admitted.
-func (r *refusals) forget(peer uint32) {
+func (r *rejections) forget(peer uint32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.why, peer)
@@ -62,7 +62,7 @@ func (r *refusals) forget(peer uint32) {
 func New(o Options, h Host, ln net.Listener) *Transport {
 	t := &Transport{o: o, host: h, consumer: make(chan hraft.RPC)}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	t.Pool = &Pool{t: t, live: map[*Conn]shown{}, lines: map[poolKey]*line{}}
+	t.Pool = &Pool{t: t, live: map[*Conn]peerIdentity{}, links: map[poolKey]*link{}}
 	if ln != nil {
 		t.server = newServer(t, ln)
 	}
@@ -93,11 +93,12 @@ func (t *Transport) Close() error {
 	return nil
 }
 
-// HangUp closes the connections, of either side, to nodes that were let in as a member and showed none of these keys.
-func (t *Transport) HangUp(id uint32, keys ...string) {
-	t.Pool.hangUp(id, keys)
+// CloseImpostors closes the connections, dialed or accepted, to nodes that were admitted under this id with none of
+// these keys.
+func (t *Transport) CloseImpostors(id uint32, keys ...string) {
+	t.Pool.closeImpostors(id, keys)
 	if t.server != nil {
-		t.server.hangUp(id, keys)
+		t.server.closeImpostors(id, keys)
 	}
 }
 
@@ -108,7 +109,8 @@ func (t *Transport) CloseServer() {
 	}
 }
 
-// begin starts a task, unless the transport is closed: behind Close tasks only end, so that Wait may count on it.
+// begin starts a task, unless the transport is closed. No task begins after Close, so Wait returns only when all
+// have ended.
 func (t *Transport) begin(task func()) bool {
 	t.Pool.mu.Lock()
 	defer t.Pool.mu.Unlock()
