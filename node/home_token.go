@@ -62,14 +62,14 @@ func (n *Node) homeLabel() string { return fmt.Sprintf("home of node %d", n.cfg.
 // token of its home, which a client may read and show before the log has it.
 func (n *Node) whole() bool {
 	if n.homeToken == "" || n.homeKnown.Load() {
-		return n.commit.Whole()
+		return n.commit.Recovered()
 	}
 	known, err := state.Get(n.state, func(v *state.View) bool { _, known := v.Token(n.homeToken); return known })
 	if err != nil {
 		return false
 	}
 	n.homeKnown.Store(known)
-	return known && n.commit.Whole()
+	return known && n.commit.Recovered()
 }
 
 func there(path string) bool {

@@ -190,11 +190,11 @@ func (n *Node) openState(older bool) (err error) {
 	}
 	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.whole,
 		Refusal: n.disk.Refusal, FailedLogins: n.cfg.Limits.FailedLogins,
-		Latest: func(ctx context.Context) error { return n.commit.Latest(ctx) }, Now: n.now})
+		Latest: func(ctx context.Context) error { return n.commit.WaitLatest(ctx) }, Now: n.now})
 	n.commit = commit.New(commit.Options{
 		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat,
 		ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,
-		Audit: n.access.Audited, Observe: n.access.Follow, Led: n.led,
+		Audit: n.access.Audited, Observe: n.access.Follow, OnLeadership: n.led,
 		NoQuorum: func() (why, until string) { return n.service.Cluster().NoQuorum() },
 		Fail: func(err error) {
 			if errors.Is(err, state.ErrState) { // a restart with the same file would meet it again

@@ -44,7 +44,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		case found == misread:
 			n.log.Error("a row of the state was read wrong, and is intact when it is read again: test the memory", "err", err)
 		case found == damaged:
-			n.service.Cluster().Counted(false)
+			n.service.Cluster().ScrubDone(false)
 			level := slog.LevelDebug
 			if time.Since(told) >= toldAgain {
 				told, level = time.Now(), slog.LevelError
@@ -59,12 +59,12 @@ func (n *Node) scrub(ctx context.Context) error {
 		case found == unknown:
 			n.log.Warn("the state could not be verified", "err", err)
 			if errors.Is(err, state.ErrState) { // the second read failed: it is tried again soon
-				n.service.Cluster().Counted(false)
+				n.service.Cluster().ScrubDone(false)
 				wait = min(wait, unprovenWait)
 			}
 		default:
 			told = time.Time{}
-			n.service.Cluster().Counted(true)
+			n.service.Cluster().ScrubDone(true)
 			n.log.Debug("the state is verified", "took", time.Since(start))
 			n.verifyIndex(ctx)
 		}

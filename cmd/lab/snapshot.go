@@ -99,7 +99,7 @@ func (b *snapshotBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 		took = append(took, time.Since(begun).Seconds())
 		return cmp.Or(err, pause.For(ctx, b.length))
 	}, func() error {
-		_, _, err := own.Nodes[leader].Service().Backups().To(operate.BackupPlan{Dir: filepath.Join(own.Dir, "backups"), Keep: 1})
+		_, _, err := own.Nodes[leader].Service().Backups().BackUp(operate.BackupPlan{Dir: filepath.Join(own.Dir, "backups"), Keep: 1})
 		return err
 	}}
 	before := readPauses()

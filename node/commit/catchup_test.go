@@ -92,7 +92,7 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 			}
 		}
 	})
-	if n := m.waiting.Load(); n != 0 {
+	if n := m.queuedBytes.Load(); n != 0 {
 		t.Errorf("%d bytes are counted as waiting", n)
 	}
 	cancel()

@@ -20,11 +20,11 @@ const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
 // has applied it. A follower rejects it with NotLeader, unless it may forward it. An UnknownOutcome error says that
 // the entry may be in the log; after every other error it is not.
 func (l *Log) Propose(ctx context.Context, by wire.Asker, e oplog.Entry, forward bool) (oplog.Outcome, error) {
-	if err := l.requireDecoders(e.Ops); err != nil {
+	if err := l.checkDecodable(e.Ops); err != nil {
 		return oplog.Outcome{}, err
 	}
 	if l.Leads() && (!forward || e.Key == "") { // an entry with a key is sent again when leadership moves before its outcome is known
-		o, err := l.enter(ctx, access.Asker{Asker: by, Node: l.o.NodeID}, e)
+		o, err := l.enter(ctx, access.Asker{Asker: by, Node: l.opts.NodeID}, e)
 		if !forward || !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
 			return o, err
 		}
@@ -38,7 +38,7 @@ func (l *Log) Propose(ctx context.Context, by wire.Asker, e oplog.Entry, forward
 	return l.forward(ctx, by, e)
 }
 
-// enter puts an entry into the log, on the leader. No other way leads there.
+// enter puts an entry into the log, on the leader. Every entry goes through it.
 //
 // Invariant: nothing enters that may not be stored, whichever member sends it: every replica would carry it to reject
 // it.
@@ -51,7 +51,7 @@ func (l *Log) enter(ctx context.Context, by access.Asker, e oplog.Entry) (oplog.
 			return oplog.Outcome{}, err
 		}
 	}
-	kept, rows := l.o.Audit(by, e.DB, e.Ops)
+	kept, rows := l.opts.Audit(by, e.DB, e.Ops)
 	e.Node, e.Ops = by.Node, kept
 	if l.requireAllDecode(oplog.Newer(rows)) == nil {
 		e.Ops = append(e.Ops, rows...)

@@ -27,14 +27,14 @@ const (
 // enqueue gives the follow task its next step; while the index is far behind, raft waits here. Only raft's goroutine
 // calls it.
 func (m *machine) enqueue(s step) {
-	for n := m.waiting.Load(); n > 0 && n+int64(s.size) > followBytes; n = m.waiting.Load() {
+	for n := m.queuedBytes.Load(); n > 0 && n+int64(s.size) > followBytes; n = m.queuedBytes.Load() {
 		select {
-		case <-m.shrunk:
+		case <-m.queueShrunk:
 		case <-m.stop:
 			return
 		}
 	}
-	m.waiting.Add(int64(s.size))
+	m.queuedBytes.Add(int64(s.size))
 	select {
 	case m.queue <- s:
 	case <-m.stop:
@@ -45,21 +45,21 @@ func (m *machine) enqueue(s step) {
 func (m *machine) followApplied(ctx context.Context) error {
 	for s := range pause.Received(ctx.Done(), m.queue) {
 		for err := m.follow(ctx, s); err != nil; err = m.follow(ctx, s) {
-			if !m.o.Disk.Caused(err) || !m.o.Disk.Wait(ctx.Done()) {
+			if !m.opts.Disk.Caused(err) || !m.opts.Disk.Wait(ctx.Done()) {
 				return err
 			}
-			m.o.Logger.Warn("disk full, the index waits", "index", s.upTo, "err", err)
+			m.opts.Logger.Warn("disk full, the index waits", "index", s.upTo, "err", err)
 			s.restored = true // how much of the step the index took is not known: it is rebuilt
 		}
-		m.waiting.Add(-int64(s.size))
-		pause.Offer(m.shrunk, struct{}{})
+		m.queuedBytes.Add(-int64(s.size))
+		pause.Offer(m.queueShrunk, struct{}{})
 	}
 	return ctx.Err()
 }
 
 func (m *machine) follow(ctx context.Context, s step) error {
 	start := time.Now()
-	defer func() { m.following.Add(int64(time.Since(start))) }()
+	defer func() { m.indexTime.Add(int64(time.Since(start))) }()
 	if s.restored {
 		if _, err := m.index.Rebuild(ctx); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (m *machine) follow(ctx context.Context, s step) error {
 	} else if err := m.index.Follow(ctx, s.outcomes); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	m.o.Observe(s.outcomes, s.restored)
+	m.opts.Observe(s.outcomes, s.restored)
 	m.indexed.advance(s.upTo)
 	if s.restored {
 		m.feed.dropAll()

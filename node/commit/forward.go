@@ -49,7 +49,7 @@ func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.
 			unsure = err
 		}
 		if _, known := l.Leader(); !known && unsure == nil {
-			if why, _ := l.o.NoQuorum(); why != "" {
+			if why, _ := l.opts.NoQuorum(); why != "" {
 				return o, l.NoLeader()
 			}
 		}
@@ -58,9 +58,9 @@ func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.
 		}
 		if err := awaitChange(ctx, changed); err != nil {
 			if unsure != nil {
-				return o, unknown(unsure)
+				return o, unknownOutcome(unsure)
 			}
-			if err := l.o.Disk.Refusal(); err != nil { // a full disk may be why there is no leader
+			if err := l.opts.Disk.Refusal(); err != nil { // a full disk may be why there is no leader
 				return o, err
 			}
 			return o, l.NoLeader()
@@ -71,20 +71,20 @@ func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.
 // tryOnce gives an entry to the leader once, which may be this node. body is the entry encoded.
 func (l *Log) tryOnce(ctx context.Context, by wire.Asker, e oplog.Entry, body []byte) (oplog.Outcome, error) {
 	if l.Leads() {
-		return l.enter(ctx, access.Asker{Asker: by, Node: l.o.NodeID}, e)
+		return l.enter(ctx, access.Asker{Asker: by, Node: l.opts.NodeID}, e)
 	}
 	out, err := l.raft.Forward(ctx, wire.Forward{Entry: body, Asker: by})
 	if err != nil {
 		return oplog.Outcome{}, err
 	}
-	return outcomeOf(out)
+	return decodeOutcome(out)
 }
 
-// outcomeOf decodes what a leader answers.
-func outcomeOf(answer []byte) (oplog.Outcome, error) {
+// decodeOutcome decodes what a leader answers.
+func decodeOutcome(answer []byte) (oplog.Outcome, error) {
 	var r forwarded
 	if err := oplog.Unpack(answer, &r); err != nil {
-		return oplog.Outcome{}, unknown(err)
+		return oplog.Outcome{}, unknownOutcome(err)
 	}
 	if r.Index == 0 && r.Err != nil {
 		return oplog.Outcome{}, r.Err
@@ -107,7 +107,7 @@ func Send(ctx context.Context, to *raft.Client, e oplog.Entry) (oplog.Outcome, e
 			out, err := to.Forward(ctx, addr, wire.Forward{Entry: body, Asker: wire.Asker{By: "operator"}})
 			if err == nil {
 				var o oplog.Outcome
-				if o, err = outcomeOf(out); !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) &&
+				if o, err = decodeOutcome(out); !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) &&
 					!errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) {
 					return o, err
 				}
@@ -127,7 +127,7 @@ const (
 
 // Forwarded takes an entry of another member into the log, as raft.Handler asks, and returns its outcome encoded.
 func (l *Log) Forwarded(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.o.ApplyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.opts.ApplyTimeout)
 	defer cancel()
 	if err := l.WaitOpen(ctx); err != nil {
 		return nil, err

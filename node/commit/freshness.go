@@ -12,7 +12,7 @@ import (
 type Freshness struct {
 	Linearizable bool        // it holds everything acknowledged before the read
 	Index        oplog.Index // it holds the log up to here
-	asked        bool        // by the client, which may do without
+	byClient     bool        // by the client, which may do without
 }
 
 // The freshness of reads that name no index.
@@ -21,10 +21,10 @@ var (
 	Linearizable = Freshness{Linearizable: true}
 )
 
-// Wanted is the freshness that a request asks for.
-func Wanted(f api.Fresh) Freshness {
+// RequestedFreshness is the freshness that a request requires.
+func RequestedFreshness(f api.Fresh) Freshness {
 	linear := f.Consistency == "linearizable"
-	return Freshness{Linearizable: linear, Index: oplog.Index(f.MinIndex), asked: linear}
+	return Freshness{Linearizable: linear, Index: oplog.Index(f.MinIndex), byClient: linear}
 }
 
 // maxFreshWait bounds how long a read waits for freshness when its context does not.
@@ -39,9 +39,9 @@ func (l *Log) Fresh(ctx context.Context, f Freshness) error {
 	defer cancel()
 	at := f.Index
 	if f.Linearizable {
-		acknowledged, err := l.acknowledged(ctx)
+		acknowledged, err := l.readIndex(ctx)
 		if at = max(at, acknowledged); err != nil {
-			return &oplog.Error{Kind: oplog.Unavailable, Text: l.unconfirmed(f), Err: err}
+			return &oplog.Error{Kind: oplog.Unavailable, Text: l.whyUnconfirmed(f), Err: err}
 		}
 	}
 	if err := l.WaitIndexed(ctx, at); err != nil {
@@ -50,20 +50,20 @@ func (l *Log) Fresh(ctx context.Context, f Freshness) error {
 	return nil
 }
 
-// unconfirmed says why what was acknowledged before is not known here.
-func (l *Log) unconfirmed(f Freshness) string {
+// whyUnconfirmed returns the error text of a read whose index could not be confirmed with a leader.
+func (l *Log) whyUnconfirmed(f Freshness) string {
 	text := "no leader confirmed its leadership; retry"
-	if why, until := l.o.NoQuorum(); why != "" {
+	if why, until := l.opts.NoQuorum(); why != "" {
 		text = why + ": this needs what the other voters have acknowledged, and is answered " + until
 	}
-	if f.asked {
+	if f.byClient {
 		text += ", or ask without consistency linearizable"
 	}
 	return text
 }
 
-// acknowledged asks the leader for an index: what was acknowledged before the call is in the log up to there.
-func (l *Log) acknowledged(ctx context.Context) (oplog.Index, error) {
+// readIndex asks the leader for its read index: every write acknowledged before the call is at or below it.
+func (l *Log) readIndex(ctx context.Context) (oplog.Index, error) {
 	if err := l.WaitOpen(ctx); err != nil {
 		return 0, err
 	}
@@ -71,9 +71,9 @@ func (l *Log) acknowledged(ctx context.Context) (oplog.Index, error) {
 	return oplog.Index(i), err
 }
 
-// Latest waits until the state holds all that was acknowledged before the call, whether or not it is indexed.
-func (l *Log) Latest(ctx context.Context) error {
-	at, err := l.acknowledged(ctx)
+// WaitLatest waits until the state holds all that was acknowledged before the call, whether or not it is indexed.
+func (l *Log) WaitLatest(ctx context.Context) error {
+	at, err := l.readIndex(ctx)
 	if err != nil {
 		return err
 	}

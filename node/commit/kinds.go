@@ -14,31 +14,31 @@ func (l *Log) requireAllDecode(newer oplog.Kinds) error {
 	if len(newer) == 0 {
 		return nil
 	}
-	inLog := func(k byte) bool { return l.inLog[k].Load() }
+	inLog := func(k byte) bool { return l.kindsInLog[k].Load() }
 	if newer = slices.DeleteFunc(slices.Clone(newer), inLog); len(newer) == 0 {
 		return nil
 	}
-	needs, err := state.Get(l.o.State, (*state.View).Needs)
+	needs, err := state.Get(l.opts.State, (*state.View).Needs)
 	if err != nil {
 		return err
 	}
 	for _, k := range needs {
-		l.inLog[k].Store(true)
+		l.kindsInLog[k].Store(true)
 	}
 	if newer = slices.DeleteFunc(newer, inLog); len(newer) == 0 {
 		return nil
 	}
 	for _, id := range l.raft.Others() {
-		if err := l.requireDecodes(id, newer, true); err != nil {
+		if err := l.requireMemberDecodes(id, newer, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// requireDecodes rejects operations of kinds that a member has not said it decodes. A member that has not said
+// requireMemberDecodes rejects operations of kinds that a member has not said it decodes. A member that has not said
 // anything since this node started passes, unless it must have been heard.
-func (l *Log) requireDecodes(id uint32, newer oplog.Kinds, heard bool) error {
+func (l *Log) requireMemberDecodes(id uint32, newer oplog.Kinds, heard bool) error {
 	told, ok := l.raft.PeerVersion(id)
 	switch missing := told.Reads.Lacks(newer); {
 	case !ok && heard:
@@ -49,15 +49,15 @@ func (l *Log) requireDecodes(id uint32, newer oplog.Kinds, heard bool) error {
 	return nil
 }
 
-// requireDecoders rejects operations that this node must not propose: a leader checks all members, a follower the
+// checkDecodable rejects operations that this node must not propose: a leader checks all members, a follower the
 // leader, which checks the others when the entry arrives there.
-func (l *Log) requireDecoders(ops []oplog.Op) error {
+func (l *Log) checkDecodable(ops []oplog.Op) error {
 	newer := oplog.Newer(ops)
 	if l.Leads() {
 		return l.requireAllDecode(newer)
 	}
 	if id, ok := l.Leader(); ok {
-		return l.requireDecodes(id, newer, false)
+		return l.requireMemberDecodes(id, newer, false)
 	}
 	return nil
 }

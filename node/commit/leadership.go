@@ -34,13 +34,13 @@ func (l *Log) watchLeadership(ctx context.Context) error {
 		l.leader.Store(uint64(id))
 		leads := l.raft.IsLeader()
 		if leads && !l.leads.Load() {
-			l.clock.Observe(l.o.State.Last())
+			l.clock.Observe(l.opts.State.Last())
 		}
 		l.leads.Store(leads)
-		l.o.Led(leads)
+		l.opts.OnLeadership(leads)
 		select {
 		case <-changed:
-		case <-time.After(l.o.Heartbeat):
+		case <-time.After(l.opts.Heartbeat):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -67,7 +67,7 @@ func (l *Log) NotLeader() error {
 // NoLeader is the rejection of a write while no leader is known. It is an api.ErrNoLeader also when it says that
 // there can be none, so every surface answers what sends its clients to another node.
 func (l *Log) NoLeader() error {
-	if why, until := l.o.NoQuorum(); why != "" {
+	if why, until := l.opts.NoQuorum(); why != "" {
 		text := why + ": writes are taken " + until + "; reads go on"
 		return &oplog.Error{Kind: oplog.Unavailable, Text: text, Err: api.ErrNoLeader}
 	}

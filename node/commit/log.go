@@ -33,8 +33,8 @@ type Options struct {
 	// Observe is told what was applied before any waiter for its index goes on; restored says that a snapshot has
 	// replaced the state.
 	Observe func(outcomes []oplog.Outcome, restored bool)
-	// Led is told at each look at leadership whether this node takes writes.
-	Led func(leads bool)
+	// OnLeadership is told at each look at leadership whether this node takes writes.
+	OnLeadership func(leads bool)
 	// NoQuorum says why this node can hear no leader now, and when that ends; empty while it may hear one.
 	NoQuorum func() (why, until string)
 	// Fail stops the node: it cannot apply what the cluster has committed.
@@ -44,27 +44,27 @@ type Options struct {
 // Log brings entries into the replicated log of one node and makes their changes readable there. Its methods may be
 // called from any goroutine.
 type Log struct {
-	o        Options
+	opts     Options
 	machine  *machine
 	clock    *oplog.Clock
 	opened   chan struct{} // closed by Start: raft and proposer are set
 	raft     *raft.Node
 	proposer *proposer
 
-	leader atomic.Uint64 // the leader's node id; 0 for none
-	leads  atomic.Bool   // this node leads and has applied its term's barrier
-	whole  atomic.Bool   // see Whole; it stays
+	leader    atomic.Uint64 // the leader's node id; 0 for none
+	leads     atomic.Bool   // this node leads and has applied its term's barrier
+	recovered atomic.Bool   // see Recovered; never reset
 
-	emptied bool // the state was empty when the node started
+	startedEmpty bool // the state was empty when the node started
 
-	inLog [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
+	kindsInLog [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
 }
 
 // New returns the Log of a state. Raft is opened with its StateMachine, and then given to Start.
 func New(o Options) *Log {
-	l := &Log{o: o, machine: newMachine(o), opened: make(chan struct{})}
+	l := &Log{opts: o, machine: newMachine(o), opened: make(chan struct{})}
 	l.machine.leader = l.Leader
-	l.emptied = l.Applied() == 0
+	l.startedEmpty = l.Applied() == 0
 	l.clock = oplog.NewClock(o.NodeID, func() time.Time { return l.raft.Clock().Time })
 	l.clock.Observe(o.State.Last())
 	return l
@@ -82,7 +82,7 @@ func (l *Log) SetIndex(x *index.Index, at oplog.Index) {
 // Start has the log take entries, and spawns its tasks, which end with their context.
 func (l *Log) Start(r *raft.Node, spawn func(name string, task func(context.Context) error)) {
 	l.raft = r
-	l.proposer = newProposer(r, l.clock, l.o.Disk)
+	l.proposer = newProposer(r, l.clock, l.opts.Disk)
 	close(l.opened)
 	spawn("follow", l.machine.followApplied)
 	spawn("propose", l.proposer.run)
@@ -115,18 +115,18 @@ func (l *Log) Now() time.Time {
 	return r.Time
 }
 
-// Whole reports whether this node has again what it had before it was started. Before, what it does not find may be
-// there all the same.
-func (l *Log) Whole() bool {
-	if !l.whole.Load() && l.IsOpen() && l.raft.Whole(uint64(l.Indexed())) {
-		l.whole.Store(true)
+// Recovered reports whether this node has caught up with what it had before it was restarted. Until then a lookup may
+// miss a row that exists.
+func (l *Log) Recovered() bool {
+	if !l.recovered.Load() && l.IsOpen() && l.raft.Whole(uint64(l.Indexed())) {
+		l.recovered.Store(true)
 	}
-	return l.whole.Load()
+	return l.recovered.Load()
 }
 
-// Emptied reports whether this node started without a state and has not got it yet: it knows nothing of what the
-// cluster holds.
-func (l *Log) Emptied() bool { return l.emptied && !l.Whole() }
+// LacksState reports whether this node started without a state and has not received one yet: it knows nothing of what
+// the cluster holds.
+func (l *Log) LacksState() bool { return l.startedEmpty && !l.Recovered() }
 
 // WaitOpen waits for Start: a node's ports listen earlier.
 func (l *Log) WaitOpen(ctx context.Context) error {
@@ -163,9 +163,9 @@ func (l *Log) Queued() (proposals, batches int) { return len(l.proposer.queue), 
 // Busy returns how long this node has been applying records and taking them into the index. It does one batch at a time
 // of each, so a step that is busy for a second in each second limits how fast the node writes.
 func (l *Log) Busy() (applying, indexing time.Duration) {
-	return time.Duration(l.machine.applying.Load()), time.Duration(l.machine.following.Load())
+	return time.Duration(l.machine.applyTime.Load()), time.Duration(l.machine.indexTime.Load())
 }
 
-// RefusedSnapshots counts the leader's snapshots that this node rejected, because their rows do not match the leader's
-// checksum.
-func (l *Log) RefusedSnapshots() uint64 { return l.machine.notSummed.Load() }
+// RejectedSnapshots counts the leader's snapshots that this node rejected, because their rows do not match the
+// leader's checksum.
+func (l *Log) RejectedSnapshots() uint64 { return l.machine.rejectedSnapshots.Load() }

@@ -59,11 +59,11 @@ func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 	cfg.NodeID = cmp.Or(cfg.NodeID, 1)
 	m := &member{state: st}
 	o := Options{NodeID: cfg.NodeID, State: st, Disk: space, Logger: log, Heartbeat: 20 * time.Millisecond, ApplyTimeout: time.Minute,
-		Audit:    func(_ access.Asker, _ oplog.DB, ops []oplog.Op) (kept, rows []oplog.Op) { return ops, nil },
-		Observe:  func(outcomes []oplog.Outcome, _ bool) { m.note(outcomes) },
-		Led:      func(bool) {},
-		NoQuorum: func() (why, until string) { return "", "" },
-		Fail:     func(err error) { t.Error(err) }}
+		Audit:        func(_ access.Asker, _ oplog.DB, ops []oplog.Op) (kept, rows []oplog.Op) { return ops, nil },
+		Observe:      func(outcomes []oplog.Outcome, _ bool) { m.note(outcomes) },
+		OnLeadership: func(bool) {},
+		NoQuorum:     func() (why, until string) { return "", "" },
+		Fail:         func(err error) { t.Error(err) }}
 	if change != nil {
 		change(&o)
 	}

@@ -20,31 +20,31 @@ import (
 // the goroutines that wait. raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index
 // and the subscribers.
 type machine struct {
-	saved
-	o     Options
+	checkpoints
+	opts  Options
 	index *index.Index // set before followApplied runs
 	feed  *feed
 
-	applied watermark // the state holds the log up to here
-	indexed watermark // and so does the index
-	queue   chan step
-	waiting atomic.Int64  // bytes in queue
-	shrunk  chan struct{} // holds a token when waiting has shrunk
+	applied     watermark // the state holds the log up to here
+	indexed     watermark // and so does the index
+	queue       chan step
+	queuedBytes atomic.Int64  // bytes in queue
+	queueShrunk chan struct{} // holds a token when waiting has shrunk
 
-	applying  atomic.Int64 // see Log.Busy, as is following
-	following atomic.Int64
+	applyTime atomic.Int64 // see Log.Busy, as is following
+	indexTime atomic.Int64
 
-	sums      sums
-	leader    func() (id uint32, known bool) // who sends snapshots
-	notSummed atomic.Uint64                  // snapshots whose rows were not what their sender summed
+	sums              sums
+	leader            func() (id uint32, known bool) // who sends snapshots
+	rejectedSnapshots atomic.Uint64                  // snapshots whose rows were not what their sender summed
 
-	stop   chan struct{} // closed when the node stops
-	lacked bool          // the node stops and Apply has applied not all that raft gave; only raft's goroutine uses it
+	stop       chan struct{} // closed when the node stops
+	incomplete bool          // the node stops and Apply has applied not all that raft gave; only raft's goroutine uses it
 }
 
 func newMachine(o Options) *machine {
-	m := &machine{saved: saved{o.State}, o: o, feed: newFeed(), queue: make(chan step, followQueue),
-		shrunk: make(chan struct{}, 1), stop: make(chan struct{})}
+	m := &machine{checkpoints: checkpoints{o.State}, opts: o, feed: newFeed(), queue: make(chan step, followQueue),
+		queueShrunk: make(chan struct{}, 1), stop: make(chan struct{})}
 	applied, _ := o.State.Applied()
 	m.applied.advance(applied)
 	m.sums.note(o.State)
@@ -85,7 +85,7 @@ func (k *sums) forget() {
 
 // Sums implements raft.StateMachine. The newest is the state's own.
 func (m *machine) Sums() []raft.StateSum {
-	m.sums.note(m.o.State)
+	m.sums.note(m.opts.State)
 	m.sums.mu.Lock()
 	defer m.sums.mu.Unlock()
 	return slices.Clone(m.sums.last)
@@ -97,7 +97,7 @@ func (m *machine) Apply(batch []raft.Record) []any {
 	results := make([]any, len(batch))
 	select {
 	case <-m.stop: // a batch before this one may not have been applied
-		m.lacked = true
+		m.incomplete = true
 		return results
 	default:
 	}
@@ -105,7 +105,7 @@ func (m *machine) Apply(batch []raft.Record) []any {
 	for done := 0; done < len(records); {
 		n, size := nextBatch(records[done:])
 		if !m.applyBatch(records[done:done+n], size, results[done:done+n]) {
-			m.lacked = true
+			m.incomplete = true
 			return results
 		}
 		done += n
@@ -138,8 +138,8 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 		return false
 	}
 	last := records[len(records)-1].Index
-	if took := time.Since(start); m.o.Slow > 0 && took >= m.o.Slow {
-		m.o.Logger.Warn("slow apply", "records", len(records), "entries", len(outcomes), "index", last,
+	if took := time.Since(start); m.opts.Slow > 0 && took >= m.opts.Slow {
+		m.opts.Logger.Warn("slow apply", "records", len(records), "entries", len(outcomes), "index", last,
 			"took", took.Round(time.Millisecond))
 	}
 	at := 0
@@ -152,7 +152,7 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 		}
 		results[i] = answers
 	}
-	m.sums.note(m.o.State)
+	m.sums.note(m.opts.State)
 	m.applied.advance(last)
 	m.enqueue(step{upTo: last, outcomes: outcomes, size: size})
 	return true
@@ -163,27 +163,27 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 func (m *machine) applyRetrying(records []oplog.Record) (out []oplog.Outcome, ok bool) {
 	for waited := false; ; waited = true {
 		start := time.Now()
-		out, err := m.o.State.Apply(records)
-		m.applying.Add(int64(time.Since(start)))
+		out, err := m.opts.State.Apply(records)
+		m.applyTime.Add(int64(time.Since(start)))
 		if err == nil {
 			if waited {
-				m.o.Logger.Info("disk has room again, applied what waited", "index", records[len(records)-1].Index)
+				m.opts.Logger.Info("disk has room again, applied what waited", "index", records[len(records)-1].Index)
 			}
 			return out, true
 		}
-		if !m.o.Disk.Caused(err) {
-			m.o.Logger.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
+		if !m.opts.Disk.Caused(err) {
+			m.opts.Logger.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
 			if !errors.Is(err, state.ErrDisk) { // records that cannot be applied are looked for; of a disk nothing but its failure is said
 				err = &UnappliedError{Index: firstUnreadable(records), Err: err}
 			}
-			m.o.Fail(err)
+			m.opts.Fail(err)
 			<-m.stop
 			return nil, false
 		}
 		if !waited {
-			m.o.Logger.Error("disk full, committed records wait", "index", records[0].Index, "err", err)
+			m.opts.Logger.Error("disk full, committed records wait", "index", records[0].Index, "err", err)
 		}
-		if !m.o.Disk.Wait(m.stop) {
+		if !m.opts.Disk.Wait(m.stop) {
 			return nil, false
 		}
 	}
@@ -212,42 +212,42 @@ func firstUnreadable(records []oplog.Record) oplog.Index {
 }
 
 // Applied implements raft.StateMachine.
-func (m *machine) Applied() (index, term uint64) { return place(m.o.State) }
+func (m *machine) Applied() (index, term uint64) { return appliedPosition(m.opts.State) }
 
-var errLacked = errors.New("no snapshot: the state lacks records that raft counts as applied")
+var errIncomplete = errors.New("no snapshot: the state lacks records that raft counts as applied")
 
 // Snapshot implements raft.StateMachine. Raft labels a snapshot with the last record it gave to Apply, so a state that
 // lacks one gives none: a node that restored it would never see that record.
 func (m *machine) Snapshot() (raft.Snapshot, error) {
-	if m.lacked {
-		return nil, errLacked
+	if m.incomplete {
+		return nil, errIncomplete
 	}
-	return m.saved.Snapshot()
+	return m.checkpoints.Snapshot()
 }
 
 func (m *machine) progress(what string) func(done, total int64) {
-	return func(done, total int64) { m.o.Logger.Info(what, "bytes", done, "of", total) }
+	return func(done, total int64) { m.opts.Logger.Info(what, "bytes", done, "of", total) }
 }
 
 // Restore implements raft.StateMachine. An error of the state, and not of the snapshot, stops the node, as in Apply:
 // raft would send the snapshot again for ever.
 func (m *machine) Restore(r io.Reader) error {
-	taken, err := m.o.State.CatchUp(r, m.progress("restoring snapshot"))
+	taken, err := m.opts.State.CatchUp(r, m.progress("restoring snapshot"))
 	if err != nil {
 		if errors.Is(err, state.ErrNotSummed) {
-			m.notSummed.Add(1)
+			m.rejectedSnapshots.Add(1)
 			from, _ := m.leader()
-			m.o.Logger.Error("the leader's snapshot is refused: its rows are not what the leader summed", "leader", from, "err", err)
+			m.opts.Logger.Error("the leader's snapshot is refused: its rows are not what the leader summed", "leader", from, "err", err)
 		}
-		if !errors.Is(err, snapshot.ErrUnreadable) && !m.o.Disk.Caused(err) {
-			m.o.Logger.Error("cannot restore, this node stops", "err", err)
-			m.o.Fail(fmt.Errorf("cannot restore a snapshot: %w", err))
+		if !errors.Is(err, snapshot.ErrUnreadable) && !m.opts.Disk.Caused(err) {
+			m.opts.Logger.Error("cannot restore, this node stops", "err", err)
+			m.opts.Fail(fmt.Errorf("cannot restore a snapshot: %w", err))
 		}
 		return err
 	}
-	at, _ := m.o.State.Applied()
+	at, _ := m.opts.State.Applied()
 	if !taken {
-		m.o.Logger.Info("snapshot not needed, the state has its records already", "index", at)
+		m.opts.Logger.Info("snapshot not needed, the state has its records already", "index", at)
 		return nil
 	}
 	m.sums.forget()

@@ -47,7 +47,7 @@ func TestASnapshotThatIsNotSummedIsRefused(t *testing.T) {
 	if err := m.machine.Restore(&altered); !errors.Is(err, state.ErrNotSummed) {
 		t.Errorf("got %v", err)
 	}
-	if n := m.RefusedSnapshots(); n != 1 {
+	if n := m.RejectedSnapshots(); n != 1 {
 		t.Errorf("%d were refused", n)
 	}
 	if at, _ := m.state.Applied(); at < was {

@@ -21,17 +21,17 @@ func (o Offline) Apply(batch []raft.Record) []any {
 }
 
 // Applied implements raft.StateMachine.
-func (o Offline) Applied() (index, term uint64) { return place(o.State) }
+func (o Offline) Applied() (index, term uint64) { return appliedPosition(o.State) }
 
 // Sums implements raft.StateMachine: a node that does not run compares nothing.
 func (Offline) Sums() []raft.StateSum { return nil }
 
 // Snapshot implements raft.StateMachine.
-func (o Offline) Snapshot() (raft.Snapshot, error) { return saved{o.State}.Snapshot() }
+func (o Offline) Snapshot() (raft.Snapshot, error) { return checkpoints{o.State}.Snapshot() }
 
 // OpenSnapshot implements raft.StateMachine.
 func (o Offline) OpenSnapshot(name string, index uint64) (io.ReadCloser, int64, error) {
-	return saved{o.State}.OpenSnapshot(name, index)
+	return checkpoints{o.State}.OpenSnapshot(name, index)
 }
 
 // RetainSnapshots implements raft.StateMachine.
@@ -48,8 +48,8 @@ func toRecords(batch []raft.Record) []oplog.Record {
 	return records
 }
 
-// place returns the index and the term of the last record that a state has applied.
-func place(s *state.State) (index, term uint64) {
+// appliedPosition returns the index and the term of the last record that a state has applied.
+func appliedPosition(s *state.State) (index, term uint64) {
 	i, t := s.Applied()
 	return uint64(i), uint64(t)
 }

@@ -12,23 +12,23 @@ import (
 func deliverOutcomes(f *raft.Future, batch []proposal) {
 	_, result, err := f.Wait()
 	if err != nil {
-		refuse(batch, proposalError(err))
+		rejectAll(batch, proposalError(err))
 		return
 	}
 	outcomes, ok := result.([]oplog.Outcome)
 	if !ok || len(outcomes) != len(batch) {
 		// The state had this index already: another run of this process applied it and its answers are gone.
-		refuse(batch, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed; its answer was lost"})
+		rejectAll(batch, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed; its answer was lost"})
 		return
 	}
 	for i, pr := range batch {
-		pr.done <- decision{outcome: outcomes[i]}
+		pr.done <- proposalResult{outcome: outcomes[i]}
 	}
 }
 
-func refuse(batch []proposal, err error) {
+func rejectAll(batch []proposal, err error) {
 	for _, pr := range batch {
-		pr.done <- decision{err: err}
+		pr.done <- proposalResult{err: err}
 	}
 }
 
@@ -42,10 +42,10 @@ func proposalError(err error) error {
 	case errors.Is(err, raft.ErrUnavailable):
 		return &oplog.Error{Kind: oplog.Unavailable, Text: "the log takes no writes now; retry", Err: err}
 	default:
-		return unknown(err)
+		return unknownOutcome(err)
 	}
 }
 
-func unknown(err error) error {
+func unknownOutcome(err error) error {
 	return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write may or may not have happened", Err: err}
 }

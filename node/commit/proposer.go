@@ -22,11 +22,11 @@ const (
 // A proposal is an entry body on its way into the log.
 type proposal struct {
 	body []byte
-	done chan decision // has room for the answer, so the proposer never waits for the goroutine that proposed
+	done chan proposalResult // has room for the answer, so the proposer never waits for the goroutine that proposed
 }
 
-// A decision holds the result of a proposal: its outcome, or an error.
-type decision struct {
+// A proposalResult holds the result of a proposal: its outcome, or an error.
+type proposalResult struct {
 	outcome oplog.Outcome
 	err     error
 }
@@ -51,7 +51,7 @@ func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, err
 	if err := p.disk.Refusal(); err != nil {
 		return oplog.Outcome{}, err
 	}
-	pr := proposal{body: body, done: make(chan decision, 1)}
+	pr := proposal{body: body, done: make(chan proposalResult, 1)}
 	select {
 	case p.queue <- pr:
 	default:
@@ -61,21 +61,21 @@ func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, err
 	case d := <-pr.done:
 		return d.outcome, d.err
 	case <-ctx.Done():
-		return oplog.Outcome{}, unknown(ctx.Err())
+		return oplog.Outcome{}, unknownOutcome(ctx.Err())
 	}
 }
 
 // run is the proposer's task.
 func (p *proposer) run(ctx context.Context) error {
 	for {
-		batch := p.first(ctx)
+		batch := p.awaitFirst(ctx)
 		if batch == nil {
-			return p.refuseQueued(ctx)
+			return p.rejectQueued(ctx)
 		}
 		select {
 		case <-ctx.Done():
-			refuse(batch, api.ErrStopping)
-			return p.refuseQueued(ctx)
+			rejectAll(batch, api.ErrStopping)
+			return p.rejectQueued(ctx)
 		case p.slots <- struct{}{}:
 		}
 		batch = p.gather(batch)
@@ -91,8 +91,8 @@ func (p *proposer) run(ctx context.Context) error {
 	}
 }
 
-// first waits for a record's first entry; nil when ctx has ended.
-func (p *proposer) first(ctx context.Context) []proposal {
+// awaitFirst waits for a record's first entry; nil when ctx has ended.
+func (p *proposer) awaitFirst(ctx context.Context) []proposal {
 	if pr := p.leftOver; pr != nil {
 		p.leftOver = nil
 		return []proposal{*pr}
@@ -123,15 +123,15 @@ func (p *proposer) gather(batch []proposal) []proposal {
 	return batch
 }
 
-// refuseQueued rejects the entries that no record has, because the node stops.
-func (p *proposer) refuseQueued(ctx context.Context) error {
+// rejectQueued rejects the entries that no record has, because the node stops.
+func (p *proposer) rejectQueued(ctx context.Context) error {
 	if p.leftOver != nil {
-		refuse([]proposal{*p.leftOver}, api.ErrStopping)
+		rejectAll([]proposal{*p.leftOver}, api.ErrStopping)
 	}
 	for {
 		select {
 		case pr := <-p.queue:
-			refuse([]proposal{pr}, api.ErrStopping)
+			rejectAll([]proposal{pr}, api.ErrStopping)
 		default:
 			return ctx.Err()
 		}

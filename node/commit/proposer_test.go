@@ -17,7 +17,7 @@ func TestARecordFitsAFrame(t *testing.T) {
 		p.queue <- proposal{body: make([]byte, n)}
 	}
 	for _, want := range []int{maxRecordBytes - 1, 10 << 20, 1} {
-		if batch := p.gather(p.first(t.Context())); len(batch) != 1 || len(batch[0].body) != want {
+		if batch := p.gather(p.awaitFirst(t.Context())); len(batch) != 1 || len(batch[0].body) != want {
 			t.Errorf("%d entries, the first of %d bytes, want %d", len(batch), len(batch[0].body), want)
 		}
 	}

@@ -8,22 +8,22 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// saved gives raft the checkpoints of a state as snapshots.
-type saved struct{ state *state.State }
+// checkpoints gives raft the checkpoints of a state as snapshots.
+type checkpoints struct{ state *state.State }
 
 // Snapshot implements raft.StateMachine.
-func (s saved) Snapshot() (raft.Snapshot, error) {
+func (s checkpoints) Snapshot() (raft.Snapshot, error) {
 	p, err := s.state.Pin()
 	return pinned{p}, err
 }
 
 // OpenSnapshot implements raft.StateMachine.
-func (s saved) OpenSnapshot(name string, index uint64) (io.ReadCloser, int64, error) {
+func (s checkpoints) OpenSnapshot(name string, index uint64) (io.ReadCloser, int64, error) {
 	return s.state.ReadCheckpoint(name, oplog.Index(index))
 }
 
 // RetainSnapshots implements raft.StateMachine.
-func (s saved) RetainSnapshots(names []string) error { return s.state.RetainCheckpoints(names) }
+func (s checkpoints) RetainSnapshots(names []string) error { return s.state.RetainCheckpoints(names) }
 
 // pinned is a state that is about to be saved.
 type pinned struct{ *state.Pin }

@@ -9,15 +9,15 @@ import (
 // errManyAnswers rejects an answer for which the byte budget has no room.
 var errManyAnswers = oplog.Errorf(oplog.Unavailable, "too many large answers at once; retry")
 
-// room counts the rows of an answer, and takes the bytes that they need from the budget.
-type room struct {
+// byteBudget reserves the bytes of an answer's rows from the node's budget, row by row.
+type byteBudget struct {
 	hold *large.Hold
 	used int
 	full bool // a row had no room: the answer ends before it
 }
 
-// has takes a row of so many bytes in, if there is room for it and was for all before.
-func (r *room) has(bytes int) bool {
+// reserve reserves the bytes of a row, and reports whether there was room for it and for all rows before it.
+func (r *byteBudget) reserve(bytes int) bool {
 	fits := !r.full
 	switch {
 	case !fits:
@@ -32,22 +32,22 @@ func (r *room) has(bytes int) bool {
 	return fits
 }
 
-// outline is a memory without what makes it large: many of them can be held and sorted.
+// outline returns a copy of a memory without its large fields, so that many of them can be held and sorted.
 func outline(m *oplog.Memory) *oplog.Memory {
 	o := *m
 	o.Text, o.Metadata, o.Attributes, o.Entities = "", nil, nil, nil
 	return &o
 }
 
-// whole reads the memories of outlines as far as there is room. more says that some are left.
-func whole(v *state.View, db oplog.DB, outlines []*oplog.Memory, hold *large.Hold) (list []*oplog.Memory, more bool) {
-	r := room{hold: hold}
+// readFull reads the memories of outlines, as many as the budget allows. more reports whether some were left out.
+func readFull(v *state.View, db oplog.DB, outlines []*oplog.Memory, hold *large.Hold) (list []*oplog.Memory, more bool) {
+	r := byteBudget{hold: hold}
 	for _, o := range outlines {
 		m, ok := v.MemoryAt(db, o.Seq)
 		if !ok {
 			continue
 		}
-		if !r.has(m.Weight()) {
+		if !r.reserve(m.Weight()) {
 			return list, true
 		}
 		list = append(list, m)

@@ -21,8 +21,8 @@ import (
 // stays where it was shown: a member is told its hash, and looks up for itself what it may.
 
 const (
-	compareTime = 3 * time.Second  // how long a node waits for the others' answers
-	longestAsk  = 10 * time.Minute // of a round of cognition
+	othersTimeout = 3 * time.Second  // how long a node waits for the others' answers
+	memberTimeout = 10 * time.Minute // of a round of cognition
 )
 
 // memberAnswer is one member's answer to another.
@@ -60,7 +60,7 @@ func (s *Service) askLeader(ctx context.Context, c api.Caller, op *api.Op, reque
 	if !c.Forward || !led || id == s.cfg.Member.NodeID || c.Asked {
 		return s.commit.NotLeader()
 	}
-	asking, cancel := context.WithTimeout(ctx, longestAsk)
+	asking, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 	raw, err := s.askMember(asking, c, addr, op, request)
 	var refused *oplog.Error
@@ -96,8 +96,8 @@ func asJSON(request any) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// asks are the operations that members ask each other for.
-var asks = func() map[string]*api.Op {
+// memberOperations holds the operations that members ask each other for.
+var memberOperations = func() map[string]*api.Op {
 	all := map[string]*api.Op{}
 	for _, op := range api.Ops {
 		if op.Asked {
@@ -109,13 +109,13 @@ var asks = func() map[string]*api.Op {
 
 // answerMember answers a member that asks for an operation.
 func (s *Service) answerMember(ctx context.Context, m wire.Forward) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, longestAsk)
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 	if err := s.commit.WaitOpen(ctx); err != nil {
 		return nil, err
 	}
 	var a memberAnswer
-	answer, err := s.askedFor(ctx, m)
+	answer, err := s.doForMember(ctx, m)
 	if err == nil {
 		a.Answer, err = json.Marshal(answer)
 	}
@@ -125,8 +125,8 @@ func (s *Service) answerMember(ctx context.Context, m wire.Forward) ([]byte, err
 	return oplog.Pack(nil, &a), nil
 }
 
-func (s *Service) askedFor(ctx context.Context, m wire.Forward) (any, error) {
-	op, known := asks[m.Operation]
+func (s *Service) doForMember(ctx context.Context, m wire.Forward) (any, error) {
+	op, known := memberOperations[m.Operation]
 	if !known {
 		return nil, oplog.Errorf(oplog.Denied, "members ask each other for no operation %q", m.Operation)
 	}
@@ -146,12 +146,12 @@ func (s *Service) askedFor(ctx context.Context, m wire.Forward) (any, error) {
 	return s.Do(ctx, c, op, request)
 }
 
-// askOthers returns what asks all other members at once for an operation. A member that does not answer in time has
-// nil.
+// askOthers returns a function that requests an operation from all other members at once. The answer of a member that
+// does not answer in time is nil.
 func askOthers[Q, A any](s *Service, o api.Of[Q, A]) func(context.Context, api.Caller, *Q) map[uint32]*A {
 	return func(ctx context.Context, c api.Caller, request *Q) map[uint32]*A {
 		others := slices.DeleteFunc(s.raft.Status().Members, func(m raft.Member) bool { return m.ID == s.cfg.Member.NodeID })
-		ctx, cancel := context.WithTimeout(ctx, compareTime)
+		ctx, cancel := context.WithTimeout(ctx, othersTimeout)
 		defer cancel()
 		answers := make([]*A, len(others))
 		var all sync.WaitGroup

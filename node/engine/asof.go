@@ -38,7 +38,7 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	if err != nil {
 		return a, err
 	}
-	hits, cut, err := s.past(ctx, c.DB, &q, then, a.Hits)
+	hits, cut, err := s.hitsAsOf(ctx, c.DB, &q, then, a.Hits)
 	if err != nil {
 		return a, err
 	}
@@ -65,9 +65,9 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	return a, nil
 }
 
-// past is today's answer as it was, and behind it the memories that have changed since, without a reason or a score.
-// cut says that more have changed than it looks at.
-func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then oplog.Time, today []index.Hit) (hits []index.Hit, cut bool, err error) {
+// hitsAsOf returns today's hits as they were then, followed by memories that have changed since, without a reason or
+// a score. cut reports whether more have changed than it looks at.
+func (s *Service) hitsAsOf(ctx context.Context, db oplog.DB, q *index.Query, then oplog.Time, today []index.Hit) (hits []index.Hit, cut bool, err error) {
 	seen := map[oplog.Seq]bool{}
 	err = s.state.Read(func(v *state.View) error {
 		for _, h := range today {

@@ -41,8 +41,8 @@ func (b Background) WithDefaults() Background {
 	return b
 }
 
-// leading is a leader's turn over the databases; on a follower it does nothing.
-func (s *Service) leading(what string, f func(context.Context, api.Caller) error) func(context.Context) {
+// whileLeading returns a task that runs f for every database on the leader, and does nothing on a follower.
+func (s *Service) whileLeading(what string, f func(context.Context, api.Caller) error) func(context.Context) {
 	return func(ctx context.Context) { s.eachDatabase(ctx, what, s.commit.Leads, f) }
 }
 

@@ -20,17 +20,17 @@ func (s *Service) compareRecalls(ctx context.Context, c api.Caller, q *api.Compa
 	if err != nil {
 		return nil, err
 	}
-	all := &api.Comparison{Nodes: []api.Compared{compared(s.cfg.Member.NodeID, here)}}
+	all := &api.Comparison{Nodes: []api.Compared{summarizeAnswer(s.cfg.Member.NodeID, here)}}
 	for id, got := range askOthers(s, api.Recall)(ctx, c, question) {
-		all.Nodes = append(all.Nodes, compared(id, got))
+		all.Nodes = append(all.Nodes, summarizeAnswer(id, got))
 	}
 	slices.SortFunc(all.Nodes, func(a, b api.Compared) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	all.Equal = !slices.ContainsFunc(all.Nodes, func(a api.Compared) bool { return a.Error != "" || a.Digest != all.Nodes[0].Digest })
 	return all, nil
 }
 
-// compared condenses what a node answered; nil is nothing.
-func compared(node uint32, got *api.Recalled) api.Compared {
+// summarizeAnswer condenses what a node answered; nil is nothing.
+func summarizeAnswer(node uint32, got *api.Recalled) api.Compared {
 	if got == nil {
 		return api.Compared{NodeID: node, Error: "did not answer"}
 	}

@@ -28,10 +28,10 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err != nil {
 		return nil, err
 	}
-	err = cmp.Or(fits("text", len(api.OrOld(q.Text, "")), MaxText), fits("metadata", len(q.Merge), MaxMetadata),
-		fits("reason", len(q.Reason), MaxMetadata),
-		finite("importance", api.OrOld(q.Importance, 0)), finite("valence", api.OrOld(q.Valence, 0)),
-		finite("certainty", api.OrOld(q.Certainty, 0)), CheckVector(q.Embedding, int(now.Database.Dim)))
+	err = cmp.Or(checkSize("text", len(api.OrOld(q.Text, "")), MaxText), checkSize("metadata", len(q.Merge), MaxMetadata),
+		checkSize("reason", len(q.Reason), MaxMetadata),
+		checkFinite("importance", api.OrOld(q.Importance, 0)), checkFinite("valence", api.OrOld(q.Valence, 0)),
+		checkFinite("certainty", api.OrOld(q.Certainty, 0)), CheckVector(q.Embedding, int(now.Database.Dim)))
 	if err != nil {
 		return nil, err
 	}
@@ -45,42 +45,42 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err := secrets.correction(s, c.DB, q); err != nil {
 		return nil, err
 	}
-	attributes, err := replaced(q.Attributes)
+	attributes, err := replacementAttributes(q.Attributes)
 	if err != nil {
 		return nil, err
 	}
 	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty,
 		Pin: q.Pin, Merge: q.Merge, Attributes: attributes,
 		Searchable: q.Searchable, Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(s.now())}
-	if op.Expires, err = s.expiry("new_ttl", "new_expires_at", q.TTL, atOrNone(q.Expires.Time)); err != nil {
+	if op.Expires, err = s.expiry("new_ttl", "new_expires_at", q.TTL, timeOrZero(q.Expires.Time)); err != nil {
 		return nil, err
 	}
-	expected, err := s.uncover(c.DB, op, q.Expected)
+	expected, err := s.includeCurrentText(c.DB, op, q.Expected)
 	if err != nil {
 		return nil, err
 	}
 	asks := write{key: q.Key,
-		digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty),
-			values(q.Pin, q.Searchable), values(q.TTL), q.Expires, q.Merge, attributes, q.Embedding, values(q.Expected))}
-	stated, err := s.statedBy(c, op)
+		digest: digest("correct", q.RID, q.Reason, deref(q.Text), deref(q.Importance, q.Valence, q.Certainty),
+			deref(q.Pin, q.Searchable), deref(q.TTL), q.Expires, q.Merge, attributes, q.Embedding, deref(q.Expected))}
+	stated, err := s.statedRelations(c, op)
 	if err != nil {
 		return nil, err
 	}
 	w, err := s.changeLifted(ctx, c, op, expected, asks, attributes, now.Lift)
 	if err == nil && w.Replayed {
-		err = s.addEarlier(c.DB, &w)
+		err = s.addEarlierSuperseded(c.DB, &w)
 	}
 	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index),
 		Redacted:   secrets.found.Kinds(),
-		Superseded: w.Superseded, Check: notStated(stated, op)}, err
+		Superseded: w.Superseded, Check: dropRestated(stated, op)}, err
 }
 
 // maxToCheck bounds the relations that a correction asks about.
 const maxToCheck = 20
 
-// statedBy are the relations whose ends a memory's text names, before a correction gives it another one. Who is bound
-// to namespaces sees none: relations are of the whole database.
-func (s *Service) statedBy(c api.Caller, op *oplog.Correct) (edges []api.Edge, err error) {
+// statedRelations returns the relations whose ends a memory's text names, before a correction replaces that text. A
+// token that is bound to namespaces gets none: relations belong to the whole database.
+func (s *Service) statedRelations(c api.Caller, op *oplog.Correct) (edges []api.Edge, err error) {
 	if op.Text == nil || c.Spaces.Bind() {
 		return nil, nil
 	}
@@ -99,9 +99,9 @@ func (s *Service) statedBy(c api.Caller, op *oplog.Correct) (edges []api.Edge, e
 	})
 }
 
-// notStated leaves out the relations that the new text states as well: it names both ends, and has the relation's
+// dropRestated leaves out the relations that the new text states as well: it names both ends, and has the relation's
 // words.
-func notStated(edges []api.Edge, op *oplog.Correct) []api.Edge {
+func dropRestated(edges []api.Edge, op *oplog.Correct) []api.Edge {
 	named := func(name string) bool {
 		return slices.ContainsFunc(op.Entities, func(n oplog.Mention) bool { return n.Name == name })
 	}
@@ -110,9 +110,9 @@ func notStated(edges []api.Edge, op *oplog.Correct) []api.Edge {
 	})
 }
 
-// uncover gives a correction that makes a memory searchable, or that brings a vector alone, the text that is to be read
-// again. The text is that of one revision, so the correction expects it.
-func (s *Service) uncover(db oplog.DB, op *oplog.Correct, expected *uint32) (*uint32, error) {
+// includeCurrentText gives a correction that makes a memory searchable, or that brings a vector alone, the text that
+// is to be read again. The text is that of one revision, so the correction expects it.
+func (s *Service) includeCurrentText(db oplog.DB, op *oplog.Correct, expected *uint32) (*uint32, error) {
 	shows := op.Searchable != nil && *op.Searchable
 	if op.Text != nil || !shows && len(op.Vector) == 0 {
 		return expected, nil
@@ -125,9 +125,9 @@ func (s *Service) uncover(db oplog.DB, op *oplog.Correct, expected *uint32) (*ui
 	})
 }
 
-// describe adds what a new text names and states and, where the client gave none, its vector. The text of an
+// enrich adds what a new text names and states and, where the client gave none, its vector. The text of an
 // unsearchable memory is not read.
-func (s *Service) describe(ctx context.Context, c api.Caller, op *oplog.Correct) error {
+func (s *Service) enrich(ctx context.Context, c api.Caller, op *oplog.Correct) error {
 	if op.Text == nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (s *Service) describe(ctx context.Context, c api.Caller, op *oplog.Correct)
 	if m.RID != "" && m.Text != *op.Text && op.Marks == nil { // an undo says itself which marks follow
 		m.Text, m.By, m.Unsearchable = *op.Text, "", false
 		m.Revision++ // by this correction
-		if op.Marks, err = s.marks(ctx, c.DB, &m, op.At); err != nil {
+		if op.Marks, err = s.findMarks(ctx, c.DB, &m, op.At); err != nil {
 			return err
 		}
 	}
@@ -152,9 +152,9 @@ func (s *Service) describe(ctx context.Context, c api.Caller, op *oplog.Correct)
 	return err
 }
 
-// replaced are attributes that take the place of others; nil leaves them as they are, and {} takes them away.
-func replaced(attributes []byte) ([]byte, error) {
-	b, err := canonical(attributes)
+// replacementAttributes returns attributes that replace a memory's; nil leaves them as they are, and {} removes them.
+func replacementAttributes(attributes []byte) ([]byte, error) {
+	b, err := canonicalAttributes(attributes)
 	if b == nil && len(attributes) > 0 && string(attributes) != "null" {
 		b = []byte("{}")
 	}
@@ -165,7 +165,7 @@ func replaced(attributes []byte) ([]byte, error) {
 // rejected if the memory is at another revision than expected, where one is. The first result of the answer is that
 // of the correction.
 func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, expected *uint32, w write) (Written, error) {
-	if err := s.describe(ctx, c, op); err != nil {
+	if err := s.enrich(ctx, c, op); err != nil {
 		return Written{}, err
 	}
 	if !op.Release && op.Stamp == (oplog.Stamp{}) {
@@ -188,7 +188,7 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 			}
 		}
 	}
-	return done, refusedKey(c, err)
+	return done, keyConflict(c, err)
 }
 
 // revisionConflict rejects the change of a memory that another client has changed meanwhile, and names both
@@ -203,8 +203,8 @@ func (s *Service) revisionConflict(db oplog.DB, rid string, expected uint32, cau
 			"memory %s is at revision %d, the request expects revision %d: read it again, then decide", rid, now.Revision, expected)}
 }
 
-// values are the values behind a request's pointers, for its digest.
-func values[T any](list ...*T) []any {
+// deref returns the values behind a request's pointers, for its digest.
+func deref[T any](list ...*T) []any {
 	all := make([]any, len(list))
 	for i, p := range list {
 		if p != nil {

@@ -35,7 +35,7 @@ func (s *Service) merge(ctx context.Context, c api.Caller, q *api.MergeRequest) 
 	op := &oplog.Recast{Reason: q.Reason, At: oplog.At(s.now())}
 	made := mergedContent(sources, q.Text, op.At)
 	op.Into = []oplog.Remember{{Content: made}}
-	found, err := s.describeMade(ctx, c, op, sources)
+	found, err := s.enrichProducts(ctx, c, op, sources)
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func (s *Service) split(ctx context.Context, c api.Caller, q *api.SplitRequest) 
 		}
 		op.Into = append(op.Into, oplog.Remember{Content: part})
 	}
-	found, err := s.describeMade(ctx, c, op, sources)
+	found, err := s.enrichProducts(ctx, c, op, sources)
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.recast(ctx, c, op, write{key: q.Key, digest: digest("split", q.RID, q.Texts, q.Reason, values(q.Expected))})
+	w, err := s.recast(ctx, c, op, write{key: q.Key, digest: digest("split", q.RID, q.Texts, q.Reason, deref(q.Expected))})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func withMember(object []byte, name, value string) ([]byte, error) {
 	}
 	all[name], _ = json.Marshal(value) // a text always encodes
 	b, err := json.Marshal(all)
-	return b, cmp.Or(err, fits("metadata", len(b), MaxMetadata))
+	return b, cmp.Or(err, checkSize("metadata", len(b), MaxMetadata))
 }
 
 // sources reads the memories that a merge or a split begins with.
@@ -104,7 +104,7 @@ func (s *Service) sources(ctx context.Context, c api.Caller, rids []string, text
 	if strings.TrimSpace(text) == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "text: want words, got a blank text")
 	}
-	if err := cmp.Or(fits("text", len(text), MaxText), fits("reason", len(reason), MaxReason)); err != nil {
+	if err := cmp.Or(checkSize("text", len(text), MaxText), checkSize("reason", len(reason), MaxReason)); err != nil {
 		return nil, err
 	}
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a correction that another node acknowledged is not merged away
@@ -156,10 +156,10 @@ func mergedContent(sources []*oplog.Memory, text string, at oplog.Time) oplog.Co
 	return made
 }
 
-// describeMade redacts what is made of memories as they are redacted, and adds what the texts name and state, and their
-// vectors. It returns the kinds of secrets that it removed. A product of several names what they named, and is related
-// as they are.
-func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Recast, sources []*oplog.Memory) ([]string, error) {
+// enrichProducts redacts what is made of memories as they are redacted, and adds what the texts name and state, and
+// their vectors. It returns the kinds of secrets that it removed. A product of several names what they named, and is
+// related as they are.
+func (s *Service) enrichProducts(ctx context.Context, c api.Caller, op *oplog.Recast, sources []*oplog.Memory) ([]string, error) {
 	secrets, err := s.redactor(c.DB)
 	if err != nil {
 		return nil, err
@@ -213,13 +213,13 @@ func (s *Service) recast(ctx context.Context, c api.Caller, op *oplog.Recast, w 
 	w.ops = []oplog.Op{op}
 	done, err := s.propose(ctx, c, w)
 	if errors.Is(err, oplog.ErrRevision) {
-		return Written{}, s.changed(c.DB, op.Sources, err)
+		return Written{}, s.sourceConflict(c.DB, op.Sources, err)
 	}
-	return done, refusedKey(c, err)
+	return done, keyConflict(c, err)
 }
 
-// changed says which memory is not as a merge, a split or its end knew it.
-func (s *Service) changed(db oplog.DB, grounds []oplog.Grounds, cause error) error {
+// sourceConflict says which memory is not as a merge, a split or its end knew it.
+func (s *Service) sourceConflict(db oplog.DB, grounds []oplog.Grounds, cause error) error {
 	for _, g := range grounds {
 		m, err := s.memory(db, g.RID)
 		switch {
@@ -229,14 +229,14 @@ func (s *Service) changed(db oplog.DB, grounds []oplog.Grounds, cause error) err
 			return s.revisionConflict(db, g.RID, g.Revision, cause)
 		case m.RID != "" && m.Status == oplog.Consolidated:
 			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split already, into %s: undo that first", g.RID,
-				strings.Join(madeOf(&m), ", "))
+				strings.Join(productsOf(&m), ", "))
 		}
 	}
 	return cause
 }
 
-// madeOf are the memories that a merge or a split made of a memory.
-func madeOf(m *oplog.Memory) []string {
+// productsOf returns the memories that a merge or a split made of a memory.
+func productsOf(m *oplog.Memory) []string {
 	if m.Into != "" {
 		return []string{m.Into}
 	}

@@ -10,23 +10,23 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A stretch is the part of a walk by time that one request looks at.
-type stretch struct {
-	looked int
-	last   state.Place // of the last row that it has passed
-	own    state.Place // of the last one that the caller may read
-	cut    bool        // it ended at its bound, and the walk goes on
+// A timeScan tracks how far one request has scanned a walk by time.
+type timeScan struct {
+	scanned int
+	last    state.Place // of the last row that it has passed
+	own     state.Place // of the last one that the caller may read
+	cut     bool        // it ended at its bound, and the walk goes on
 }
 
-// over reports whether the stretch is at its bound. It is called at each row, so it is not at the end of the walk.
-func (w *stretch) over() bool {
-	w.cut = w.looked == maxScan
+// atLimit reports whether the stretch is at its bound. It is called at each row, so it is not at the end of the walk.
+func (w *timeScan) atLimit() bool {
+	w.cut = w.scanned == maxScan
 	return w.cut
 }
 
-// passed notes a row that later pages do not look at again.
-func (w *stretch) passed(c api.Caller, m *oplog.Memory, at oplog.Time) {
-	w.looked, w.last = w.looked+1, state.Place{At: at, Seq: m.Seq}
+// advance notes a row that later pages do not look at again.
+func (w *timeScan) advance(c api.Caller, m *oplog.Memory, at oplog.Time) {
+	w.scanned, w.last = w.scanned+1, state.Place{At: at, Seq: m.Seq}
 	if c.Spaces.Has(m.Namespace) {
 		w.own = w.last
 	}
@@ -34,16 +34,16 @@ func (w *stretch) passed(c api.Caller, m *oplog.Memory, at oplog.Time) {
 
 // cursor names the place where the next page begins. At the bound that may be a memory that the caller may not read: a
 // time and a number name no memory and no namespace.
-func (w *stretch) cursor() string {
+func (w *timeScan) cursor() string {
 	at := w.own
-	if w.looked == maxScan || at == (state.Place{}) {
+	if w.scanned == maxScan || at == (state.Place{}) {
 		at = w.last
 	}
 	return fmt.Sprintf("%d.%d", at.At, at.Seq)
 }
 
-// placeOf reads a cursor.
-func placeOf(cursor string) (state.Place, error) {
+// parseCursor reads a cursor.
+func parseCursor(cursor string) (state.Place, error) {
 	time, number, _ := strings.Cut(cursor, ".")
 	at, err := strconv.ParseInt(time, 10, 64)
 	seq, err2 := strconv.ParseUint(number, 10, 64)

@@ -49,7 +49,7 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 // decisions are the most important of the newest memories.
 func decisions(v *state.View, c api.Caller, newest []*oplog.Memory, q *api.DigestRequest) []api.Decision {
 	slices.SortStableFunc(newest, func(a, b *oplog.Memory) int { return cmp.Compare(b.Importance, a.Importance) })
-	list, _ := whole(v, c.DB, newest[:min(len(newest), q.MaxDecisions)], c.Hold)
+	list, _ := readFull(v, c.DB, newest[:min(len(newest), q.MaxDecisions)], c.Hold)
 	return api.Each(list, func(m *oplog.Memory) api.Decision {
 		return api.Decision{RID: m.RID, Snippet: snippet(m.Text, q.SnippetChars), Type: m.Type, Importance: m.Importance,
 			Created: m.Created.Seconds()}

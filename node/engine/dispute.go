@@ -13,10 +13,10 @@ import (
 // maxDisputed bounds how many open conflicts are told of a row.
 const maxDisputed = 8
 
-// disputed tells the open conflicts of each row whose sides stand as they were found, and puts the newer of two rows
-// that contradict each other right before the older, with its score. Turns of a session keep their places: what was
-// said first is as much an answer. So does a memory of a lower class of trust than the older one.
-func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
+// markConflicts adds the open conflicts of each row whose sides stand as they were found, and puts the newer of two
+// rows that contradict each other right before the older, with its score. Turns of a session keep their places: what
+// was said first is as much an answer. So does a memory of a lower class of trust than the older one.
+func (s *Service) markConflicts(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
 	err := s.state.Look(func(v *state.View) {
 		if v.Stats(c.DB).OpenConflicts == 0 {
@@ -36,7 +36,7 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 					continue // one side is gone, or says something else since
 				}
 				some = true
-				told := index.Against{RID: other, Seq: m.Seq, Age: age(saidAt(h), max(m.Created, v.Corrected(c.DB, m)))}
+				told := index.Against{RID: other, Seq: m.Seq, Age: age(statedAt(h), max(m.Created, v.Corrected(c.DB, m)))}
 				h.Against = append(h.Against, told)
 				h.Why = append(slices.Clip(h.Why), prompt.Contradicts(other, told.Age))
 			}
@@ -59,7 +59,7 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 			if !found || j < i {
 				continue
 			}
-			if m := hits[j].Memory; h.Memory.Session == "" && m.Session == "" && saidAt(&hits[j]) > saidAt(&h) &&
+			if m := hits[j].Memory; h.Memory.Session == "" && m.Session == "" && statedAt(&hits[j]) > statedAt(&h) &&
 				oplog.TrustBelow(m.Trust, h.Memory.Trust) == 0 {
 				newer = append(newer, j)
 			}
@@ -73,7 +73,7 @@ func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) 
 	return told, nil
 }
 
-// age says how another memory's age compares with a row's.
+// age compares another memory's age with a row's.
 func age(mine, its oplog.Time) string {
 	switch {
 	case its < mine:
@@ -87,8 +87,8 @@ func age(mine, its oplog.Time) string {
 // longestChain bounds the memories that superseded each other one after the other and are followed to the last.
 const longestChain = 16
 
-// head follows what superseded a memory to the one that is current; nil where the memory itself is.
-func head(v *state.View, db oplog.DB, m *oplog.Memory) *oplog.Memory {
+// latestSuccessor follows what superseded a memory to the one that is current; nil where the memory itself is.
+func latestSuccessor(v *state.View, db oplog.DB, m *oplog.Memory) *oplog.Memory {
 	var last *oplog.Memory
 	by := m.By
 	for range longestChain {
@@ -106,10 +106,10 @@ func head(v *state.View, db oplog.DB, m *oplog.Memory) *oplog.Memory {
 	return last
 }
 
-// succeeded puts the memory that is current before each that it superseded, in its place if it was not found itself,
-// and marks the others. A memory that was surely superseded is left out where its successor stands, unless all are
-// requested.
-func (s *Service) succeeded(c api.Caller, q *index.Query, hits []index.Hit, all bool) ([]index.Hit, error) {
+// preferSuccessors puts the memory that is current before each that it superseded, in its place if it was not found
+// itself, and marks the others. A memory that was surely superseded is left out where its successor stands, unless
+// all are requested.
+func (s *Service) preferSuccessors(c api.Caller, q *index.Query, hits []index.Hit, all bool) ([]index.Hit, error) {
 	if now, err := s.state.Current(c.DB); err != nil || now.Stats.Superseded == 0 {
 		return hits, err
 	}
@@ -131,7 +131,7 @@ func (s *Service) succeeded(c api.Caller, q *index.Query, hits []index.Hit, all 
 				tell(h)
 				continue
 			}
-			by := head(v, c.DB, m)
+			by := latestSuccessor(v, c.DB, m)
 			if by == nil {
 				tell(h)
 				continue

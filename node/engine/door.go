@@ -27,8 +27,8 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 		defer hold.Release()
 	}
 	c.Hold = hold.Part()
-	whole := s.commit.Whole() // before the operation: what it does not find may be there a moment later
-	answer, err := s.pass(ctx, c, op, request)
+	whole := s.commit.Recovered() // before the operation: what it does not find may be there a moment later
+	answer, err := s.checkAndRun(ctx, c, op, request)
 	if err == nil && c.Hold.Starved() {
 		answer, err = nil, errManyAnswers
 	}
@@ -49,11 +49,10 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	return answer, err
 }
 
-// pass takes a request through the door, in this order: right, state, leadership, rate × cost, quota, freshness,
-// namespaces.
-// Nothing behind it asks who is calling.
-func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
-	err := s.allowed(c, op)
+// checkAndRun takes a request through the door, in this order: right, state, leadership, rate × cost, quota,
+// freshness, namespaces. Nothing behind it asks who is calling.
+func (s *Service) checkAndRun(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
+	err := s.checkAllowed(c, op)
 	if err == nil {
 		c, err = s.count(c, op, cost(op, request))
 	}
@@ -67,7 +66,7 @@ func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request an
 		err = s.await(ctx, request)
 	}
 	if err == nil {
-		err = s.confine(ctx, c, op, request)
+		err = s.checkNamespaces(ctx, c, op, request)
 	}
 	if err != nil {
 		return nil, err
@@ -86,14 +85,14 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	if c.Spaces.Bind() && op.Bound == api.Refused {
 		return api.OutOfBound(c, "%s is about more than namespaces: use a token without a bound", op.Name)
 	}
-	return mayWait(c, op)
+	return requireQuarantinable(c, op)
 }
 
-// allowed rejects a caller that has not the right, all that is stored while this node has no state or in a database
-// that is gone, and a write on a node that does not lead, for a caller whose writes it does not pass on.
-func (s *Service) allowed(c api.Caller, op *api.Op) error {
+// checkAllowed rejects a caller that has not the right, all that is stored while this node has no state or in a
+// database that is gone, and a write on a node that does not lead, for a caller whose writes it does not pass on.
+func (s *Service) checkAllowed(c api.Caller, op *api.Op) error {
 	err := s.May(c, op)
-	if err == nil && !op.Node && s.commit.Emptied() {
+	if err == nil && !op.Node && s.commit.LacksState() {
 		err = s.access.Starting()
 	}
 	if err == nil && !op.Node && c.DB != 0 { // it may have been dropped since the caller was let in, and its rows are still being erased
@@ -119,7 +118,7 @@ func (s *Service) Admit(c api.Caller, op *api.Op) (api.Caller, error) {
 	if op == nil {
 		return s.access.Count(c, 1)
 	}
-	if err := s.allowed(c, op); err != nil {
+	if err := s.checkAllowed(c, op); err != nil {
 		return c, err
 	}
 	return s.count(c, op, 1)
@@ -155,13 +154,13 @@ func (s *Service) await(ctx context.Context, request any) error {
 		return nil
 	}
 	start := time.Now()
-	wanted := commit.Wanted(f.Wanted())
+	wanted := commit.RequestedFreshness(f.Wanted())
 	err := s.commit.Fresh(ctx, wanted)
 	if err != nil && wanted.Index > 0 {
 		return &api.Refusal{Code: "replica_behind", Err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", err)}
 	}
 	if err == nil {
-		s.took("fresh", start)
+		s.observeStage("fresh", start)
 	}
 	return err
 }
@@ -191,7 +190,7 @@ func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, 
 // and must not keep it.
 func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, *Q) (*A, error)) function {
 	return on(o, func(s *Service, ctx context.Context, c api.Caller, q *Q) (a *A, err error) {
-		err = s.viewed(ctx, c, func(v *state.View) (err error) {
+		err = s.readState(ctx, c, func(v *state.View) (err error) {
 			a, err = f(s, v, c, q)
 			return err
 		})
@@ -209,9 +208,9 @@ func onPartView[P, Q, A any](o api.Of[Q, A], part func(*Service) P, f func(P, *s
 	return onView(o, func(s *Service, v *state.View, c api.Caller, q *Q) (*A, error) { return f(part(s), v, c, q) })
 }
 
-// viewed reads the state as one of the node's bounded number of readers.
-func (s *Service) viewed(ctx context.Context, c api.Caller, f func(*state.View) error) error {
-	done, err := s.reading(ctx, c)
+// readState reads the state as one of the node's bounded number of readers.
+func (s *Service) readState(ctx context.Context, c api.Caller, f func(*state.View) error) error {
+	done, err := s.acquireReader(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -219,8 +218,8 @@ func (s *Service) viewed(ctx context.Context, c api.Caller, f func(*state.View) 
 	return s.state.Read(f)
 }
 
-// reading waits for the caller's turn to read the state, or to search; done ends it.
-func (s *Service) reading(ctx context.Context, c api.Caller) (done func(), err error) {
+// acquireReader waits for the caller's turn to read the state, or to search; done ends it.
+func (s *Service) acquireReader(ctx context.Context, c api.Caller) (done func(), err error) {
 	done, ok := s.load.reads.Acquire(ctx, c.Principal(), 1)
 	if !ok {
 		return nil, oplog.Errorf(oplog.Unavailable, "too many reads at once; retry")
@@ -228,9 +227,9 @@ func (s *Service) reading(ctx context.Context, c api.Caller) (done func(), err e
 	return done, nil
 }
 
-// rowed finds the function of each row. A row without one is a bug of ours, and every build with it panics at its first
-// start.
-func rowed(list []function) map[*api.Op]operation {
+// operationTable finds the function of each row. A row without one is a bug of ours, and every build with it panics
+// at its first start.
+func operationTable(list []function) map[*api.Op]operation {
 	all := map[*api.Op]operation{}
 	for _, f := range list {
 		all[f.op] = f.run

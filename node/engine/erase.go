@@ -24,8 +24,8 @@ const (
 	erasedRescan = 4096 // rows between looks at whether the client is still there
 )
 
-// doomed holds the memories, relations and claims that a request to erase names.
-type doomed struct {
+// erasure holds the memories, relations and claims that a request to erase names.
+type erasure struct {
 	rids   []string
 	name   string // of the entity, as it is written
 	edges  []string
@@ -36,22 +36,22 @@ type doomed struct {
 
 // eraseForGood shows what a request would erase, or erases it when that was confirmed.
 func (s *Service) eraseForGood(ctx context.Context, c api.Caller, q *api.EraseRequest) (*api.Erasing, error) {
-	match, err := erasable(q)
+	match, err := parseErase(q)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
 		return nil, err
 	}
-	a, d := &api.Erasing{Memories: []api.Doomed{}, Back: []string{}, Held: []string{}}, &doomed{}
-	if err := s.viewed(ctx, c, func(v *state.View) error {
+	a, d := &api.Erasing{Memories: []api.Doomed{}, Back: []string{}, Held: []string{}}, &erasure{}
+	if err := s.readState(ctx, c, func(v *state.View) error {
 		if err := d.find(ctx, v, c, q, match); err != nil {
 			return err
 		}
 		if len(q.Revisions) > 0 {
-			return d.tellPast(v, c.DB, q.Revisions, a)
+			return d.fillRevisions(v, c.DB, q.Revisions, a)
 		}
-		d.tell(v, c.DB, a)
+		d.fillAnswer(v, c.DB, a)
 		return nil
 	}); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (s *Service) eraseForGood(ctx context.Context, c api.Caller, q *api.EraseRe
 }
 
 // eraseNow does what was confirmed.
-func (s *Service) eraseNow(ctx context.Context, c api.Caller, d *doomed, a *api.Erasing) error {
+func (s *Service) eraseNow(ctx context.Context, c api.Caller, d *erasure, a *api.Erasing) error {
 	var ops []oplog.Op
 	for _, id := range d.edges {
 		ops = append(ops, &oplog.Unrelate{ID: id})
@@ -89,7 +89,7 @@ func (s *Service) eraseNow(ctx context.Context, c api.Caller, d *doomed, a *api.
 	for i := range a.Memories {
 		a.Memories[i].Text = ""
 	}
-	a.Confirm, a.Erased, a.Index, a.Held = "", true, field.Token(w.Index), stillHolds(w.Index)
+	a.Confirm, a.Erased, a.Index, a.Held = "", true, field.Token(w.Index), remainingCopies(w.Index)
 	return nil
 }
 
@@ -109,14 +109,14 @@ func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) 
 		}
 		a.Count, a.Index = a.Count+w.First.Num, field.Token(w.Index)
 		if op.From = w.First.ID; op.From == "" {
-			a.Held = stillHolds(w.Index)
+			a.Held = remainingCopies(w.Index)
 			return a, nil
 		}
 	}
 }
 
-// stillHolds lists the places that still hold purged text when the purge answers, and until when.
-func stillHolds(at oplog.Index) []string {
+// remainingCopies lists the places that still hold purged text when the purge answers, and until when.
+func remainingCopies(at oplog.Index) []string {
 	return []string{
 		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot, within seconds", at),
 		"files of state and index of each member, until it has rewritten them after that; its status says hold_purge until then",
@@ -125,9 +125,9 @@ func stillHolds(at oplog.Index) []string {
 	}
 }
 
-// admitTexts rejects texts that were erased for good before they are in the log, which would have them again. Apply
+// rejectErased rejects texts that were erased for good before they are in the log, which would have them again. Apply
 // rejects those of a node that had not heard of it yet.
-func (s *Service) admitTexts(db oplog.DB, ops []oplog.Op) error {
+func (s *Service) rejectErased(db oplog.DB, ops []oplog.Op) error {
 	if now, err := s.state.Current(db); err != nil || now.Database.Salt == nil {
 		return nil // without a database Apply says so
 	}
@@ -153,8 +153,8 @@ func (s *Service) admitTexts(db oplog.DB, ops []oplog.Op) error {
 	})
 }
 
-// erasable checks that a request names memories in one way, and reads its filter.
-func erasable(q *api.EraseRequest) (match *filter.Filter, err error) {
+// parseErase checks that a request names memories in one way, and reads its filter.
+func parseErase(q *api.EraseRequest) (match *filter.Filter, err error) {
 	ways := 0
 	for _, given := range []bool{len(q.RIDs) > 0, q.Prefix != "", len(q.Filter) > 0, strings.TrimSpace(q.Entity) != ""} {
 		if given {
@@ -177,7 +177,7 @@ func erasable(q *api.EraseRequest) (match *filter.Filter, err error) {
 }
 
 // find fills in what a request names. A filter looks at every memory, for forgotten ones are in no index.
-func (d *doomed) find(ctx context.Context, v *state.View, c api.Caller, q *api.EraseRequest, match *filter.Filter) error {
+func (d *erasure) find(ctx context.Context, v *state.View, c api.Caller, q *api.EraseRequest, match *filter.Filter) error {
 	take := func(m *oplog.Memory) bool {
 		if _, gone := v.Erased(c.DB, m.RID); !gone && (q.Namespace == "" || m.Namespace == q.Namespace || q.Prefix != "") {
 			d.rids = append(d.rids, m.RID)
@@ -218,8 +218,8 @@ func (d *doomed) find(ctx context.Context, v *state.View, c api.Caller, q *api.E
 	return ctx.Err()
 }
 
-// tell fills in an answer.
-func (d *doomed) tell(v *state.View, db oplog.DB, a *api.Erasing) {
+// fillAnswer adds the memories, relations and claims that would be erased to an answer.
+func (d *erasure) fillAnswer(v *state.View, db oplog.DB, a *api.Erasing) {
 	if a.More = len(d.rids) > mostErased; a.More {
 		d.rids = d.rids[:mostErased]
 	}
@@ -233,8 +233,8 @@ func (d *doomed) tell(v *state.View, db oplog.DB, a *api.Erasing) {
 	a.Relations, a.Claims = len(d.edges), len(d.claims)
 }
 
-// tellPast fills in an answer about revisions of the one memory. Those that were erased before are passed over.
-func (d *doomed) tellPast(v *state.View, db oplog.DB, numbers []uint32, a *api.Erasing) error {
+// fillRevisions fills in an answer about revisions of the one memory. Those that were erased before are passed over.
+func (d *erasure) fillRevisions(v *state.View, db oplog.DB, numbers []uint32, a *api.Erasing) error {
 	if len(d.rids) == 0 {
 		return nil
 	}
@@ -258,8 +258,8 @@ func ridsOf(list []oplog.Memory) []string {
 	return api.Each(list, func(m oplog.Memory) string { return m.RID })
 }
 
-// digest confirms exactly this.
-func (d *doomed) digest() string {
+// digest returns the token with which a client confirms exactly this erasure.
+func (d *erasure) digest() string {
 	return hex.EncodeToString(digest(ridsOf(d.all.Gone), ridsOf(d.all.Back), d.edges, d.claims,
 		api.Each(d.past, func(n uint32) string { return fmt.Sprint(d.rids[0], " ", n) })))
 }
@@ -273,7 +273,7 @@ func (s *Service) erased(v *state.View, c api.Caller, q *api.ErasedRequest) (*ap
 	d, _ := v.Database(c.DB)
 	st := api.Statement{RID: e.RID, Database: d.Name, Index: e.Index, At: e.At.Seconds(), Revisions: e.Revisions,
 		Claims: e.Claims, Entities: e.Entities,
-		Vector: e.Vector, Merged: e.Merged, Holds: s.cfg.Home.Leftovers().HoldPurge, Held: stillHolds(e.Index)}
+		Vector: e.Vector, Merged: e.Merged, Holds: s.cfg.Home.Leftovers().HoldPurge, Held: remainingCopies(e.Index)}
 	said, err := json.Marshal(st)
 	if err != nil {
 		return nil, err

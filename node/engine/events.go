@@ -32,9 +32,9 @@ func (s *Service) position() json.RawMessage {
 	return b
 }
 
-// pusher sends one subscription's events, over whatever its subscriber speaks. A subscriber that is too slow for the
-// feed goes on from the log. It misses only what the log no longer holds, and a "lagged" event says so.
-type pusher struct {
+// eventStream sends one subscription's events, over whatever its subscriber speaks. A subscriber that is too slow for
+// the feed goes on from the log. It misses only what the log no longer holds, and a "lagged" event says so.
+type eventStream struct {
 	s     *Service
 	c     api.Caller
 	only  []string       // event types; empty or "*" for all
@@ -59,7 +59,7 @@ func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p := &pusher{s: s, c: c, only: q.Types, match: match, below: folderOf(q.Prefix), sub: s.commit.Subscribe()}
+	p := &eventStream{s: s, c: c, only: q.Types, match: match, below: folderOf(q.Prefix), sub: s.commit.Subscribe()}
 	p.leader, _, _ = s.raft.Leader() // subscribers hear of changes
 	p.sent = s.commit.Indexed()
 	return &api.Subscription{Begins: s.position(), Close: p.close, Follow: func(ctx context.Context, tell func(api.Event) error) error {
@@ -69,10 +69,10 @@ func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) 
 	}}, nil
 }
 
-func (p *pusher) close() { p.sub.Close() }
+func (p *eventStream) close() { p.sub.Close() }
 
-// admit refuses to go on for a token that was revoked or has expired.
-func (p *pusher) admit() error {
+// checkToken refuses to go on for a token that was revoked or has expired.
+func (p *eventStream) checkToken() error {
 	if !p.s.access.Holds(p.c) {
 		return access.ErrToken
 	}
@@ -80,13 +80,13 @@ func (p *pusher) admit() error {
 	return nil
 }
 
-// beatEvery is the interval of keep-alives on a quiet subscription.
-const beatEvery = 15 * time.Second
+// keepAliveInterval is the interval of keep-alives on a quiet subscription.
+const keepAliveInterval = 15 * time.Second
 
 // run sends what the log holds behind the cursor, if it is not 0, and then what happens, until ctx ends.
-func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
+func (p *eventStream) run(ctx context.Context, cursor oplog.Index) error {
 	if cursor > 0 {
-		beyond, err := p.beyond(ctx, cursor)
+		beyond, err := p.pastEnd(ctx, cursor)
 		if err != nil {
 			return err
 		}
@@ -98,11 +98,11 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 			return err
 		}
 	}
-	beats := time.NewTicker(beatEvery)
+	beats := time.NewTicker(keepAliveInterval)
 	defer beats.Stop()
 	for {
 		changed := p.s.raft.Changed()
-		if err := p.leadership(); err != nil {
+		if err := p.sendLeader(); err != nil {
 			return err
 		}
 		select {
@@ -110,27 +110,27 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 			return nil
 		case <-changed:
 		case <-beats.C:
-			if err := p.admit(); err != nil { // a token may have expired
+			if err := p.checkToken(); err != nil { // a token may have expired
 				return err
 			}
 			if err := p.out(api.Event{}); err != nil {
 				return err
 			}
 		case batch, ok := <-p.sub.C:
-			if err := p.happened(ctx, p.sub.Take(batch), ok); err != nil {
+			if err := p.onBatch(ctx, p.sub.Take(batch), ok); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool) error {
+func (p *eventStream) onBatch(ctx context.Context, batch []oplog.Outcome, open bool) error {
 	if !open { // it has lost its place: subscribe again, then read what was missed
 		p.sub = p.s.commit.Subscribe()
 		return p.replay(ctx, p.sent)
 	}
 	if slices.ContainsFunc(batch, access.EndsTokens) {
-		if err := p.admit(); err != nil {
+		if err := p.checkToken(); err != nil {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool)
 	if err := p.s.state.Look(func(v *state.View) {
 		for _, o := range batch {
 			if o.Index > p.sent { // the replay had the others
-				told = p.tell(v, told, o)
+				told = p.appendEvents(v, told, o)
 			}
 		}
 	}); err != nil {
@@ -152,7 +152,7 @@ func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool)
 const replayPage = 512
 
 // replay sends what the log holds behind a cursor and this node can find; the feed has the rest.
-func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
+func (p *eventStream) replay(ctx context.Context, cursor oplog.Index) error {
 	end := p.s.commit.Indexed()
 	for cursor < end && ctx.Err() == nil {
 		var page []api.Event
@@ -176,7 +176,7 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 					return false
 				}
 				seen = o.Index
-				page = p.tell(v, page, o)
+				page = p.appendEvents(v, page, o)
 				return true
 			})
 		})
@@ -200,34 +200,34 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 	return nil
 }
 
-// wants reports whether the subscription includes an event.
-func (p *pusher) wants(name string) bool {
+// includes reports whether the subscription includes an event.
+func (p *eventStream) includes(name string) bool {
 	return len(p.only) == 0 || slices.Contains(p.only, name) || slices.Contains(p.only, "*")
 }
 
 // passes reports whether an event is about something in the subscriber's namespaces, and about a memory that passes
 // its filter and lies below its key.
-func (p *pusher) passes(v *state.View, n meant) bool {
-	if p.c.Spaces.Bind() && !p.sees(v, n) {
+func (p *eventStream) passes(v *state.View, n occurrence) bool {
+	if p.c.Spaces.Bind() && !p.inNamespaces(v, n) {
 		return false
 	}
-	if !p.narrow() {
+	if !p.filtersMemories() {
 		return true
 	}
-	m, ok := about(v, p.c.DB, n.id)
+	m, ok := eventMemory(v, p.c.DB, n.id)
 	return ok && m.Passes(p.match) && (p.below == "" || m.Path == p.below || strings.HasPrefix(m.Path, p.below+"/"))
 }
 
-// narrow reports whether the subscriber wants events about some memories alone.
-func (p *pusher) narrow() bool { return p.match != nil || p.below != "" }
+// filtersMemories reports whether the subscriber wants events about some memories alone.
+func (p *eventStream) filtersMemories() bool { return p.match != nil || p.below != "" }
 
-// sees reports whether what an event is about is in the namespaces that the subscriber is bound to. What is of
-// several, or of none, is not: a relation, a round of cognition, a purge, a memory that was erased since.
-func (p *pusher) sees(v *state.View, n meant) bool {
+// inNamespaces reports whether what an event is about is in the namespaces that the subscriber is bound to. What is
+// of several, or of none, is not: a relation, a round of cognition, a purge, a memory that was erased since.
+func (p *eventStream) inNamespaces(v *state.View, n occurrence) bool {
 	r := p.c.Reach("")
 	switch n.name {
 	case "stored", "corrected", "forgotten", "consolidated":
-		m, ok := about(v, p.c.DB, n.id)
+		m, ok := eventMemory(v, p.c.DB, n.id)
 		return ok && r.Has(m.Namespace)
 	case "claimed":
 		c, ok := v.Claim(p.c.DB, n.id)
@@ -245,20 +245,21 @@ func (p *pusher) sees(v *state.View, n meant) bool {
 	return false
 }
 
-// about finds the memory that an event is about, also one that has expired, which no other reader finds by its id.
-func about(v *state.View, db oplog.DB, rid string) (*oplog.Memory, bool) {
+// eventMemory finds the memory that an event is about, also one that has expired, which no other reader finds by its
+// id.
+func eventMemory(v *state.View, db oplog.DB, rid string) (*oplog.Memory, bool) {
 	seq, _ := v.Seq(db, rid)
 	return v.MemoryAt(db, seq)
 }
 
-// tell adds what an entry means to the subscriber.
-func (p *pusher) tell(v *state.View, told []api.Event, o oplog.Outcome) []api.Event {
+// appendEvents adds what an entry means to the subscriber.
+func (p *eventStream) appendEvents(v *state.View, told []api.Event, o oplog.Outcome) []api.Event {
 	if o.Entry.DB != p.c.DB {
 		return told
 	}
 	for _, op := range o.Done() {
 		for _, n := range occurrences(v, p.c.DB, op, o.HLC.Time()) {
-			if !p.wants(n.name) || !p.passes(v, n) {
+			if !p.includes(n.name) || !p.passes(v, n) {
 				continue
 			}
 			b, err := json.Marshal(api.Change{Index: o.Index, Number: o.Number, ID: n.id, At: o.HLC.Time().Seconds()})
@@ -273,7 +274,7 @@ func (p *pusher) tell(v *state.View, told []api.Event, o oplog.Outcome) []api.Ev
 
 // send emits events. Only the last of a record carries the record's index: a subscriber that resumes behind it has had
 // all events before it.
-func (p *pusher) send(told []api.Event) error {
+func (p *eventStream) send(told []api.Event) error {
 	for i, e := range told {
 		if i+1 < len(told) && told[i+1].Index == e.Index {
 			e.Index = 0
@@ -285,10 +286,10 @@ func (p *pusher) send(told []api.Event) error {
 	return nil
 }
 
-// leadership is the event "leader": the node that leads now, 0 while none does.
-func (p *pusher) leadership() error {
+// sendLeader is the event "leader": the node that leads now, 0 while none does.
+func (p *eventStream) sendLeader() error {
 	id, _, _ := p.s.raft.Leader()
-	if p.narrow() || p.c.Spaces.Bind() || !p.wants("leader") || id == p.leader {
+	if p.filtersMemories() || p.c.Spaces.Bind() || !p.includes("leader") || id == p.leader {
 		return nil
 	}
 	p.leader = id

@@ -11,14 +11,14 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// lasts decides when a new memory expires: at the time that its draft gives, or after the database's default. One that
-// each read renews lasts as long as a read would make it, if its draft gives no time.
-func (s *Service) lasts(op *oplog.Remember, d *api.Draft, usual oplog.Time) error {
+// setExpiry decides when a new memory expires: at the time that its draft gives, or after the database's default. One
+// that each read renews lasts as long as a read would make it, if its draft gives no time.
+func (s *Service) setExpiry(op *oplog.Remember, d *api.Draft, usual oplog.Time) error {
 	at, err := s.expiry("ttl", "expires_at", d.TTL, op.Expires)
 	if err != nil {
 		return err
 	}
-	if err := finite("refresh_on_read", op.Refresh); err != nil {
+	if err := checkFinite("refresh_on_read", op.Refresh); err != nil {
 		return err
 	}
 	switch {

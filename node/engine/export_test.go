@@ -25,13 +25,15 @@ func (s *Service) Propose(ctx context.Context, c api.Caller, ops ...oplog.Op) er
 
 // Marks compares a statement with those of its namespace.
 func (s *Service) Marks(ctx context.Context, db oplog.DB, text string) ([]oplog.Mark, error) {
-	return s.marks(ctx, db,
+	return s.findMarks(ctx, db,
 		&oplog.Memory{Content: oplog.Content{RID: "new", Text: text, Namespace: "default", Created: oplog.At(time.Now())}},
 		oplog.At(time.Now()))
 }
 
 // ThinkAlone is a round that the leader makes by itself.
-func (s *Service) ThinkAlone(ctx context.Context, c api.Caller) error { return s.thinker.Alone(ctx, c) }
+func (s *Service) ThinkAlone(ctx context.Context, c api.Caller) error {
+	return s.thinker.RunBackground(ctx, c)
+}
 
 // Abandon gives up sessions that were not ended.
 func (s *Service) Abandon(ctx context.Context, c api.Caller) error { return s.abandon(ctx, c) }
@@ -43,7 +45,7 @@ func (s *Service) WaitIndexed(ctx context.Context) error {
 
 // Returned notes what a recall has returned.
 func (s *Service) Returned(db oplog.DB, hits []index.Hit, at time.Time) {
-	s.reinforcer.returned(db, hits, at)
+	s.reinforcer.noteRecall(db, hits, at)
 }
 
 // Flush has what was noted go through the log now.

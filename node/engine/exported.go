@@ -49,7 +49,7 @@ func exportMemory(v *state.View, c api.Caller, m *oplog.Memory) api.ExportedMemo
 // historyOf gives the operation of an imported memory what the memory went through before.
 func historyOf(op *oplog.Remember, d *api.Draft) error {
 	p := d.History
-	if err := fits("tombstone_reason", len(p.Reason), MaxReason); err != nil {
+	if err := checkSize("tombstone_reason", len(p.Reason), MaxReason); err != nil {
 		return err
 	}
 	if err := oplog.CheckNames(p.Into, p.By); err != nil {
@@ -61,7 +61,7 @@ func historyOf(op *oplog.Remember, d *api.Draft) error {
 		return oplog.Errorf(oplog.Invalid, "consolidation_status %q: want active, consolidated or quarantined", p.Status)
 	}
 	for _, r := range p.Revisions {
-		if err := fits("text of a revision", len(r.Text), MaxText); err != nil {
+		if err := checkSize("text of a revision", len(r.Text), MaxText); err != nil {
 			return err
 		}
 	}

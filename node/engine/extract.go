@@ -27,17 +27,17 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	}
 	ops := make([]*oplog.Remember, len(drafts))
 	for i := range drafts {
-		if err := stamp(c, &drafts[i]); err != nil {
+		if err := stampDraft(c, &drafts[i]); err != nil {
 			return nil, err
 		}
-		if ops[i], err = ready(&drafts[i], s.now(), int(now.Database.Dim)); err != nil {
+		if ops[i], err = makeRemember(&drafts[i], s.now(), int(now.Database.Dim)); err != nil {
 			return nil, &draftError{i, err}
 		}
-		ops[i].Attributes = lifted(ops[i].Attributes, ops[i].Metadata, now.Lift)
+		ops[i].Attributes = liftAttributes(ops[i].Attributes, ops[i].Metadata, now.Lift)
 		if err := quarantine(c, ops[i]); err != nil {
 			return nil, err
 		}
-		if err := s.lasts(ops[i], &drafts[i], now.TTL); err != nil {
+		if err := s.setExpiry(ops[i], &drafts[i], now.TTL); err != nil {
 			return nil, err
 		}
 	}
@@ -54,8 +54,9 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	})
 }
 
-// composed prepares a memory that this node has made of others. near is its vector where no embedder will make one.
-func (s *Service) composed(ctx context.Context, c api.Caller, d api.Draft, near oplog.Vector) (*oplog.Remember, error) {
+// composeMemory prepares a memory that this node has made of others. near is its vector where no embedder will make
+// one.
+func (s *Service) composeMemory(ctx context.Context, c api.Caller, d api.Draft, near oplog.Vector) (*oplog.Remember, error) {
 	secrets, err := s.redactor(c.DB)
 	if err != nil {
 		return nil, err

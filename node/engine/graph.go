@@ -24,10 +24,10 @@ func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest
 			return nil, oplog.Errorf(oplog.Invalid, "missing '%s'", f[0])
 		}
 	}
-	if err := cmp.Or(oplog.CheckNames(q.Src, q.Type, q.Dst), finite("weight", q.Weight)); err != nil {
+	if err := cmp.Or(oplog.CheckNames(q.Src, q.Type, q.Dst), checkFinite("weight", q.Weight)); err != nil {
 		return nil, err
 	}
-	links, err := s.mentioning(ctx, c.DB, q.Src, q.Dst)
+	links, err := s.findMentions(ctx, c.DB, q.Src, q.Dst)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +44,11 @@ func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateReq
 // maxBacklinks bounds the older memories that one relation ties to each of its names: the best matches.
 const maxBacklinks = 200
 
-// mentioning are the memories that have a name in their text and no link to it, because the name was no entity yet when
-// they were stored. The index finds them, so that Apply need not look at every memory. A name that is in a relation
-// already was searched for when the first one was made; memories that were stored since then are linked by their own
-// text.
-func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {
+// findMentions are the memories that have a name in their text and no link to it, because the name was no entity yet
+// when they were stored. The index finds them, so that Apply need not look at every memory. A name that is in a
+// relation already was searched for when the first one was made; memories that were stored since then are linked by
+// their own text.
+func (s *Service) findMentions(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {
 	for _, name := range names {
 		related, err := state.Get(s.state, func(v *state.View) []oplog.Edge { return v.Edges(db, name, 1) })
 		if err != nil {
@@ -107,7 +107,7 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 	}
 	claim := oplog.Claim{ID: oplog.NewID(), Namespace: orDefault(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst,
 		Polarity: int8(q.Polarity), Modality: q.Modality,
-		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band,
+		ValidFrom: unixSeconds(q.ValidFrom), ValidTo: unixSeconds(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band,
 		SourceRID: q.SourceRID,
 		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(s.now()), Trust: c.Class()}
 	w, err := s.write(ctx, c, &oplog.Assert{Claim: claim})
@@ -117,8 +117,8 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 	return &api.Claimed{ID: w.First.ID, Namespace: claim.Namespace, Index: field.Token(w.Index)}, err
 }
 
-// epoch is a date in Unix seconds, nil for none.
-func epoch(d field.Date) *float64 {
+// unixSeconds is a date in Unix seconds, nil for none.
+func unixSeconds(d field.Date) *float64 {
 	if d.IsZero() {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*ap
 				Polarity: int(x.Polarity),
 				Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band,
 				SourceRID: api.OrNil(x.SourceRID), Namespace: x.Namespace,
-				Trust: lessThanAgent(x.Trust), Suggestion: suggestion(x, now, disputed)})
+				Trust: lowTrust(x.Trust), Suggestion: suggestion(x, now, disputed)})
 	}
 	return list, nil
 }

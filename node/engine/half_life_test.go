@@ -15,7 +15,7 @@ func TestHalfLivesStayTheSame(t *testing.T) {
 	t.Parallel()
 	stored := func(hours float64) float64 {
 		t.Helper()
-		op, err := ready(&api.Draft{Text: "x", HalfLife: hours}, time.Now(), 0)
+		op, err := makeRemember(&api.Draft{Text: "x", HalfLife: hours}, time.Now(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

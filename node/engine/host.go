@@ -38,7 +38,7 @@ func (s *Service) hostSearch(ctx context.Context, c api.Caller, asked *api.Searc
 		q.Admit = func(f index.Facts) bool { return asked.Admit(api.Facts(f)) }
 	}
 	if asked.Pick != nil {
-		q.Pick = func(hits []index.Hit) []index.Hit { return picked(hits, asked.Pick) }
+		q.Pick = func(hits []index.Hit) []index.Hit { return pickHits(hits, asked.Pick) }
 	}
 	a, err := s.search(ctx, c, q)
 	if err != nil {
@@ -51,8 +51,8 @@ func hitsOf(found []index.Hit) []api.Hit {
 	return api.Each(found, func(h index.Hit) api.Hit { return api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why} })
 }
 
-// picked are the hits that a dialect's own function leaves of those that the index found.
-func picked(hits []index.Hit, pick func([]api.Hit) []api.Hit) (left []index.Hit) {
+// pickHits are the hits that a dialect's own function leaves of those that the index found.
+func pickHits(hits []index.Hit, pick func([]api.Hit) []api.Hit) (left []index.Hit) {
 	by := make(map[*oplog.Memory]index.Hit, len(hits))
 	for _, h := range hits {
 		by[h.Memory] = h
@@ -70,7 +70,7 @@ func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureReque
 	}
 	var events []api.CapturedEvent
 	work := func() (err error) {
-		events, err = q.Make(secrets.said(q.Said))
+		events, err = q.Make(secrets.toolOutput(q.Said))
 		return err
 	}
 	if q.Turn != nil {

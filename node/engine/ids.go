@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	leastPrefix = 4   // characters of an id's beginning
-	mostForeign = 256 // ids outside the caller's namespaces that are passed over for one beginning
+	minIDPrefix   = 4   // characters of an id's beginning
+	maxForeignIDs = 256 // ids outside the caller's namespaces that are passed over for one beginning
 )
 
 // ids tells the numbers of memories, and what short forms stand for.
@@ -25,14 +25,14 @@ func (s *Service) ids(v *state.View, c api.Caller, q *api.IDsRequest) (*api.IDsA
 		a.Numbers = append(a.Numbers, seq)
 	}
 	for _, short := range q.Short {
-		a.Full = append(a.Full, api.Begun{RIDs: append([]string{}, full(v, c.DB, seen, short)...)})
+		a.Full = append(a.Full, api.Begun{RIDs: append([]string{}, resolveShortID(v, c.DB, seen, short)...)})
 	}
 	return a, nil
 }
 
-// full finds the ids that a short form stands for. A number is one memory's for good; the beginning of an id may be
-// that of several, of which two tell so. An id as it is stands for itself.
-func full(v *state.View, db oplog.DB, seen oplog.Reach, short string) (rids []string) {
+// resolveShortID finds the ids that a short form stands for. A number is one memory's for good; the beginning of an
+// id may be that of several, of which two tell so. An id as it is stands for itself.
+func resolveShortID(v *state.View, db oplog.DB, seen oplog.Reach, short string) (rids []string) {
 	if digits, ok := strings.CutPrefix(short, "#"); ok {
 		seq, err := strconv.ParseUint(digits, 10, 64)
 		if m, ok := v.MemoryAt(db, oplog.Seq(seq)); ok && err == nil && seen.Has(m.Namespace) {
@@ -43,7 +43,7 @@ func full(v *state.View, db oplog.DB, seen oplog.Reach, short string) (rids []st
 	if m, ok := v.Memory(db, short); ok && seen.Has(m.Namespace) {
 		return []string{short}
 	}
-	if len(short) < leastPrefix {
+	if len(short) < minIDPrefix {
 		return nil
 	}
 	foreign := 0
@@ -56,7 +56,7 @@ func full(v *state.View, db oplog.DB, seen oplog.Reach, short string) (rids []st
 		} else {
 			foreign++
 		}
-		return len(rids) < 2 && foreign < mostForeign
+		return len(rids) < 2 && foreign < maxForeignIDs
 	})
 	return rids
 }

@@ -22,11 +22,11 @@ import (
 
 // Bounds of one batch of an import, which is one entry of the log.
 const (
-	importRows     = 200
-	importBytes    = 1 << 20
-	importLine     = 16 << 20 // a memory's text, metadata and revisions at their largest, as JSON
-	importPatience = time.Minute
-	maxImports     = 16 // shared among principals
+	importRows    = 200
+	importBytes   = 1 << 20
+	importLine    = 16 << 20 // a memory's text, metadata and revisions at their largest, as JSON
+	importTimeout = time.Minute
+	maxImports    = 16 // shared among principals
 )
 
 // importer stores what it reads, batch by batch: nothing is read ahead of what is stored, so the sender waits in its
@@ -68,7 +68,7 @@ func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRe
 	}
 	defer done()
 	im := importer{ctx: ctx, s: s, c: c, key: q.Key, keep: q.Keep, skip: q.Skip, in: bufio.NewReaderSize(q.Lines, 64<<10)}
-	defer im.forgetLong()
+	defer im.releaseLongLine()
 	if len(im.key) > field.MaxKey-32 {
 		return nil, oplog.Errorf(oplog.Invalid, "key: want at most %d bytes", field.MaxKey-32)
 	}
@@ -87,11 +87,11 @@ func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRe
 			err = im.flush()
 		}
 		if err != nil {
-			return nil, im.broken(err)
+			return nil, im.importError(err)
 		}
 	}
 	if err := im.flush(); err != nil {
-		return nil, im.broken(err)
+		return nil, im.importError(err)
 	}
 	return &im.done, nil
 }
@@ -115,16 +115,16 @@ func (im *importer) next() ([]byte, error) {
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, oplog.Errorf(oplog.Invalid, "the request body ended early")
 		case len(im.long) > importBytes && im.release == nil:
-			if err := im.share(); err != nil {
+			if err := im.reserveLongLine(); err != nil {
 				return nil, err
 			}
 		}
 	}
 }
 
-// share waits for the bytes of a long line: that many again are its copies while it is read and decoded.
-func (im *importer) share() error {
-	ctx, cancel := context.WithTimeout(im.ctx, importPatience)
+// reserveLongLine waits for the bytes of a long line: that many again are its copies while it is read and decoded.
+func (im *importer) reserveLongLine() error {
+	ctx, cancel := context.WithTimeout(im.ctx, importTimeout)
 	defer cancel()
 	release, ok := im.s.cfg.Budget.Acquire(ctx, im.c.Principal(), 3*importLine)
 	if !ok {
@@ -134,8 +134,8 @@ func (im *importer) share() error {
 	return nil
 }
 
-// forgetLong gives back the share of a long line.
-func (im *importer) forgetLong() {
+// releaseLongLine gives back the share of a long line.
+func (im *importer) releaseLongLine() {
 	if im.release != nil {
 		im.release()
 		im.release, im.long = nil, nil
@@ -177,8 +177,8 @@ func (im *importer) line(b []byte) error {
 		} else if string(f["metadata"]) == "null" { // not an empty object, which is the default
 			d.Metadata = nil
 		}
-		im.keepStamp(&d, &l)
-		if err := im.named(&d, l.External); err != nil {
+		im.importStamp(&d, &l)
+		if err := im.identify(&d, l.External); err != nil {
 			return err
 		}
 		im.drafts = append(im.drafts, draftLine{d, im.done.Lines})
@@ -191,8 +191,8 @@ func (im *importer) line(b []byte) error {
 		}
 		im.edges = append(im.edges,
 			edgeLine{&oplog.Relate{ID: l.EdgeID, Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight,
-				At:    cmp.Or(atOrNone(l.Updated.Time), oplog.At(im.s.now())),
-				Since: atOrNone(l.Created.Time)}, im.done.Lines})
+				At:    cmp.Or(timeOrZero(l.Updated.Time), oplog.At(im.s.now())),
+				Since: timeOrZero(l.Created.Time)}, im.done.Lines})
 	default:
 		return oplog.Errorf(oplog.Invalid, "type %q: want memory or edge", l.Type)
 	}
@@ -200,12 +200,12 @@ func (im *importer) line(b []byte) error {
 	return nil
 }
 
-// counted counts rows as operations of the importer's caller. An import over its rate waits, and its sender with it,
-// since nothing is read meanwhile; after importPatience it is rejected.
-func (im *importer) counted(rows int) (api.Caller, error) {
+// waitForRate counts rows as operations of the importer's caller. An import over its rate waits, and its sender with
+// it, since nothing is read meanwhile; after importTimeout it is rejected.
+func (im *importer) waitForRate(rows int) (api.Caller, error) {
 	c := im.c
 	c.Counted = 0
-	patience := time.NewTimer(importPatience)
+	patience := time.NewTimer(importTimeout)
 	defer patience.Stop()
 	for {
 		c, err := im.s.access.Count(c, rows)
@@ -227,29 +227,29 @@ func (im *importer) flush() error {
 	if len(im.drafts)+len(im.edges) == 0 {
 		return nil
 	}
-	c, err := im.counted(len(im.drafts) + len(im.edges))
+	c, err := im.waitForRate(len(im.drafts) + len(im.edges))
 	if err != nil {
 		return err
 	}
 	drafts, edges := im.drafts, im.edges
 	im.drafts, im.edges, im.bytes = nil, nil, 0
-	if drafts, err = im.absent(drafts); err != nil {
+	if drafts, err = im.skipPresent(drafts); err != nil {
 		return err
 	}
-	if edges, err = im.absentEdges(edges); err != nil {
+	if edges, err = im.skipPresentEdges(edges); err != nil {
 		return err
 	}
-	err = halved(drafts, func(part []draftLine) error { return im.storeDrafts(c, part) }, ofTheLine,
+	err = storeBisecting(drafts, func(part []draftLine) error { return im.storeDrafts(c, part) }, isLineError,
 		func(d draftLine, err error) error { return im.reject(d.line, err) })
 	if err == nil {
-		err = halved(edges, func(part []edgeLine) error { return im.storeEdges(c, part) }, ofTheLine,
+		err = storeBisecting(edges, func(part []edgeLine) error { return im.storeEdges(c, part) }, isLineError,
 			func(e edgeLine, err error) error { return im.reject(e.line, err) })
 	}
-	im.forgetLong()
+	im.releaseLongLine()
 	return err
 }
 
-func merged(a, b []string) []string {
+func mergeSorted(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(a, b...))))
 }
 
@@ -261,8 +261,8 @@ func (im *importer) batchKey() string {
 	return fmt.Sprintf("%s/import/%d", im.key, im.batches)
 }
 
-// broken says at which line an import stopped, and how many rows before it are stored.
-func (im *importer) broken(err error) error {
+// importError says at which line an import stopped, and how many rows before it are stored.
+func (im *importer) importError(err error) error {
 	if im.ctx.Err() != nil { // its caller's rights may have ended
 		err = context.Cause(im.ctx)
 	}

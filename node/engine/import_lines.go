@@ -30,7 +30,7 @@ func (e *lineError) Unwrap() error { return e.err }
 
 // reject lists a line that is rejected, or ends the import there.
 func (im *importer) reject(line int, err error) error {
-	if !im.skip || !ofTheLine(err) {
+	if !im.skip || !isLineError(err) {
 		return &lineError{line, err}
 	}
 	if im.done.Refused++; len(im.done.Reasons) < maxReasons {
@@ -39,14 +39,15 @@ func (im *importer) reject(line int, err error) error {
 	return nil
 }
 
-// ofTheLine reports whether an error is about what a line says, so that the import may go on behind it.
-func ofTheLine(err error) bool {
+// isLineError reports whether an error is about what a line says, so that the import may go on behind it.
+func isLineError(err error) bool {
 	return oplog.IsKind(err, oplog.Invalid, oplog.Conflict, oplog.TooLarge) && !errors.Is(err, oplog.ErrKeyReused)
 }
 
-// halved stores a list as one entry. When that is rejected for what is in the list, or because that is too large
-// together, it stores the halves, down to the one that cannot be stored: the others are, and alone decides about it.
-func halved[T any](list []T, store func([]T) error, ofOne func(error) bool, alone func(T, error) error) error {
+// storeBisecting stores a list as one entry. When that is rejected for what is in the list, or because that is too
+// large together, it stores the halves, down to the one that cannot be stored: the others are, and alone decides
+// about it.
+func storeBisecting[T any](list []T, store func([]T) error, ofOne func(error) bool, alone func(T, error) error) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -58,16 +59,16 @@ func halved[T any](list []T, store func([]T) error, ofOne func(error) bool, alon
 		return alone(list[0], err)
 	}
 	half := len(list) / 2
-	if err := halved(list[:half], store, ofOne, alone); err != nil {
+	if err := storeBisecting(list[:half], store, ofOne, alone); err != nil {
 		return err
 	}
-	return halved(list[half:], store, ofOne, alone)
+	return storeBisecting(list[half:], store, ofOne, alone)
 }
 
-// named completes what identifies a line, and checks the memory: of two lines with one identity, the later one changes
-// the memory of the earlier. A line without a key has an idempotency key of its own, so that it is stored once when an
-// import is repeated, unless the import has a key or keeps ids.
-func (im *importer) named(d *api.Draft, external string) error {
+// identify completes what identifies a line, and checks the memory: of two lines with one identity, the later one
+// changes the memory of the earlier. A line without a key has an idempotency key of its own, so that it is stored
+// once when an import is repeated, unless the import has a key or keeps ids.
+func (im *importer) identify(d *api.Draft, external string) error {
 	if external != "" && d.Path == "" {
 		d.Path = externalKey(external)
 	}
@@ -80,7 +81,7 @@ func (im *importer) named(d *api.Draft, external string) error {
 			return err
 		}
 	}
-	_, err = ready(d, im.s.now(), int(now.Database.Dim))
+	_, err = makeRemember(d, im.s.now(), int(now.Database.Dim))
 	return err
 }
 
@@ -103,16 +104,16 @@ func externalKey(id string) string {
 	return externalFolder + hex.EncodeToString(sum[:])
 }
 
-// absent leaves out the lines whose memory is here by its id and says the same. A line whose memory was forgotten since
-// it was imported is stored again, under the next key.
-func (im *importer) absent(lines []draftLine) (list []draftLine, err error) {
+// skipPresent leaves out the lines whose memory is here by its id and says the same. A line whose memory was
+// forgotten since it was imported is stored again, under the next key.
+func (im *importer) skipPresent(lines []draftLine) (list []draftLine, err error) {
 	if im.key != "" || im.keep {
 		return lines, nil
 	}
 	return list, im.s.state.Look(func(v *state.View) {
 		for _, d := range lines {
 			if d.Path == "" {
-				if m, ok := v.Memory(im.c.DB, d.RID); ok && asNew(m, &d.Draft) {
+				if m, ok := v.Memory(im.c.DB, d.RID); ok && upToDate(m, &d.Draft) {
 					im.done.Kept++
 					continue
 				}
@@ -129,8 +130,8 @@ func (im *importer) absent(lines []draftLine) (list []draftLine, err error) {
 	})
 }
 
-// absentEdges does the same for relations: one with the weight that it has here changes nothing.
-func (im *importer) absentEdges(lines []edgeLine) (list []edgeLine, err error) {
+// skipPresentEdges does the same for relations: one with the weight that it has here changes nothing.
+func (im *importer) skipPresentEdges(lines []edgeLine) (list []edgeLine, err error) {
 	if im.key != "" || im.keep {
 		return lines, nil
 	}
@@ -145,8 +146,8 @@ func (im *importer) absentEdges(lines []edgeLine) (list []edgeLine, err error) {
 	})
 }
 
-// asNew reports whether a line with the id of a memory would make that memory, unchanged.
-func asNew(m *oplog.Memory, d *api.Draft) bool {
+// upToDate reports whether a line with the id of a memory would make that memory, unchanged.
+func upToDate(m *oplog.Memory, d *api.Draft) bool {
 	return m.Status != oplog.Tombstoned && m.Text == d.Text && m.Namespace == cmp.Or(d.Namespace, "default") &&
 		(d.History == nil || m.Revision >= d.History.Revision)
 }

@@ -19,8 +19,8 @@ func (im *importer) storeDrafts(c api.Caller, lines []draftLine) error {
 		return err
 	}
 	key, drafts := im.batchKey(), api.Each(lines, func(d draftLine) api.Draft { return d.Draft })
-	r, err := anew(im, func(v *state.View) { im.freeRIDs(v, pointers(drafts)) },
-		func() (stored, error) { return im.s.store(im.ctx, c, key, slices.Clone(drafts)...) })
+	r, err := storeWithFreeIDs(im, func(v *state.View) { im.freeRIDs(v, pointers(drafts)) },
+		func() (storeResult, error) { return im.s.store(im.ctx, c, key, slices.Clone(drafts)...) })
 	if err != nil {
 		return err
 	}
@@ -31,14 +31,14 @@ func (im *importer) storeDrafts(c api.Caller, lines []draftLine) error {
 			im.done.Kept++
 		}
 	}
-	im.done.Index, im.done.Redacted = field.Token(r.Index), merged(im.done.Redacted, r.Redacted)
+	im.done.Index, im.done.Redacted = field.Token(r.Index), mergeSorted(im.done.Redacted, r.Redacted)
 	return nil
 }
 
 // storeEdges stores relations as one entry.
 func (im *importer) storeEdges(c api.Caller, lines []edgeLine) error {
 	key, edges := im.batchKey(), api.Each(lines, func(e edgeLine) *oplog.Relate { return e.Relate })
-	w, err := anew(im, func(v *state.View) { im.freeEdges(v, edges) }, func() (Written, error) {
+	w, err := storeWithFreeIDs(im, func(v *state.View) { im.freeEdges(v, edges) }, func() (Written, error) {
 		return im.s.propose(im.ctx, c, write{key: key, ops: api.Each(edges, func(e *oplog.Relate) oplog.Op { return e })})
 	})
 	if err == nil {
@@ -50,7 +50,7 @@ func (im *importer) storeEdges(c api.Caller, lines []edgeLine) error {
 // storeKeyed stores a batch of which some memories have a key, in its order. A key that is taken stays with its memory,
 // which is corrected unless it is as new.
 func (im *importer) storeKeyed(c api.Caller, lines []draftLine) error {
-	k := &keyed{s: im.s, c: c, newer: true}
+	k := &keyedBatch{s: im.s, c: c, newer: true}
 	seen := map[string]bool{}
 	for _, l := range lines {
 		d := l.Draft
@@ -60,18 +60,18 @@ func (im *importer) storeKeyed(c api.Caller, lines []draftLine) error {
 		}
 		at := orDefault(d.Namespace) + d.Path
 		if seen[at] { // two lines of one key: the later one is put over the earlier
-			if err := im.settle(k); err != nil {
+			if err := im.storeSteps(k); err != nil {
 				return err
 			}
-			k, seen = &keyed{s: im.s, c: c, newer: true}, map[string]bool{}
+			k, seen = &keyedBatch{s: im.s, c: c, newer: true}, map[string]bool{}
 		}
 		seen[at] = true
 		k.steps = append(k.steps, api.BatchStep{Op: "put", Namespace: d.Namespace, Path: d.Path, Memory: &d})
 	}
-	return im.settle(k)
+	return im.storeSteps(k)
 }
 
-func (im *importer) settle(k *keyed) error {
+func (im *importer) storeSteps(k *keyedBatch) error {
 	if len(k.steps) == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (im *importer) settle(k *keyed) error {
 	free := func(v *state.View) {
 		im.freeRIDs(v, api.Each(k.steps, func(st api.BatchStep) *api.Draft { return st.Memory }))
 	}
-	done, err := anew(im, free, func() (settled, error) { return im.s.settle(im.ctx, k, w) })
+	done, err := storeWithFreeIDs(im, free, func() (keyedResults, error) { return im.s.applyKeyed(im.ctx, k, w) })
 	if err != nil {
 		return err
 	}
@@ -93,13 +93,13 @@ func (im *importer) settle(k *keyed) error {
 			im.done.Kept++
 		}
 	}
-	im.done.Index, im.done.Redacted = field.Token(done.Index), merged(im.done.Redacted, k.redacted)
+	im.done.Index, im.done.Redacted = field.Token(done.Index), mergeSorted(im.done.Redacted, k.redacted)
 	return nil
 }
 
-// anew stores a batch after free has given its rows ids that are not taken, and again when another import took one
-// meanwhile: this node has applied that one by the time it knows of the rejection.
-func anew[T any](im *importer, free func(*state.View), store func() (T, error)) (T, error) {
+// storeWithFreeIDs stores a batch after free has given its rows ids that are not taken, and again when another import
+// took one meanwhile: this node has applied that one by the time it knows of the rejection.
+func storeWithFreeIDs[T any](im *importer, free func(*state.View), store func() (T, error)) (T, error) {
 	for tries := 0; ; tries++ {
 		if err := im.s.state.Look(free); err != nil {
 			var none T

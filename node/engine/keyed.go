@@ -20,10 +20,10 @@ import (
 // a key of it meanwhile.
 const maxKeyTries = 32
 
-// A keyed write is decided from this node's state, and its entry says what from: the leader's log may have another
-// write of the key before it. Then Apply rejects the entry and this node, which has applied that other write by then,
-// decides again. The client's own conditions are checked by Apply alone.
-type keyed struct {
+// A keyedBatch is a batch of keyed writes. This node decides it from its own state, and the entry names what it was
+// decided from. If the leader's log has another write of a key before it, Apply rejects the entry. This node has applied
+// that other write by then, and decides again. Apply alone checks the client's own conditions.
+type keyedBatch struct {
 	s        *Service
 	c        api.Caller
 	steps    []api.BatchStep
@@ -35,16 +35,16 @@ type keyed struct {
 // store is the step of an import that stores a memory without a key, in its place among those that have one.
 const store = "store"
 
-// settled tells what became of keyed steps.
-type settled struct {
+// keyedResults holds the results of keyed steps.
+type keyedResults struct {
 	Written
 	before []oplog.Result // by step: the memory that had the key
 	after  []oplog.Result // by step: the memory that it read or wrote
 	texts  []string       // by step: what the memory that it brought says
 }
 
-// settle does all steps, or none.
-func (s *Service) settle(ctx context.Context, k *keyed, w write) (done settled, err error) {
+// applyKeyed applies all steps in one entry, or none.
+func (s *Service) applyKeyed(ctx context.Context, k *keyedBatch, w write) (done keyedResults, err error) {
 	if err := k.prepare(ctx); err != nil {
 		return done, err
 	}
@@ -63,7 +63,7 @@ func (s *Service) settle(ctx context.Context, k *keyed, w write) (done settled, 
 	case errors.Is(err, oplog.ErrKeyReused):
 		return done, keyReused(err)
 	case err != nil:
-		return done, refusedKey(k.c, err)
+		return done, keyConflict(k.c, err)
 	}
 	done.before, done.after, done.texts = make([]oplog.Result, len(k.steps)), make([]oplog.Result, len(k.steps)), make([]string, len(k.steps))
 	next, made := 0, k.made
@@ -72,7 +72,7 @@ func (s *Service) settle(ctx context.Context, k *keyed, w write) (done settled, 
 			done.before[i] = done.Results[next]
 			next++
 		}
-		if st.Op == store || drafted(&st) {
+		if st.Op == store || bringsMemory(&st) {
 			done.texts[i], made = made[0].Text, made[1:]
 		}
 	}
@@ -85,9 +85,9 @@ func (s *Service) settle(ctx context.Context, k *keyed, w write) (done settled, 
 	return done, nil
 }
 
-// refusedKey tells a client which memory its condition met, or which one keeps it from a key. One that may not read
+// keyConflict tells a client which memory its condition met, or which one keeps it from a key. One that may not read
 // learns neither.
-func refusedKey(c api.Caller, err error) error {
+func keyConflict(c api.Caller, err error) error {
 	var e *oplog.Error
 	if !errors.As(err, &e) || e.Found == nil {
 		return err
@@ -119,7 +119,7 @@ func checkKey(path string) error {
 }
 
 // prepare checks the steps, and makes the memories that they store.
-func (k *keyed) prepare(ctx context.Context) error {
+func (k *keyedBatch) prepare(ctx context.Context) error {
 	if len(k.steps) > MaxBatch {
 		return oplog.Errorf(oplog.TooLarge, "batch of %d steps is over %d", len(k.steps), MaxBatch)
 	}
@@ -140,7 +140,7 @@ func (k *keyed) prepare(ctx context.Context) error {
 				drafts = append(drafts, *st.Memory)
 				secrets.draft(&drafts[len(drafts)-1], false)
 			}
-			if drafted(&st) {
+			if bringsMemory(&st) {
 				m, held := v.Keyed(k.c.DB, st.Namespace, st.Path)
 				d := *st.Memory
 				if d.Namespace, d.Path, d.Key = st.Namespace, st.Path, ""; held {
@@ -159,7 +159,7 @@ func (k *keyed) prepare(ctx context.Context) error {
 }
 
 // check completes a step and rejects one that can never succeed. written has the keys of the steps before.
-func (k *keyed) check(st *api.BatchStep, written map[[2]string]bool) error {
+func (k *keyedBatch) check(st *api.BatchStep, written map[[2]string]bool) error {
 	st.Namespace = orDefault(st.Namespace)
 	if st.IfSHA256 = strings.ToLower(st.IfSHA256); st.IfSHA256 != "" {
 		if b, err := hex.DecodeString(st.IfSHA256); err != nil || len(b) != sha256.Size {
@@ -189,12 +189,12 @@ func (k *keyed) check(st *api.BatchStep, written map[[2]string]bool) error {
 		}
 		written[at] = true
 	}
-	return cmp.Or(oplog.CheckNames(st.Namespace), fits("reason", len(st.Reason), MaxReason))
+	return cmp.Or(oplog.CheckNames(st.Namespace), checkSize("reason", len(st.Reason), MaxReason))
 }
 
 // decide makes the operations: for each step the condition on its key, then for each that writes what it writes. There
 // are as many whatever the state is, so the results of a repeated request are found in their places.
-func (k *keyed) decide(v *state.View) (ops []oplog.Op) {
+func (k *keyedBatch) decide(v *state.View) (ops []oplog.Op) {
 	var writes []oplog.Op
 	var draft *oplog.Remember
 	now, made := oplog.At(k.s.now()), k.made
@@ -214,7 +214,7 @@ func (k *keyed) decide(v *state.View) (ops []oplog.Op) {
 			m = &oplog.Memory{}
 		}
 		guard.Holder = &m.RID
-		if drafted(&st) {
+		if bringsMemory(&st) {
 			draft, made = made[0], made[1:]
 		}
 		write := oplog.Op(&oplog.Keyed{Namespace: st.Namespace, Path: st.Path}) // nothing is to be written
@@ -224,14 +224,14 @@ func (k *keyed) decide(v *state.View) (ops []oplog.Op) {
 			case !held:
 				write = draft
 			case k.newer && st.Memory.History != nil && st.Memory.History.Revision <= m.Revision,
-				len(st.Memory.Embedding) == 0 && same(m, draft, st.Memory):
+				len(st.Memory.Embedding) == 0 && unchanged(m, draft, st.Memory):
 				guard.At = &m.Revision
 			default:
 				write = correction(m, draft, &st, now)
 			}
 		case st.Op == "rename" && held && st.To != st.Path:
 			op := &oplog.Correct{RID: m.RID, At: now}
-			if drafted(&st) {
+			if bringsMemory(&st) {
 				op = correction(m, draft, &st, now)
 			}
 			op.Path, op.Reason = &st.To, cmp.Or(st.Reason, "renamed")
@@ -246,14 +246,14 @@ func (k *keyed) decide(v *state.View) (ops []oplog.Op) {
 	return append(ops, writes...)
 }
 
-// drafted reports whether a step brings a memory to make of the one that has the key.
-func drafted(st *api.BatchStep) bool {
+// bringsMemory reports whether a step brings a memory to make of the one that has the key.
+func bringsMemory(st *api.BatchStep) bool {
 	return st.Memory != nil && (st.Op == "put" || st.Op == "rename")
 }
 
-// same reports whether a memory is already what a put makes of it.
-func same(m *oplog.Memory, to *oplog.Remember, said *api.Draft) bool {
-	return (!lasting(said) || m.Expires == to.Expires) && (said.Searchable == nil || m.Unsearchable == to.Unsearchable) &&
+// unchanged reports whether a memory is already what a put makes of it.
+func unchanged(m *oplog.Memory, to *oplog.Remember, said *api.Draft) bool {
+	return (!setsExpiry(said) || m.Expires == to.Expires) && (said.Searchable == nil || m.Unsearchable == to.Unsearchable) &&
 		m.Text == to.Text && m.Importance == to.Importance && m.Valence == to.Valence && m.Certainty == to.Certainty && m.Pin == to.Pin &&
 		string(orObject(m.Metadata)) == string(orObject(to.Metadata)) && string(m.Attributes) == string(to.Attributes)
 }
@@ -263,7 +263,7 @@ func correction(m *oplog.Memory, to *oplog.Remember, st *api.BatchStep, now oplo
 	op := &oplog.Correct{RID: m.RID, Importance: &to.Importance, Valence: &to.Valence, Certainty: &to.Certainty, Pin: &to.Pin,
 		Metadata: orObject(to.Metadata), Attributes: orObject(to.Attributes), Reason: st.Reason, At: now,
 		Approval: oplog.Approval{Stamp: to.Stamp}}
-	if lasting(st.Memory) {
+	if setsExpiry(st.Memory) {
 		op.Expires = &to.Expires
 	}
 	if op.Searchable = st.Memory.Searchable; m.Text != to.Text || op.Searchable != nil || len(st.Memory.Embedding) > 0 {
@@ -272,8 +272,8 @@ func correction(m *oplog.Memory, to *oplog.Remember, st *api.BatchStep, now oplo
 	return op
 }
 
-// lasting reports whether a draft says when its memory expires.
-func lasting(said *api.Draft) bool { return said.TTL != nil || !said.Expires.IsZero() }
+// setsExpiry reports whether a draft says when its memory expires.
+func setsExpiry(said *api.Draft) bool { return said.TTL != nil || !said.Expires.IsZero() }
 
 // orObject is metadata, or attributes, as a correction sets them: nil would leave what there is.
 func orObject(metadata []byte) []byte {

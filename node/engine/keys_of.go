@@ -13,14 +13,14 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// one settles a single step under a client's idempotency key.
-func (s *Service) one(ctx context.Context, c api.Caller, key string, st api.BatchStep) (*keyed, settled, error) {
-	k := &keyed{s: s, c: c, steps: []api.BatchStep{st}}
+// applyOne applies a single step under a client's idempotency key.
+func (s *Service) applyOne(ctx context.Context, c api.Caller, key string, st api.BatchStep) (*keyedBatch, keyedResults, error) {
+	k := &keyedBatch{s: s, c: c, steps: []api.BatchStep{st}}
 	w, err := keyedWrite(key, k.steps)
 	if err != nil {
-		return k, settled{}, err
+		return k, keyedResults{}, err
 	}
-	done, err := s.settle(ctx, k, w)
+	done, err := s.applyKeyed(ctx, k, w)
 	return k, done, err
 }
 
@@ -36,7 +36,7 @@ func keyedWrite(key string, steps []api.BatchStep) (write, error) {
 func (s *Service) put(ctx context.Context, c api.Caller, q *api.PutRequest) (*api.PutAnswer, error) {
 	key := q.Draft.Key
 	q.Draft.Key = ""
-	k, done, err := s.one(ctx, c, key,
+	k, done, err := s.applyOne(ctx, c, key,
 		api.BatchStep{Op: "put", Namespace: q.Namespace, Path: q.Path, Memory: &q.Draft, Condition: q.Condition, Reason: q.Reason})
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s *Service) put(ctx context.Context, c api.Caller, q *api.PutRequest) (*ap
 }
 
 func (s *Service) rename(ctx context.Context, c api.Caller, q *api.RenameRequest) (*api.RenameAnswer, error) {
-	k, done, err := s.one(ctx, c, q.Key,
+	k, done, err := s.applyOne(ctx, c, q.Key,
 		api.BatchStep{Op: "rename", Namespace: q.Namespace, Path: q.Path, To: q.To, Condition: q.Condition, Reason: q.Reason})
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Service) rename(ctx context.Context, c api.Caller, q *api.RenameRequest
 }
 
 func (s *Service) deleteKey(ctx context.Context, c api.Caller, q *api.DeleteRequest) (*api.DeleteAnswer, error) {
-	k, done, err := s.one(ctx, c, q.Key,
+	k, done, err := s.applyOne(ctx, c, q.Key,
 		api.BatchStep{Op: "delete", Namespace: q.Namespace, Path: q.Path, Condition: q.Condition, Reason: q.Reason})
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Service) deleteKey(ctx context.Context, c api.Caller, q *api.DeleteRequ
 }
 
 // result says what became of a step, without the memory that it read.
-func (k *keyed) result(i int, done *settled) api.BatchResult {
+func (k *keyedBatch) result(i int, done *keyedResults) api.BatchResult {
 	st, before, after := k.steps[i], done.before[i], done.after[i]
 	r := api.BatchResult{Path: st.Path, Found: before.ID != "", RID: cmp.Or(after.ID, before.ID), Changed: after.Changed,
 		Revision: uint32(after.Num)}
@@ -95,17 +95,17 @@ func (s *Service) batch(ctx context.Context, c api.Caller, q *api.BatchRequest) 
 	if err := s.access.CheckBatch(c, puts); err != nil {
 		return nil, err
 	}
-	k := &keyed{s: s, c: c, steps: q.Steps}
+	k := &keyedBatch{s: s, c: c, steps: q.Steps}
 	w, err := keyedWrite(q.Key, k.steps)
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.settle(ctx, k, w)
+	done, err := s.applyKeyed(ctx, k, w)
 	if err != nil {
 		return nil, err
 	}
 	a := &api.BatchAnswer{Results: make([]api.BatchResult, len(k.steps)), Index: field.Token(done.Index), Redacted: k.redacted}
-	left := room{hold: c.Hold}
+	left := byteBudget{hold: c.Hold}
 	return a, s.state.Look(func(v *state.View) {
 		for i := range k.steps {
 			r := k.result(i, &done)
@@ -115,7 +115,7 @@ func (s *Service) batch(ctx context.Context, c api.Caller, q *api.BatchRequest) 
 					m, ok = v.AtRevision(c.DB, m, r.Revision)
 				}
 				if ok {
-					if r.SHA256 = sha256Of(m.Text); left.has(m.Weight()) {
+					if r.SHA256 = sha256Of(m.Text); left.reserve(m.Weight()) {
 						r.Memory = new(memoryOf(m))
 					} else {
 						r.Omitted = true
@@ -139,7 +139,7 @@ func (s *Service) getKey(v *state.View, c api.Caller, q *api.GetKeyRequest) (*ap
 			ok = there && c.Spaces.Has(now.Namespace) // else it was moved out of the caller's namespaces since
 		}
 	} else if ok && !c.Quiet {
-		s.reinforcer.read(c.DB, m, s.now())
+		s.reinforcer.noteRead(c.DB, m, s.now())
 	}
 	if !ok {
 		return nil, &oplog.Error{Kind: oplog.NotFound, Err: oplog.ErrNoHolder,
@@ -160,13 +160,13 @@ func (s *Service) listKeys(v *state.View, c api.Caller, q *api.ListKeysRequest) 
 		}
 	}
 	folder := above + "/"
-	page, most, left := &api.KeyPage{Keys: []api.KeyRow{}}, min(max(q.Limit, 1), maxKeys), room{hold: c.Hold}
+	page, most, left := &api.KeyPage{Keys: []api.KeyRow{}}, min(max(q.Limit, 1), maxKeys), byteBudget{hold: c.Hold}
 	v.Keys(c.DB, orDefault(q.Namespace), folder, q.After, q.Depth, func(path string, m *oplog.Memory) bool {
 		size := 512 + len(path)
 		if m != nil && q.Full {
 			size += m.Weight()
 		}
-		if len(page.Keys) == most || !left.has(size) {
+		if len(page.Keys) == most || !left.reserve(size) {
 			page.Next = new(q.After)
 			if n := len(page.Keys); n > 0 {
 				page.Next = &page.Keys[n-1].Path

@@ -14,34 +14,35 @@ import (
 
 // What is compared in an answer.
 const (
-	mostCompared = 8  // rows: an agent reads the first ones
-	nearlyAs     = .7 // of a row's relevance: another row with so much answers the question about as well
-	leastOf      = .4 // of the better match: with less a row has the question's subject, and says something else of it
-	within       = 5  // places behind it
-	mostKin      = 2  // other rows about the same: with more, they are a list of like things, none of which is news
+	maxCompared       = 8  // rows: an agent reads the first ones
+	minRelevanceRatio = .7 // of a row's relevance: another row with so much answers the question about as well
+	minOddsRatio      = .4 // of the better match: with less a row has the question's subject, and says something else of it
+	maxDistance       = 5  // places behind it
+	maxSimilar        = 2  // other rows about the same: with more, they are a list of like things, none of which is news
 )
 
-// apart is the time within which what is stored is one account of things, such as the lines of a file: none is newer.
-const apart = oplog.Time(10 * time.Second / time.Microsecond)
+// sameAccount is the time within which what is stored is one account of things, such as the lines of a file: none is
+// newer.
+const sameAccount = oplog.Time(10 * time.Second / time.Microsecond)
 
-// later looks for statements that something newer in the answer is about. The newer one comes right before the older,
-// with its score, where it answers the question about as well and is trusted as much. The older one is marked as
-// perhaps outdated: the two may be about different things, so nothing is stored and nothing left out. Turns of a
+// markOutdated looks for statements that something newer in the answer is about. The newer one comes right before the
+// older, with its score, where it answers the question about as well and is trusted as much. The older one is marked
+// as perhaps outdated: the two may be about different things, so nothing is stored and nothing left out. Turns of a
 // session are not compared, nor what is known to be superseded, or to contradict the newer one.
-func later(question string, hits []index.Hit) {
-	hits = hits[:min(len(hits), mostCompared)]
+func markOutdated(question string, hits []index.Hit) {
+	hits = hits[:min(len(hits), maxCompared)]
 	gists, asked := gistsOf(hits), mind.GistOf(question)
 	outdates := func(newer, older int) float64 {
 		m := hits[newer].Memory
-		if !mayReplace(&hits[newer], &hits[older]) || !near(&hits[newer], &hits[older]) ||
+		if !mayReplace(&hits[newer], &hits[older]) || !sameQuestion(&hits[newer], &hits[older]) ||
 			slices.ContainsFunc(hits[older].Against, func(a index.Against) bool { return a.RID == m.RID }) {
 			return 0
 		}
 		return gists[older].Likeness(gists[newer], asked)
 	}
 	for i := range hits {
-		for j := i + 1; j < min(i+1+within, len(hits)); j++ {
-			if hits[j].Parts.Relevance >= nearlyAs*hits[i].Parts.Relevance && outdates(j, i) > 0 &&
+		for j := i + 1; j < min(i+1+maxDistance, len(hits)); j++ {
+			if hits[j].Parts.Relevance >= minRelevanceRatio*hits[i].Parts.Relevance && outdates(j, i) > 0 &&
 				oplog.TrustBelow(hits[j].Memory.Trust, hits[i].Memory.Trust) == 0 {
 				newer, gist := hits[j], gists[j]
 				newer.Score = hits[i].Score
@@ -65,14 +66,14 @@ func later(question string, hits []index.Hit) {
 	}
 }
 
-// near reports whether two rows answer the same question: one of them does not have its subject alone.
-func near(a, b *index.Hit) bool {
-	x, y := match(a), match(b)
-	return min(x, y) >= leastOf*max(x, y)
+// sameQuestion reports whether two rows answer the same question: one of them does not have its subject alone.
+func sameQuestion(a, b *index.Hit) bool {
+	x, y := relevanceOdds(a), relevanceOdds(b)
+	return min(x, y) >= minOddsRatio*max(x, y)
 }
 
-// match turns a row's relevance x/(1+x) back into x.
-func match(h *index.Hit) float64 { return h.Parts.Relevance / (1 - h.Parts.Relevance) }
+// relevanceOdds turns a row's relevance x/(1+x) back into x.
+func relevanceOdds(h *index.Hit) float64 { return h.Parts.Relevance / (1 - h.Parts.Relevance) }
 
 // gistsOf reads what rows are about; those that cannot be one statement and what replaced it are empty.
 func gistsOf(hits []index.Hit) []mind.Gist {
@@ -82,13 +83,13 @@ func gistsOf(hits []index.Hit) []mind.Gist {
 			gists[i] = mind.GistOf(h.Memory.Text)
 		}
 		for j := range i {
-			if near(&hits[i], &hits[j]) && gists[i].Likeness(gists[j], nil) > 0 {
+			if sameQuestion(&hits[i], &hits[j]) && gists[i].Likeness(gists[j], nil) > 0 {
 				kin[i], kin[j] = kin[i]+1, kin[j]+1
 			}
 		}
 	}
 	for i, n := range kin {
-		if n == 0 || n > mostKin {
+		if n == 0 || n > maxSimilar {
 			gists[i] = nil
 		}
 	}
@@ -99,15 +100,15 @@ func gistsOf(hits []index.Hit) []mind.Gist {
 // agent: what an agent was told may be news of what an operator wrote, though it does not come before it.
 func mayReplace(newer, old *index.Hit) bool {
 	m, older := newer.Memory, old.Memory
-	return saidAt(newer) > saidAt(old)+apart && m.Namespace == older.Namespace && m.Owner == older.Owner &&
+	return statedAt(newer) > statedAt(old)+sameAccount && m.Namespace == older.Namespace && m.Owner == older.Owner &&
 		oplog.TrustBelow(m.Trust, oplog.LowestTrust(older.Trust, oplog.TrustAgent)) == 0
 }
 
-// saidAt is when a row's text was stored, or last corrected: a correction says what holds from then on.
-func saidAt(h *index.Hit) oplog.Time { return max(h.Memory.Created, h.Corrected) }
+// statedAt is when a row's text was stored, or last corrected: a correction says what holds from then on.
+func statedAt(h *index.Hit) oplog.Time { return max(h.Memory.Created, h.Corrected) }
 
-// dated notes when the texts of rows were corrected.
-func (s *Service) dated(c api.Caller, hits []index.Hit) error {
+// addCorrectionTimes notes when the texts of rows were corrected.
+func (s *Service) addCorrectionTimes(c api.Caller, hits []index.Hit) error {
 	if !slices.ContainsFunc(hits, func(h index.Hit) bool { return h.Memory.Revision > 0 }) {
 		return nil
 	}

@@ -62,7 +62,7 @@ func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 		"unlike": {"", []index.Hit{hit(gisela, day, .5, ""), hit(other, 2*day, .5, "")}, []string{gisela, other}, ""},
 	} {
 		best := c.hits[0].Score
-		later(c.question, c.hits)
+		markOutdated(c.question, c.hits)
 		var got []string
 		for _, h := range c.hits {
 			got = append(got, h.Memory.RID)
@@ -89,6 +89,6 @@ func BenchmarkLater(b *testing.B) {
 		hits[i] = index.Hit{Memory: &oplog.Memory{Content: oplog.Content{Text: string(text), Created: oplog.Time(i) * 1e9}}}
 	}
 	for b.Loop() {
-		later("what is it", hits)
+		markOutdated("what is it", hits)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// lifted adds to attributes the members of the metadata that a database wants to filter by. An attribute that the
-// client gave stays, and a member that no attribute can be is left out.
-func lifted(attributes, metadata []byte, names []string) []byte {
+// liftAttributes adds to attributes the members of the metadata that a database wants to filter by. An attribute that
+// the client gave stays, and a member that no attribute can be is left out.
+func liftAttributes(attributes, metadata []byte, names []string) []byte {
 	if len(names) == 0 || len(metadata) == 0 {
 		return attributes
 	}
@@ -41,14 +41,14 @@ func lifted(attributes, metadata []byte, names []string) []byte {
 	return attributes
 }
 
-// relifted returns the attributes of a memory after a merge into its metadata: members of the merge that a database
-// wants to filter by take the place of those lifted before. An attribute that a client gave stays.
-func relifted(m *oplog.Memory, merge []byte, names []string) []byte {
+// reliftAttributes returns the attributes of a memory after a merge into its metadata: members of the merge that a
+// database wants to filter by take the place of those lifted before. An attribute that a client gave stays.
+func reliftAttributes(m *oplog.Memory, merge []byte, names []string) []byte {
 	all, was, changes := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	if json.Unmarshal(merge, &changes) != nil || len(m.Attributes) > 0 && json.Unmarshal(m.Attributes, &all) != nil {
 		return m.Attributes
 	}
-	if before := lifted(nil, m.Metadata, names); len(before) > 0 && json.Unmarshal(before, &was) != nil {
+	if before := liftAttributes(nil, m.Metadata, names); len(before) > 0 && json.Unmarshal(before, &was) != nil {
 		return m.Attributes
 	}
 	for name := range changes {
@@ -63,7 +63,7 @@ func relifted(m *oplog.Memory, merge []byte, names []string) []byte {
 	if err != nil {
 		return m.Attributes
 	}
-	return lifted(kept, merge, names)
+	return liftAttributes(kept, merge, names)
 }
 
 // lift gives a correction that merges metadata the attributes that follow from it. They are those of one revision,
@@ -74,14 +74,14 @@ func (s *Service) lift(db oplog.DB, op *oplog.Correct, given []byte, names []str
 		return nil, nil
 	}
 	if given != nil {
-		op.Attributes = lifted(given, op.Merge, names)
+		op.Attributes = liftAttributes(given, op.Merge, names)
 		return nil, nil
 	}
 	m, err := s.memory(db, op.RID)
 	if op.Attributes = nil; err != nil || m.RID == "" {
 		return nil, err
 	}
-	if after := relifted(&m, op.Merge, names); string(after) != string(m.Attributes) {
+	if after := reliftAttributes(&m, op.Merge, names); string(after) != string(m.Attributes) {
 		if op.Attributes, expected = after, &m.Revision; after == nil {
 			op.Attributes = []byte("{}")
 		}

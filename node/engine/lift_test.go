@@ -25,11 +25,11 @@ func TestLifted(t *testing.T) {
 		{`{"n":1}`, "", `{"n":1}`},
 		{full, `{"project":"atlas"}`, full},
 	} {
-		if got := string(lifted([]byte(c.attributes), []byte(c.metadata), names)); got != c.want {
+		if got := string(liftAttributes([]byte(c.attributes), []byte(c.metadata), names)); got != c.want {
 			t.Errorf("%s of %s: %s, want %s", c.attributes, c.metadata, got, c.want)
 		}
 	}
-	if got := string(lifted(nil, []byte(`{"project":"atlas"}`), nil)); got != "" {
+	if got := string(liftAttributes(nil, []byte(`{"project":"atlas"}`), nil)); got != "" {
 		t.Errorf("without names: %s", got)
 	}
 }
@@ -49,7 +49,7 @@ func TestRelifted(t *testing.T) {
 		{`{"n":1}`, `[1]`, `{"n":2}`, `{"n":1}`},
 	} {
 		m := &oplog.Memory{Content: oplog.Content{Attributes: []byte(c.attributes), Metadata: []byte(c.metadata)}}
-		if got := string(relifted(m, []byte(c.merge), names)); got != c.want {
+		if got := string(reliftAttributes(m, []byte(c.merge), names)); got != c.want {
 			t.Errorf("%s of %s with %s: %s, want %s", c.attributes, c.metadata, c.merge, got, c.want)
 		}
 	}

@@ -45,11 +45,11 @@ func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) 
 		return nil, err
 	}
 	if q.Limit = page.Limit; q.Walks || q.Walk != (api.Walk{}) {
-		walked, err := walk(v, c, &q.Listing, &q.Walk)
+		walked, err := walkByID(v, c, &q.Listing, &q.Walk)
 		page.Walked = &walked
 		return page, err
 	}
-	l, err := listed(v, c, q)
+	l, err := listMemories(v, c, q)
 	page.NewestMemories = &api.NewestMemories{Total: v.ReachStats(c.DB, c.Reach(q.Namespace)).Active, Offset: q.Offset,
 		Items: api.Each(l.rows, memoryOf), Cursor: l.cursor, Bounded: l.Bounded}
 	if l.more && q.Cursor == "" {
@@ -65,7 +65,7 @@ func (s *Service) records(v *state.View, c api.Caller, q *api.RecordsRequest) (*
 		return nil, err
 	}
 	q.Limit = min(max(q.Limit, 1), maxPage)
-	walked, err := walk(v, c, &q.Listing, &q.Walk)
+	walked, err := walkByID(v, c, &q.Listing, &q.Walk)
 	return &api.RecordPage{Walked: walked, Limit: q.Limit}, err
 }
 
@@ -84,50 +84,51 @@ func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesReque
 	return page, nil
 }
 
-// A list is a page of memories.
-type list struct {
+// A listPage is a page of memories.
+type listPage struct {
 	rows   []*oplog.Memory
 	more   bool   // another row passes
 	cursor string // where the walk stands; blank at its end
 	api.Bounded
 }
 
-// newest returns the newest active memories of a namespace as far as there is room; a blank namespace means all.
-func newest(v *state.View, c api.Caller, namespace string, n int) list {
-	l, _ := listed(v, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}}) // only an unknown order is refused
+// newestMemories returns the newest active memories of a namespace as far as there is room; a blank namespace means
+// all.
+func newestMemories(v *state.View, c api.Caller, namespace string, n int) listPage {
+	l, _ := listMemories(v, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}}) // only an unknown order is refused
 	return l
 }
 
-// listed are active memories, newest first or in another order, as far as there is room.
-func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (l list, err error) {
-	before := state.Place{At: atOrNone(q.Before.Time)}
+// listMemories are active memories, newest first or in another order, as far as there is room.
+func listMemories(v *state.View, c api.Caller, q *api.MemoriesRequest) (l listPage, err error) {
+	before := state.Place{At: timeOrZero(q.Before.Time)}
 	switch order, sorted := listOrders[q.Sort]; {
 	case sorted && q.Cursor != "":
 		return l, oplog.Errorf(oplog.Invalid, "cursor: only the order of creation has cursors")
 	case sorted:
-		return listedBy(v, c, q, before, order), nil
+		return listSorted(v, c, q, before, order), nil
 	case q.Sort != "" && q.Sort != "created_at":
 		return l, oplog.Errorf(oplog.Invalid, "sort: want created_at, importance or last_access")
 	case q.Cursor != "":
-		if before, err = placeOf(q.Cursor); err != nil {
+		if before, err = parseCursor(q.Cursor); err != nil {
 			return l, err
 		}
 	}
-	skip, r, walk := q.Offset, room{hold: c.Hold}, stretch{}
+	skip, r, walk := q.Offset, byteBudget{hold: c.Hold}, timeScan{}
 	v.Recent(c.DB, before, func(m *oplog.Memory) bool {
 		switch {
-		case walk.over():
+		case walk.atLimit():
 			return false
 		case !admits(c, &q.Listing, m):
 		case skip > 0:
 			skip--
-		case len(l.rows) == q.Limit, !r.has(m.Weight()):
+		case len(l.rows) == q.Limit, !r.reserve(m.Weight()):
 			l.more = true
 			return false
 		default:
 			l.rows = append(l.rows, m)
 		}
-		walk.passed(c, m, m.Created)
+		walk.advance(c, m, m.Created)
 		return true
 	})
 	if l.more || walk.cut {
@@ -136,8 +137,8 @@ func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (l list, err er
 	return l, nil
 }
 
-// listedBy sorts by an order. While it looks at the rows it holds outlines of at most twice Offset+Limit of them.
-func listedBy(v *state.View, c api.Caller, q *api.MemoriesRequest, before state.Place, order func(a, b *oplog.Memory) int) (l list) {
+// listSorted sorts by an order. While it looks at the rows it holds outlines of at most twice Offset+Limit of them.
+func listSorted(v *state.View, c api.Caller, q *api.MemoriesRequest, before state.Place, order func(a, b *oplog.Memory) int) (l listPage) {
 	most, seen := min(q.Offset+q.Limit+1, maxSorted), 0 // one more than the page has: then there is another page
 	var best []*oplog.Memory
 	first := func() {
@@ -158,13 +159,13 @@ func listedBy(v *state.View, c api.Caller, q *api.MemoriesRequest, before state.
 	})
 	first()
 	best = best[min(q.Offset, len(best)):]
-	l.rows, l.more = whole(v, c.DB, best[:min(len(best), q.Limit)], c.Hold)
+	l.rows, l.more = readFull(v, c.DB, best[:min(len(best), q.Limit)], c.Hold)
 	l.more = l.more || len(best) > q.Limit
 	return l
 }
 
-// onWalk applies a walk's filters to a memory.
-func onWalk(c api.Caller, l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
+// passesWalk applies a walk's filters to a memory.
+func passesWalk(c api.Caller, l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 	if !admits(c, l, m) {
 		return false
 	}
@@ -178,14 +179,14 @@ func onWalk(c api.Caller, l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 	return json.Unmarshal(m.Metadata, &meta) == nil && (w.Kind == "" || meta.Kind == w.Kind) && (w.Drive == "" || meta.Drive == w.Drive)
 }
 
-// walk is a page in the order of ids. It may be short of its limit when the filters match little. Its cursor names no
-// memory outside a caller's namespaces: where it ends at one, it has that one's number.
-func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) (api.Walked, error) {
+// walkByID is a page in the order of ids. It may be short of its limit when the filters match little. Its cursor
+// names no memory outside a caller's namespaces: where it ends at one, it has that one's number.
+func walkByID(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) (api.Walked, error) {
 	page, looked, last, own := api.Walked{Records: []api.Record{}}, 0, "", ""
 	if c.Spaces.Bind() && v.ReachStats(c.DB, c.Reach("")) == (oplog.Counts{}) {
 		return page, nil
 	}
-	since, r := w.Since, room{hold: c.Hold}
+	since, r := w.Since, byteBudget{hold: c.Hold}
 	if number, ok := strings.CutPrefix(since, "#"); ok && c.Spaces.Bind() {
 		seq, _ := strconv.ParseUint(number, 10, 64)
 		m, ok := v.WrittenAt(c.DB, oplog.Seq(seq))
@@ -201,8 +202,8 @@ func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) (api.Walked,
 		}
 		m, ok := v.MemoryAt(c.DB, seq)
 		readable := ok && c.Spaces.Has(m.Namespace) || !c.Spaces.Bind()
-		wanted := ok && readable && onWalk(c, l, w, m)
-		if readable && len(page.Records) == l.Limit || wanted && !r.has(m.Weight()) {
+		wanted := ok && readable && passesWalk(c, l, w, m)
+		if readable && len(page.Records) == l.Limit || wanted && !r.reserve(m.Weight()) {
 			page.Next = api.OrNil(own)
 			return false
 		}

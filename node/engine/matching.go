@@ -51,12 +51,12 @@ func (s *Service) values(_ context.Context, c api.Caller, q *api.ValuesRequest) 
 		return nil, err
 	}
 	slices.SortFunc(all, func(a, b index.Valued) int { return strings.Compare(a.Value, b.Value) })
-	page, most, left := &api.ValuePage{Values: []api.AttributeValue{}, Total: len(all)}, min(max(q.Limit, 1), maxValues), room{hold: c.Hold}
+	page, most, left := &api.ValuePage{Values: []api.AttributeValue{}, Total: len(all)}, min(max(q.Limit, 1), maxValues), byteBudget{hold: c.Hold}
 	for _, v := range all {
 		if v.Value <= q.After {
 			continue
 		}
-		if n := len(page.Values); n == most || !left.has(128+len(v.Value)) {
+		if n := len(page.Values); n == most || !left.reserve(128+len(v.Value)) {
 			page.Next = new(q.After)
 			if n > 0 {
 				page.Next = new(string(page.Values[n-1].Value))
@@ -76,7 +76,7 @@ const matchTries = 5
 //
 // Invariant: each memory is at the revision at which it was seen to pass, or nothing is forgotten.
 func (s *Service) forgetMatching(ctx context.Context, c api.Caller, q *api.ForgetMatchingRequest) (*api.ForgottenMatching, error) {
-	if err := fits("reason", len(q.Reason), MaxReason); err != nil {
+	if err := checkSize("reason", len(q.Reason), MaxReason); err != nil {
 		return nil, err
 	}
 	match, err := parseFilter(q.Filter)

@@ -28,8 +28,8 @@ const (
 	mostHalfLife = 146 * 365 * 86400 // seconds
 )
 
-// stored are the ids that drafts got, where in the log they are, and which secrets were taken out of them.
-type stored struct {
+// storeResult are the ids that drafts got, where in the log they are, and which secrets were taken out of them.
+type storeResult struct {
 	RIDs     []string
 	Redacted []string
 	Held     int // memories that wait in quarantine
@@ -37,18 +37,18 @@ type stored struct {
 }
 
 // store stores drafts, all or none. key may be empty.
-func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ...api.Draft) (stored, error) {
+func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ...api.Draft) (storeResult, error) {
 	return s.storeCompared(ctx, c, key, false, drafts)
 }
 
 // storeCompared stores drafts and, where they are compared with older memories, says which of those they supersede.
-func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, compared bool, drafts []api.Draft) (stored, error) {
+func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, compared bool, drafts []api.Draft) (storeResult, error) {
 	if len(drafts) > MaxBatch {
-		return stored{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
+		return storeResult{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
 	}
 	secrets, err := s.redactor(c.DB)
 	if err != nil {
-		return stored{}, err
+		return storeResult{}, err
 	}
 	secrets.drafts(drafts)
 	w := write{key: key}
@@ -57,11 +57,11 @@ func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, c
 	}
 	ops, err := s.prepareDrafts(ctx, c, drafts)
 	if err != nil {
-		return stored{}, err
+		return storeResult{}, err
 	}
 	if compared {
 		if err := s.supersede(ctx, c.DB, ops); err != nil {
-			return stored{}, err
+			return storeResult{}, err
 		}
 	}
 	held := 0
@@ -72,9 +72,9 @@ func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, c
 	}
 	out, err := s.propose(ctx, c, w)
 	if err == nil && compared {
-		err = s.addEarlier(c.DB, &out)
+		err = s.addEarlierSuperseded(c.DB, &out)
 	}
-	return stored{Held: held, RIDs: api.Each(out.Results, func(r oplog.Result) string { return r.ID }),
+	return storeResult{Held: held, RIDs: api.Each(out.Results, func(r oplog.Result) string { return r.ID }),
 		Redacted: secrets.found.Kinds(), Written: out}, err
 }
 
@@ -87,31 +87,31 @@ func digestDrafts(drafts []api.Draft) []byte {
 	return digest(parts...)
 }
 
-// fits rejects a value of more bytes than its bound.
-func fits(what string, size, most int) error {
+// checkSize rejects a value of more bytes than its bound.
+func checkSize(what string, size, most int) error {
 	if size > most {
 		return oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", what, size, most)
 	}
 	return nil
 }
 
-// finite rejects NaN and the infinities.
-func finite(what string, x float64) error {
+// checkFinite rejects NaN and the infinities.
+func checkFinite(what string, x float64) error {
 	if !(math.Abs(x) <= oplog.MaxNumber) {
 		return oplog.Errorf(oplog.Invalid, "%s is not a finite number", what)
 	}
 	return nil
 }
 
-var takeDraft = api.Carry[api.Draft, oplog.Content]()
+var copyDraft = api.Carry[api.Draft, oplog.Content]()
 
-// ready makes the operation of a draft: it decides the id and the times, which Apply must not, and rejects drafts
-// that can never succeed.
-func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
+// makeRemember makes the operation of a draft: it decides the id and the times, which Apply must not, and rejects
+// drafts that can never succeed.
+func makeRemember(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if strings.TrimSpace(d.Text) == "" && d.History == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "text: want words, got a blank text")
 	}
-	err := cmp.Or(fits("text", len(d.Text), MaxText), fits("metadata", len(d.Metadata), MaxMetadata))
+	err := cmp.Or(checkSize("text", len(d.Text), MaxText), checkSize("metadata", len(d.Metadata), MaxMetadata))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 		{"memory_type", d.Type}, {"emotional_state", d.Emotion}, {"session_id", d.Session}, {"tier", d.Tier},
 		{"rid", d.RID}, {"owner", d.Owner}, {"speaker", d.Speaker}, {"temporal_kind", d.TemporalKind}, {"writer", d.Writer},
 		{"dialect", d.Dialect}, {"agent", d.Agent}} {
-		if err := fits(f.name, len(f.value), maxName); err != nil {
+		if err := checkSize(f.name, len(f.value), maxName); err != nil {
 			return nil, err
 		}
 	}
@@ -131,16 +131,16 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 			return nil, err
 		}
 	}
-	if len(d.Key) > field.MaxKey+maxPlace {
+	if len(d.Key) > field.MaxKey+maxKeySuffix {
 		return nil, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(d.Key), field.MaxKey)
 	}
-	if err := cmp.Or(finite("importance", d.Importance), finite("valence", d.Valence), finite("certainty", d.Certainty),
+	if err := cmp.Or(checkFinite("importance", d.Importance), checkFinite("valence", d.Valence), checkFinite("certainty", d.Certainty),
 		CheckVector(d.Embedding, dim)); err != nil {
 		return nil, err
 	}
 	op := &oplog.Remember{Vector: oplog.MakeVector(d.Embedding), Key: d.Key}
-	takeDraft(d, &op.Content)
-	if op.Attributes, err = canonical(d.Attributes); err != nil {
+	copyDraft(d, &op.Content)
+	if op.Attributes, err = canonicalAttributes(d.Attributes); err != nil {
 		return nil, err
 	}
 	op.Namespace, op.Created, op.Updated = cmp.Or(op.Namespace, "default"), cmp.Or(op.Created, oplog.At(now)), oplog.At(now)
@@ -157,8 +157,8 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	return op, nil
 }
 
-// canonical is the form in which attributes are stored; nil of none.
-func canonical(attributes []byte) ([]byte, error) {
+// canonicalAttributes is the form in which attributes are stored; nil of none.
+func canonicalAttributes(attributes []byte) ([]byte, error) {
 	b, err := filter.Canonical(attributes)
 	if err != nil {
 		return nil, oplog.Errorf(oplog.Invalid, "attributes: %s", err)
@@ -215,12 +215,12 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 		q.Weights = &rank.Weights{Sim: l.Sim, Decay: l.Decay, Recency: l.Recency, GateTau: l.GateTau, AlphaImp: l.AlphaImp,
 			KeywordBoost: l.KeywordBoost, Generation: l.Generation}
 	}
-	a := Answer{Index: s.commit.Indexed(), Lag: s.cluster.Lag()}
+	a := Answer{Index: s.commit.Indexed(), Lag: s.cluster.LagSeconds()}
 	searching := time.Now()
 	if q.Now.IsZero() {
 		q.Now = s.now()
 	}
-	done, err := s.reading(ctx, c)
+	done, err := s.acquireReader(ctx, c)
 	if err != nil {
 		return a, err
 	}
@@ -230,12 +230,12 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	if err == nil && len(a.Hits) == 0 && a.Info.Cut > 0 {
 		err = errManyAnswers
 	}
-	s.took("search", searching)
+	s.observeStage("search", searching)
 	if err == nil && q.Deep > 0 {
-		a.Hits = s.reranked(ctx, c, &q, a.Hits)
+		a.Hits = s.rerankHits(ctx, c, &q, a.Hits)
 	}
 	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // a list reinforces nothing
-		s.reinforcer.returned(c.DB, a.Hits, searching)
+		s.reinforcer.noteRecall(c.DB, a.Hits, searching)
 		s.questions.note(c.DB, cmp.Or(q.Namespace, c.Spaces.First()), q.Text, a.Hits, searching)
 	}
 	return a, err

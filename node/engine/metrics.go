@@ -134,7 +134,7 @@ func (m *Metrics) Answered(code int) {
 	m.counters["cairn_http_responses_total"].WithLabelValues(strconv.Itoa(code)).Inc()
 }
 
-func number(b bool) float64 {
+func boolValue(b bool) float64 {
 	if b {
 		return 1
 	}
@@ -148,8 +148,8 @@ func newStages() *prometheus.HistogramVec {
 		[]string{"stage"})
 }
 
-// took counts a stage of a write or a recall that began at start.
-func (s *Service) took(stage string, start time.Time) {
+// observeStage counts a stage of a write or a recall that began at start.
+func (s *Service) observeStage(stage string, start time.Time) {
 	s.measured.stages.WithLabelValues(stage).Observe(time.Since(start).Seconds())
 }
 
@@ -157,6 +157,6 @@ func (s *Service) took(stage string, start time.Time) {
 func conditions(m scrape, put func(float64, ...string)) {
 	now, _ := m.s.cluster.Condition(context.Background()) // bounded by what a status waits for a member
 	for _, word := range operate.Conditions {
-		put(number(word == now), word)
+		put(boolValue(word == now), word)
 	}
 }

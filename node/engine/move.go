@@ -26,16 +26,16 @@ func (s *Service) move(ctx context.Context, c api.Caller, q *api.MoveRequest) (*
 	if q.Expected != nil && q.RID == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "expected_revision: it is of one memory: name that by rid")
 	}
-	if err := cmp.Or(oplog.CheckNames(to), fits("reason", len(q.Reason), MaxReason), movable(to)); err != nil {
+	if err := cmp.Or(oplog.CheckNames(to), checkSize("reason", len(q.Reason), MaxReason), checkMovable(to)); err != nil {
 		return nil, err
 	}
-	asks := write{key: q.Key, digest: digest("move", to, q.RID, q.Prefix, q.Namespace, q.Reason, values(q.Expected))}
+	asks := write{key: q.Key, digest: digest("move", to, q.RID, q.Prefix, q.Namespace, q.Reason, deref(q.Expected))}
 	for range maxKeyTries {
 		if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
 			return nil, err
 		}
 		w := asks
-		moved, err := s.moves(c, q, to, &w)
+		moved, err := s.moveOps(c, q, to, &w)
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func (s *Service) move(ctx context.Context, c api.Caller, q *api.MoveRequest) (*
 		case errors.Is(err, oplog.ErrRevision): // corrected since it was read
 			continue
 		case err != nil:
-			return nil, refusedKey(c, err)
+			return nil, keyConflict(c, err)
 		}
 		if done.Replayed { // the first request moved them: now there is nothing below the key any more
 			moved = nil
@@ -61,8 +61,8 @@ func (s *Service) move(ctx context.Context, c api.Caller, q *api.MoveRequest) (*
 	return nil, oplog.Errorf(oplog.Unavailable, "other clients correct the same memories all the time; retry")
 }
 
-// movable rejects the namespaces whose memories belong to clients of one protocol.
-func movable(namespace string) error {
+// checkMovable rejects the namespaces whose memories belong to clients of one protocol.
+func checkMovable(namespace string) error {
 	if namespace == oplog.CovenantNamespace || namespace == oplog.Mem0Namespace || strings.HasPrefix(namespace, oplog.EventPrefix) {
 		return oplog.Errorf(oplog.Invalid,
 			"memories of namespace %q belong to the clients of one protocol: nothing is moved there or away", namespace)
@@ -70,11 +70,11 @@ func movable(namespace string) error {
 	return nil
 }
 
-// moves fills in the operations of a move: for each memory the revision that it was read at, and its correction.
-func (s *Service) moves(c api.Caller, q *api.MoveRequest, to string, w *write) (rids []string, err error) {
+// moveOps fills in the operations of a move: for each memory the revision that it was read at, and its correction.
+func (s *Service) moveOps(c api.Caller, q *api.MoveRequest, to string, w *write) (rids []string, err error) {
 	at := oplog.At(s.now())
 	return rids, s.state.Read(func(v *state.View) error {
-		list, err := toMove(v, c.DB, q)
+		list, err := memoriesToMove(v, c.DB, q)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *Service) moves(c api.Caller, q *api.MoveRequest, to string, w *write) (
 			if m.Namespace == to {
 				continue
 			}
-			if err := movable(m.Namespace); err != nil {
+			if err := checkMovable(m.Namespace); err != nil {
 				return err
 			}
 			reason := cmp.Or(q.Reason, fmt.Sprintf("moved from %s to %s", m.Namespace, to))
@@ -100,8 +100,8 @@ func (s *Service) moves(c api.Caller, q *api.MoveRequest, to string, w *write) (
 	})
 }
 
-// toMove are the memories that a move names.
-func toMove(v *state.View, db oplog.DB, q *api.MoveRequest) (list []*oplog.Memory, err error) {
+// memoriesToMove are the memories that a move names.
+func memoriesToMove(v *state.View, db oplog.DB, q *api.MoveRequest) (list []*oplog.Memory, err error) {
 	if q.RID != "" {
 		m, ok := v.Memory(db, q.RID)
 		switch {
@@ -109,7 +109,7 @@ func toMove(v *state.View, db oplog.DB, q *api.MoveRequest) (list []*oplog.Memor
 			return nil, oplog.ErrNoMemory
 		case m.Status != oplog.Active:
 			return nil, oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: move that", m.RID,
-				strings.Join(madeOf(m), ", "))
+				strings.Join(productsOf(m), ", "))
 		}
 		return []*oplog.Memory{m}, nil
 	}

@@ -5,15 +5,15 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// meant is one thing that an operation means to a subscriber.
-type meant struct{ name, id string }
+// occurrence is one thing that an operation means to a subscriber.
+type occurrence struct{ name, id string }
 
 // mindEvents takes a round of cognition apart: each decision that the state took is an event. A decision that Apply
 // dropped is none.
-func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
+func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []occurrence) {
 	for i := range op.Conflicts {
 		if id := op.Conflicts[i].ID; has(v.Conflict(db, id)) {
-			out = append(out, meant{"conflict", id})
+			out = append(out, occurrence{"conflict", id})
 		}
 	}
 	for i := range op.Merges {
@@ -23,58 +23,58 @@ func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 	}
 	for _, g := range op.Outdated {
 		if m, ok := v.Memory(db, g.RID); ok && m.Status == oplog.Tombstoned {
-			out = append(out, meant{"forgotten", g.RID})
+			out = append(out, occurrence{"forgotten", g.RID})
 		}
 	}
 	for i := range op.Triggers {
 		if id := op.Triggers[i].ID; has(v.Trigger(db, id)) {
-			out = append(out, meant{"trigger", id})
+			out = append(out, occurrence{"trigger", id})
 		}
 	}
-	return append(out, meant{"thought", ""})
+	return append(out, occurrence{"thought", ""})
 }
 
 // sweepEvents returns an event for each memory that a sweep has forgotten. One that was renewed before the sweep came
 // expires later. So each reader of the log gets the same events, at any time.
-func sweepEvents(v *state.View, db oplog.DB, op *oplog.Sweep, at oplog.Time) (out []meant) {
+func sweepEvents(v *state.View, db oplog.DB, op *oplog.Sweep, at oplog.Time) (out []occurrence) {
 	for _, rid := range op.RIDs {
-		if m, ok := about(v, db, rid); ok && m.Status == oplog.Tombstoned && m.Expires != 0 && m.Expires <= at {
-			out = append(out, meant{"forgotten", rid})
+		if m, ok := eventMemory(v, db, rid); ok && m.Status == oplog.Tombstoned && m.Expires != 0 && m.Expires <= at {
+			out = append(out, occurrence{"forgotten", rid})
 		}
 	}
 	return out
 }
 
 // mergeEvents returns an event for what a merge made, and for each memory that went into it.
-func mergeEvents(into string, sources []oplog.Grounds) []meant {
-	out := []meant{{"consolidated", into}}
+func mergeEvents(into string, sources []oplog.Grounds) []occurrence {
+	out := []occurrence{{"consolidated", into}}
 	for _, g := range sources {
-		out = append(out, meant{"corrected", g.RID})
+		out = append(out, occurrence{"corrected", g.RID})
 	}
 	return out
 }
 
 // recastEvents returns the events of a merge, or one for each part of a split and for its source.
-func recastEvents(op *oplog.Recast) (out []meant) {
+func recastEvents(op *oplog.Recast) (out []occurrence) {
 	if len(op.Into) == 1 {
 		return mergeEvents(op.Into[0].RID, op.Sources)
 	}
 	for i := range op.Into {
-		out = append(out, meant{"stored", op.Into[i].RID})
+		out = append(out, occurrence{"stored", op.Into[i].RID})
 	}
-	return append(out, meant{"corrected", op.Sources[0].RID})
+	return append(out, occurrence{"corrected", op.Sources[0].RID})
 }
 
 // resolvedEvents returns the events of a conflict's end: its own, and those of what the decision made and forgot.
-func resolvedEvents(v *state.View, db oplog.DB, op *oplog.Resolve) []meant {
-	out := []meant{{"resolved", op.ID}}
+func resolvedEvents(v *state.View, db oplog.DB, op *oplog.Resolve) []occurrence {
+	out := []occurrence{{"resolved", op.ID}}
 	c, _ := v.Conflict(db, op.ID)
 	if op.Strategy == oplog.MergeAB {
-		out = append(out, meant{"stored", op.Merged.RID})
+		out = append(out, occurrence{"stored", op.Merged.RID})
 	}
 	for _, rid := range []string{c.A, c.B} {
 		if m, ok := v.Memory(db, rid); ok && m.Status == oplog.Tombstoned && m.Updated == op.At {
-			out = append(out, meant{"forgotten", rid})
+			out = append(out, occurrence{"forgotten", rid})
 		}
 	}
 	return out
@@ -84,29 +84,29 @@ func has[T any](_ T, ok bool) bool { return ok }
 
 // occurrences returns the events of an operation for a subscriber, in order: an event for each memory that it changed.
 // at is the time of its entry.
-func occurrences(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) []meant {
+func occurrences(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) []occurrence {
 	out := events(v, db, op, at)
 	for _, n := range out {
 		since := oplog.When(op)
-		switch m, ok := about(v, db, n.id); {
+		switch m, ok := eventMemory(v, db, n.id); {
 		case n.name == "forgotten" && ok:
 			since = m.Updated // a sweep gives each its own
 		case n.name != "corrected":
 			continue
 		}
 		for _, rid := range v.CurrentAgain(db, n.id, since) {
-			out = append(out, meant{"corrected", rid})
+			out = append(out, occurrence{"corrected", rid})
 		}
 	}
 	return out
 }
 
 // events returns the events of what an operation names itself.
-func events(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) (out []meant) {
+func events(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) (out []occurrence) {
 	if marked, ok := op.(*oplog.Supersede); ok { // each is a revision of a memory
 		for _, k := range marked.Marks {
 			if m, ok := v.Memory(db, k.RID); ok && k.By != "" && m.Revision > k.Revision {
-				out = append(out, meant{"corrected", k.RID})
+				out = append(out, occurrence{"corrected", k.RID})
 			}
 		}
 		return out
@@ -122,10 +122,10 @@ func events(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) (out []meant
 		return resolvedEvents(v, db, op)
 	case *oplog.TakeBack:
 		for _, g := range op.Made {
-			out = append(out, meant{"forgotten", g.RID})
+			out = append(out, occurrence{"forgotten", g.RID})
 		}
 		for _, g := range op.Sources {
-			out = append(out, meant{"corrected", g.RID})
+			out = append(out, occurrence{"corrected", g.RID})
 		}
 		return out
 	}
@@ -149,5 +149,5 @@ func events(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) (out []meant
 	if sweep, ok := op.(*oplog.Sweep); ok {
 		return sweepEvents(v, db, sweep, at)
 	}
-	return []meant{{name, v.Subject(db, op)}}
+	return []occurrence{{name, v.Subject(db, op)}}
 }

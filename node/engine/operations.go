@@ -19,7 +19,7 @@ func thinker(s *Service) *thinking.Thinker { return s.thinker }
 func admin(s *Service) *operate.Admin { return s.admin }
 
 // operations are the functions behind the table's rows.
-var operations = rowed([]function{
+var operations = operationTable([]function{
 	on(api.Remember, (*Service).rememberOne),
 	on(api.RememberBatch, (*Service).rememberBatch),
 	on(api.Recall, (*Service).recall),

@@ -67,7 +67,7 @@ func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreig
 		secrets.foreign(op)
 		fit = append(fit, op)
 	}
-	return applied, halved(fit, func(ops []oplog.Op) error {
+	return applied, storeBisecting(fit, func(ops []oplog.Op) error {
 		done, err := s.write(ctx, c, ops...)
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func checkForeign(op *oplog.Foreign) error {
 	if r := op.Related; r != nil {
 		named = append(named, r.ID, r.Src, r.Dst, r.Type)
 	}
-	err := cmp.Or(fits("payload", len(op.Payload), oplog.MaxPayload), oplog.CheckNames(named...))
+	err := cmp.Or(checkSize("payload", len(op.Payload), oplog.MaxPayload), oplog.CheckNames(named...))
 	if e := oplog.Check(op); err == nil && e != nil {
 		err = e
 	}
@@ -114,5 +114,5 @@ func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) {
 	d.Importance, d.Certainty = max(0, min(d.Importance, 1)), max(0, min(d.Certainty, 1))
 	d.Valence = max(-1, min(d.Valence, 1))
 	d.Dialect, d.Trust = cmp.Or(d.Dialect, "peer"), oplog.TrustOf(d.Trust)
-	return ready(d, s.now(), 0)
+	return makeRemember(d, s.now(), 0)
 }

@@ -15,7 +15,7 @@ const profileRows = 2000
 
 // profile says what is known of an entity.
 func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*api.EntityProfile, error) {
-	back, err := inDays(q.Days)
+	back, err := parseDays(q.Days)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest
 	if l := q.Letters; l != 0 && (l < .1 || l > 100) {
 		return nil, oplog.Errorf(oplog.Invalid, "chars_per_token is %g: want 0, or .1 to 100", l)
 	}
-	found, err := s.matching(ctx, c, q)
+	found, err := s.searchNamespaces(ctx, c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest
 		if h.Corrected != 0 {
 			rows[i].Marks = append(rows[i].Marks, prompt.Corrected(h.Corrected.Time()))
 		}
-		if class := lessThanAgent(m.Trust); class != "" {
+		if class := lowTrust(m.Trust); class != "" {
 			rows[i].Marks = append(rows[i].Marks, prompt.From(class))
 		}
 		if h.By.RID != "" {
@@ -70,9 +70,9 @@ func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest
 	return a, nil
 }
 
-// matching finds what answers the question in each of the namespaces, best first. A score is a probability, so those of
-// different namespaces compare; without a question the newest come first.
-func (s *Service) matching(ctx context.Context, c api.Caller, q *api.PromptRequest) (all Answer, err error) {
+// searchNamespaces finds what answers the question in each of the namespaces, best first. A score is a probability,
+// so those of different namespaces compare; without a question the newest come first.
+func (s *Service) searchNamespaces(ctx context.Context, c api.Caller, q *api.PromptRequest) (all Answer, err error) {
 	spaces := []string{""}
 	if len(q.Namespaces) > 0 {
 		spaces = slices.Compact(slices.Sorted(slices.Values(q.Namespaces)))
@@ -89,7 +89,7 @@ func (s *Service) matching(ctx context.Context, c api.Caller, q *api.PromptReque
 		if err != nil {
 			return all, err
 		}
-		if found.Hits, err = s.related(c, &one, &asked, found.Hits); err != nil {
+		if found.Hits, err = s.annotateHits(c, &one, &asked, found.Hits); err != nil {
 			return all, err
 		}
 		if found.Hits = append(all.Hits, found.Hits...); i > 0 {

@@ -19,7 +19,7 @@ import (
 // question is logged or replicated.
 type questionLog struct {
 	mu  sync.Mutex
-	all map[question]*answered
+	all map[question]*questionStats
 }
 
 type question struct {
@@ -27,7 +27,7 @@ type question struct {
 	namespace, text string // as folded below
 }
 
-type answered struct {
+type questionStats struct {
 	text     string // as it was asked last
 	count    uint64
 	top, got float64 // sums: of the best scores, of the rows
@@ -40,7 +40,7 @@ const (
 	maxAskedText = 1024 // bytes; longer questions are rarely asked twice
 )
 
-func newQuestionLog() *questionLog { return &questionLog{all: map[question]*answered{}} }
+func newQuestionLog() *questionLog { return &questionLog{all: map[question]*questionStats{}} }
 
 func foldText(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
 
@@ -61,7 +61,7 @@ func (k *questionLog) note(db oplog.DB, namespace, text string, hits []index.Hit
 		if len(k.all) >= maxAsked {
 			k.shrink()
 		}
-		a = &answered{}
+		a = &questionStats{}
 		k.all[q] = a
 	}
 	a.text, a.count, a.last = text, a.count+1, at

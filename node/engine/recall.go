@@ -18,35 +18,35 @@ import (
 )
 
 func (s *Service) recall(ctx context.Context, c api.Caller, q *api.RecallRequest) (*api.Recalled, error) {
-	return s.found(ctx, c, &q.Question, q.AsOf.Time, q.Explain)
+	return s.answerQuestion(ctx, c, &q.Question, q.AsOf.Time, q.Explain)
 }
 
 func (s *Service) recallAsOf(ctx context.Context, c api.Caller, q *api.RecallAsOfRequest) (*api.Recalled, error) {
-	return s.found(ctx, c, &q.Question, q.AsOf.Time, q.Explain)
+	return s.answerQuestion(ctx, c, &q.Question, q.AsOf.Time, q.Explain)
 }
 
-// found answers a question, as of now or as of a date.
-func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, then time.Time, explain bool) (*api.Recalled, error) {
+// answerQuestion answers a question, as of now or as of a date.
+func (s *Service) answerQuestion(ctx context.Context, c api.Caller, asked *api.Question, then time.Time, explain bool) (*api.Recalled, error) {
 	q, err := query(c, asked)
 	if err != nil {
 		return nil, err
 	}
 	q.Explain = explain
 	q.Bare = asked.Bare && then.IsZero() // an earlier text is compared as a whole
-	s.wantsRerank(&q, then)
+	s.prepareRerank(&q, then)
 	var a Answer
 	if then.IsZero() {
 		if a, err = s.search(ctx, c, q); err == nil && !q.Lists() {
-			a.Hits, err = s.related(c, &q, asked, a.Hits)
+			a.Hits, err = s.annotateHits(c, &q, asked, a.Hits)
 		}
 		if err == nil && !q.Lists() && slices.Equal(q.Types, []string{selfModel}) {
-			err = s.addSelves(ctx, c, q, &a)
+			err = s.addSelfModels(ctx, c, q, &a)
 		}
 	} else {
 		a, err = s.searchAsOf(ctx, c, q, then)
 	}
 	if err == nil && !q.Bare {
-		err = s.dated(c, a.Hits)
+		err = s.addCorrectionTimes(c, a.Hits)
 	}
 	if err != nil {
 		return nil, err
@@ -74,19 +74,19 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	return r, err
 }
 
-// related marks and orders rows by what the state knows of other memories about the same.
-func (s *Service) related(c api.Caller, q *index.Query, asked *api.Question, hits []index.Hit) ([]index.Hit, error) {
-	hits, err := s.succeeded(c, q, hits, asked.Superseded)
+// annotateHits marks and orders rows by what the state knows of other memories about the same.
+func (s *Service) annotateHits(c api.Caller, q *index.Query, asked *api.Question, hits []index.Hit) ([]index.Hit, error) {
+	hits, err := s.preferSuccessors(c, q, hits, asked.Superseded)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.dated(c, hits); err != nil {
+	if err := s.addCorrectionTimes(c, hits); err != nil {
 		return nil, err
 	}
-	if hits, err = s.disputed(c, hits); err != nil {
+	if hits, err = s.markConflicts(c, hits); err != nil {
 		return nil, err
 	}
-	later(asked.Text, hits)
+	markOutdated(asked.Text, hits)
 	return hits, nil
 }
 
@@ -94,8 +94,8 @@ func (s *Service) related(c api.Caller, q *index.Query, asked *api.Question, hit
 // question about that.
 const selfModel = "self_model"
 
-// addSelves puts the newest memories of that kind behind those that match, up to as many as are requested.
-func (s *Service) addSelves(ctx context.Context, c api.Caller, q index.Query, a *Answer) error {
+// addSelfModels puts the newest memories of that kind behind those that match, up to as many as are requested.
+func (s *Service) addSelfModels(ctx context.Context, c api.Caller, q index.Query, a *Answer) error {
 	q.Text, q.Vector, q.Deep = "", nil, 0
 	rest, err := s.search(ctx, c, q)
 	if err != nil {
@@ -110,8 +110,8 @@ func (s *Service) addSelves(ctx context.Context, c api.Caller, q index.Query, a 
 	return nil
 }
 
-// everything are the questions with which clients ask for a list.
-var everything = []string{"*", "everything"}
+// listAllWords lists the questions by which clients request a list of all memories.
+var listAllWords = []string{"*", "everything"}
 
 // query is a caller's question as the index takes it.
 func query(c api.Caller, asked *api.Question) (index.Query, error) {
@@ -119,8 +119,8 @@ func query(c api.Caller, asked *api.Question) (index.Query, error) {
 		Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore, Skip: asked.Skip,
 		Filter: index.Filter{Types: asked.Types, Namespace: strings.TrimSpace(asked.Namespace), Spaces: c.Spaces,
 			Domain: asked.Domain, Source: asked.Source, Session: asked.Session,
-			Consolidated: asked.Consolidated, Since: atOrNone(asked.Window.From), Until: atOrNone(asked.Window.To)}}
-	if slices.Contains(everything, strings.ToLower(strings.TrimSpace(asked.Text))) && len(asked.Embedding) == 0 {
+			Consolidated: asked.Consolidated, Since: timeOrZero(asked.Window.From), Until: timeOrZero(asked.Window.To)}}
+	if slices.Contains(listAllWords, strings.ToLower(strings.TrimSpace(asked.Text))) && len(asked.Embedding) == 0 {
 		q.Text = ""
 	}
 	var err error
@@ -151,8 +151,8 @@ func parseFilter(raw []byte) (*filter.Filter, error) {
 	return f, nil
 }
 
-// atOrNone is a time of the log, zero for none.
-func atOrNone(t time.Time) oplog.Time {
+// timeOrZero is a time of the log, zero for none.
+func timeOrZero(t time.Time) oplog.Time {
 	if t.IsZero() {
 		return 0
 	}
@@ -165,7 +165,7 @@ func resultOf(h index.Hit, explain bool) api.Result {
 	if h.Corrected != 0 {
 		r.Why = append(slices.Clip(r.Why), prompt.Corrected(h.Corrected.Time()))
 	}
-	if class := lessThanAgent(m.Trust); class != "" {
+	if class := lowTrust(m.Trust); class != "" {
 		r.Why = append(slices.Clip(r.Why), prompt.From(class))
 	}
 	showResult(m, &r)

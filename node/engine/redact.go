@@ -91,8 +91,8 @@ func (r *redactor) raw(metadata []byte) []byte {
 	return r.found.Raw(metadata)
 }
 
-// said redacts what tools said.
-func (r *redactor) said(list []api.Said) []api.Said {
+// toolOutput redacts what tools said.
+func (r *redactor) toolOutput(list []api.Said) []api.Said {
 	if r.policy == oplog.RedactNone {
 		return list
 	}

@@ -42,8 +42,8 @@ func newReinforcer(s *Service) *reinforcer {
 	return &reinforcer{s: s, boot: uuid.NewString(), kick: make(chan struct{}, 1), dbs: map[oplog.DB]map[string]oplog.Hit{}}
 }
 
-// returned notes the memories that a recall returned.
-func (r *reinforcer) returned(db oplog.DB, hits []index.Hit, at time.Time) {
+// noteRecall notes the memories that a recall returned.
+func (r *reinforcer) noteRecall(db oplog.DB, hits []index.Hit, at time.Time) {
 	if len(hits) == 0 {
 		return
 	}
@@ -55,11 +55,11 @@ func (r *reinforcer) returned(db oplog.DB, hits []index.Hit, at time.Time) {
 	}
 	full := r.rids >= reinforceAt
 	r.mu.Unlock()
-	r.send(full || soon)
+	r.sendSoon(full || soon)
 }
 
-// read notes that a memory was read by its id, if that puts off its expiry. It does not count as a recall.
-func (r *reinforcer) read(db oplog.DB, m *oplog.Memory, at time.Time) {
+// noteRead notes that a memory was read by its id, if that puts off its expiry. It does not count as a recall.
+func (r *reinforcer) noteRead(db oplog.DB, m *oplog.Memory, at time.Time) {
 	if m.Refresh <= 0 || m.Expiry() == 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func (r *reinforcer) read(db oplog.DB, m *oplog.Memory, at time.Time) {
 	r.mu.Lock()
 	r.add(db, oplog.Hit{RID: m.RID, At: t})
 	r.mu.Unlock()
-	r.send(r.urgent(m, t))
+	r.sendSoon(r.urgent(m, t))
 }
 
 // urgent reports whether a memory that was read may expire before the next batch renews it.
@@ -75,8 +75,8 @@ func (r *reinforcer) urgent(m *oplog.Memory, at oplog.Time) bool {
 	return m.Refresh > 0 && m.Expires-at < 2*oplog.Time(r.s.cfg.Background.Reinforce.Microseconds())
 }
 
-// send has the batches sent now rather than at the next tick.
-func (r *reinforcer) send(now bool) {
+// sendSoon has the batches sent now rather than at the next tick.
+func (r *reinforcer) sendSoon(now bool) {
 	if now {
 		pause.Offer(r.kick, struct{}{})
 	}
@@ -106,8 +106,8 @@ type batch struct {
 	hits []oplog.Hit
 }
 
-// take empties the buffer into batches.
-func (r *reinforcer) take() (out []batch) {
+// takeBatches empties the buffer into batches.
+func (r *reinforcer) takeBatches() (out []batch) {
 	r.mu.Lock()
 	dbs := r.dbs
 	r.dbs, r.rids = map[oplog.DB]map[string]oplog.Hit{}, 0
@@ -135,7 +135,7 @@ func (r *reinforcer) run(ctx context.Context) error {
 		case <-r.kick:
 		case <-tick.C:
 		}
-		todo := append(unsure, r.take()...)
+		todo := append(unsure, r.takeBatches()...)
 		unsure = nil
 		for _, b := range todo {
 			c := api.Caller{DB: b.db, Scopes: access.All, Forward: true}
@@ -144,13 +144,13 @@ func (r *reinforcer) run(ctx context.Context) error {
 			case errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) && len(unsure) < 16:
 				unsure = append(unsure, b)
 			default:
-				r.back(b)
+				r.putBack(b)
 			}
 		}
 	}
 }
 
-func (r *reinforcer) back(b batch) {
+func (r *reinforcer) putBack(b batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, h := range b.hits {

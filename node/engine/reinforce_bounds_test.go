@@ -18,7 +18,7 @@ func TestReinforcementIsBounded(t *testing.T) {
 		t.Errorf("%d kept", r.rids)
 	}
 	got := 0
-	for _, b := range r.take() {
+	for _, b := range r.takeBatches() {
 		if len(b.hits) > reinforceOps {
 			t.Errorf("a batch of %d", len(b.hits))
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A former is a memory as it was at a revision that an undo goes back to.
-type former struct {
+// A formerState is a memory as it was at a revision that an undo goes back to.
+type formerState struct {
 	m      *oplog.Memory
 	was    *oplog.Revision
 	by     string // what superseded it then
@@ -21,14 +21,14 @@ type former struct {
 	ends   bool   // the undo gives it another text or place, and so ends what is said of it now
 }
 
-// mergedAway is a source of a merge or split as it was before; ok is false for one that THINK merged, whose marks stay.
-// The note of a merge has no mark any more: what superseded the source is in the revision before.
-func mergedAway(v *state.View, db oplog.DB, m *oplog.Memory) (f former, ok bool) {
+// beforeMerge is a source of a merge or split as it was before; ok is false for one that THINK merged, whose marks
+// stay. The note of a merge has no mark any more: what superseded the source is in the revision before.
+func beforeMerge(v *state.View, db oplog.DB, m *oplog.Memory) (f formerState, ok bool) {
 	all := v.Revisions(db, m.Seq)
 	if len(all) == 0 || all[len(all)-1].Until != m.Updated {
 		return f, false
 	}
-	f = former{m: m, was: &all[len(all)-1], number: all[len(all)-1].Number}
+	f = formerState{m: m, was: &all[len(all)-1], number: all[len(all)-1].Number}
 	if len(all) == 1 {
 		return f, true
 	}
@@ -39,7 +39,7 @@ func mergedAway(v *state.View, db oplog.DB, m *oplog.Memory) (f former, ok bool)
 		if o, ok := v.Memory(db, by); ok {
 			set := v.Settings(db)
 			r, ok := mind.Read(o.Text).Replaces(m.Text, mind.Relations{Single: set.Single, Several: set.Several})
-			f.surely = ok && r.How == mind.Stated && alone(m.Text)
+			f.surely = ok && r.How == mind.Stated && isSingleStatement(m.Text)
 		}
 	}
 	return f, true
@@ -48,7 +48,7 @@ func mergedAway(v *state.View, db oplog.DB, m *oplog.Memory) (f former, ok bool)
 // marksOf returns the marks that ended since memories were as they were, in the order in which they can be made: on
 // what the memories superseded, as far as that still says the same, and on themselves. Their records are among the
 // contradictions that ended.
-func marksOf(v *state.View, db oplog.DB, all []former) (list []oplog.Mark) {
+func marksOf(v *state.View, db oplog.DB, all []formerState) (list []oplog.Mark) {
 	then := map[string]uint32{}
 	for _, f := range all {
 		then[f.m.RID] = f.number
@@ -57,7 +57,7 @@ func marksOf(v *state.View, db oplog.DB, all []former) (list []oplog.Mark) {
 		for c := range v.ConflictsOf(db, f.m.RID) {
 			o, ok := v.Memory(db, c.Other(f.m.RID))
 			if ok && c.Detected <= f.was.Until {
-				list = append(list, f.ended(v, db, o, c, then)...)
+				list = append(list, f.endedMarks(v, db, o, c, then)...)
 			}
 		}
 	}
@@ -69,9 +69,9 @@ func marksOf(v *state.View, db oplog.DB, all []former) (list []oplog.Mark) {
 	return list
 }
 
-// ended returns the mark that a contradiction with another memory was about. then has the revisions of the memories that
-// the undo brings back.
-func (f former) ended(v *state.View, db oplog.DB, o *oplog.Memory, c oplog.ConflictRow, then map[string]uint32) (list []oplog.Mark) {
+// endedMarks returns the mark that a contradiction with another memory was about. then has the revisions of the
+// memories that the undo brings back.
+func (f formerState) endedMarks(v *state.View, db oplog.DB, o *oplog.Memory, c oplog.ConflictRow, then map[string]uint32) (list []oplog.Mark) {
 	restated := c.Strategy == oplog.Restated && c.Resolved >= f.was.Until
 	c.ID, c.Note, c.Winner, c.Merged = oplog.NewID(), "", "", ""
 	if o.RID == f.by && (restated || c.Strategy == oplog.Superseded) {
@@ -104,15 +104,15 @@ func (f former) ended(v *state.View, db oplog.DB, o *oplog.Memory, c oplog.Confl
 	return list
 }
 
-// withLater returns the marks of an undo, and those that follow from comparing a text that it brings back with what was
-// stored or changed since the text was replaced.
-func (s *Service) withLater(ctx context.Context, db oplog.DB, op *oplog.Correct, was *oplog.Revision, now uint32) ([]oplog.Mark, error) {
+// marksOfUndo returns the marks of an undo, and those that follow from comparing a text that it brings back with what
+// was stored or changed since the text was replaced.
+func (s *Service) marksOfUndo(ctx context.Context, db oplog.DB, op *oplog.Correct, was *oplog.Revision, now uint32) ([]oplog.Mark, error) {
 	m, err := s.memory(db, op.RID)
 	if err != nil || m.RID == "" || op.Text == nil || m.Text == was.Text {
 		return op.Marks, err
 	}
 	m.Text, m.By, m.Unsearchable, m.Namespace, m.Revision = was.Text, "", was.Hidden, cmp.Or(was.Namespace, m.Namespace), now+1
-	found, err := s.marks(ctx, db, &m, op.At)
+	found, err := s.findMarks(ctx, db, &m, op.At)
 	if err != nil {
 		return nil, err
 	}

@@ -19,27 +19,28 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	d := q.Draft
 	key := d.Key
 	d.Key, d.Namespace = "", strings.TrimSpace(d.Namespace)
-	if !d.Expires.IsZero() && !d.Expires.After(s.now()) && !d.Pin && (key == "" || s.keyed(c, key) == "") {
+	if !d.Expires.IsZero() && !d.Expires.After(s.now()) && !d.Pin && (key == "" || s.storedUnderKey(c, key) == "") {
 		return nil, oplog.Errorf(oplog.Invalid, "expires_at: %s is in the past: no answer would return the memory",
 			d.Expires.UTC().Format(time.RFC3339))
 	}
 	var near []api.Near
 	if q.Near {
-		near = s.near(ctx, c, &d)
+		near = s.findReplaceable(ctx, c, &d)
 	}
 	r, err := s.storeCompared(ctx, c, key, true, []api.Draft{d})
 	if errors.Is(err, oplog.ErrKeyReused) {
 		refused := keyReused(err)
-		refused.More["rid"] = s.keyed(c, key)
+		refused.More["rid"] = s.storedUnderKey(c, key)
 		return nil, refused
 	}
 	near = slices.DeleteFunc(near, func(n api.Near) bool { return n.RID == r.First.ID }) // it was stored before
 	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near,
-		Superseded: older(r), Held: r.Held > 0, Replayed: r.Replayed}, err
+		Superseded: earlierSuperseded(r), Held: r.Held > 0, Replayed: r.Replayed}, err
 }
 
-// older are the memories that new ones supersede: one that is dated earlier may be superseded itself.
-func older(s stored) []string {
+// earlierSuperseded returns the stored memories that new ones supersede, without the new ones: a new memory with an
+// earlier date may be superseded itself.
+func earlierSuperseded(s storeResult) []string {
 	return slices.DeleteFunc(s.Superseded, func(rid string) bool { return slices.Contains(s.RIDs, rid) })
 }
 
@@ -68,7 +69,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 		return nil, oplog.Errorf(cause.Kind, "memories[%d]: %s", one.at, one.err)
 	}
 	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted,
-		Superseded: older(r), Held: r.Held, Replayed: r.Replayed}, err
+		Superseded: earlierSuperseded(r), Held: r.Held, Replayed: r.Replayed}, err
 }
 
 // checkQuota rejects memories that would not fit a database, with the texts that clients match.
@@ -81,9 +82,9 @@ func (s *Service) checkQuota(c api.Caller, adding int) error {
 	return err
 }
 
-// keyed is the first memory that was stored under an idempotency key, which counts for the whole database; blank where
-// the caller is bound to other namespaces.
-func (s *Service) keyed(c api.Caller, key string) string {
+// storedUnderKey is the first memory that was stored under an idempotency key, which counts for the whole database;
+// blank where the caller is bound to other namespaces.
+func (s *Service) storedUnderKey(c api.Caller, key string) string {
 	rid, _ := state.Get(s.state, func(v *state.View) string { // a closing state knows none
 		results := v.KeyResults(c.DB, key)
 		if len(results) == 0 || c.Spaces.Bind() && !v.Within(c.DB, c.Reach(""), []string{results[0].ID}) {
@@ -95,7 +96,7 @@ func (s *Service) keyed(c api.Caller, key string) string {
 }
 
 func (s *Service) forget(ctx context.Context, c api.Caller, q *api.ForgetRequest) (*api.Forgotten, error) {
-	if err := fits("reason", len(q.Reason), MaxReason); err != nil {
+	if err := checkSize("reason", len(q.Reason), MaxReason); err != nil {
 		return nil, err
 	}
 	w, err := s.write(ctx, c, &oplog.Forget{RID: q.RID, At: oplog.At(s.now()), Reason: q.Reason})
@@ -111,7 +112,7 @@ func (s *Service) get(v *state.View, c api.Caller, q *api.GetRequest) (*api.Memo
 		return nil, oplog.Errorf(oplog.NotFound, "memory %s was erased for good", q.RID)
 	}
 	if !c.Quiet {
-		s.reinforcer.read(c.DB, m, s.now())
+		s.reinforcer.noteRead(c.DB, m, s.now())
 	}
 	row := wholeMemory(v, c.DB, m)
 	if q.Sources {
@@ -138,9 +139,9 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 		return nil, oplog.ErrNoMemory
 	}
 	list, skip := &api.RevisionList{RID: q.RID, Revisions: []api.Revision{}}, q.Offset
-	left := room{hold: c.Hold}
+	left := byteBudget{hold: c.Hold}
 	v.EachRevision(c.DB, m.Seq, func(r oplog.Revision) bool {
-		if skip--; skip < 0 && left.has(512+len(r.Text)+len(r.Metadata)) {
+		if skip--; skip < 0 && left.reserve(512+len(r.Text)+len(r.Metadata)) {
 			list.Revisions = append(list.Revisions, revisionOf(r))
 		}
 		return !left.full

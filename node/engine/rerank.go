@@ -16,9 +16,9 @@ import (
 // withoutRerank is the signal by which a question does without the reranker.
 const withoutRerank = "rerank"
 
-// wantsRerank makes a question bring enough rows for the reranker, if this node has one and the question asks something
-// of today.
-func (s *Service) wantsRerank(q *index.Query, then time.Time) {
+// prepareRerank makes a question bring enough rows for the reranker, if this node has one and the question asks
+// something of today.
+func (s *Service) prepareRerank(q *index.Query, then time.Time) {
 	off := slices.Index(q.Without, withoutRerank)
 	if off >= 0 {
 		q.Without = slices.Delete(slices.Clone(q.Without), off, off+1)
@@ -28,10 +28,10 @@ func (s *Service) wantsRerank(q *index.Query, then time.Time) {
 	}
 }
 
-// reranked orders the first hits as the reranker does, and cuts them to as many as were requested. Without its answer
-// they keep the first order. Scores stay with their places: the best hit has the highest one, so that answers of
-// several nodes can be merged by score.
-func (s *Service) reranked(ctx context.Context, c api.Caller, q *index.Query, hits []index.Hit) []index.Hit {
+// rerankHits orders the first hits as the reranker does, and cuts them to as many as were requested. Without its
+// answer they keep the first order. Scores stay with their places: the best hit has the highest one, so that answers
+// of several nodes can be merged by score.
+func (s *Service) rerankHits(ctx context.Context, c api.Caller, q *index.Query, hits []index.Hit) []index.Hit {
 	if first := hits[:min(len(hits), rerank.Depth)]; len(first) > 1 {
 		texts, err := s.textsOf(c.DB, first)
 		var scores []float64

@@ -38,8 +38,8 @@ type Service struct {
 	index  *index.Index // since SetIndex
 	raft   *raft.Node   // since Start
 
-	measured  measured
-	load      load
+	measured  serviceMetrics
+	load      workload
 	questions *questionLog
 	backups   *operate.Backups
 	cluster   *operate.Cluster
@@ -50,8 +50,8 @@ type Service struct {
 	reinforcer *reinforcer
 }
 
-// measured holds the service's own figures for /metrics.
-type measured struct {
+// serviceMetrics holds the service's own figures for /metrics.
+type serviceMetrics struct {
 	stages  *prometheus.HistogramVec // how long the steps of writes and recalls take, whichever surface asked
 	slow    atomic.Int64             // operations that took long
 	dropped atomic.Int64             // event streams of this host's surfaces whose clients did not keep up
@@ -61,8 +61,8 @@ type measured struct {
 // be faster, and would hold more rows in memory.
 func readsAtOnce() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
 
-// load counts the work that shares the machine.
-type load struct {
+// workload counts the work that shares the machine.
+type workload struct {
 	asking  atomic.Int64  // recalls under way
 	imports *large.Shares // imports under way
 	reads   *large.Shares // reads of the state and searches that are worked on
@@ -83,7 +83,7 @@ func New(cfg Config) (s *Service, err error) {
 		Models:      func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() },
 		Check: func() (api.Check, bool) { return s.vectors.Check() }})
 	s.admin = operate.NewAdmin(operate.AdminConfig{State: cfg.State, Commit: cfg.Commit, Access: cfg.Access,
-		NodeID: cfg.Member.NodeID, Wire: cfg.Member.Wire, HTTP: cfg.Member.HTTP, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.first,
+		NodeID: cfg.Member.NodeID, Wire: cfg.Member.Wire, HTTP: cfg.Member.HTTP, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.writeFirst,
 		CatchUp: func(ctx context.Context) error { return cfg.Commit.Fresh(ctx, commit.Linearizable) }})
 	s.backups, err = operate.NewBackups(cfg.Logger, cfg.State, cfg.Keys, cfg.Home.Spool, cfg.Backup)
 	return s, err
@@ -119,7 +119,7 @@ func (s *Service) SetIndex(x *index.Index) {
 	s.thinker = thinking.New(thinking.Config{Logger: s.log, State: s.state, Index: x, Rows: b.ThinkRows, Consolidate: b.Consolidate,
 		Now: s.now, Recalling: func() bool { return s.load.asking.Load() > 0 }, Leads: s.commit.Leads,
 		Indexed: s.commit.Indexed, Databases: s.access.Databases, AskLeader: s.askLeader, ReadText: readText,
-		Compose: s.composed, Write: s.first})
+		Compose: s.composeMemory, Write: s.writeFirst})
 }
 
 // Start begins the tasks. It is called when the log is open, before package commit says so.
@@ -129,21 +129,21 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	b := s.cfg.Background
 	spawn("reinforce", s.reinforcer.run)
 	if !b.NoThink {
-		spawn("think", every(b.Think, s.leading("think", s.thinker.Alone)))
+		spawn("think", every(b.Think, s.whileLeading("think", s.thinker.RunBackground)))
 	}
-	spawn("abandon", every(b.Abandon, s.leading("abandon", s.abandon)))
-	spawn("sweep", every(b.Sweep, s.leading("sweep", s.sweep)))
-	afterwards := s.vectors.Afterwards()
+	spawn("abandon", every(b.Abandon, s.whileLeading("abandon", s.abandon)))
+	spawn("sweep", every(b.Sweep, s.whileLeading("sweep", s.sweep)))
+	afterwards := s.vectors.NewBackfill()
 	spawn("embed", every(b.Embed, func(ctx context.Context) {
 		s.eachDatabase(ctx, "embed", func() bool { return true }, afterwards.Round())
 	}))
-	spawn("partition", every(b.Partition, s.leading("partition", s.learnPartitions())))
+	spawn("partition", every(b.Partition, s.whileLeading("partition", s.learnPartitions())))
 	spawn("erase dropped", every(b.Erase, s.erase))
 	spawn("compare", every(operate.CompareEvery, s.cluster.Compare))
 	spawn("past", s.cluster.Sample)
-	spawn("look", atOnce(operate.LookEvery, s.cluster.Look))
+	spawn("look", nowAndEvery(operate.PollEvery, s.cluster.Poll))
 	if p := s.backups.Planned(); p != nil {
-		spawn("backup", atOnce(p.Interval, s.backups.Next))
+		spawn("backup", nowAndEvery(p.Interval, s.backups.Next))
 	}
 }
 
@@ -157,8 +157,8 @@ func every(d time.Duration, f func(context.Context)) func(context.Context) error
 	}
 }
 
-// atOnce is a task that does something when the node starts, and then at intervals.
-func atOnce(d time.Duration, f func(context.Context)) func(context.Context) error {
+// nowAndEvery is a task that does something when the node starts, and then at intervals.
+func nowAndEvery(d time.Duration, f func(context.Context)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		f(ctx)
 		return every(d, f)(ctx)
@@ -198,8 +198,8 @@ func (s *Service) write(ctx context.Context, c api.Caller, ops ...oplog.Op) (Wri
 	return s.propose(ctx, c, write{ops: ops})
 }
 
-// first is write for the rooms: where in the log the entry is, and the result of its first operation.
-func (s *Service) first(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+// writeFirst is write for the packages behind the door: it returns the entry's log index and its first result.
+func (s *Service) writeFirst(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
 	w, err := s.write(ctx, c, ops...)
 	return w.Index, w.First, err
 }
@@ -214,9 +214,9 @@ func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, 
 	defer cancel()
 	if len(w.ops) == 0 {
 		at, _ := s.state.Applied()
-		return Written{Index: at}, s.readable(ctx, at)
+		return Written{Index: at}, s.awaitReadable(ctx, at)
 	}
-	if err := s.admitTexts(c.DB, w.ops); err != nil {
+	if err := s.rejectErased(c.DB, w.ops); err != nil {
 		return Written{}, err
 	}
 	start := time.Now()
@@ -229,13 +229,13 @@ func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, 
 	if err != nil {
 		return Written{}, err
 	}
-	s.took("commit", start)
+	s.observeStage("commit", start)
 	s.cluster.Recent.Commits.Took(time.Since(start))
 	// The entry is committed: an error of the wait below does not undo it.
-	if err := s.readable(ctx, d.Index); err != nil {
+	if err := s.awaitReadable(ctx, d.Index); err != nil {
 		return Written{}, err
 	}
-	s.took("readable", start)
+	s.observeStage("readable", start)
 	if d.Err != nil {
 		return Written{}, d.Err
 	}
@@ -260,8 +260,8 @@ func (s *Service) Note(ctx context.Context, op oplog.Op) error {
 	return err
 }
 
-// readable waits for the index behind a write.
-func (s *Service) readable(ctx context.Context, i oplog.Index) error {
+// awaitReadable waits for the index behind a write.
+func (s *Service) awaitReadable(ctx context.Context, i oplog.Index) error {
 	if err := s.commit.WaitIndexed(ctx, i); err != nil {
 		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed but not yet readable here", Err: err}
 	}
@@ -287,7 +287,7 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 			named.Stamp = c.Stamp()
 		}
 		secrets.memory(&named)
-		if err := s.lasts(&named, &api.Draft{}, now.TTL); err != nil {
+		if err := s.setExpiry(&named, &api.Draft{}, now.TTL); err != nil {
 			return Written{}, err
 		}
 		if named.Extractor, named.Entities, named.Claims, err = s.extract(c, m.Text); err != nil {
@@ -301,8 +301,8 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 	return s.propose(ctx, c, write{key: key, ops: ops})
 }
 
-// maxPlace is the most bytes that a place in a batch adds to a key.
-const maxPlace = 16
+// maxKeySuffix is the most bytes that a place in a batch adds to a key.
+const maxKeySuffix = 16
 
 // digest condenses a client's request, so that an idempotency key cannot be used for another one.
 func digest(parts ...any) []byte {

@@ -89,13 +89,13 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 		return nil, oplog.ErrNoSession
 	}
 	a, n, offset := &api.SessionAndMemories{Session: sessionOf(x), List: []api.Memory{}}, api.Limit(max(q.Limit, 1)), q.Offset
-	r := room{hold: c.Hold}
+	r := byteBudget{hold: c.Hold}
 	v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
 		switch {
 		case m.Unlisted(), !c.Spaces.Has(m.Namespace):
 		case offset > 0:
 			offset--
-		case len(a.List) == n, !r.has(m.Weight()):
+		case len(a.List) == n, !r.reserve(m.Weight()):
 			a.Next = new(q.Offset + len(a.List))
 		default:
 			a.List = append(a.List, memoryOf(m))

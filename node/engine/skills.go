@@ -88,7 +88,7 @@ func (s *Service) defineSkill(ctx context.Context, c api.Caller, q *api.DefineSk
 	if len(q.Triggers) > 0 {
 		metadata["triggers"] = q.Triggers
 	}
-	d := unsearchable(skillNamespace, "procedural", q.Body, attributes)
+	d := unsearchableDraft(skillNamespace, "procedural", q.Body, attributes)
 	d.Domain, d.Searchable, d.TTL = "skill", new(true), new(0.0)
 	var err error
 	if d.Metadata, err = json.Marshal(metadata); err != nil {
@@ -159,7 +159,7 @@ func skillOf(h index.Hit) api.Skill {
 }
 
 func (s *Service) noteOutcome(ctx context.Context, c api.Caller, q *api.NoteOutcomeRequest) (*api.NotedOutcome, error) {
-	if err := fits("note", len(q.Note), MaxReason); err != nil {
+	if err := checkSize("note", len(q.Note), MaxReason); err != nil {
 		return nil, err
 	}
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a skill that another node has just stored has outcomes too
@@ -173,7 +173,7 @@ func (s *Service) noteOutcome(ctx context.Context, c api.Caller, q *api.NoteOutc
 	if q.Note != "" {
 		text += "\nnote: " + q.Note
 	}
-	d := unsearchable(outcomeNamespace, "episodic", text, map[string]any{"skill_id": q.ID, "succeeded": q.Succeeded})
+	d := unsearchableDraft(outcomeNamespace, "episodic", text, map[string]any{"skill_id": q.ID, "succeeded": q.Succeeded})
 	d.Domain, d.RID, d.TTL = "skill_outcome", oplog.NewID(), new(0.0)
 	d.Path = "/" + q.ID + "/" + d.RID
 	w, err := s.store(ctx, c, q.Key, d)

@@ -11,27 +11,27 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// confine holds the request of a bound token to the token's namespaces: each that it names is one of them, and so is
-// that of each memory, session, conflict and trigger whose id it has. What is elsewhere is not found. Where an
-// operation is about a single namespace and the request names none, it is the token's first.
-func (s *Service) confine(ctx context.Context, c api.Caller, op *api.Op, request any) error {
+// checkNamespaces holds the request of a bound token to the token's namespaces: each that it names is one of them,
+// and so is that of each memory, session, conflict and trigger whose id it has. What is elsewhere is not found. Where
+// an operation is about a single namespace and the request names none, it is the token's first.
+func (s *Service) checkNamespaces(ctx context.Context, c api.Caller, op *api.Op, request any) error {
 	if !c.Spaces.Bind() || op.Bound == api.Free {
 		return nil
 	}
-	b := binding{c: c, single: op.Bound == api.Single}
+	b := requestNames{c: c, single: op.Bound == api.Single}
 	if err := b.walk(reflect.ValueOf(request).Elem()); err != nil {
 		return err
 	}
-	return s.present(ctx, &b, op.Writes)
+	return s.requireExisting(ctx, &b, op.Writes)
 }
 
-// present returns the error about the first id of a binding that names nothing. With sure, it is as new as the leader
-// before it says so: another node may have stored what is named, and this one not applied it yet.
-func (s *Service) present(ctx context.Context, b *binding, sure bool) error {
-	missed, err := state.Get(s.state, b.missed)
+// requireExisting returns the error about the first id of a binding that names nothing. With sure, it is as new as
+// the leader before it says so: another node may have stored what is named, and this one not applied it yet.
+func (s *Service) requireExisting(ctx context.Context, b *requestNames, sure bool) error {
+	missed, err := state.Get(s.state, b.firstMissing)
 	if err == nil && (missed != nil || b.unsure) && sure {
 		if err = s.commit.Fresh(ctx, commit.Linearizable); err == nil {
-			missed, err = state.Get(s.state, b.missed)
+			missed, err = state.Get(s.state, b.firstMissing)
 		}
 	}
 	if err != nil {
@@ -42,18 +42,18 @@ func (s *Service) present(ctx context.Context, b *binding, sure bool) error {
 
 // feedback rejects a judgement of a memory that does not exist.
 func (s *Service) feedback(ctx context.Context, c api.Caller, q *api.FeedbackRequest) (*api.Heeded, error) {
-	b := binding{c: c}
+	b := requestNames{c: c}
 	if err := b.walk(reflect.ValueOf(q).Elem()); err != nil {
 		return nil, err
 	}
-	if err := s.present(ctx, &b, true); err != nil {
+	if err := s.requireExisting(ctx, &b, true); err != nil {
 		return nil, err
 	}
 	return s.thinker.Feedback(ctx, c, q)
 }
 
-// A binding is a request and what it names.
-type binding struct {
+// A requestNames is a request and what it names.
+type requestNames struct {
 	c      api.Caller
 	single bool
 	unsure bool // a session that it names is not known here
@@ -61,7 +61,7 @@ type binding struct {
 }
 
 // walk reads the fields of a request, and of the structs in it.
-func (b *binding) walk(v reflect.Value) error {
+func (b *requestNames) walk(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
@@ -86,7 +86,7 @@ func (b *binding) walk(v reflect.Value) error {
 	return nil
 }
 
-func (b *binding) field(f reflect.StructField, v reflect.Value) error {
+func (b *requestNames) field(f reflect.StructField, v reflect.Value) error {
 	if !f.IsExported() {
 		return nil
 	}
@@ -98,15 +98,15 @@ func (b *binding) field(f reflect.StructField, v reflect.Value) error {
 			space = b.c.Spaces.First()
 		}
 		v.SetString(space)
-		return b.named(space)
+		return b.requireNamespace(space)
 	case name == "namespaces":
 		for i := range v.Len() {
-			if err := b.named(v.Index(i).String()); err != nil {
+			if err := b.requireNamespace(v.Index(i).String()); err != nil {
 				return err
 			}
 		}
 	case f.Tag.Get("names") == "namespace":
-		return b.named(strings.TrimSpace(v.String()))
+		return b.requireNamespace(strings.TrimSpace(v.String()))
 	case f.Tag.Get("names") != "":
 		of, ids := f.Tag.Get("names"), []string{v.String()}
 		if v.Kind() == reflect.Slice {
@@ -123,17 +123,17 @@ func (b *binding) field(f reflect.StructField, v reflect.Value) error {
 	return nil
 }
 
-// named rejects a namespace that is none of the token's.
-func (b *binding) named(space string) error {
+// requireNamespace rejects a namespace that is none of the token's.
+func (b *requestNames) requireNamespace(space string) error {
 	if space == "" || b.c.Spaces.Has(space) {
 		return nil
 	}
 	return api.OutOfBound(b.c, "namespace %q is outside: name one below, or none", space)
 }
 
-// missed is the error about an id that names nothing in the caller's namespaces; nil when there is no such id. A
-// session that nobody has started is left to the operation: a memory that names one starts it.
-func (b *binding) missed(v *state.View) error {
+// firstMissing is the error about an id that names nothing in the caller's namespaces; nil when there is no such id.
+// A session that nobody has started is left to the operation: a memory that names one starts it.
+func (b *requestNames) firstMissing(v *state.View) error {
 	for _, x := range b.ids {
 		r, there, missing := b.c.Reach(""), false, oplog.ErrNoMemory
 		switch x.of {

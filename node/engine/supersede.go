@@ -36,16 +36,16 @@ func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remem
 		if op.Was != nil || op.Held || op.Session != "" {
 			continue
 		}
-		if op.Marks, err = s.marks(ctx, db, &m, oplog.At(s.now())); err != nil {
+		if op.Marks, err = s.findMarks(ctx, db, &m, oplog.At(s.now())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addEarlier completes the answer to a write that its idempotency key repeats: it adds the memories that the written
-// ones superseded then and still do.
-func (s *Service) addEarlier(db oplog.DB, w *Written) error {
+// addEarlierSuperseded completes the answer to a write that its idempotency key repeats: it adds the memories that
+// the written ones superseded then and still do.
+func (s *Service) addEarlierSuperseded(db oplog.DB, w *Written) error {
 	again := func(r oplog.Result) bool { return r.ID != "" && (w.Replayed || !r.Changed) }
 	if !slices.ContainsFunc(w.Results, again) {
 		return nil
@@ -63,9 +63,9 @@ func (s *Service) addEarlier(db oplog.DB, w *Written) error {
 	})
 }
 
-// states reports whether a memory is a statement that another may replace: no turn of a dialogue, no event, nothing
-// that a key or its kind keeps as it was said.
-func states(v *state.View, db oplog.DB, m *oplog.Memory) bool {
+// replaceable reports whether a memory is a statement that another may replace: no turn of a dialogue, no event,
+// nothing that a key or its kind keeps as it was said.
+func replaceable(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 	if m.Session != "" {
 		if x, ok := v.Session(db, m.Session); !ok || x.Status == oplog.SessionImplicit {
 			return false // a transcript's
@@ -73,14 +73,14 @@ func states(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 	}
 	return m.Speaker == "" && m.Path == "" && !m.Unsearchable && !m.Pin && m.Namespace != oplog.Mem0Namespace && m.Merged == 0 &&
 		len(m.Text) <= statedBytes &&
-		!slices.Contains(keptAsSaid, m.Type)
+		!slices.Contains(neverReplaced, m.Type)
 }
 
-// keptAsSaid are the kinds of memories that no other replaces.
-var keptAsSaid = []string{"episodic", "emotional", "capture", "cache", kindTurn, "constraint", "rule", "goal", selfModel}
+// neverReplaced lists the kinds of memories that no other replaces.
+var neverReplaced = []string{"episodic", "emotional", "capture", "cache", kindTurn, "constraint", "rule", "goal", selfModel}
 
-// marks compares a memory with those that share its words.
-func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at oplog.Time) (marks []oplog.Mark, err error) {
+// findMarks compares a memory with those that share its words.
+func (s *Service) findMarks(ctx context.Context, db oplog.DB, m *oplog.Memory, at oplog.Time) (marks []oplog.Mark, err error) {
 	if len(m.Text) > statedBytes {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at op
 	if words == "" {
 		return nil, nil
 	}
-	ok, err := state.Get(s.state, func(v *state.View) bool { return states(v, db, m) })
+	ok, err := state.Get(s.state, func(v *state.View) bool { return replaceable(v, db, m) })
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at op
 		for place, h := range hits {
 			o, ok := v.Memory(db, h.Memory.RID)
 			if !ok || o.RID == m.RID || o.Status != oplog.Active || o.Owner != m.Owner || o.Tier != m.Tier || o.By != "" && o.By != m.RID ||
-				!states(v, db, o) {
+				!replaceable(v, db, o) {
 				continue
 			}
 			if o.By == m.RID {
@@ -140,11 +140,12 @@ func markOf(older, newer *oplog.Memory, r mind.Replacement, at oplog.Time) oplog
 		c.Reason = "the newer text says that something has changed"
 	}
 	return oplog.Mark{RID: older.RID, Revision: older.Revision, By: newer.RID, ByRevision: newer.Revision,
-		Surely: r.How == mind.Stated && alone(older.Text), Record: c}
+		Surely: r.How == mind.Stated && isSingleStatement(older.Text), Record: c}
 }
 
-// alone reports whether a text says one thing: one that says more is not left out for the one that is replaced.
-func alone(text string) bool {
+// isSingleStatement reports whether a text says one thing: one that says more is not left out for the one that is
+// replaced.
+func isSingleStatement(text string) bool {
 	text = strings.TrimRight(strings.TrimSpace(text), ".!")
 	return !strings.ContainsAny(text, ".!;,\n") && !strings.Contains(text, " and ")
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// endOf makes the operation that takes back the merge or split which a memory went into or came from; nil when its last
-// change is none. Of a memory that one of these made, a correction since then is undone first.
-func (s *Service) endOf(c api.Caller, q *api.UndoRequest) (op *oplog.TakeBack, err error) {
+// planTakeBack makes the operation that takes back the merge or split which a memory went into or came from; nil when
+// its last change is none. Of a memory that one of these made, a correction since then is undone first.
+func (s *Service) planTakeBack(c api.Caller, q *api.UndoRequest) (op *oplog.TakeBack, err error) {
 	if q.Revision != nil {
 		return nil, nil
 	}
@@ -26,19 +26,19 @@ func (s *Service) endOf(c api.Caller, q *api.UndoRequest) (op *oplog.TakeBack, e
 		}
 		made, sources := []string(nil), []string(nil)
 		if m.Status == oplog.Consolidated {
-			made = madeOf(m)
+			made = productsOf(m)
 		} else if sources = v.MadeFrom(c.DB, m); m.Status != oplog.Active || m.Revision > 0 || len(sources) == 0 {
 			return nil
 		} else if source, ok := v.Memory(c.DB, sources[0]); ok {
-			made = madeOf(source)
+			made = productsOf(source)
 		}
 		op = &oplog.TakeBack{At: oplog.At(s.now())}
-		return fillEnd(v, c, op, m, made)
+		return fillTakeBack(v, c, op, m, made)
 	})
 }
 
-// fillEnd adds what a merge or split made, as far as it is still there, and all its sources.
-func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, made []string) error {
+// fillTakeBack adds what a merge or split made, as far as it is still there, and all its sources.
+func fillTakeBack(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, made []string) error {
 	var sources []string
 	for _, rid := range made {
 		x, ok := v.Memory(c.DB, rid)
@@ -48,7 +48,7 @@ func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, m
 		if x.Status == oplog.Consolidated {
 			return oplog.Errorf(oplog.Conflict,
 				"memory %s, which was made of %s, was merged or split itself, into %s: undo that first", rid, m.RID,
-				strings.Join(madeOf(x), ", "))
+				strings.Join(productsOf(x), ", "))
 		}
 		if !c.Reach("").Has(x.Namespace) {
 			return oplog.Errorf(oplog.NotFound, "what memory %s was merged or split into is outside of this token's namespaces", m.RID)
@@ -63,7 +63,7 @@ func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, m
 	if m.Status == oplog.Consolidated && !slices.Contains(sources, m.RID) { // all that was made is gone
 		sources = append(sources, m.RID)
 	}
-	var back []former
+	var back []formerState
 	for _, rid := range sources {
 		x, ok := v.Memory(c.DB, rid)
 		if !ok || x.Status != oplog.Consolidated {
@@ -74,7 +74,7 @@ func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, m
 			_, _, claims := readText(v, c, x.Text)
 			op.Texts = append(op.Texts, oplog.Statements{RID: rid, Claims: claims})
 		}
-		if f, ok := mergedAway(v, c.DB, x); ok {
+		if f, ok := beforeMerge(v, c.DB, x); ok {
 			back = append(back, f)
 		}
 	}
@@ -94,17 +94,17 @@ func (s *Service) takeBack(ctx context.Context, c api.Caller, q *api.UndoRequest
 		if q.Expected != nil {
 			err = s.revisionConflict(c.DB, q.RID, *q.Expected, err)
 		}
-		return nil, s.changed(c.DB, op.Made, err)
+		return nil, s.sourceConflict(c.DB, op.Made, err)
 	}
 	if err != nil {
-		return nil, refusedKey(c, err)
+		return nil, keyConflict(c, err)
 	}
-	return s.tookBack(c, q, done, done.Results[len(w.ops)-1])
+	return s.describeTakeBack(c, q, done, done.Results[len(w.ops)-1])
 }
 
-// tookBack answers an undo that ended a merge or a split. Its result has the rows of what was made, then as many sources
-// as its number says, then what something made had superseded, and no id, as a correction's has.
-func (s *Service) tookBack(c api.Caller, q *api.UndoRequest, done Written, r oplog.Result) (*api.Undone, error) {
+// describeTakeBack answers an undo that ended a merge or a split. Its result has the rows of what was made, then as
+// many sources as its number says, then what something made had superseded, and no id, as a correction's has.
+func (s *Service) describeTakeBack(c api.Caller, q *api.UndoRequest, done Written, r oplog.Result) (*api.Undone, error) {
 	a := &api.Undone{RID: q.RID, Index: field.Token(done.Index)}
 	return a, s.state.Look(func(v *state.View) {
 		made := 0
@@ -126,9 +126,9 @@ func wasMade(v *state.View, db oplog.DB, rid string, of []string) bool {
 	})
 }
 
-// known answers a repeated undo of a merge or split by its key; nil when the key has no such answer. By now there is
-// nothing to take back, so the operation that it proposes is rejected for a key that is not known.
-func (s *Service) known(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
+// replayedTakeBack answers a repeated undo of a merge or split by its key; nil when the key has no such answer. By
+// now there is nothing to take back, so the operation that it proposes is rejected for a key that is not known.
+func (s *Service) replayedTakeBack(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
 	before, err := state.Get(s.state, func(v *state.View) bool {
 		m, ok := v.Memory(c.DB, q.RID)
 		return ok && q.Key != "" && (len(m.Undone) > 0 || m.Status == oplog.Tombstoned)
@@ -149,9 +149,9 @@ func (s *Service) known(ctx context.Context, c api.Caller, q *api.UndoRequest) (
 	if corrected || i < 0 { // it was a correction that the key undid
 		return nil, nil
 	}
-	return s.tookBack(c, q, w, w.Then[i])
+	return s.describeTakeBack(c, q, w, w.Then[i])
 }
 
 func undoDigest(q *api.UndoRequest) []byte {
-	return digest("undo", q.RID, q.Reason, values(q.Revision, q.Expected))
+	return digest("undo", q.RID, q.Reason, deref(q.Revision, q.Expected))
 }

@@ -68,7 +68,7 @@ func (s *Service) currentTask(ctx context.Context, db oplog.DB, id string) (m *o
 }
 
 func (s *Service) addTask(ctx context.Context, c api.Caller, q *api.AddTaskRequest) (*api.AddedTask, error) {
-	if err := cmp.Or(needs("title", q.Title, MaxReason), needs("status", q.Status, maxLabel)); err != nil {
+	if err := cmp.Or(checkText("title", q.Title, MaxReason), checkText("status", q.Status, maxLabel)); err != nil {
 		return nil, err
 	}
 	if q.Parent != "" {
@@ -78,7 +78,7 @@ func (s *Service) addTask(ctx context.Context, c api.Caller, q *api.AddTaskReque
 			return nil, err
 		}
 	}
-	d := unsearchable(orDefault(q.Namespace), kindTask, q.Title, taskState{q.Status, q.Priority, q.Parent})
+	d := unsearchableDraft(orDefault(q.Namespace), kindTask, q.Title, taskState{q.Status, q.Priority, q.Parent})
 	d.RID, d.TTL = oplog.NewID(), new(0.0)
 	d.Path = taskFolder + d.RID
 	w, err := s.store(ctx, c, q.Key, d)
@@ -107,9 +107,9 @@ func (s *Service) tasks(v *state.View, c api.Caller, q *api.TasksRequest) (*api.
 		return cmp.Or(cmp.Compare(slices.Index(urgencies, a.Priority), slices.Index(urgencies, b.Priority)),
 			cmp.Compare(a.Created, b.Created))
 	})
-	left, list := room{hold: c.Hold}, &api.TaskList{Tasks: []api.Task{}}
+	left, list := byteBudget{hold: c.Hold}, &api.TaskList{Tasks: []api.Task{}}
 	for _, t := range all {
-		if len(list.Tasks) == min(max(q.Limit, 0), api.MaxList) || !left.has(512+len(t.Title)) {
+		if len(list.Tasks) == min(max(q.Limit, 0), api.MaxList) || !left.reserve(512+len(t.Title)) {
 			list.More = true
 			break
 		}
@@ -127,7 +127,7 @@ func (s *Service) changeTask(ctx context.Context, c api.Caller, q *api.ChangeTas
 	if q.Status == nil && q.Priority == nil && q.Title == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "nothing to change: give a status, a priority or a title")
 	}
-	if err := cmp.Or(needs("status", api.OrOld(q.Status, "-"), maxLabel), needs("title", api.OrOld(q.Title, "-"), MaxReason)); err != nil {
+	if err := cmp.Or(checkText("status", api.OrOld(q.Status, "-"), maxLabel), checkText("title", api.OrOld(q.Title, "-"), MaxReason)); err != nil {
 		return nil, err
 	}
 	for range maxKeyTries {

@@ -22,8 +22,8 @@ const dayTime = oplog.Time(day / time.Microsecond)
 // staleImportance is the least importance of a memory that counts as stale.
 const staleImportance = .3
 
-// inDays rejects an invalid number of days, or one too large for the log's unit.
-func inDays(days float64) (oplog.Time, error) {
+// parseDays rejects an invalid number of days, or one too large for the log's unit.
+func parseDays(days float64) (oplog.Time, error) {
 	if !(days >= 0 && days <= 36_500) { // false for NaN too
 		return 0, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "days: want a number from 0 to 36500")}
 	}
@@ -32,29 +32,29 @@ func inDays(days float64) (oplog.Time, error) {
 
 // staleMemories are important and were not recalled for so many days, the most important first.
 func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest) (*api.MemoryItems, error) {
-	silent, err := inDays(q.Days)
+	silent, err := parseDays(q.Days)
 	if err != nil {
 		return nil, err
 	}
 	cutoff := oplog.At(s.now()) - silent
 	// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
-	rows, cut := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, begin, cutoff, f) }),
+	rows, cut := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, firstPlace, cutoff, f) }),
 		func(m *oplog.Memory) bool {
 			return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && c.Reach(q.Namespace).Has(m.Namespace)
 		})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.Accessed, b.Accessed), cmp.Compare(a.RID, b.RID))
 	})
-	return items(v, c, rows, api.Limit(q.Limit), cut), nil
+	return itemsOf(v, c, rows, api.Limit(q.Limit), cut), nil
 }
 
-// begin is before all memories.
-var begin = state.Place{At: oplog.FirstTime}
+// firstPlace is the place before all memories.
+var firstPlace = state.Place{At: oplog.FirstTime}
 
-// items are the first n memories of a list of outlines, as far as there is room. cut says that it was made from the
+// itemsOf are the first n memories of a list of outlines, as far as there is room. cut says that it was made from the
 // first rows of a walk.
-func items(v *state.View, c api.Caller, outlines []*oplog.Memory, n int, cut bool) *api.MemoryItems {
-	list, left := whole(v, c.DB, outlines[:min(len(outlines), n)], c.Hold)
+func itemsOf(v *state.View, c api.Caller, outlines []*oplog.Memory, n int, cut bool) *api.MemoryItems {
+	list, left := readFull(v, c.DB, outlines[:min(len(outlines), n)], c.Hold)
 	a := &api.MemoryItems{Items: api.Each(list, memoryOf), Count: len(list), Left: left}
 	if a.Bounded = api.Ended(len(list), len(outlines) > n, narrower); cut {
 		a.Bounded = api.Cut(state.MaxLook, "memories", "the list of all memories continues with cursors")
@@ -65,28 +65,28 @@ func items(v *state.View, c api.Caller, outlines []*oplog.Memory, n int, cut boo
 // narrower tells how to see what a list has no place for.
 const narrower = "narrow the request"
 
-// timed is a page of a walk by time, as far as there is room. keyed says where a row stands in the walk.
-func timed(c api.Caller, cursor string, limit int, walk func(from state.Place, f func(*oplog.Memory) bool),
+// pageByTime is a page of a walk by time, as far as there is room. keyed says where a row stands in the walk.
+func pageByTime(c api.Caller, cursor string, limit int, walk func(from state.Place, f func(*oplog.Memory) bool),
 	from state.Place, keyed func(*oplog.Memory) oplog.Time, wanted func(*oplog.Memory) bool) (*api.MemoryItems, error) {
 	if cursor != "" {
 		var err error
-		if from, err = placeOf(cursor); err != nil {
+		if from, err = parseCursor(cursor); err != nil {
 			return nil, err
 		}
 		from.Seq++ // behind it
 	}
-	a, n, r, stands := &api.MemoryItems{Items: []api.Memory{}}, api.Limit(limit), room{hold: c.Hold}, stretch{}
+	a, n, r, stands := &api.MemoryItems{Items: []api.Memory{}}, api.Limit(limit), byteBudget{hold: c.Hold}, timeScan{}
 	walk(from, func(m *oplog.Memory) bool {
-		if stands.over() {
+		if stands.atLimit() {
 			return false
 		}
 		if wanted(m) {
-			if stands.cut = len(a.Items) == n || !r.has(m.Weight()); stands.cut {
+			if stands.cut = len(a.Items) == n || !r.reserve(m.Weight()); stands.cut {
 				return false
 			}
 			a.Items = append(a.Items, memoryOf(m))
 		}
-		stands.passed(c, m, keyed(m))
+		stands.advance(c, m, keyed(m))
 		return true
 	})
 	if a.Count, a.Left = len(a.Items), r.full; stands.cut {
@@ -104,12 +104,12 @@ func outlined(walk func(func(*oplog.Memory) bool)) func(func(*oplog.Memory) bool
 
 // upcoming are the memories that are due within so many days, the soonest first.
 func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) (*api.MemoryItems, error) {
-	ahead, err := inDays(q.Days)
+	ahead, err := parseDays(q.Days)
 	if err != nil {
 		return nil, err
 	}
 	now := oplog.At(s.now())
-	return timed(c, q.Cursor, q.Limit, func(from state.Place, f func(*oplog.Memory) bool) { v.Due(c.DB, from, now+ahead, f) },
+	return pageByTime(c, q.Cursor, q.Limit, func(from state.Place, f func(*oplog.Memory) bool) { v.Due(c.DB, from, now+ahead, f) },
 		state.Place{At: now}, func(m *oplog.Memory) oplog.Time { return m.Due },
 		func(m *oplog.Memory) bool { return m.Status == oplog.Active && c.Reach(q.Namespace).Has(m.Namespace) })
 }
@@ -119,7 +119,7 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 	if err := field.Ordered("from", q.From.Time, "to", q.To.Time); err != nil {
 		return nil, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "%s", err)}
 	}
-	from, to := begin, oplog.At(s.now())+1
+	from, to := firstPlace, oplog.At(s.now())+1
 	if !q.From.IsZero() {
 		from.At = oplog.At(q.From.Time)
 	}
@@ -131,7 +131,7 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 			(q.Type == "" || q.Type == m.Type)
 	}
 	if q.Entity == "" {
-		return timed(c, q.Cursor, q.Limit, func(from state.Place, f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }, from,
+		return pageByTime(c, q.Cursor, q.Limit, func(from state.Place, f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }, from,
 			func(m *oplog.Memory) oplog.Time { return m.Created }, wanted)
 	}
 	if q.Cursor != "" {
@@ -142,7 +142,7 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
 	})
-	return items(v, c, rows, api.Limit(q.Limit), cut), nil
+	return itemsOf(v, c, rows, api.Limit(q.Limit), cut), nil
 }
 
 // timeline returns the memories stored shortly before and after a memory in its namespace, oldest first.
@@ -152,7 +152,7 @@ func (s *Service) timeline(v *state.View, c api.Caller, q *api.TimelineRequest) 
 		return nil, oplog.ErrNoMemory
 	}
 	beside, cut := v.Around(c.DB, m, min(max(q.Limit, 1), 100), outline)
-	list, more := whole(v, c.DB, beside, c.Hold)
+	list, more := readFull(v, c.DB, beside, c.Hold)
 	a := &api.MemoryList{Memories: api.Each(list, memoryOf), Left: more}
 	if cut {
 		a.Bounded = api.Cut(len(list), "memories near it", "those of its namespace are far apart, and the list of all memories continues with cursors")
@@ -170,7 +170,7 @@ func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) 
 	has := func(name string) bool { return strings.Contains(fold.Lower(name), text) }
 	a, most := &api.EntityList{Entities: []api.Entity{}}, min(max(q.Limit, 1), api.MaxList)
 	if r := c.Reach(q.Namespace); !r.All() {
-		all, cut := named(v, c.DB, r)
+		all, cut := namesWithin(v, c.DB, r)
 		a.Entities = slices.DeleteFunc(all, func(e api.Entity) bool { return !has(e.Name) || e.Name <= q.After })
 		if cut {
 			a.Bounded = api.Cut(maxNamed, "memories, the newest,", "names of older ones are in their memories")
@@ -229,7 +229,7 @@ func (s *Service) around(v *state.View, c api.Caller, q *api.AroundRequest) (*ap
 	if q.RID != "" {
 		return s.timeline(v, c, &api.TimelineRequest{RID: q.RID, Limit: n})
 	}
-	l := newest(v, c, q.Namespace, n)
+	l := newestMemories(v, c, q.Namespace, n)
 	a := &api.MemoryList{Memories: api.Each(l.rows, memoryOf), Left: l.more && len(l.rows) < n}
 	if l.cursor != "" && !l.more {
 		a.Bounded = api.Cut(maxScan, "memories, the newest,", "the list of all memories continues with cursors")

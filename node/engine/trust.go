@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// stamp says in a draft who writes it. The client's part is the name of its agent, and a class below its own.
-func stamp(c api.Caller, d *api.Draft) error {
+// stampDraft says in a draft who writes it. The client's part is the name of its agent, and a class below its own.
+func stampDraft(c api.Caller, d *api.Draft) error {
 	by := c.Stamp()
 	switch {
 	case d.Trust == "":
@@ -26,22 +26,23 @@ func stamp(c api.Caller, d *api.Draft) error {
 	return nil
 }
 
-// mayWait rejects an operation that writes what cannot wait in quarantine, to a caller whose texts all do.
-func mayWait(c api.Caller, op *api.Op) error {
+// requireQuarantinable rejects an operation that writes what cannot wait in quarantine, to a caller whose texts all
+// do.
+func requireQuarantinable(c api.Caller, op *api.Op) error {
 	if !c.Held() || !op.Writes || op.Waits {
 		return nil
 	}
-	return waits("%s: what this token writes waits in quarantine, and this cannot wait: use remember, or a token without that policy", op.Name)
+	return quarantineError("%s: what this token writes waits in quarantine, and this cannot wait: use remember, or a token without that policy", op.Name)
 }
 
-// waits rejects what cannot wait in quarantine, to a caller whose texts do.
-func waits(format string, args ...any) error {
+// quarantineError rejects what cannot wait in quarantine, to a caller whose texts do.
+func quarantineError(format string, args ...any) error {
 	return &api.Refusal{Code: "quarantined", Err: oplog.Errorf(oplog.Denied, format, args...)}
 }
 
-// keepStamp gives an imported memory the stamp of its line, as far as the importer may vouch for it. A line that names
-// no class is an agent's.
-func (im *importer) keepStamp(d *api.Draft, l *api.ImportedLine) {
+// importStamp gives an imported memory the stamp of its line, as far as the importer may vouch for it. A line that
+// names no class is an agent's.
+func (im *importer) importStamp(d *api.Draft, l *api.ImportedLine) {
 	by := im.c.Stamp()
 	d.Trust = oplog.LowestTrust(d.Trust, by.Trust)
 	if by.Trust == oplog.TrustOperator {
@@ -59,13 +60,13 @@ func (im *importer) keepStamp(d *api.Draft, l *api.ImportedLine) {
 func quarantine(c api.Caller, op *oplog.Remember) error {
 	op.Held = oplog.Quarantines(c.Policy.Quarantine, op.Trust)
 	if op.Held && op.Path != "" {
-		return waits("what this token writes as %s waits in quarantine, where a memory has no key: use remember", op.Trust)
+		return quarantineError("what this token writes as %s waits in quarantine, where a memory has no key: use remember", op.Trust)
 	}
 	return nil
 }
 
-// lessThanAgent is a class that is trusted less than an agent; blank for the others.
-func lessThanAgent(class string) string {
+// lowTrust is a class that is trusted less than an agent; blank for the others.
+func lowTrust(class string) string {
 	if oplog.TrustBelow(class, oplog.TrustAgent) == 0 {
 		return ""
 	}
@@ -83,10 +84,10 @@ func (s *Service) quarantined(v *state.View, c api.Caller, q *api.QuarantineRequ
 			return nil, oplog.Errorf(oplog.NotFound, "after: there is no memory %s", api.Quoted(q.After))
 		}
 	}
-	left, within, looked, last := room{hold: c.Hold}, c.Reach(q.Namespace), 0, q.After
+	left, within, looked, last := byteBudget{hold: c.Hold}, c.Reach(q.Namespace), 0, q.After
 	v.Held(c.DB, behind, func(m *oplog.Memory) bool {
 		wanted := within.Has(m.Namespace)
-		if len(page.Memories) == most || looked == maxScan || wanted && !left.has(m.Weight()) {
+		if len(page.Memories) == most || looked == maxScan || wanted && !left.reserve(m.Weight()) {
 			page.Next = api.OrNil(last)
 			return false
 		}
@@ -102,7 +103,7 @@ func (s *Service) quarantined(v *state.View, c api.Caller, q *api.QuarantineRequ
 // release lets a memory out of quarantine, by a correction that changes nothing else: it brings what its text names and
 // its vector.
 func (s *Service) release(ctx context.Context, c api.Caller, q *api.ReleaseRequest) (*api.Released, error) {
-	if err := fits("reason", len(q.Reason), MaxReason); err != nil {
+	if err := checkSize("reason", len(q.Reason), MaxReason); err != nil {
 		return nil, err
 	}
 	m, err := s.memory(c.DB, q.RID)

@@ -24,8 +24,8 @@ const (
 	maxLabel   = 64 // bytes of a role or a status
 )
 
-// unsearchable is the draft of a memory that is read by its key and id alone.
-func unsearchable(namespace, kind, text string, attributes any) api.Draft {
+// unsearchableDraft is the draft of a memory that is read by its key and id alone.
+func unsearchableDraft(namespace, kind, text string, attributes any) api.Draft {
 	b, err := json.Marshal(attributes)
 	if err != nil {
 		panic("engine: attributes do not encode: " + err.Error())
@@ -35,12 +35,12 @@ func unsearchable(namespace, kind, text string, attributes any) api.Draft {
 		Searchable: new(false)}
 }
 
-// needs rejects a blank text, and one of more bytes than its bound.
-func needs(what, text string, most int) error {
+// checkText rejects a blank text, and one of more bytes than its bound.
+func checkText(what, text string, most int) error {
 	if strings.TrimSpace(text) == "" {
 		return oplog.Errorf(oplog.Invalid, "%s: want words, got a blank text", what)
 	}
-	return fits(what, len(text), most)
+	return checkSize(what, len(text), most)
 }
 
 // turnsOf returns a namespace's turns, the oldest first, and the number of the last key.
@@ -62,23 +62,23 @@ func turnsOf(v *state.View, db oplog.DB, namespace string) (all []*oplog.Memory,
 // recordTurn adds a turn and forgets the oldest ones, in one entry. The oldest go first, so that a database at its
 // quota goes on with the conversations that it has.
 func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTurnRequest) (*api.RecordedTurn, error) {
-	if err := cmp.Or(needs("role", q.Role, maxLabel), needs("content", q.Content, MaxText)); err != nil {
+	if err := cmp.Or(checkText("role", q.Role, maxLabel), checkText("content", q.Content, MaxText)); err != nil {
 		return nil, err
 	}
 	ns := orDefault(q.Namespace)
-	draft := unsearchable(ns, kindTurn, q.Content, map[string]string{"role": q.Role})
+	draft := unsearchableDraft(ns, kindTurn, q.Content, map[string]string{"role": q.Role})
 	for range maxKeyTries {
 		steps, err := state.Get(s.state, func(v *state.View) []api.BatchStep {
 			all, last := turnsOf(v, c.DB, ns)
-			return append(dropped(ns, all[:max(0, min(len(all)+1-q.MaxTurns, MaxBatch-1))]),
+			return append(deleteSteps(ns, all[:max(0, min(len(all)+1-q.MaxTurns, MaxBatch-1))]),
 				api.BatchStep{Op: "put", Namespace: ns, Path: fmt.Sprintf("%s%020d", turnFolder, last+1), Memory: &draft,
 					Condition: api.Condition{IfAbsent: true}})
 		})
 		if err != nil {
 			return nil, err
 		}
-		k := &keyed{s: s, c: c, steps: steps}
-		done, err := s.settle(ctx, k, write{})
+		k := &keyedBatch{s: s, c: c, steps: steps}
+		done, err := s.applyKeyed(ctx, k, write{})
 		if api.RefusedAs(err, "precondition_failed") {
 			continue // another client's turn has the number
 		}
@@ -92,16 +92,16 @@ func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTur
 	return nil, oplog.Errorf(oplog.Unavailable, "other clients write to the conversation all the time; retry")
 }
 
-// dropped are the steps that forget turns.
-func dropped(ns string, turns []*oplog.Memory) []api.BatchStep {
+// deleteSteps are the steps that forget turns.
+func deleteSteps(ns string, turns []*oplog.Memory) []api.BatchStep {
 	return api.Each(turns, func(m *oplog.Memory) api.BatchStep { return api.BatchStep{Op: "delete", Namespace: ns, Path: m.Path} })
 }
 
 func (s *Service) recentTurns(v *state.View, c api.Caller, q *api.RecentTurnsRequest) (*api.TurnList, error) {
 	all, _ := turnsOf(v, c.DB, orDefault(q.Namespace))
 	all = all[max(0, len(all)-min(max(q.Limit, 0), api.MaxList)):]
-	left, from := room{hold: c.Hold}, len(all)
-	for from > 0 && left.has(all[from-1].Weight()) { // without room, the oldest are left out
+	left, from := byteBudget{hold: c.Hold}, len(all)
+	for from > 0 && left.reserve(all[from-1].Weight()) { // without room, the oldest are left out
 		from--
 	}
 	rows := api.Each(all[from:], func(m *oplog.Memory) api.Turn {
@@ -124,6 +124,6 @@ func (s *Service) clearTurns(ctx context.Context, c api.Caller, q *api.ClearTurn
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.settle(ctx, &keyed{s: s, c: c, steps: dropped(ns, all)}, write{})
+	done, err := s.applyKeyed(ctx, &keyedBatch{s: s, c: c, steps: deleteSteps(ns, all)}, write{})
 	return &api.ClearedTurns{Cleared: true, Turns: len(all), Index: field.Token(done.Index)}, err
 }

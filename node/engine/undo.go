@@ -21,27 +21,27 @@ import (
 // Invariant: an undo that names no revision expects the one that it was decided from, so a correction that comes
 // between is not undone in place of the one that was looked at.
 func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
-	if err := fits("reason", len(q.Reason), MaxMetadata); err != nil {
+	if err := checkSize("reason", len(q.Reason), MaxMetadata); err != nil {
 		return nil, err
 	}
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a correction that another node acknowledged is there to be undone
 		return nil, err
 	}
-	end, err := s.endOf(c, q)
+	end, err := s.planTakeBack(c, q)
 	switch {
 	case err != nil:
 		return nil, err
 	case end != nil:
 		return s.takeBack(ctx, c, q, end)
 	}
-	if done, err := s.known(ctx, c, q); err != nil || done != nil {
+	if done, err := s.replayedTakeBack(ctx, c, q); err != nil || done != nil {
 		return done, err
 	}
-	op, was, now, err := s.goBack(c, q)
+	op, was, now, err := s.planUndo(c, q)
 	if err != nil {
 		return nil, err
 	}
-	if op.Marks, err = s.withLater(ctx, c.DB, op, &was, now); err != nil {
+	if op.Marks, err = s.marksOfUndo(ctx, c.DB, op, &was, now); err != nil {
 		return nil, err
 	}
 	expected := q.Expected
@@ -69,7 +69,7 @@ func (s *Service) describeUndone(db oplog.DB, q *api.UndoRequest, done *api.Undo
 		}
 		all := v.Revisions(db, m.Seq)
 		if again {
-			redescribe(m, all, q, done)
+			restoreAnswer(m, all, q, done)
 		}
 		changed := func(r oplog.Revision) bool { return uint64(r.Number)+1 == done.Revision && r.Text != done.Text }
 		done.Missing = slices.ContainsFunc(all, changed) && unembedded(v, db, m)
@@ -77,8 +77,8 @@ func (s *Service) describeUndone(db oplog.DB, q *api.UndoRequest, done *api.Undo
 	})
 }
 
-// redescribe says of an undo what it answered when it was done.
-func redescribe(m *oplog.Memory, all []oplog.Revision, q *api.UndoRequest, done *api.Undone) {
+// restoreAnswer says of an undo what it answered when it was done.
+func restoreAnswer(m *oplog.Memory, all []oplog.Revision, q *api.UndoRequest, done *api.Undone) {
 	made := uint32(done.Revision)
 	done.Text = m.Text
 	if i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == made }); i >= 0 {
@@ -97,25 +97,25 @@ func unembedded(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 		len(v.Vector(db, m.Seq)) == 0
 }
 
-// goBack makes the correction that brings a revision of a memory back. It returns that revision, and the number of the
-// current one.
-func (s *Service) goBack(c api.Caller, q *api.UndoRequest) (op *oplog.Correct, was oplog.Revision, now uint32, err error) {
+// planUndo makes the correction that brings a revision of a memory back. It returns that revision, and the number of
+// the current one.
+func (s *Service) planUndo(c api.Caller, q *api.UndoRequest) (op *oplog.Correct, was oplog.Revision, now uint32, err error) {
 	err = s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(c.DB, q.RID)
 		if !ok {
 			return oplog.ErrNoMemory
 		}
-		if was, err = earlier(v, c.DB, m, q.Revision); err != nil {
+		if was, err = revisionToRestore(v, c.DB, m, q.Revision); err != nil {
 			return err
 		}
 		moves := was.Namespace != "" && was.Namespace != m.Namespace
 		if moves && !c.Reach("").Has(was.Namespace) {
 			return api.OutOfBound(c, "the memory was in namespace %q before, which is outside", was.Namespace)
 		}
-		now, op = m.Revision, backTo(&was, s.now())
+		now, op = m.Revision, correctionTo(&was, s.now())
 		op.RID, op.Reason, op.At = q.RID, cmp.Or(q.Reason, fmt.Sprintf("back to revision %d", was.Number)), oplog.At(s.now())
 		same := was.Text == m.Text
-		op.Marks = marksOf(v, c.DB, []former{{m, &was, was.By, was.Surely, now + 1, !same || moves}})
+		op.Marks = marksOf(v, c.DB, []formerState{{m, &was, was.By, was.Surely, now + 1, !same || moves}})
 		if was.By == "" && same {
 			op.Marks = append(op.Marks, oplog.Mark{RID: q.RID})
 		}
@@ -129,9 +129,9 @@ func (s *Service) goBack(c api.Caller, q *api.UndoRequest) (op *oplog.Correct, w
 	return op, was, now, err
 }
 
-// backTo makes a correction of all that a revision has. The text keeps the writer that it had then; Apply gives it no
-// higher class of trust than the memory has now.
-func backTo(was *oplog.Revision, now time.Time) *oplog.Correct {
+// correctionTo makes a correction of all that a revision has. The text keeps the writer that it had then; Apply gives
+// it no higher class of trust than the memory has now.
+func correctionTo(was *oplog.Revision, now time.Time) *oplog.Correct {
 	if was.Metadata == nil {
 		was.Metadata = []byte("{}") // nil leaves it as it is
 	}
@@ -156,15 +156,15 @@ func backTo(was *oplog.Revision, now time.Time) *oplog.Correct {
 	return op
 }
 
-// earlier returns the revision that an undo of a memory goes back to: the one of a number, or the last.
-func earlier(v *state.View, db oplog.DB, m *oplog.Memory, number *uint32) (was oplog.Revision, err error) {
+// revisionToRestore returns the revision that an undo of a memory goes back to: the one of a number, or the last.
+func revisionToRestore(v *state.View, db oplog.DB, m *oplog.Memory, number *uint32) (was oplog.Revision, err error) {
 	if m.Status == oplog.Tombstoned {
 		return was, oplog.Errorf(oplog.Conflict,
 			"memory %s was forgotten, which cannot be undone: store what it said as a new memory", m.RID)
 	}
 	if m.Status == oplog.Consolidated {
 		return was, oplog.Errorf(oplog.Conflict,
-			"memory %s was merged or split, into %s: undo without a revision takes that back", m.RID, strings.Join(madeOf(m), ", "))
+			"memory %s was merged or split, into %s: undo without a revision takes that back", m.RID, strings.Join(productsOf(m), ", "))
 	}
 	all := v.Revisions(db, m.Seq)
 	if len(all) == 0 {
@@ -203,10 +203,10 @@ func noRevision(rid string, number uint32, all []oplog.Revision) error {
 	}
 	oldest, newest := all[0].Number, all[len(all)-1].Number
 	return &api.Refusal{Code: "revision_not_found", More: map[string]any{"oldest": oldest, "newest": newest},
-		Err: oplog.Errorf(oplog.NotFound, "memory %s has no earlier revision %d: it has %s", rid, number, span(oldest, newest))}
+		Err: oplog.Errorf(oplog.NotFound, "memory %s has no earlier revision %d: it has %s", rid, number, revisionRange(oldest, newest))}
 }
 
-func span(from, to uint32) string {
+func revisionRange(from, to uint32) string {
 	if from == to {
 		return fmt.Sprintf("only revision %d", from)
 	}

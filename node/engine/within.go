@@ -16,9 +16,9 @@ import (
 // maxNamed bounds the memories whose names are read.
 const maxNamed = 10_000
 
-// named lists the names in the newest memories within reach, by name. What kind a name is, all memories say together:
-// a bound token is not told. cut says that there are older memories.
-func named(v *state.View, db oplog.DB, r oplog.Reach) (list []api.Entity, cut bool) {
+// namesWithin lists the names in the newest memories within reach, by name. What kind a name is, all memories say
+// together: a bound token is not told. cut says that there are older memories.
+func namesWithin(v *state.View, db oplog.DB, r oplog.Reach) (list []api.Entity, cut bool) {
 	by := map[string]*api.Entity{}
 	cut = v.NewestWithin(db, r, maxNamed, func(m *oplog.Memory) {
 		for _, name := range m.Entities {
@@ -47,7 +47,7 @@ func statsOf(v *state.View, db oplog.DB, r oplog.Reach) oplog.Stats {
 	if r.All() {
 		return v.Stats(db)
 	}
-	names, _ := named(v, db, r)
+	names, _ := namesWithin(v, db, r)
 	return oplog.Stats{Counts: v.ReachStats(db, r), Entities: uint64(len(names)), OpenConflicts: thinking.OpenConflicts(v, db, r),
 		PendingTriggers: thinking.PendingTriggers(v, db, r),
 		Claims: uint64(state.Counted(func(f func(oplog.StoredClaim) bool) { v.ClaimsBehind(db, "", f) },

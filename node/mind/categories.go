@@ -18,8 +18,8 @@ const (
 	growUrgency = .3
 )
 
-// slot notes a fact whose value is one word, by its attribute without what it is for.
-func (s *Snapshot) slot(f *fact) {
+// noteFrame notes a fact whose value is one word, by its attribute without what it is for.
+func (s *Snapshot) noteFrame(f *fact) {
 	word := strings.ToLower(f.shown)
 	if f.denied || strings.ContainsRune(word, ' ') || !isUpper(f.shown) && categories[word] == "" || temporal(word) || hasNumber(word) {
 		return

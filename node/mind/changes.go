@@ -63,13 +63,13 @@ var (
 	inside    = set("in on at to for from by with within under every")
 )
 
-// mostChanges bounds the sentences that are read for changes.
-const mostChanges = 4
+// maxChangeSentences bounds the sentences that are read for changes.
+const maxChangeSentences = 4
 
 // changesOf reads a text's first sentences.
 func changesOf(text [][]word) (out []change) {
-	for _, sentence := range text[:min(len(text), mostChanges)] {
-		verb := slices.IndexFunc(sentence, func(w word) bool { return changeVerbs[w.low] != unchanged })
+	for _, sentence := range text[:min(len(text), maxChangeSentences)] {
+		verb := slices.IndexFunc(sentence, func(w word) bool { return changeVerbs[w.lower] != unchanged })
 		if verb < 1 {
 			continue
 		}
@@ -83,41 +83,41 @@ func changesOf(text [][]word) (out []change) {
 // changeOf reads a clause around the verb of a change.
 func changeOf(sentence []word, verb int) (c change) {
 	from, to := verb, verb+1
-	for from > 0 && !sentence[from].stop {
+	for from > 0 && !sentence[from].clauseBreak {
 		from--
 	}
-	for to < len(sentence) && !sentence[to].stop && (!enders[sentence[to].low] || sentence[to].low == "with") && sentence[to].low != "and" {
+	for to < len(sentence) && !sentence[to].clauseBreak && (!clauseEnders[sentence[to].lower] || sentence[to].lower == "with") && sentence[to].lower != "and" {
 		to++
 	}
-	left, right := meant(sentence[from:verb]), sentence[verb+1:to]
-	for len(right) > 0 && aside[right[0].low] {
+	left, right := contentWords(sentence[from:verb]), sentence[verb+1:to]
+	for len(right) > 0 && aside[right[0].lower] {
 		right = right[1:]
 	}
-	if slices.ContainsFunc(sentence[from:verb], func(w word) bool { return w.is(denial) || unsure[w.low] }) {
+	if slices.ContainsFunc(sentence[from:verb], func(w word) bool { return w.is(denial) || unsure[w.lower] }) {
 		return change{}
 	}
-	c.sort = changeVerbs[sentence[verb].low]
-	at := slices.IndexFunc(right, func(w word) bool { return w.low == "from" || toward[w.low] })
+	c.sort = changeVerbs[sentence[verb].lower]
+	at := slices.IndexFunc(right, func(w word) bool { return w.lower == "from" || toward[w.lower] })
 	if at < 0 {
 		at = len(right)
 	}
-	c.thing, c.by = meant(right[:at]), left
+	c.thing, c.by = contentWords(right[:at]), left
 	passive := len(c.thing) == 0
 	if passive {
 		c.thing, c.by = left, nil
 	}
 	rest := right[at:]
-	if len(rest) > 0 && rest[0].low == "from" {
-		end := slices.IndexFunc(rest[1:], func(w word) bool { return toward[w.low] }) + 1
+	if len(rest) > 0 && rest[0].lower == "from" {
+		end := slices.IndexFunc(rest[1:], func(w word) bool { return toward[w.lower] }) + 1
 		if end == 0 {
 			end = len(rest)
 		}
-		c.was, rest = meant(rest[1:end]), rest[end:]
+		c.was, rest = contentWords(rest[1:end]), rest[end:]
 	}
 	if len(rest) > 0 {
-		end := phrase(rest[1:]) + 1
-		c.is = meant(rest[1:end])
-		c.only = slices.DeleteFunc(meant(rest[end:]), func(w word) bool { return temporal(w.low) || hasNumber(w.low) })
+		end := phraseEnd(rest[1:]) + 1
+		c.is = contentWords(rest[1:end])
+		c.only = slices.DeleteFunc(contentWords(rest[end:]), func(w word) bool { return temporal(w.lower) || hasNumber(w.lower) })
 	}
 	switch c.sort {
 	case ending:
@@ -126,7 +126,7 @@ func changeOf(sentence []word, verb int) (c change) {
 			return change{}
 		}
 	case swapping:
-		if sentence[verb].low == "replaced" {
+		if sentence[verb].lower == "replaced" {
 			c.was, c.thing = c.thing, nil
 		} else if len(c.was) > 0 && passive {
 			c.thing, c.by = nil, left // "we switched from Slack to Zulip"
@@ -138,10 +138,10 @@ func changeOf(sentence []word, verb int) (c change) {
 	return c
 }
 
-// meant returns the words that are compared.
-func meant(ws []word) (out []word) {
+// contentWords returns the words that are compared.
+func contentWords(ws []word) (out []word) {
 	for _, w := range ws {
-		if !w.is(joint|filler) || w.own || isUpper(w.raw) && months[w.low] {
+		if !w.is(functionWord|filler) || w.possessive || isUpper(w.raw) && months[w.lower] {
 			out = append(out, w)
 		}
 	}
@@ -150,29 +150,29 @@ func meant(ws []word) (out []word) {
 
 // byChange compares what the newer text says has changed with the first sentence of an older one.
 func (a *Statement) byChange(older [][]word) (Replacement, bool) {
-	if len(older) == 0 || slices.ContainsFunc(older[0], func(w word) bool { return pasts[w.low] }) {
+	if len(older) == 0 || slices.ContainsFunc(older[0], func(w word) bool { return pasts[w.lower] }) {
 		return Replacement{}, false
 	}
 	for _, c := range a.changes {
 		if was, ok := c.replaces(older[0]); ok {
-			return Replacement{How: Told, Kind: "minor", Subject: raw(c.thing), Was: raw(was), Is: raw(c.is)}, true
+			return Replacement{How: Told, Kind: "minor", Subject: rawText(c.thing), Was: rawText(was), Is: rawText(c.is)}, true
 		}
 	}
 	return Replacement{}, false
 }
 
-// phrase returns how many words stand before the first preposition behind another word.
-func phrase(ws []word) int {
+// phraseEnd returns how many words stand before the first preposition behind another word.
+func phraseEnd(ws []word) int {
 	for i, w := range ws {
-		if i > 0 && inside[w.low] {
+		if i > 0 && inside[w.lower] {
 			return i
 		}
 	}
 	return len(ws)
 }
 
-// A claimed is an older statement as a change is compared with it: "the release | is planned for | March 3".
-type claimed struct {
+// A parsedClaim is an older statement as a change is compared with it: "the release | is planned for | March 3".
+type parsedClaim struct {
 	front      []word
 	verb       string
 	participle string
@@ -181,33 +181,33 @@ type claimed struct {
 	value      []word // up to the next preposition
 }
 
-// claimedBy reads a sentence around the first of some verbs.
-func claimedBy(sentence []word, verbs map[string]bool) (o claimed, ok bool) {
+// parseClaim reads a sentence around the first of some verbs.
+func parseClaim(sentence []word, verbs map[string]bool) (o parsedClaim, ok bool) {
 	verb := -1
-	for i := 1; i < len(sentence) && i <= 7 && !sentence[i].stop && verb < 0; i++ {
-		if verbs[sentence[i].low] {
+	for i := 1; i < len(sentence) && i <= 7 && !sentence[i].clauseBreak && verb < 0; i++ {
+		if verbs[sentence[i].lower] {
 			verb = i
 		}
 	}
 	if verb < 0 || slices.ContainsFunc(sentence, func(w word) bool { return w.is(denial) }) {
 		return o, false
 	}
-	o.front, o.verb = meant(sentence[:verb]), sentence[verb].low
+	o.front, o.verb = contentWords(sentence[:verb]), sentence[verb].lower
 	rest := sentence[verb+1:]
-	end := slices.IndexFunc(rest, func(w word) bool { return w.stop || enders[w.low] })
+	end := slices.IndexFunc(rest, func(w word) bool { return w.clauseBreak || clauseEnders[w.lower] })
 	if end >= 0 {
 		rest = rest[:end]
 	}
 	for ; len(rest) > 0; rest = rest[1:] {
 		switch w := rest[0]; {
-		case settled[w.low]:
-			o.participle = w.low
-		case inside[w.low]:
-			o.led = w.low
-		case w.low == "a" || w.low == "an" || articles[w.low] || ours[w.low]:
+		case settled[w.lower]:
+			o.participle = w.lower
+		case inside[w.lower]:
+			o.led = w.lower
+		case w.lower == "a" || w.lower == "an" || articles[w.lower] || ours[w.lower]:
 			o.article = true
 		case !w.is(filler):
-			o.value = meant(rest[:phrase(rest)])
+			o.value = contentWords(rest[:phraseEnd(rest)])
 			return o, len(o.value) > 0
 		}
 	}
@@ -223,8 +223,8 @@ func (c *change) replaces(sentence []word) (was []word, ok bool) {
 	case len(c.thing) > 0 && c.sort != naming:
 		verbs = placed
 	}
-	o, ok := claimedBy(sentence, verbs)
-	if !ok || len(c.was) > 0 && !sameWords(o.value, c.was) || slices.ContainsFunc(c.only, func(w word) bool { return !in(w, sentence) }) {
+	o, ok := parseClaim(sentence, verbs)
+	if !ok || len(c.was) > 0 && !sameWords(o.value, c.was) || slices.ContainsFunc(c.only, func(w word) bool { return !containsWord(w, sentence) }) {
 		return nil, false
 	}
 	if len(c.thing) == 0 {
@@ -237,37 +237,37 @@ func (c *change) replaces(sentence []word) (was []word, ok bool) {
 }
 
 // renames reports whether an older statement has the name that a thing had, or says what it is called.
-func (c *change) renames(o *claimed) bool {
+func (c *change) renames(o *parsedClaim) bool {
 	n := len(o.front) - 1
 	return sameWords(o.value, c.thing) && !o.article || // the default branch is master
 		(o.participle == "called" || o.participle == "named") && sameWords(o.front, c.thing) ||
-		n >= 0 && o.front[n].low == "name" && sameWords(o.front[:n], c.thing)
+		n >= 0 && o.front[n].lower == "name" && sameWords(o.front[:n], c.thing)
 }
 
 // sameKind reports whether the old and the new value answer one question about the thing.
-func (c *change) sameKind(o *claimed) bool {
+func (c *change) sameKind(o *parsedClaim) bool {
 	named := isUpper(o.value[0].raw)
-	alike := timely(o.value) == timely(c.is) && (timely(c.is) || numbered(o.value) == numbered(c.is) && named == isUpper(c.is[0].raw))
+	alike := hasTime(o.value) == hasTime(c.is) && (hasTime(c.is) || anyNumber(o.value) == anyNumber(c.is) && named == isUpper(c.is[0].raw))
 	switch c.sort {
 	case writing:
 		return o.participle == "written" || o.participle == "implemented" || o.participle == "built"
 	case amount:
-		return numbered(o.value) && numbered(c.is) && timely(o.value) == timely(c.is) &&
+		return anyNumber(o.value) && anyNumber(c.is) && hasTime(o.value) == hasTime(c.is) &&
 			(len(o.value) < 2 || len(c.is) < 2 || o.value[1].stem == c.is[1].stem || dimensions[o.value[1].stem] != "" &&
 				dimensions[o.value[1].stem] == dimensions[c.is[1].stem])
 	case timing:
-		return timely(o.value) && timely(c.is)
+		return hasTime(o.value) && hasTime(c.is)
 	case moving:
 		somewhere := o.led == "in" || o.led == "at" || o.led != "" && (o.participle != "" || o.verb != "is" && o.verb != "are")
-		return alike && (timely(c.is) || somewhere && (named || o.article && !isUpper(c.thing[0].raw)))
+		return alike && (hasTime(c.is) || somewhere && (named || o.article && !isUpper(c.thing[0].raw)))
 	}
-	return alike && (named || timely(c.is) || numbered(c.is))
+	return alike && (named || hasTime(c.is) || anyNumber(c.is))
 }
 
 // sameHolder reports whether the subject of an older statement is who changed something, or anybody.
 func (c *change) sameHolder(front []word) bool {
 	anybody := func(ws []word) bool {
-		return !slices.ContainsFunc(ws, func(w word) bool { return !everybody[w.low] })
+		return !slices.ContainsFunc(ws, func(w word) bool { return !everybody[w.lower] })
 	}
 	return anybody(c.by) && anybody(front) || sameWords(front, c.by)
 }
@@ -275,12 +275,12 @@ func (c *change) sameHolder(front []word) bool {
 // sameWords reports whether two phrases have the same words, in any order.
 func sameWords(a, b []word) bool {
 	missing := func(of, from []word) bool {
-		return slices.ContainsFunc(of, func(w word) bool { return !in(w, from) })
+		return slices.ContainsFunc(of, func(w word) bool { return !containsWord(w, from) })
 	}
 	return len(a) > 0 && len(b) > 0 && !missing(a, b) && !missing(b, a)
 }
 
-// in reports whether words have one, or a relative of it.
-func in(w word, ws []word) bool {
-	return slices.ContainsFunc(ws, func(o word) bool { return coarse(o.stem) == coarse(w.stem) })
+// containsWord reports whether words have one, or a relative of it.
+func containsWord(w word, ws []word) bool {
+	return slices.ContainsFunc(ws, func(o word) bool { return truncateStem(o.stem) == truncateStem(w.stem) })
 }

@@ -10,11 +10,11 @@ import (
 var finders = []func([]word) (about []word, f fact){possessive, ofPhrase, inverse, usesFor, prefers, hasNumbered, aged,
 	framed, definite, predicate}
 
-// place returns the position of the first word between from and to, both included, that is in a set; -1 when there is
-// none.
-func place(ws []word, from, to int, of map[string]bool) int {
+// indexIn returns the position of the first word between from and to, both included, that is in a set; -1 when there
+// is none.
+func indexIn(ws []word, from, to int, of map[string]bool) int {
 	for i := from; i < len(ws) && i <= to; i++ {
-		if of[ws[i].low] {
+		if of[ws[i].lower] {
 			return i
 		}
 	}
@@ -23,15 +23,15 @@ func place(ws []word, from, to int, of map[string]bool) int {
 
 // possessive reads "Alice's birthday is May 3" and "my favorite color is green".
 func possessive(ws []word) (about []word, f fact) {
-	at := slices.IndexFunc(ws, func(w word) bool { return w.own })
-	if place(ws, 0, 0, ours) == 0 {
+	at := slices.IndexFunc(ws, func(w word) bool { return w.possessive })
+	if indexIn(ws, 0, 0, ours) == 0 {
 		at = 0
 	}
 	if at < 0 || at > 4 {
 		return nil, f
 	}
-	v, next := be(ws, at+1)
-	if v < at+2 || v > at+5 || !f.noun(ws[at+1:v], ws[next:]) {
+	v, next := findCopula(ws, at+1)
+	if v < at+2 || v > at+5 || !f.setNoun(ws[at+1:v], ws[next:]) {
 		return nil, f
 	}
 	return ws[:at+1], f
@@ -39,12 +39,12 @@ func possessive(ws []word) (about []word, f fact) {
 
 // ofPhrase reads "the deadline for Apollo is Friday".
 func ofPhrase(ws []word) (about []word, f fact) {
-	at := place(ws, 1, 3, forOf)
+	at := indexIn(ws, 1, 3, forOf)
 	if at < 0 {
 		return nil, f
 	}
-	v, next := be(ws, at+1)
-	if v < at+2 || v > at+6 || !f.noun(ws[:at], ws[next:]) {
+	v, next := findCopula(ws, at+1)
+	if v < at+2 || v > at+6 || !f.setNoun(ws[:at], ws[next:]) {
 		return nil, f
 	}
 	return ws[at+1 : v], f
@@ -52,20 +52,20 @@ func ofPhrase(ws []word) (about []word, f fact) {
 
 // definite reads "the staging password is swordfish9": what has an article is one thing.
 func definite(ws []word) (about []word, f fact) {
-	v, next := be(ws, 1)
+	v, next := findCopula(ws, 1)
 	if v < 1 || v > 5 || next >= len(ws) {
 		return nil, f
 	}
 	about = ws[:v]
-	if state := states[ws[next].low]; state != "" && next == len(ws)-1 {
-		return about, fact{attr: "is " + state, value: ws[next].low, shown: ws[next].raw, kind: identity, single: true}
+	if state := states[ws[next].lower]; state != "" && next == len(ws)-1 {
+		return about, fact{attr: "is " + state, value: ws[next].lower, shown: ws[next].raw, kind: identity, single: true}
 	}
 	last := ws[v-1]
-	if isUpper(last.raw) && !slots[last.stem] && (!timely(ws[next:]) || !dated(ws[next])) { // a name may be many things
+	if isUpper(last.raw) && !singleValued[last.stem] && (!hasTime(ws[next:]) || !dated(ws[next])) { // a name may be many things
 		return nil, f
 	}
 	val, shown, vw := value(ws[next:])
-	if val == "" || !telling(vw) || many[last.stem] || strings.HasSuffix(vw[0].low, "ing") {
+	if val == "" || !distinctive(vw) || multiValued[last.stem] || strings.HasSuffix(vw[0].lower, "ing") {
 		return nil, f
 	}
 	folded, _, _ := subject(about)
@@ -74,8 +74,8 @@ func definite(ws []word) (about []word, f fact) {
 
 // predicate reads "Maria is vegetarian": nothing excludes it but its own denial.
 func predicate(ws []word) (about []word, f fact) {
-	v, next := be(ws, 1)
-	if v < 1 || v > 3 || next != len(ws)-1 || !isUpper(ws[0].raw) || strings.HasSuffix(ws[next].low, "ing") || temporal(ws[next].low) {
+	v, next := findCopula(ws, 1)
+	if v < 1 || v > 3 || next != len(ws)-1 || !isUpper(ws[0].raw) || strings.HasSuffix(ws[next].lower, "ing") || temporal(ws[next].lower) {
 		return nil, f
 	}
 	f.attr, f.kind = "is so", identity
@@ -85,17 +85,17 @@ func predicate(ws []word) (about []word, f fact) {
 
 // dated reports whether a word leads to a time: "is on Friday", "is at 9".
 func dated(w word) bool {
-	return w.low == "on" || w.low == "at" || w.low == "in" || w.low == "due" || temporal(w.low)
+	return w.lower == "on" || w.lower == "at" || w.lower == "in" || w.lower == "due" || temporal(w.lower)
 }
 
 // inverse reads "Alice is the CTO of Acme" as what it says of Acme: one at a time holds such a post.
 func inverse(ws []word) (about []word, f fact) {
-	v, next := be(ws, 1)
-	if v < 1 || v > 4 || ws[v].low != "is" {
+	v, next := findCopula(ws, 1)
+	if v < 1 || v > 4 || ws[v].lower != "is" {
 		return nil, f
 	}
 	for at := next + 1; at < len(ws)-1 && at <= next+2; at++ {
-		if ws[at].low != "of" && ws[at].low != "at" || !posts[ws[at-1].low] {
+		if ws[at].lower != "of" && ws[at].lower != "at" || !posts[ws[at-1].lower] {
 			continue
 		}
 		_, holder, ok := subject(ws[:v])
@@ -133,14 +133,14 @@ var numerals = set("no one two three four five six seven eight nine ten eleven t
 // hasNumbered reads "Carol has two children", "the server has 16 GB of memory".
 func hasNumbered(ws []word) (about []word, f fact) {
 	for i := 1; i+2 < len(ws) && i <= 5; i++ {
-		if ws[i].low != "has" || !digit(ws[i+1].low) && !numerals[ws[i+1].low] {
+		if ws[i].lower != "has" || !digit(ws[i+1].lower) && !numerals[ws[i+1].lower] {
 			continue
 		}
 		what, _, _ := value(ws[i+2:])
 		if what == "" || strings.Count(what, " ") > 3 {
 			break
 		}
-		return ws[:i], fact{attr: "has " + what, value: ws[i+1].low, shown: ws[i+1].raw, kind: identity, single: true}
+		return ws[:i], fact{attr: "has " + what, value: ws[i+1].lower, shown: ws[i+1].raw, kind: identity, single: true}
 	}
 	return nil, f
 }
@@ -148,16 +148,16 @@ func hasNumbered(ws []word) (about []word, f fact) {
 // usesFor reads "we use Postgres for billing": for one purpose one thing is used.
 func usesFor(ws []word) (about []word, f fact) {
 	for i := 1; i < len(ws)-3 && i <= 5; i++ {
-		if ws[i].stem != using || ws[i].low == "used" {
+		if ws[i].stem != using || ws[i].lower == "used" {
 			continue
 		}
-		j := place(ws[:len(ws)-1], i+2, i+4, forAs)
+		j := indexIn(ws[:len(ws)-1], i+2, i+4, forAs)
 		if j < 0 {
 			continue
 		}
 		purpose, _, pw := value(ws[j+1:])
 		v, shown, vw := value(ws[i+1 : j])
-		if purpose == "" || v == "" || len(pw) > 4 || !telling(vw) {
+		if purpose == "" || v == "" || len(pw) > 4 || !distinctive(vw) {
 			break
 		}
 		return ws[:i], fact{attr: "uses for " + purpose, value: v, shown: shown, single: true, kind: kindOf("", vw)}
@@ -168,12 +168,12 @@ func usesFor(ws []word) (about []word, f fact) {
 // prefers reads "Alice prefers tea over coffee", "prefers Vim for Go", "prefers Postgres". Only what is preferred for
 // the same end, or within one category, excludes another preference.
 func prefers(ws []word) (about []word, f fact) {
-	at := place(ws, 1, 5, preferring)
+	at := indexIn(ws, 1, 5, preferring)
 	if at < 0 {
 		return nil, f
 	}
 	rest := ws[at+1:]
-	cut := place(rest, 1, len(rest), preferredTo)
+	cut := indexIn(rest, 1, len(rest), preferredTo)
 	if cut < 0 {
 		cut = len(rest)
 	}
@@ -185,13 +185,13 @@ func prefers(ws []word) (about []word, f fact) {
 	if cut < len(rest) {
 		if other, _, _ := value(rest[cut+1:]); other != "" {
 			f.single = true
-			if over[rest[cut].low] {
+			if over[rest[cut].lower] {
 				f.attr = "prefers among " + min(v, other) + " and " + max(v, other)
 			} else {
 				f.attr = "prefers for " + other
 			}
 		}
-	} else if c := categories[vw[0].low]; len(vw) == 1 && c != "" {
+	} else if c := categories[vw[0].lower]; len(vw) == 1 && c != "" {
 		f.attr, f.single = "prefers in "+c, true
 	}
 	return ws[:at], f
@@ -200,8 +200,8 @@ func prefers(ws []word) (about []word, f fact) {
 // aged reads "Alice is 34 years old".
 func aged(ws []word) (about []word, f fact) {
 	for i := 1; i+3 < len(ws) && i <= 5; i++ {
-		if ws[i].low == "is" && digit(ws[i+1].low) && ws[i+2].stem == "year" && ws[i+3].low == "old" {
-			return ws[:i], fact{attr: "age", value: ws[i+1].low, shown: ws[i+1].raw, kind: identity, single: true}
+		if ws[i].lower == "is" && digit(ws[i+1].lower) && ws[i+2].stem == "year" && ws[i+3].lower == "old" {
+			return ws[:i], fact{attr: "age", value: ws[i+1].lower, shown: ws[i+1].raw, kind: identity, single: true}
 		}
 	}
 	return nil, f

@@ -14,8 +14,8 @@ import (
 var priorities = map[string]oplog.Priority{"identity_fact": oplog.Critical, "preference": oplog.High, "temporal": oplog.High,
 	"minor": oplog.Low}
 
-// told is a fact and the row that tells it.
-type told struct {
+// sourcedFact is a fact and the row that tells it.
+type sourcedFact struct {
 	fact
 	row int
 }
@@ -30,7 +30,7 @@ const MaxConflicts = 500
 // Contradictions are the pairs of memories that cannot both be so. Sides are rids, the older one first; ids and times
 // are the caller's to give.
 func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, error) {
-	by := map[string][]told{}
+	by := map[string][]sourcedFact{}
 	var keys []string
 	s.frames = map[string]map[string]int{}
 	for i := range s.Rows {
@@ -42,7 +42,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 			continue // what a merge made tells nothing that its sources did not
 		}
 		for _, f := range facts(r.Text) {
-			s.slot(&f)
+			s.noteFrame(&f)
 			name := s.canonical(r.Namespace, f.name)
 			if name != f.name {
 				f.subject = strings.ToLower(name)
@@ -51,7 +51,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 			if by[key] == nil {
 				keys = append(keys, key)
 			}
-			by[key] = append(by[key], told{f, i})
+			by[key] = append(by[key], sourcedFact{f, i})
 		}
 	}
 	var out []oplog.ConflictRow
@@ -60,7 +60,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 		if err := s.pause(ctx, n); err != nil {
 			return nil, err
 		}
-		sure, maybe := clash(by[key])
+		sure, maybe := contradicting(by[key])
 		if s.Minor {
 			for i := range maybe {
 				maybe[i][0].kind, maybe[i][1].kind = "minor", "minor"
@@ -74,7 +74,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 				continue
 			}
 			seen[pair] = true
-			if !s.news(s.Rows[a.row].RID, s.Rows[b.row].RID) {
+			if !s.isNew(s.Rows[a.row].RID, s.Rows[b.row].RID) {
 				continue
 			}
 			if out = append(out, s.conflict(a, b)); len(out) == MaxConflicts {
@@ -85,7 +85,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 	return out, nil
 }
 
-func (s *Snapshot) conflict(a, b told) oplog.ConflictRow {
+func (s *Snapshot) conflict(a, b sourcedFact) oplog.ConflictRow {
 	if s.Rows[a.row].Created > s.Rows[b.row].Created {
 		a, b = b, a
 	}
@@ -105,12 +105,12 @@ func quote(f fact) string {
 	return "'" + f.shown + "'"
 }
 
-// clash pairs what cannot both be so among facts about one subject and attribute, and what perhaps cannot.
-func clash(all []told) (pairs, maybe [][2]told) {
+// contradicting pairs what cannot both be so among facts about one subject and attribute, and what perhaps cannot.
+func contradicting(all []sourcedFact) (pairs, maybe [][2]sourcedFact) {
 	if len(all) < 2 {
 		return nil, nil
 	}
-	newest := map[string]told{} // by what is said
+	newest := map[string]sourcedFact{} // by what is said
 	var values []string
 	denials := map[string]bool{}
 	for _, t := range all { // rows come the oldest first
@@ -125,7 +125,7 @@ func clash(all []told) (pairs, maybe [][2]told) {
 	}
 	for _, v := range values {
 		if d, ok := newest["\x00"+v]; ok {
-			pairs = append(pairs, [2]told{newest[v], d})
+			pairs = append(pairs, [2]sourcedFact{newest[v], d})
 		}
 	}
 	slices.SortFunc(values, func(x, y string) int { return cmp.Compare(newest[y].row, newest[x].row) })
@@ -134,9 +134,9 @@ func clash(all []told) (pairs, maybe [][2]told) {
 		switch {
 		case !differ(a.value, b.value):
 		case all[0].single && a.single && b.single && len(values) <= maxValues:
-			pairs = append(pairs, [2]told{a, b})
+			pairs = append(pairs, [2]sourcedFact{a, b})
 		default:
-			maybe = append(maybe, [2]told{a, b})
+			maybe = append(maybe, [2]sourcedFact{a, b})
 		}
 	}
 	return pairs, maybe

@@ -21,8 +21,8 @@ func cues(all string) map[string][][]string {
 	return out
 }
 
-// cueOf reports whether a text has such a phrase.
-func cueOf(text string) bool {
+// hasCue reports whether a text has such a phrase.
+func hasCue(text string) bool {
 	for word, rest := nextWord(strings.ToLower(text)); word != ""; word, rest = nextWord(rest) {
 		for _, phrase := range changes[word] {
 			if begins(rest, phrase[1:]) {

@@ -113,8 +113,8 @@ func (s *Snapshot) live(rid string) bool {
 	return s.row(rid) != nil
 }
 
-// news reports whether the contradiction of a pair was not found before.
-func (s *Snapshot) news(a, b string) bool { return s.Known == nil || !s.Known(a, b) }
+// isNew reports whether the contradiction of a pair was not found before.
+func (s *Snapshot) isNew(a, b string) bool { return s.Known == nil || !s.Known(a, b) }
 
 // Newest is the snapshot with no more than its newest rows.
 func (s *Snapshot) Newest(most int) *Snapshot {

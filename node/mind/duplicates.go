@@ -32,14 +32,14 @@ func meaningOf(text string) (m meaning) {
 			switch {
 			case w.is(denial):
 				m.denied = !m.denied
-			case w.is(filler | joint):
+			case w.is(filler | functionWord):
 			default:
-				st := plainTime(w.stem)
+				st := normalizeTime(w.stem)
 				m.words = append(m.words, st)
 				m.order = append(m.order, st)
 				if hasNumber(st) {
 					m.numbers = append(m.numbers, st)
-				} else if i > 0 && isUpper(w.raw) && !months[w.low] && !weekdays[w.low] {
+				} else if i > 0 && isUpper(w.raw) && !months[w.lower] && !weekdays[w.lower] {
 					m.names = append(m.names, st)
 				}
 			}
@@ -57,8 +57,8 @@ const (
 	minWords = 3   // under which nothing is compared
 )
 
-// same reports whether two texts say the same.
-func same(a, b *meaning) bool {
+// sameMeaning reports whether two texts say the same.
+func sameMeaning(a, b *meaning) bool {
 	if d := len(a.words) - len(b.words); d > maxMore || d < -maxMore {
 		return false
 	}
@@ -73,11 +73,11 @@ func same(a, b *meaning) bool {
 	if float64(len(b.words)) < minShare*float64(len(a.words)) || slices.ContainsFunc(b.words, notIn(a.words)) {
 		return false
 	}
-	return !slices.ContainsFunc(a.names, notIn(b.words)) && slices.Equal(a.named(b), b.named(a))
+	return !slices.ContainsFunc(a.names, notIn(b.words)) && slices.Equal(a.commonNames(b), b.commonNames(a))
 }
 
-// named returns the names of both texts in the order in which one has them, which tells subject from object.
-func (m *meaning) named(o *meaning) (out []string) {
+// commonNames returns the names of both texts in the order in which one has them, which tells subject from object.
+func (m *meaning) commonNames(o *meaning) (out []string) {
 	for _, w := range m.order {
 		if (slices.Contains(m.names, w) || slices.Contains(o.names, w)) && slices.Contains(o.order, w) && !slices.Contains(out, w) {
 			out = append(out, w)
@@ -123,7 +123,7 @@ func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time
 		a := &s.Rows[seed]
 		for _, c := range look.candidatesOf(means[seed].words, int32(seed)) {
 			b := &s.Rows[c]
-			if used[c] || !withinWindow(a, b, window) || !same(&means[seed], &means[c]) || !mayMerge(a, b) {
+			if used[c] || !withinWindow(a, b, window) || !sameMeaning(&means[seed], &means[c]) || !mayMerge(a, b) {
 				continue
 			}
 			if cluster = append(cluster, int(c)); len(cluster) == MaxCluster {

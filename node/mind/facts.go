@@ -45,7 +45,7 @@ func clauses(s []word) iter.Seq[[]word] {
 	return func(yield func([]word) bool) {
 		start := 0
 		for i := 1; i <= len(s); i++ {
-			if i < len(s) && (i == len(s)-1 || !s[i].stop) { // one word is not a clause
+			if i < len(s) && (i == len(s)-1 || !s[i].clauseBreak) { // one word is not a clause
 				continue
 			}
 			if i-start >= 3 && !yield(s[start:i]) {
@@ -56,8 +56,8 @@ func clauses(s []word) iter.Seq[[]word] {
 	}
 }
 
-// enders begin what no longer belongs to a value.
-var enders = set(`because since and but which who while so though although until after before with if when unless whereas where
+// clauseEnders begin what no longer belongs to a value.
+var clauseEnders = set(`because since and but which who while so though although until after before with if when unless whereas where
 thanks according despite instead`)
 
 var pronouns = set(`he she it they this these those there here you who which what that someone everyone everybody nobody`)
@@ -75,16 +75,16 @@ func read(c []word, kept *[]word) (fact, bool) {
 	defer func() { *kept = ws }()
 	for i, w := range c[:min(len(c), mostRead)] {
 		switch {
-		case w.low == "used" && i+1 < len(c) && c[i+1].low == "to",
-			w.low == "formerly" || w.low == "previously" || w.low == "once" || w.low == "maybe" || w.low == "if":
+		case w.lower == "used" && i+1 < len(c) && c[i+1].lower == "to",
+			w.lower == "formerly" || w.lower == "previously" || w.lower == "once" || w.lower == "maybe" || w.lower == "if":
 			return fact{}, false // the past, or no statement
-		case w.low == "longer" && i > 0 && c[i-1].low == "no", w.is(denial):
+		case w.lower == "longer" && i > 0 && c[i-1].lower == "no", w.is(denial):
 			denied = true
-			if contracted[w.low] {
-				ws = append(ws, word{raw: "is", low: "is", stem: "be"})
+			if contracted[w.lower] {
+				ws = append(ws, word{raw: "is", lower: "is", stem: "be"})
 			}
-		case w.low == "longer" && denied, w.low == "do" || w.low == "does" || w.low == "did":
-		case w.is(filler) && !w.own && (w.low != "i" || len(ws) > 0): // the "I" that begins a statement is its subject
+		case w.lower == "longer" && denied, w.lower == "do" || w.lower == "does" || w.lower == "did":
+		case w.is(filler) && !w.possessive && (w.lower != "i" || len(ws) > 0): // the "I" that begins a statement is its subject
 		default:
 			ws = append(ws, w)
 		}
@@ -108,18 +108,18 @@ func subject(ws []word) (folded, shown string, ok bool) {
 	for len(ws) > 1 && (ws[len(ws)-1].stem == "be" || ws[len(ws)-1].stem == "hav") { // "has been moved to"
 		ws = ws[:len(ws)-1]
 	}
-	for len(ws) > 1 && (ours[ws[0].low] || ws[0].low == "user" && !ws[0].own) {
+	for len(ws) > 1 && (ours[ws[0].lower] || ws[0].lower == "user" && !ws[0].possessive) {
 		ws = ws[1:]
 	}
-	if len(ws) == 0 || len(ws) > 5 || pronouns[ws[0].low] {
+	if len(ws) == 0 || len(ws) > 5 || pronouns[ws[0].lower] {
 		return "", "", false
 	}
-	if s, self := selfWords[ws[0].low]; self && len(ws) == 1 {
+	if s, self := selfWords[ws[0].lower]; self && len(ws) == 1 {
 		return s, s, true
 	}
 	var f, n []string
 	for _, w := range ws {
-		if w.is(joint) && w.low != "of" && w.low != "for" && w.low != "with" {
+		if w.is(functionWord) && w.lower != "of" && w.lower != "for" && w.lower != "with" {
 			return "", "", false
 		}
 		f, n = append(f, w.stem), append(n, w.raw)
@@ -136,12 +136,12 @@ const maxValue = 6
 // value reads the words behind a verb, up to what no longer belongs to it.
 func value(ws []word) (stems, shown string, words []word) {
 	for i, w := range ws {
-		if enders[w.low] || i > 0 && w.stop {
+		if clauseEnders[w.lower] || i > 0 && w.clauseBreak {
 			ws = ws[:i]
 			break
 		}
 	}
-	for len(ws) > 0 && leading[ws[0].low] {
+	for len(ws) > 0 && leading[ws[0].lower] {
 		ws = ws[1:]
 	}
 	if len(ws) == 0 || len(ws) > maxValue {
@@ -149,13 +149,13 @@ func value(ws []word) (stems, shown string, words []word) {
 	}
 	var s, n []string
 	for _, w := range ws {
-		s, n = append(s, plainTime(w.stem)), append(n, w.raw)
+		s, n = append(s, normalizeTime(w.stem)), append(n, w.raw)
 	}
 	return strings.Join(s, " "), strings.Join(n, " "), ws
 }
 
-// plainTime spells times of day and ordinals in one way.
-func plainTime(w string) string {
+// normalizeTime spells times of day and ordinals in one way.
+func normalizeTime(w string) string {
 	if ordinal(w) {
 		return w[:len(w)-2]
 	}
@@ -165,45 +165,45 @@ func plainTime(w string) string {
 	return w
 }
 
-// telling reports whether a value is one that excludes others: a name, a number, a time, a word of a category.
-func telling(ws []word) bool {
+// distinctive reports whether a value is one that excludes others: a name, a number, a time, a word of a category.
+func distinctive(ws []word) bool {
 	return slices.ContainsFunc(ws, func(w word) bool {
-		return isUpper(w.raw) || hasNumber(w.raw) || temporal(w.low) || categories[w.low] != "" || strings.ContainsAny(w.raw, "_/@.")
+		return isUpper(w.raw) || hasNumber(w.raw) || temporal(w.lower) || categories[w.lower] != "" || strings.ContainsAny(w.raw, "_/@.")
 	})
 }
 
-func timely(ws []word) bool {
-	return slices.ContainsFunc(ws, func(w word) bool { return temporal(w.low) })
+func hasTime(ws []word) bool {
+	return slices.ContainsFunc(ws, func(w word) bool { return temporal(w.lower) })
 }
 
 func kindOf(attr string, ws []word) string {
 	switch {
 	case strings.Contains(attr, "favorit") || strings.Contains(attr, "favourit") || strings.Contains(attr, "prefer"):
 		return "preference"
-	case timely(ws):
+	case hasTime(ws):
 		return "temporal"
 	}
 	for _, w := range ws {
-		if c := categories[w.low]; c != "" && c != "cloud_providers" && c != "roles" {
+		if c := categories[w.lower]; c != "" && c != "cloud_providers" && c != "roles" {
 			return "preference"
 		}
 	}
 	return identity
 }
 
-// noun says what a possessive or definite fact is about: its attribute and value.
-func (f *fact) noun(attr []word, val []word) bool {
+// setNoun says what a possessive or definite fact is about: its attribute and value.
+func (f *fact) setNoun(attr []word, val []word) bool {
 	var a []string
 	favorite := strings.HasPrefix(attr[0].stem, "favo")
 	for _, w := range attr {
-		if many[w.stem] && !favorite || w.is(joint) {
+		if multiValued[w.stem] && !favorite || w.is(functionWord) {
 			return false
 		}
 		a = append(a, w.stem)
 	}
 	last := attr[len(attr)-1].stem
 	v, shown, ws := value(val)
-	if v == "" || !telling(ws) && !slots[last] && !slots[attr[0].stem] {
+	if v == "" || !distinctive(ws) && !singleValued[last] && !singleValued[attr[0].stem] {
 		return false
 	}
 	f.attr, f.value, f.shown, f.single = strings.Join(a, " "), v, shown, true
@@ -211,14 +211,15 @@ func (f *fact) noun(attr []word, val []word) bool {
 	return true
 }
 
-// be finds the copula: "is", "was changed to", "moved to". Past tense is not a statement about now, but for "is now".
-func be(ws []word, from int) (at, next int) {
+// findCopula finds the copula: "is", "was changed to", "moved to". Past tense is not a statement about now, but for
+// "is now".
+func findCopula(ws []word, from int) (at, next int) {
 	for i := from; i < len(ws); i++ {
-		switch ws[i].low {
+		switch ws[i].lower {
 		case "is", "are", "=", "equals", "becomes", "remains", "stays":
 			return i, i + 1
 		case "changed", "moved":
-			if i+1 < len(ws) && ws[i+1].low == "to" {
+			if i+1 < len(ws) && ws[i+1].lower == "to" {
 				return i, i + 2
 			}
 		}

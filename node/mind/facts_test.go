@@ -35,7 +35,7 @@ func TestFacts(t *testing.T) {
 			case "same":
 				x, y, _ := strings.Cut(strings.TrimSpace(d.Input), "\n")
 				m, n := meaningOf(x), meaningOf(y)
-				fmt.Fprintln(&b, same(&m, &n))
+				fmt.Fprintln(&b, sameMeaning(&m, &n))
 			}
 			if b.Len() == 0 {
 				return "none\n"
@@ -50,7 +50,7 @@ func FuzzFacts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, x, y string) {
 		facts(x)
 		m, n := meaningOf(x), meaningOf(y)
-		if same(&m, &n) != same(&n, &m) {
+		if sameMeaning(&m, &n) != sameMeaning(&n, &m) {
 			t.Fatalf("%q and %q are the same one way only", x, y)
 		}
 	})

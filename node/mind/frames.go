@@ -104,22 +104,22 @@ func framed(ws []word) (about []word, f fact) {
 	}
 	fr := frames[best]
 	v, shown, vw := value(ws[at+len(fr.words):])
-	if v == "" || fr.timed && !timely(vw) || fr.number && !numbered(vw) ||
+	if v == "" || fr.timed && !hasTime(vw) || fr.number && !anyNumber(vw) ||
 		fr.version && (len(vw) != 2 || !isUpper(vw[0].raw) || !hasNumber(vw[1].raw)) ||
 		fr.single && len(vw) > 4 && !fr.timed {
 		return nil, f
 	}
 	f = fact{attr: fr.attr, value: v, shown: shown, kind: fr.kind, single: fr.single, denied: fr.denies}
-	if c := categories[vw[0].low]; fr.attr == "uses" && len(vw) == 1 && (c == "databases" || c == "cloud_providers") {
+	if c := categories[vw[0].lower]; fr.attr == "uses" && len(vw) == 1 && (c == "databases" || c == "cloud_providers") {
 		f.attr, f.single = "uses among "+c, true
 	}
-	f.single = f.single && (f.kind == "temporal" || telling(vw))
+	f.single = f.single && (f.kind == "temporal" || distinctive(vw))
 	return ws[:at], f
 }
 
 // past reports whether a verb tells of what was: "worked at", "was based in". Births and moves tell of now.
 func past(ws []word, at int, fr frame) bool {
-	w := ws[at].low
+	w := ws[at].lower
 	return !births[fr.attr] && !moves[w] && (pasts[w] || strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed"))
 }
 
@@ -141,7 +141,7 @@ func matches(ws []word, stems []string) bool {
 	return true
 }
 
-func numbered(ws []word) bool {
+func anyNumber(ws []word) bool {
 	return slices.ContainsFunc(ws, func(w word) bool { return hasNumber(w.raw) })
 }
 
@@ -153,12 +153,12 @@ func stems(words string) map[string]bool {
 	return m
 }
 
-// slots are attributes that have one value whatever the value looks like.
-var slots = stems(`name birthday email phone number address age height hometown job title role occupation profession manager boss spouse
+// singleValued are attributes that have one value whatever the value looks like.
+var singleValued = stems(`name birthday email phone number address age height hometown job title role occupation profession manager boss spouse
 wife husband partner favorite favourite color colour password deadline budget price salary version capital currency timezone
 language database owner lead leader editor browser car employer nationality diet drink dish food`)
 
-// many are attributes that may have several values at once.
-var many = stems(`sister brother sibling child son daughter kid friend colleague coworker cousin aunt uncle cat dog pet hobby hobbies
+// multiValued are attributes that may have several values at once.
+var multiValued = stems(`sister brother sibling child son daughter kid friend colleague coworker cousin aunt uncle cat dog pet hobby hobbies
 skill interest tool member customer client goal task project meeting thing part reason issue problem plan idea note team member
 parent grandparent neighbor neighbour strength weakness stakeholder dependency priority book movie song`)

@@ -25,11 +25,11 @@ var dimensions = func() map[string]string {
 // measures reports whether words that follow others begin with a measure: a number with its unit. A time of day is
 // none: something may happen at several.
 func measures(front, ws []word) bool {
-	if len(front) == 0 || len(ws) == 0 || !hasNumber(ws[0].raw) && !numerals[ws[0].low] {
+	if len(front) == 0 || len(ws) == 0 || !hasNumber(ws[0].raw) && !numerals[ws[0].lower] {
 		return false
 	}
 	last := front[len(front)-1]
-	return (before[last.low] || isPlural(last)) && len(ws) > 1 && !clock(ws[0].low) && !hasNumber(ws[1].raw)
+	return (before[last.lower] || isPlural(last)) && len(ws) > 1 && !clock(ws[0].lower) && !hasNumber(ws[1].raw)
 }
 
 // sameMeasure reports whether of two measures, of the same thing as far as their texts say, one can replace the

@@ -93,7 +93,7 @@ func clusters(s *Snapshot) (out []oplog.Pattern) {
 }
 
 func valence(s *Snapshot) []oplog.Pattern {
-	now, then, ok := moods(s, 14*day, 21*day)
+	now, then, ok := meanValences(s, 14*day, 21*day)
 	if !ok || math.Abs(now-then) <= .3 {
 		return nil
 	}

@@ -51,7 +51,7 @@ type Statement struct {
 func Read(text string) *Statement {
 	text = text[:min(len(text), MaxRead)]
 	said := sentences(text)
-	return &Statement{text, factsOf(said), statementOf(said), cueOf(text), changesOf(said)}
+	return &Statement{text, factsOf(said), statementOf(said), hasCue(text), changesOf(said)}
 }
 
 // Which words of a statement LookFor returns.
@@ -86,7 +86,7 @@ func (a *Statement) LookFor() string {
 	if !a.cue && !a.rewords() {
 		return strings.Join(words, " ")
 	}
-	meaning := slices.DeleteFunc(slices.Clone(a.all), func(w word) bool { return w.is(joint) })
+	meaning := slices.DeleteFunc(slices.Clone(a.all), func(w word) bool { return w.is(functionWord) })
 	n := len(meaning)
 	for _, w := range meaning[:min(n, fromFront)] {
 		add(w.raw)
@@ -110,7 +110,7 @@ func (s *statement) rewords() bool {
 		return false
 	}
 	for i, w := range s.all {
-		if i > 0 && (isCopula(w) || w.stop) || i > 0 && i < 5 && holds[w.stem] || i < 8 && isPlural(w) || measures(s.all[:i], s.all[i:]) {
+		if i > 0 && (isCopula(w) || w.clauseBreak) || i > 0 && i < 5 && holds[w.stem] || i < 8 && isPlural(w) || measures(s.all[:i], s.all[i:]) {
 			return true
 		}
 	}
@@ -174,7 +174,7 @@ func byFacts(is, was []fact, relations *Relations) (Replacement, bool) {
 type statement struct {
 	all   []word   // without what changes nothing
 	the   []bool   // of all: "the" or "our" stands before it
-	words []string // coarse stems that carry meaning, sorted, each once; see compared
+	words []string // truncated stems that carry meaning, sorted, each once; see compared
 	first string   // of them
 	past  bool     // its first clause tells of what happened once
 	moves bool     // it says that something has moved
@@ -190,13 +190,13 @@ func statementOf(text [][]word) (s statement) {
 	for i, sentence := range text {
 		for j := range sentence {
 			w := &sentence[j]
-			clause = clause || i > 0 || j > 0 && w.stop
-			if w.is(filler) && !w.own {
+			clause = clause || i > 0 || j > 0 && w.clauseBreak
+			if w.is(filler) && !w.possessive {
 				continue
 			}
 			s.past = s.past || !clause && j > 0 && j < 8 && happened(sentence, j)
-			s.moves = s.moves || w.low == "moved" || w.low == "moves"
-			s.all, s.the = append(s.all, *w), append(s.the, j > 0 && articles[sentence[j-1].low])
+			s.moves = s.moves || w.lower == "moved" || w.lower == "moves"
+			s.all, s.the = append(s.all, *w), append(s.the, j > 0 && articles[sentence[j-1].lower])
 		}
 	}
 	return s
@@ -209,8 +209,8 @@ func (s *statement) compared() *statement {
 	}
 	s.words = make([]string, 0, len(s.all))
 	for i := range s.all {
-		if w := &s.all[i]; !w.is(joint | denial | changed) {
-			s.words = append(s.words, coarse(plainTime(w.stem)))
+		if w := &s.all[i]; !w.is(functionWord | denial | changed) {
+			s.words = append(s.words, truncateStem(normalizeTime(w.stem)))
 		}
 	}
 	if len(s.words) > 0 {
@@ -223,20 +223,20 @@ func (s *statement) compared() *statement {
 
 // happened reports whether a word is a verb that tells of what happened once: no participle behind "is".
 func happened(ws []word, at int) bool {
-	w := ws[at].low
+	w := ws[at].lower
 	if !(strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || pasts[w] || events[w]) {
 		return false
 	}
 	for _, before := range ws[max(0, at-2):at] {
-		if before.stem == "be" || before.stem == "get" || strings.HasSuffix(before.low, "'re") || strings.HasSuffix(before.low, "’re") {
+		if before.stem == "be" || before.stem == "get" || strings.HasSuffix(before.lower, "'re") || strings.HasSuffix(before.lower, "’re") {
 			return false
 		}
 	}
-	return !ws[at-1].own
+	return !ws[at-1].possessive
 }
 
-// coarse cuts a word so that its relatives are the same: collected and collection.
-func coarse(w string) string {
+// truncateStem cuts a word so that its relatives are the same: collected and collection.
+func truncateStem(w string) string {
 	const letters = 6
 	n := 0
 	for i, r := range w {
@@ -276,28 +276,28 @@ func byFrame(a, b *statement) (was, is string, ok bool) {
 	}
 	front, back, meaningful := x[:n], x[len(x)-m:], 0
 	for _, w := range front {
-		if !w.is(joint) {
+		if !w.is(functionWord) {
 			meaningful++
 		}
 	}
-	verb := n > 1 && slices.ContainsFunc(front[1:], func(w word) bool { return isCopula(w) || w.stop })
+	verb := n > 1 && slices.ContainsFunc(front[1:], func(w word) bool { return isCopula(w) || w.clauseBreak })
 	after := func(w word) bool { return isCopula(w) || isPlural(w) }
 	if !verb && slices.ContainsFunc(in, isCopula) && slices.ContainsFunc(out, isCopula) || slices.ContainsFunc(back[:min(m, 3)], after) {
 		return "", "", false // the subjects differ: room 4 is free, and room 5 is free
 	}
 	several := slices.ContainsFunc(front[:min(n, 8)], isPlural)
 	switch {
-	case verb && meaningful >= 2 && (hasNumber(in[0].raw) && hasNumber(out[0].raw) || numerals[in[0].low] && numerals[out[0].low]):
+	case verb && meaningful >= 2 && (hasNumber(in[0].raw) && hasNumber(out[0].raw) || numerals[in[0].lower] && numerals[out[0].lower]):
 	case meaningful >= 2 && measures(front, in) && measures(front, out) && sameMeasure(in, out):
 	case 2*both < min(len(a.words), len(b.words)):
 		return "", "", false
 	case verb && !several && (meaningful >= 2 || meaningful >= 1 && n >= 2):
 	case n <= 1 && m >= 3 && len(in) <= 3 && len(out) <= 3 && holds[back[0].stem] && a.the[len(x)-m+1]:
-	case several && m >= 2 && both >= 3 && forAs[back[0].low]:
+	case several && m >= 2 && both >= 3 && forAs[back[0].lower]:
 	default:
 		return "", "", false
 	}
-	return raw(out), raw(in), true
+	return rawText(out), rawText(in), true
 }
 
 // common counts the words that two sentences have in common at their beginning and at their end.
@@ -311,7 +311,7 @@ func common(x, y []word) (front, back int) {
 	return front, back
 }
 
-func raw(ws []word) string {
+func rawText(ws []word) string {
 	var s []string
 	for _, w := range ws[:min(len(ws), maxValue)] {
 		s = append(s, w.raw)
@@ -352,10 +352,10 @@ func byCue(a *Statement, b *statement) bool {
 // older statement that begins with it is about something else.
 func (s *statement) gives(word string) (to bool) {
 	for i := range s.all {
-		if coarse(plainTime(s.all[i].stem)) != word {
+		if truncateStem(normalizeTime(s.all[i].stem)) != word {
 			continue
 		}
-		if i == 0 || s.all[i-1].low != "to" {
+		if i == 0 || s.all[i-1].lower != "to" {
 			return false
 		}
 		to = true
@@ -376,11 +376,11 @@ func subjectsDiffer(a, b []word) bool {
 // States reports whether a text has the words of a relation, and denies nothing.
 func States(text, relation string) bool {
 	ws := slices.Concat(sentences(text)...)
-	if slices.ContainsFunc(ws, func(w word) bool { return w.is(denial) || w.low == "longer" }) {
+	if slices.ContainsFunc(ws, func(w word) bool { return w.is(denial) || w.lower == "longer" }) {
 		return false
 	}
 	for name := range strings.FieldsSeq(strings.ReplaceAll(strings.ToLower(relation), "_", " ")) {
-		if !joints[name] && !slices.ContainsFunc(ws, func(w word) bool { return coarse(w.stem) == coarse(stem(name)) }) {
+		if !functionWords[name] && !slices.ContainsFunc(ws, func(w word) bool { return truncateStem(w.stem) == truncateStem(stem(name)) }) {
 			return false
 		}
 	}

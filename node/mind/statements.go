@@ -74,7 +74,7 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 			c := oplog.ConflictRow{Type: kind, Priority: priorities[kind], A: "edge:" + e.ID, B: "edge:" + last.ID, Entity: e.Src,
 				Relation: e.Type, Namespace: "default",
 				Reason: fmt.Sprintf("Entity '%s' has conflicting %s values: '%s' vs '%s'", e.Src, e.Type, e.Dst, last.Dst)}
-			if s.news(c.A, c.B) {
+			if s.isNew(c.A, c.B) {
 				found = append(found, c)
 			}
 		}
@@ -97,12 +97,12 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 	cs = cs[max(0, len(cs)-few):]
 	add := func(a, b oplog.StoredClaim, p oplog.Priority, why string) {
 		kind := "identity_fact"
-		if guessed(a, b) || a.Polarity == b.Polarity && loose(a, b) {
+		if guessed(a, b) || a.Polarity == b.Polarity && mayHaveSeveral(a, b) {
 			kind, p = "minor", priorities["minor"]
 		}
 		c := oplog.ConflictRow{Type: kind, Priority: p, A: s.claimSide(a), B: s.claimSide(b), Entity: a.Src, Relation: a.Type,
 			Namespace: a.Namespace, Reason: fmt.Sprintf("%s %s: '%s' and '%s' %s", a.Src, a.Type, a.Dst, b.Dst, why)}
-		if c.A != c.B && s.news(c.A, c.B) { // nothing is recorded of a memory that contradicts itself, so it would be found in each round
+		if c.A != c.B && s.isNew(c.A, c.B) { // nothing is recorded of a memory that contradicts itself, so it would be found in each round
 			found = append(found, c)
 		}
 	}
@@ -111,13 +111,13 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 		for _, b := range cs[i+1:] {
 			da, db := s.canonical(a.Namespace, a.Dst), s.canonical(b.Namespace, b.Dst)
 			switch {
-			case !s.Minor && (guessed(a, b) || da != db && loose(a, b)):
-			case da == db && a.Polarity*b.Polarity < 0 && together(a, b) != apart:
+			case !s.Minor && (guessed(a, b) || da != db && mayHaveSeveral(a, b)):
+			case da == db && a.Polarity*b.Polarity < 0 && validityOverlap(a, b) != apart:
 				add(a, b, oplog.High, "contradict via polarity")
 			case da == db || a.Polarity != 1 || b.Polarity != 1 || overlapping[a.Type] || !singleInTime[a.Type] && !singleHigh[a.Type]:
-			case together(a, b) == overlaps:
+			case validityOverlap(a, b) == overlaps:
 				add(a, b, oplog.High, "contradict via overlapping validity")
-			case together(a, b) == apart:
+			case validityOverlap(a, b) == apart:
 				if a.ValidTo == nil && *a.ValidFrom < *b.ValidFrom && (end == nil || *b.ValidFrom < *end) { // what was before bounds nothing
 					end = b.ValidFrom
 				}
@@ -142,9 +142,9 @@ func guessed(cs ...oplog.StoredClaim) bool {
 	})
 }
 
-// loose reports whether a claim was read from a text, without a time, and its relation may have several objects at a
-// time. Such a conflict is at most minor, too.
-func loose(cs ...oplog.StoredClaim) bool {
+// mayHaveSeveral reports whether a claim was read from a text, without a time, and its relation may have several
+// objects at a time. Such a conflict is at most minor, too.
+func mayHaveSeveral(cs ...oplog.StoredClaim) bool {
 	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {
 		return c.Extractor == extract.ClaimExtractor && (singleInTime[c.Type] || c.Type == "acquired")
 	})
@@ -158,8 +158,9 @@ const (
 	apart
 )
 
-// together reports whether two claims' times of validity overlap. A claim without an end ends where a later begins.
-func together(a, b oplog.StoredClaim) overlap {
+// validityOverlap reports whether two claims' times of validity overlap. A claim without an end ends where a later
+// begins.
+func validityOverlap(a, b oplog.StoredClaim) overlap {
 	if a.ValidFrom == nil || b.ValidFrom == nil {
 		return unknown
 	}

@@ -83,8 +83,8 @@ type rowUrgency struct {
 	urgency float64
 }
 
-// urgent are the rows with the greatest urgency, as many as one kind of trigger may have; 0 means none.
-func (s *Snapshot) urgent(of func(*Row) float64) (top []rowUrgency) {
+// mostUrgent are the rows with the greatest urgency, as many as one kind of trigger may have; 0 means none.
+func (s *Snapshot) mostUrgent(of func(*Row) float64) (top []rowUrgency) {
 	for i := range s.Rows {
 		s.rest(i)
 		u := of(&s.Rows[i])
@@ -104,7 +104,7 @@ func (s *Snapshot) urgent(of func(*Row) float64) (top []rowUrgency) {
 }
 
 func decayed(s *Snapshot) (out []oplog.TriggerRow) {
-	for _, x := range s.urgent(func(r *Row) float64 {
+	for _, x := range s.mostUrgent(func(r *Row) float64 {
 		if d := r.decay(s.Now); r.Importance >= .5 && d < .1 {
 			return r.Importance * (1 - d/r.Importance)
 		}
@@ -145,7 +145,7 @@ func escalation(s *Snapshot) []oplog.TriggerRow {
 }
 
 func drifted(s *Snapshot) (out []oplog.TriggerRow) {
-	for _, x := range s.urgent(func(r *Row) float64 {
+	for _, x := range s.mostUrgent(func(r *Row) float64 {
 		if age := s.Now - r.Created; r.Type == "semantic" && age > 90*day && s.Now-r.Accessed > 30*day {
 			return float64(age) / float64(365*day)
 		}
@@ -170,7 +170,7 @@ func redundant(s *Snapshot) (out []oplog.TriggerRow) {
 	for i := range rows {
 		for j := i + 1; j < len(rows); j++ {
 			a, b := &rows[i], &rows[j]
-			if a.Namespace != b.Namespace || a.Made || b.Made || !same(&means[i], &means[j]) {
+			if a.Namespace != b.Namespace || a.Made || b.Made || !sameMeaning(&means[i], &means[j]) {
 				continue
 			}
 			sim := jaccard(means[i].words, means[j].words)
@@ -211,8 +211,8 @@ func hubs(s *Snapshot) (out []counted) {
 	return out
 }
 
-// moods are the mean valences of a stretch and of the one before it; ok with three rows in each.
-func moods(s *Snapshot, recent, before oplog.Time) (now, then float64, ok bool) {
+// meanValences are the mean valences of a stretch and of the one before it; ok with three rows in each.
+func meanValences(s *Snapshot, recent, before oplog.Time) (now, then float64, ok bool) {
 	var n, m int
 	for i := range s.Rows {
 		s.rest(i)
@@ -230,7 +230,7 @@ func moods(s *Snapshot, recent, before oplog.Time) (now, then float64, ok bool) 
 }
 
 func trend(s *Snapshot) []oplog.TriggerRow {
-	now, then, ok := moods(s, 7*day, 30*day)
+	now, then, ok := meanValences(s, 7*day, 30*day)
 	if d := math.Abs(now - then); ok && d > .3 {
 		return []oplog.TriggerRow{s.Trigger("valence_trend", d, fmt.Sprintf("mood went from %+.2f to %+.2f in a week", then, now), "")}
 	}

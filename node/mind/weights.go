@@ -43,16 +43,16 @@ func Learn(s *Snapshot) *oplog.Weights {
 	for range 20 {
 		s.rest(0)
 		improved := false
-		for i := range learned(&w) {
+		for i := range tunable(&w) {
 			for _, sign := range []float64{1, -1} {
 				next := w
-				move := *learned(&w)[i] * step
+				move := *tunable(&w)[i] * step
 				if i == gate {
 					move = tauStep
 				}
-				*learned(&next)[i] += sign * move
-				next = normal(next)
-				if !nearby(start, next) {
+				*tunable(&next)[i] += sign * move
+				next = normalize(next)
+				if !withinMaxChange(start, next) {
 					continue
 				}
 				if l := loss(rows, next); l < best-1e-9 {
@@ -71,24 +71,24 @@ func Learn(s *Snapshot) *oplog.Weights {
 	return &w
 }
 
-// learned are the weights that Learn moves; gate is the place of the gate's threshold among them.
-func learned(w *oplog.Weights) [5]*float64 {
+// tunable are the weights that Learn moves; gate is the place of the gate's threshold among them.
+func tunable(w *oplog.Weights) [5]*float64 {
 	return [5]*float64{&w.Sim, &w.Decay, &w.Recency, &w.AlphaImp, &w.GateTau}
 }
 
 const gate = 4
 
-// normal makes the three shares sum to 1.
-func normal(w oplog.Weights) oplog.Weights {
+// normalize makes the three shares sum to 1.
+func normalize(w oplog.Weights) oplog.Weights {
 	if sum := w.Sim + w.Decay + w.Recency; sum > 0 {
 		w.Sim, w.Decay, w.Recency = w.Sim/sum, w.Decay/sum, w.Recency/sum
 	}
 	return w
 }
 
-func nearby(a, b oplog.Weights) bool {
-	for i, x := range learned(&a) {
-		if math.Abs(*x-*learned(&b)[i]) > maxChange {
+func withinMaxChange(a, b oplog.Weights) bool {
+	for i, x := range tunable(&a) {
+		if math.Abs(*x-*tunable(&b)[i]) > maxChange {
 			return false
 		}
 	}

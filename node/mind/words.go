@@ -9,28 +9,28 @@ import (
 
 // A word is a token of a text.
 type word struct {
-	raw  string // as written
-	low  string // in small letters
-	stem string
-	use  use
-	own  bool // had 's
-	stop bool // punctuation that ends a clause stands before it
+	raw         string // as written
+	lower       string // in small letters
+	stem        string
+	use         use
+	possessive  bool // had 's
+	clauseBreak bool // punctuation that ends a clause stands before it
 }
 
 // A use says what a word does in a sentence. A word may have several.
 type use uint8
 
 const (
-	filler  use = 1 << iota // it changes nothing about what a sentence says
-	joint                   // it is grammar, which is not compared
-	denial                  // it denies
-	changed                 // it says that something has changed
+	filler       use = 1 << iota // it changes nothing about what a sentence says
+	functionWord                 // it is grammar, which is not compared
+	denial                       // it denies
+	changed                      // it says that something has changed
 )
 
 // uses holds the words that have a use.
 var uses = func() map[string]use {
 	all := map[string]use{}
-	for u, words := range map[use]map[string]bool{filler: fillers, joint: joints, denial: denials, changed: changing} {
+	for u, words := range map[use]map[string]bool{filler: fillers, functionWord: functionWords, denial: denials, changed: changing} {
 		for w := range words {
 			all[w] |= u
 		}
@@ -66,7 +66,7 @@ func sentences(s string) (out [][]word) {
 			if core != "" {
 				raw := strings.TrimSuffix(strings.TrimSuffix(core, "'s"), "’s")
 				low := strings.ToLower(raw)
-				all = append(all, word{raw: raw, low: low, stem: stem(low), use: uses[low], own: raw != core, stop: brk})
+				all = append(all, word{raw: raw, lower: low, stem: stem(low), use: uses[low], possessive: raw != core, clauseBreak: brk})
 				brk = false
 			}
 			switch last := tok[len(tok)-1]; {
@@ -151,8 +151,8 @@ please btw fyi apparently indeed certainly definitely today recently officially 
 i think believe heard hear know note noted remember reminder recall mentioned told said says confirmed seems seemingly
 update info information well ok okay oh yes`)
 
-// joints are the words of grammar, which are not compared.
-var joints = set(`in on at to for from by with of into onto over under and or but is are was were be been being am do does did
+// functionWords are the words of grammar, which are not compared.
+var functionWords = set(`in on at to for from by with of into onto over under and or but is are was were be been being am do does did
 has have had will would can could should shall may might must it its this these those there here he she they we you his her
 their our your my i me him them us who which what when where how than then while about up out`)
 

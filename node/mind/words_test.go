@@ -110,7 +110,7 @@ func TestOtherWords(t *testing.T) {
 	}
 	alike := func(x, y string) bool {
 		m, n := meaningOf(x), meaningOf(y)
-		return same(&m, &n)
+		return sameMeaning(&m, &n)
 	}
 	count := func(list string, f func(x, y string) bool, want bool) (n, all int) {
 		for line := range strings.Lines(list) {

@@ -71,8 +71,8 @@ const (
 	opening = "<memory>\n%s" + api.QuotedData + "\n"
 	closing = "</memory>\n"
 
-	leastText = 24 // tokens of a text that is worth a line
-	freely    = 64 // tokens that a memory may have whatever its share of the budget is
+	minTextTokens = 24 // tokens of a text that is worth a line
+	freeTokens    = 64 // tokens that a memory may have whatever its share of the budget is
 )
 
 // Write writes the rows that the budget has room for, in their order.
@@ -114,8 +114,8 @@ type writer struct {
 	text   strings.Builder
 	budget Budget
 	terms  map[string]int
-	said   []saying // of what was taken, in its order
-	ids    []string // of the same
+	said   []termSet // of what was taken, in its order
+	ids    []string  // of the same
 	full   bool
 }
 
@@ -125,14 +125,14 @@ func (w *writer) add(i int, r *Row) {
 		w.Left = append(w.Left, Left{i, "budget"})
 		return
 	}
-	says := sayingOf(r.Text)
-	if reason := w.needless(says); reason != "" {
+	says := termSetOf(r.Text)
+	if reason := w.redundancy(says); reason != "" {
 		w.Left = append(w.Left, Left{i, reason})
 		return
 	}
 	line, cut := r.line(r.Text, false), false
 	n, room := w.tokens(line), w.budget.Tokens-w.Tokens
-	if most := max(room/2, min(room, freely)); n > most {
+	if most := max(room/2, min(room, freeTokens)); n > most {
 		line, cut = w.cut(r, most)
 		n = w.tokens(line)
 	}
@@ -147,16 +147,16 @@ func (w *writer) add(i int, r *Row) {
 	w.Taken = append(w.Taken, Taken{Row: i, Tokens: n, Cut: cut})
 }
 
-// needless says why a text is not worth a line, blank if it is.
-func (w *writer) needless(s saying) string {
+// redundancy says why a text is not worth a line, blank if it is.
+func (w *writer) redundancy(s termSet) string {
 	much := 0
 	for j, better := range w.said {
 		if s.repeats(better) {
 			return "repeats " + w.ids[j]
 		}
 		if s.resembles(better) {
-			if much++; much == mostAlike {
-				return fmt.Sprintf("resembles %s and %d more", w.ids[j], mostAlike-1)
+			if much++; much == maxAlike {
+				return fmt.Sprintf("resembles %s and %d more", w.ids[j], maxAlike-1)
 			}
 		}
 	}
@@ -167,11 +167,11 @@ func (w *writer) needless(s saying) string {
 // line. The first row has one whatever the budget is.
 func (w *writer) cut(r *Row, most int) (line string, cut bool) {
 	frame := w.tokens(r.line("", true))
-	if most-frame < leastText {
+	if most-frame < minTextTokens {
 		if len(w.Taken) > 0 {
 			return "", false
 		}
-		most = frame + leastText
+		most = frame + minTextTokens
 	}
 	for room := most - frame; room > 0; room = room * 3 / 4 { // what is quoted may be longer than it was
 		part := passage(r.Text, w.terms, int(float64(room)*w.scale(r.Text)))

@@ -21,7 +21,7 @@ type piece struct {
 // passage returns the part of a text that has most of the question's terms in at most so many tokens: whole sentences
 // where they fit. Of equally good ones it is the first.
 func passage(body string, terms map[string]int, most int) string {
-	body = body[:upTo(body, 0, len(body), passageLook/bytesAToken)]
+	body = body[:cutAt(body, 0, len(body), passageLook/bytesAToken)]
 	all := pieces(body, max(4, most/4))
 	locate(body, all, terms)
 	var best struct{ from, to, distinct, hits int }
@@ -62,7 +62,7 @@ func pieces(body string, most int) (all []piece) {
 	for start := 0; start < len(body); {
 		end := start + sentence(body[start:])
 		for start < end {
-			part := body[start:upTo(body, start, end, most)]
+			part := body[start:cutAt(body, start, end, most)]
 			for Tokens(part) > most {
 				half := breakAt(part)
 				if half == len(part) {
@@ -80,9 +80,9 @@ func pieces(body string, most int) (all []piece) {
 // bytesAToken bounds the bytes of a piece for each of its tokens, so that measuring one costs the same in any text.
 const bytesAToken = 16
 
-// upTo returns the end of a part of a text that begins at a place, has at most so many tokens' bytes, and ends between
-// letters.
-func upTo(body string, start, end, tokens int) int {
+// cutAt returns the end of a part of a text that begins at a place, has at most so many tokens' bytes, and ends
+// between letters.
+func cutAt(body string, start, end, tokens int) int {
 	if end-start <= tokens*bytesAToken {
 		return end
 	}

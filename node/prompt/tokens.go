@@ -53,20 +53,20 @@ func Tokens(text string) int {
 		r, n := utf8.DecodeRuneInString(text)
 		switch {
 		case latinLetter(r):
-			word, letters, accents, beyond := run(text, -1, latinLetter)
+			word, letters, accents, beyond := measureRun(text, -1, latinLetter)
 			n = word
 			sum += of.word + of.letter*max(0, letters-of.free) + of.accent*accents + of.beyond*beyond
 		case letter(r):
 			c, same := scriptOf(r)
-			word, letters, _, _ := run(text, -1, same)
+			word, letters, _, _ := measureRun(text, -1, same)
 			n = word
 			sum += max(letters*50, c.word+c.letter*letters)
 		case unicode.IsNumber(r):
-			n, _, _, _ = run(text, 3, unicode.IsNumber)
+			n, _, _, _ = measureRun(text, 3, unicode.IsNumber)
 			sum += number
 		case unicode.IsSpace(r):
 		case r < utf8.RuneSelf:
-			n, _, _, _ = run(text, -1, asciiMark)
+			n, _, _, _ = measureRun(text, -1, asciiMark)
 			sum += marks
 		case unicode.IsPunct(r):
 			sum += marks
@@ -92,8 +92,8 @@ func latinOf(text string) cost {
 	return of
 }
 
-// run measures the runes that a text begins with and that are of one kind, at most so many; -1 is any number.
-func run(text string, most int, of func(rune) bool) (bytes, runes, latin1, beyond int) {
+// measureRun measures the runes that a text begins with and that are of one kind, at most so many; -1 is any number.
+func measureRun(text string, most int, of func(rune) bool) (bytes, runes, latin1, beyond int) {
 	for i, r := range text {
 		if runes == most || !of(r) {
 			return i, runes, latin1, beyond

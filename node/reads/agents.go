@@ -8,19 +8,19 @@ import (
 
 const (
 	pageRows  = 256
-	pageLook  = 64 * pageRows
+	maxLooked = 64 * pageRows
 	pageBytes = 4 << 20
 	maxCensus = 1_000_000 // memories of other protocols that a census passes over
 )
 
 // owned reads whole milliseconds: agents know no finer time, and their records of one are ordered by id.
-func owned(v from, q *api.OwnedRequest) *api.OwnedPage {
+func owned(v dbView, q *api.OwnedRequest) *api.OwnedPage {
 	operator, _ := v.Operator(v.db)
 	a := &api.OwnedPage{}
 	looked, size, last := 0, 0, q.Before
 	v.eachOwned(q, operator.Key, func(m *oplog.Memory) bool {
 		at := max(m.Created, 0) / 1000 * 1000
-		full := uint64(len(a.Memories)) >= min(q.Limit, pageRows) || size >= pageBytes || looked >= pageLook
+		full := uint64(len(a.Memories)) >= min(q.Limit, pageRows) || size >= pageBytes || looked >= maxLooked
 		if full && at != last {
 			a.Next = last
 			return false
@@ -42,7 +42,7 @@ func owned(v from, q *api.OwnedRequest) *api.OwnedPage {
 
 // eachOwned walks memories back in time. A peer pays for all that it owns, so its receipts lead to them; the operator
 // owns all other memories.
-func (v from) eachOwned(q *api.OwnedRequest, operator string, f func(*oplog.Memory) bool) {
+func (v dbView) eachOwned(q *api.OwnedRequest, operator string, f func(*oplog.Memory) bool) {
 	if q.Owner == operator {
 		v.Recent(v.db, state.Place{At: q.Before}, f)
 		return
@@ -53,7 +53,7 @@ func (v from) eachOwned(q *api.OwnedRequest, operator string, f func(*oplog.Memo
 	})
 }
 
-func receipts(v from, q *api.ReceiptsRequest) *api.ReceiptList {
+func receipts(v dbView, q *api.ReceiptsRequest) *api.ReceiptList {
 	a := &api.ReceiptList{}
 	v.Receipts(v.db, q.Payer, func(r oplog.Receipt) bool {
 		if uint64(len(a.Receipts)) >= q.Limit || r.At < q.Since {
@@ -65,7 +65,7 @@ func receipts(v from, q *api.ReceiptsRequest) *api.ReceiptList {
 	return a
 }
 
-func grants(v from, q *api.GrantsRequest) *api.GrantList {
+func grants(v dbView, q *api.GrantsRequest) *api.GrantList {
 	a := &api.GrantList{Names: map[string]string{}}
 	take := func(g oplog.StoredGrant) bool {
 		if uint64(len(a.Grants)) >= q.Limit {
@@ -92,7 +92,7 @@ func grants(v from, q *api.GrantsRequest) *api.GrantList {
 	return a
 }
 
-func identified(v from, q *api.IdentifiedRequest) *api.IdentifiedAgent {
+func identified(v dbView, q *api.IdentifiedRequest) *api.IdentifiedAgent {
 	a := &api.IdentifiedAgent{}
 	v.Identities(v.db, func(id oplog.Identity) bool {
 		if id.Display == q.Display || q.Display == "" && id.Operator {
@@ -104,7 +104,7 @@ func identified(v from, q *api.IdentifiedRequest) *api.IdentifiedAgent {
 }
 
 // census reads the newest receipts, and the newest memories with theirs: every memory of the agents' protocol has one.
-func census(v from, q *api.CensusRequest) *api.CensusRows {
+func census(v dbView, q *api.CensusRequest) *api.CensusRows {
 	a := &api.CensusRows{}
 	for _, rid := range q.RIDs {
 		if _, ok := v.Seq(v.db, rid); !ok {

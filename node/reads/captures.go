@@ -15,7 +15,7 @@ const (
 )
 
 // captures reads summaries with their events. A forgotten summary is left out, and its event with it.
-func captures(v from, q *api.CapturesRequest) *api.CapturesPage {
+func captures(v dbView, q *api.CapturesRequest) *api.CapturesPage {
 	a, room := &api.CapturesPage{}, q.Payloads
 	take := func(m *oplog.Memory, e oplog.StoredEvent) {
 		if len(e.Payload) > room {
@@ -56,7 +56,7 @@ func captures(v from, q *api.CapturesRequest) *api.CapturesPage {
 }
 
 // alike compares the hashes of a session's events with those of all others of its workspace.
-func alike(v from, q *api.AlikeRequest) *api.AlikeSessions {
+func alike(v dbView, q *api.AlikeRequest) *api.AlikeSessions {
 	own := map[string]bool{}
 	v.SessionHashes(v.db, q.Workspace, q.Session, func(session string, hash []byte, _ oplog.EventID) bool {
 		if session != q.Session {

@@ -8,16 +8,16 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func neighbours(v from, q *api.NeighboursRequest) *api.NeighbourMemories {
-	return &api.NeighbourMemories{Before: v.beside(q, q.Before, true), After: v.beside(q, q.After, false)}
+func neighbours(v dbView, q *api.NeighboursRequest) *api.NeighbourMemories {
+	return &api.NeighbourMemories{Before: v.collectSide(q, q.Before, true), After: v.collectSide(q, q.After, false)}
 }
 
 // maxPassed limits how many records a walk passes over. A namespace's own are found by their name, however many others
 // lie between; forgotten ones lie there too.
 const maxPassed = 4000
 
-// beside collects up to n visible memories on one side of a number, the nearest first.
-func (v from) beside(q *api.NeighboursRequest, n int, back bool) (side []api.Kept) {
+// collectSide collects up to n visible memories on one side of a number, the nearest first.
+func (v dbView) collectSide(q *api.NeighboursRequest, n int, back bool) (side []api.Kept) {
 	if n <= 0 {
 		return nil
 	}
@@ -42,12 +42,12 @@ func (v from) beside(q *api.NeighboursRequest, n int, back bool) (side []api.Kep
 	}
 	slices.SortFunc(found, func(a, b *oplog.Memory) int { return order * cmp.Compare(a.Seq, b.Seq) })
 	for _, m := range found[:min(len(found), n)] {
-		side = append(side, v.kept(m, false))
+		side = append(side, v.withEvent(m, false))
 	}
 	return side
 }
 
-func workspace(v from, q *api.WorkspaceRequest) *api.WorkspaceCounts {
+func workspace(v dbView, q *api.WorkspaceRequest) *api.WorkspaceCounts {
 	a := &api.WorkspaceCounts{Events: v.EventCounts(v.db, q.Namespace), Memories: v.NamespaceStats(v.db, q.Namespace)}
 	if d, ok := v.Database(v.db); !ok || d.Embedder == nil {
 		return a
@@ -62,7 +62,7 @@ func workspace(v from, q *api.WorkspaceRequest) *api.WorkspaceCounts {
 	return a
 }
 
-func knownEvents(v from, q *api.KnownEventsRequest) *api.KnownEventIDs {
+func knownEvents(v dbView, q *api.KnownEventsRequest) *api.KnownEventIDs {
 	a := &api.KnownEventIDs{Events: make([]api.CapturedIDs, len(q.Marks))}
 	for i, mark := range q.Marks {
 		id := v.EventWith(v.db, q.Workspace, mark.Session, mark.Hash)

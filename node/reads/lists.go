@@ -30,7 +30,7 @@ func gather(into *[]*oplog.Memory, n, look int, want func(*oplog.Memory) bool) f
 	}
 }
 
-func recent(v from, q *api.RecentRequest) *api.RecentMemories {
+func recent(v dbView, q *api.RecentRequest) *api.RecentMemories {
 	a, looked := &api.RecentMemories{}, 0
 	more := gather(&a.Memories, q.Limit, q.Look, func(m *oplog.Memory) bool { return listed(m, q.Namespace, q.Tier) })
 	v.Recent(v.db, state.Place{At: q.Before}, func(m *oplog.Memory) bool {
@@ -45,7 +45,7 @@ func recent(v from, q *api.RecentRequest) *api.RecentMemories {
 	return a
 }
 
-func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
+func lookUp(v dbView, q *api.LookUpRequest) *api.LookedUp {
 	a, entities := &api.LookedUp{}, []string{}
 	for _, e := range q.Entities {
 		entities = append(entities, v.Meant(v.db, "default", e)...)
@@ -72,7 +72,7 @@ func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
 	return a
 }
 
-func tiers(v from, q *api.TiersRequest) *api.TierCounts {
+func tiers(v dbView, q *api.TiersRequest) *api.TierCounts {
 	a := &api.TierCounts{Tiers: map[string]int{}, Stats: v.Stats(v.db), Index: v.Index()}
 	looked := 0
 	v.Memories(v.db, 1, func(m *oplog.Memory) bool {

@@ -13,8 +13,8 @@ import (
 // A Read answers a row's request from the state, for a database.
 type Read func(ctx context.Context, s *state.State, db oplog.DB, request any) (answer any, err error)
 
-// from is the view that an answer comes from.
-type from struct {
+// dbView is a view of the state, limited to one database.
+type dbView struct {
 	*state.View
 	ctx context.Context // a long walk ends with it
 	db  oplog.DB
@@ -22,36 +22,36 @@ type from struct {
 
 // All holds the function of each row.
 var All = map[*api.Op]Read{
-	api.EdgesOf.Op:     on(api.EdgesOf, edgesOf),
-	api.Numbered.Op:    on(api.Numbered, numbered),
-	api.Neighbours.Op:  on(api.Neighbours, neighbours),
-	api.Workspace.Op:   on(api.Workspace, workspace),
-	api.KnownEvents.Op: on(api.KnownEvents, knownEvents),
-	api.Captures.Op:    on(api.Captures, captures),
-	api.Alike.Op:       on(api.Alike, alike),
-	api.Owned.Op:       on(api.Owned, owned),
-	api.Receipts.Op:    on(api.Receipts, receipts),
-	api.Grants.Op:      on(api.Grants, grants),
-	api.Identified.Op:  on(api.Identified, identified),
-	api.Census.Op:      on(api.Census, census),
-	api.Recent.Op:      on(api.Recent, recent),
-	api.LookUp.Op:      on(api.LookUp, lookUp),
-	api.Tiers.Op:       on(api.Tiers, tiers),
+	api.EdgesOf.Op:     readOf(api.EdgesOf, edgesOf),
+	api.Numbered.Op:    readOf(api.Numbered, numbered),
+	api.Neighbours.Op:  readOf(api.Neighbours, neighbours),
+	api.Workspace.Op:   readOf(api.Workspace, workspace),
+	api.KnownEvents.Op: readOf(api.KnownEvents, knownEvents),
+	api.Captures.Op:    readOf(api.Captures, captures),
+	api.Alike.Op:       readOf(api.Alike, alike),
+	api.Owned.Op:       readOf(api.Owned, owned),
+	api.Receipts.Op:    readOf(api.Receipts, receipts),
+	api.Grants.Op:      readOf(api.Grants, grants),
+	api.Identified.Op:  readOf(api.Identified, identified),
+	api.Census.Op:      readOf(api.Census, census),
+	api.Recent.Op:      readOf(api.Recent, recent),
+	api.LookUp.Op:      readOf(api.LookUp, lookUp),
+	api.Tiers.Op:       readOf(api.Tiers, tiers),
 }
 
-// on makes a row's function one of the state.
-func on[Q, A any](_ api.Of[Q, A], f func(from, *Q) *A) Read {
+// readOf adapts a row's function to a Read.
+func readOf[Q, A any](_ api.Of[Q, A], f func(dbView, *Q) *A) Read {
 	return func(ctx context.Context, s *state.State, db oplog.DB, request any) (a any, err error) {
 		err = s.Read(func(v *state.View) error {
-			a = f(from{v, ctx, db}, request.(*Q))
+			a = f(dbView{v, ctx, db}, request.(*Q))
 			return ctx.Err()
 		})
 		return a, err
 	}
 }
 
-// kept returns a memory with its event and, on request, its vector.
-func (v from) kept(m *oplog.Memory, vectors bool) api.Kept {
+// withEvent returns a memory with its event and, on request, its vector.
+func (v dbView) withEvent(m *oplog.Memory, vectors bool) api.Kept {
 	k := api.Kept{Memory: m, Event: v.EventOf(v.db, m.RID)}
 	if vectors {
 		k.Vector = v.Vector(v.db, m.Seq).Floats()
@@ -59,11 +59,11 @@ func (v from) kept(m *oplog.Memory, vectors bool) api.Kept {
 	return k
 }
 
-func numbered(v from, q *api.NumberedRequest) *api.NumberedMemories {
+func numbered(v dbView, q *api.NumberedRequest) *api.NumberedMemories {
 	a := &api.NumberedMemories{}
 	for _, seq := range q.Seqs {
 		if m, ok := v.MemoryAt(v.db, seq); ok && !m.Expired() {
-			a.Memories = append(a.Memories, v.kept(m, q.Vectors))
+			a.Memories = append(a.Memories, v.withEvent(m, q.Vectors))
 		}
 	}
 	return a

@@ -15,61 +15,61 @@ import (
 // How a node embeds what has no vector: memories that were stored while the embedder failed or was too slow, and all of
 // a database that changes to another embedder.
 const (
-	embedBatch = 64   // texts at once, at most
-	embedLook  = 2000 // memories looked at for them
-	embedAgain = time.Hour
-	embedWait  = 10 * time.Second // for the embedder's answer
-	embedStill = 15               // rounds in which the leader gets no farther, after which a follower embeds
+	embedBatch       = 64   // texts at once, at most
+	scanLimit        = 2000 // memories looked at for them
+	rescanEvery      = time.Hour
+	embedTimeout     = 10 * time.Second // for the embedder's answer
+	maxStalledRounds = 15               // rounds in which the leader gets no farther, after which a follower embeds
 )
 
-// Afterwards embeds the memories that wait for a vector.
-type Afterwards struct {
-	v       *Vectors
-	batch   int                    // texts at once: fewer while the embedder is too slow for more
-	refused map[oplog.DB]int       // memories that had no vector in the index after the last look at all of them
-	all     map[oplog.DB]time.Time // when that was
-	stuck   map[oplog.DB]standstill
-	answers map[*embed.Guard]bool // whether an embedder answers, asked once a round
+// Backfill embeds the memories that wait for a vector.
+type Backfill struct {
+	v             *Vectors
+	batch         int                    // texts at once: fewer while the embedder is too slow for more
+	withoutVector map[oplog.DB]int       // memories that had no vector in the index after the last look at all of them
+	scannedAt     map[oplog.DB]time.Time // when that was
+	stalls        map[oplog.DB]stall
+	answering     map[*embed.Guard]bool // whether an embedder answers, asked once a round
 }
 
-// A standstill records how far a database is embedded, and the number of rounds without progress.
-type standstill struct {
+// A stall records how far a database is embedded, and the number of rounds without progress.
+type stall struct {
 	first  oplog.Seq
 	rounds int
 }
 
-// Afterwards returns the work that a node does in the background.
-func (v *Vectors) Afterwards() *Afterwards {
-	return &Afterwards{v: v, batch: embedBatch, refused: map[oplog.DB]int{}, all: map[oplog.DB]time.Time{},
-		stuck: map[oplog.DB]standstill{}}
+// NewBackfill returns the work that a node does in the background.
+func (v *Vectors) NewBackfill() *Backfill {
+	return &Backfill{v: v, batch: embedBatch, withoutVector: map[oplog.DB]int{}, scannedAt: map[oplog.DB]time.Time{},
+		stalls: map[oplog.DB]stall{}}
 }
 
-// Round begins a round over the databases, and returns what embeds one of them. Every node asks an embedder whether it
-// is back when it was not.
-func (a *Afterwards) Round() func(context.Context, api.Caller) error {
-	a.answers = map[*embed.Guard]bool{}
+// Round begins a round over the databases, and returns the function that embeds one of them. Every node asks an
+// embedder whether it is back when it was not.
+func (a *Backfill) Round() func(context.Context, api.Caller) error {
+	a.answering = map[*embed.Guard]bool{}
 	return a.embedDatabase
 }
 
 // embedsHere reports whether this node embeds a database's memories: the leader does, and a follower when the leader
-// has made no progress for embedStill rounds, as one does that lacks the model or gets no answer from its embedder.
+// has made no progress for maxStalledRounds, for example because it lacks the model or its embedder.
 // Two nodes that embed the same memory do no harm: Apply skips the second vector.
-func (a *Afterwards) embedsHere(db oplog.DB, first oplog.Seq) bool {
+func (a *Backfill) embedsHere(db oplog.DB, first oplog.Seq) bool {
 	if a.v.cfg.Leads() {
-		delete(a.stuck, db)
+		delete(a.stalls, db)
 		return true
 	}
-	now := a.stuck[db]
+	now := a.stalls[db]
 	if now.first != first {
-		now = standstill{first: first}
+		now = stall{first: first}
 	}
 	now.rounds++
-	a.stuck[db] = now
-	return now.rounds > embedStill
+	a.stalls[db] = now
+	return now.rounds > maxStalledRounds
 }
 
 // ready returns an embedder that answers; nil when it does not, or when this node does not have it.
-func (a *Afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard {
+func (a *Backfill) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard {
 	if id == nil {
 		return nil
 	}
@@ -77,15 +77,15 @@ func (a *Afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard
 	if g == nil {
 		return nil
 	}
-	up, asked := a.answers[g]
+	up, asked := a.answering[g]
 	if !asked {
 		if up = !g.State().Down; !up {
-			if _, err := g.Embed(ctx, embedWait, []string{"ready"}); err == nil {
+			if _, err := g.Embed(ctx, embedTimeout, []string{"ready"}); err == nil {
 				a.v.cfg.Logger.Info("the embedder answers again", "embedder", id.String())
 				up = true
 			}
 		}
-		a.answers[g] = up
+		a.answering[g] = up
 	}
 	if !up {
 		return nil
@@ -94,7 +94,7 @@ func (a *Afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard
 }
 
 // embedDatabase embeds what a database lacks. It stops at an embedder's first failure; the next round goes on.
-func (a *Afterwards) embedDatabase(ctx context.Context, c api.Caller) error {
+func (a *Backfill) embedDatabase(ctx context.Context, c api.Caller) error {
 	is, err := a.v.cfg.State.Current(c.DB)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (a *Afterwards) embedDatabase(ctx context.Context, c api.Caller) error {
 }
 
 // change embeds a database's memories with the embedder that it changes to, until it has changed over.
-func (a *Afterwards) change(ctx context.Context, c api.Caller, g *embed.Guard) error {
+func (a *Backfill) change(ctx context.Context, c api.Caller, g *embed.Guard) error {
 	id, led := identity(g), a.v.cfg.Leads()
 	for told := time.Now(); ; {
 		var now oplog.Embedding
@@ -125,7 +125,7 @@ func (a *Afterwards) change(ctx context.Context, c api.Caller, g *embed.Guard) e
 		var next oplog.Seq
 		if err := a.v.cfg.State.Look(func(view *state.View) {
 			if now = view.Embedding(c.DB); now.Pending != nil {
-				list, next = view.Unembedded(c.DB, true, now.Next, a.batch, embedLook)
+				list, next = view.Unembedded(c.DB, true, now.Next, a.batch, scanLimit)
 			}
 		}); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (a *Afterwards) change(ctx context.Context, c api.Caller, g *embed.Guard) e
 		if err != nil {
 			return err
 		}
-		op := &oplog.Embed{Embedder: id, From: now.Next, Next: min(next, now.Next+embedLook), Vectors: vectors}
+		op := &oplog.Embed{Embedder: id, From: now.Next, Next: min(next, now.Next+scanLimit), Vectors: vectors}
 		if _, err := a.v.cfg.Write(ctx, c, op); err != nil {
 			return err
 		}
@@ -152,10 +152,10 @@ func (a *Afterwards) change(ctx context.Context, c api.Caller, g *embed.Guard) e
 }
 
 // embedMissing embeds the memories of a database that have no vector.
-func (a *Afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Guard) error {
+func (a *Backfill) embedMissing(ctx context.Context, c api.Caller, g *embed.Guard) error {
 	have, of := a.v.cfg.Index.WithVectors(c.DB)
-	if missing := of - have; missing == 0 || missing == a.refused[c.DB] && time.Since(a.all[c.DB]) < embedAgain {
-		delete(a.stuck, c.DB)
+	if missing := of - have; missing == 0 || missing == a.withoutVector[c.DB] && time.Since(a.scannedAt[c.DB]) < rescanEvery {
+		delete(a.stalls, c.DB)
 		return nil
 	}
 	first, _ := a.v.cfg.Index.NextWithoutVector(c.DB, 1)
@@ -171,7 +171,7 @@ func (a *Afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Gu
 			return err
 		}
 		if next == 0 {
-			a.refused[c.DB], a.all[c.DB] = of-have, started
+			a.withoutVector[c.DB], a.scannedAt[c.DB] = of-have, started
 			return nil
 		}
 		if from = next; time.Since(told) > 10*time.Second {
@@ -185,14 +185,14 @@ func (a *Afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Gu
 }
 
 // embedSome embeds the first memories without a vector at or after from. It says where to go on, 0 for nowhere.
-func (a *Afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, from oplog.Seq) (next oplog.Seq, err error) {
+func (a *Backfill) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, from oplog.Seq) (next oplog.Seq, err error) {
 	seq, ok := a.v.cfg.Index.NextWithoutVector(c.DB, from)
 	if !ok {
 		return 0, nil
 	}
 	var list []*oplog.Memory
 	if err := a.v.cfg.State.Look(func(view *state.View) {
-		list, next = view.Unembedded(c.DB, false, seq, a.batch, embedLook)
+		list, next = view.Unembedded(c.DB, false, seq, a.batch, scanLimit)
 	}); err != nil {
 		return 0, err
 	}
@@ -208,11 +208,11 @@ func (a *Afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard
 
 // vectors embeds memories. When the embedder is too slow for so many, the next attempt is at half as many; when it
 // rejects them, each is tried alone.
-func (a *Afterwards) vectors(ctx context.Context, g *embed.Guard, list []*oplog.Memory) (out []oplog.Embedded, err error) {
+func (a *Backfill) vectors(ctx context.Context, g *embed.Guard, list []*oplog.Memory) (out []oplog.Embedded, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	vecs, err := g.Embed(ctx, embedWait, api.Each(list, func(m *oplog.Memory) string { return m.Text }))
+	vecs, err := g.Embed(ctx, embedTimeout, api.Each(list, func(m *oplog.Memory) string { return m.Text }))
 	switch {
 	case err == nil:
 		a.batch = min(2*a.batch, embedBatch)

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// chosen puts a caller into the database that a request names, and reads the database.
-func (v *Vectors) chosen(c api.Caller, name string) (target api.Caller, is state.Current, err error) {
+// selectDatabase puts a caller into the database that a request names, and reads the database.
+func (v *Vectors) selectDatabase(c api.Caller, name string) (target api.Caller, is state.Current, err error) {
 	if target, err = v.cfg.Select(c, name); err == nil {
 		is, err = v.cfg.State.Current(target.DB)
 	}
@@ -20,7 +20,7 @@ func (v *Vectors) chosen(c api.Caller, name string) (target api.Caller, is state
 
 // Progress says how far a database's memories are embedded: by the embedder that it changes to, where it does.
 func (v *Vectors) Progress(_ context.Context, c api.Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
-	target, is, err := v.chosen(c, q.Name)
+	target, is, err := v.selectDatabase(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (v *Vectors) Progress(_ context.Context, c api.Caller, q *api.EmbeddingRequ
 // Change switches a database to an embedder that this node has, or cancels the change that is under way. Its memories
 // are embedded again in the background; meanwhile the old vectors serve.
 func (v *Vectors) Change(ctx context.Context, c api.Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
-	target, is, err := v.chosen(c, q.Name)
+	target, is, err := v.selectDatabase(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (v *Vectors) Change(ctx context.Context, c api.Caller, q *api.ReembedReques
 	case q.Cancel:
 		id = *d.Embedder
 	case q.Embedder != id.Name:
-		g, err := v.models.named(q.Embedder)
+		g, err := v.models.byName(q.Embedder)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func (v *Vectors) Change(ctx context.Context, c api.Caller, q *api.ReembedReques
 	if err != nil {
 		return nil, err
 	}
-	return &api.Reembedding{EmbeddingAnswer: *a, Index: field.Token(at), Lacking: v.without(ctx, id)}, nil
+	return &api.Reembedding{EmbeddingAnswer: *a, Index: field.Token(at), Lacking: v.membersLacking(ctx, id)}, nil
 }
 
 // removeFormer removes the vectors of the embedder that a database had before the one that it has: a change begins
@@ -102,14 +102,14 @@ func (v *Vectors) removeFormer(ctx context.Context, c api.Caller, has oplog.Embe
 			return err
 		}
 		if _, err := v.cfg.Write(ctx, c,
-			&oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+embedLook, now.Last+1)}); err != nil {
+			&oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+scanLimit, now.Last+1)}); err != nil {
 			return err
 		}
 	}
 }
 
-// without are the members that are up and do not have an embedder: they answer questions by words alone.
-func (v *Vectors) without(ctx context.Context, id oplog.Embedder) (nodes []uint32) {
+// membersLacking are the members that are up and do not have an embedder: they answer questions by words alone.
+func (v *Vectors) membersLacking(ctx context.Context, id oplog.Embedder) (nodes []uint32) {
 	if id == oplog.NoEmbedder {
 		return nil
 	}

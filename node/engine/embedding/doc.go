@@ -9,5 +9,5 @@
 // # Locks
 //
 // Models are opened one at a time, under a lock that no question or write waits for. Methods of Vectors may be called
-// from any goroutine, those of Afterwards from one.
+// from any goroutine, those of Backfill from one.
 package embedding

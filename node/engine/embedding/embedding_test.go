@@ -109,7 +109,7 @@ func TestADatabaseIsEmbedded(t *testing.T) {
 		t.Errorf("while it fails: %+v %+v", a, a.EmbedderState)
 	}
 	e.fails.Store(false)
-	later := v.Afterwards()
+	later := v.NewBackfill()
 	must(t, later.Round()(t.Context(), c))
 	if a := progress(); a.Done != 2 || a.Missing != 0 || !a.Up {
 		t.Errorf("once it answers: %+v %+v", a, a.EmbedderState)
@@ -147,11 +147,11 @@ func TestZerosAreNoVector(t *testing.T) {
 		_, err := v.cfg.Write(t.Context(), c, op)
 		must(t, err)
 	}
-	later := v.Afterwards()
+	later := v.NewBackfill()
 	must(t, later.Round()(t.Context(), c))
-	looked := later.all[c.DB]
+	looked := later.scannedAt[c.DB]
 	must(t, later.Round()(t.Context(), c))
-	if again := later.all[c.DB]; looked.IsZero() || !again.Equal(looked) {
+	if again := later.scannedAt[c.DB]; looked.IsZero() || !again.Equal(looked) {
 		t.Errorf("looked for at %v, and again at %v", looked, again)
 	}
 	if len(oplog.MakeVector([]float32{0, 0})) != 0 || len(oplog.MakeVector([]float32{0, -1})) != 8 {

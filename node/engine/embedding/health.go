@@ -43,7 +43,7 @@ func (v *Vectors) Check() (c api.Check, configured bool) {
 
 // Waiting counts the memories of a database that wait for a vector; false when this node does not embed them.
 func (v *Vectors) Waiting(d oplog.Database) (n uint64, embeds bool) {
-	if v.maker(d) == nil {
+	if v.embedderOf(d) == nil {
 		return 0, false
 	}
 	have, of := v.cfg.Index.WithVectors(d.ID)
@@ -59,7 +59,7 @@ func (v *Vectors) stateOf(g *embed.Guard) api.EmbedderState {
 	}
 	all, _ := state.Get(v.cfg.State, (*state.View).Databases) // a closing state has none
 	for _, d := range all {
-		if v.maker(d) == g {
+		if v.embedderOf(d) == g {
 			n, _ := v.Waiting(d)
 			out.Queue += n
 		}

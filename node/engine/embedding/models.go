@@ -23,20 +23,20 @@ type models struct {
 	folder     string       // of models, a directory each
 	log        *slog.Logger
 
-	opening sync.Mutex // held while models are opened: one is read at a time
-	mu      sync.Mutex // guards what follows; taken under opening
-	open    map[oplog.Embedder]*embed.Guard
-	known   map[string]oplog.Embedder    // what a directory's model is
-	missed  map[oplog.Embedder]time.Time // when one was looked for in vain
-	sought  map[oplog.Embedder]struct{}  // being looked for
+	opening    sync.Mutex // held while models are opened: one is read at a time
+	mu         sync.Mutex // guards what follows; taken under opening
+	open       map[oplog.Embedder]*embed.Guard
+	known      map[string]oplog.Embedder    // what a directory's model is
+	notFoundAt map[oplog.Embedder]time.Time // when one was looked for in vain
+	searching  map[oplog.Embedder]struct{}  // being looked for
 }
 
-// lookAgain is the interval after which the folder is read again for a missing model.
-const lookAgain = 15 * time.Second
+// rescanInterval is the interval after which the folder is read again for a missing model.
+const rescanInterval = 15 * time.Second
 
 func newModels(configured embed.Embedder, folder string, log *slog.Logger) *models {
 	m := &models{folder: folder, log: log, open: map[oplog.Embedder]*embed.Guard{}, known: map[string]oplog.Embedder{},
-		missed: map[oplog.Embedder]time.Time{}, sought: map[oplog.Embedder]struct{}{}}
+		notFoundAt: map[oplog.Embedder]time.Time{}, searching: map[oplog.Embedder]struct{}{}}
 	if configured != nil {
 		m.configured = embed.NewGuard(configured)
 		m.open[identity(configured)] = m.configured
@@ -65,20 +65,20 @@ func (m *models) get(id oplog.Embedder) (g *embed.Guard, opening bool) {
 		m.open[id] = embed.NewGuard(builtin)
 		return m.open[id], false
 	}
-	if _, ok := m.sought[id]; ok {
+	if _, ok := m.searching[id]; ok {
 		return nil, true
 	}
-	if time.Since(m.missed[id]) < lookAgain || len(m.directories()) == 0 {
+	if time.Since(m.notFoundAt[id]) < rescanInterval || len(m.directories()) == 0 {
 		return nil, false
 	}
-	m.sought[id] = struct{}{}
+	m.searching[id] = struct{}{}
 	go func() {
 		g, err := m.find(func(_ string, has oplog.Embedder) bool { return has == id })
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		delete(m.sought, id)
+		delete(m.searching, id)
 		if g == nil {
-			m.missed[id] = time.Now()
+			m.notFoundAt[id] = time.Now()
 			m.log.Warn("a database's model is not here: its memories are stored without vectors and found by words",
 				"model", id.String(), "folder", m.folder, "err", err)
 		}
@@ -86,9 +86,9 @@ func (m *models) get(id oplog.Embedder) (g *embed.Guard, opening bool) {
 	return nil, true
 }
 
-// named returns the embedder that a person means: by its full name, by the directory's name in the folder of models,
+// byName returns the embedder that a person means: by its full name, by the directory's name in the folder of models,
 // builtin, or blank for the configured one.
-func (m *models) named(name string) (*embed.Guard, error) {
+func (m *models) byName(name string) (*embed.Guard, error) {
 	switch {
 	case name == "" && m.configured == nil:
 		return nil, errNoModel

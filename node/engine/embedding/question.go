@@ -9,16 +9,16 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// askWait bounds how long a question waits for the embedder; then it is answered by its words.
-const askWait = 500 * time.Millisecond
+// questionTimeout bounds how long a question waits for the embedder; then it is answered by its words.
+const questionTimeout = 500 * time.Millisecond
 
 // Question gives a question the vector of its text, if this node has the embedder of the database.
 func (v *Vectors) Question(ctx context.Context, now state.Current, q *index.Query) error {
-	g := v.maker(now.Database)
+	g := v.embedderOf(now.Database)
 	if g == nil || len(q.Vector) > 0 || q.Text == "" || slices.Contains(q.Without, "vector") {
 		return nil
 	}
-	vec, err := g.Question(ctx, askWait, q.Text)
+	vec, err := g.Question(ctx, questionTimeout, q.Text)
 	if err != nil {
 		v.cfg.Logger.Debug("question not embedded, answered by words alone", "err", err)
 		return ctx.Err()

@@ -38,9 +38,9 @@ func New(cfg Config) *Vectors {
 	return &Vectors{cfg: cfg, models: newModels(cfg.Embedder, cfg.Folder, cfg.Logger)}
 }
 
-// writeWait bounds how long a write waits for the embedder. A memory is stored without a vector when it takes longer,
-// and gets it afterwards.
-const writeWait = 250 * time.Millisecond
+// writeTimeout bounds how long a write waits for the embedder. A memory is stored without a vector when it takes
+// longer, and gets it afterwards.
+const writeTimeout = 250 * time.Millisecond
 
 // Add embeds the memories that have no vector of their client's.
 func (v *Vectors) Add(ctx context.Context, c api.Caller, ops []*oplog.Remember) error {
@@ -67,7 +67,7 @@ func (v *Vectors) Embed(ctx context.Context, c api.Caller, texts ...string) ([]o
 	if g == nil || err != nil {
 		return out, err
 	}
-	vecs, err := g.Embed(ctx, writeWait, texts)
+	vecs, err := g.Embed(ctx, writeTimeout, texts)
 	if err != nil {
 		v.cfg.Logger.Debug("stored before it is embedded", "memories", len(texts), "err", err)
 	}
@@ -108,10 +108,10 @@ func (v *Vectors) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) 
 }
 
 // Makes reports whether this node makes the vectors of a database.
-func (v *Vectors) Makes(d oplog.Database) bool { return v.maker(d) != nil }
+func (v *Vectors) Makes(d oplog.Database) bool { return v.embedderOf(d) != nil }
 
-// maker returns what makes a database's vectors, nil when this node cannot, or not yet.
-func (v *Vectors) maker(d oplog.Database) *embed.Guard {
+// embedderOf returns what makes a database's vectors, nil when this node cannot, or not yet.
+func (v *Vectors) embedderOf(d oplog.Database) *embed.Guard {
 	if d.Embedder == nil {
 		return nil
 	}

@@ -35,9 +35,10 @@ type Admin struct {
 // NewAdmin returns the Admin of a node.
 func NewAdmin(cfg AdminConfig) *Admin { return &Admin{cfg: cfg, changing: make(chan struct{}, 1)} }
 
-// alone begins a change that is made of what is there: it sees what was acknowledged before, by other nodes too, and on
-// this node nothing comes between. Of two that are made at once on two nodes the later one stands whole.
-func (ad *Admin) alone(ctx context.Context) (done func(), err error) {
+// beginExclusive begins a read-modify-write of settings. It waits until this node has applied every acknowledged
+// write, and excludes other such changes on this node. Of two made at once on two nodes, the later one wins as a
+// whole.
+func (ad *Admin) beginExclusive(ctx context.Context) (done func(), err error) {
 	select {
 	case ad.changing <- struct{}{}:
 	case <-ctx.Done():

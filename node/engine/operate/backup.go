@@ -59,7 +59,7 @@ func NewBackups(log *slog.Logger, st *state.State, keys *seal.Ring, spool string
 		return nil, fmt.Errorf("backups: %w", err)
 	}
 	if plan.Dir != "" {
-		b.planned.found(plan.Dir)
+		b.planned.load(plan.Dir)
 	}
 	return b, nil
 }
@@ -75,8 +75,8 @@ func (b *Backups) Planned() *Planned {
 // Next makes the next backup of the plan. It logs an error; the next interval tries again.
 func (b *Backups) Next(ctx context.Context) {
 	p := b.plan
-	path, at, err := b.To(p)
-	b.planned.made(path, err)
+	path, at, err := b.BackUp(p)
+	b.planned.recordAttempt(path, err)
 	if err != nil {
 		b.log.Error("backup failed", "dir", p.Dir, "err", err)
 		return
@@ -84,14 +84,14 @@ func (b *Backups) Next(ctx context.Context) {
 	if path != "" {
 		b.log.Info("backup written", "file", filepath.Base(path), "index", at.Index)
 	}
-	if b.unverified(path != "") {
+	if b.needsVerify(path != "") {
 		b.verify(ctx)
 	}
 }
 
-// To makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing was written
+// BackUp makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing was written
 // since the last one.
-func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
+func (b *Backups) BackUp(p BackupPlan) (path string, at state.Point, err error) {
 	if err := archive.Sweep(p.Dir); err != nil {
 		b.log.Warn("what a process that was killed left among the backups cannot be removed", "dir", p.Dir, "err", err)
 	}
@@ -104,7 +104,7 @@ func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
 		since, ranges = chain[len(chain)-1].Index, len(chain)-1
 	}
 	now, _ := b.state.Applied()
-	err = b.continues(since, archive.TimeAt(p.Dir, since))
+	err = b.checkHistory(since, archive.TimeAt(p.Dir, since))
 	if since == now && err == nil {
 		return "", at, nil
 	}
@@ -119,9 +119,9 @@ func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
 		b.log.Warn("the backups there are of another history of the log: a whole state begins another chain", "dir", p.Dir, "index", since)
 		since = 0
 	}
-	path, at, err = b.since(p.Dir, since)
+	path, at, err = b.writeBackup(p.Dir, since)
 	if errors.Is(err, state.ErrTrimmed) {
-		path, at, err = b.since(p.Dir, 0)
+		path, at, err = b.writeBackup(p.Dir, 0)
 	}
 	if err != nil {
 		return "", at, err
@@ -130,9 +130,9 @@ func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
 	return path, at, err
 }
 
-// since writes one backup into a directory. Its name says where it ends.
-func (b *Backups) since(dir string, since oplog.Index) (path string, at state.Point, err error) {
-	err = b.atPoint(since, func(end point, write func(io.Writer) error) (err error) {
+// writeBackup writes one backup into a directory. Its name says where it ends.
+func (b *Backups) writeBackup(dir string, since oplog.Index) (path string, at state.Point, err error) {
+	err = b.withPoint(since, func(end point, write func(io.Writer) error) (err error) {
 		at = end.Point
 		if path, err = archive.Add(dir, since, at.Index, write); err != nil {
 			return err
@@ -148,13 +148,13 @@ type point struct {
 	time string
 }
 
-// atPoint pins the state at one index and calls use with that point and with a function that writes the backup: the
+// withPoint pins the state at one index and calls use with that point and with a function that writes the backup: the
 // whole state, or the log behind an index. Writes go on meanwhile.
-func (b *Backups) atPoint(since oplog.Index, use func(end point, write func(io.Writer) error) error) error {
+func (b *Backups) withPoint(since oplog.Index, use func(end point, write func(io.Writer) error) error) error {
 	return b.state.Read(func(v *state.View) error {
 		end := v.Point()
 		return use(point{end, v.TimeAt(end.Index).String()}, func(w io.Writer) error {
-			return b.sealed(w, func(w io.Writer) error {
+			return b.writeSealed(w, func(w io.Writer) error {
 				if since > 0 {
 					return v.WriteRange(w, since)
 				}
@@ -164,8 +164,8 @@ func (b *Backups) atPoint(since oplog.Index, use func(end point, write func(io.W
 	})
 }
 
-// continues returns an error if the log's time at an index is known to have been another.
-func (b *Backups) continues(since oplog.Index, was string) error {
+// checkHistory returns an error if the log's time at an index is known to have been another.
+func (b *Backups) checkHistory(since oplog.Index, was string) error {
 	if was == "" {
 		return nil
 	}
@@ -177,8 +177,9 @@ func (b *Backups) continues(since oplog.Index, was string) error {
 	})
 }
 
-// sealed writes a backup: encrypted under the master key on a node that encrypts, so that another home can read it.
-func (b *Backups) sealed(w io.Writer, write func(io.Writer) error) error {
+// writeSealed writes a backup: encrypted under the master key on a node that encrypts, so that another home can read
+// it.
+func (b *Backups) writeSealed(w io.Writer, write func(io.Writer) error) error {
 	if b.keys == nil {
 		return write(w)
 	}
@@ -206,8 +207,8 @@ type Planned struct {
 	Unverifiable atomic.Int64  // verifications that failed
 }
 
-// found reads what an earlier process left in the directory.
-func (p *Planned) found(dir string) {
+// load reads what an earlier process left in the directory.
+func (p *Planned) load(dir string) {
 	if files, err := archive.List(dir); err == nil && len(files) > 0 {
 		newest := files[len(files)-1]
 		p.Covered.Store(newest.At.Unix())
@@ -218,8 +219,8 @@ func (p *Planned) found(dir string) {
 	}
 }
 
-// made counts an attempt: a file, or none because nothing was written since the last.
-func (p *Planned) made(path string, err error) {
+// recordAttempt counts an attempt: a file, or none because nothing was written since the last.
+func (p *Planned) recordAttempt(path string, err error) {
 	if err != nil {
 		p.Failed.Add(1)
 		return
@@ -230,8 +231,8 @@ func (p *Planned) made(path string, err error) {
 	}
 }
 
-// unverified reports whether the newest chain is to be restored: it has come to its end, or none ever was.
-func (b *Backups) unverified(grown bool) bool {
+// needsVerify reports whether to verify the newest chain: it is complete, or no chain was ever verified.
+func (b *Backups) needsVerify(grown bool) bool {
 	if b.planned.Verified.Load() == 0 {
 		return true
 	}

@@ -120,7 +120,7 @@ func TestBackupsSweepTheirDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.To(BackupPlan{Dir: dir}.withDefaults()); err != nil {
+	if _, _, err := b.BackUp(BackupPlan{Dir: dir}.withDefaults()); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -164,17 +164,17 @@ func TestBackupsOfAnotherHistory(t *testing.T) {
 		return b
 	}
 	plan := BackupPlan{Dir: dir, Every: 24, Keep: 1}
-	if _, at, err := backups(9).To(plan); err != nil || at.Index != 9 {
+	if _, at, err := backups(9).BackUp(plan); err != nil || at.Index != 9 {
 		t.Fatalf("at %d, %v", at.Index, err)
 	}
-	path, _, err := backups(5).To(plan)
+	path, _, err := backups(5).BackUp(plan)
 	if _, gone := os.Stat(path); path != "" && gone != nil {
 		t.Errorf("made and removed: %s", path)
 	}
 	if path != "" || err == nil {
 		t.Errorf("made %q, %v", path, err)
 	}
-	if path, at, err := backups(12).To(plan); err != nil || path == "" || at.Index != 12 {
+	if path, at, err := backups(12).BackUp(plan); err != nil || path == "" || at.Index != 12 {
 		t.Errorf("of a node that is farther: %q at %d, %v", path, at.Index, err)
 	}
 	if files, err := archive.List(dir); err != nil || len(files) != 2 || files[1].Since != 9 {
@@ -191,7 +191,7 @@ func TestBackupsOfAnotherHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := b.To(plan); err != nil {
+		if _, _, err := b.BackUp(plan); err != nil {
 			t.Error(err)
 		}
 		if rep, err := archive.Verify(t.Context(), dir, "", nil); err != nil || len(rep.Files) != 1 || rep.End != b.state.Point() {

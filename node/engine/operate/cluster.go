@@ -66,9 +66,9 @@ type Cluster struct {
 	Recent  Recent // for the node's past
 	lastDay *past.Ring
 
-	looked     atomic.Pointer[looked] // the other members, at the last look
-	scrubClean atomic.Bool            // the last scrub of the state found what was written
-	logged     sync.Map               // the api.LostRecords that were logged
+	lastPoll   atomic.Pointer[pollResult] // the other members, at the last look
+	scrubClean atomic.Bool                // the last scrub of the state found what was written
+	logged     sync.Map                   // the api.LostRecords that were logged
 }
 
 // NewCluster returns the reports of a node. What asks Raft is for after Start.

@@ -78,42 +78,42 @@ func conditionText(word, why string) string {
 // so.
 func quorate(st api.ClusterStatus) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
 
-// LookEvery is the interval at which a node checks the others.
-const LookEvery = time.Second
+// PollEvery is the interval at which a node checks the others.
+const PollEvery = time.Second
 
-// looked holds the result of a node's last check of the others.
-type looked struct {
-	word, why string
-	removed   bool
-	hopeless  bool // removed, or no quorum: no leader will be heard
-	lost      bool // hopeless at two looks in a row
+// pollResult holds the result of a node's last check of the others.
+type pollResult struct {
+	word, why   string
+	removed     bool
+	cannotElect bool // removed, or no quorum: no leader will be heard
+	quorumLost  bool // cannotElect at two polls in a row
 }
 
-// Look asks all members and stores what it saw, so that health checks and writes do not wait for members that do not
+// Poll asks all members and stores what it saw, so that health checks and writes do not wait for members that do not
 // answer.
-func (cl *Cluster) Look(ctx context.Context) {
-	before, now := cl.looked.Load(), cl.lookNow(ctx)
-	now.lost = now.hopeless && before != nil && before.hopeless
+func (cl *Cluster) Poll(ctx context.Context) {
+	before, now := cl.lastPoll.Load(), cl.pollNow(ctx)
+	now.quorumLost = now.cannotElect && before != nil && before.cannotElect
 	if ctx.Err() != nil {
 		return
 	}
-	if now.lost && now.removed && !before.lost {
+	if now.quorumLost && now.removed && !before.quorumLost {
 		cl.cfg.Logger.Error("this node is not a member of the cluster: stop it, or run `cairn cluster join` on a member",
 			"node", cl.cfg.Member.NodeID, "addr", cl.raft.Advertised())
 	}
-	cl.looked.Store(&now)
+	cl.lastPoll.Store(&now)
 }
 
-func (cl *Cluster) lookNow(ctx context.Context) (l looked) {
+func (cl *Cluster) pollNow(ctx context.Context) (l pollResult) {
 	st := cl.Status(ctx)
-	cl.noteLost(st)
-	l.removed, l.hopeless = st.Removed, st.Removed || !quorate(st)
+	cl.logLost(st)
+	l.removed, l.cannotElect = st.Removed, st.Removed || !quorate(st)
 	l.word, l.why = condition(st)
 	return l
 }
 
-// noteLost logs once which records a member keeps that the cluster lacks: an operator of any node is to know.
-func (cl *Cluster) noteLost(st api.ClusterStatus) {
+// logLost logs once which records a member keeps that the cluster lacks: an operator of any node is to know.
+func (cl *Cluster) logLost(st api.ClusterStatus) {
 	for _, p := range st.Members() {
 		for _, l := range p.Lost {
 			if _, known := cl.logged.LoadOrStore(l, true); !known {
@@ -126,13 +126,13 @@ func (cl *Cluster) noteLost(st api.ClusterStatus) {
 
 // Condition is the result of the last look. A change of leader counts at once, without another look.
 func (cl *Cluster) Condition(ctx context.Context) (word, why string) {
-	l := cl.looked.Load()
+	l := cl.lastPoll.Load()
 	_, led := cl.cfg.Commit.Leader()
 	switch {
 	case !led && (l == nil || l.word != unhealthy):
 		return unhealthy, "no leader"
 	case led && (l == nil || l.word == unhealthy):
-		now := cl.lookNow(ctx)
+		now := cl.pollNow(ctx)
 		l = &now
 	}
 	return l.word, l.why
@@ -140,26 +140,26 @@ func (cl *Cluster) Condition(ctx context.Context) (word, why string) {
 
 // removed reports whether this node, at its last look, was no member of its cluster.
 func (cl *Cluster) removed() bool {
-	l := cl.looked.Load()
+	l := cl.lastPoll.Load()
 	return l != nil && l.removed
 }
 
-// lost reports whether this node has heard of no quorum at its last looks, or was no member.
-func (cl *Cluster) lost() bool {
-	l := cl.looked.Load()
-	return l != nil && l.lost
+// quorumLost reports whether this node has heard of no quorum at its last looks, or was no member.
+func (cl *Cluster) quorumLost() bool {
+	l := cl.lastPoll.Load()
+	return l != nil && l.quorumLost
 }
 
 // NoQuorum says why no leader can be heard, and when that ends: at its last looks this node has heard of no quorum, or
 // was no member. Empty while one may be heard.
 func (cl *Cluster) NoQuorum() (why, until string) {
 	switch {
-	case !cl.lost():
+	case !cl.quorumLost():
 		return "", ""
 	case cl.removed():
-		return cl.looked.Load().why, "once `cairn cluster join` on a member has made it one again"
+		return cl.lastPoll.Load().why, "once `cairn cluster join` on a member has made it one again"
 	}
-	return cl.looked.Load().why, "when a majority of the voters answers"
+	return cl.lastPoll.Load().why, "when a majority of the voters answers"
 }
 
 // CompareEvery is the interval at which a node compares its state's hash with the others'.

@@ -29,7 +29,7 @@ func (ad *Admin) GiveConsent(ctx context.Context, c api.Caller, q *api.ConsentRe
 			return nil, api.NoScope(api.Scope(sc))
 		}
 	}
-	spaces, err := boundTo(q.Spaces, q.Scopes)
+	spaces, err := parseSpaces(q.Spaces, q.Scopes)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (cl *Cluster) damaged() []api.Damage {
 			f.Path = filepath.ToSlash(short)
 		}
 		all = append(all, api.Damage{Kind: f.Kind, Database: f.Database, File: f.Path, Times: f.Times, Healed: f.Healed,
-			Heals: heals(f, alone)})
+			Heals: healingText(f, alone)})
 	}
 	return all
 }
@@ -35,8 +35,8 @@ func (cl *Cluster) damagedState() []damage.File {
 	return found
 }
 
-// heals says what heals a damaged file, or has healed it, and what its node's operator does about it.
-func heals(f damage.File, alone bool) string {
+// healingText says what heals a damaged file, or has healed it, and what its node's operator does about it.
+func healingText(f damage.File, alone bool) string {
 	switch {
 	case f.Kind == damage.State && alone:
 		return "nothing is returned from it; restart the node: it moves the state aside and rebuilds it from a checkpoint and its log (runbook damaged-state.md)"

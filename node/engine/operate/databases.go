@@ -43,13 +43,13 @@ func (ad *Admin) Databases(v *state.View, c api.Caller, _ *api.ReadRequest) (*ap
 
 // Quota returns the bounds of a database.
 func (ad *Admin) Quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*api.QuotaAnswer, error) {
-	d, l, active, err := ad.bounded(c, q.Name)
+	d, l, active, err := ad.limitsOf(c, q.Name)
 	return &api.QuotaAnswer{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(l), Active: active}, err
 }
 
-// bounded is a database with what each node admits of it, and how many memories it holds. One that the caller may not
-// reach is not found.
-func (ad *Admin) bounded(c api.Caller, name string) (d oplog.Database, l oplog.Limit, active uint64, err error) {
+// limitsOf is a database with what each node admits of it, and how many memories it holds. One that the caller may
+// not reach is not found.
+func (ad *Admin) limitsOf(c api.Caller, name string) (d oplog.Database, l oplog.Limit, active uint64, err error) {
 	target, err := ad.cfg.Access.Select(c, name)
 	if err != nil {
 		return d, l, 0, err
@@ -63,12 +63,12 @@ func (ad *Admin) bounded(c api.Caller, name string) (d oplog.Database, l oplog.L
 
 // SetQuota proposes, in one entry, an operation for the bounds on what a database holds and one for those on its rate.
 func (ad *Admin) SetQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
-	done, err := ad.alone(ctx)
+	done, err := ad.beginExclusive(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	d, l, _, err := ad.bounded(c, q.Name)
+	d, l, _, err := ad.limitsOf(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func policiesOf(set oplog.Settings) *api.Policies {
 
 // SetSettings changes those that the request names; the others stay as they were.
 func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
-	done, err := ad.alone(ctx)
+	done, err := ad.beginExclusive(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettin
 		}
 	}
 	set.Lift = api.OrOld(q.Lift, set.Lift)
-	if err := cmp.Or(oplog.CheckNames(slices.Concat(set.Single, set.Several)...), liftable(set.Lift)); err != nil {
+	if err := cmp.Or(oplog.CheckNames(slices.Concat(set.Single, set.Several)...), checkLift(set.Lift)); err != nil {
 		return nil, err
 	}
 	set.Updated = oplog.At(ad.cfg.Access.Now())
@@ -154,8 +154,8 @@ func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettin
 // maxRelations bounds the relations that a database's policies name.
 const maxRelations = 100
 
-// liftable rejects names that are none of attributes.
-func liftable(names []string) error {
+// checkLift rejects names that are none of attributes.
+func checkLift(names []string) error {
 	if len(names) > filter.MaxAttributes {
 		return oplog.Errorf(oplog.TooLarge, "lift: %d names: at most %d", len(names), filter.MaxAttributes)
 	}

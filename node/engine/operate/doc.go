@@ -6,6 +6,6 @@
 // It knows no memory and nothing of the engine. It asks the other members over the log's connections, and each status
 // asks all of them: what must not wait reads the last look.
 //
-// Methods of Cluster, Admin and Backups may be called from any goroutine, the tasks Look, Compare, Sample and Next from
-// one each. What asks Raft is for after Start.
+// Methods of Cluster, Admin and Backups may be called from any goroutine, the tasks Poll, Compare, Sample and Next
+// from one each. What asks Raft is for after Start.
 package operate

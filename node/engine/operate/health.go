@@ -31,7 +31,7 @@ func (cl *Cluster) clusterHealth() *api.Health {
 	role := cl.role(rs)
 	h := &api.Health{NodeID: cl.cfg.Member.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term,
 		AcceptsWrites: cl.cfg.Commit.Leads(), LastIndex: rs.LastIndex,
-		Applied: cl.cfg.Commit.Applied(), Lag: cl.Lacks(), Leader: cl.knownLeader()}
+		Applied: cl.cfg.Commit.Applied(), Lag: cl.LagEntries(), Leader: cl.knownLeader()}
 	h.Healthy = h.Leader != nil
 	return h
 }

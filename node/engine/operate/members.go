@@ -84,14 +84,14 @@ func (cl *Cluster) ChangeMembers(ctx context.Context, c api.Caller, q *api.Chang
 		return nil, oplog.Errorf(oplog.NotFound, "unknown change of members: want join, leave, remove, promote or transfer")
 	}
 	if q.Verb == "promote" && q.NodeID == 0 && q.Addr == "" {
-		return cl.takeLead(ctx, c)
+		return cl.requestLeadership(ctx, c)
 	}
 	msg, err := cl.askMembers(ctx, c, *q)
 	return &api.MembersChanged{Status: "ok", Message: msg}, err
 }
 
-// takeLead asks the leader to hand over to this node.
-func (cl *Cluster) takeLead(ctx context.Context, c api.Caller) (*api.MembersChanged, error) {
+// requestLeadership asks the leader to hand over to this node.
+func (cl *Cluster) requestLeadership(ctx context.Context, c api.Caller) (*api.MembersChanged, error) {
 	rs := cl.raft.Status()
 	if len(rs.Members) <= 1 || !cl.votes() {
 		return nil, oplog.Errorf(oplog.Invalid, "only a voter of a cluster can be promoted")

@@ -31,7 +31,7 @@ func (cl *Cluster) Sample(ctx context.Context) error {
 			past.Median: took[0], past.Slowest: took[1], past.Commit: commits[0], past.Lag: float32(math.NaN()),
 			past.Unfound: float32(now - min(now, cl.cfg.Commit.Indexed())),
 			past.Disk:    float32(cl.cfg.State.Size()), past.Heap: heapInUse()}
-		if lag := cl.Lacks(); lag != nil {
+		if lag := cl.LagEntries(); lag != nil {
 			v[past.Lag] = float32(*lag)
 		}
 		at, applied = time.Now(), now

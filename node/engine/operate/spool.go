@@ -44,7 +44,7 @@ func (b *Backups) Expire() {
 // Make writes a backup to a file of the node's own and says what it is. One whose client has gone meanwhile is removed:
 // nobody knows its id.
 func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupRequest) (*api.Backup, error) {
-	if err := b.continues(q.Since, q.LogTime); err != nil {
+	if err := b.checkHistory(q.Since, q.LogTime); err != nil {
 		return nil, err
 	}
 	b.making.Lock()
@@ -65,7 +65,7 @@ func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupReque
 		return nil, err
 	}
 	h := sha256.New()
-	err = b.atPoint(q.Since, func(end point, write func(io.Writer) error) error {
+	err = b.withPoint(q.Since, func(end point, write func(io.Writer) error) error {
 		made.Index, made.Hash, made.LogTime = end.Index, end.Sum.String(), end.time
 		return write(io.MultiWriter(f, h))
 	})

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// own is a node's report about itself, the extension of CLUSTER_STATUS_RESULT.
-type own struct {
+// nodeReport is a node's report about itself, the extension of CLUSTER_STATUS_RESULT.
+type nodeReport struct {
 	api.Vitals
 	Role    string    `json:"role"`
 	Through uint64    `json:"through"` // as Applied, with the log's own entries, which the state never sees
@@ -27,11 +27,11 @@ type own struct {
 	Store   api.Store `json:"store"`
 }
 
-func (cl *Cluster) own() own {
+func (cl *Cluster) selfReport() nodeReport {
 	i, sum := cl.cfg.State.Sum()
 	st := cl.raft.Status()
 	clock := cl.raft.Clock()
-	return own{Role: cl.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: cl.scrubClean.Load() && cl.raft.HasState(),
+	return nodeReport{Role: cl.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: cl.scrubClean.Load() && cl.raft.HasState(),
 		Store: cl.ownStore(),
 		Vitals: api.Vitals{Applied: cl.cfg.Commit.Applied(), SumIndex: i, Sum: sum.String(),
 			ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: cl.cfg.Member.Version, Key: cl.cfg.Key,
@@ -60,11 +60,11 @@ const askTimeout = 700 * time.Millisecond
 
 // Status asks every member how it is and puts the answers together.
 func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
-	rs, me := cl.raft.Status(), cl.own()
+	rs, me := cl.raft.Status(), cl.selfReport()
 	st := api.ClusterStatus{Clustered: true, Vitals: me.Vitals, Store: me.Store, Embedder: cl.cfg.Embedder(),
 		NodeID: cl.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: cl.cfg.Member.Role,
 		Voter: cl.votes(), CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(),
-		Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.Lacks(), Peers: []api.Peer{}}
+		Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.LagEntries(), Peers: []api.Peer{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = cl.cfg.State.Look(func(v *state.View) { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()
@@ -86,7 +86,7 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	if st.LeaderID = cl.knownLeader(); st.LeaderID != nil {
 		st.LeaderAddr, st.LeaderHTTP = infos[*st.LeaderID].Wire, infos[*st.LeaderID].HTTP
 	}
-	st.Removed = st.LeaderID == nil && cl.omitted(rs.Members, st.Peers)
+	st.Removed = st.LeaderID == nil && cl.isOmitted(rs.Members, st.Peers)
 	st.Healthy = st.LeaderID != nil && quorate(st)
 	st.Agreement = agreement(st)
 	st.Condition = conditionText(condition(st))
@@ -96,9 +96,9 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	return st
 }
 
-// omitted reports whether the members that this node knows, or those that a leader among its peers knows, do not
+// isOmitted reports whether the members that this node knows, or those that a leader among its peers knows, do not
 // include it: a node that is down while it is removed learns it from no log.
-func (cl *Cluster) omitted(members []raft.Member, peers []api.Peer) bool {
+func (cl *Cluster) isOmitted(members []raft.Member, peers []api.Peer) bool {
 	own := func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID }
 	return len(members) > 0 && !slices.ContainsFunc(members, own) ||
 		slices.ContainsFunc(peers, func(p api.Peer) bool { return p.Omits })
@@ -156,7 +156,7 @@ func (cl *Cluster) ask(ctx context.Context, m raft.Member) api.Peer {
 		p.LastSeenSecsAgo = new(time.Since(m.LastSeen).Seconds())
 	}
 	var r wire.ClusterStatusResult
-	var o own
+	var o nodeReport
 	if cl.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r) != nil ||
 		json.Unmarshal(r.Node, &o) != nil {
 		return p
@@ -169,7 +169,7 @@ func (cl *Cluster) ask(ctx context.Context, m raft.Member) api.Peer {
 
 // PeerStatus answers another node's status request; it asks no other node.
 func (cl *Cluster) PeerStatus() (*wire.ClusterStatusResult, error) {
-	own, err := json.Marshal(cl.own())
+	own, err := json.Marshal(cl.selfReport())
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (cl *Cluster) KnownLeader() api.Leader {
 			l.HTTP = cl.cfg.Scheme + info.HTTP
 		}
 	}
-	l.Lost = l.ID == nil && cl.lost()
+	l.Lost = l.ID == nil && cl.quorumLost()
 	return l
 }
 
@@ -226,8 +226,9 @@ func (cl *Cluster) leaderInfo() (info oplog.NodeInfo, ok bool) {
 	return info, true
 }
 
-// Lacks returns the number of acknowledged records that this node has yet to apply; nil while it hears no leader.
-func (cl *Cluster) Lacks() *uint64 { return cl.behind(cl.cfg.Commit.Applied()) }
+// LagEntries returns the number of acknowledged records that this node has yet to apply; nil while it hears no
+// leader.
+func (cl *Cluster) LagEntries() *uint64 { return cl.behind(cl.cfg.Commit.Applied()) }
 
 // behind returns the number of acknowledged records past an index; nil while this node hears no leader.
 func (cl *Cluster) behind(at oplog.Index) *uint64 {
@@ -241,8 +242,8 @@ func (cl *Cluster) behind(at oplog.Index) *uint64 {
 	return &n
 }
 
-// Lag is for how long this node has lacked what is acknowledged; nil while it cannot know.
-func (cl *Cluster) Lag() *float64 {
+// LagSeconds is for how long this node has lacked what is acknowledged; nil while it cannot know.
+func (cl *Cluster) LagSeconds() *float64 {
 	n := cl.behind(cl.cfg.Commit.Indexed())
 	if n == nil {
 		return nil
@@ -263,8 +264,8 @@ func (cl *Cluster) Ready() bool {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
-// Counted notes whether a count of the whole state found what was written.
-func (cl *Cluster) Counted(whole bool) {
+// ScrubDone notes whether a count of the whole state found what was written.
+func (cl *Cluster) ScrubDone(whole bool) {
 	if cl.scrubClean.Store(whole); !whole {
 		cl.DamageFound.Add(1)
 	}

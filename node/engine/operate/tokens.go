@@ -45,7 +45,7 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 			return nil, api.NoScope(api.Scope(sc))
 		}
 	}
-	spaces, err := boundTo(q.Spaces, wanted)
+	spaces, err := parseSpaces(q.Spaces, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,9 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 // maxSpaces is the number of prefixes that may bind a token: each is looked for apart.
 const maxSpaces = 16
 
-// boundTo reads the prefixes that a token with these scopes is bound to. One that administers the cluster reaches other
-// databases, so it cannot be bound.
-func boundTo(prefixes, scopes []string) (spaces oplog.Spaces, err error) {
+// parseSpaces reads the prefixes that a token with these scopes is bound to. One that administers the cluster reaches
+// other databases, so it cannot be bound.
+func parseSpaces(prefixes, scopes []string) (spaces oplog.Spaces, err error) {
 	if len(prefixes) > maxSpaces {
 		return nil, oplog.Errorf(oplog.Invalid, "namespaces has %d namespaces: at most %d", len(prefixes), maxSpaces)
 	}
@@ -166,16 +166,16 @@ func (ad *Admin) tokenNamed(ctx context.Context, c api.Caller, name string) (fou
 	if name == "" {
 		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}
-	if found, err = ad.tokenHere(c, name); err != nil || found.Hash != "" {
+	if found, err = ad.findToken(c, name); err != nil || found.Hash != "" {
 		return found, err
 	}
 	if err := ad.cfg.CatchUp(ctx); err != nil {
 		return found, err
 	}
-	return ad.tokenHere(c, name)
+	return ad.findToken(c, name)
 }
 
-func (ad *Admin) tokenHere(c api.Caller, name string) (found oplog.Token, err error) {
+func (ad *Admin) findToken(c api.Caller, name string) (found oplog.Token, err error) {
 	err = ad.cfg.State.Read(func(v *state.View) error {
 		for _, hash := range []string{access.HashToken(name), name} {
 			if t, ok := v.Token(hash); ok && administers(c, t) {

@@ -100,8 +100,8 @@ func sentence(subject, relation, object string) string {
 
 var strategies = map[string]bool{oplog.KeepA: true, oplog.KeepB: true, oplog.KeepBoth: true, oplog.MergeAB: true, oplog.Dismiss: true}
 
-// resolvable rejects a resolution that no conflict can have, with the texts that clients match.
-func resolvable(q *api.ResolveRequest) error {
+// checkResolution rejects a resolution that no conflict can have, with the texts that clients match.
+func checkResolution(q *api.ResolveRequest) error {
 	switch {
 	case q.Strategy == "":
 		return oplog.Errorf(oplog.Invalid, "missing 'strategy'")
@@ -117,7 +117,7 @@ func resolvable(q *api.ResolveRequest) error {
 
 // Resolve closes an open conflict in one entry.
 func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*api.Resolved, error) {
-	if err := resolvable(q); err != nil {
+	if err := checkResolution(q); err != nil {
 		return nil, err
 	}
 	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(th.cfg.Now())}

@@ -22,25 +22,25 @@ func (r *round) decide(ctx context.Context) error {
 		taken[g.RID] = true
 	}
 	if r.q.Conflicts {
-		if err := r.conflicts(ctx, taken); err != nil {
+		if err := r.findConflicts(ctx, taken); err != nil {
 			return err
 		}
 	}
 	if r.q.Consolidate && len(r.snap.Rows) >= r.q.MinActive {
-		if err := r.merges(ctx, taken); err != nil {
+		if err := r.findMerges(ctx, taken); err != nil {
 			return err
 		}
 	}
 	if r.q.Namespace == "" {
-		if err := r.sums(ctx); err != nil {
+		if err := r.decideWholeDatabase(ctx); err != nil {
 			return err
 		}
 	}
 	return r.triggers(ctx)
 }
 
-// sums are about the database as a whole, or about the newest memories of a large one.
-func (r *round) sums(ctx context.Context) (err error) {
+// decideWholeDatabase are about the database as a whole, or about the newest memories of a large one.
+func (r *round) decideWholeDatabase(ctx context.Context) (err error) {
 	s := &r.snap
 	if !r.whole {
 		s = s.Newest(newestRows)
@@ -74,23 +74,23 @@ func (r *round) aliases() {
 	}
 }
 
-// sees asks the state; of one that is closing the proposal will say so.
-func (r *round) sees(f func(*state.View) bool) (is bool) {
+// query evaluates f on the state. If the state is closing it returns false, and the proposal fails later.
+func (r *round) query(f func(*state.View) bool) (is bool) {
 	is, _ = state.Get(r.th.cfg.State, f)
 	return is
 }
 
-// conflicts finds contradictions of memories, relations and claims that the state does not have yet.
-func (r *round) conflicts(ctx context.Context, taken map[string]bool) error {
+// findConflicts finds contradictions of memories, relations and claims that the state does not have yet.
+func (r *round) findConflicts(ctx context.Context, taken map[string]bool) error {
 	r.snap.Known = func(a, b string) bool {
-		known := r.sees(func(v *state.View) bool { return v.HadConflict(r.c.DB, a, b) })
+		known := r.query(func(v *state.View) bool { return v.HadConflict(r.c.DB, a, b) })
 		if known {
 			taken[a], taken[b] = true, true
 		}
 		return known
 	}
 	r.snap.Live = func(rid string) bool {
-		return r.sees(func(v *state.View) bool {
+		return r.query(func(v *state.View) bool {
 			m, ok := v.Memory(r.c.DB, rid)
 			return ok && m.Status == oplog.Active && m.Indexed()
 		})
@@ -115,8 +115,8 @@ func (r *round) conflicts(ctx context.Context, taken map[string]bool) error {
 	return nil
 }
 
-// merges are the clusters of memories that say the same, each with the memory that stands for it.
-func (r *round) merges(ctx context.Context, taken map[string]bool) error {
+// findMerges are the clusters of memories that say the same, each with the memory that stands for it.
+func (r *round) findMerges(ctx context.Context, taken map[string]bool) error {
 	if !r.whole && r.q.Conflicts { // what a memory contradicts that no round has read is not known yet
 		upTo := max(r.mind.Read, r.op.Read)
 		for i := len(r.snap.Rows) - 1; i >= 0 && r.snap.Rows[i].Seq > upTo; i-- {
@@ -176,7 +176,7 @@ func (r *round) merge(cluster []int) error {
 				m.Edges = append(m.Edges, oplog.Copied{Of: e.ID, ID: oplog.NewID()})
 			}
 		}
-		if m.Into = r.product(sources, v.MeanVector(r.c.DB, sources)); len(m.Into.Text) > oplog.MaxText {
+		if m.Into = r.mergedMemory(sources, v.MeanVector(r.c.DB, sources)); len(m.Into.Text) > oplog.MaxText {
 			return nil
 		}
 		m.Into.Extractor, m.Into.Entities, m.Into.Claims = r.th.cfg.ReadText(v, r.c, m.Into.Text)
@@ -188,8 +188,8 @@ func (r *round) merge(cluster []int) error {
 	})
 }
 
-// product is the memory that a cluster becomes.
-func (r *round) product(sources []*oplog.Memory, vector oplog.Vector) oplog.Remember {
+// mergedMemory is the memory that a cluster becomes.
+func (r *round) mergedMemory(sources []*oplog.Memory, vector oplog.Vector) oplog.Remember {
 	best := slices.MaxFunc(sources, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Importance, b.Importance), cmp.Compare(b.Created, a.Created), cmp.Compare(b.RID, a.RID))
 	})

@@ -77,10 +77,10 @@ func (r *round) begin(v *state.View) error {
 		return nil
 	}
 	r.unread = state.Counted(func(f func(*oplog.Memory) bool) { v.Reread(db, 0, f) }, func(m *oplog.Memory) bool {
-		if r.whole && r.about(m) && len(r.op.Reread) < partsAnEntry {
+		if r.whole && r.covers(m) && len(r.op.Reread) < partsAnEntry {
 			r.op.Reread = append(r.op.Reread, oplog.Grounds{RID: m.RID, Revision: m.Revision})
 		}
-		return r.about(m)
+		return r.covers(m)
 	})
 	if r.whole {
 		r.op.Read = r.last
@@ -88,8 +88,8 @@ func (r *round) begin(v *state.View) error {
 	return nil
 }
 
-// about reports whether the round is about a memory.
-func (r *round) about(m *oplog.Memory) bool {
+// covers reports whether the round is about a memory.
+func (r *round) covers(m *oplog.Memory) bool {
 	return r.q.Namespace == "" || m.Namespace == r.q.Namespace
 }
 
@@ -109,7 +109,7 @@ func (r *round) inScope(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplo
 func (r *round) gatherAll(ctx context.Context) error {
 	return inSlices(ctx, r, 1, r.inScope, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
 		r.tierPolicy(m)
-		r.take(v, m)
+		r.addRow(v, m)
 		return m.Seq + 1, true
 	})
 }
@@ -128,9 +128,9 @@ func inSlices[K, T any](ctx context.Context, r *round, from K, walk func(*state.
 	return nil
 }
 
-// take puts a memory into the snapshot, once, and returns its place there. One that is not active, or cannot be
+// addRow puts a memory into the snapshot, once, and returns its place there. One that is not active, or cannot be
 // searched for, has none.
-func (r *round) take(v *state.View, m *oplog.Memory) (place int, ok bool) {
+func (r *round) addRow(v *state.View, m *oplog.Memory) (place int, ok bool) {
 	if i, there := r.places[m.Seq]; there {
 		return i, true
 	}
@@ -185,8 +185,9 @@ func (r *round) gatherSmall(v *state.View) {
 	}
 }
 
-// left counts the memories in the round's scope that no round has read, of those that there were when it began.
-func (r *round) left() (int, error) {
+// countUnread counts the memories in the round's scope that no round has read, of those that there were when it
+// began.
+func (r *round) countUnread() (int, error) {
 	if !r.q.Conflicts {
 		return 0, nil
 	}

@@ -44,7 +44,7 @@ func (r *round) gatherPart(ctx context.Context) error {
 		}
 	}
 	if r.q.Limit > 0 && (len(r.seeds) == 0 || !r.full(room)) {
-		next, err := r.follow(ctx, r.mind.Cursor, r.q.Limit, room, r.inScope)
+		next, err := r.gatherWithPartners(ctx, r.mind.Cursor, r.q.Limit, room, r.inScope)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (r *round) gatherNewest(ctx context.Context, most int) error {
 		}
 		for _, j := range r.snap.Judgements[:min(len(r.snap.Judgements), mind.MaxLearn)] {
 			if m, ok := v.Memory(r.c.DB, j.RID); ok {
-				r.take(v, m)
+				r.addRow(v, m)
 			}
 		}
 		return nil
@@ -78,16 +78,16 @@ func (r *round) gatherNewest(ctx context.Context, most int) error {
 		return err
 	}
 	return inSlices(ctx, r, from, r.inScope, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
-		r.take(v, m)
+		r.addRow(v, m)
 		return m.Seq + 1, true
 	})
 }
 
 // gatherUnread reads what says something new since a round has read it, and then what none has read, the oldest first.
 func (r *round) gatherUnread(ctx context.Context, room int) error {
-	if _, err := r.follow(ctx, 0, partsAnEntry, room, func(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+	if _, err := r.gatherWithPartners(ctx, 0, partsAnEntry, room, func(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
 		v.Reread(db, from, func(m *oplog.Memory) bool {
-			if !r.about(m) {
+			if !r.covers(m) {
 				return true
 			}
 			g := oplog.Grounds{RID: m.RID, Revision: m.Revision}
@@ -100,7 +100,7 @@ func (r *round) gatherUnread(ctx context.Context, room int) error {
 	}); err != nil {
 		return err
 	}
-	next, err := r.follow(ctx, r.mind.Read+1, room, room, r.inScope)
+	next, err := r.gatherWithPartners(ctx, r.mind.Read+1, room, room, r.inScope)
 	if r.op.Read = next - 1; next == 0 { // none is left
 		r.op.Read = r.last
 	}
@@ -112,15 +112,16 @@ func (r *round) full(room int) bool {
 	return len(r.snap.Rows) >= room || time.Now().After(r.until)
 }
 
-// follow reads memories from a number on, each with its partners, until it has no room or time for more. It reads a
-// page whatever the time is, so that every round gets on. It returns the number to go on from, 0 at the end.
-func (r *round) follow(ctx context.Context, from oplog.Seq, most, room int, walk func(*state.View, oplog.DB, oplog.Seq, func(*oplog.Memory) bool)) (next oplog.Seq, err error) {
+// gatherWithPartners reads memories from a number on, each with its partners, until it has no room or time for more.
+// It reads a page whatever the time is, so that every round gets on. It returns the number to go on from, 0 at the
+// end.
+func (r *round) gatherWithPartners(ctx context.Context, from oplog.Seq, most, room int, walk func(*state.View, oplog.DB, oplog.Seq, func(*oplog.Memory) bool)) (next oplog.Seq, err error) {
 	for n := 0; n < most; n += partnerPage {
 		looked, page := 0, []int(nil)
 		if err := r.th.cfg.State.Read(func(v *state.View) error {
 			walk(v, r.c.DB, from, func(m *oplog.Memory) bool {
 				from, looked = m.Seq+1, looked+1
-				if place, ok := r.take(v, m); ok {
+				if place, ok := r.addRow(v, m); ok {
 					page = append(page, place)
 				}
 				return looked < partnerPage
@@ -161,14 +162,14 @@ func (r *round) partners(ctx context.Context, row mind.Row) error {
 	return r.th.cfg.State.Read(func(v *state.View) error {
 		for _, h := range hits {
 			if m, ok := v.MemoryAt(r.c.DB, h.Memory.Seq); ok {
-				r.take(v, m)
+				r.addRow(v, m)
 			}
 		}
 		for _, name := range row.Entities[:min(len(row.Entities), partnerNames)] {
 			looked := 0
 			v.EntityMemories(r.c.DB, name, func(m *oplog.Memory) bool {
 				if looked++; m.Namespace == row.Namespace {
-					r.take(v, m)
+					r.addRow(v, m)
 				}
 				return looked < partnersByName
 			})

@@ -19,7 +19,7 @@ const (
 // gatherStatements reads relations and claims. Relations belong to no namespace: a round about one has none.
 func (r *round) gatherStatements(ctx context.Context) (err error) {
 	if r.q.Namespace == "" {
-		r.snap.Edges, err = gathered(ctx, r, r.snap.Stats.Edges, (*state.View).EdgesBack, func(v *state.View, src string) []oplog.Edge {
+		r.snap.Edges, err = gatherTable(ctx, r, r.snap.Stats.Edges, (*state.View).EdgesBack, func(v *state.View, src string) []oplog.Edge {
 			return v.Edges(r.c.DB, src, partnersBySource)
 		}, func(e *oplog.Edge) (id, src string) { return e.ID, e.Src })
 	}
@@ -27,17 +27,17 @@ func (r *round) gatherStatements(ctx context.Context) (err error) {
 		return err
 	}
 	reach := oplog.Reach{Name: r.q.Namespace}
-	claims, err := gathered(ctx, r, r.snap.Stats.Claims, (*state.View).ClaimsBack, func(v *state.View, src string) []oplog.StoredClaim {
+	claims, err := gatherTable(ctx, r, r.snap.Stats.Claims, (*state.View).ClaimsBack, func(v *state.View, src string) []oplog.StoredClaim {
 		return v.Claims(r.c.DB, src, reach, partnersBySource)
 	}, func(c *oplog.StoredClaim) (id, src string) { return c.ID, c.Src })
 	r.snap.Claims = slices.DeleteFunc(claims, func(c oplog.StoredClaim) bool { return !reach.Has(c.Namespace) })
 	return err
 }
 
-// gathered reads all rows of a table, in the order of their ids, which is that of their making. If there are more than a
-// round reads, half of what it reads are the newest, and the rest older ones about the same subjects: every row is
-// compared while it is new.
-func gathered[T any](ctx context.Context, r *round, there uint64, back func(*state.View, oplog.DB, string, func(T) bool), of func(v *state.View, src string) []T,
+// gatherTable reads all rows of a table, in the order of their ids, which is that of their making. If there are more
+// than a round reads, half of what it reads are the newest, and the rest older ones about the same subjects: every
+// row is compared while it is new.
+func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*state.View, oplog.DB, string, func(T) bool), of func(v *state.View, src string) []T,
 	names func(*T) (id, src string)) (list []T, err error) {
 	most := statementsPerRow * r.th.cfg.Rows
 	newest := most

@@ -43,11 +43,11 @@ type Thinker struct {
 	busy chan struct{} // holds a token while a round is under way
 }
 
-// New returns what thinks on a node. It does nothing by itself: Alone is called in turn for every database.
+// New returns the Thinker of a node. It does nothing by itself: the engine calls RunBackground for each database.
 func New(cfg Config) *Thinker { return &Thinker{cfg: cfg, busy: make(chan struct{}, 1)} }
 
-// prepared is the request with its defaults, within its bounds.
-func prepared(r api.ThinkRequest) api.ThinkRequest {
+// withDefaults is the request with its defaults, within its bounds.
+func withDefaults(r api.ThinkRequest) api.ThinkRequest {
 	r.Limit = min(max(r.Limit, 0), maxLimit)
 	r.Namespace = strings.TrimSpace(r.Namespace)
 	r.Days = cmp.Or(r.Days, 7)
@@ -70,9 +70,9 @@ func (th *Thinker) Reflect(ctx context.Context, c api.Caller, q *api.ReflectRequ
 // recalls go on meanwhile, and Apply drops a decision about a memory that they have changed. A node that loses
 // leadership drops its round; the log says where the next leader's goes on.
 func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
-	started, asked := time.Now(), prepared(*q)
+	started, asked := time.Now(), withDefaults(*q)
 	if !th.cfg.Leads() {
-		return th.onLeader(ctx, c, &asked)
+		return th.thinkOnLeader(ctx, c, &asked)
 	}
 	select {
 	case th.busy <- struct{}{}:
@@ -97,7 +97,7 @@ func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest)
 	}
 	took := time.Since(started)
 	a.Millis = took.Milliseconds()
-	left, err := r.left()
+	left, err := r.countUnread()
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +109,9 @@ func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest)
 	return a, nil
 }
 
-// onLeader asks the leader for a round in the caller's name: a round is not an entry that could be forwarded. The
-// answer comes when this node has what the leader decided.
-func (th *Thinker) onLeader(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
+// thinkOnLeader asks the leader for a round in the caller's name: a round is not an entry that could be forwarded.
+// The answer comes when this node has what the leader decided.
+func (th *Thinker) thinkOnLeader(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started, a := time.Now(), &api.Thought{}
 	if err := th.cfg.AskLeader(ctx, c, api.Think.Op, q, a); err != nil {
 		return nil, err
@@ -123,8 +123,8 @@ func (th *Thinker) onLeader(ctx context.Context, c api.Caller, q *api.ThinkReque
 // minThink is the number of active memories below which no round runs by itself.
 const minThink = 10
 
-// Alone runs rounds of a database without a request, until all of its memories are read.
-func (th *Thinker) Alone(ctx context.Context, c api.Caller) error {
+// RunBackground runs rounds of a database without a request, until all of its memories are read.
+func (th *Thinker) RunBackground(ctx context.Context, c api.Caller) error {
 	now, err := th.cfg.State.Current(c.DB)
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ func TestADatabaseIsThoughtAbout(t *testing.T) {
 	for i := range minThink {
 		store(t, th, c, fmt.Sprintf("Ticket %d is closed.", i))
 	}
-	must(t, th.Alone(t.Context(), c))
+	must(t, th.RunBackground(t.Context(), c))
 	open := func() (list *api.ConflictList) {
 		t.Helper()
 		must(t, th.cfg.State.Read(func(v *state.View) (err error) {

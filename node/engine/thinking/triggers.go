@@ -103,7 +103,7 @@ func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTri
 func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.PruneTriggersRequest) (a *api.PrunedTriggers, err error) {
 	for range triggerTries {
 		var ops []oplog.Op
-		if err := th.cfg.State.Look(func(v *state.View) { a, ops = prunable(v, c.DB, q, oplog.At(th.cfg.Now())) }); err != nil {
+		if err := th.cfg.State.Look(func(v *state.View) { a, ops = pruneOps(v, c.DB, q, oplog.At(th.cfg.Now())) }); err != nil {
 			return nil, err
 		}
 		if a.Index = field.Token(th.cfg.Indexed()); q.DryRun || len(ops) == 0 {
@@ -119,8 +119,8 @@ func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.Prune
 	return nil, errTriggersMove
 }
 
-// prunable returns what expires the pending triggers that are over or too many.
-func prunable(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog.Time) (a *api.PrunedTriggers, ops []oplog.Op) {
+// pruneOps returns what expires the pending triggers that are over or too many.
+func pruneOps(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog.Time) (a *api.PrunedTriggers, ops []oplog.Op) {
 	rows, _ := state.Pick(state.MaxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
 		func(oplog.TriggerRow) bool { return true })
 	a = &api.PrunedTriggers{DryRun: q.DryRun, Before: len(rows)}
