@@ -21,8 +21,8 @@ import (
 const maxKeyTries = 32
 
 // A keyedBatch is a batch of keyed writes. This node decides it from its own state, and the entry names what it was
-// decided from. If the leader's log has another write of a key before it, Apply rejects the entry. This node has applied
-// that other write by then, and decides again. Apply alone checks the client's own conditions.
+// decided from. If the leader's log has another write of a key before it, Apply rejects the entry. This node has
+// applied that other write by then, and decides again. Apply alone checks the client's own conditions.
 type keyedBatch struct {
 	s        *Service
 	c        api.Caller
