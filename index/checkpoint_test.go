@@ -237,7 +237,7 @@ func TestSealedCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(keys)
-	if left, err := keys.Left(r.dir()); err != nil || len(left) == 0 {
+	if left, err := keys.OutdatedFiles(r.dir()); err != nil || len(left) == 0 {
 		t.Errorf("nothing is under the old key: %v", err)
 	}
 	must(t, errors.Join(r.index.Rewrite(t.Context(), nil), keys.Retire()))

@@ -215,7 +215,7 @@ const buildLogEvery = 50_000
 func (x *Index) readAll(ctx context.Context, v *state.View, info oplog.Database, db *database) (err error) {
 	kept := len(db.adopted)
 	p := page{x: x, db: db}
-	v.Written(info.ID, 0, func(m *oplog.Memory) bool {
+	v.StoredMemories(info.ID, 0, func(m *oplog.Memory) bool {
 		before := p.total
 		err = p.add(ctx, m, v.Vector(info.ID, m.Seq))
 		if p.total/buildLogEvery > before/buildLogEvery {

@@ -35,7 +35,7 @@ func (p *page) add(ctx context.Context, m *oplog.Memory, vec oplog.Vector) error
 
 // read gathers a memory as Apply wrote it.
 func (p *page) read(ctx context.Context, v *state.View, id oplog.DB, seq oplog.Seq) error {
-	m, ok := v.WrittenAt(id, seq)
+	m, ok := v.StoredMemoryAt(id, seq)
 	if !ok {
 		return nil
 	}

@@ -51,8 +51,8 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Role: member.Role, Peers: member.Peers, Alone: sole, Timing: n.cfg.Raft, Seams: seams, Keys: n.keys, Logger: n.log,
 		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity,
 			KeyOf: n.keyOf, FixedKeys: member.FixedKeys, ServerTLS: server, ClientTLS: client},
-		Hello: n.helloInfo, Founds: oplog.Founds, Handler: n.peers(),
-		Window: n.window, Retain: func() uint64 { return uint64(n.state.Retains()) },
+		Hello: n.helloInfo, Founds: oplog.ClusterOf, Handler: n.peers(),
+		Window: n.window, Retain: func() uint64 { return uint64(n.state.FirstRetained()) },
 		Check: commit.CheckRecord, Failed: func(err error) { n.cancel(err) }, StepAside: n.stepAside,
 	}, n.commit.StateMachine())
 	if err != nil {
@@ -111,7 +111,7 @@ func (n *Node) keyOf(id uint32) (key string) {
 func (n *Node) helloInfo() wire.RaftHello {
 	h := helloOf(n.cfg)
 	_ = n.state.Look(func(v *state.View) { // a closing state has no name to tell
-		h.ClusterID, h.Needs = v.Cluster(), v.Needs()
+		h.ClusterID, h.Needs = v.Cluster(), v.NeededKinds()
 	})
 	return h
 }

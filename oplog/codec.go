@@ -11,14 +11,14 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// A form writes the values of one Go type as msgpack and reads them. It is made once for the type, with the tags of
+// A codec writes the values of one Go type as msgpack and reads them. It is made once for the type, with the tags of
 // its fields, because reflection over every value would be most of what a write allocates. Its functions take a
 // pointer to a value of that type and of no other.
 //
 // The bytes are those that the msgpack library makes of the tags, with the shortest integers. What is read is
 // stricter than the library: a value of another type, a number that its field cannot hold or a length beyond the
 // input is rejected; a field that the type does not have is passed over.
-type form struct {
+type codec struct {
 	pack   func(b []byte, p unsafe.Pointer) []byte
 	unpack func(u *unpacker, p unsafe.Pointer)
 	empty  func(p unsafe.Pointer) bool // such a value is left out where the tag says omitempty
@@ -27,7 +27,7 @@ type form struct {
 // Pack appends the value that a pointer leads to.
 func Pack(dst []byte, v any) []byte {
 	p := reflect.ValueOf(v)
-	return formOf(p.Type().Elem()).pack(dst, p.UnsafePointer())
+	return codecOf(p.Type().Elem()).pack(dst, p.UnsafePointer())
 }
 
 // Unpack reads what Pack made into the value that a pointer leads to.
@@ -41,52 +41,52 @@ func Unpack(b []byte, v any) error {
 
 func (u *unpacker) value(v any) {
 	p := reflect.ValueOf(v)
-	formOf(p.Type().Elem()).unpack(u, p.UnsafePointer())
+	codecOf(p.Type().Elem()).unpack(u, p.UnsafePointer())
 }
 
-var forms sync.Map // reflect.Type to *form
+var codecs sync.Map // reflect.Type to *form
 
-func formOf(t reflect.Type) *form {
-	f, ok := forms.Load(t)
+func codecOf(t reflect.Type) *codec {
+	f, ok := codecs.Load(t)
 	if !ok {
-		f, _ = forms.LoadOrStore(t, makeForm(t))
+		f, _ = codecs.LoadOrStore(t, newCodec(t))
 	}
-	return f.(*form)
+	return f.(*codec)
 }
 
-// makeForm panics for a type that cannot be stored, which the test of all types finds.
-func makeForm(t reflect.Type) *form {
-	if f := scalars[t.Kind()]; f != nil {
+// newCodec panics for a type that cannot be stored, which the test of all types finds.
+func newCodec(t reflect.Type) *codec {
+	if f := scalarCodecs[t.Kind()]; f != nil {
 		return f
 	}
 	octets := (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
 	switch {
 	case octets && t.Kind() == reflect.Slice:
-		return &form{
+		return &codec{
 			pack:   func(b []byte, p unsafe.Pointer) []byte { return packBytes(b, *(*[]byte)(p)) },
 			unpack: func(u *unpacker, p unsafe.Pointer) { *(*[]byte)(p) = u.bytes() },
 			empty:  func(p unsafe.Pointer) bool { return len(*(*[]byte)(p)) == 0 },
 		}
 	case octets:
 		in := func(p unsafe.Pointer) []byte { return unsafe.Slice((*byte)(p), t.Len()) }
-		return &form{
+		return &codec{
 			pack:   func(b []byte, p unsafe.Pointer) []byte { return packBytes(b, in(p)) },
 			unpack: func(u *unpacker, p unsafe.Pointer) { u.fill(in(p)) },
 			empty:  never,
 		}
 	case t.Kind() == reflect.Slice:
-		return listForm(t)
+		return listCodec(t)
 	case t.Kind() == reflect.Pointer:
-		return pointerForm(t)
+		return pointerCodec(t)
 	case t.Kind() == reflect.Struct:
-		return structForm(t)
+		return structCodec(t)
 	}
 	panic(fmt.Sprintf("oplog: a value of type %s cannot be stored", t))
 }
 
 func never(unsafe.Pointer) bool { return false }
 
-var scalars = map[reflect.Kind]*form{
+var scalarCodecs = map[reflect.Kind]*codec{
 	reflect.String: {
 		func(b []byte, p unsafe.Pointer) []byte { return packString(b, *(*string)(p)) },
 		func(u *unpacker, p unsafe.Pointer) { *(*string)(p) = string(u.take(msgpackString)) },
@@ -98,37 +98,37 @@ var scalars = map[reflect.Kind]*form{
 		func(p unsafe.Pointer) bool { return *(*float64)(p) == 0 },
 	},
 	reflect.Bool: {
-		func(b []byte, p unsafe.Pointer) []byte { return packTruth(b, *(*bool)(p)) },
-		func(u *unpacker, p unsafe.Pointer) { *(*bool)(p) = u.truth() },
+		func(b []byte, p unsafe.Pointer) []byte { return packBool(b, *(*bool)(p)) },
+		func(u *unpacker, p unsafe.Pointer) { *(*bool)(p) = u.bool() },
 		func(p unsafe.Pointer) bool { return !*(*bool)(p) },
 	},
-	reflect.Int: number[int](), reflect.Int8: number[int8](), reflect.Int64: number[int64](),
-	reflect.Uint8: number[uint8](), reflect.Uint32: number[uint32](), reflect.Uint64: number[uint64](),
+	reflect.Int: integerCodec[int](), reflect.Int8: integerCodec[int8](), reflect.Int64: integerCodec[int64](),
+	reflect.Uint8: integerCodec[uint8](), reflect.Uint32: integerCodec[uint32](), reflect.Uint64: integerCodec[uint64](),
 }
 
-func number[T int | int8 | int64 | uint8 | uint32 | uint64]() *form {
-	return &form{
+func integerCodec[T int | int8 | int64 | uint8 | uint32 | uint64]() *codec {
+	return &codec{
 		func(b []byte, p unsafe.Pointer) []byte {
 			if v := *(*T)(p); v < 0 {
 				return packInt(b, int64(v))
 			}
 			return packUint(b, uint64(*(*T)(p)))
 		},
-		func(u *unpacker, p unsafe.Pointer) { *(*T)(p) = unpackNumber[T](u) },
+		func(u *unpacker, p unsafe.Pointer) { *(*T)(p) = unpackInteger[T](u) },
 		func(p unsafe.Pointer) bool { return *(*T)(p) == 0 },
 	}
 }
 
-// trusted is for how many elements of a list there is room before the first is read.
-const trusted = 256
+// preallocated is for how many elements of a list there is room before the first is read.
+const preallocated = 256
 
-func listForm(t reflect.Type) *form {
-	elem, size := formOf(t.Elem()), t.Elem().Size()
+func listCodec(t reflect.Type) *codec {
+	elem, size := codecOf(t.Elem()), t.Elem().Size()
 	in := func(p unsafe.Pointer) reflect.Value { return reflect.NewAt(t, p).Elem() }
 	at := func(list reflect.Value, i int) unsafe.Pointer {
 		return unsafe.Add(list.UnsafePointer(), uintptr(i)*size)
 	}
-	return &form{
+	return &codec{
 		pack: func(b []byte, p unsafe.Pointer) []byte {
 			list := in(p)
 			if list.IsNil() {
@@ -145,14 +145,14 @@ func listForm(t reflect.Type) *form {
 			if !list.IsNil() { // its elements would have what the first list's had
 				u.fail("a second list")
 			}
-			if u.null() {
+			if u.isNil() {
 				return
 			}
 			n := u.count(msgpackArray, 1)
 			if n == 0 {
 				list.Set(reflect.MakeSlice(t, 0, 0))
 			}
-			list.Grow(min(n, trusted))
+			list.Grow(min(n, preallocated))
 			for i := 0; i < n && u.err == nil; i++ {
 				list.Grow(1)
 				list.SetLen(i + 1)
@@ -163,10 +163,10 @@ func listForm(t reflect.Type) *form {
 	}
 }
 
-// pointerForm is of a value that may be absent.
-func pointerForm(t reflect.Type) *form {
-	of := formOf(t.Elem())
-	return &form{
+// pointerCodec is of a value that may be absent.
+func pointerCodec(t reflect.Type) *codec {
+	of := codecOf(t.Elem())
+	return &codec{
 		pack: func(b []byte, p unsafe.Pointer) []byte {
 			if v := *(*unsafe.Pointer)(p); v != nil {
 				return of.pack(b, v)
@@ -175,7 +175,7 @@ func pointerForm(t reflect.Type) *form {
 		},
 		unpack: func(u *unpacker, p unsafe.Pointer) {
 			v := (*unsafe.Pointer)(p)
-			if u.null() {
+			if u.isNil() {
 				*v = nil
 				return
 			}
@@ -188,27 +188,27 @@ func pointerForm(t reflect.Type) *form {
 	}
 }
 
-// A step is a field of a struct.
-type step struct {
-	*form
+// A fieldCodec is a field of a struct.
+type fieldCodec struct {
+	*codec
 	name   string
 	packed []byte  // its name
-	at     uintptr // of the struct's beginning
+	offset uintptr // of the struct's beginning
 	omit   bool
 }
 
-// stepsOf are the fields in their order, those of embedded structs among them. Each has a tag of the msgpack library: a
+// fieldCodecsOf are the fields in their order, those of embedded structs among them. Each has a tag of the msgpack library: a
 // name, or a dash where it is not stored.
-func stepsOf(t reflect.Type, at uintptr) (steps []step) {
+func fieldCodecsOf(t reflect.Type, at uintptr) (steps []fieldCodec) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, option, _ := strings.Cut(f.Tag.Get("msgpack"), ",")
 		switch {
 		case name == "-":
 		case name != "":
-			steps = append(steps, step{formOf(f.Type), name, packString(nil, name), at + f.Offset, option == "omitempty"})
+			steps = append(steps, fieldCodec{codecOf(f.Type), name, packString(nil, name), at + f.Offset, option == "omitempty"})
 		case f.Anonymous:
-			steps = append(steps, stepsOf(f.Type, at+f.Offset)...)
+			steps = append(steps, fieldCodecsOf(f.Type, at+f.Offset)...)
 		default:
 			panic(fmt.Sprintf("oplog: %s.%s has no tag", t, f.Name))
 		}
@@ -216,21 +216,21 @@ func stepsOf(t reflect.Type, at uintptr) (steps []step) {
 	return steps
 }
 
-// structForm is of a map from the fields' names. They come in the order in which they were written, mostly: each is
+// structCodec is of a map from the fields' names. They come in the order in which they were written, mostly: each is
 // looked for behind the one before.
-func structForm(t reflect.Type) *form {
-	steps := stepsOf(t, 0)
-	return &form{
+func structCodec(t reflect.Type) *codec {
+	steps := fieldCodecsOf(t, 0)
+	return &codec{
 		pack: func(b []byte, p unsafe.Pointer) []byte {
 			head, n := len(b), 0
 			b = append(b, 0)
 			for i := range steps {
 				s := &steps[i]
-				if v := unsafe.Add(p, s.at); !s.omit || !s.empty(v) {
+				if v := unsafe.Add(p, s.offset); !s.omit || !s.empty(v) {
 					b, n = s.pack(append(b, s.packed...), v), n+1
 				}
 			}
-			if b[head] = 0x80 | byte(n); n > fixed {
+			if b[head] = 0x80 | byte(n); n > maxFixed {
 				b = append(b, 0, 0)
 				copy(b[head+3:], b[head+1:])
 				b[head] = 0xde
@@ -241,8 +241,8 @@ func structForm(t reflect.Type) *form {
 		unpack: func(u *unpacker, p unsafe.Pointer) {
 			next := 0
 			for left := u.count(msgpackMap, 2); left > 0 && u.err == nil; left-- {
-				if s := find(steps, &next, u.take(msgpackString)); s != nil {
-					s.unpack(u, unsafe.Add(p, s.at))
+				if s := findField(steps, &next, u.take(msgpackString)); s != nil {
+					s.unpack(u, unsafe.Add(p, s.offset))
 				} else {
 					u.skip()
 				}
@@ -252,8 +252,8 @@ func structForm(t reflect.Type) *form {
 	}
 }
 
-// find is the step of a name, nil for none. It begins to look at next, and moves that behind what it finds.
-func find(steps []step, next *int, name []byte) *step {
+// findField is the step of a name, nil for none. It begins to look at next, and moves that behind what it finds.
+func findField(steps []fieldCodec, next *int, name []byte) *fieldCodec {
 	for i := range steps {
 		if at := (*next + i) % len(steps); steps[at].name == string(name) {
 			*next = at + 1

@@ -54,7 +54,7 @@ func (e Entry) Encode() ([]byte, error) {
 	if len(e.Ops) > MaxOps {
 		return nil, Errorf(TooLarge, "entry of %d operations is over the limit of %d", len(e.Ops), MaxOps)
 	}
-	b := Pack(make([]byte, 0, e.about()), &entryHead{e, len(e.Ops)})
+	b := Pack(make([]byte, 0, e.estimateSize()), &entryHead{e, len(e.Ops)})
 	for _, op := range e.Ops {
 		b = Pack(packUint(b, uint64(op.Kind())), op)
 	}
@@ -64,8 +64,8 @@ func (e Entry) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// about estimates how long the entry's body will be, if it is as most are.
-func (e *Entry) about() int {
+// estimateSize estimates how long the entry's body will be, if it is as most are.
+func (e *Entry) estimateSize() int {
 	n := 128
 	for _, op := range e.Ops {
 		n += 64
@@ -89,7 +89,7 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 	e = h.Entry
 	e.Ops = make([]Op, h.Count)
 	for i := range e.Ops {
-		k := OpKind(unpackNumber[uint8](u))
+		k := OpKind(unpackInteger[uint8](u))
 		if u.err != nil {
 			return e, fmt.Errorf("%w: operation %d: %w", ErrRecord, i, u.err)
 		}
@@ -108,8 +108,8 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 	return e, nil
 }
 
-// Founds is the id that a log record gives the cluster; blank for a record without an Init.
-func Founds(rec []byte) string {
+// ClusterOf is the id that a log record gives the cluster; blank for a record without an Init.
+func ClusterOf(rec []byte) string {
 	_, bodies, err := DecodeRecord(rec)
 	if err != nil {
 		return "" // Apply says so
@@ -178,14 +178,14 @@ func DecodeRecord(rec []byte) (h HLC, bodies [][]byte, err error) {
 			return h, nil, fmt.Errorf("%w: %w", ErrRecord, err)
 		}
 	}
-	count, rest, err := takeUvarint(rest)
+	count, rest, err := readUvarint(rest)
 	if err != nil || count > uint64(len(rest)) {
 		return h, nil, fmt.Errorf("%w: entry count", ErrRecord)
 	}
 	bodies = make([][]byte, count)
 	for i := range bodies {
 		var n uint64
-		if n, rest, err = takeUvarint(rest); err != nil || n > uint64(len(rest)) {
+		if n, rest, err = readUvarint(rest); err != nil || n > uint64(len(rest)) {
 			return h, nil, fmt.Errorf("%w: length of entry %d", ErrRecord, i)
 		}
 		bodies[i], rest = rest[:n:n], rest[n:]
@@ -226,7 +226,7 @@ func describeHead(rec []byte) string {
 
 var errShort = errors.New("short")
 
-func takeUvarint(b []byte) (uint64, []byte, error) {
+func readUvarint(b []byte) (uint64, []byte, error) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 {
 		return 0, nil, errShort

@@ -68,27 +68,27 @@ type pointer[T any] interface {
 	Op
 }
 
-// A reading holds what this version knows of a kind.
-type reading struct {
-	kind  OpKind
-	name  string
-	make  func() Op // an empty one, for the decoder
-	first bool      // the first release reads it too: what a peer reads that tells nothing
+// A kindInfo holds what this version knows of a kind.
+type kindInfo struct {
+	kind         OpKind
+	name         string
+	make         func() Op // an empty one, for the decoder
+	firstRelease bool      // the first release reads it too: what a peer reads that tells nothing
 }
 
-// first is a kind that the first release reads, and newer one that it does not.
-func first[T any, O pointer[T]](name string) reading {
-	return reading{KindOf[T, O](), name, func() Op { return O(new(T)) }, true}
+// firstRelease is a kind that the first release reads, and newer one that it does not.
+func firstRelease[T any, O pointer[T]](name string) kindInfo {
+	return kindInfo{KindOf[T, O](), name, func() Op { return O(new(T)) }, true}
 }
 
-func newer[T any, O pointer[T]](name string) reading {
-	r := first[T, O](name)
-	r.first = false
+func newer[T any, O pointer[T]](name string) kindInfo {
+	r := firstRelease[T, O](name)
+	r.firstRelease = false
 	return r
 }
 
 // kinds holds the kinds that this version reads, by number.
-var kinds = func(all ...reading) (by [1 << 8]reading) {
+var kinds = func(all ...kindInfo) (by [1 << 8]kindInfo) {
 	for _, r := range all {
 		if by[r.kind].make != nil {
 			panic("oplog: two kinds have the number of " + r.name)
@@ -97,52 +97,52 @@ var kinds = func(all ...reading) (by [1 << 8]reading) {
 	}
 	return by
 }(
-	first[Init]("init"),
-	first[Remember]("remember"),
-	first[Correct]("correct"),
-	first[Forget]("forget"),
-	first[Reinforce]("reinforce"),
+	firstRelease[Init]("init"),
+	firstRelease[Remember]("remember"),
+	firstRelease[Correct]("correct"),
+	firstRelease[Forget]("forget"),
+	firstRelease[Reinforce]("reinforce"),
 	newer[Expect]("expect"),
 	newer[Sweep]("sweep"),
 	newer[Keyed]("keyed"),
 	newer[Recast]("recast"),
 	newer[TakeBack]("take_back"),
-	first[Relate]("relate"),
-	first[Unrelate]("unrelate"),
-	first[Claim]("claim"),
-	first[Alias]("alias"),
+	firstRelease[Relate]("relate"),
+	firstRelease[Unrelate]("unrelate"),
+	firstRelease[Claim]("claim"),
+	firstRelease[Alias]("alias"),
 	newer[Assert]("assert"),
 	newer[Stated]("stated"),
 	newer[Linked]("linked"),
 	newer[HandOn]("hand_on"),
 	newer[Supersede]("supersede"),
-	first[SessionStart]("session_start"),
-	first[SessionEnd]("session_end"),
-	first[Abandon]("session_abandon"),
-	first[Event]("event"),
-	first[EventMark]("event_mark"),
-	first[Identity]("identity"),
-	first[Receipt]("receipt"),
-	first[Grant]("grant"),
-	first[Revoke]("revoke"),
-	first[PurgeGrants]("purge_grants"),
-	first[Cognition]("cognition"),
-	first[Resolve]("resolve"),
-	first[TriggerMove]("trigger"),
-	first[Feedback]("feedback"),
-	first[SetSettings]("set_settings"),
-	first[Purge]("purge"),
-	first[CreateDB]("create_database"),
-	first[DropDB]("drop_database"),
-	first[CreateToken]("create_token"),
-	first[RevokeToken]("revoke_token"),
-	first[SetQuota]("set_quota"),
-	first[Advertise]("advertise"),
-	first[SetEmbedder]("set_embedder"),
+	firstRelease[SessionStart]("session_start"),
+	firstRelease[SessionEnd]("session_end"),
+	firstRelease[Abandon]("session_abandon"),
+	firstRelease[Event]("event"),
+	firstRelease[EventMark]("event_mark"),
+	firstRelease[Identity]("identity"),
+	firstRelease[Receipt]("receipt"),
+	firstRelease[Grant]("grant"),
+	firstRelease[Revoke]("revoke"),
+	firstRelease[PurgeGrants]("purge_grants"),
+	firstRelease[Cognition]("cognition"),
+	firstRelease[Resolve]("resolve"),
+	firstRelease[TriggerMove]("trigger"),
+	firstRelease[Feedback]("feedback"),
+	firstRelease[SetSettings]("set_settings"),
+	firstRelease[Purge]("purge"),
+	firstRelease[CreateDB]("create_database"),
+	firstRelease[DropDB]("drop_database"),
+	firstRelease[CreateToken]("create_token"),
+	firstRelease[RevokeToken]("revoke_token"),
+	firstRelease[SetQuota]("set_quota"),
+	firstRelease[Advertise]("advertise"),
+	firstRelease[SetEmbedder]("set_embedder"),
 	newer[SetLimit]("set_limit"),
 	newer[Audit]("audit"),
 	newer[Uses]("token_uses"),
-	first[Foreign]("foreign"),
+	firstRelease[Foreign]("foreign"),
 	newer[Rebind]("rebind"),
 	newer[Embed]("embed"),
 	newer[Partition]("partition"),

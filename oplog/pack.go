@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-const fixed = 15 // how many fields or elements a head of one byte can count
+const maxFixed = 15 // how many fields or elements a head of one byte can count
 
 func packString(b []byte, s string) []byte {
 	if len(s) < 32 {
@@ -44,7 +44,7 @@ func packLen(b []byte, n int, code byte) []byte {
 // packArray appends how many elements follow: in the head itself, or behind one of two codes that follow each other.
 func packArray(b []byte, n int) []byte {
 	switch {
-	case n <= fixed:
+	case n <= maxFixed:
 		return append(b, msgpcode.FixedArrayLow|byte(n))
 	case n <= math.MaxUint16:
 		return binary.BigEndian.AppendUint16(append(b, msgpcode.Array16), uint16(n))
@@ -53,7 +53,7 @@ func packArray(b []byte, n int) []byte {
 	}
 }
 
-func packTruth(b []byte, v bool) []byte {
+func packBool(b []byte, v bool) []byte {
 	if v {
 		return append(b, msgpcode.True)
 	}

@@ -20,7 +20,7 @@ func CheckPath(path string) *Error {
 		return Errorf(TooLarge, "key of %d bytes is over %d", len(path), MaxPath)
 	case !ok:
 		return Errorf(Invalid, "key %.40q does not begin with /", path)
-	case !utf8.ValidString(path), strings.ContainsFunc(path, control):
+	case !utf8.ValidString(path), strings.ContainsFunc(path, isControl):
 		return Errorf(Invalid, "key is not UTF-8, or holds a control character")
 	case strings.Count(path, "/") > MaxSegments:
 		return Errorf(Invalid, "key of %d segments is over %d", strings.Count(path, "/"), MaxSegments)
@@ -33,4 +33,4 @@ func CheckPath(path string) *Error {
 	return nil
 }
 
-func control(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
+func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

@@ -29,7 +29,7 @@ func Reads() (all Kinds) {
 // Newer are the kinds of some operations that not every version reads.
 func Newer(ops []Op) (newer Kinds) {
 	for _, op := range ops {
-		if k := op.Kind(); !kinds[k].first && !slices.Contains(newer, byte(k)) {
+		if k := op.Kind(); !kinds[k].firstRelease && !slices.Contains(newer, byte(k)) {
 			newer = append(newer, byte(k))
 		}
 	}
@@ -40,7 +40,7 @@ func Newer(ops []Op) (newer Kinds) {
 // reports nothing reads what the first release did.
 func (reads Kinds) Lacks(needed Kinds) (missing Kinds) {
 	for _, k := range needed {
-		if !kinds[k].first && !slices.Contains(reads, k) {
+		if !kinds[k].firstRelease && !slices.Contains(reads, k) {
 			missing = append(missing, k)
 		}
 	}

@@ -113,7 +113,7 @@ type Content struct {
 	Pin          bool    `msgpack:"pi,omitempty"` // no policy changes it: THINK neither merges nor moves nor forgets it
 	Path         string  `msgpack:"pa,omitempty"` // the memory's key in its namespace; see CheckPath
 	Extractor    uint8   `msgpack:"xv,omitempty"` // version of the extractor that found the entities; 0 for none
-	Expires      Time    `msgpack:"ex,omitempty"` // 0: never; see Memory.Lapsed
+	Expires      Time    `msgpack:"ex,omitempty"` // 0: never; see Memory.ExpiredAt
 	Refresh      float64 `msgpack:"rf,omitempty"` // seconds that it lasts after it was read; 0: reading changes nothing
 	Unsearchable bool    `msgpack:"us,omitempty"` // it is stored and not indexed: no words, vector, entities or claims
 	Stamp
@@ -136,8 +136,8 @@ func (m *Memory) Expiry() Time {
 	return m.Expires
 }
 
-// Lapsed reports whether a memory's time is over at a moment of the log. No reader sees it from then on.
-func (m *Memory) Lapsed(now Time) bool {
+// ExpiredAt reports whether a memory's time is over at a moment of the log. No reader sees it from then on.
+func (m *Memory) ExpiredAt(now Time) bool {
 	at := m.Expiry()
 	return at != 0 && at <= now
 }

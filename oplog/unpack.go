@@ -24,7 +24,7 @@ func (u *unpacker) fail(format string, args ...any) {
 
 // bytes reads bytes, of which it makes a copy; nil for nil.
 func (u *unpacker) bytes() []byte {
-	if u.null() {
+	if u.isNil() {
 		return nil
 	}
 	b := u.take(msgpackBytes)
@@ -45,8 +45,8 @@ func (u *unpacker) float() float64 {
 	return v
 }
 
-// truth reads a truth value.
-func (u *unpacker) truth() bool {
+// bool reads a truth value.
+func (u *unpacker) bool() bool {
 	if len(u.b) == 0 || u.b[0] != msgpcode.False && u.b[0] != msgpcode.True {
 		u.unexpected("a truth value")
 		return false
@@ -63,9 +63,9 @@ func (u *unpacker) fill(dst []byte) {
 	}
 }
 
-// unpackNumber reads an integer that T can hold.
-func unpackNumber[T int | int8 | int64 | uint8 | uint32 | uint64](u *unpacker) T {
-	n, negative := u.number()
+// unpackInteger reads an integer that T can hold.
+func unpackInteger[T int | int8 | int64 | uint8 | uint32 | uint64](u *unpacker) T {
+	n, negative := u.integer()
 	v := T(n)
 	if uint64(v) != n || (v < 0) != negative {
 		u.fail("a number that %T cannot hold", v)
@@ -74,8 +74,8 @@ func unpackNumber[T int | int8 | int64 | uint8 | uint32 | uint64](u *unpacker) T
 	return v
 }
 
-// null takes a nil, if one comes next.
-func (u *unpacker) null() bool {
+// isNil takes a nil, if one comes next.
+func (u *unpacker) isNil() bool {
 	if len(u.b) == 0 || u.b[0] != msgpcode.Nil {
 		return false
 	}
@@ -91,8 +91,8 @@ func (u *unpacker) unexpected(what string) {
 	u.fail("%s is expected, not %#x", what, u.b[0])
 }
 
-// number reads an integer: its bits, and whether they are those of a negative one.
-func (u *unpacker) number() (n uint64, negative bool) {
+// integer reads an integer: its bits, and whether they are those of a negative one.
+func (u *unpacker) integer() (n uint64, negative bool) {
 	if len(u.b) == 0 {
 		u.unexpected("an integer")
 		return 0, false
@@ -110,7 +110,7 @@ func (u *unpacker) number() (n uint64, negative bool) {
 		return 0, false
 	}
 	size := 1 << (c & 3) // the codes of unsigned integers follow each other, and then those of signed ones
-	if n = u.behind(size, "an integer"); c < msgpcode.Int8 {
+	if n = u.bigEndian(size, "an integer"); c < msgpcode.Int8 {
 		return n, false
 	}
 	shift := 64 - 8*size
@@ -118,9 +118,9 @@ func (u *unpacker) number() (n uint64, negative bool) {
 	return uint64(signed), signed < 0
 }
 
-// A family describes how msgpack writes the lengths of one type: short ones in the code itself, others in one, two or
+// A lengthFormat describes how msgpack writes the lengths of one type: short ones in the code itself, others in one, two or
 // four bytes behind a code.
-type family struct {
+type lengthFormat struct {
 	what     string
 	from, to byte // to below from: there is no such range
 	next     byte // the first of the codes that follow each other
@@ -128,14 +128,14 @@ type family struct {
 }
 
 var (
-	msgpackString = family{"a string", msgpcode.FixedStrLow, msgpcode.FixedStrHigh, msgpcode.Str8, 1}
-	msgpackBytes  = family{"bytes", 1, 0, msgpcode.Bin8, 1}
-	msgpackArray  = family{"a list", msgpcode.FixedArrayLow, msgpcode.FixedArrayHigh, msgpcode.Array16, 2}
-	msgpackMap    = family{"a map", msgpcode.FixedMapLow, msgpcode.FixedMapHigh, msgpcode.Map16, 2}
+	msgpackString = lengthFormat{"a string", msgpcode.FixedStrLow, msgpcode.FixedStrHigh, msgpcode.Str8, 1}
+	msgpackBytes  = lengthFormat{"bytes", 1, 0, msgpcode.Bin8, 1}
+	msgpackArray  = lengthFormat{"a list", msgpcode.FixedArrayLow, msgpcode.FixedArrayHigh, msgpcode.Array16, 2}
+	msgpackMap    = lengthFormat{"a map", msgpcode.FixedMapLow, msgpcode.FixedMapHigh, msgpcode.Map16, 2}
 )
 
 // length reads the head of a value of a family.
-func (u *unpacker) length(f family) int {
+func (u *unpacker) length(f lengthFormat) int {
 	if len(u.b) == 0 {
 		u.unexpected(f.what)
 		return 0
@@ -150,11 +150,11 @@ func (u *unpacker) length(f family) int {
 		u.unexpected(f.what)
 		return 0
 	}
-	return int(u.behind(size, f.what))
+	return int(u.bigEndian(size, f.what))
 }
 
-// behind reads the bytes of a number or a length that stand behind a code.
-func (u *unpacker) behind(size int, what string) (n uint64) {
+// bigEndian reads the bytes of a number or a length that stand behind a code.
+func (u *unpacker) bigEndian(size int, what string) (n uint64) {
 	if len(u.b) <= size {
 		u.fail("the input ends in the head of %s", what)
 		return 0
@@ -167,7 +167,7 @@ func (u *unpacker) behind(size int, what string) (n uint64) {
 }
 
 // take reads a string or bytes. They belong to the input.
-func (u *unpacker) take(f family) []byte {
+func (u *unpacker) take(f lengthFormat) []byte {
 	n := u.length(f)
 	if n > len(u.b) {
 		u.fail("%s of %d bytes, of which %d are there", f.what, n, len(u.b))
@@ -180,7 +180,7 @@ func (u *unpacker) take(f family) []byte {
 
 // count reads the number of elements that follow. Each takes at least some bytes, so the rest of the input bounds the
 // number.
-func (u *unpacker) count(f family, least int) int {
+func (u *unpacker) count(f lengthFormat, least int) int {
 	n := u.length(f)
 	if n > len(u.b)/least {
 		u.fail("%s of %d elements in %d bytes", f.what, n, len(u.b))
@@ -208,18 +208,18 @@ func (u *unpacker) skip() {
 		case msgpcode.IsBin(c):
 			u.take(msgpackBytes)
 		case c == msgpcode.Float || c == msgpcode.Double: // a float of 32 or 64 bits
-			u.drop(1 + 4<<(c-msgpcode.Float))
+			u.advance(1 + 4<<(c-msgpcode.Float))
 		case c >= msgpcode.Uint8 && c <= msgpcode.Int64:
-			u.drop(1 + 1<<(c&3))
+			u.advance(1 + 1<<(c&3))
 		case msgpcode.IsFixedExt(c): // an extension of 1 to 16 bytes, behind its kind
-			u.drop(2 + 1<<(c-msgpcode.FixExt1))
+			u.advance(2 + 1<<(c-msgpcode.FixExt1))
 		default: // an extension with an explicit length; or 0xc1, which is not valid
 			u.unexpected("a value")
 		}
 	}
 }
 
-func (u *unpacker) drop(n int) {
+func (u *unpacker) advance(n int) {
 	if n > len(u.b) {
 		u.fail("the input ends in a value of %d bytes", n)
 		return

@@ -18,7 +18,7 @@ func (l *Log) requireAllDecode(newer oplog.Kinds) error {
 	if newer = slices.DeleteFunc(slices.Clone(newer), inLog); len(newer) == 0 {
 		return nil
 	}
-	needs, err := state.Get(l.opts.State, (*state.View).Needs)
+	needs, err := state.Get(l.opts.State, (*state.View).NeededKinds)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (s *Service) markConflicts(c api.Caller, hits []index.Hit) ([]index.Hit, er
 		}
 		for i := range hits {
 			h := &hits[i]
-			for other, conflict := range v.Disputing(c.DB, h.Memory.RID) {
+			for other, conflict := range v.OpenConflictsOf(c.DB, h.Memory.RID) {
 				m, ok := v.Memory(c.DB, other)
 				if len(h.Against) == maxDisputed {
 					break

@@ -139,11 +139,11 @@ func (s *Service) rejectErased(db oplog.DB, ops []oplog.Op) error {
 			}
 			switch op := op.(type) {
 			case *oplog.Remember:
-				refused = v.RefusesText(db, op.Text)
+				refused = v.ErasedText(db, op.Text)
 			case *oplog.Recast:
-				refused = slices.ContainsFunc(op.Into, func(m oplog.Remember) bool { return v.RefusesText(db, m.Text) })
+				refused = slices.ContainsFunc(op.Into, func(m oplog.Remember) bool { return v.ErasedText(db, m.Text) })
 			case *oplog.Correct:
-				refused = op.Text != nil && v.RefusesText(db, *op.Text)
+				refused = op.Text != nil && v.ErasedText(db, *op.Text)
 			}
 			if refused {
 				return state.ErrErasedText

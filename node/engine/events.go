@@ -162,7 +162,7 @@ func (p *eventStream) replay(ctx context.Context, cursor oplog.Index) error {
 			if _, trimmed := v.TrimmedIn(p.c.DB); trimmed {
 				if _, _, _, ok := v.Retained(); !ok {
 					lost = end // all of the window has gone
-				} else if first := v.Begins(p.c.DB); first > cursor+1 {
+				} else if first := v.LogStart(p.c.DB); first > cursor+1 {
 					lost = first
 				}
 			}

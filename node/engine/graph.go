@@ -73,7 +73,7 @@ func (s *Service) findMentions(ctx context.Context, db oplog.DB, names ...string
 
 // edges returns the relations, in both directions, of the entities that a name stands for.
 func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
-	list := v.EdgesOfAll(c.DB, v.Meant(c.DB, orDefault(""), q.Entity), maxEdges+1)
+	list := v.EdgesOfAll(c.DB, v.ResolveName(c.DB, orDefault(""), q.Entity), maxEdges+1)
 	a := &api.EdgeList{Edges: api.Each(list[:min(len(list), maxEdges)], edgeOf)}
 	if len(list) > maxEdges {
 		a.Bounded = api.Cut(maxEdges, "relations", "the others are those of the entities on their other side, and in an export")
@@ -128,7 +128,7 @@ func unixSeconds(d field.Date) *float64 {
 func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
 	now := oplog.At(s.now()).Seconds()
 	list := &api.ClaimList{Claims: []api.ClaimRow{}}
-	claims, cut := claimsOf(v, c.DB, v.Meant(c.DB, q.Namespace, q.Entity), c.Reach(q.Namespace))
+	claims, cut := claimsOf(v, c.DB, v.ResolveName(c.DB, q.Namespace, q.Entity), c.Reach(q.Namespace))
 	if cut {
 		list.Bounded = api.Cut(maxEdges, "claims, the newest,", "the others are those of the entities on their other side")
 	}

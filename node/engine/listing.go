@@ -189,7 +189,7 @@ func walkByID(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) (api.Wal
 	since, r := w.Since, byteBudget{hold: c.Hold}
 	if number, ok := strings.CutPrefix(since, "#"); ok && c.Spaces.Bind() {
 		seq, _ := strconv.ParseUint(number, 10, 64)
-		m, ok := v.WrittenAt(c.DB, oplog.Seq(seq))
+		m, ok := v.StoredMemoryAt(c.DB, oplog.Seq(seq))
 		if !ok {
 			return page, oplog.Errorf(oplog.Invalid, "since_rid: what the walk had reached was purged meanwhile: begin again without it")
 		}

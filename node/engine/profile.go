@@ -23,7 +23,7 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	if back > 0 {
 		since = oplog.At(s.now()) - back
 	}
-	names := v.Meant(c.DB, orDefault(q.Namespace), q.Name)
+	names := v.ResolveName(c.DB, orDefault(q.Namespace), q.Name)
 	e, ok := entityOf(v, c.DB, names)
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")

@@ -137,7 +137,7 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 	if q.Cursor != "" {
 		return nil, oplog.Errorf(oplog.Invalid, "cursor: the memories of an entity have none")
 	}
-	names := v.Meant(c.DB, orDefault(q.Namespace), q.Entity)
+	names := v.ResolveName(c.DB, orDefault(q.Namespace), q.Entity)
 	rows, cut := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.MemoriesOfAll(c.DB, names, f) }), wanted)
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))

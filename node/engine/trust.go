@@ -85,7 +85,7 @@ func (s *Service) quarantined(v *state.View, c api.Caller, q *api.QuarantineRequ
 		}
 	}
 	left, within, looked, last := byteBudget{hold: c.Hold}, c.Reach(q.Namespace), 0, q.After
-	v.Held(c.DB, behind, func(m *oplog.Memory) bool {
+	v.Quarantined(c.DB, behind, func(m *oplog.Memory) bool {
 		wanted := within.Has(m.Namespace)
 		if len(page.Memories) == most || looked == maxScan || wanted && !left.reserve(m.Weight()) {
 			page.Next = api.OrNil(last)

@@ -48,7 +48,7 @@ func recent(v dbView, q *api.RecentRequest) *api.RecentMemories {
 func lookUp(v dbView, q *api.LookUpRequest) *api.LookedUp {
 	a, entities := &api.LookedUp{}, []string{}
 	for _, e := range q.Entities {
-		entities = append(entities, v.Meant(v.db, "default", e)...)
+		entities = append(entities, v.ResolveName(v.db, "default", e)...)
 	}
 	if m, ok := v.Memory(v.db, q.RID); ok && !m.Unlisted() {
 		a.Memory, entities = m, slices.Concat(entities, m.Entities)

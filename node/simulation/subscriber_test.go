@@ -110,7 +110,7 @@ func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 		var begins oplog.Index
 		var trimmed bool
 		c.view(i, func(v *state.View, db oplog.DB) error {
-			begins = v.Begins(db)
+			begins = v.LogStart(db)
 			_, trimmed = v.TrimmedIn(db)
 			return nil
 		})

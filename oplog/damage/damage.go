@@ -28,8 +28,8 @@ type File struct {
 	Healed   bool  // its content is not used any more
 }
 
-// most bounds how many files are named.
-const most = 8
+// maxFiles bounds how many files are named.
+const maxFiles = 8
 
 // Files holds the damage that one owner has found. The zero value is ready.
 type Files struct {
@@ -50,7 +50,7 @@ func (f *Files) Found(file File) {
 		f.list[at].Times, f.list[at].Healed = f.list[at].Times+1, file.Healed
 		return
 	}
-	if len(f.list) == most {
+	if len(f.list) == maxFiles {
 		at := slices.IndexFunc(f.list, func(had File) bool { return had.Healed })
 		if at < 0 {
 			return

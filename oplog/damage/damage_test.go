@@ -31,13 +31,13 @@ func TestFilesAreNamedAndCounted(t *testing.T) {
 	if f.Healed() {
 		t.Error("found again, and healed")
 	}
-	for i := range 2 * most {
+	for i := range 2 * maxFiles {
 		f.Found(File{Kind: State, Path: fmt.Sprint("c", i)})
 	}
 	named := func(path string) bool {
 		return slices.ContainsFunc(f.List(), func(had File) bool { return had.Path == path })
 	}
-	if len(f.List()) != most || f.Times(State) != 2*most || named("a") || !named("b") || !named("c0") {
+	if len(f.List()) != maxFiles || f.Times(State) != 2*maxFiles || named("a") || !named("b") || !named("c0") {
 		t.Errorf("%d are counted, %+v", f.Times(State), f.List())
 	}
 }

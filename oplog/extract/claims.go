@@ -49,8 +49,8 @@ var phrases = map[string]string{
 var possessed = map[string]string{"ceo": "ceo_of", "cto": "cto_of", "cfo": "cfo_of", "founder": "founded",
 	"co-founder": "founded", "cofounder": "founded"}
 
-// bare are the forms of verbs that stand behind "does not" or "may".
-var bare = map[string]string{"work at": "works_at", "work for": "works_at", "join": "works_at", "lead": "leads",
+// bareVerbs are the forms of verbs that stand behind "does not" or "may".
+var bareVerbs = map[string]string{"work at": "works_at", "work for": "works_at", "join": "works_at", "lead": "leads",
 	"head": "leads", "run": "leads", "manage": "leads",
 	"direct": "leads", "acquire": "acquired", "buy": "acquired", "purchase": "acquired", "take over": "acquired",
 	"speak": "speaks", "belong to": "member_of",
@@ -59,7 +59,7 @@ var bare = map[string]string{"work at": "works_at", "work for": "works_at", "joi
 var (
 	negations = set("not no never denied denies denying neither nor isn't aren't wasn't weren't doesn't don't didn't hasn't haven't hadn't won't cannot can't couldn't")
 	hedges    = set("may might could allegedly reportedly supposedly said says rumored rumoured according apparently perhaps maybe possibly probably")
-	asides    = set("a an the is are now currently also still just recently has have had been be who which that does do did will would both proudly officially really")
+	fillers   = set("a an the is are now currently also still just recently has have had been be who which that does do did will would both proudly officially really")
 )
 
 // Claims returns what a text says about the names in it, which come from Entities and Link.
@@ -69,7 +69,7 @@ func Claims(text string, names []Entity) (out []Claim) {
 	for i := 0; i+1 < len(at) && len(out) < maxClaims; i++ {
 		a, b := at[i], at[i+1]
 		gap := text[a.end:b.start]
-		if a.name == b.name || len(gap) > maxBetween || ends(gap) {
+		if a.name == b.name || len(gap) > maxBetween || endsSentence(gap) {
 			continue
 		}
 		c, ok := relation(a, b, gap)
@@ -108,7 +108,7 @@ func occurrences(text string, names []Entity) (out []occurrence) {
 				break
 			}
 			start, end := from+i, from+i+len(name)
-			if edge(text, start, end) {
+			if onWordBoundary(text, start, end) {
 				out = append(out, occurrence{e.Name, e.Type, start, end})
 			}
 			from = end
@@ -125,16 +125,16 @@ func occurrences(text string, names []Entity) (out []occurrence) {
 	return kept
 }
 
-// edge reports whether a stretch of text begins and ends with a word.
-func edge(text string, start, end int) bool {
+// onWordBoundary reports whether a stretch of text begins and ends with a word.
+func onWordBoundary(text string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])
 	letter := func(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 	return !letter(before) && !letter(after)
 }
 
-// ends reports whether a sentence ends between two names.
-func ends(gap string) bool {
+// endsSentence reports whether a sentence ends between two names.
+func endsSentence(gap string) bool {
 	return strings.ContainsAny(gap, "!?;\n") || strings.Contains(gap, ". ")
 }
 
@@ -166,7 +166,7 @@ func relation(a, b occurrence, gap string) (Claim, bool) {
 		case hedges[w]:
 			c.Reported = true
 		case w == "to" && c.Reported && len(said) == 0: // "is said to have"
-		case !asides[w]:
+		case !fillers[w]:
 			said = append(said, w)
 		}
 	}
@@ -179,18 +179,18 @@ func relation(a, b occurrence, gap string) (Claim, bool) {
 		return c, false
 	}
 	if c.Type = phrases[phrase]; c.Type == "" && (c.Denied || c.Reported) {
-		c.Type = bare[phrase]
+		c.Type = bareVerbs[phrase]
 	}
 	if n := len(said); c.Type == "" && n > 2 && n <= 6 && said[0] == "works" && said[1] == "as" &&
 		(said[n-1] == "at" || said[n-1] == "for") {
 		c.Type = "works_at"
 	}
-	return c, c.Type != "" && fits(c.Type, a.kind, b.kind)
+	return c, c.Type != "" && plausible(c.Type, a.kind, b.kind)
 }
 
-// fits keeps relations from what cannot stand in them: a person is headquartered nowhere, and running Python is
+// plausible keeps relations from what cannot stand in them: a person is headquartered nowhere, and running Python is
 // leading nothing.
-func fits(relation, src, dst string) bool {
+func plausible(relation, src, dst string) bool {
 	switch relation {
 	case "headquartered_in", "acquired", "subsidiary_of":
 		return src != "person"

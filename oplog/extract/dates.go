@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func digits(w string) bool {
+func isDigits(w string) bool {
 	return w != "" && strings.IndexFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
 }
 
@@ -17,7 +17,7 @@ func dateShape(w string) bool {
 			continue
 		}
 		p := strings.Split(w, sep)
-		if digits(p[0]) && digits(p[1]) && digits(p[2]) && (len(p[0]) == 4 || len(p[2]) == 4 || len(p[2]) == 2) &&
+		if isDigits(p[0]) && isDigits(p[1]) && isDigits(p[2]) && (len(p[0]) == 4 || len(p[2]) == 4 || len(p[2]) == 2) &&
 			len(p[0]) <= 4 && len(p[1]) <= 2 && len(p[2]) <= 4 {
 			return true
 		}
@@ -37,7 +37,7 @@ func (f *finder) date(i int) (name string, next int, ok bool) {
 		}
 		return ""
 	}
-	month := func(w string) bool { return capital(w) && months[strings.ToLower(w)] }
+	month := func(w string) bool { return isCapitalised(w) && months[strings.ToLower(w)] }
 	switch {
 	case month(t) && dayNumber(at(i+1)) != "":
 		name, next = t+" "+dayNumber(at(i+1)), i+2
@@ -54,7 +54,7 @@ func (f *finder) date(i int) (name string, next int, ok bool) {
 	return name, next, true
 }
 
-func year(w string) bool { return len(w) == 4 && digits(w) && (w[0] == '1' || w[0] == '2') }
+func year(w string) bool { return len(w) == 4 && isDigits(w) && (w[0] == '1' || w[0] == '2') }
 
 // dayNumber is a day of a month without its ordinal ending; empty when the word is none.
 func dayNumber(w string) string {
@@ -64,7 +64,7 @@ func dayNumber(w string) string {
 	for _, suffix := range []string{"st", "nd", "rd", "th"} {
 		w = strings.TrimSuffix(w, suffix)
 	}
-	if digits(w) && len(w) <= 2 && w != "0" && w != "00" {
+	if isDigits(w) && len(w) <= 2 && w != "0" && w != "00" {
 		return strings.TrimLeft(w, "0")
 	}
 	return ""

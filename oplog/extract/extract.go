@@ -39,8 +39,8 @@ func (f *finder) add(name, kind string) {
 // at looks at the word at i and returns where to go on.
 func (f *finder) at(i int) int {
 	t := f.toks[i]
-	if t.small {
-		if toolHeads.may(t.text) && tools[t.text] && !plain[t.text] {
+	if t.lower {
+		if toolPrefilter.mayContain(t.text) && tools[t.text] && !ambiguousTools[t.text] {
 			f.add(t.text, "tech")
 		}
 		return i + 1
@@ -67,7 +67,7 @@ func (f *finder) at(i int) int {
 // capitalRun reports whether a word is a name joined by dashes or slashes, like O'Brien-Smith or R&D.
 func capitalRun(w string) bool {
 	for p := range strings.FieldsFuncSeq(w, func(r rune) bool { return strings.ContainsRune("-'’&./", r) }) {
-		if !capital(p) {
+		if !isCapitalised(p) {
 			return false
 		}
 	}
@@ -76,7 +76,7 @@ func capitalRun(w string) bool {
 
 func innerCapital(w string) bool {
 	for p := range strings.FieldsFuncSeq(w, func(r rune) bool { return strings.ContainsRune("-'’&.", r) }) {
-		if !shout(p) && len(p) > 1 && strings.ToLower(p[1:]) != p[1:] && !strings.HasPrefix(p, "Mc") && !strings.HasPrefix(p, "Mac") {
+		if !isAcronym(p) && len(p) > 1 && strings.ToLower(p[1:]) != p[1:] && !strings.HasPrefix(p, "Mc") && !strings.HasPrefix(p, "Mac") {
 			return true
 		}
 	}
@@ -87,28 +87,28 @@ func innerCapital(w string) bool {
 func (f *finder) isName(i int) bool {
 	t := f.toks[i]
 	low := strings.ToLower(t.text)
-	return capital(t.text) && !months[low] && !weekdays[low] && (letters(t.text) > 0)
+	return isCapitalised(t.text) && !months[low] && !weekdays[low] && (letters(t.text) > 0)
 }
 
 // run takes a run of capitalised words.
 func (f *finder) run(i int) int {
 	end := i + 1
-	for end < len(f.toks) && end-i < maxRun && f.toks[end].joined && !f.toks[end].sentence && !f.toks[end-1].own &&
-		(f.isName(end) || digits(f.toks[end].text) && projects[strings.ToLower(f.toks[i].text)]) {
+	for end < len(f.toks) && end-i < maxRun && f.toks[end].joined && !f.toks[end].sentence && !f.toks[end-1].possessive &&
+		(f.isName(end) || isDigits(f.toks[end].text) && projects[strings.ToLower(f.toks[i].text)]) {
 		end++
 	}
 	words := f.toks[i:end]
-	for len(words) > 0 && empty(strings.ToLower(words[0].text)) {
+	for len(words) > 0 && isFunctionWord(strings.ToLower(words[0].text)) {
 		words = words[1:]
 	}
-	for len(words) > 1 && empty(strings.ToLower(words[len(words)-1].text)) && len(words[len(words)-1].text) > 1 {
+	for len(words) > 1 && isFunctionWord(strings.ToLower(words[len(words)-1].text)) && len(words[len(words)-1].text) > 1 {
 		words = words[:len(words)-1]
 	}
 	begins := len(words) > 0 && words[0].sentence
 	if len(words) > 1 && begins && leads(strings.ToLower(words[0].text)) {
 		words = words[1:]
 	}
-	if len(words) == 0 || len(words) == 1 && f.common(words[0], begins, end) {
+	if len(words) == 0 || len(words) == 1 && f.isCommon(words[0], begins, end) {
 		return end
 	}
 	names := make([]string, len(words))
@@ -128,31 +128,31 @@ func leads(low string) bool {
 	return (starters[low] && !adorning[low] || orders[low]) && !projects[low] || foreign[low] && !particles[low] || germanArticles[low]
 }
 
-// empty reports whether a word in small letters is a function word, or one with a verb behind it: you're, they've.
-func empty(low string) bool {
-	if function[low] {
+// isFunctionWord reports whether a word in small letters is a function word, or one with a verb behind it: you're, they've.
+func isFunctionWord(low string) bool {
+	if functionWords[low] {
 		return true
 	}
 	i := strings.IndexAny(low, "'’")
-	return i > 0 && (function[low[:i]] || strings.HasSuffix(low, "n't") || strings.HasSuffix(low, "n’t"))
+	return i > 0 && (functionWords[low[:i]] || strings.HasSuffix(low, "n't") || strings.HasSuffix(low, "n’t"))
 }
 
-// common reports whether a lone capitalised word is probably no name: it only begins a sentence, or stands behind
+// isCommon reports whether a lone capitalised word is probably no name: it only begins a sentence, or stands behind
 // such a word, or labels a number. Next is the place of the word behind it.
-func (f *finder) common(t token, begins bool, next int) bool {
+func (f *finder) isCommon(t token, begins bool, next int) bool {
 	low := strings.ToLower(t.text)
 	after := "" // what stands behind it, with nothing but a blank between them
-	if next < len(f.toks) && f.toks[next].joined && !f.toks[next].sentence && !t.own {
+	if next < len(f.toks) && f.toks[next].joined && !f.toks[next].sentence && !t.possessive {
 		after, _, _ = strings.Cut(strings.ToLower(f.toks[next].text), "'")
 	}
 	switch {
 	case !begins:
-		return ordinary(low) && digits(after)
-	case shout(t.text) || places[low]:
+		return ordinary(low) && isDigits(after)
+	case isAcronym(t.text) || places[low]:
 		return false
 	case starters[low] || orders[low] || foreign[low]:
 		return true
-	case f.insideOne(t.text):
+	case f.isInside(t.text):
 		return false
 	case !t.sentence:
 		return ordinary(low)
@@ -161,13 +161,13 @@ func (f *finder) common(t token, begins bool, next int) bool {
 		several[after] && len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us")
 }
 
-// insideOne reports whether a text has a word alone with its capital inside a sentence.
-func (f *finder) insideOne(word string) bool {
+// isInside reports whether a text has a word alone with its capital inside a sentence.
+func (f *finder) isInside(word string) bool {
 	if f.inside == nil {
 		f.inside = map[string]bool{}
 		for i, t := range f.toks {
-			if i > 0 && t.joined && !t.sentence && !t.small && f.toks[i-1].small && capital(t.text) &&
-				(i+1 == len(f.toks) || !f.toks[i+1].joined || !capital(f.toks[i+1].text)) {
+			if i > 0 && t.joined && !t.sentence && !t.lower && f.toks[i-1].lower && isCapitalised(t.text) &&
+				(i+1 == len(f.toks) || !f.toks[i+1].joined || !isCapitalised(f.toks[i+1].text)) {
 				f.inside[t.text] = true
 			}
 		}
@@ -187,9 +187,9 @@ func (f *finder) kind(names []string, i int) string {
 		return "organization"
 	case places[first] && len(names) == 1, places[whole], placeWords[last], places[last] && len(names) == 2:
 		return "place"
-	case len(names) == 1 && shout(names[0]):
+	case len(names) == 1 && isAcronym(names[0]):
 		return "tech"
-	case f.placed(i):
+	case f.followsPlaceWord(i):
 		return "place"
 	case len(names) >= 2 && len(names) <= 3:
 		return "person"
@@ -197,8 +197,8 @@ func (f *finder) kind(names []string, i int) string {
 	return "unknown"
 }
 
-// placed reports whether the words before say that a person is, lives or goes there.
-func (f *finder) placed(i int) bool {
+// followsPlaceWord reports whether the words before say that a person is, lives or goes there.
+func (f *finder) followsPlaceWord(i int) bool {
 	if i >= 1 && f.toks[i-1].text == "in" {
 		return true
 	}
@@ -256,7 +256,7 @@ func Link(text string, found []Entity, known func(folded string) []string) []Ent
 	for i, begin := 0, 0; i < len(toks); i++ {
 		for j := i; j < len(toks) && j < i+4; j++ {
 			run := folded[begin:stops[j]]
-			if j == i && (function[run] || starters[run] || months[run] || weekdays[run] || alnum(run) < 3) || asked[run] {
+			if j == i && (functionWords[run] || starters[run] || months[run] || weekdays[run] || alnum(run) < 3) || asked[run] {
 				continue
 			}
 			if asked[run] = true; len(asked) > maxAsked || len(found) >= maxEntities {
@@ -283,7 +283,7 @@ func Names(text, name string) bool {
 		if i < 0 {
 			return false
 		}
-		if edge(low, from+i, from+i+len(folded)) {
+		if onWordBoundary(low, from+i, from+i+len(folded)) {
 			return true
 		}
 		from += i + len(folded)

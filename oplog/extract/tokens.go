@@ -8,11 +8,11 @@ import (
 
 // A token is a word of a text, with what stands before it.
 type token struct {
-	text     string
-	sentence bool // the first of its sentence
-	joined   bool // only a blank stands between it and the one before
-	own      bool // ended in 's, which text leaves out
-	small    bool // nothing but a to z: of all names only a tool's is written so
+	text       string
+	sentence   bool // the first of its sentence
+	joined     bool // only a blank stands between it and the one before
+	possessive bool // ended in 's, which text leaves out
+	lower      bool // nothing but a to z: of all names only a tool's is written so
 }
 
 // What an ASCII character is to a text. Most characters are, so they are looked up.
@@ -41,8 +41,8 @@ const (
 	stops   = ".!?\n;:•"    // end a sentence
 )
 
-// part reports whether a rune may stand inside a word: identifiers, paths, addresses and handles stay whole.
-func part(r rune) bool {
+// isWordRune reports whether a rune may stand inside a word: identifiers, paths, addresses and handles stay whole.
+func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return asciiKinds[r]&asciiPart != 0
 	}
@@ -54,13 +54,13 @@ func tokens(s string) (out []token) {
 	out = make([]token, 0, len(s)/6+1) // a word of English and its space
 	first, blank := true, true
 	for at := 0; at < len(s); {
-		if end := smallWord(s, at); end > at {
-			out = append(out, token{text: s[at:end], sentence: first, joined: blank && len(out) > 0, small: true})
+		if end := lowerWordEnd(s, at); end > at {
+			out = append(out, token{text: s[at:end], sentence: first, joined: blank && len(out) > 0, lower: true})
 			first, blank, at = false, true, end
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[at:])
-		if !part(r) {
+		if !isWordRune(r) {
 			first = first || strings.ContainsRune(stops, r)
 			blank = blank && r == ' '
 			at += n
@@ -75,7 +75,7 @@ func tokens(s string) (out []token) {
 			t := token{text: trimmed, sentence: first, joined: blank && len(core) == len(word) && len(out) > 0}
 			for _, suffix := range []string{"'s", "’s"} {
 				if short, ok := strings.CutSuffix(t.text, suffix); ok && short != "" {
-					t.text, t.own = short, true
+					t.text, t.possessive = short, true
 				}
 			}
 			out = append(out, t)
@@ -89,9 +89,9 @@ func tokens(s string) (out []token) {
 	return out
 }
 
-// smallWord is the end of a word of nothing but a to z that begins at a place; the place itself when another begins
+// lowerWordEnd is the end of a word of nothing but a to z that begins at a place; the place itself when another begins
 // there, or none.
-func smallWord(s string, at int) int {
+func lowerWordEnd(s string, at int) int {
 	end := at
 	for end < len(s) && s[end] < utf8.RuneSelf && asciiKinds[s[end]]&asciiSmall != 0 {
 		end++
@@ -113,7 +113,7 @@ func wordEnd(s string, at int) int {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[at:])
-		if !part(r) {
+		if !isWordRune(r) {
 			break
 		}
 		at += n
@@ -121,14 +121,14 @@ func wordEnd(s string, at int) int {
 	return at
 }
 
-// capital reports whether a word begins with a capital letter.
-func capital(w string) bool {
+// isCapitalised reports whether a word begins with a capital letter.
+func isCapitalised(w string) bool {
 	r, _ := utf8.DecodeRuneInString(w)
 	return unicode.IsUpper(r)
 }
 
-// shout reports whether a word is an acronym: two or more capitals, digits allowed, nothing small.
-func shout(w string) bool {
+// isAcronym reports whether a word is an acronym: two or more capitals, digits allowed, nothing small.
+func isAcronym(w string) bool {
 	caps := 0
 	for _, r := range w {
 		switch {

@@ -12,19 +12,19 @@ func set(words string) map[string]bool {
 
 // Heads say which lengths the words of a set have, by their first letter, which must be ASCII: most words are in no
 // set, and are not looked up.
-type heads [128]uint64
+type prefilter [128]uint64
 
-func headsOf(words map[string]bool) (h heads) {
+func newPrefilter(words map[string]bool) (h prefilter) {
 	for w := range words {
 		h[w[0]] |= 1 << len(w)
 	}
 	return h
 }
 
-func (h *heads) may(word string) bool { return h[word[0]&127]>>len(word)&1 != 0 }
+func (h *prefilter) mayContain(word string) bool { return h[word[0]&127]>>len(word)&1 != 0 }
 
 // Function words are not names, and are stripped from the beginning and end of a run.
-var function = set(`a an the i we you he she it they me us him her them my our your his its their this that these those
+var functionWords = set(`a an the i we you he she it they me us him her them my our your his its their this that these those
 there here who what when where why how which and or but so if then than as at by for from in into of off on onto out over
 to up with without about after before during until while since because not no never yes very much more most some any all
 each both either neither is are was were be been being am do does did done has have had having will would can could should
@@ -60,10 +60,10 @@ grpc graphql openapi webpack vite bazel cmake llvm linux ubuntu debian fedora ma
 vim emacs vscode neovim intellij openai anthropic claude gemini llama mistral stripe twilio auth0 okta cloudflare vercel netlify
 heroku lambda s3 ec2 gke eks supabase firebase clickhouse duckdb pinecone weaviate qdrant`)
 
-// plain tools have names that are common words, too: only the capital says that the tool is meant.
-var plain = set("spring linear notion swift rust safari pandas ruby spark envoy consul helm sentry lambda zoom mistral react")
+// ambiguousTools tools have names that are common words, too: only the capital says that the tool is meant.
+var ambiguousTools = set("spring linear notion swift rust safari pandas ruby spark envoy consul helm sentry lambda zoom mistral react")
 
-var toolHeads = headsOf(tools)
+var toolPrefilter = newPrefilter(tools)
 
 var organisations = set(`inc corp corporation ltd llc gmbh ag plc co company bank university college institute foundation
 labs lab group holdings partners ventures capital agency ministry department hospital school airlines studios systems

@@ -33,13 +33,13 @@ func Attributes(raw []byte) ([]Attribute, error) {
 	for i, m := range all {
 		if list[i].Name = m.name; !Nameable(m.name) {
 			return nil, fmt.Errorf("%s is not the name of an attribute: want 1 to %d bytes, not and, or, not, and no @ in front",
-				shown(m.name), MaxName)
+				quoteName(m.name), MaxName)
 		}
 		if list[i].Value, err = readValue(m.value); err != nil {
-			return nil, fmt.Errorf("%s: %w", shown(m.name), err)
+			return nil, fmt.Errorf("%s: %w", quoteName(m.name), err)
 		}
 		if list[i].Value.kind == absent {
-			return nil, fmt.Errorf("%s is null: leave it out", shown(m.name))
+			return nil, fmt.Errorf("%s is null: leave it out", quoteName(m.name))
 		}
 	}
 	slices.SortFunc(list, func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
@@ -61,7 +61,7 @@ func Canonical(raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := written(list)
+	b := encode(list)
 	if len(b) > MaxSize {
 		return nil, fmt.Errorf("%d bytes are over %d", len(b), MaxSize)
 	}
@@ -91,10 +91,10 @@ func Shared(all ...[]byte) []byte {
 			})
 		})
 	}
-	return written(both)
+	return encode(both)
 }
 
-func written(list []Attribute) []byte {
+func encode(list []Attribute) []byte {
 	if len(list) == 0 {
 		return nil
 	}

@@ -25,24 +25,24 @@ const (
 
 // A Filter is a tree of tests. It does not change, so any number of goroutines may use it.
 type Filter struct {
-	Op   Op
-	Of   []*Filter
-	Name string // of a test: an attribute's, or with @ a field's
-	test string // eq, gt, gte, lt, lte, exists, contains, icontains or prefix
-	want []Value
-	said string // of a member of the whole filter: its JSON
+	Op     Op
+	Of     []*Filter
+	Name   string // of a test: an attribute's, or with @ a field's
+	test   string // eq, gt, gte, lt, lte, exists, contains, icontains or prefix
+	want   []Value
+	source string // of a member of the whole filter: its JSON
 }
 
 // Parts are the members of a filter that was read, all of which have to pass.
 func (f *Filter) Parts() []*Filter {
-	if f.said == "" {
+	if f.source == "" {
 		return f.Of
 	}
 	return []*Filter{f}
 }
 
 // String is the JSON of one of Parts.
-func (f *Filter) String() string { return f.said }
+func (f *Filter) String() string { return f.source }
 
 // Holds reports whether a value passes a test. An absent one passes none.
 func (f *Filter) Holds(v Value) bool {
@@ -60,7 +60,7 @@ func (f *Filter) Holds(v Value) bool {
 			case "icontains":
 				return fold.Lower(s) == f.want[0].text
 			}
-			return f.Holds(item(s, &f.want[0]))
+			return f.Holds(listItem(s, &f.want[0]))
 		})
 	}
 	switch want := &f.want[0]; f.test {
@@ -145,7 +145,7 @@ func (p *parser) object(raw json.RawMessage, depth int) (*Filter, error) {
 			return nil, err
 		}
 		if depth == 1 {
-			part.said = said(m)
+			part.source = memberSource(m)
 		}
 		f.Of = append(f.Of, part)
 	}
@@ -155,8 +155,8 @@ func (p *parser) object(raw json.RawMessage, depth int) (*Filter, error) {
 	return f, nil
 }
 
-// said is a member as its own object.
-func said(m member) string {
+// memberSource is a member as its own object.
+func memberSource(m member) string {
 	b := append(appendString([]byte("{"), m.name), ':')
 	out := bytes.NewBuffer(b)
 	_ = json.Compact(out, m.value) // it was read
@@ -187,17 +187,17 @@ func (p *parser) member(m member, depth int) (*Filter, error) {
 		return &Filter{Op: Not, Of: []*Filter{part}}, err
 	}
 	if m.name != "" && m.name[0] == '@' && fields[m.name] == "" {
-		return nil, fmt.Errorf("%s is not a field to filter by: want one of %s", shown(m.name), strings.Join(known(), ", "))
+		return nil, fmt.Errorf("%s is not a field to filter by: want one of %s", quoteName(m.name), strings.Join(fieldNames(), ", "))
 	}
 	if m.name[:min(1, len(m.name))] != "@" && !Nameable(m.name) {
-		return nil, fmt.Errorf("%s is not the name of an attribute", shown(m.name))
+		return nil, fmt.Errorf("%s is not the name of an attribute", quoteName(m.name))
 	}
 	if m.value[0] != '{' {
 		return p.test(m.name, "eq", m.value)
 	}
 	tests, err := members(m.value)
 	if err != nil || len(tests) == 0 {
-		return nil, fmt.Errorf("%s: want a value, or operators with their values", shown(m.name))
+		return nil, fmt.Errorf("%s: want a value, or operators with their values", quoteName(m.name))
 	}
 	f := &Filter{Op: All}
 	for _, t := range tests {
@@ -213,7 +213,7 @@ func (p *parser) member(m member, depth int) (*Filter, error) {
 	return f, nil
 }
 
-func known() (names []string) {
+func fieldNames() (names []string) {
 	for name := range fields {
 		names = append(names, name)
 	}
@@ -224,11 +224,11 @@ func known() (names []string) {
 // test reads an operator with its value. What is the opposite of another is that one below a Not.
 func (p *parser) test(name, op string, raw json.RawMessage) (*Filter, error) {
 	f := &Filter{Op: Test, Name: name, test: op}
-	refuse := func(format string, args ...any) (*Filter, error) {
-		return nil, fmt.Errorf("%s: %s: %s", shown(name), op, fmt.Sprintf(format, args...))
+	reject := func(format string, args ...any) (*Filter, error) {
+		return nil, fmt.Errorf("%s: %s: %s", quoteName(name), op, fmt.Sprintf(format, args...))
 	}
 	if p.tests++; p.tests > MaxTests {
-		return refuse("more than %d operators", MaxTests)
+		return reject("more than %d operators", MaxTests)
 	}
 	opposite := false
 	switch op {
@@ -238,27 +238,27 @@ func (p *parser) test(name, op string, raw json.RawMessage) (*Filter, error) {
 		f.test, opposite = "eq", op == "nin"
 		var all []json.RawMessage
 		if json.Unmarshal(raw, &all) != nil || raw[0] != '[' {
-			return refuse("want a list of values")
+			return reject("want a list of values")
 		}
 		for _, one := range all {
 			if err := p.value(f, one); err != nil {
-				return refuse("%s", err)
+				return reject("%s", err)
 			}
 		}
 	case "eq", "gt", "gte", "lt", "lte", "contains", "icontains", "prefix":
 	case "exists":
 		var is *bool
 		if json.Unmarshal(raw, &is) != nil || is == nil {
-			return refuse("want true or false")
+			return reject("want true or false")
 		}
 		opposite = !*is
 	default:
 		return nil, fmt.Errorf("%s: %s is not an operator: want eq, ne, in, nin, gt, gte, lt, lte, exists, contains, icontains or prefix",
-			shown(name), shown(op))
+			quoteName(name), quoteName(op))
 	}
 	if op != "in" && op != "nin" && op != "exists" {
 		if err := p.value(f, raw); err != nil {
-			return refuse("%s", err)
+			return reject("%s", err)
 		}
 	}
 	if opposite {

@@ -27,14 +27,14 @@ const (
 	absent kind = iota
 	text
 	number
-	truth
+	boolean
 	list
 )
 
 // Text is a string, and a time where it reads as one.
 func Text(s string) Value {
 	v := Value{kind: text, text: s}
-	v.at, v.dated = moment(s)
+	v.at, v.dated = parseTime(s)
 	return v
 }
 
@@ -52,8 +52,8 @@ func Number(x float64) Value { return Value{kind: number, number: x} }
 // Time is a time in Unix microseconds.
 func Time(at int64) Value { return Value{kind: text, at: at, dated: true} }
 
-// moment reads a date or a time of RFC 3339.
-func moment(s string) (at int64, ok bool) {
+// parseTime reads a date or a time of RFC 3339.
+func parseTime(s string) (at int64, ok bool) {
 	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' {
 		return 0, false
 	}
@@ -86,7 +86,7 @@ func (v *Value) equal(want *Value) bool {
 		return v.kind == list && slices.Equal(v.list, want.list)
 	case v.kind == list:
 		return slices.ContainsFunc(v.list, func(s string) bool {
-			one := item(s, want)
+			one := listItem(s, want)
 			return one.equal(want)
 		})
 	case v.kind != want.kind:
@@ -97,8 +97,8 @@ func (v *Value) equal(want *Value) bool {
 	return v.number == want.number
 }
 
-// item is a string of a list, read as a time only where it is compared with one.
-func item(s string, with *Value) Value {
+// listItem is a string of a list, read as a time only where it is compared with one.
+func listItem(s string, with *Value) Value {
 	if with.dated {
 		return Text(s)
 	}
@@ -126,7 +126,7 @@ func (v *Value) append(b []byte) []byte {
 	case number:
 		x, _ := json.Marshal(v.number) // it is finite
 		return append(b, x...)
-	case truth:
+	case boolean:
 		return append(b, map[bool]string{true: "true", false: "false"}[v.number == 1]...)
 	}
 	b = append(b, '[')
@@ -153,9 +153,9 @@ func readValue(raw json.RawMessage) (Value, error) {
 	case 'n':
 		return Value{}, nil
 	case 't':
-		return Value{kind: truth, number: 1}, nil
+		return Value{kind: boolean, number: 1}, nil
 	case 'f':
-		return Value{kind: truth}, nil
+		return Value{kind: boolean}, nil
 	case '"':
 		var s string
 		err := json.Unmarshal(raw, &s)
@@ -207,7 +207,7 @@ func members(raw []byte) (all []member, err error) {
 		case err != nil:
 			return nil, fmt.Errorf("not valid JSON")
 		case seen[m.name]:
-			return nil, fmt.Errorf("%s comes twice", shown(m.name))
+			return nil, fmt.Errorf("%s comes twice", quoteName(m.name))
 		}
 		seen[m.name] = true
 		all = append(all, m)
@@ -221,8 +221,8 @@ func members(raw []byte) (all []member, err error) {
 	return all, nil
 }
 
-// shown is a name as errors have it.
-func shown(name string) string {
+// quoteName is a name as errors have it.
+func quoteName(name string) string {
 	if len(name) > MaxName {
 		return fmt.Sprintf("%.40q…", name)
 	}

@@ -25,7 +25,7 @@ const (
 	blockSize  = 16 << 10 // on the disk
 	blockHead  = 4 + 4 + 4 + nonceSize
 	blockPlain = blockSize - blockHead - tagSize
-	marked     = 1 << 31
+	markBit    = 1 << 31
 )
 
 // maxBlocks keeps block numbers apart from one another: 2^31 blocks are 32 TiB.
@@ -81,7 +81,7 @@ func (r *Ring) fileCipher(head []byte) (cipher.AEAD, error) {
 	id := KeyID(binary.BigEndian.Uint32(head[12:]))
 	switch kind := head[9]; kind {
 	case kindRing:
-		k, err := r.find(id)
+		k, err := r.dataKey(id)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func sealBlock(a cipher.AEAD, b block, buf []byte) []byte {
 	clear(buf[blockHead+b.length : size])
 	length := uint32(b.length)
 	if b.mark {
-		length |= marked
+		length |= markBit
 	}
 	binary.BigEndian.PutUint32(buf[4:], length)
 	binary.BigEndian.PutUint32(buf[8:], b.since)
@@ -141,7 +141,7 @@ func parseBlock(buf []byte) (b block, ok bool) {
 		return b, false
 	}
 	length := binary.BigEndian.Uint32(buf[4:])
-	b = block{number: binary.BigEndian.Uint32(buf[12:]), length: int(length &^ marked), mark: length&marked != 0,
+	b = block{number: binary.BigEndian.Uint32(buf[12:]), length: int(length &^ markBit), mark: length&markBit != 0,
 		since: binary.BigEndian.Uint32(buf[8:])}
 	return b, b.length <= blockPlain
 }

@@ -16,7 +16,7 @@ type FileAt struct {
 	size int64 // of the plain text
 	// Where blocks begin, on the disk and in the plain text. Nil for a file in which all blocks but the last are
 	// full: its only mark is at its end, and where a block is can be computed.
-	places []place
+	offsets []blockOffset
 
 	mu     sync.Mutex // holds recent
 	recent struct {   // the block that was read in part: a reader that goes on wants the rest of it
@@ -26,7 +26,7 @@ type FileAt struct {
 	}
 }
 
-type place struct{ disk, plain int64 }
+type blockOffset struct{ disk, plain int64 }
 
 var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize); return &b }}
 
@@ -35,7 +35,7 @@ var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize); return &b
 func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 	head := make([]byte, headSize)
 	n, err := in.ReadAt(head, 0)
-	if err != nil && !cut(err) {
+	if err != nil && !isEOF(err) {
 		return nil, err
 	}
 	a, err := r.fileCipher(head[:n])
@@ -43,7 +43,7 @@ func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 		return nil, err
 	}
 	f := &FileAt{in: in, aead: a}
-	if ok, err := f.even(size); ok || err != nil {
+	if ok, err := f.openUniform(size); ok || err != nil {
 		return f, err
 	}
 	if err := f.scan(size); err != nil {
@@ -52,8 +52,8 @@ func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 	return f, nil
 }
 
-// even opens a file with one mark, at its end, by the block that has it: with none before, all others are full.
-func (f *FileAt) even(size int64) (ok bool, err error) {
+// openUniform opens a file with one mark, at its end, by the block that has it: with none before, all others are full.
+func (f *FileAt) openUniform(size int64) (ok bool, err error) {
 	last := (size - headSize - 1) / blockSize
 	if size <= headSize || last >= maxBlocks {
 		return false, nil
@@ -75,7 +75,7 @@ func (f *FileAt) even(size int64) (ok bool, err error) {
 // load reads the block of a number into buf and opens it there.
 func (f *FileAt) load(at int64, number uint32, buf []byte) (b block, plain []byte, err error) {
 	n, err := f.in.ReadAt(buf[:blockSize], at)
-	if err != nil && !cut(err) {
+	if err != nil && !isEOF(err) {
 		return b, nil, err
 	}
 	b, ok := parseBlock(buf[:n])
@@ -90,21 +90,21 @@ func (f *FileAt) load(at int64, number uint32, buf []byte) (b block, plain []byt
 func (f *FileAt) Size() int64 { return f.size }
 
 // find is the block that holds a place of the plain text.
-func (f *FileAt) find(off int64) (number int, p place) {
-	if f.places == nil {
+func (f *FileAt) find(off int64) (number int, p blockOffset) {
+	if f.offsets == nil {
 		n := off / blockPlain
-		return int(n), place{headSize + n*blockSize, n * blockPlain}
+		return int(n), blockOffset{headSize + n*blockSize, n * blockPlain}
 	}
-	i, found := slices.BinarySearchFunc(f.places, off, func(p place, off int64) int {
+	i, found := slices.BinarySearchFunc(f.offsets, off, func(p blockOffset, off int64) int {
 		return int(min(max(p.plain-off, -1), 1))
 	})
 	if !found {
 		i--
 	}
-	for i+1 < len(f.places) && f.places[i+1].plain == f.places[i].plain { // an empty one
+	for i+1 < len(f.offsets) && f.offsets[i+1].plain == f.offsets[i].plain { // an empty one
 		i++
 	}
-	return i, f.places[i]
+	return i, f.offsets[i]
 }
 
 // ReadAt implements io.ReaderAt.
@@ -134,7 +134,7 @@ func (f *FileAt) readBlock(p []byte, off int64) (int, error) {
 	if keep {
 		defer f.mu.Unlock()
 		if r := &f.recent; r.buf != nil && r.number == number {
-			return f.give(p, r.plain, skip, number)
+			return f.copyPlain(p, r.plain, skip, number)
 		}
 	}
 	buf := blocks.Get().(*[]byte)
@@ -143,7 +143,7 @@ func (f *FileAt) readBlock(p []byte, off int64) (int, error) {
 		blocks.Put(buf)
 		return 0, err
 	}
-	n, err := f.give(p, plain, skip, number)
+	n, err := f.copyPlain(p, plain, skip, number)
 	if keep && n < len(plain)-skip {
 		r := &f.recent
 		r.number, r.plain = number, plain
@@ -155,7 +155,7 @@ func (f *FileAt) readBlock(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func (f *FileAt) give(p, plain []byte, skip, number int) (int, error) {
+func (f *FileAt) copyPlain(p, plain []byte, skip, number int) (int, error) {
 	if skip >= len(plain) { // it is shorter than it was when the file was opened
 		return 0, damaged(uint32(number))
 	}

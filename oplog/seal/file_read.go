@@ -13,7 +13,7 @@ import (
 func (r *Ring) Reader(in io.Reader) (io.Reader, error) {
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(in, head)
-	if err != nil && !cut(err) {
+	if err != nil && !isEOF(err) {
 		return nil, err
 	}
 	a, err := r.fileCipher(head[:n])
@@ -23,7 +23,7 @@ func (r *Ring) Reader(in io.Reader) (io.Reader, error) {
 	return &reader{in: in, aead: a, buf: make([]byte, blockSize)}, nil
 }
 
-func cut(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+func isEOF(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
 type reader struct {
 	in    io.Reader
@@ -58,7 +58,7 @@ func (r *reader) block() ([]byte, error) {
 		_, err = io.ReadFull(r.in, r.buf[blockHead:b.size()])
 	}
 	switch {
-	case cut(err):
+	case isEOF(err):
 		return nil, fmt.Errorf("%w: it ends within block %d", ErrDamaged, r.n)
 	case err != nil:
 		return nil, err

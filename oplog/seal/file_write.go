@@ -22,7 +22,7 @@ type Writer struct {
 
 // Writer seals what is written for this home.
 func (r *Ring) Writer(w io.Writer) (*Writer, error) {
-	k := r.current()
+	k := r.activeKey()
 	return newWriter(w, newHead(kindRing, k.ID), k.key)
 }
 

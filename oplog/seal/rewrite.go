@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// beside ends the name of a file's copy until it takes the file's place.
-const beside = ".resealed"
+// rewriteSuffix ends the name of a file's copy until it takes the file's place.
+const rewriteSuffix = ".resealed"
 
 // rewriteStep is the number of bytes copied at once: others that sync meanwhile wait for no more than that.
 const rewriteStep = 1 << 20
@@ -27,7 +27,7 @@ func (r *Ring) Outdated(id KeyID) bool {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.old[id]
+	return r.outdated[id]
 }
 
 // Rotating reports whether there are such keys.
@@ -37,16 +37,16 @@ func (r *Ring) Rotating() bool {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return len(r.old) > 0
+	return len(r.outdated) > 0
 }
 
-// Left lists the sealed files below a directory that are under an outdated key, and removes what a rewrite that was
+// OutdatedFiles lists the sealed files below a directory that are under an outdated key, and removes what a rewrite that was
 // cut short left next to them. A directory that is not there has none.
-func (r *Ring) Left(dir string) (paths []string, err error) {
+func (r *Ring) OutdatedFiles(dir string) (paths []string, err error) {
 	head := make([]byte, headSize)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
-			if strings.HasSuffix(path, beside) {
+			if strings.HasSuffix(path, rewriteSuffix) {
 				err = os.Remove(path)
 			} else if err = readHead(path, head); err == nil {
 				if id, ok := FileKey(head); ok && r.Outdated(id) {
@@ -69,7 +69,7 @@ func readHead(path string, head []byte) error {
 	}
 	defer f.Close()
 	clear(head)
-	if _, err = io.ReadFull(f, head); cut(err) {
+	if _, err = io.ReadFull(f, head); isEOF(err) {
 		err = nil // it is too short for a sealed file
 	}
 	return err
@@ -96,7 +96,7 @@ func (r *Ring) Rewrite(path string, pause func() error) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	to, err := os.OpenFile(path+beside, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, info.Mode().Perm())
+	to, err := os.OpenFile(path+rewriteSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, info.Mode().Perm())
 	if err != nil {
 		return err
 	}
@@ -105,20 +105,20 @@ func (r *Ring) Rewrite(path string, pause func() error) (err error) {
 		now, serr := os.Stat(path)
 		switch {
 		case errors.Is(serr, fs.ErrNotExist) || serr == nil && !os.SameFile(now, info):
-			return os.Remove(path + beside)
+			return os.Remove(path + rewriteSuffix)
 		case serr != nil:
 			err = serr
 		default:
-			err = os.Rename(path+beside, path)
+			err = os.Rename(path+rewriteSuffix, path)
 		}
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", path, err), removeIfThere(path+beside))
+		return errors.Join(fmt.Errorf("%s: %w", path, err), removeIfExists(path+rewriteSuffix))
 	}
 	return syncwriter.Dir(filepath.Dir(path))
 }
 
-func removeIfThere(path string) error {
+func removeIfExists(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -138,7 +138,7 @@ func (r *Ring) copyInto(to *os.File, at *FileAt, pause func() error) error {
 				return err
 			}
 		}
-		if cut(err) {
+		if isEOF(err) {
 			break
 		}
 		if err == nil && pause != nil {
@@ -153,7 +153,7 @@ func (r *Ring) copyInto(to *os.File, at *FileAt, pause func() error) error {
 
 // RewriteAll rewrites what Left finds below a directory. One file that cannot be read does not keep it from the others.
 func (r *Ring) RewriteAll(ctx context.Context, dir string, pause func() error) error {
-	paths, err := r.Left(dir)
+	paths, err := r.OutdatedFiles(dir)
 	for _, path := range paths {
 		if ctx.Err() != nil {
 			return ctx.Err()

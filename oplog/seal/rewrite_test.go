@@ -73,14 +73,14 @@ func TestARewriteLeavesOneKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := r.Left(home); err != nil || len(left) != len(files) || !r.Rotating() {
+	if left, err := r.OutdatedFiles(home); err != nil || len(left) != len(files) || !r.Rotating() {
 		t.Fatalf("to rewrite: %q, %v", left, err)
 	}
 	pauses := 0
 	if err := r.RewriteAll(t.Context(), home, func() error { pauses++; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := r.Left(home); err != nil || len(left) != 0 || pauses == 0 {
+	if left, err := r.OutdatedFiles(home); err != nil || len(left) != 0 || pauses == 0 {
 		t.Errorf("left: %q, %v after %d pauses", left, err, pauses)
 	}
 	if err := r.Retire(); err != nil || r.Rotating() || len(r.Keys()) != 1 {
@@ -166,7 +166,7 @@ func TestARewriteMeets(t *testing.T) {
 	if !errors.Is(err, seal.ErrDamaged) || !bytes.Contains([]byte(err.Error()), []byte("damaged: ")) {
 		t.Errorf("a damaged file: %v", err)
 	}
-	if left, err := r.Left(home); err != nil || len(left) != 1 || filepath.Base(left[0]) != "damaged" {
+	if left, err := r.OutdatedFiles(home); err != nil || len(left) != 1 || filepath.Base(left[0]) != "damaged" {
 		t.Errorf("left: %q, %v", left, err)
 	}
 	sameFiles(t, home, r, map[string][]byte{"whole": files["whole"], "replaced": []byte("newer")})

@@ -32,11 +32,11 @@ type Ring struct {
 	path    string // empty: never stored
 	masters []Master
 
-	mu     sync.RWMutex
-	active KeyID
-	keys   map[KeyID]*dataKey
-	old    map[KeyID]bool     // keys that others had replaced when the ring was opened
-	gone   map[KeyID]*dataKey // retired: for files that this process has open
+	mu       sync.RWMutex
+	active   KeyID
+	keys     map[KeyID]*dataKey
+	outdated map[KeyID]bool     // keys that others had replaced when the ring was opened
+	retired  map[KeyID]*dataKey // retired: for files that this process has open
 }
 
 // dataKey is a key that seals data, and what it is stored as.
@@ -118,17 +118,17 @@ func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
 		if err := r.Rotate(); err != nil {
 			return nil, false, err
 		}
-		r.outdate()
+		r.noteOutdated()
 	}
 	return r, rotated, nil
 }
 
-// outdate notes the keys that are not active, when nothing was sealed yet.
-func (r *Ring) outdate() {
-	r.old = map[KeyID]bool{}
+// noteOutdated notes the keys that are not active, when nothing was sealed yet.
+func (r *Ring) noteOutdated() {
+	r.outdated = map[KeyID]bool{}
 	for id := range r.keys {
 		if id != r.active {
-			r.old[id] = true
+			r.outdated[id] = true
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (r *Ring) load(raw []byte) error {
 		return fmt.Errorf("%w: no active key", ErrDamaged)
 	}
 	r.active = s.Active
-	r.outdate()
+	r.noteOutdated()
 	return nil
 }
 
@@ -263,12 +263,12 @@ func (r *Ring) Retire() error {
 	}
 	all := r.keys
 	r.keys = maps.Clone(all)
-	maps.DeleteFunc(r.keys, func(id KeyID, _ *dataKey) bool { return r.old[id] })
+	maps.DeleteFunc(r.keys, func(id KeyID, _ *dataKey) bool { return r.outdated[id] })
 	if err := r.store(); err != nil {
 		r.keys = all
 		return err
 	}
-	r.gone, r.old = all, nil
+	r.retired, r.outdated = all, nil
 	return nil
 }
 
@@ -290,16 +290,16 @@ func (r *Ring) Active() KeyID {
 	return r.active
 }
 
-func (r *Ring) current() *dataKey {
+func (r *Ring) activeKey() *dataKey {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.keys[r.active]
 }
 
-func (r *Ring) find(id KeyID) (*dataKey, error) {
+func (r *Ring) dataKey(id KeyID) (*dataKey, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if k := cmp.Or(r.keys[id], r.gone[id]); k != nil {
+	if k := cmp.Or(r.keys[id], r.retired[id]); k != nil {
 		return k, nil
 	}
 	return nil, fmt.Errorf("%w: it names data key %s, which the keyring does not have", ErrKey, id)

@@ -10,12 +10,12 @@ import (
 func (f *FileAt) scan(size int64) error {
 	buf := blocks.Get().(*[]byte)
 	defer blocks.Put(buf)
-	p, whole := place{disk: headSize}, 0
-	f.places = []place{}
+	p, whole := blockOffset{disk: headSize}, 0
+	f.offsets = []blockOffset{}
 	for p.disk < size {
-		b, _, err := f.load(p.disk, uint32(len(f.places)), *buf)
+		b, _, err := f.load(p.disk, uint32(len(f.offsets)), *buf)
 		if errors.Is(err, ErrDamaged) {
-			torn, terr := f.torn(p.disk, size, uint32(len(f.places)), *buf)
+			torn, terr := f.torn(p.disk, size, uint32(len(f.offsets)), *buf)
 			if err = errors.Join(terr, err); torn {
 				err = nil
 			}
@@ -26,16 +26,16 @@ func (f *FileAt) scan(size int64) error {
 		if err != nil {
 			return err
 		}
-		f.places = append(f.places, p)
-		p = place{p.disk + int64(b.size()), p.plain + int64(b.length)}
+		f.offsets = append(f.offsets, p)
+		p = blockOffset{p.disk + int64(b.size()), p.plain + int64(b.length)}
 		if b.mark {
-			whole, f.size = len(f.places), p.plain
+			whole, f.size = len(f.offsets), p.plain
 		}
 	}
 	if whole == 0 {
 		return errNoMark
 	}
-	f.places = f.places[:whole]
+	f.offsets = f.offsets[:whole]
 	return nil
 }
 
@@ -45,19 +45,19 @@ func (f *FileAt) scan(size int64) error {
 // synced, and had been whole.
 func (f *FileAt) torn(at, size int64, number uint32, buf []byte) (bool, error) {
 	n, err := f.in.ReadAt(buf[:min(blockSize, size-at)], at)
-	if err != nil && !cut(err) {
+	if err != nil && !isEOF(err) {
 		return false, err
 	}
 	raw := buf[:n]
 	b, ok := parseBlock(raw)
 	switch {
-	case n < blockHead || blank(raw[:min(sector, n)]):
+	case n < blockHead || isZero(raw[:min(sector, n)]):
 	case !ok || b.number != number:
 		return false, nil
 	case b.size() <= n:
 		zeros := false
 		for from := 0; from < b.size(); from += sector {
-			zeros = zeros || blank(raw[from:from+sector])
+			zeros = zeros || isZero(raw[from:from+sector])
 		}
 		if !zeros {
 			return false, nil
@@ -65,8 +65,8 @@ func (f *FileAt) torn(at, size int64, number uint32, buf []byte) (bool, error) {
 	}
 	for at += sector; at < size; at += sector {
 		head := buf[:blockHead]
-		if n, err := f.in.ReadAt(head, at); err != nil && (n < blockHead || !cut(err)) {
-			if cut(err) {
+		if n, err := f.in.ReadAt(head, at); err != nil && (n < blockHead || !isEOF(err)) {
+			if isEOF(err) {
 				break
 			}
 			return false, err
@@ -85,4 +85,4 @@ func (f *FileAt) torn(at, size int64, number uint32, buf []byte) (bool, error) {
 
 var zeros [sector]byte
 
-func blank(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
+func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }

@@ -21,7 +21,7 @@ func (r *Ring) Seal(dst, value, place []byte) []byte {
 	if r == nil {
 		return append(dst, value...)
 	}
-	k := r.current()
+	k := r.activeKey()
 	at := len(dst)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(k.ID))
 	var nonce [nonceSize]byte
@@ -38,7 +38,7 @@ func (r *Ring) Open(dst, sealed, place []byte) ([]byte, error) {
 	if len(sealed) < Overhead {
 		return nil, fmt.Errorf("%w: %d bytes are not an encrypted value", ErrDamaged, len(sealed))
 	}
-	k, err := r.find(KeyID(binary.BigEndian.Uint32(sealed)))
+	k, err := r.dataKey(KeyID(binary.BigEndian.Uint32(sealed)))
 	if err != nil {
 		return nil, err
 	}

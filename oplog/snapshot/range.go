@@ -30,7 +30,7 @@ func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hl
 	if _, err := io.WriteString(w, rangeMagic+string(rune(rangeVersion))); err != nil {
 		return err
 	}
-	err := hashed(w, func(body io.Writer) error {
+	err := writeHashed(w, func(body io.Writer) error {
 		head := make([]byte, 0, headLen)
 		for _, n := range []oplog.Index{h.Since, h.Index, h.Term} {
 			head = binary.BigEndian.AppendUint64(head, uint64(n))
@@ -63,7 +63,7 @@ func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hl
 // A Range is a stream of WriteRange being read.
 type Range struct {
 	Head
-	in *summed
+	in *hashedReader
 }
 
 // ReadRange reads the head. Close it.

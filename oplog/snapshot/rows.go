@@ -37,7 +37,7 @@ func Write(w io.Writer, size int64, rows Rows) error {
 	if _, err := w.Write(append([]byte(rowsMagic), Max)); err != nil {
 		return err
 	}
-	return hashed(w, func(body io.Writer) error {
+	return writeHashed(w, func(body io.Writer) error {
 		if err := binary.Write(body, binary.BigEndian, uint64(max(size, 1))); err != nil {
 			return err
 		}
@@ -65,8 +65,8 @@ func writeRows(body io.Writer, rows Rows) error {
 	return err
 }
 
-// hashed compresses what is written, and its hash behind it.
-func hashed(w io.Writer, write func(io.Writer) error) error {
+// writeHashed compresses what is written, and its hash behind it.
+func writeHashed(w io.Writer, write func(io.Writer) error) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
@@ -116,8 +116,8 @@ func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 	}
 }
 
-// summed reads what a stream holds behind its version and adds up what was read.
-type summed struct {
+// hashedReader reads what a stream holds behind its version and adds up what was read.
+type hashedReader struct {
 	*bufio.Reader
 	h       hash.Hash
 	z       *zstd.Decoder // to be closed
@@ -127,7 +127,7 @@ type summed struct {
 
 // row reads a row, valid until the next call. It returns io.EOF, unwrapped, when the last row was read and the checksum
 // is right.
-func (s *summed) row() (k, v []byte, err error) {
+func (s *hashedReader) row() (k, v []byte, err error) {
 	if s.k, err = s.part(s.k); err == nil && len(s.k) > 0 {
 		s.v, err = s.part(s.v)
 	}
@@ -144,7 +144,7 @@ func (s *summed) row() (k, v []byte, err error) {
 }
 
 // open reads the beginning of a stream of a kind.
-func open(r io.Reader, magic, kind string) (*summed, error) {
+func open(r io.Reader, magic, kind string) (*hashedReader, error) {
 	head := make([]byte, len(magic)+1)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return nil, err
@@ -156,18 +156,18 @@ func open(r io.Reader, magic, kind string) (*summed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &summed{Reader: bufio.NewReaderSize(z, 64<<10), h: sha256.New(), z: z, version: head[len(magic)]}, nil
+	return &hashedReader{Reader: bufio.NewReaderSize(z, 64<<10), h: sha256.New(), z: z, version: head[len(magic)]}, nil
 }
 
 // Read implements io.Reader.
-func (s *summed) Read(p []byte) (int, error) {
+func (s *hashedReader) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
 	s.h.Write(p[:n])
 	return n, err
 }
 
 // ReadByte implements io.ByteReader.
-func (s *summed) ReadByte() (byte, error) {
+func (s *hashedReader) ReadByte() (byte, error) {
 	b, err := s.Reader.ReadByte()
 	if err == nil {
 		s.h.Write([]byte{b})
@@ -177,7 +177,7 @@ func (s *summed) ReadByte() (byte, error) {
 
 // part reads a length and as many bytes, into what buf has room for. It grows as bytes arrive: a length may be any
 // number.
-func (s *summed) part(buf []byte) ([]byte, error) {
+func (s *hashedReader) part(buf []byte) ([]byte, error) {
 	n, err := binary.ReadUvarint(s)
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (s *summed) part(buf []byte) ([]byte, error) {
 }
 
 // end holds what was read to the hash that follows it, at the stream's end.
-func (s *summed) end() error {
+func (s *hashedReader) end() error {
 	want := s.h.Sum(nil)
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(s.Reader, got); err != nil {

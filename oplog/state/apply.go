@@ -18,7 +18,7 @@ func (s *State) Apply(batch []oplog.Record) (out []oplog.Outcome, err error) {
 // apply is Apply, or, when it is a trial, ends before the commit with errTrial. With erased it passes over entries
 // that were erased from their records, and adds their databases with the first such record.
 func (s *State) apply(batch []oplog.Record, erased map[oplog.DB]oplog.Index, trial bool) (out []oplog.Outcome, err error) {
-	err = s.change(func(t *txn, next *mark) (err error) {
+	err = s.change(func(t *txn, next *position) (err error) {
 		var doing *oplog.Outcome // the entry under way
 		defer func() {
 			if p := recover(); p != nil {
@@ -56,33 +56,33 @@ func (s *State) apply(batch []oplog.Record, erased map[oplog.DB]oplog.Index, tri
 }
 
 // change writes to the state in one batch of the store, of which nothing stays when f fails.
-func (s *State) change(f func(t *txn, next *mark) error) (err error) {
+func (s *State) change(f func(t *txn, next *position) error) (err error) {
 	g, err := s.pin()
 	if err != nil {
 		return err
 	}
 	defer g.unpin()
-	next := s.mark()
+	next := s.position()
 	defer func() {
 		if p := recover(); p != nil {
 			err = damageOf(p)
 		}
 		if err != nil {
-			s.found.clear() // some may be of what was not committed
+			s.cache.clear() // some may be of what was not committed
 		}
 	}()
 	b := g.Batch()
 	defer b.Close()
 	t := newTxn(b)
-	t.b, t.tally, t.known, t.expiry, t.found = b, s.tally.begin(next.Sum), s.expiry, map[oplog.DB]uint64{}, s.found
-	t.counters, t.namespaces = map[oplog.DB]*oplog.Stats{}, map[place]oplog.Counts{}
+	t.b, t.tally, t.stateExpiry, t.expiry, t.cache = b, s.tally.reset(next.Sum), s.expiry, map[oplog.DB]uint64{}, s.cache
+	t.counters, t.namespaces = map[oplog.DB]*oplog.Stats{}, map[namespaceID]oplog.Counts{}
 	if err := f(t, &next); err != nil {
 		return err
 	}
-	next.Sum = t.tally.settle()
-	t.putMark(next)
+	next.Sum = t.tally.flush()
+	t.putPosition(next)
 	if err := b.Commit(); err != nil {
-		return fmt.Errorf("apply: commit: %w", damage(err))
+		return fmt.Errorf("apply: commit: %w", stateError(err))
 	}
 	for db, from := range t.expiry {
 		if s.expiry[db] = from; from == 0 {
@@ -95,7 +95,7 @@ func (s *State) change(f func(t *txn, next *mark) error) (err error) {
 
 var statsKey = []byte("counters")
 
-func (t *txn) applyRecord(r oplog.Record, p *prepared, next *mark, doing **oplog.Outcome) ([]oplog.Outcome, error) {
+func (t *txn) applyRecord(r oplog.Record, p *preparedRecord, next *position, doing **oplog.Outcome) ([]oplog.Outcome, error) {
 	next.Index, next.Term = r.Index, r.Term
 	if len(r.Data) == 0 {
 		return nil, nil
@@ -110,7 +110,7 @@ func (t *txn) applyRecord(r oplog.Record, p *prepared, next *mark, doing **oplog
 		h = oplog.MakeHLC(l.Millis(), l.Logical(), h.Node())
 	}
 	out := make([]oplog.Outcome, len(bodies))
-	kept := retained{extent: extent{HLC: h, Entries: len(bodies)}, Check: oplog.SumOf(bodies)}
+	kept := logRow{extent: extent{HLC: h, Entries: len(bodies)}, Check: oplog.SumOf(bodies)}
 	for i, body := range bodies {
 		if db, gone := oplog.Erased(body); gone && t.erased != nil {
 			if _, known := t.erased[db]; !known {
@@ -141,22 +141,22 @@ func (t *txn) applyRecord(r oplog.Record, p *prepared, next *mark, doing **oplog
 	return out, nil
 }
 
-// applying holds the input of an operation: the state, the entry's database and time, its counters.
-type applying struct {
+// entryTxn holds the input of an operation: the state, the entry's database and time, its counters.
+type entryTxn struct {
 	*txn
-	db    oplog.DB
-	hlc   oplog.HLC
-	stats *oplog.Stats
-	index oplog.Index
-	alone bool // the entry has no other operation that changes anything
+	db         oplog.DB
+	hlc        oplog.HLC
+	stats      *oplog.Stats
+	index      oplog.Index
+	onlyChange bool // the entry has no other operation that changes anything
 
-	key      string                  // idempotency key of the entry
-	detached bool                    // memories made now join no session of their own accord
-	keys     int                     // that the entry added
-	stored   oplog.Stored            // by the operation under way
-	also     []string                // memories that the operation under way changed and does not name
-	unused   []string                // idempotency keys that were looked for and are not there
-	counted  map[string]oplog.Counts // by namespace, what the entry changes
+	key         string                  // idempotency key of the entry
+	detached    bool                    // memories made now join no session of their own accord
+	addedKeys   int                     // that the entry added
+	stored      oplog.Stored            // by the operation under way
+	alsoChanged []string                // memories that the operation under way changed and does not name
+	unused      []string                // idempotency keys that were looked for and are not there
+	counted     map[string]oplog.Counts // by namespace, what the entry changes
 }
 
 func (t *txn) applyEntry(o *oplog.Outcome) {
@@ -172,7 +172,7 @@ func (t *txn) applyEntry(o *oplog.Outcome) {
 		t.counters[e.DB] = st
 	}
 	before := *st
-	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1, key: e.Key,
+	a := &entryTxn{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, onlyChange: changes(e.Ops) == 1, key: e.Key,
 		counted: map[string]oplog.Counts{}}
 	t.undo = t.undo[:0]
 	if o.Err = a.perform(e, o); o.Err != nil {
@@ -180,7 +180,7 @@ func (t *txn) applyEntry(o *oplog.Outcome) {
 		t.rollback()
 		*st = before
 		a.unused = nil
-		a.storeRefusal(e, o.Err)
+		a.storeRejection(e, o.Err)
 		return
 	}
 	if e.DB != 0 && !o.Replayed {
@@ -210,10 +210,10 @@ func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 
 // perform applies the operations of an entry and stores its idempotency key, unless the key says that this was done
 // before.
-func (a *applying) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) {
+func (a *entryTxn) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r, ok := p.(refusal)
+			r, ok := p.(rejection)
 			if !ok {
 				panic(p)
 			}
@@ -227,7 +227,7 @@ func (a *applying) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) 
 	for i, op := range e.Ops {
 		a.stored = oplog.Stored{}
 		o.Results[i] = applyOp(a, op)
-		o.Results[i].Rows, a.also = append(o.Results[i].Rows, a.also...), nil
+		o.Results[i].Rows, a.alsoChanged = append(o.Results[i].Rows, a.alsoChanged...), nil
 		if _, ok := op.(*oplog.Remember); ok { // others change what they made further
 			if o.Stored == nil {
 				o.Stored = make([]oplog.Stored, len(e.Ops))

@@ -232,7 +232,7 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 			b.WriteByte('\n')
 			return true
 		})
-		v.Held(oplog.DB(db), 0, func(m *oplog.Memory) bool {
+		v.Quarantined(oplog.DB(db), 0, func(m *oplog.Memory) bool {
 			fmt.Fprintf(&b, "held %s\n", m.RID)
 			return true
 		})

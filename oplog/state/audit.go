@@ -7,7 +7,7 @@ const maxAudits = 10_000
 
 var auditLast = []byte("audits") // of tControl: how many there ever were
 
-func applyAudit(a *applying, op *oplog.Audit) oplog.Result {
+func applyAudit(a *entryTxn, op *oplog.Audit) oplog.Result {
 	n := a.next(tControl, 0, auditLast)
 	write(a.txn, tAudit, 0, be64(n), &oplog.AuditRow{Audit: *op, Index: a.index})
 	if n > maxAudits {

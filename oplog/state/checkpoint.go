@@ -60,7 +60,7 @@ func (p *Pin) Checkpoint(name string) (index, term oplog.Index, err error) {
 	done := p.s.useCheckpoint(name)
 	defer done()
 	dir := filepath.Join(root, name)
-	if err := damage(p.g.Checkpoint(dir)); err != nil {
+	if err := stateError(p.g.Checkpoint(dir)); err != nil {
 		p.s.reportDamage(err)
 		return 0, 0, err
 	}
@@ -81,7 +81,7 @@ func (p *Pin) Checkpoint(name string) (index, term oplog.Index, err error) {
 // Close the stream. A checkpoint that does not end at index is damaged: without the end of its list of tables it would
 // pass for an older state.
 func (s *State) ReadCheckpoint(name string, index oplog.Index) (rows io.ReadCloser, size int64, err error) {
-	return s.readCheckpoint(name, func(m mark) error {
+	return s.readCheckpoint(name, func(m position) error {
 		if m.Index != index {
 			return fmt.Errorf("%w: checkpoint %s ends at %d, want %d", ErrState, name, m.Index, index)
 		}
@@ -89,7 +89,7 @@ func (s *State) ReadCheckpoint(name string, index oplog.Index) (rows io.ReadClos
 	})
 }
 
-func (s *State) readCheckpoint(name string, check func(mark) error) (rows io.ReadCloser, size int64, err error) {
+func (s *State) readCheckpoint(name string, check func(position) error) (rows io.ReadCloser, size int64, err error) {
 	done := s.useCheckpoint(name)
 	g, m, err := s.open(filepath.Join(s.dir, CheckpointDir, name), true)
 	if err != nil {
@@ -127,7 +127,7 @@ func Rebuildable(dir string, o Options) bool {
 		return err == nil
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
-		in, _, err := s.readCheckpoint(name, func(mark) error { return nil })
+		in, _, err := s.readCheckpoint(name, func(position) error { return nil })
 		if err == nil {
 			err = receive(in, nil, func(_, _ []byte) error { return nil })
 			err = errors.Join(err, in.Close())

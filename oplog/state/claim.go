@@ -2,12 +2,12 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applyAssert(a *applying, op *oplog.Assert) oplog.Result {
-	c := a.stated(&op.Claim)
-	return a.claim(&c, statement(&c), statementOfSource(&c))
+func applyAssert(a *entryTxn, op *oplog.Assert) oplog.Result {
+	c := a.canonicalClaim(&op.Claim)
+	return a.upsertClaim(&c, statementKey(&c), sourceStatementKey(&c))
 }
 
-func applyStated(a *applying, op *oplog.Stated) (r oplog.Result) {
+func applyStated(a *entryTxn, op *oplog.Stated) (r oplog.Result) {
 	for _, t := range op.Texts {
 		m, ok := a.liveMemory(t.RID)
 		if ok && m.Status == oplog.Active && !m.Unsearchable && a.addClaims(m, t.Claims) {
@@ -18,12 +18,12 @@ func applyStated(a *applying, op *oplog.Stated) (r oplog.Result) {
 	return r
 }
 
-func applyClaim(a *applying, op *oplog.Claim) oplog.Result {
-	c := a.stated(op)
-	return a.claim(&c, statementOfSource(&c))
+func applyClaim(a *entryTxn, op *oplog.Claim) oplog.Result {
+	c := a.canonicalClaim(op)
+	return a.upsertClaim(&c, sourceStatementKey(&c))
 }
 
-func (a *applying) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {
+func (a *entryTxn) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {
 	c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(b.ID))
 	if !ok || c.ValidTo != nil && *c.ValidTo <= b.To {
 		return false
@@ -33,33 +33,33 @@ func (a *applying) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {
 	return true
 }
 
-// stated is a claim under its canonical names.
-func (a *applying) stated(op *oplog.Claim) oplog.StoredClaim {
+// canonicalClaim is a claim under its canonical names.
+func (a *entryTxn) canonicalClaim(op *oplog.Claim) oplog.StoredClaim {
 	c := oplog.StoredClaim{Claim: *op, Updated: op.At}
 	c.Src, c.Dst = a.canonical(op.Namespace, op.Src), a.canonical(op.Namespace, op.Dst)
 	if m, ok := a.liveMemory(op.SourceRID); ok {
-		c.Trust = inherited(c.Trust, m)
+		c.Trust = inheritedTrust(c.Trust, m)
 	}
 	return c
 }
 
-// statement encodes what a claim states, and the extractor that found it.
-func statement(c *oplog.StoredClaim) []byte {
+// statementKey encodes what a claim states, and the extractor that found it.
+func statementKey(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor)
 }
 
-// statementOfSource is the statement of one memory: a Claim tells those of several apart.
-func statementOfSource(c *oplog.StoredClaim) []byte {
+// sourceStatementKey is the statement of one memory: a Claim tells those of several apart.
+func sourceStatementKey(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor, c.SourceRID)
 }
 
-// whole reports whether a claim has all parts of a relation.
-func whole(c *oplog.StoredClaim) bool { return c.Src != "" && c.Dst != "" && c.Type != "" }
+// complete reports whether a claim has all parts of a relation.
+func complete(c *oplog.StoredClaim) bool { return c.Src != "" && c.Dst != "" && c.Type != "" }
 
-// claim stores a claim under a key of tStatement; one that is there under it, or under another that is given, is
+// upsertClaim stores a claim under a key of tStatement; one that is there under it, or under another that is given, is
 // refreshed.
-func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) oplog.Result {
-	refusef(!whole(c), oplog.Invalid, "a claim needs a src, a rel_type and a dst")
+func (a *entryTxn) upsertClaim(c *oplog.StoredClaim, key []byte, others ...[]byte) oplog.Result {
+	rejectf(!complete(c), oplog.Invalid, "a claim needs a src, a rel_type and a dst")
 	for _, k := range append([][]byte{key}, others...) {
 		id := a.get(tStatement, a.db, k)
 		if id == nil {
@@ -74,7 +74,7 @@ func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) opl
 		write(a.txn, tClaim, a.db, []byte(c.ID), c)
 		return oplog.Result{ID: c.ID}
 	}
-	refusef(c.ID == "" || a.exists(tClaim, a.db, []byte(c.ID)), oplog.Conflict, "claim id %q is taken", c.ID)
+	rejectf(c.ID == "" || a.exists(tClaim, a.db, []byte(c.ID)), oplog.Conflict, "claim id %q is taken", c.ID)
 	a.putClaim(c, key)
 	at := c.Updated
 	a.mention(oplog.Mention{Name: c.Src}, 0, at)
@@ -83,7 +83,7 @@ func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) opl
 }
 
 // putClaim stores a claim that is new.
-func (a *applying) putClaim(c *oplog.StoredClaim, key []byte) {
+func (a *entryTxn) putClaim(c *oplog.StoredClaim, key []byte) {
 	write(a.txn, tClaim, a.db, []byte(c.ID), c)
 	a.put(tStatement, a.db, key, []byte(c.ID))
 	a.put(tClaimBy, a.db, joinKey(c.Src, c.ID), nil)
@@ -94,15 +94,15 @@ func (a *applying) putClaim(c *oplog.StoredClaim, key []byte) {
 }
 
 // addClaims stores what a memory's text states, unless it is stated already. Its names are linked by the memory itself.
-func (a *applying) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) {
+func (a *entryTxn) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) {
 	for i := range found {
 		op := found[i]
 		op.Namespace, op.SourceRID, op.At, op.Trust = m.Namespace, m.RID, m.Updated, m.Trust
-		c := a.stated(&op)
-		if !whole(&c) || op.ID == "" || a.exists(tClaim, a.db, []byte(op.ID)) || a.exists(tStatement, a.db, statement(&c)) {
+		c := a.canonicalClaim(&op)
+		if !complete(&c) || op.ID == "" || a.exists(tClaim, a.db, []byte(op.ID)) || a.exists(tStatement, a.db, statementKey(&c)) {
 			continue
 		}
-		a.putClaim(&c, statement(&c))
+		a.putClaim(&c, statementKey(&c))
 		m.Claims = append(m.Claims, c.ID)
 		taken = true
 	}
@@ -111,7 +111,7 @@ func (a *applying) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) 
 
 // dropClaims takes away what a memory's text stated: the text says so no longer, or is not to be read any more.
 // Claims that another memory has made its own since stay.
-func (a *applying) dropClaims(m *oplog.Memory) {
+func (a *entryTxn) dropClaims(m *oplog.Memory) {
 	for _, id := range m.Claims {
 		c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(id))
 		if ok && c.SourceRID == m.RID {
@@ -122,9 +122,9 @@ func (a *applying) dropClaims(m *oplog.Memory) {
 }
 
 // dropClaim takes away a claim, and the names that nothing else names.
-func (a *applying) dropClaim(c *oplog.StoredClaim) {
+func (a *entryTxn) dropClaim(c *oplog.StoredClaim) {
 	a.del(tClaim, a.db, []byte(c.ID))
-	for _, k := range [][]byte{statement(c), statementOfSource(c)} {
+	for _, k := range [][]byte{statementKey(c), sourceStatementKey(c)} {
 		if string(a.get(tStatement, a.db, k)) == c.ID {
 			a.del(tStatement, a.db, k)
 		}
@@ -156,7 +156,7 @@ func (v *View) Claim(db oplog.DB, id string) (oplog.StoredClaim, bool) {
 // NewestClaims walks the claims that an entity is named in, the newest first.
 func (v *View) NewestClaims(db oplog.DB, entity string, f func(oplog.StoredClaim) bool) {
 	prefix := joinKey(entity, "")
-	eachOf(v.txn, tClaim, db, v.scanBack(tClaimBy, db, prefix), inKey(len(prefix)), f)
+	eachIndexed(v.txn, tClaim, db, v.scanBack(tClaimBy, db, prefix), inKey(len(prefix)), f)
 }
 
 // Claims are the claims within reach that an entity is named in, oldest first.

@@ -7,10 +7,10 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applyResolve(a *applying, op *oplog.Resolve) oplog.Result {
+func applyResolve(a *entryTxn, op *oplog.Resolve) oplog.Result {
 	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, []byte(op.ID))
-	refuseIf(!ok, oplog.ErrNoConflict)
-	refusef(c.Status != oplog.ConflictOpen, oplog.Conflict, "conflict %s is %s already", c.ID, c.Status)
+	rejectIf(!ok, oplog.ErrNoConflict)
+	rejectf(c.Status != oplog.ConflictOpen, oplog.Conflict, "conflict %s is %s already", c.ID, c.Status)
 	a.closeConflict(&c, op.Strategy, op.At) // before its sides go, which ends open ones
 	r := resolveConflict(a, op, &c)
 	c.Note = op.Note
@@ -19,8 +19,8 @@ func applyResolve(a *applying, op *oplog.Resolve) oplog.Result {
 }
 
 // resolveConflict does to the sides what the strategy says.
-func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) oplog.Result {
-	refusef(op.Winner != "" && op.Winner != c.A && op.Winner != c.B, oplog.Invalid, "winner %s is not a side of conflict %s",
+func resolveConflict(a *entryTxn, op *oplog.Resolve, c *oplog.ConflictRow) oplog.Result {
+	rejectf(op.Winner != "" && op.Winner != c.A && op.Winner != c.B, oplog.Invalid, "winner %s is not a side of conflict %s",
 		op.Winner, c.ID)
 	r := oplog.Result{ID: c.ID, Changed: true}
 	switch op.Strategy {
@@ -36,11 +36,11 @@ func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) oplog
 			r.Num, r.Rows = 1, []string{loser}
 		}
 	case oplog.MergeAB:
-		refusef(op.Merged == nil || op.Merged.Text == "", oplog.Invalid, "strategy merge needs new_text")
+		rejectf(op.Merged == nil || op.Merged.Text == "", oplog.Invalid, "strategy merge needs new_text")
 		merged := *op.Merged
 		for _, side := range []string{c.A, c.B} {
 			if m, ok := a.liveMemory(side); ok {
-				merged.Trust = inherited(merged.Trust, m)
+				merged.Trust = inheritedTrust(merged.Trust, m)
 			}
 			if a.dropSide(side, op.At) {
 				r.Num++
@@ -53,13 +53,13 @@ func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) oplog
 		c.Merged, c.Winner = made.ID, made.ID
 		r.Rows = append(r.Rows, made.ID)
 	default:
-		refuse(oplog.Errorf(oplog.Invalid, "unknown strategy %q: keep_a, keep_b, keep_both, merge or dismiss", op.Strategy))
+		reject(oplog.Errorf(oplog.Invalid, "unknown strategy %q: keep_a, keep_b, keep_both, merge or dismiss", op.Strategy))
 	}
 	return r
 }
 
 // dropSide removes the losing side, unless it is gone already.
-func (a *applying) dropSide(side string, at oplog.Time) bool {
+func (a *entryTxn) dropSide(side string, at oplog.Time) bool {
 	if id, ok := strings.CutPrefix(side, "edge:"); ok {
 		return applyUnrelate(a, &oplog.Unrelate{ID: id, At: at}).Changed
 	}
@@ -74,7 +74,7 @@ func (a *applying) dropSide(side string, at oplog.Time) bool {
 }
 
 // closeConflict ends a conflict, unless that was done before, and stores it.
-func (a *applying) closeConflict(c *oplog.ConflictRow, strategy string, at oplog.Time) {
+func (a *entryTxn) closeConflict(c *oplog.ConflictRow, strategy string, at oplog.Time) {
 	if c.Status == oplog.ConflictOpen {
 		a.del(tConflictOrder, a.db, conflictOrder(c))
 		c.Status, c.Strategy, c.Resolved = oplog.ConflictResolved, strategy, at
@@ -102,7 +102,7 @@ func conflictOrder(c *oplog.ConflictRow) []byte {
 }
 
 // openConflict takes a finding, unless the pair had a conflict before that still counts, or a side is gone.
-func (a *applying) openConflict(c oplog.ConflictRow) bool {
+func (a *entryTxn) openConflict(c oplog.ConflictRow) bool {
 	if c.ID == "" || c.A == c.B || a.exists(tConflict, a.db, []byte(c.ID)) || a.HadConflict(a.db, c.A, c.B) {
 		return false
 	}
@@ -121,7 +121,7 @@ func (a *applying) openConflict(c oplog.ConflictRow) bool {
 	return true
 }
 
-func (a *applying) sideExists(side string) bool {
+func (a *entryTxn) sideExists(side string) bool {
 	if id, ok := strings.CutPrefix(side, "edge:"); ok {
 		return a.exists(tEdge, a.db, []byte(id))
 	}
@@ -132,8 +132,8 @@ func (a *applying) sideExists(side string) bool {
 	return ok && m.Status == oplog.Active
 }
 
-// Disputing walks a memory's open conflicts, by the other side, in the order of the conflicts' ids.
-func (t *txn) Disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.ConflictRow] {
+// OpenConflictsOf walks a memory's open conflicts, by the other side, in the order of the conflicts' ids.
+func (t *txn) OpenConflictsOf(db oplog.DB, rid string) iter.Seq2[string, oplog.ConflictRow] {
 	return func(yield func(string, oplog.ConflictRow) bool) {
 		for c := range t.ConflictsOf(db, rid) {
 			if c.Status == oplog.ConflictOpen && !yield(c.Other(rid), c) {
@@ -147,13 +147,13 @@ func (t *txn) Disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.Conflic
 func (t *txn) ConflictsOf(db oplog.DB, rid string) iter.Seq[oplog.ConflictRow] {
 	prefix := joinKey(rid, "")
 	return func(yield func(oplog.ConflictRow) bool) {
-		eachOf(t, tConflict, db, t.scan(tConflictSide, db, prefix), inKey(len(prefix)), yield)
+		eachIndexed(t, tConflict, db, t.scan(tConflictSide, db, prefix), inKey(len(prefix)), yield)
 	}
 }
 
 // InConflict reports whether a memory is a side of an open conflict.
 func (t *txn) InConflict(db oplog.DB, rid string) bool {
-	for range t.Disputing(db, rid) {
+	for range t.OpenConflictsOf(db, rid) {
 		return true
 	}
 	return false
@@ -170,7 +170,7 @@ func (v *View) Conflicts(db oplog.DB, statuses []oplog.ConflictStatus, f func(op
 		statuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}
 	}
 	for _, s := range statuses {
-		if !eachOf(v.txn, tConflict, db, v.scan(tConflictOrder, db, []byte{byte(s)}), inValue, f) {
+		if !eachIndexed(v.txn, tConflict, db, v.scan(tConflictOrder, db, []byte{byte(s)}), inValue, f) {
 			return
 		}
 	}

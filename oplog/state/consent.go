@@ -8,7 +8,7 @@ type Consented struct {
 	Turn uint64 `msgpack:"n"` // how often it was renewed
 }
 
-func consentBy(by, hash string) []byte { return append([]byte(by), hash...) }
+func consentKey(by, hash string) []byte { return append([]byte(by), hash...) }
 
 // consentsOf are the tokens that the holder of a token made by consent, dead ones too until the next consent.
 func (t *txn) consentsOf(by string) (all []oplog.Token) {
@@ -20,58 +20,58 @@ func (t *txn) consentsOf(by string) (all []oplog.Token) {
 	return all
 }
 
-// ended reports whether a token was revoked or has expired at a time.
-func ended(t oplog.Token, at oplog.Time) bool {
+// tokenEnded reports whether a token was revoked or has expired at a time.
+func tokenEnded(t oplog.Token, at oplog.Time) bool {
 	return t.Revoked != 0 || t.Expires != 0 && t.Expires <= at
 }
 
-// within returns the earlier of two times of expiry; 0 is never.
-func within(expires, bound oplog.Time) oplog.Time {
+// earlierExpiry returns the earlier of two times of expiry; 0 is never.
+func earlierExpiry(expires, bound oplog.Time) oplog.Time {
 	if expires == 0 || bound != 0 && bound < expires {
 		return bound
 	}
 	return expires
 }
 
-func applyConsent(a *applying, op *oplog.Consent) oplog.Result {
+func applyConsent(a *entryTxn, op *oplog.Consent) oplog.Result {
 	by, ok := read[oplog.Token](a.txn, tToken, 0, []byte(op.By))
-	refuseIf(!ok || ended(by, op.Token.At), oplog.ErrNoToken)
-	refusef(a.exists(tConsent, 0, []byte(op.By)), oplog.Denied, "a token made by consent gives no consent")
+	rejectIf(!ok || tokenEnded(by, op.Token.At), oplog.ErrNoToken)
+	rejectf(a.exists(tConsent, 0, []byte(op.By)), oplog.Denied, "a token made by consent gives no consent")
 	live := uint32(0)
 	for _, t := range a.consentsOf(op.By) {
-		if ended(t, op.Token.At) {
+		if tokenEnded(t, op.Token.At) {
 			a.forgetConsent(op.By, t.Hash)
 			continue
 		}
 		live++
 	}
-	refusef(live >= op.Most, oplog.OverQuota, "this token has given %d consents: end one with `cairn token revoke`", op.Most)
+	rejectf(live >= op.Most, oplog.OverQuota, "this token has given %d consents: end one with `cairn token revoke`", op.Most)
 	made := op.Token
-	made.Expires = within(made.Expires, by.Expires)
+	made.Expires = earlierExpiry(made.Expires, by.Expires)
 	r := a.createToken(&made, op.Spaces)
 	write(a.txn, tConsent, 0, []byte(made.Hash), &Consented{By: op.By})
-	a.put(tConsentBy, 0, consentBy(op.By, made.Hash), nil)
+	a.put(tConsentBy, 0, consentKey(op.By, made.Hash), nil)
 	return r
 }
 
 // forgetConsent removes a token made by consent that has ended.
-func (a *applying) forgetConsent(by, hash string) {
+func (a *entryTxn) forgetConsent(by, hash string) {
 	a.del(tToken, 0, []byte(hash))
 	a.del(tTokenUse, 0, []byte(hash))
 	a.del(tLimit, 0, tokenLimit(hash))
 	a.del(tConsent, 0, []byte(hash))
-	a.del(tConsentBy, 0, consentBy(by, hash))
+	a.del(tConsentBy, 0, consentKey(by, hash))
 }
 
-func applyRenew(a *applying, op *oplog.Renew) oplog.Result {
+func applyRenew(a *entryTxn, op *oplog.Renew) oplog.Result {
 	t, ok := read[oplog.Token](a.txn, tToken, 0, []byte(op.Hash))
 	c, given := read[Consented](a.txn, tConsent, 0, []byte(op.Hash))
-	refuseIf(!ok || !given || ended(t, op.At), oplog.ErrNoToken)
-	refusef(c.Turn != op.Turn, oplog.Conflict, "this code or refresh token was used before")
+	rejectIf(!ok || !given || tokenEnded(t, op.At), oplog.ErrNoToken)
+	rejectf(c.Turn != op.Turn, oplog.Conflict, "this code or refresh token was used before")
 	by, ok := read[oplog.Token](a.txn, tToken, 0, []byte(c.By))
-	refuseIf(!ok || ended(by, op.At), oplog.ErrNoToken)
+	rejectIf(!ok || tokenEnded(by, op.At), oplog.ErrNoToken)
 	c.Turn++
-	t.Expires = within(op.Expires, by.Expires)
+	t.Expires = earlierExpiry(op.Expires, by.Expires)
 	write(a.txn, tToken, 0, []byte(op.Hash), &t)
 	write(a.txn, tConsent, 0, []byte(op.Hash), &c)
 	return oplog.Result{ID: op.Hash, Num: c.Turn, Changed: true}

@@ -6,7 +6,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applyInit(a *applying, op *oplog.Init) oplog.Result {
+func applyInit(a *entryTxn, op *oplog.Init) oplog.Result {
 	if v := a.get(tControl, 0, []byte("cluster")); v != nil {
 		return oplog.Result{ID: string(v)}
 	}
@@ -15,14 +15,14 @@ func applyInit(a *applying, op *oplog.Init) oplog.Result {
 	return oplog.Result{ID: op.Cluster, Changed: true}
 }
 
-func applyCreateDB(a *applying, op *oplog.CreateDB) oplog.Result {
-	refusef(!oplog.ValidDatabaseName(op.Name), oplog.Invalid, oplog.DatabaseNameRule)
+func applyCreateDB(a *entryTxn, op *oplog.CreateDB) oplog.Result {
+	rejectf(!oplog.ValidDatabaseName(op.Name), oplog.Invalid, oplog.DatabaseNameRule)
 	// "default" is number 1
-	refusef(!a.exists(tControl, 0, []byte("cluster")), oplog.Invalid, "a database cannot be made before the cluster's first entry")
+	rejectf(!a.exists(tControl, 0, []byte("cluster")), oplog.Invalid, "a database cannot be made before the cluster's first entry")
 	other, known := a.databaseNamed(op.Name)
-	refusef(known && other.Name == op.Name, oplog.Conflict, "database '%s' already exists", op.Name)
-	refusef(known, oplog.Conflict, "database '%s' exists, which differs from '%s' by case alone", other.Name, op.Name)
-	refusef(op.Most > 0 && beUint64(a.get(tControl, 0, madeBy(op.By))) >= uint64(op.Most), oplog.OverQuota,
+	rejectf(known && other.Name == op.Name, oplog.Conflict, "database '%s' already exists", op.Name)
+	rejectf(known, oplog.Conflict, "database '%s' exists, which differs from '%s' by case alone", other.Name, op.Name)
+	rejectf(op.Most > 0 && beUint64(a.get(tControl, 0, madeByKey(op.By))) >= uint64(op.Most), oplog.OverQuota,
 		"would exceed database quota: the tokens of this database may have made %d", op.Most)
 	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}
 }
@@ -36,16 +36,16 @@ func (t *txn) databaseNamed(name string) (d oplog.Database, ok bool) {
 	return read[oplog.Database](t, tDatabase, 0, id)
 }
 
-// madeBy is the key of the number of databases that tokens of one database have made, and that are still there.
-func madeBy(by oplog.DB) []byte { return append([]byte("made-by "), be64(uint64(by))...) }
+// madeByKey is the key of the number of databases that tokens of one database have made, and that are still there.
+func madeByKey(by oplog.DB) []byte { return append([]byte("made-by "), be64(uint64(by))...) }
 
-func (a *applying) countMade(by oplog.DB, n int) {
+func (a *entryTxn) countMade(by oplog.DB, n int) {
 	if by != 0 {
-		a.put(tControl, 0, madeBy(by), be64(beUint64(a.get(tControl, 0, madeBy(by)))+uint64(n)))
+		a.put(tControl, 0, madeByKey(by), be64(beUint64(a.get(tControl, 0, madeByKey(by)))+uint64(n)))
 	}
 }
 
-func (a *applying) createDatabase(name string, by oplog.DB, at oplog.Time) oplog.DB {
+func (a *entryTxn) createDatabase(name string, by oplog.DB, at oplog.Time) oplog.DB {
 	id := oplog.DB(1)
 	if v := a.get(tControl, 0, []byte("next-db")); v != nil {
 		id = oplog.DB(beUint64(v))
@@ -57,12 +57,12 @@ func (a *applying) createDatabase(name string, by oplog.DB, at oplog.Time) oplog
 	return id
 }
 
-func applyDropDB(a *applying, op *oplog.DropDB) oplog.Result {
-	refusef(!a.alone, oplog.Invalid, "an entry that drops a database holds nothing else")
+func applyDropDB(a *entryTxn, op *oplog.DropDB) oplog.Result {
+	rejectf(!a.onlyChange, oplog.Invalid, "an entry that drops a database holds nothing else")
 	d, ok := a.databaseNamed(op.Name)
-	refuseIf(!ok || d.Name != op.Name, oplog.ErrNoDatabase)
+	rejectIf(!ok || d.Name != op.Name, oplog.ErrNoDatabase)
 	id := d.ID
-	refusef(id == oplog.DefaultDB, oplog.Invalid, "database 'default' cannot be dropped")
+	rejectf(id == oplog.DefaultDB, oplog.Invalid, "database 'default' cannot be dropped")
 	if uint64(d.Purged) > beUint64(a.get(tControl, 0, keyPurgedGone)) {
 		a.put(tControl, 0, keyPurgedGone, be64(uint64(d.Purged)))
 	}
@@ -79,7 +79,7 @@ func applyDropDB(a *applying, op *oplog.DropDB) oplog.Result {
 	a.put(tDropped, 0, be64(uint64(id)), be64(uint64(a.index)))
 	delete(a.embeddings, id)
 	a.expiry[id] = 0
-	a.found.clear()
+	a.cache.clear()
 	return oplog.Result{ID: op.Name, Num: uint64(id), Changed: true}
 }
 
@@ -89,7 +89,7 @@ const (
 	eraseBytes = 4 << 20
 )
 
-func applyErase(a *applying, _ *oplog.Erase) (r oplog.Result) {
+func applyErase(a *entryTxn, _ *oplog.Erase) (r oplog.Result) {
 	row, _ := first(a.scan(tDropped, 0, nil))
 	if row == nil {
 		return r
@@ -113,22 +113,22 @@ func applyErase(a *applying, _ *oplog.Erase) (r oplog.Result) {
 // Erasing reports whether rows of dropped databases are left.
 func (v *View) Erasing() bool { return v.has(tDropped, 0, nil) }
 
-func applySetQuota(a *applying, op *oplog.SetQuota) oplog.Result {
+func applySetQuota(a *entryTxn, op *oplog.SetQuota) oplog.Result {
 	d, ok := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(op.DB)))
-	refuseIf(!ok, oplog.ErrNoDatabase)
+	rejectIf(!ok, oplog.ErrNoDatabase)
 	d.MaxMemories = op.MaxMemories
 	a.setDatabase(d)
 	return oplog.Result{Num: uint64(op.DB), Changed: true}
 }
 
-func applyAdvertise(a *applying, op *oplog.Advertise) oplog.Result {
+func applyAdvertise(a *entryTxn, op *oplog.Advertise) oplog.Result {
 	write(a.txn, tNode, 0, be64(uint64(op.Node)),
 		&oplog.NodeInfo{ID: op.Node, Wire: op.Wire, HTTP: op.HTTP, Peer: op.Peer, Version: op.Version, Key: op.Key})
 	return oplog.Result{Num: uint64(op.Node), Changed: true}
 }
 
 // database is the entry's database.
-func (a *applying) database() oplog.Database {
+func (a *entryTxn) database() oplog.Database {
 	row := a.databaseRow(a.db)
 	if row == nil {
 		panic("state: an entry of a database that is not there was admitted")
@@ -136,7 +136,7 @@ func (a *applying) database() oplog.Database {
 	return decode[oplog.Database](row)
 }
 
-func (a *applying) setDatabase(d oplog.Database) { write(a.txn, tDatabase, 0, be64(uint64(d.ID)), &d) }
+func (a *entryTxn) setDatabase(d oplog.Database) { write(a.txn, tDatabase, 0, be64(uint64(d.ID)), &d) }
 
 // Cluster is the cluster's id; empty before the first entry.
 func (v *View) Cluster() string { return string(v.get(tControl, 0, []byte("cluster"))) }

@@ -4,20 +4,20 @@ import "github.com/cairndb/cairn/oplog"
 
 var operatorKey = []byte("operator")
 
-func applyIdentity(a *applying, op *oplog.Identity) oplog.Result {
-	refusef(op.Key == "" || op.Display == "", oplog.Invalid, "an identity needs a key and a name")
+func applyIdentity(a *entryTxn, op *oplog.Identity) oplog.Result {
+	rejectf(op.Key == "" || op.Display == "", oplog.Invalid, "an identity needs a key and a name")
 	if op.Operator {
-		refuseIf(a.exists(tOperator, a.db, operatorKey), oplog.ErrHasOperator)
+		rejectIf(a.exists(tOperator, a.db, operatorKey), oplog.ErrHasOperator)
 		a.put(tOperator, a.db, operatorKey, []byte(op.Key))
 	}
 	old, had := read[oplog.Identity](a.txn, tIdentity, a.db, []byte(op.Key))
-	refusef(had && old.Operator && !op.Operator, oplog.Conflict, "this key is the operator's")
+	rejectf(had && old.Operator && !op.Operator, oplog.Conflict, "this key is the operator's")
 	write(a.txn, tIdentity, a.db, []byte(op.Key), op)
 	return oplog.Result{ID: op.Key, Changed: !had}
 }
 
-func applyReceipt(a *applying, op *oplog.Receipt) oplog.Result {
-	refusef(op.ID == "" || a.exists(tReceipt, a.db, []byte(op.ID)), oplog.Conflict, "receipt id %q is taken", op.ID)
+func applyReceipt(a *entryTxn, op *oplog.Receipt) oplog.Result {
+	rejectf(op.ID == "" || a.exists(tReceipt, a.db, []byte(op.ID)), oplog.Conflict, "receipt id %q is taken", op.ID)
 	write(a.txn, tReceipt, a.db, []byte(op.ID), op)
 	a.put(tReceiptBy, a.db, append(joinKey(op.Payer, ""), append(timeKey(op.At, 0), op.ID...)...), nil)
 	a.put(tReceiptTime, a.db, append(timeKey(op.At, 0), op.ID...), nil)
@@ -27,8 +27,8 @@ func applyReceipt(a *applying, op *oplog.Receipt) oplog.Result {
 	return oplog.Result{ID: op.ID, Changed: true}
 }
 
-func applyGrant(a *applying, op *oplog.Grant) oplog.Result {
-	refusef(op.Signature == "" || op.Subject == "" || op.Action == "", oplog.Invalid,
+func applyGrant(a *entryTxn, op *oplog.Grant) oplog.Result {
+	rejectf(op.Signature == "" || op.Subject == "" || op.Action == "", oplog.Invalid,
 		"a capability needs a subject, an action and a signature")
 	old, had := read[oplog.StoredGrant](a.txn, tGrant, a.db, []byte(op.Signature))
 	if had && old.Revoked == 0 {
@@ -48,7 +48,7 @@ func applyGrant(a *applying, op *oplog.Grant) oplog.Result {
 
 var lastGrantKey = []byte("last grant")
 
-func (a *applying) dropGrant(g *oplog.StoredGrant) {
+func (a *entryTxn) dropGrant(g *oplog.StoredGrant) {
 	number := be64(g.Number)
 	a.del(tGrant, a.db, []byte(g.Signature))
 	a.del(tGrantOrder, a.db, number)
@@ -59,19 +59,19 @@ func (a *applying) dropGrant(g *oplog.StoredGrant) {
 	}
 }
 
-func applyRevoke(a *applying, op *oplog.Revoke) oplog.Result {
+func applyRevoke(a *entryTxn, op *oplog.Revoke) oplog.Result {
 	g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, []byte(op.Signature))
 	if ok && g.Revoked != 0 {
 		return oplog.Result{ID: op.Signature}
 	}
-	refuseIf(!ok || g.Subject != op.Subject, oplog.ErrNotSubject)
+	rejectIf(!ok || g.Subject != op.Subject, oplog.ErrNotSubject)
 	g.Revoked = op.At
 	write(a.txn, tGrant, a.db, []byte(g.Signature), &g)
 	a.put(tGrantRevoked, a.db, append(timeKey(op.At, 0), g.Signature...), nil)
 	return oplog.Result{ID: g.Signature, Changed: true}
 }
 
-func applyPurgeGrants(a *applying, op *oplog.PurgeGrants) oplog.Result {
+func applyPurgeGrants(a *entryTxn, op *oplog.PurgeGrants) oplog.Result {
 	var r oplog.Result
 	for k := range a.scan(tGrantRevoked, a.db, nil) {
 		g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, k[16:])
@@ -113,7 +113,7 @@ func (v *View) Grant(db oplog.DB, signature string) (oplog.StoredGrant, bool) {
 
 // GrantsFor walks the capabilities of a subject for one action, revoked ones too, oldest first.
 func (v *View) GrantsFor(db oplog.DB, subject, action string, f func(oplog.StoredGrant) bool) {
-	eachOf(v.txn, tGrant, db, v.scan(tGrantAction, db, joinKey(subject, action, "")), inValue, f)
+	eachIndexed(v.txn, tGrant, db, v.scan(tGrantAction, db, joinKey(subject, action, "")), inValue, f)
 }
 
 // Grants walks the capabilities from the newest to the oldest; those of one subject, unless it is empty.
@@ -122,7 +122,7 @@ func (v *View) Grants(db oplog.DB, subject string, f func(oplog.StoredGrant) boo
 	if subject != "" {
 		table, prefix = tGrantSubject, joinKey(subject, "")
 	}
-	eachOf(v.txn, tGrant, db, v.scanBack(table, db, prefix), inValue, f)
+	eachIndexed(v.txn, tGrant, db, v.scanBack(table, db, prefix), inValue, f)
 }
 
 // Receipts walks receipts from the newest to the oldest; those of one payer, unless it is empty.
@@ -140,13 +140,13 @@ func (v *View) ReceiptsBefore(db oplog.DB, payer string, before oplog.Time, f fu
 	if before != 0 {
 		below = timeKey(before, 0)
 	}
-	eachOf(v.txn, tReceipt, db, v.scanBelow(table, db, prefix, below), inKey(len(prefix)+16), f)
+	eachIndexed(v.txn, tReceipt, db, v.scanBelow(table, db, prefix, below), inKey(len(prefix)+16), f)
 }
 
 // ReceiptsOf are the receipts of one memory.
 func (v *View) ReceiptsOf(db oplog.DB, rid string) (out []oplog.Receipt) {
 	prefix := joinKey(rid, "")
-	eachOf(v.txn, tReceipt, db, v.scan(tReceiptOf, db, prefix), inKey(len(prefix)), func(r oplog.Receipt) bool {
+	eachIndexed(v.txn, tReceipt, db, v.scan(tReceiptOf, db, prefix), inKey(len(prefix)), func(r oplog.Receipt) bool {
 		out = append(out, r)
 		return true
 	})

@@ -19,9 +19,9 @@ const maxCurrent = 4096
 // Current returns a database as of what was applied last, and ErrNoDatabase where there is none. One that was asked
 // about before costs no view.
 func (s *State) Current(db oplog.DB) (c Current, err error) {
-	s.at.Lock()
+	s.posMu.Lock()
 	c, ok := s.current[db]
-	s.at.Unlock()
+	s.posMu.Unlock()
 	if ok {
 		return c, nil
 	}
@@ -34,17 +34,17 @@ func (s *State) Current(db oplog.DB) (c Current, err error) {
 		if w, learned := v.Weights(db); learned {
 			c.Weights = &w
 		}
-		s.keepCurrent(v.mark(), db, c)
+		s.keepCurrent(v.position(), db, c)
 		return nil
 	})
 	return c, err
 }
 
 // keepCurrent remembers what a view read, unless a batch was applied meanwhile.
-func (s *State) keepCurrent(seen mark, db oplog.DB, c Current) {
-	s.at.Lock()
-	defer s.at.Unlock()
-	if seen != s.m {
+func (s *State) keepCurrent(seen position, db oplog.DB, c Current) {
+	s.posMu.Lock()
+	defer s.posMu.Unlock()
+	if seen != s.pos {
 		return
 	}
 	if len(s.current) >= maxCurrent {
@@ -57,10 +57,10 @@ func (s *State) keepCurrent(seen mark, db oplog.DB, c Current) {
 }
 
 // advance moves the state to what a batch made of it.
-func (s *State) advance(to mark, t *txn) {
-	s.at.Lock()
-	defer s.at.Unlock()
-	s.m = to
+func (s *State) advance(to position, t *txn) {
+	s.posMu.Lock()
+	defer s.posMu.Unlock()
+	s.pos = to
 	for _, db := range t.stale {
 		if delete(s.current, db); db == 0 { // all that is said of databases
 			clear(s.current)

@@ -9,34 +9,34 @@ import (
 // An applier makes the change that operations of one kind ask for.
 type applier struct {
 	kind  oplog.OpKind
-	apply func(*applying, oplog.Op) oplog.Result
+	apply func(*entryTxn, oplog.Op) oplog.Result
 }
 
-// controlPlane has the operations that need no database.
-var controlPlane = byKind(
-	of(applyInit), of(applyCreateDB), of(applyDropDB), of(applyErase), of(applyCreateToken), of(applyCreateBound),
-	of(applyRevokeToken), of(applySetQuota),
-	of(applyConsent), of(applyRenew), of(applyAdvertise), of(applySetLimit), of(applyAudit), of(applyUses),
+// controlOps has the operations that need no database.
+var controlOps = byKind(
+	wrap(applyInit), wrap(applyCreateDB), wrap(applyDropDB), wrap(applyErase), wrap(applyCreateToken), wrap(applyCreateBound),
+	wrap(applyRevokeToken), wrap(applySetQuota),
+	wrap(applyConsent), wrap(applyRenew), wrap(applyAdvertise), wrap(applySetLimit), wrap(applyAudit), wrap(applyUses),
 )
 
-// memories has those that change one.
-var memories = byKind(
-	of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyExpect), of(applySweep),
-	of(applyKeyed), of(applyRecast), of(applyTakeBack), of(applyRelate), of(applyUnrelate),
-	of(applyClaim), of(applyAlias), of(applyAssert), of(applyStated), of(applyLinked), of(applyHandOn), of(applySupersede),
-	of(applySessionStart), of(applySessionEnd), of(applyAbandon), of(applyEvent), of(applyEventMark), of(applyIdentity),
-	of(applyReceipt), of(applyGrant), of(applyRevoke), of(applyPurgeGrants), of(applyCognition), of(applyResolve),
-	of(applyTriggerMove), of(applyFeedback), of(applySetSettings), of(applyPurge), of(applySetEmbedder), of(applyForeign),
-	of(applyRebind), of(applyEmbed), of(applyPartition),
+// databaseOps has those that change one.
+var databaseOps = byKind(
+	wrap(applyRemember), wrap(applyCorrect), wrap(applyForget), wrap(applyReinforce), wrap(applyExpect), wrap(applySweep),
+	wrap(applyKeyed), wrap(applyRecast), wrap(applyTakeBack), wrap(applyRelate), wrap(applyUnrelate),
+	wrap(applyClaim), wrap(applyAlias), wrap(applyAssert), wrap(applyStated), wrap(applyLinked), wrap(applyHandOn), wrap(applySupersede),
+	wrap(applySessionStart), wrap(applySessionEnd), wrap(applyAbandon), wrap(applyEvent), wrap(applyEventMark), wrap(applyIdentity),
+	wrap(applyReceipt), wrap(applyGrant), wrap(applyRevoke), wrap(applyPurgeGrants), wrap(applyCognition), wrap(applyResolve),
+	wrap(applyTriggerMove), wrap(applyFeedback), wrap(applySetSettings), wrap(applyPurge), wrap(applySetEmbedder), wrap(applyForeign),
+	wrap(applyRebind), wrap(applyEmbed), wrap(applyPartition),
 )
 
-// of wraps f as an applier, with its operation's kind. Kind reads no field, so a nil operation has one.
-func of[O oplog.Op](f func(*applying, O) oplog.Result) applier {
+// wrap wraps f as an applier, with its operation's kind. Kind reads no field, so a nil operation has one.
+func wrap[O oplog.Op](f func(*entryTxn, O) oplog.Result) applier {
 	var none O
-	return applier{none.Kind(), func(a *applying, op oplog.Op) oplog.Result { return f(a, op.(O)) }}
+	return applier{none.Kind(), func(a *entryTxn, op oplog.Op) oplog.Result { return f(a, op.(O)) }}
 }
 
-func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) oplog.Result) {
+func byKind(list ...applier) (table [1 << 8]func(*entryTxn, oplog.Op) oplog.Result) {
 	for _, c := range list {
 		table[c.kind] = c.apply
 	}
@@ -51,15 +51,15 @@ func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) oplog.Resu
 //
 // Invariant: the entry's database is there as long as the entry is applied: admit has looked, and one that is dropped
 // is dropped alone.
-func applyOp(a *applying, op oplog.Op) oplog.Result {
+func applyOp(a *entryTxn, op oplog.Op) oplog.Result {
 	if err := oplog.Check(op); err != nil {
-		refuse(err)
+		reject(err)
 	}
-	if f := controlPlane[op.Kind()]; f != nil {
+	if f := controlOps[op.Kind()]; f != nil {
 		return f(a, op)
 	}
-	refuseIf(a.db == 0, oplog.ErrNoDatabase)
-	f := memories[op.Kind()]
+	rejectIf(a.db == 0, oplog.ErrNoDatabase)
+	f := databaseOps[op.Kind()]
 	if f == nil {
 		panic(fmt.Sprintf("state: nothing applies %T", op))
 	}

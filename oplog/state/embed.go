@@ -7,11 +7,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applyRebind(a *applying, op *oplog.Rebind) oplog.Result {
+func applyRebind(a *entryTxn, op *oplog.Rebind) oplog.Result {
 	d := a.database()
 	e, now, last := op.Embedder, a.Embedding(a.db), oplog.Seq(a.stats.NextSeq)
-	refuseIf(!e.Valid(), errEmbedder)
-	refusef(d.Embedder == nil, oplog.Conflict, "no node embeds database %s: its clients bring their vectors", d.Name)
+	rejectIf(!e.Valid(), errEmbedder)
+	rejectf(d.Embedder == nil, oplog.Conflict, "no node embeds database %s: its clients bring their vectors", d.Name)
 	switch pending := now.Pending; {
 	case pending != nil && *pending == e, pending == nil && *d.Embedder == e:
 		return oplog.Result{ID: e.Name}
@@ -23,12 +23,12 @@ func applyRebind(a *applying, op *oplog.Rebind) oplog.Result {
 		}
 		a.setEmbedding(now)
 	case pending != nil:
-		refuse(oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s: wait until that is done, or end it", d.Name, pending))
+		reject(oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s: wait until that is done, or end it", d.Name, pending))
 	case now.Next != 0:
-		refuse(oplog.Errorf(oplog.Conflict, "vectors of the former embedder of database %s are still being removed: retry later", d.Name))
+		reject(oplog.Errorf(oplog.Conflict, "vectors of the former embedder of database %s are still being removed: retry later", d.Name))
 	case d.Dim == 0, last == 0, e == oplog.NoEmbedder: // no vectors answer, or none are to
 		now.Changes++
-		a.changeOver(d, e, now)
+		a.switchEmbedder(d, e, now)
 	default:
 		now.Pending, now.Next, now.Last = &e, 1, 0
 		now.Changes++
@@ -37,9 +37,9 @@ func applyRebind(a *applying, op *oplog.Rebind) oplog.Result {
 	return oplog.Result{ID: e.Name, Num: uint64(last), Changed: true}
 }
 
-// changeOver makes the vectors of another embedder those of the database. The former ones are removed by the Embed
+// switchEmbedder makes the vectors of another embedder those of the database. The former ones are removed by the Embed
 // operations that follow.
-func (a *applying) changeOver(d oplog.Database, e oplog.Embedder, now oplog.Embedding) {
+func (a *entryTxn) switchEmbedder(d oplog.Database, e oplog.Embedder, now oplog.Embedding) {
 	d.Embedder, d.Dim = &e, e.Dim
 	a.setDatabase(d)
 	a.dropPartitions()
@@ -51,7 +51,7 @@ func (a *applying) changeOver(d oplog.Database, e oplog.Embedder, now oplog.Embe
 	a.setEmbedding(now)
 }
 
-func applyEmbed(a *applying, op *oplog.Embed) oplog.Result {
+func applyEmbed(a *entryTxn, op *oplog.Embed) oplog.Result {
 	d := a.database()
 	now := a.Embedding(a.db)
 	table, dim := a.vectors(a.db), d.Dim
@@ -59,11 +59,11 @@ func applyEmbed(a *applying, op *oplog.Embed) oplog.Result {
 	if pending {
 		table, dim = a.otherVectors(a.db), now.Pending.Dim
 	}
-	refusef(!pending && (d.Embedder == nil || *d.Embedder != op.Embedder), oplog.Conflict,
+	rejectf(!pending && (d.Embedder == nil || *d.Embedder != op.Embedder), oplog.Conflict,
 		"database %s is embedded by %s, not by %s", d.Name, d.Embedder, &op.Embedder)
 	var r oplog.Result
 	for _, v := range op.Vectors {
-		fits(v.Vector, dim, d.Name)
+		checkDim(v.Vector, dim, d.Name)
 		key := seqKey(v.Seq)
 		m, ok := a.memoryAt(v.Seq)
 		if !ok || m.Status == oplog.Tombstoned || !m.Indexed() || m.Revision != v.Revision || a.exists(table, a.db, key) {
@@ -82,10 +82,10 @@ func applyEmbed(a *applying, op *oplog.Embed) oplog.Result {
 
 // embeddedUpTo notes that all memories before next were gone through: embedded by the embedder that the database
 // changes to, or rid of the vectors of a former one.
-func (a *applying) embeddedUpTo(d oplog.Database, now oplog.Embedding, next oplog.Seq) {
+func (a *entryTxn) embeddedUpTo(d oplog.Database, now oplog.Embedding, next oplog.Seq) {
 	if now.Pending != nil {
 		if now.Next = next; now.Next > oplog.Seq(a.stats.NextSeq) {
-			a.changeOver(d, *now.Pending, now)
+			a.switchEmbedder(d, *now.Pending, now)
 			return
 		}
 		a.setEmbedding(now)
@@ -100,24 +100,24 @@ func (a *applying) embeddedUpTo(d oplog.Database, now oplog.Embedding, next oplo
 	a.setEmbedding(now)
 }
 
-func applySetEmbedder(a *applying, op *oplog.SetEmbedder) oplog.Result {
+func applySetEmbedder(a *entryTxn, op *oplog.SetEmbedder) oplog.Result {
 	d := a.database()
 	e := op.Embedder
-	refuseIf(!e.Valid(), errEmbedder)
+	rejectIf(!e.Valid(), errEmbedder)
 	if d.Embedder != nil {
-		refusef(*d.Embedder != e, oplog.Conflict, "database %s is embedded by %s, not by %s", d.Name, d.Embedder, &e)
+		rejectf(*d.Embedder != e, oplog.Conflict, "database %s is embedded by %s, not by %s", d.Name, d.Embedder, &e)
 		return oplog.Result{ID: e.Name}
 	}
-	refusef(d.Dim != 0 && d.Dim != e.Dim, oplog.Conflict, "database %s has vectors of %d dimensions, not those of %s", d.Name, d.Dim, &e)
+	rejectf(d.Dim != 0 && d.Dim != e.Dim, oplog.Conflict, "database %s has vectors of %d dimensions, not those of %s", d.Name, d.Dim, &e)
 	d.Embedder, d.Dim = &e, e.Dim
 	a.setDatabase(d)
 	return oplog.Result{ID: e.Name, Changed: true}
 }
 
-// fits rejects a vector of another number of dimensions.
-func fits(v oplog.Vector, dim uint32, database string) {
+// checkDim rejects a vector of another number of dimensions.
+func checkDim(v oplog.Vector, dim uint32, database string) {
 	if n := len(v) / 4; uint32(n) != dim {
-		refuse(oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, database, dim))
+		reject(oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, database, dim))
 	}
 }
 
@@ -158,14 +158,14 @@ func (t *txn) vectorsOf(db oplog.DB, pending bool) tableID {
 }
 
 // dropVectors removes the vectors of a text that is another one now.
-func (a *applying) dropVectors(seq oplog.Seq) {
+func (a *entryTxn) dropVectors(seq oplog.Seq) {
 	a.del(a.vectors(a.db), a.db, seqKey(seq))
 	if a.Embedding(a.db).Pending != nil {
 		a.del(a.otherVectors(a.db), a.db, seqKey(seq))
 	}
 }
 
-func (a *applying) setEmbedding(e oplog.Embedding) {
+func (a *entryTxn) setEmbedding(e oplog.Embedding) {
 	write(a.txn, tEmbedding, a.db, keySelf, &e)
 	delete(a.embeddings, a.db)
 }
@@ -199,7 +199,7 @@ func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look
 		}
 		look--
 		if !v.exists(table, db, k) {
-			if m := decode[oplog.Memory](val); v.shown(&m).Status != oplog.Tombstoned && m.Indexed() {
+			if m := decode[oplog.Memory](val); v.forReaders(&m).Status != oplog.Tombstoned && m.Indexed() {
 				list = append(list, &m)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // maxLinked bounds the names of one memory.
 const maxLinked = 64
 
-func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result) {
+func applyLinked(a *entryTxn, op *oplog.Linked) (r oplog.Result) {
 	for _, l := range op.Links {
 		m, ok := a.liveMemory(l.RID)
 		if !ok || m.Status != oplog.Active || m.Unsearchable || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked ||
@@ -26,8 +26,8 @@ func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result) {
 	return r
 }
 
-func applyAlias(a *applying, op *oplog.Alias) oplog.Result {
-	refusef(op.Alias == "" || op.Canonical == "", oplog.Invalid, "an alias needs both names")
+func applyAlias(a *entryTxn, op *oplog.Alias) oplog.Result {
+	rejectf(op.Alias == "" || op.Canonical == "", oplog.Invalid, "an alias needs both names")
 	key := joinKey(op.Namespace, op.Alias)
 	old, had := read[oplog.StoredAlias](a.txn, tAlias, a.db, key)
 	if had && old.Canonical == op.Canonical {
@@ -38,8 +38,8 @@ func applyAlias(a *applying, op *oplog.Alias) oplog.Result {
 }
 
 // canonical resolves a name through the namespace's aliases, then the default ones.
-func (a *applying) canonical(namespace, name string) string {
-	if !remember(a.found.aliased, a.db, func() bool { return a.has(tAlias, a.db, nil) }) {
+func (a *entryTxn) canonical(namespace, name string) string {
+	if !cached(a.cache.hasAliases, a.db, func() bool { return a.has(tAlias, a.db, nil) }) {
 		return name
 	}
 	for i, ns := range []string{namespace, "default"} {
@@ -54,7 +54,7 @@ func (a *applying) canonical(namespace, name string) string {
 }
 
 // mention counts an entity and, when seq is a memory that does not name it yet, links the two.
-func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
+func (a *entryTxn) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
 	e := oplog.Entity{Name: m.Name, Type: "unknown", First: at}
 	was := a.get(tEntity, a.db, []byte(m.Name))
 	if was != nil {
@@ -75,7 +75,7 @@ func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
 }
 
 // unlink takes a memory from the entities it no longer names.
-func (a *applying) unlink(m *oplog.Memory, keep map[string]bool) {
+func (a *entryTxn) unlink(m *oplog.Memory, keep map[string]bool) {
 	for _, name := range m.Entities {
 		if keep[name] {
 			continue
@@ -90,7 +90,7 @@ func (a *applying) unlink(m *oplog.Memory, keep map[string]bool) {
 }
 
 // relink gives a corrected memory the entities of its new text.
-func (a *applying) relink(m *oplog.Memory, found []oplog.Mention, extractor uint8, at oplog.Time) {
+func (a *entryTxn) relink(m *oplog.Memory, found []oplog.Mention, extractor uint8, at oplog.Time) {
 	had, now := map[string]bool{}, map[string]bool{}
 	for _, n := range m.Entities {
 		had[n] = true
@@ -112,7 +112,7 @@ func (a *applying) relink(m *oplog.Memory, found []oplog.Mention, extractor uint
 }
 
 // dropName takes away an entity that no memory, relation or claim names any more.
-func (a *applying) dropName(name string) {
+func (a *entryTxn) dropName(name string) {
 	prefix := joinKey(name, "")
 	for _, table := range []tableID{tEntityMemory, tBySource, tByTarget, tClaimBy} {
 		if a.has(table, a.db, prefix) {
@@ -172,19 +172,19 @@ func (v *View) Aliases(db oplog.DB, f func(namespace, alias string, to oplog.Sto
 
 // Canonical resolves a name through the aliases of a namespace.
 func (v *View) Canonical(db oplog.DB, namespace, name string) string {
-	return (&applying{txn: v.txn, db: db}).canonical(namespace, name)
+	return (&entryTxn{txn: v.txn, db: db}).canonical(namespace, name)
 }
 
-// maxMeant bounds the names that a question about one entity looks up.
-const maxMeant = 64
+// maxResolved bounds the names that a question about one entity looks up.
+const maxResolved = 64
 
-// Meant returns the entities that a name stands for in a namespace: the one that it is an alias of, which comes first
+// ResolveName returns the entities that a name stands for in a namespace: the one that it is an alias of, which comes first
 // whether or not anything names it, and those whose name is an alias of that one. A name that no entity and no alias
 // has in this case stands for all that have it in another. Memories older than an alias are stored under the alias.
-func (v *View) Meant(db oplog.DB, namespace, name string) (names []string) {
+func (v *View) ResolveName(db oplog.DB, namespace, name string) (names []string) {
 	add := func(name string) {
-		for _, same := range v.AllNamed(db, name, maxMeant) {
-			if len(names) < maxMeant && !slices.Contains(names, same) {
+		for _, same := range v.AllNamed(db, name, maxResolved) {
+			if len(names) < maxResolved && !slices.Contains(names, same) {
 				names = append(names, same)
 			}
 		}
@@ -203,7 +203,7 @@ func (v *View) Meant(db oplog.DB, namespace, name string) (names []string) {
 		}
 	}
 	of := v.Canonical(db, namespace, name)
-	for _, same := range append(v.AllNamed(db, name, maxMeant), cmp.Or(inOtherCase, name)) {
+	for _, same := range append(v.AllNamed(db, name, maxResolved), cmp.Or(inOtherCase, name)) {
 		if of == name {
 			of = v.Canonical(db, namespace, same)
 		}

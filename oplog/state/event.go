@@ -9,12 +9,12 @@ import (
 
 var keyLastEvent = []byte("last")
 
-func applyEvent(a *applying, op *oplog.Event) oplog.Result {
-	refusef(op.Workspace == "" || op.Session == "" || op.Tool == "", oplog.Invalid, "an event needs a workspace, a session and a tool")
-	refusef(len(op.Hash) == 0, oplog.Invalid, "an event needs the hash of its content")
-	agree(op.Status, op.Summary)
+func applyEvent(a *entryTxn, op *oplog.Event) oplog.Result {
+	rejectf(op.Workspace == "" || op.Session == "" || op.Tool == "", oplog.Invalid, "an event needs a workspace, a session and a tool")
+	rejectf(len(op.Hash) == 0, oplog.Invalid, "an event needs the hash of its content")
+	checkEventStatus(op.Status, op.Summary)
 	known := eventKey(op.Workspace, op.Session, op.Hash)
-	refuseIf(a.exists(tEventHash, a.db, known), oplog.ErrEventKnown)
+	rejectIf(a.exists(tEventHash, a.db, known), oplog.ErrEventKnown)
 	id := oplog.EventID(a.next(tEventCount, a.db, keyLastEvent))
 	write(a.txn, tEvent, a.db, be64(uint64(id)), &oplog.StoredEvent{ID: id, Event: *op})
 	a.put(tEventHash, a.db, known, be64(uint64(id)))
@@ -30,19 +30,19 @@ func applyEvent(a *applying, op *oplog.Event) oplog.Result {
 	session.Events++
 	write(a.txn, tEventSession, a.db, joinKey(op.Workspace, op.Session), &session)
 	counts.Events++
-	*countOf(&counts, op.Status)++
+	*statusCounter(&counts, op.Status)++
 	write(a.txn, tEventCount, a.db, joinKey("workspace", op.Workspace), &counts)
 	return oplog.Result{ID: hex.EncodeToString(op.Hash), Num: uint64(id), Changed: true}
 }
 
-func applyEventMark(a *applying, op *oplog.EventMark) oplog.Result {
+func applyEventMark(a *entryTxn, op *oplog.EventMark) oplog.Result {
 	e, ok := read[oplog.StoredEvent](a.txn, tEvent, a.db, be64(uint64(op.ID)))
-	refuseIf(!ok, oplog.ErrNoEvent)
-	agree(op.Status, op.Summary)
-	refusef(e.Status == oplog.EventSummarized, oplog.Conflict, "event %d has a summary", op.ID)
+	rejectIf(!ok, oplog.ErrNoEvent)
+	checkEventStatus(op.Status, op.Summary)
+	rejectf(e.Status == oplog.EventSummarized, oplog.Conflict, "event %d has a summary", op.ID)
 	counts := load[oplog.EventCounts](a.txn, tEventCount, a.db, joinKey("workspace", e.Workspace))
-	*countOf(&counts, e.Status)--
-	*countOf(&counts, op.Status)++
+	*statusCounter(&counts, e.Status)--
+	*statusCounter(&counts, op.Status)++
 	write(a.txn, tEventCount, a.db, joinKey("workspace", e.Workspace), &counts)
 	if op.Summary != "" {
 		a.put(tEventSummary, a.db, []byte(op.Summary), be64(uint64(op.ID)))
@@ -53,12 +53,12 @@ func applyEventMark(a *applying, op *oplog.EventMark) oplog.Result {
 	return oplog.Result{Num: uint64(op.ID), Changed: changed}
 }
 
-func agree(s oplog.EventStatus, summary string) {
-	refusef(s > oplog.EventSkipped || (s == oplog.EventSummarized) != (summary != ""), oplog.Invalid,
+func checkEventStatus(s oplog.EventStatus, summary string) {
+	rejectf(s > oplog.EventSkipped || (s == oplog.EventSummarized) != (summary != ""), oplog.Invalid,
 		"an event's status says whether it has a summary")
 }
 
-func countOf(c *oplog.EventCounts, s oplog.EventStatus) *uint64 {
+func statusCounter(c *oplog.EventCounts, s oplog.EventStatus) *uint64 {
 	return [...]*uint64{&c.Raw, &c.Summarized, &c.Skipped}[s]
 }
 

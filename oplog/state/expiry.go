@@ -2,9 +2,9 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applySweep(a *applying, op *oplog.Sweep) (r oplog.Result) {
+func applySweep(a *entryTxn, op *oplog.Sweep) (r oplog.Result) {
 	for _, rid := range op.RIDs {
-		if m, ok := memoryByRID(a.txn, a.db, rid); ok && m.Lapsed(a.hlc.Time()) {
+		if m, ok := memoryByRID(a.txn, a.db, rid); ok && m.ExpiredAt(a.hlc.Time()) {
 			a.expire(m)
 			r.Num, r.Changed = r.Num+1, true
 		}
@@ -13,13 +13,13 @@ func applySweep(a *applying, op *oplog.Sweep) (r oplog.Result) {
 }
 
 // expire forgets a memory whose time is over.
-func (a *applying) expire(m *oplog.Memory) {
+func (a *entryTxn) expire(m *oplog.Memory) {
 	m.Reason = oplog.ReasonExpired
 	a.forget(m, max(m.Expires, m.Updated))
 }
 
 // reschedule moves the row of a memory's expiry to where it is now. was is its Expiry before the change.
-func (a *applying) reschedule(m *oplog.Memory, was oplog.Time) {
+func (a *entryTxn) reschedule(m *oplog.Memory, was oplog.Time) {
 	now := m.Expiry()
 	if now == was {
 		return
@@ -36,12 +36,12 @@ func (a *applying) reschedule(m *oplog.Memory, was oplog.Time) {
 
 // putExpiry writes the row of a memory's expiry. It has the status and the namespace that the memory is counted under, so
 // that one whose time is over can be counted out without a look at it.
-func (a *applying) putExpiry(m *oplog.Memory, at oplog.Time) {
+func (a *entryTxn) putExpiry(m *oplog.Memory, at oplog.Time) {
 	a.put(tExpiry, a.db, timeKey(at, m.Seq), append([]byte{byte(m.Status)}, m.Namespace...))
 }
 
 // renew puts off the expiry of a memory that was read at a time, if it asks for that.
-func (a *applying) renew(m *oplog.Memory, read oplog.Time) {
+func (a *entryTxn) renew(m *oplog.Memory, read oplog.Time) {
 	if m.Expires == 0 || m.Refresh <= 0 {
 		return
 	}
@@ -54,8 +54,8 @@ func (a *applying) renew(m *oplog.Memory, read oplog.Time) {
 const maxRefresh = 100 * 365 * 86400
 
 // setSearchable begins or ends the indexing of a memory. One that is indexed no more loses what was read from its text.
-func (a *applying) setSearchable(m *oplog.Memory, searchable bool, op *oplog.Correct) {
-	refusef(searchable && m.Unsearchable && op.Text == nil, oplog.Invalid, "a memory becomes searchable with its text")
+func (a *entryTxn) setSearchable(m *oplog.Memory, searchable bool, op *oplog.Correct) {
+	rejectf(searchable && m.Unsearchable && op.Text == nil, oplog.Invalid, "a memory becomes searchable with its text")
 	if m.Unsearchable = !searchable; searchable {
 		return
 	}
@@ -64,23 +64,23 @@ func (a *applying) setSearchable(m *oplog.Memory, searchable bool, op *oplog.Cor
 	a.dropVectors(m.Seq)
 }
 
-// shown returns a memory as readers see it: one whose time is over at the view's moment looks as the next Sweep will
+// forReaders returns a memory as readers see it: one whose time is over at the view's moment looks as the next Sweep will
 // leave it.
-func (v *View) shown(m *oplog.Memory) *oplog.Memory {
-	if m.Expires != 0 && m.Lapsed(v.Time().Time()) {
+func (v *View) forReaders(m *oplog.Memory) *oplog.Memory {
+	if m.Expires != 0 && m.ExpiredAt(v.Time().Time()) {
 		m.Expire()
 	}
 	return m
 }
 
-// Written walks the records as Memories does, but as Apply wrote them: one whose time is over is there until a Sweep
+// StoredMemories walks the records as Memories does, but as Apply wrote them: one whose time is over is there until a Sweep
 // forgets it. It is for the index, which must not depend on when it was built.
-func (v *View) Written(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+func (v *View) StoredMemories(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
 	each(v.scanFrom(tMemory, db, seqKey(from)), func(m oplog.Memory) bool { return f(&m) })
 }
 
-// WrittenAt is MemoryAt for a record as Apply wrote it.
-func (v *View) WrittenAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
+// StoredMemoryAt is MemoryAt for a record as Apply wrote it.
+func (v *View) StoredMemoryAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
 	m, ok := read[oplog.Memory](v.txn, tMemory, db, seqKey(seq))
 	return &m, ok
 }
@@ -90,27 +90,27 @@ func (v *View) Expiring(db oplog.DB, until oplog.Time, f func(*oplog.Memory) boo
 	v.timed(tExpiry, db, Place{At: oplog.FirstTime}, until+1, f)
 }
 
-// Lapsed walks the numbers of the memories whose time is over and that no Sweep has forgotten yet.
-func (v *View) Lapsed(db oplog.DB, f func(oplog.Seq) bool) {
-	for k := range v.lapsed(db) {
+// Unswept walks the numbers of the memories whose time is over and that no Sweep has forgotten yet.
+func (v *View) Unswept(db oplog.DB, f func(oplog.Seq) bool) {
+	for k := range v.unsweptRows(db) {
 		if !f(seqOf(k)) {
 			return
 		}
 	}
 }
 
-// lapsed are the rows of tExpiry whose time is over. A database in which nothing expires costs no walk.
-func (v *View) lapsed(db oplog.DB) rows {
+// unsweptRows are the rows of tExpiry whose time is over. A database in which nothing expires costs no walk.
+func (v *View) unsweptRows(db oplog.DB) rows {
 	if v.counters(db).Expiring == 0 {
 		return func(func(k, v []byte) bool) {}
 	}
-	return v.walkTable(span{under(tExpiry, db, nil).lower, appendRow(nil, tExpiry, db, timeKey(v.Time().Time()+1, 0))}, false)
+	return v.walkTable(span{prefixSpan(tExpiry, db, nil).lower, appendRow(nil, tExpiry, db, timeKey(v.Time().Time()+1, 0))}, false)
 }
 
-// expired returns how the memories that Lapsed walks change the counts of namespaces.
-func (v *View) expired(db oplog.DB) map[string]oplog.Counts {
+// unsweptCounts returns how the memories that Lapsed walks change the counts of namespaces.
+func (v *View) unsweptCounts(db oplog.DB) map[string]oplog.Counts {
 	var by map[string]oplog.Counts // most often there are none
-	for _, val := range v.lapsed(db) {
+	for _, val := range v.unsweptRows(db) {
 		if by == nil {
 			by = map[string]oplog.Counts{}
 		}

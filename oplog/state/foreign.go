@@ -2,8 +2,8 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applyForeign(a *applying, op *oplog.Foreign) oplog.Result {
-	refusef(op.OpID == "", oplog.Invalid, "a pushed operation needs an op_id")
+func applyForeign(a *entryTxn, op *oplog.Foreign) oplog.Result {
+	rejectf(op.OpID == "", oplog.Invalid, "a pushed operation needs an op_id")
 	if a.exists(tForeign, a.db, []byte(op.OpID)) {
 		return oplog.Result{ID: op.OpID}
 	}
@@ -12,7 +12,7 @@ func applyForeign(a *applying, op *oplog.Foreign) oplog.Result {
 	case op.Stored != nil:
 		if !a.exists(tRID, a.db, []byte(op.Stored.RID)) { // insert if absent
 			stored := *op.Stored
-			if a.pathTaken(stored.Namespace, stored.Path) != nil {
+			if a.pathConflict(stored.Namespace, stored.Path) != nil {
 				stored.Path = "" // the memory that has the key here stays its memory
 			}
 			applyRemember(a, &stored)

@@ -13,9 +13,9 @@ import (
 // eraseForGood erases the memories that an entry names, with everything that merges and splits made of them, and
 // rejects their texts from then on. It also erases what a named memory was made of. Other sources of a merged memory
 // that is erased this way become active again.
-func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
-	refusef(len(op.RIDs) > purgeStep, oplog.Invalid, "%d memories to erase: at most %d at once", len(op.RIDs), purgeStep)
-	refusef(len(op.Salt) < oplog.MinSalt, oplog.Invalid, "a salt has %d bytes at least", oplog.MinSalt)
+func (a *entryTxn) eraseForGood(op *oplog.Purge) oplog.Result {
+	rejectf(len(op.RIDs) > purgeStep, oplog.Invalid, "%d memories to erase: at most %d at once", len(op.RIDs), purgeStep)
+	rejectf(len(op.Salt) < oplog.MinSalt, oplog.Invalid, "a salt has %d bytes at least", oplog.MinSalt)
 	if d := a.database(); d.Salt == nil {
 		d.Salt = slices.Clone(op.Salt)
 		a.setDatabase(d)
@@ -30,7 +30,7 @@ func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
 		if _, before := read[oplog.ErasedMemory](a.txn, tErased, a.db, []byte(m.RID)); before {
 			continue
 		}
-		a.refuseText(m)
+		a.rejectTextsOf(m)
 		a.keepProof(m, op.At)
 		gone = append(gone, m)
 	}
@@ -55,10 +55,10 @@ func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
 }
 
 // erasePast erases what earlier revisions of a memory said, and rejects their texts. The memory stays.
-func (a *applying) erasePast(op *oplog.Purge) oplog.Result {
-	refusef(len(op.RIDs) != 1 || len(op.Past) > purgeStep, oplog.Invalid, "the revisions of one memory, at most %d at once", purgeStep)
+func (a *entryTxn) erasePast(op *oplog.Purge) oplog.Result {
+	rejectf(len(op.RIDs) != 1 || len(op.Past) > purgeStep, oplog.Invalid, "the revisions of one memory, at most %d at once", purgeStep)
 	m, ok := memoryByRID(a.txn, a.db, op.RIDs[0])
-	refuseIf(!ok, oplog.ErrNoMemory)
+	rejectIf(!ok, oplog.ErrNoMemory)
 	salt := a.database().Salt
 	now := textHash(salt, m.Text)
 	r := oplog.Result{ID: m.RID}
@@ -157,7 +157,7 @@ func (t *txn) sourcesOf(db oplog.DB, product *oplog.Memory, products func(*oplog
 }
 
 // keepProof keeps what is left of a memory that is about to be erased.
-func (a *applying) keepProof(m *oplog.Memory, at oplog.Time) {
+func (a *entryTxn) keepProof(m *oplog.Memory, at oplog.Time) {
 	key := seqKey(m.Seq)
 	e := oplog.ErasedMemory{RID: m.RID, Index: a.index, At: at, Claims: uint32(len(m.Claims)),
 		Entities: uint32(len(m.Entities)), Merged: m.Merged > 0,
@@ -168,8 +168,8 @@ func (a *applying) keepProof(m *oplog.Memory, at oplog.Time) {
 	write(a.txn, tErased, a.db, []byte(m.RID), &e)
 }
 
-// refuseText adds a memory's text and its earlier texts to those that are rejected from now on.
-func (a *applying) refuseText(m *oplog.Memory) {
+// rejectTextsOf adds a memory's text and its earlier texts to those that are rejected from now on.
+func (a *entryTxn) rejectTextsOf(m *oplog.Memory) {
 	salt, at := a.database().Salt, be64(uint64(a.index))
 	texts := []string{m.Text}
 	for _, v := range a.scan(tRevision, a.db, seqKey(m.Seq)) {
@@ -185,8 +185,8 @@ func (a *applying) refuseText(m *oplog.Memory) {
 // ErrErasedText rejects a text that was erased for good.
 var ErrErasedText = oplog.Errorf(oplog.Conflict, "this text was erased for good, and is not stored again")
 
-// refusesText reports whether a text was erased for good.
-func (a *applying) refusesText(text string) bool {
+// isErasedText reports whether a text was erased for good.
+func (a *entryTxn) isErasedText(text string) bool {
 	salt := a.database().Salt
 	if salt == nil {
 		return false
@@ -195,9 +195,9 @@ func (a *applying) refusesText(text string) bool {
 	return k != nil && a.exists(tRefused, a.db, k)
 }
 
-// admitText rejects a text that was erased for good.
-func (a *applying) admitText(text string) {
-	refuseIf(a.refusesText(text), ErrErasedText)
+// rejectErasedText rejects a text that was erased for good.
+func (a *entryTxn) rejectErasedText(text string) {
+	rejectIf(a.isErasedText(text), ErrErasedText)
 }
 
 // textHash is the salted hash of a text, whatever the case of its letters and the space between its words. A text
@@ -211,7 +211,7 @@ func textHash(salt []byte, text string) []byte {
 }
 
 // eraseAliases takes away the aliases of a name, and those that mean it.
-func (a *applying) eraseAliases(op *oplog.Purge) (changed bool) {
+func (a *entryTxn) eraseAliases(op *oplog.Purge) (changed bool) {
 	is := func(name string) bool { return bytes.Equal(oplog.NameHash(op.Salt, name), op.Name) }
 	for k, v := range a.scan(tAlias, a.db, nil) {
 		if _, alias := cutKey(k); is(string(alias)) || is(decode[oplog.StoredAlias](v).Canonical) {
@@ -222,9 +222,9 @@ func (a *applying) eraseAliases(op *oplog.Purge) (changed bool) {
 	return changed
 }
 
-// RefusesText reports whether a text was erased for good.
-func (v *View) RefusesText(db oplog.DB, text string) bool {
-	return (&applying{txn: v.txn, db: db}).refusesText(text)
+// ErasedText reports whether a text was erased for good.
+func (v *View) ErasedText(db oplog.DB, text string) bool {
+	return (&entryTxn{txn: v.txn, db: db}).isErasedText(text)
 }
 
 // Erased returns the proof that a memory was erased for good.

@@ -6,7 +6,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applyHandOn(a *applying, op *oplog.HandOn) (r oplog.Result) {
+func applyHandOn(a *entryTxn, op *oplog.HandOn) (r oplog.Result) {
 	for _, c := range op.Edges {
 		e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(c.Of))
 		src, dst := a.mergedInto(e.Src, c.Into), a.mergedInto(e.Dst, c.Into)
@@ -26,15 +26,15 @@ func applyHandOn(a *applying, op *oplog.HandOn) (r oplog.Result) {
 	return r
 }
 
-func (a *applying) mergedInto(rid, product string) bool {
+func (a *entryTxn) mergedInto(rid, product string) bool {
 	m, ok := a.liveMemory(rid)
 	return ok && m.Into == product && product != ""
 }
 
-func applyRelate(a *applying, op *oplog.Relate) oplog.Result {
-	refusef(op.Src == "" || op.Dst == "" || op.Type == "", oplog.Invalid, "a relation needs an entity, a target and a relationship")
+func applyRelate(a *entryTxn, op *oplog.Relate) oplog.Result {
+	rejectf(op.Src == "" || op.Dst == "" || op.Type == "", oplog.Invalid, "a relation needs an entity, a target and a relationship")
 	r, ok := a.relate(op)
-	refusef(!ok, oplog.Conflict, "relation id %q is taken", op.ID)
+	rejectf(!ok, oplog.Conflict, "relation id %q is taken", op.ID)
 	return r
 }
 
@@ -44,7 +44,7 @@ func (v *View) Related(db oplog.DB, src, kind, dst string) (oplog.Edge, bool) {
 }
 
 // relate makes or renews a relation; ok is false for a new one whose id is taken.
-func (a *applying) relate(op *oplog.Relate) (r oplog.Result, ok bool) {
+func (a *entryTxn) relate(op *oplog.Relate) (r oplog.Result, ok bool) {
 	triple := joinKey(op.Src, op.Type, op.Dst)
 	e := oplog.Edge{ID: op.ID, Src: op.Src, Dst: op.Dst, Type: op.Type, Weight: op.Weight, Created: cmp.Or(op.Since, op.At), Updated: op.At}
 	isNew := true
@@ -69,7 +69,7 @@ func (a *applying) relate(op *oplog.Relate) (r oplog.Result, ok bool) {
 	return oplog.Result{ID: e.ID, Changed: isNew}, true
 }
 
-func applyUnrelate(a *applying, op *oplog.Unrelate) oplog.Result {
+func applyUnrelate(a *entryTxn, op *oplog.Unrelate) oplog.Result {
 	e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(op.ID))
 	if !ok {
 		return oplog.Result{ID: op.ID}

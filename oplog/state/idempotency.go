@@ -19,7 +19,7 @@ type keyRecord struct {
 }
 
 // lookupKey returns the results of the entry that used a key first. It rejects a key of another request.
-func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool) {
+func (a *entryTxn) lookupKey(key string, digest []byte) (first []oplog.Result, known bool) {
 	if key == "" {
 		return nil, false
 	}
@@ -32,16 +32,16 @@ func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, k
 	if a.keyExpired(k.Expires, k.Kept) {
 		return nil, false
 	}
-	refuseIf(!bytes.Equal(k.Digest, digest), oplog.ErrKeyReused)
+	rejectIf(!bytes.Equal(k.Digest, digest), oplog.ErrKeyReused)
 	if k.Refused != nil {
-		panic(refusal{k.Refused})
+		panic(rejection{k.Refused})
 	}
 	return k.Results, true
 }
 
-// storeRefusal remembers under a node's key that its entry was rejected. A node sends an entry again when it has no
+// storeRejection remembers under a node's key that its entry was rejected. A node sends an entry again when it has no
 // answer: whichever attempt comes last comes to what the first came to, so the node knows what became of its write.
-func (a *applying) storeRefusal(e *oplog.Entry, why *oplog.Error) {
+func (a *entryTxn) storeRejection(e *oplog.Entry, why *oplog.Error) {
 	if strings.HasPrefix(e.Key, oplog.ForwardKey) && !a.exists(tKey, a.db, []byte(e.Key)) {
 		a.putKey(e.Key, keyRecord{Digest: e.Digest, Refused: why}, e.KeyTTL)
 	}
@@ -52,18 +52,18 @@ func (a *applying) storeRefusal(e *oplog.Entry, why *oplog.Error) {
 const keyRecords = 100_000
 
 // keyExpired reports whether a key's window has passed, both in log time and in records.
-func (a *applying) keyExpired(expires oplog.Time, kept oplog.Index) bool {
+func (a *entryTxn) keyExpired(expires oplog.Time, kept oplog.Index) bool {
 	return expires <= a.hlc.Time() && kept+keyRecords <= a.index
 }
 
 // storeKey remembers what an entry came to under its key for a time; 0 means DefaultKeyTTL.
-func (a *applying) storeKey(key string, digest []byte, ttl oplog.Time, results []oplog.Result) {
+func (a *entryTxn) storeKey(key string, digest []byte, ttl oplog.Time, results []oplog.Result) {
 	if key != "" {
 		a.putKey(key, keyRecord{Digest: digest, Results: results}, ttl)
 	}
 }
 
-func (a *applying) putKey(key string, k keyRecord, ttl oplog.Time) {
+func (a *entryTxn) putKey(key string, k keyRecord, ttl oplog.Time) {
 	var was []byte
 	if slices.Contains(a.unused, key) { // as often as it was looked for: an entry and a memory in it may have one key
 		a.unused = slices.DeleteFunc(a.unused, func(k string) bool { return k == key })
@@ -79,7 +79,7 @@ func (a *applying) putKey(key string, k keyRecord, ttl oplog.Time) {
 	if from := a.firstExpiry(a.db); from > 0 {
 		a.expiry[a.db] = min(from, uint64(k.Expires))
 	}
-	a.keys++
+	a.addedKeys++
 }
 
 // StoredUnder returns the memory that was stored first under an idempotency key of its own.
@@ -93,7 +93,7 @@ func (v *View) StoredUnder(db oplog.DB, key string) (rid string, ok bool) {
 
 // noteKeys lists on a memory the idempotency keys that its clients used, without those that have expired: a purge
 // removes them.
-func (a *applying) noteKeys(m *oplog.Memory, keys ...string) {
+func (a *entryTxn) noteKeys(m *oplog.Memory, keys ...string) {
 	m.Keys = slices.DeleteFunc(m.Keys, func(k string) bool { return !a.exists(tKey, a.db, []byte(k)) })
 	for _, k := range keys {
 		if k != "" && !strings.HasPrefix(k, oplog.ForwardKey) && !slices.Contains(m.Keys, k) {
@@ -109,19 +109,19 @@ func (t *txn) firstExpiry(db oplog.DB) uint64 {
 	if from, ok := t.expiry[db]; ok {
 		return from
 	}
-	return t.known[db]
+	return t.stateExpiry[db]
 }
 
 // expireKeys drops keys whose window has passed, in the order of their times, a few an entry: more than the entry
 // added, so the table cannot outgrow its window. What is known of the first of them only saves looking: those that
 // went would be passed over each time.
-func (a *applying) expireKeys() {
+func (a *entryTxn) expireKeys() {
 	from := a.firstExpiry(a.db)
 	now := uint64(a.hlc.Time())
 	if from > now {
 		return
 	}
-	few := 4 + 2*a.keys
+	few := 4 + 2*a.addedKeys
 	next := uint64(math.MaxUint64) // when there is none
 	for k, kept := range a.scanFrom(tKeyExpiry, a.db, be64(from)) {
 		if few--; few < 0 || beUint64(k) > now || oplog.Index(beUint64(kept))+keyRecords > a.index {

@@ -73,7 +73,7 @@ const (
 	tFeedback      tableID = 91  // number → Judgement
 	tSessionPair   tableID = 92  // namespace client time id: every session, active or not
 	tNamespaceSum  tableID = 93  // namespace 0 → Counts
-	tHeld          tableID = 100 // seq: memories in quarantine
+	tQuarantined   tableID = 100 // seq: memories in quarantine
 	tReread        tableID = 101 // seq: memories that say something new since a round of cognition read them
 	tErased        tableID = 96  // id → ErasedMemory
 	tRefused       tableID = 97  // salted hash of a text → index of the record that erased it
@@ -111,7 +111,7 @@ var tableNames = map[tableID]string{
 	tConflictSide: "conflicts-by-side", tTrigger: "triggers", tTriggerOrder: "triggers-in-order",
 	tTriggerCool: "triggers-by-cooldown", tPattern: "patterns", tMind: "mind",
 	tFeedback: "feedback", tSessionPair: "sessions-by-pair",
-	tNamespaceSum: "namespace-sums", tHeld: "held", tReread: "reread", tErased: "erased", tRefused: "refused",
+	tNamespaceSum: "namespace-sums", tQuarantined: "held", tReread: "reread", tErased: "erased", tRefused: "refused",
 	tOperator: "operator", tIdentity: "identities", tReceipt: "receipts",
 	tReceiptBy: "receipts-by-payer", tReceiptTime: "receipts-by-time", tReceiptOf: "receipts-by-memory",
 	tGrant: "grants", tGrantOrder: "grants-by-number", tGrantAction: "grants-by-action",

@@ -6,13 +6,13 @@ func tokenLimit(hash string) []byte { return append([]byte("t/"), hash...) }
 
 func databaseLimit(db oplog.DB) []byte { return append([]byte("d/"), dbKey(db)...) }
 
-func applySetLimit(a *applying, op *oplog.SetLimit) oplog.Result {
+func applySetLimit(a *entryTxn, op *oplog.SetLimit) oplog.Result {
 	key, id := databaseLimit(op.DB), ""
 	if op.Token != "" {
-		refuseIf(!a.exists(tToken, 0, []byte(op.Token)), oplog.ErrNoToken)
+		rejectIf(!a.exists(tToken, 0, []byte(op.Token)), oplog.ErrNoToken)
 		key, id = tokenLimit(op.Token), op.Token
 	} else {
-		refuseIf(!a.exists(tDatabase, 0, be64(uint64(op.DB))), oplog.ErrNoDatabase)
+		rejectIf(!a.exists(tDatabase, 0, be64(uint64(op.DB))), oplog.ErrNoDatabase)
 	}
 	if op.Limit == (oplog.Limit{}) {
 		a.del(tLimit, 0, key)

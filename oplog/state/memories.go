@@ -9,12 +9,12 @@ import (
 
 // Memories walks the records from a sequence number on, in order.
 func (v *View) Memories(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
-	v.Written(db, from, func(m *oplog.Memory) bool { return f(v.shown(m)) })
+	v.StoredMemories(db, from, func(m *oplog.Memory) bool { return f(v.forReaders(m)) })
 }
 
 // MemoriesBack walks the records downwards from the number below; 0 means from the newest.
 func (v *View) MemoriesBack(db oplog.DB, below oplog.Seq, f func(*oplog.Memory) bool) {
-	each(v.scanBelow(tMemory, db, nil, belowSeq(below)), func(m oplog.Memory) bool { return f(v.shown(&m)) })
+	each(v.scanBelow(tMemory, db, nil, belowSeq(below)), func(m oplog.Memory) bool { return f(v.forReaders(&m)) })
 }
 
 // A Place is where a walk by time stands: a time, and the number of a memory of that time.
@@ -90,15 +90,15 @@ func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory,
 	}
 	for _, r := range v.Revisions(db, m.Seq) {
 		if r.Until > at {
-			back(&was, &r)
+			restoreRevision(&was, &r)
 			return &was, !r.Held && r.Erased == 0
 		}
 	}
 	return &was, true
 }
 
-// back makes a memory what it was at a revision.
-func back(m *oplog.Memory, r *oplog.Revision) {
+// restoreRevision makes a memory what it was at a revision.
+func restoreRevision(m *oplog.Memory, r *oplog.Revision) {
 	m.Text, m.Importance, m.Valence, m.Certainty, m.Pin, m.Metadata, m.Path = r.Text, r.Importance, r.Valence, r.Certainty, r.Pin, r.Metadata, r.Path
 	if r.Namespace != "" { // an import may leave it out
 		m.Namespace = r.Namespace
@@ -115,19 +115,19 @@ func (v *View) AtRevision(db oplog.DB, m *oplog.Memory, number uint32) (was *opl
 	if ok = m.Revision == number; !ok {
 		var r oplog.Revision
 		if r, ok = read[oplog.Revision](v.txn, tRevision, db, revisionKey(m.Seq, number)); ok {
-			back(was, &r)
+			restoreRevision(was, &r)
 			ok = r.Erased == 0
 		}
 	}
 	return was, ok
 }
 
-// mostLooked bounds the revisions that Corrected reads.
-const mostLooked = 64
+// maxCorrectedScan bounds the revisions that Corrected reads.
+const maxCorrectedScan = 64
 
 // Corrected returns when a memory's text was corrected last, 0 for never: a correction of other fields, such as its
 // importance or its namespace, makes what it says no newer. A text that an undo put back is of the undo's time. Of a
-// memory whose other fields were corrected more than mostLooked times since, it returns when the first of those was.
+// memory whose other fields were corrected more than maxCorrectedScan times since, it returns when the first of those was.
 func (v *View) Corrected(db oplog.DB, m *oplog.Memory) oplog.Time {
 	if m.Revision == 0 {
 		return 0
@@ -135,7 +135,7 @@ func (v *View) Corrected(db oplog.DB, m *oplog.Memory) oplog.Time {
 	looked := 0
 	for _, raw := range v.scanBack(tRevision, db, seqKey(m.Seq)) {
 		r := decode[oplog.Revision](raw)
-		if looked++; r.Number < m.Revision && r.Text != m.Text || looked == mostLooked {
+		if looked++; r.Number < m.Revision && r.Text != m.Text || looked == maxCorrectedScan {
 			return r.Until
 		}
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
+func applyRemember(a *entryTxn, op *oplog.Remember) oplog.Result {
 	d := a.database()
-	refusef(op.RID == "", oplog.Invalid, "a memory needs an id")
+	rejectf(op.RID == "", oplog.Invalid, "a memory needs an id")
 	if first, known := a.lookupKey(op.Key, op.Digest); len(first) > 0 {
 		return oplog.Result{ID: first[0].ID, Num: first[0].Num}
 	} else if known {
 		return oplog.Result{}
 	}
-	a.admitText(op.Text)
+	a.rejectErasedText(op.Text)
 	if a.getNew(tRID, a.db, []byte(op.RID)) != nil {
-		refuse(oplog.Errorf(oplog.Conflict, "memory %s exists already", op.RID))
+		reject(oplog.Errorf(oplog.Conflict, "memory %s exists already", op.RID))
 	}
 	m := memoryOf(op)
 	vector := op.Vector
@@ -31,13 +31,13 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 			d.Dim = uint32(n)
 			a.setDatabase(d)
 		}
-		fits(vector, d.Dim, d.Name)
+		checkDim(vector, d.Dim, d.Name)
 	}
 	if d.MaxMemories > 0 && a.stats.Active+a.stats.Quarantined >= d.MaxMemories {
-		refuse(oplog.Errorf(oplog.OverQuota, "database %s is at its quota of %d memories", d.Name, d.MaxMemories))
+		reject(oplog.Errorf(oplog.OverQuota, "database %s is at its quota of %d memories", d.Name, d.MaxMemories))
 	}
-	refuseIf(op.Was != nil && !possible(op.Was), errHistory)
-	refusef(m.Status == oplog.Quarantined && m.Path != "", oplog.Denied, "a memory in quarantine has no key: store it without one")
+	rejectIf(op.Was != nil && !validHistory(op.Was), errHistory)
+	rejectf(m.Status == oplog.Quarantined && m.Path != "", oplog.Denied, "a memory in quarantine has no key: store it without one")
 	a.stats.NextSeq++
 	m.Seq = oplog.Seq(a.stats.NextSeq)
 	if m.Path != "" {
@@ -87,9 +87,9 @@ func memoryOf(op *oplog.Remember) *oplog.Memory {
 var errHistory = oplog.Errorf(oplog.Invalid,
 	"the history of an imported memory cannot be: it was forgotten, or its revisions or claims are out of order")
 
-// possible reports whether an imported memory can have this history: its revisions are in order, and its claims are
+// validHistory reports whether an imported memory can have this history: its revisions are in order, and its claims are
 // complete.
-func possible(w *oplog.History) bool {
+func validHistory(w *oplog.History) bool {
 	next := uint32(0)
 	for i := range w.Revisions {
 		r := &w.Revisions[i]
@@ -100,7 +100,7 @@ func possible(w *oplog.History) bool {
 	}
 	for i := range w.Claims {
 		c := &w.Claims[i]
-		if !whole(c) || c.ID == "" || c.Polarity < -1 || c.Polarity > 1 {
+		if !complete(c) || c.ID == "" || c.Polarity < -1 || c.Polarity > 1 {
 			return false
 		}
 	}
@@ -109,7 +109,7 @@ func possible(w *oplog.History) bool {
 
 // putHistory stores the revisions and claims of an imported memory. A claim that the database has already stays with
 // its other memory.
-func (a *applying) putHistory(m *oplog.Memory, w *oplog.History) {
+func (a *entryTxn) putHistory(m *oplog.Memory, w *oplog.History) {
 	if m.By != "" {
 		a.stats.Superseded++
 	}
@@ -126,8 +126,8 @@ func (a *applying) putHistory(m *oplog.Memory, w *oplog.History) {
 	for i := range w.Claims {
 		c := w.Claims[i]
 		c.SourceRID, c.Trust = m.RID, m.Trust
-		if !a.exists(tClaim, a.db, []byte(c.ID)) && !a.exists(tStatement, a.db, statement(&c)) {
-			a.putClaim(&c, statement(&c))
+		if !a.exists(tClaim, a.db, []byte(c.ID)) && !a.exists(tStatement, a.db, statementKey(&c)) {
+			a.putClaim(&c, statementKey(&c))
 			m.Claims = append(m.Claims, c.ID)
 		}
 	}
@@ -137,7 +137,7 @@ func revisionKey(seq oplog.Seq, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(seqKey(seq), number)
 }
 
-func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
+func applyCorrect(a *entryTxn, op *oplog.Correct) oplog.Result {
 	m := a.knownMemory(op.RID)
 	a.admitCorrection(m, op)
 	merged := mergeJSON(m.Metadata, op.Merge)
@@ -148,11 +148,11 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	if op.Release {
 		a.release(m, op)
 	}
-	replace(&m.Importance, op.Importance)
-	replace(&m.Valence, op.Valence)
-	replace(&m.Certainty, op.Certainty)
-	replace(&m.Pin, op.Pin)
-	replace(&m.Expires, op.Expires)
+	setIfGiven(&m.Importance, op.Importance)
+	setIfGiven(&m.Valence, op.Valence)
+	setIfGiven(&m.Certainty, op.Certainty)
+	setIfGiven(&m.Pin, op.Pin)
+	setIfGiven(&m.Expires, op.Expires)
 	a.reschedule(m, expiry)
 	if op.Searchable != nil {
 		a.setSearchable(m, *op.Searchable, op)
@@ -179,7 +179,7 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	a.noteKeys(m, a.key)
 	a.putMemory(m)
 	if op.Text != nil || op.Searchable != nil || op.Namespace != nil {
-		a.changed(m)
+		a.markForReread(m)
 	}
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}
 }
@@ -187,25 +187,25 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 // admitCorrection refuses to correct a memory that was merged or split: recall does not find it, and the undo of that
 // makes it what it was before. It rejects a vector of another dimension than the database's, and a text that was
 // erased for good.
-func (a *applying) admitCorrection(m *oplog.Memory, op *oplog.Correct) {
-	refusef(m.Status == oplog.Consolidated, oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID,
+func (a *entryTxn) admitCorrection(m *oplog.Memory, op *oplog.Correct) {
+	rejectf(m.Status == oplog.Consolidated, oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID,
 		strings.Join(madeOf(m), ", "))
 	if d := a.database(); len(op.Vector) >= 4 && d.Dim != 0 {
-		fits(op.Vector, d.Dim, d.Name)
+		checkDim(op.Vector, d.Dim, d.Name)
 	}
 	if op.Text != nil {
-		a.admitText(*op.Text)
+		a.rejectErasedText(*op.Text)
 	}
 }
 
 // replaceText gives a memory the text of a correction, and what was read in it.
-func (a *applying) replaceText(m *oplog.Memory, op *oplog.Correct) {
+func (a *entryTxn) replaceText(m *oplog.Memory, op *oplog.Correct) {
 	same := m.Text == *op.Text
 	if m.Text = *op.Text; !same {
 		a.restamp(m, &op.Stamp)
-		a.settle(m, "what superseded it was corrected", op.At)
+		a.closeFindings(m, "what superseded it was corrected", op.At)
 		if m.By != "" {
-			a.unmark(m, oplog.Restated, op.At)
+			a.unmarkSuperseded(m, oplog.Restated, op.At)
 		}
 	}
 	if m.Indexed() {
@@ -220,16 +220,16 @@ func (a *applying) replaceText(m *oplog.Memory, op *oplog.Correct) {
 	}
 }
 
-// replace sets a field to a correction's value; nil leaves it as it is.
-func replace[T any](field, by *T) {
+// setIfGiven sets a field to a correction's value; nil leaves it as it is.
+func setIfGiven[T any](field, by *T) {
 	if by != nil {
 		*field = *by
 	}
 }
 
-func applyExpect(a *applying, op *oplog.Expect) oplog.Result {
+func applyExpect(a *entryTxn, op *oplog.Expect) oplog.Result {
 	m := a.knownMemory(op.RID)
-	refuseIf(m.Revision != op.Revision, oplog.ErrRevision)
+	rejectIf(m.Revision != op.Revision, oplog.ErrRevision)
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision)}
 }
 
@@ -240,9 +240,9 @@ func mergeJSON(into, from []byte) []byte {
 		return into
 	}
 	have, add := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	refusef(len(into) > 0 && json.Unmarshal(into, &have) != nil, oplog.Invalid,
+	rejectf(len(into) > 0 && json.Unmarshal(into, &have) != nil, oplog.Invalid,
 		"the memory's metadata is not a JSON object, so nothing can be merged into it")
-	refusef(json.Unmarshal(from, &add) != nil, oplog.Invalid, "metadata to merge is not a JSON object")
+	rejectf(json.Unmarshal(from, &add) != nil, oplog.Invalid, "metadata to merge is not a JSON object")
 	if have == nil { // it was null
 		have = map[string]json.RawMessage{}
 	}
@@ -254,12 +254,12 @@ func mergeJSON(into, from []byte) []byte {
 		}
 	}
 	b, err := json.Marshal(have)
-	refusef(err != nil, oplog.Invalid, "metadata cannot be merged")
-	refusef(len(b) > oplog.MaxMetadata, oplog.TooLarge, "merged metadata of %d bytes is over %d", len(b), oplog.MaxMetadata)
+	rejectf(err != nil, oplog.Invalid, "metadata cannot be merged")
+	rejectf(len(b) > oplog.MaxMetadata, oplog.TooLarge, "merged metadata of %d bytes is over %d", len(b), oplog.MaxMetadata)
 	return b
 }
 
-func applyForget(a *applying, op *oplog.Forget) oplog.Result {
+func applyForget(a *entryTxn, op *oplog.Forget) oplog.Result {
 	m, ok := a.liveMemory(op.RID)
 	if !ok {
 		return oplog.Result{ID: op.RID} // that it is not there is an answer, not an error
@@ -272,7 +272,7 @@ func applyForget(a *applying, op *oplog.Forget) oplog.Result {
 // maxHalfLife bounds what reinforcement can do: one year.
 const maxHalfLife = 365 * 24 * 3600
 
-func applyReinforce(a *applying, op *oplog.Reinforce) oplog.Result {
+func applyReinforce(a *entryTxn, op *oplog.Reinforce) oplog.Result {
 	var n uint64
 	for _, h := range op.Hits {
 		m, ok := a.liveMemory(h.RID)
@@ -292,20 +292,20 @@ func applyReinforce(a *applying, op *oplog.Reinforce) oplog.Result {
 }
 
 // unchanged finds a memory that is still what a decision knew.
-func (a *applying) unchanged(g oplog.Grounds) (*oplog.Memory, bool) {
+func (a *entryTxn) unchanged(g oplog.Grounds) (*oplog.Memory, bool) {
 	m, ok := a.liveMemory(g.RID)
 	return m, ok && m.Status == oplog.Active && m.Revision == g.Revision
 }
 
 // forget tombstones a memory and stores when, so that the past can still be asked about.
-func (a *applying) forget(m *oplog.Memory, at oplog.Time) {
+func (a *entryTxn) forget(m *oplog.Memory, at oplog.Time) {
 	expiry := m.Expiry()
 	a.countStatus(m, -1)
 	m.Status, m.Updated = oplog.Tombstoned, at
 	a.reschedule(m, expiry)
 	a.dropClaims(m)
-	a.settle(m, "what superseded it was forgotten", at)
-	if a.marked(m) {
+	a.closeFindings(m, "what superseded it was forgotten", at)
+	if a.isSuperseded(m) {
 		a.stats.Superseded--
 	}
 	a.freePath(m, at)
@@ -315,13 +315,13 @@ func (a *applying) forget(m *oplog.Memory, at oplog.Time) {
 	a.del(tReread, a.db, seqKey(m.Seq))
 }
 
-func (a *applying) memoryAt(seq oplog.Seq) (*oplog.Memory, bool) {
+func (a *entryTxn) memoryAt(seq oplog.Seq) (*oplog.Memory, bool) {
 	m, ok := read[oplog.Memory](a.txn, tMemory, a.db, seqKey(seq))
 	return &m, ok
 }
 
-// since returns the time of a memory's last change.
-func since(m *oplog.Memory) oplog.Time {
+// lastChanged returns the time of a memory's last change.
+func lastChanged(m *oplog.Memory) oplog.Time {
 	if m.Revision == 0 {
 		return m.Created
 	}
@@ -329,15 +329,15 @@ func since(m *oplog.Memory) oplog.Time {
 }
 
 // liveMemory is a memory that has not been forgotten and has not expired.
-func (a *applying) liveMemory(rid string) (*oplog.Memory, bool) {
+func (a *entryTxn) liveMemory(rid string) (*oplog.Memory, bool) {
 	m, ok := memoryByRID(a.txn, a.db, rid)
-	return m, ok && m.Status != oplog.Tombstoned && !m.Lapsed(a.hlc.Time())
+	return m, ok && m.Status != oplog.Tombstoned && !m.ExpiredAt(a.hlc.Time())
 }
 
 // knownMemory is liveMemory for an operation that is rejected without one.
-func (a *applying) knownMemory(rid string) *oplog.Memory {
+func (a *entryTxn) knownMemory(rid string) *oplog.Memory {
 	m, ok := a.liveMemory(rid)
-	refuseIf(!ok, oplog.ErrNoMemory)
+	rejectIf(!ok, oplog.ErrNoMemory)
 	return m
 }
 
@@ -353,21 +353,21 @@ func memoryByRID(t *txn, db oplog.DB, rid string) (*oplog.Memory, bool) {
 	return &m, ok
 }
 
-func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqKey(m.Seq), m) }
+func (a *entryTxn) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqKey(m.Seq), m) }
 
-func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
+func (a *entryTxn) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
 	write(a.txn, tRevision, a.db, revisionKey(m.Seq, m.Revision),
 		&oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
 			Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Path: m.Path, Namespace: m.Namespace, Metadata: m.Metadata,
 			Attributes: m.Attributes, Expires: m.Expires, Hidden: m.Unsearchable,
-			Held: m.Status == oplog.Quarantined, By: m.By, Surely: m.Surely, From: since(m), Reason: reason, Until: at, Stamp: m.Stamp})
+			Held: m.Status == oplog.Quarantined, By: m.By, Surely: m.Surely, From: lastChanged(m), Reason: reason, Until: at, Stamp: m.Stamp})
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 
 // Memory finds a record by its public id, whatever its status, unless it has expired.
 func (v *View) Memory(db oplog.DB, rid string) (*oplog.Memory, bool) {
 	m, ok := memoryByRID(v.txn, db, rid)
-	if ok = ok && !v.shown(m).Expired(); !ok {
+	if ok = ok && !v.forReaders(m).Expired(); !ok {
 		return nil, false
 	}
 	return m, true
@@ -383,8 +383,8 @@ func (v *View) Seq(db oplog.DB, rid string) (oplog.Seq, bool) {
 
 // MemoryAt finds a record by its dense number.
 func (v *View) MemoryAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
-	m, ok := v.WrittenAt(db, seq)
-	return v.shown(m), ok
+	m, ok := v.StoredMemoryAt(db, seq)
+	return v.forReaders(m), ok
 }
 
 // EachRevision walks what a record was before each correction, oldest first.

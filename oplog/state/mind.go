@@ -3,7 +3,7 @@ package state
 import "github.com/cairndb/cairn/oplog"
 
 // applyCognition applies the parts in a fixed order: each sees what the parts before it changed.
-func applyCognition(a *applying, op *oplog.Cognition) oplog.Result {
+func applyCognition(a *entryTxn, op *oplog.Cognition) oplog.Result {
 	t := &oplog.Thought{}
 	var rows []string
 	for _, id := range op.Expired {
@@ -53,12 +53,12 @@ func applyCognition(a *applying, op *oplog.Cognition) oplog.Result {
 			t.PatternsUpdated++
 		}
 	}
-	a.learn(op, t)
+	a.updateMind(op, t)
 	return oplog.Result{Thought: t, Rows: rows, Changed: true}
 }
 
-// learn stores what a round says of the mind as a whole.
-func (a *applying) learn(op *oplog.Cognition, t *oplog.Thought) {
+// updateMind stores what a round says of the mind as a whole.
+func (a *entryTxn) updateMind(op *oplog.Cognition, t *oplog.Thought) {
 	if op.Personality != nil {
 		write(a.txn, tMind, a.db, mindPersonality, op.Personality)
 		t.Personality = true
@@ -101,14 +101,14 @@ func (t *txn) Mind(db oplog.DB, namespace string) oplog.Mind {
 	return load[oplog.Mind](t, tMind, db, mindOf(namespace))
 }
 
-// changed notes that a memory says something new. Rounds find one that none has read yet by its number.
-func (a *applying) changed(m *oplog.Memory) {
+// markForReread notes that a memory says something new. Rounds find one that none has read yet by its number.
+func (a *entryTxn) markForReread(m *oplog.Memory) {
 	if m.Seq <= a.Mind(a.db, "").Read || m.Seq <= a.Mind(a.db, m.Namespace).Read {
 		a.put(tReread, a.db, seqKey(m.Seq), nil)
 	}
 }
 
-func applySetSettings(a *applying, op *oplog.SetSettings) oplog.Result {
+func applySetSettings(a *entryTxn, op *oplog.SetSettings) oplog.Result {
 	write(a.txn, tMind, a.db, mindSettings, &op.Settings)
 	return oplog.Result{Changed: true}
 }
@@ -116,7 +116,7 @@ func applySetSettings(a *applying, op *oplog.SetSettings) oplog.Result {
 // maxFeedback is the number of judgements that a database keeps, the newest.
 const maxFeedback = 2000
 
-func applyFeedback(a *applying, op *oplog.Feedback) oplog.Result {
+func applyFeedback(a *entryTxn, op *oplog.Feedback) oplog.Result {
 	last, _ := first(a.scanBack(tFeedback, a.db, nil))
 	next := beUint64(last) + 1
 	for i := range op.Judgements {
@@ -130,7 +130,7 @@ func applyFeedback(a *applying, op *oplog.Feedback) oplog.Result {
 }
 
 // confirmPattern stores a pattern, or confirms one that is known; true when it is new.
-func (a *applying) confirmPattern(p oplog.Pattern) bool {
+func (a *entryTxn) confirmPattern(p oplog.Pattern) bool {
 	old, known := read[oplog.Pattern](a.txn, tPattern, a.db, []byte(p.Key))
 	p.Seen = 1
 	if known {
@@ -146,8 +146,8 @@ const sourceShare = .3
 
 // merge makes one memory of several, unless a source has changed, is gone, was made by a merge itself or is in an
 // open conflict.
-func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
-	if len(m.Sources) < 2 || a.exists(tRID, a.db, []byte(m.Into.RID)) || a.refusesText(m.Into.Text) {
+func (a *entryTxn) merge(m *oplog.Merge, at oplog.Time) bool {
+	if len(m.Sources) < 2 || a.exists(tRID, a.db, []byte(m.Into.RID)) || a.isErasedText(m.Into.Text) {
 		return false
 	}
 	sources := make([]*oplog.Memory, len(m.Sources))
@@ -167,7 +167,7 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 
 // replaceBy takes sources out of recall and stores what was made of them. The sources leave first: a database at its
 // quota gains room by a merge.
-func (a *applying) replaceBy(sources []*oplog.Memory, by []oplog.Remember, at oplog.Time) (rids []string) {
+func (a *entryTxn) replaceBy(sources []*oplog.Memory, by []oplog.Remember, at oplog.Time) (rids []string) {
 	for _, s := range sources {
 		a.countStatus(s, -1)
 		s.Status, s.Updated = oplog.Consolidated, at
@@ -187,7 +187,7 @@ func (a *applying) replaceBy(sources []*oplog.Memory, by []oplog.Remember, at op
 	a.detached = true
 	for _, made := range by {
 		for _, source := range sources {
-			made.Trust = inherited(made.Trust, source)
+			made.Trust = inheritedTrust(made.Trust, source)
 		}
 		r := applyRemember(a, &made)
 		rids = append(rids, r.ID)
@@ -201,7 +201,7 @@ func (a *applying) replaceBy(sources []*oplog.Memory, by []oplog.Remember, at op
 	return rids
 }
 
-func (a *applying) retier(r oplog.Retier, at oplog.Time) bool {
+func (a *entryTxn) retier(r oplog.Retier, at oplog.Time) bool {
 	m, ok := a.liveMemory(r.RID)
 	if !ok || m.Status != oplog.Active || m.Pin || m.Tier != r.From {
 		return false

@@ -109,7 +109,7 @@ func countMind(v *View) error {
 		return errors.New("a namespace without memories has thought")
 	}
 	for k := range v.scan(tReread, 1, nil) {
-		if m, ok := v.WrittenAt(1, seqOf(k)); !ok || m.Status == oplog.Tombstoned {
+		if m, ok := v.StoredMemoryAt(1, seqOf(k)); !ok || m.Status == oplog.Tombstoned {
 			return fmt.Errorf("memory %d is to be read again, and is forgotten", seqOf(k))
 		}
 	}

@@ -32,7 +32,7 @@ func (v *View) InNamespace(db oplog.DB, namespace string, f func(*oplog.Memory) 
 }
 
 // countStatus counts a memory in, or out before it changes.
-func (a *applying) countStatus(m *oplog.Memory, by int64) {
+func (a *entryTxn) countStatus(m *oplog.Memory, by int64) {
 	a.stats.Count(m.Status, by)
 	sum := a.counted[m.Namespace]
 	sum.Count(m.Status, by)
@@ -41,14 +41,14 @@ func (a *applying) countStatus(m *oplog.Memory, by int64) {
 		a.putExpiry(m, at)
 	}
 	if m.Status == oplog.Quarantined {
-		a.listHeld(m, by > 0)
+		a.listQuarantined(m, by > 0)
 	}
 }
 
 // addCounts adds to the batch's counters what an entry that was not rejected has counted.
-func (a *applying) addCounts() {
+func (a *entryTxn) addCounts() {
 	for namespace, by := range a.counted { // sums: the order is free
-		at := place{a.db, namespace}
+		at := namespaceID{a.db, namespace}
 		sum := a.namespaces[at]
 		sum.Add(by)
 		a.namespaces[at] = sum
@@ -79,7 +79,7 @@ func (v *View) Namespaces(db oplog.DB, within oplog.Spaces, after string, f func
 	if after != "" {
 		start = append(joinKey(after, ""), 0)
 	}
-	expired := v.expired(db)
+	expired := v.unsweptCounts(db)
 	for more := true; more; {
 		more = false
 		for k, val := range v.scanFrom(tNamespaceSum, db, start) {
@@ -127,7 +127,7 @@ func (v *View) EachNamespace(db oplog.DB, r oplog.Reach, f func(string, oplog.Co
 // NamespaceStats are a namespace's counters.
 func (v *View) NamespaceStats(db oplog.DB, namespace string) oplog.Counts {
 	sum := load[oplog.Counts](v.txn, tNamespaceSum, db, joinKey(namespace, ""))
-	sum.Add(v.expired(db)[namespace])
+	sum.Add(v.unsweptCounts(db)[namespace])
 	return sum
 }
 

@@ -15,8 +15,8 @@ func (t *txn) noteKinds(e *oplog.Entry) {
 	}
 }
 
-// Needs are the kinds that are or were in the log and that not every version reads.
-func (v *View) Needs() (needed oplog.Kinds) {
+// NeededKinds are the kinds that are or were in the log and that not every version reads.
+func (v *View) NeededKinds() (needed oplog.Kinds) {
 	for k := range v.scan(tControl, 0, needPrefix) {
 		needed = append(needed, k[len(needPrefix):]...)
 	}

@@ -28,7 +28,7 @@ func (e *env) operate(t *testing.T) string {
 		for _, r := range v.Audits(3) {
 			fmt.Fprintf(&b, "%d: %+v\n", r.Index, r.Audit)
 		}
-		fmt.Fprintf(&b, "needs: %s\n", v.Needs())
+		fmt.Fprintf(&b, "needs: %s\n", v.NeededKinds())
 		return nil
 	}); err != nil {
 		t.Fatal(err)

@@ -13,9 +13,9 @@ import (
 // A memory has its key as long as it is not forgotten: a row of tPath leads from the key to it. When it loses the key
 // or gets another one, a row of tPathPast says so, for questions about the past.
 
-func applyKeyed(a *applying, op *oplog.Keyed) oplog.Result {
+func applyKeyed(a *entryTxn, op *oplog.Keyed) oplog.Result {
 	checkPath(op.Path)
-	m, ok := a.holderNow(op.Namespace, op.Path)
+	m, ok := a.unexpiredByPath(op.Namespace, op.Path)
 	var r oplog.Result
 	if ok {
 		r = oplog.Result{ID: m.RID, Num: uint64(m.Revision)}
@@ -28,21 +28,21 @@ func applyKeyed(a *applying, op *oplog.Keyed) oplog.Result {
 		expected = expected && ok && hashOf(m.Text) == op.IfSHA256
 	}
 	if !expected {
-		refuseFound(oplog.ErrCondition, m, ok)
+		rejectFound(oplog.ErrCondition, m, ok)
 	}
-	refuseIf(!ok && op.Must, oplog.ErrNoHolder)
-	refuseIf(op.Holder != nil && *op.Holder != r.ID || op.At != nil && uint64(*op.At) != r.Num, oplog.ErrHolder)
+	rejectIf(!ok && op.Must, oplog.ErrNoHolder)
+	rejectIf(op.Holder != nil && *op.Holder != r.ID || op.At != nil && uint64(*op.At) != r.Num, oplog.ErrHolder)
 	return r
 }
 
-// refuseFound rejects with an error and the memory that was met.
-func refuseFound(why *oplog.Error, m *oplog.Memory, ok bool) {
+// rejectFound rejects with an error and the memory that was met.
+func rejectFound(why *oplog.Error, m *oplog.Memory, ok bool) {
 	e := *why
 	e.Found = &oplog.Found{}
 	if ok {
 		*e.Found = oplog.Found{RID: m.RID, Path: m.Path, Revision: m.Revision, SHA256: hashOf(m.Text)}
 	}
-	refuse(&e)
+	reject(&e)
 }
 
 func hashOf(text string) string {
@@ -52,7 +52,7 @@ func hashOf(text string) string {
 
 func checkPath(path string) {
 	if err := oplog.CheckPath(path); err != nil {
-		refuse(err)
+		reject(err)
 	}
 }
 
@@ -70,22 +70,22 @@ func pathSince(m *oplog.Memory, w *oplog.History) oplog.Time {
 }
 
 // takePath gives a memory its key.
-func (a *applying) takePath(m *oplog.Memory, since oplog.Time) {
+func (a *entryTxn) takePath(m *oplog.Memory, since oplog.Time) {
 	checkPath(m.Path)
-	refuseIf(m.Status != oplog.Active, errHistory)
-	if taken := a.pathTaken(m.Namespace, m.Path); taken != nil {
-		refuseFound(oplog.ErrPathTaken, taken, true)
+	rejectIf(m.Status != oplog.Active, errHistory)
+	if taken := a.pathConflict(m.Namespace, m.Path); taken != nil {
+		rejectFound(oplog.ErrPathTaken, taken, true)
 	}
 	a.putNew(tPath, a.db, joinKey(m.Namespace, m.Path), append(seqKey(m.Seq), be64(uint64(since))...))
 }
 
-// pathTaken finds the memory that keeps another one from a key: one that has it, or one whose key is above or below it.
-func (a *applying) pathTaken(namespace, path string) *oplog.Memory {
+// pathConflict finds the memory that keeps another one from a key: one that has it, or one whose key is above or below it.
+func (a *entryTxn) pathConflict(namespace, path string) *oplog.Memory {
 	for end := 1; path != "" && end <= len(path); end++ {
 		if end < len(path) && path[end] != '/' {
 			continue
 		}
-		if m, ok := a.holderNow(namespace, path[:end]); ok {
+		if m, ok := a.unexpiredByPath(namespace, path[:end]); ok {
 			return m
 		}
 	}
@@ -93,18 +93,18 @@ func (a *applying) pathTaken(namespace, path string) *oplog.Memory {
 		return nil
 	}
 	for _, v := range a.scan(tPath, a.db, joinKey(namespace, path+"/")) {
-		if m, ok := a.memoryAt(oplog.Seq(beUint64(v))); ok && !m.Lapsed(a.hlc.Time()) {
+		if m, ok := a.memoryAt(oplog.Seq(beUint64(v))); ok && !m.ExpiredAt(a.hlc.Time()) {
 			return m
 		}
 	}
 	return nil
 }
 
-// holderNow finds the memory that has a key. One whose time is over loses the key to whoever asks for it, as it would to
+// unexpiredByPath finds the memory that has a key. One whose time is over loses the key to whoever asks for it, as it would to
 // the next Sweep.
-func (a *applying) holderNow(namespace, path string) (*oplog.Memory, bool) {
-	m, ok := a.holder(a.db, namespace, path)
-	if ok && m.Lapsed(a.hlc.Time()) {
+func (a *entryTxn) unexpiredByPath(namespace, path string) (*oplog.Memory, bool) {
+	m, ok := a.memoryByPath(a.db, namespace, path)
+	if ok && m.ExpiredAt(a.hlc.Time()) {
 		a.expire(m)
 		return nil, false
 	}
@@ -112,7 +112,7 @@ func (a *applying) holderNow(namespace, path string) (*oplog.Memory, bool) {
 }
 
 // freePath takes a memory's key away from it. The memory still says which one it had.
-func (a *applying) freePath(m *oplog.Memory, at oplog.Time) {
+func (a *entryTxn) freePath(m *oplog.Memory, at oplog.Time) {
 	if m.Path == "" {
 		return
 	}
@@ -124,7 +124,7 @@ func (a *applying) freePath(m *oplog.Memory, at oplog.Time) {
 }
 
 // movePath gives a memory another key.
-func (a *applying) movePath(m *oplog.Memory, to string, at oplog.Time) {
+func (a *entryTxn) movePath(m *oplog.Memory, to string, at oplog.Time) {
 	a.freePath(m, at)
 	if m.Path = to; to != "" {
 		a.takePath(m, at)
@@ -133,11 +133,11 @@ func (a *applying) movePath(m *oplog.Memory, to string, at oplog.Time) {
 
 // moveTo moves a memory to another namespace; its key goes with it. Conflicts and claims are of a namespace: what was
 // found about the memory ends, and the entry brings its claims again.
-func (a *applying) moveTo(m *oplog.Memory, namespace string, op *oplog.Correct) {
-	refusef(namespace == "", oplog.Invalid, "a memory needs a namespace")
-	a.settle(m, "what superseded it was moved", op.At)
+func (a *entryTxn) moveTo(m *oplog.Memory, namespace string, op *oplog.Correct) {
+	rejectf(namespace == "", oplog.Invalid, "a memory needs a namespace")
+	a.closeFindings(m, "what superseded it was moved", op.At)
 	if m.By != "" {
-		a.unmark(m, oplog.Restated, op.At)
+		a.unmarkSuperseded(m, oplog.Restated, op.At)
 	}
 	if op.Text == nil {
 		a.dropClaims(m)
@@ -148,13 +148,13 @@ func (a *applying) moveTo(m *oplog.Memory, namespace string, op *oplog.Correct) 
 	m.Namespace = namespace
 	a.put(tNamespace, a.db, nameKey(m.Namespace, m.Seq), nil)
 	a.countStatus(m, +1)
-	if replace(&m.Path, op.Path); m.Path != "" {
+	if setIfGiven(&m.Path, op.Path); m.Path != "" {
 		a.takePath(m, op.At)
 	}
 }
 
 // erasePaths takes every key that a memory has or had out of the state. Its revisions are still there.
-func (a *applying) erasePaths(m *oplog.Memory, at oplog.Time) {
+func (a *entryTxn) erasePaths(m *oplog.Memory, at oplog.Time) {
 	a.freePath(m, at)
 	paths := map[[2]string]bool{{m.Namespace, m.Path}: true}
 	for _, r := range list[oplog.Revision](a.txn, tRevision, a.db, seqKey(m.Seq)) {
@@ -170,8 +170,8 @@ func (a *applying) erasePaths(m *oplog.Memory, at oplog.Time) {
 	m.Path = ""
 }
 
-// holder finds the memory that has a key.
-func (t *txn) holder(db oplog.DB, namespace, path string) (*oplog.Memory, bool) {
+// memoryByPath finds the memory that has a key.
+func (t *txn) memoryByPath(db oplog.DB, namespace, path string) (*oplog.Memory, bool) {
 	row := t.get(tPath, db, joinKey(namespace, path))
 	if row == nil {
 		return nil, false
@@ -182,8 +182,8 @@ func (t *txn) holder(db oplog.DB, namespace, path string) (*oplog.Memory, bool) 
 
 // Keyed finds the memory that has a key.
 func (v *View) Keyed(db oplog.DB, namespace, path string) (*oplog.Memory, bool) {
-	m, ok := v.holder(db, namespace, path)
-	if ok = ok && !v.shown(m).Expired(); !ok {
+	m, ok := v.memoryByPath(db, namespace, path)
+	if ok = ok && !v.forReaders(m).Expired(); !ok {
 		return nil, false
 	}
 	return m, true
@@ -226,7 +226,7 @@ func (v *View) Keys(db oplog.DB, namespace, folder, behind string, depth int, f 
 	}
 	switch {
 	case strings.HasSuffix(behind, "/"):
-		from = after(joinKey(namespace, behind))
+		from = prefixEnd(joinKey(namespace, behind))
 	case behind != "":
 		from = append(joinKey(namespace, behind), 0)
 	}
@@ -250,7 +250,7 @@ func (v *View) Keys(db oplog.DB, namespace, folder, behind string, depth int, f 
 				}
 			}
 			if group != "" {
-				if jump = after(joinKey(namespace, group)); !f(group, nil) {
+				if jump = prefixEnd(joinKey(namespace, group)); !f(group, nil) {
 					return
 				}
 				break

@@ -13,27 +13,27 @@ import (
 // that their entries will look for are read from the store as the batch meets it. It saves time and decides nothing:
 // what is not prepared is done in its turn, where a record that cannot be read also fails.
 
-// entriesEach is the number of entries for which a processor is woken, which takes about as long as two of them.
-const entriesEach = 16
+// entriesPerWorker is the number of entries for which a processor is woken, which takes about as long as two of them.
+const entriesPerWorker = 16
 
-// A prepared record stands where the record does in its batch.
-type prepared struct {
+// A preparedRecord record stands where the record does in its batch.
+type preparedRecord struct {
 	hlc     oplog.HLC
 	bodies  [][]byte
 	entries []*oplog.Entry // nil is one that is decoded in its turn
 	err     error
 }
 
-// A task is to decode an entry.
-type task struct {
+// A decodeTask is to decode an entry.
+type decodeTask struct {
 	body []byte
 	to   **oplog.Entry
 }
 
 // prepare decodes the records behind a place in the log, and reads rows ahead.
-func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog.Record) bool) []prepared {
-	records := make([]prepared, len(batch))
-	var tasks []task
+func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog.Record) bool) []preparedRecord {
+	records := make([]preparedRecord, len(batch))
+	var tasks []decodeTask
 	for i, r := range batch {
 		if r.Index <= behind || len(r.Data) == 0 || skips(r) {
 			continue
@@ -42,19 +42,19 @@ func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog
 		p.hlc, p.bodies, p.err = oplog.DecodeRecord(r.Data)
 		p.entries = make([]*oplog.Entry, len(p.bodies))
 		for j, body := range p.bodies {
-			tasks = append(tasks, task{body, &p.entries[j]})
+			tasks = append(tasks, decodeTask{body, &p.entries[j]})
 		}
 	}
-	if len(tasks) < 2*entriesEach { // one stretch would only do in advance what costs the same in its turn
+	if len(tasks) < 2*entriesPerWorker { // one stretch would only do in advance what costs the same in its turn
 		return records
 	}
-	t.before = map[string][]byte{}
+	t.prefetched = map[string][]byte{}
 	var mu sync.Mutex
-	spread.Over(len(tasks), entriesEach, func(from, to int) {
+	spread.Over(len(tasks), entriesPerWorker, func(from, to int) {
 		var rows []string
 		for _, k := range tasks[from:to] {
 			if k.decode(); *k.to != nil {
-				rows = appendSought(rows, *k.to)
+				rows = appendPrefetchKeys(rows, *k.to)
 			}
 		}
 		slices.Sort(rows)
@@ -63,22 +63,22 @@ func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog
 		mu.Lock()
 		defer mu.Unlock()
 		for i, v := range values {
-			t.before[rows[i]] = v
+			t.prefetched[rows[i]] = v
 		}
 	})
 	return records
 }
 
 // decode reads an entry, if it can be read. Its turn says what is wrong with one that cannot.
-func (k task) decode() {
+func (k decodeTask) decode() {
 	if e, err := oplog.DecodeEntry(k.body); err == nil {
 		*k.to = &e
 	}
 }
 
-// appendSought appends the rows that an entry will look for: of ids and idempotency keys, which are mostly not there,
+// appendPrefetchKeys appends the rows that an entry will look for: of ids and idempotency keys, which are mostly not there,
 // and of names.
-func appendSought(rows []string, e *oplog.Entry) []string {
+func appendPrefetchKeys(rows []string, e *oplog.Entry) []string {
 	add := func(table tableID, key string) {
 		if key != "" {
 			rows = append(rows, string(appendRow(nil, table, e.DB, []byte(key))))
@@ -97,13 +97,13 @@ func appendSought(rows []string, e *oplog.Entry) []string {
 	return rows
 }
 
-// isSought reports whether rows of a table are read ahead.
-func isSought(t tableID) bool { return t == tKey || t == tRID || t == tEntity }
+// isPrefetched reports whether rows of a table are read ahead.
+func isPrefetched(t tableID) bool { return t == tKey || t == tRID || t == tEntity }
 
 // readAhead returns the values of rows, nil where there is none. It ends at one that cannot be read, which its turn
 // will say.
 func readAhead(b *store.Batch, rows []string) [][]byte {
-	before := b.Before()
+	before := b.Base()
 	defer before.Close()
 	values := make([][]byte, 0, len(rows))
 	for _, row := range rows {
@@ -115,7 +115,7 @@ func readAhead(b *store.Batch, rows []string) [][]byte {
 		if err != nil {
 			break
 		}
-		values = append(values, own(v, ok))
+		values = append(values, clone(v, ok))
 	}
 	return values
 }

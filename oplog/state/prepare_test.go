@@ -12,7 +12,7 @@ import (
 // TestALargeBatchMeetsDamage: rows that are read ahead and cannot be read are an error of the batch, as they are of a
 // small one, and nothing of it is applied.
 func TestALargeBatchMeetsDamage(t *testing.T) {
-	for _, n := range []int{1, 8 * entriesEach} {
+	for _, n := range []int{1, 8 * entriesPerWorker} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "state")
 			s := mustOpen(t, dir)

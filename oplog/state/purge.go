@@ -11,12 +11,12 @@ import (
 // purgeStep bounds the rows one Purge looks at, and so what an entry may cost.
 const purgeStep = 2000
 
-func applyPurge(a *applying, op *oplog.Purge) oplog.Result {
+func applyPurge(a *entryTxn, op *oplog.Purge) oplog.Result {
 	if op.ForGood() {
 		return a.eraseForGood(op)
 	}
 	from, herr := hex.DecodeString(op.From)
-	refusef(herr != nil || len(from) != 0 && len(from) != 16, oplog.Invalid, "a purge continues where the one before it ended")
+	rejectf(herr != nil || len(from) != 0 && len(from) != 16, oplog.Invalid, "a purge continues where the one before it ended")
 	var found []*oplog.Memory
 	next, looked := "", 0
 	end := timeKey(op.Before, 0)
@@ -38,7 +38,7 @@ func applyPurge(a *applying, op *oplog.Purge) oplog.Result {
 }
 
 // eraseAll erases memories that are not erased yet, and notes that this record did.
-func (a *applying) eraseAll(found []*oplog.Memory, at oplog.Time) (r oplog.Result) {
+func (a *entryTxn) eraseAll(found []*oplog.Memory, at oplog.Time) (r oplog.Result) {
 	gone := map[string]bool{}
 	for _, m := range found {
 		if m.Status == oplog.Tombstoned && erased(m) {
@@ -60,7 +60,7 @@ func (a *applying) eraseAll(found []*oplog.Memory, at oplog.Time) (r oplog.Resul
 }
 
 // notePurge notes that this record erased something of the database.
-func (a *applying) notePurge() {
+func (a *entryTxn) notePurge() {
 	a.put(tControl, 0, keyPurged, be64(uint64(a.index)))
 	d := a.database()
 	d.Purged = a.index
@@ -81,7 +81,7 @@ func erased(m *oplog.Memory) bool {
 // erase forgets a memory and takes its content out of the state, with all that was made of it: revisions, vectors,
 // names, claims, the raw event it is the summary of, what a conflict says of it, the topics of its session,
 // idempotency keys. Only its id, its times and where it belonged stay.
-func (a *applying) erase(m *oplog.Memory, at oplog.Time) (live bool) {
+func (a *entryTxn) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	live = m.Status != oplog.Tombstoned
 	key := seqKey(m.Seq)
 	a.erasePaths(m, at)
@@ -109,7 +109,7 @@ func (a *applying) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 }
 
 // eraseTopics takes names that are entities no longer from the topics of a session that has ended.
-func (a *applying) eraseTopics(session string, names []string) {
+func (a *entryTxn) eraseTopics(session string, names []string) {
 	s, ok := read[oplog.Session](a.txn, tSession, a.db, []byte(session))
 	if !ok {
 		return
@@ -124,7 +124,7 @@ func (a *applying) eraseTopics(session string, names []string) {
 }
 
 // eraseConflicts takes from conflicts what they quote of a memory. One that is open has nothing to decide on any more.
-func (a *applying) eraseConflicts(rid string, at oplog.Time) {
+func (a *entryTxn) eraseConflicts(rid string, at oplog.Time) {
 	for c := range a.ConflictsOf(a.db, rid) {
 		c.Reason, c.Entity, c.Relation, c.Note = "", "", "", ""
 		a.closeConflict(&c, oplog.Dismiss, at)
@@ -133,7 +133,7 @@ func (a *applying) eraseConflicts(rid string, at oplog.Time) {
 
 // eraseEvent takes the content from the raw event that a memory is the summary of. Its hash stays, so that it is not
 // captured again.
-func (a *applying) eraseEvent(rid string) {
+func (a *entryTxn) eraseEvent(rid string) {
 	id := a.get(tEventSummary, a.db, []byte(rid))
 	if id == nil {
 		return
@@ -146,7 +146,7 @@ func (a *applying) eraseEvent(rid string) {
 
 // eraseKeys takes away the idempotency keys under which a memory was stored or corrected: they are a client's words,
 // and their digests are of its text.
-func (a *applying) eraseKeys(m *oplog.Memory) {
+func (a *entryTxn) eraseKeys(m *oplog.Memory) {
 	for _, key := range m.Keys {
 		k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
 		if !ok || !slices.ContainsFunc(k.Results, func(r oplog.Result) bool { return r.ID == m.RID }) {
@@ -158,7 +158,7 @@ func (a *applying) eraseKeys(m *oplog.Memory) {
 }
 
 // eraseThoughts takes away what THINK made of memories, and clients' words on them.
-func (a *applying) eraseThoughts(gone map[string]bool) {
+func (a *entryTxn) eraseThoughts(gone map[string]bool) {
 	any := func(rids []string) bool { return slices.ContainsFunc(rids, func(rid string) bool { return gone[rid] }) }
 	for _, v := range a.scan(tTrigger, a.db, nil) {
 		if t := decode[oplog.TriggerRow](v); any(t.Sources) {

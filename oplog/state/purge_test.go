@@ -166,8 +166,8 @@ func TestAPurgeLeavesTheLogOfOthers(t *testing.T) {
 		if b := log.records[3]; bytes.Contains(b, []byte("gone")) || !bytes.Contains(b, []byte("said by beside")) {
 			t.Errorf("the record of both has %q", b)
 		}
-		if _, trimmed := v.TrimmedIn(2); trimmed || v.Begins(2) != 1 || v.Begins(1) != 6 {
-			t.Errorf("the logs begin at %d and %d; the other is trimmed: %t", v.Begins(1), v.Begins(2), trimmed)
+		if _, trimmed := v.TrimmedIn(2); trimmed || v.LogStart(2) != 1 || v.LogStart(1) != 6 {
+			t.Errorf("the logs begin at %d and %d; the other is trimmed: %t", v.LogStart(1), v.LogStart(2), trimmed)
 		}
 		return nil
 	}))

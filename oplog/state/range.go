@@ -18,10 +18,10 @@ var (
 )
 
 // Point is the state's.
-func (s *State) Point() Point { return s.mark().Point }
+func (s *State) Point() Point { return s.position().Point }
 
 // Point is the view's.
-func (v *View) Point() Point { return v.mark().Point }
+func (v *View) Point() Point { return v.position().Point }
 
 // WriteRange streams the records after since, up to the view.
 //
@@ -29,9 +29,9 @@ func (v *View) Point() Point { return v.mark().Point }
 // since, and the rows of that database, as the view has them, behind the records. Rows of the control plane come with
 // them, because entries of a database may write there as well.
 func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
-	if since > v.mark().Index {
-		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.mark().Index, since)
-	} else if _, trimmed := v.Trimmed(); trimmed && since+1 < v.begins() {
+	if since > v.position().Index {
+		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.position().Index, since)
+	} else if _, trimmed := v.Trimmed(); trimmed && since+1 < v.windowStart() {
 		return ErrTrimmed
 	}
 	purges, purged, erased := v.Purges(), v.Purged() > since, map[oplog.DB]bool{}
@@ -41,9 +41,9 @@ func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
 		}
 		return erased[db]
 	}
-	head := snapshot.Head{Since: since, Index: v.mark().Index, Term: v.mark().Term, Hash: v.mark().Sum}
+	head := snapshot.Head{Since: since, Index: v.position().Index, Term: v.position().Term, Hash: v.position().Sum}
 	return snapshot.WriteRange(w, head, func(record func(oplog.Index, oplog.HLC, []byte) error) error {
-		return v.records(since+1, func(at oplog.Index, r *retained, data []byte, bodies [][]byte) (bool, error) {
+		return v.records(since+1, func(at oplog.Index, r *logRow, data []byte, bodies [][]byte) (bool, error) {
 			for _, b := range bodies {
 				if db, gone := oplog.Erased(b); gone {
 					erased[db] = true // the purge may be newer than the view
@@ -60,13 +60,13 @@ func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
 			}
 			return true, record(at, r.HLC, data)
 		})
-	}, func(row func(k, v []byte) error) error { return v.settled(erased, row) })
+	}, func(row func(k, v []byte) error) error { return v.replacementRows(erased, row) })
 }
 
-// settled walks the rows behind the records of a range: of databases whose entries it lacks, of the control plane, and
+// replacementRows walks the rows behind the records of a range: of databases whose entries it lacks, of the control plane, and
 // of dropped databases. The steps that erase a dropped database are as large as there are rows before them, so they
 // differ where entries are missing.
-func (v *View) settled(erased map[oplog.DB]bool, row func(k, v []byte) error) error {
+func (v *View) replacementRows(erased map[oplog.DB]bool, row func(k, v []byte) error) error {
 	if len(erased) == 0 {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (s *State) ApplyRange(in io.Reader, upTo func(oplog.Index, oplog.Time) bool
 	if !done.Whole {
 		return done, nil
 	}
-	if err := s.settle(r); err != nil {
+	if err := s.replaceRows(r); err != nil {
 		return done, err
 	}
 	if got := s.Point().Sum; got != r.Hash {
@@ -159,12 +159,12 @@ const (
 	rangeBytes = 4 << 20
 )
 
-// settle reads the rows behind a range's records and replaces those of their databases, and of dropped ones.
-func (s *State) settle(r *snapshot.Range) error {
+// replaceRows reads the rows behind a range's records and replaces those of their databases, and of dropped ones.
+func (s *State) replaceRows(r *snapshot.Range) error {
 	k, v, err := r.Row()
 	of := oplog.DB(0) // the database of the row before; its old rows are gone
 	for first := true; err == nil; first = false {
-		if cerr := s.change(func(t *txn, _ *mark) error {
+		if cerr := s.change(func(t *txn, _ *position) error {
 			if first {
 				for _, db := range append(t.dropped(), of) {
 					t.wipe(db)
@@ -205,7 +205,7 @@ func (t *txn) wipe(db oplog.DB) {
 	}
 	t.stale = append(t.stale, db)
 	t.expiry[db] = 0
-	t.found.clear()
+	t.cache.clear()
 	clear(t.databases)
-	clear(t.before)
+	clear(t.prefetched)
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applyRecast(a *applying, op *oplog.Recast) oplog.Result {
+func applyRecast(a *entryTxn, op *oplog.Recast) oplog.Result {
 	merge, split := len(op.Sources) > 1 && len(op.Into) == 1, len(op.Sources) == 1 && len(op.Into) > 1
-	refusef(!merge && !split || len(op.Sources)+len(op.Into) > oplog.MaxRecast+1, oplog.Invalid,
+	rejectf(!merge && !split || len(op.Sources)+len(op.Into) > oplog.MaxRecast+1, oplog.Invalid,
 		"want 2 to %d memories to merge into one, or one to split into as many", oplog.MaxRecast)
-	sources := a.asKnown(op.Sources, oplog.Active)
+	sources := a.requireUnchanged(op.Sources, oplog.Active)
 	for i := range op.Into {
-		a.admitText(op.Into[i].Text)
+		a.rejectErasedText(op.Into[i].Text)
 	}
 	reason := "merged"
 	if split {
@@ -22,11 +22,11 @@ func applyRecast(a *applying, op *oplog.Recast) oplog.Result {
 		reason = op.Reason
 	}
 	for _, s := range sources {
-		refusef(s.Namespace != sources[0].Namespace || s.Owner != sources[0].Owner, oplog.Conflict,
+		rejectf(s.Namespace != sources[0].Namespace || s.Owner != sources[0].Owner, oplog.Conflict,
 			"memories of several namespaces or owners are not merged: move them first")
-		a.settle(s, "what superseded it was "+reason, op.At)
+		a.closeFindings(s, "what superseded it was "+reason, op.At)
 		if s.By != "" {
-			a.unmark(s, oplog.Restated, op.At)
+			a.unmarkSuperseded(s, oplog.Restated, op.At)
 		}
 		a.revise(s, reason, op.At)
 		a.movePath(s, "", op.At)
@@ -36,12 +36,12 @@ func applyRecast(a *applying, op *oplog.Recast) oplog.Result {
 	return oplog.Result{ID: op.Into[0].RID, Num: uint64(len(op.Into)), Rows: rids, Changed: true}
 }
 
-func applyTakeBack(a *applying, op *oplog.TakeBack) oplog.Result {
-	made := a.asKnown(op.Made, oplog.Active)
-	sources := a.asKnown(op.Sources, oplog.Consolidated)
+func applyTakeBack(a *entryTxn, op *oplog.TakeBack) oplog.Result {
+	made := a.requireUnchanged(op.Made, oplog.Active)
+	sources := a.requireUnchanged(op.Sources, oplog.Consolidated)
 	r := oplog.Result{Num: uint64(len(sources)), Changed: true}
 	for _, m := range made {
-		refuseIf(!slices.ContainsFunc(sources, func(s *oplog.Memory) bool { return slices.Contains(madeOf(s), m.RID) }), oplog.ErrRevision)
+		rejectIf(!slices.ContainsFunc(sources, func(s *oplog.Memory) bool { return slices.Contains(madeOf(s), m.RID) }), oplog.ErrRevision)
 		m.Reason = "taken back"
 		a.forget(m, op.At)
 		r.Rows = append(r.Rows, m.RID)
@@ -49,7 +49,7 @@ func applyTakeBack(a *applying, op *oplog.TakeBack) oplog.Result {
 	for _, m := range sources {
 		m.Undone = append(m.Undone, wentInto(m)...) // parts that were forgotten before are none of the made
 		if taken := a.unmerge(m, op.At); taken != nil {
-			refuseFound(oplog.ErrPathTaken, taken, true)
+			rejectFound(oplog.ErrPathTaken, taken, true)
 		}
 		a.putMemory(m)
 		r.Rows = append(r.Rows, m.RID)
@@ -57,12 +57,12 @@ func applyTakeBack(a *applying, op *oplog.TakeBack) oplog.Result {
 	return r
 }
 
-// asKnown returns memories that are as a decision knew them, and rejects the entry otherwise.
-func (a *applying) asKnown(grounds []oplog.Grounds, status oplog.Status) []*oplog.Memory {
+// requireUnchanged returns memories that are as a decision knew them, and rejects the entry otherwise.
+func (a *entryTxn) requireUnchanged(grounds []oplog.Grounds, status oplog.Status) []*oplog.Memory {
 	list, seen := make([]*oplog.Memory, len(grounds)), map[string]bool{}
 	for i, g := range grounds {
 		m := a.knownMemory(g.RID)
-		refuseIf(m.Status != status || m.Revision != g.Revision || seen[g.RID], oplog.ErrRevision)
+		rejectIf(m.Status != status || m.Revision != g.Revision || seen[g.RID], oplog.ErrRevision)
 		list[i], seen[g.RID] = m, true
 	}
 	return list
@@ -70,7 +70,7 @@ func (a *applying) asKnown(grounds []oplog.Grounds, status oplog.Status) []*oplo
 
 // unmerge makes a source of a merge or a split active again. What Recast noted as a revision comes back, except a key
 // that another memory, which is returned, has by now. A merge of THINK noted none.
-func (a *applying) unmerge(m *oplog.Memory, at oplog.Time) (taken *oplog.Memory) {
+func (a *entryTxn) unmerge(m *oplog.Memory, at oplog.Time) (taken *oplog.Memory) {
 	a.countStatus(m, -1)
 	noted := oplog.Revision{}
 	if m.Revision > 0 {
@@ -81,7 +81,7 @@ func (a *applying) unmerge(m *oplog.Memory, at oplog.Time) (taken *oplog.Memory)
 	if noted.Until == merged {
 		a.del(tRevision, a.db, revisionKey(m.Seq, noted.Number))
 		m.Revision, m.Importance = noted.Number, noted.Importance
-		if taken = a.pathTaken(m.Namespace, noted.Path); taken == nil && noted.Path != "" {
+		if taken = a.pathConflict(m.Namespace, noted.Path); taken == nil && noted.Path != "" {
 			m.Path = noted.Path
 			a.takePath(m, at)
 		}
@@ -91,6 +91,6 @@ func (a *applying) unmerge(m *oplog.Memory, at oplog.Time) (taken *oplog.Memory)
 	a.countStatus(m, +1)
 	a.putMemory(m)
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
-	a.changed(m)
+	a.markForReread(m)
 	return taken
 }

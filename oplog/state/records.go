@@ -3,7 +3,7 @@ package state
 import "github.com/cairndb/cairn/oplog"
 
 // Records gives applied records by their index. It is the Raft log, which has their bytes anyway and keeps them as
-// long as the window wants them (State.Retains). It may have lost some; the window begins behind those.
+// long as the window wants them (State.FirstRetained). It may have lost some; the window begins behind those.
 type Records interface {
 	First() oplog.Index // the first record there is; 0: none
 	Reader() RecordReader
@@ -16,5 +16,5 @@ type RecordReader interface {
 	Close()
 }
 
-// Retains is the first record that the window wants.
-func (s *State) Retains() oplog.Index { return s.mark().First }
+// FirstRetained is the first record that the window wants.
+func (s *State) FirstRetained() oplog.Index { return s.position().First }

@@ -159,7 +159,7 @@ func TestASnapshotHasNoWindow(t *testing.T) {
 	from, _ := windowed(t, 30)
 	to, _ := windowed(t, 5)
 	must(t, to.Restore(snapshotOf(t, from), nil))
-	if at := to.Retains(); at != 31 {
+	if at := to.FirstRetained(); at != 31 {
 		t.Errorf("of the log it wants the records from %d on", at)
 	}
 	must(t, to.Read(func(v *View) error {

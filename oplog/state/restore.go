@@ -79,7 +79,7 @@ func (s *State) swap(next string) error {
 	if err := os.Rename(next, dir); err != nil {
 		return err
 	}
-	g, m, err := (*generation)(nil), mark{}, syncwriter.Dir(s.dir)
+	g, m, err := (*generation)(nil), position{}, syncwriter.Dir(s.dir)
 	if err == nil {
 		g, m, err = s.open(dir, false)
 	}
@@ -92,9 +92,9 @@ func (s *State) swap(next string) error {
 	if s.live == nil {
 		return errors.Join(oplog.Errorf(oplog.Internal, "state is closed"), g.Close())
 	}
-	s.at.Lock()
-	s.begin(g, m)
-	s.at.Unlock()
+	s.posMu.Lock()
+	s.setGeneration(g, m)
+	s.posMu.Unlock()
 	s.old.Go(func() {
 		was.views.Wait()
 		_ = was.Abandon()
@@ -123,8 +123,8 @@ var ErrNotSummed = &oplog.Error{Kind: oplog.Corrupt, Text: "the rows of the snap
 
 // receive reads the rows of a snapshot, and sums them again.
 func receive(r io.Reader, report func(done, total int64), add func(k, v []byte) error) error {
-	at := appendRow(nil, tMeta, 0, keyMark)
-	var said mark
+	at := appendRow(nil, tMeta, 0, keyPosition)
+	var said position
 	var got Sum
 	err := snapshot.Read(r, report, func(k, v []byte) error {
 		if len(k) < rowHead {

@@ -42,7 +42,7 @@ func TestARestoreTakesLittleMemory(t *testing.T) {
 		in, out := io.Pipe()
 		go func() { // ends with the snapshot, or when its reader has closed the pipe
 			out.CloseWithError(snapshot.Write(out, rows*size, func(row func(k, v []byte) error) error {
-				if err := row(appendRow(nil, tMeta, 0, keyMark), oplog.Pack(nil, &mark{Point: Point{Sum: sum}})); err != nil {
+				if err := row(appendRow(nil, tMeta, 0, keyPosition), oplog.Pack(nil, &position{Point: Point{Sum: sum}})); err != nil {
 					return err
 				}
 				return each(row)

@@ -18,9 +18,9 @@ func TestRowsAreTheLibrarys(t *testing.T) {
 	for _, v := range []any{
 		&keyRecord{}, &keyRecord{Digest: []byte{1}, Expires: -5, Kept: 1 << 40, Results: results},
 		&oplog.Counts{}, &oplog.Counts{Active: 1, Consolidated: 1 << 40, Tombstoned: 7},
-		&retained{}, &retained{extent: extent{HLC: oplog.MakeHLC(9, 8, 7), Entries: 3, Ops: 300}, Check: 1 << 31,
+		&logRow{}, &logRow{extent: extent{HLC: oplog.MakeHLC(9, 8, 7), Entries: 3, Ops: 300}, Check: 1 << 31,
 			Notes: []note{{Entry: 1, Void: true}, {Entry: 2, Idle: []int{1}, Rows: []string{"a", "b"}}}},
-		&mark{}, &mark{Point: Point{Index: 7, Term: 2, Sum: Sum{1, 2}}, Last: oplog.MakeHLC(9, 8, 7), Ops: 300, First: 5,
+		&position{}, &position{Point: Point{Index: 7, Term: 2, Sum: Sum{1, 2}}, Last: oplog.MakeHLC(9, 8, 7), Ops: 300, First: 5,
 			Oldest: oplog.MakeHLC(1, 2, 3), Trimmed: oplog.MakeHLC(1, 1, 3)},
 	} {
 		var want bytes.Buffer

@@ -10,14 +10,14 @@ import (
 // A span is the range between two keys of the store, the upper not included.
 type span struct{ lower, upper []byte }
 
-// under returns the span of a table's keys that begin with a prefix.
-func under(table tableID, db oplog.DB, prefix []byte) span {
+// prefixSpan returns the span of a table's keys that begin with a prefix.
+func prefixSpan(table tableID, db oplog.DB, prefix []byte) span {
 	lower := appendRow(nil, table, db, prefix)
-	return span{lower, after(lower)}
+	return span{lower, prefixEnd(lower)}
 }
 
-// after is the smallest key behind all keys with a prefix.
-func after(prefix []byte) []byte {
+// prefixEnd is the smallest key behind all keys with a prefix.
+func prefixEnd(prefix []byte) []byte {
 	end := bytes.Clone(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
 		if end[i]++; end[i] != 0 {
@@ -50,17 +50,17 @@ func (t *txn) walkTable(r span, back bool) rows {
 
 // scan walks the keys with a prefix in order.
 func (t *txn) scan(table tableID, db oplog.DB, prefix []byte) rows {
-	return t.walkTable(under(table, db, prefix), false)
+	return t.walkTable(prefixSpan(table, db, prefix), false)
 }
 
 // scanBack walks the keys with a prefix in reverse order.
 func (t *txn) scanBack(table tableID, db oplog.DB, prefix []byte) rows {
-	return t.walkTable(under(table, db, prefix), true)
+	return t.walkTable(prefixSpan(table, db, prefix), true)
 }
 
 // scanBelow is scanBack from below prefix and below together; nil is from the last on.
 func (t *txn) scanBelow(table tableID, db oplog.DB, prefix, below []byte) rows {
-	r := under(table, db, prefix)
+	r := prefixSpan(table, db, prefix)
 	if below != nil {
 		r.upper = append(bytes.Clone(r.lower), below...)
 	}
@@ -69,7 +69,7 @@ func (t *txn) scanBelow(table tableID, db oplog.DB, prefix, below []byte) rows {
 
 // scanFrom walks the keys of a table from one on.
 func (t *txn) scanFrom(table tableID, db oplog.DB, start []byte) rows {
-	return t.walkTable(span{appendRow(nil, table, db, start), under(table, db, nil).upper}, false)
+	return t.walkTable(span{appendRow(nil, table, db, start), prefixSpan(table, db, nil).upper}, false)
 }
 
 // scanBehind is scanFrom without the first key.
@@ -108,9 +108,9 @@ func list[T any](t *txn, table tableID, db oplog.DB, prefix []byte) (all []T) {
 	return all
 }
 
-// eachOf gives f the rows of a table whose keys are in the rows of another one, until f returns false. A row that is
+// eachIndexed gives f the rows of a table whose keys are in the rows of another one, until f returns false. A row that is
 // not there is passed over. more is false when f has ended the walk.
-func eachOf[T any](t *txn, table tableID, db oplog.DB, list rows, in func(key, value []byte) []byte, f func(T) bool) (more bool) {
+func eachIndexed[T any](t *txn, table tableID, db oplog.DB, list rows, in func(key, value []byte) []byte, f func(T) bool) (more bool) {
 	for k, v := range list {
 		if x, ok := read[T](t, table, db, in(k, v)); ok && !f(x) {
 			return false

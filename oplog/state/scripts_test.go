@@ -23,7 +23,7 @@ var unscripted = map[string]string{
 
 var (
 	entryLine = regexp.MustCompile(`^([a-z_]+)( \{.*)?$`)
-	refusals  = regexp.MustCompile(`(?:Errorf\(|refusef\(.*, )(?:oplog\.)?[A-Z]\w+, "((?:[^"\\]|\\.)*)"|&Error\{Kind: [A-Z]\w+, Text: "((?:[^"\\]|\\.)*)"`)
+	refusals  = regexp.MustCompile(`(?:Errorf\(|rejectf\(.*, )(?:oplog\.)?[A-Z]\w+, "((?:[^"\\]|\\.)*)"|&Error\{Kind: [A-Z]\w+, Text: "((?:[^"\\]|\\.)*)"`)
 	verbs     = regexp.MustCompile(`%[sdqvx]`)
 )
 

@@ -84,8 +84,8 @@ func (s *State) Verify() error {
 		return err
 	}
 	return s.read(func(v *View) error {
-		for _, val := range v.scanFrom(tLog, 0, be64(uint64(v.mark().First))) {
-			decode[retained](val)
+		for _, val := range v.scanFrom(tLog, 0, be64(uint64(v.position().First))) {
+			decode[logRow](val)
 		}
 		return nil
 	})

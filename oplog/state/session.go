@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applySessionStart(a *applying, op *oplog.SessionStart) oplog.Result {
+func applySessionStart(a *entryTxn, op *oplog.SessionStart) oplog.Result {
 	pair := joinKey(op.Namespace, op.Client)
-	refusef(a.exists(tActivePair, a.db, pair), oplog.Conflict,
+	rejectf(a.exists(tActivePair, a.db, pair), oplog.Conflict,
 		"session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
-	refusef(a.exists(tSession, a.db, []byte(op.ID)), oplog.Conflict, "session %s exists already", op.ID)
+	rejectf(a.exists(tSession, a.db, []byte(op.ID)), oplog.Conflict, "session %s exists already", op.ID)
 	write(a.txn, tSession, a.db, []byte(op.ID), &oplog.Session{ID: op.ID, Namespace: op.Namespace, Client: op.Client,
 		Metadata: op.Metadata, Started: op.At, Status: oplog.SessionActive})
 	a.put(tActivePair, a.db, pair, []byte(op.ID))
@@ -23,15 +23,15 @@ func applySessionStart(a *applying, op *oplog.SessionStart) oplog.Result {
 	return oplog.Result{ID: op.ID, Changed: true}
 }
 
-func applySessionEnd(a *applying, op *oplog.SessionEnd) oplog.Result {
+func applySessionEnd(a *entryTxn, op *oplog.SessionEnd) oplog.Result {
 	s, ok := read[oplog.Session](a.txn, tSession, a.db, []byte(op.ID))
-	refuseIf(!ok, oplog.ErrNoSession)
-	refusef(s.Status != oplog.SessionActive, oplog.Conflict, "session %s has %s", s.ID, s.Status)
+	rejectIf(!ok, oplog.ErrNoSession)
+	rejectf(s.Status != oplog.SessionActive, oplog.Conflict, "session %s has %s", s.ID, s.Status)
 	s.Summary = op.Summary
 	return oplog.Result{ID: s.ID, Changed: true, Session: a.closeSession(&s, oplog.SessionEnded, op.At)}
 }
 
-func applyAbandon(a *applying, op *oplog.Abandon) oplog.Result {
+func applyAbandon(a *entryTxn, op *oplog.Abandon) oplog.Result {
 	var r oplog.Result
 	for k := range a.scan(tSessionStart, a.db, nil) {
 		if r.Num >= uint64(op.Max) || oplog.Time(beUint64(k)) >= op.Before {
@@ -45,7 +45,7 @@ func applyAbandon(a *applying, op *oplog.Abandon) oplog.Result {
 	return r
 }
 
-func (a *applying) closeSession(s *oplog.Session, status oplog.SessionStatus, at oplog.Time) *oplog.SessionSummary {
+func (a *entryTxn) closeSession(s *oplog.Session, status oplog.SessionStatus, at oplog.Time) *oplog.SessionSummary {
 	s.Status, s.Ended = status, at
 	sum := &oplog.SessionSummary{ID: s.ID, Started: s.Started, Ended: at, Memories: s.Memories, Topics: a.topics(s.ID)}
 	if s.Memories > 0 {
@@ -66,7 +66,7 @@ const (
 	topicMemories = 500
 )
 
-func (a *applying) topics(id string) []string {
+func (a *entryTxn) topics(id string) []string {
 	count := map[string]int{}
 	seen := 0
 	for k := range a.scanBack(tSessionMemory, a.db, joinKey(id, "")) {
@@ -86,7 +86,7 @@ func (a *applying) topics(id string) []string {
 
 // joinSession attaches a new memory to the session it names, or to its namespace's newest active one. An imported
 // memory joins none but its own, at its old place; one in quarantine none before its release.
-func (a *applying) joinSession(m *oplog.Memory, was *oplog.History) {
+func (a *entryTxn) joinSession(m *oplog.Memory, was *oplog.History) {
 	named := m.Session
 	id := []byte(named)
 	if named == "" && !a.detached && was == nil {
@@ -112,16 +112,16 @@ func (a *applying) joinSession(m *oplog.Memory, was *oplog.History) {
 	a.putNew(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
 }
 
-// place is a namespace of a database.
-type place struct {
+// namespaceID is a namespace of a database.
+type namespaceID struct {
 	db        oplog.DB
 	namespace string
 }
 
 // activeSession is the session that began last of those that are active, nil for none. It is not to be changed.
 func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
-	at := place{db, namespace}
-	return remember(t.found.joins, at, func() []byte {
+	at := namespaceID{db, namespace}
+	return cached(t.cache.newestActive, at, func() []byte {
 		_, id := first(t.scanBack(tActiveSession, db, joinKey(namespace, "")))
 		return id
 	})
@@ -144,7 +144,7 @@ func (v *View) SessionsOf(db oplog.DB, namespace string, f func(oplog.Session) b
 func (v *View) AllSessions(db oplog.DB, f func(oplog.Session) bool) { v.sessions(db, nil, f) }
 
 func (v *View) sessions(db oplog.DB, prefix []byte, f func(oplog.Session) bool) {
-	eachOf(v.txn, tSession, db, v.scanBack(tSessionPair, db, prefix), func(k, _ []byte) []byte {
+	eachIndexed(v.txn, tSession, db, v.scanBack(tSessionPair, db, prefix), func(k, _ []byte) []byte {
 		_, rest := cutKey(k) // the namespace
 		_, rest = cutKey(rest)
 		return rest[8:]
@@ -153,7 +153,7 @@ func (v *View) sessions(db oplog.DB, prefix []byte, f func(oplog.Session) bool) 
 
 // ActiveSessions walks the sessions that have not ended, the oldest first.
 func (v *View) ActiveSessions(db oplog.DB, f func(oplog.Session) bool) {
-	eachOf(v.txn, tSession, db, v.scan(tSessionStart, db, nil), inKey(8), f)
+	eachIndexed(v.txn, tSession, db, v.scan(tSessionStart, db, nil), inKey(8), f)
 }
 
 // SessionMemories walks a session's records in the order they were stored.

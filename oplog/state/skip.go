@@ -20,7 +20,7 @@ func (s *State) skips(r oplog.Record) bool {
 // skip passes over a record and audits that. Its row is a function of the record alone, so that nodes which skip it
 // have one state, and a node which does not is seen to differ. The log window begins again behind it: a backup of the
 // window could not be replayed over it.
-func (t *txn) skip(r oplog.Record, next *mark) {
+func (t *txn) skip(r oplog.Record, next *position) {
 	h := next.Last.Add(1)
 	if own, ok := oplog.RecordTime(r.Data); ok && next.Last.Less(own) { // readable whatever follows
 		h = own
@@ -29,7 +29,7 @@ func (t *txn) skip(r oplog.Record, next *mark) {
 	t.cutLog(next)
 	next.Ops = 0
 	t.undo = t.undo[:0]
-	a := &applying{txn: t, hlc: h, index: r.Index}
+	a := &entryTxn{txn: t, hlc: h, index: r.Index}
 	row := &oplog.Audit{By: "operator", What: "skip_record", On: fmt.Sprintf("record %d", r.Index),
 		How: "sha256 " + oplog.DigestOf(r.Data).String(), At: h.Time()}
 	applyAudit(a, row)

@@ -11,7 +11,7 @@ import (
 
 // WriteSnapshot streams the state as the view has it.
 func (v *View) WriteSnapshot(w io.Writer) error {
-	err := recoverDamage(func() error { return snapshot.Write(w, v.of.Size(), v.carried) })
+	err := recoverDamage(func() error { return snapshot.Write(w, v.gen.Size(), v.snapshotRows) })
 	v.state.reportDamage(err)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
@@ -19,12 +19,12 @@ func (v *View) WriteSnapshot(w io.Writer) error {
 	return nil
 }
 
-// carried walks the rows that travel: all but those of the log's window, whose records stay here. Where it is
+// snapshotRows walks the rows that travel: all but those of the log's window, whose records stay here. Where it is
 // restored, the window begins behind it.
-func (v *View) carried(f func(k, v []byte) error) error {
-	m := v.mark()
+func (v *View) snapshotRows(f func(k, v []byte) error) error {
+	m := v.position()
 	m.First, m.Ops, m.Oldest, m.Trimmed = m.Index+1, 0, oplog.HLC{}, m.Last
-	mark, window := appendRow(nil, tMeta, 0, keyMark), under(tLog, 0, nil)
+	mark, window := appendRow(nil, tMeta, 0, keyPosition), prefixSpan(tLog, 0, nil)
 	return v.rows(func(k, val []byte) error {
 		switch {
 		case bytes.Compare(k, window.lower) >= 0 && bytes.Compare(k, window.upper) < 0:
@@ -38,11 +38,11 @@ func (v *View) carried(f func(k, v []byte) error) error {
 
 // LastOf is the time of the newest entry that a snapshot holds.
 func LastOf(r io.Reader) (last oplog.HLC, err error) {
-	at := appendRow(nil, tMeta, 0, keyMark)
+	at := appendRow(nil, tMeta, 0, keyPosition)
 	err = recoverDamage(func() error {
 		return snapshot.Read(r, nil, func(k, v []byte) error {
 			if bytes.Equal(k, at) {
-				last = decode[mark](v).Last
+				last = decode[position](v).Last
 			}
 			return nil
 		})

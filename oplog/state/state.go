@@ -70,12 +70,12 @@ type State struct {
 	live *generation  // nil when the state is closed
 	old  sync.WaitGroup
 
-	at      sync.Mutex // guards m and current: Apply sets them, all others read them
-	m       mark
+	posMu   sync.Mutex // guards m and current: Apply sets them, all others read them
+	pos     position
 	current map[oplog.DB]Current // of those that were asked about
 
 	expiry map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
-	found  found               // Apply's
+	cache  lookupCache         // Apply's
 	tally  tally               // Apply's, so that it keeps its buffers
 
 	checkpoints checkpoints
@@ -111,7 +111,7 @@ func Open(dir string, o Options) (_ *State, err error) {
 			s.lock.Close()
 		}
 	}()
-	number, err := s.clean()
+	number, err := s.removeOldGenerations()
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
@@ -123,17 +123,17 @@ func Open(dir string, o Options) (_ *State, err error) {
 	if err := syncwriter.Dir(dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("state: %w", err), g.Close())
 	}
-	s.begin(g, m)
+	s.setGeneration(g, m)
 	return s, nil
 }
 
-func (s *State) begin(g *generation, m mark) {
-	s.live, s.m, s.current, s.expiry = g, m, map[oplog.DB]Current{}, map[oplog.DB]uint64{}
-	s.found = newFound()
+func (s *State) setGeneration(g *generation, m position) {
+	s.live, s.pos, s.current, s.expiry = g, m, map[oplog.DB]Current{}, map[oplog.DB]uint64{}
+	s.cache = newLookupCache()
 }
 
-// clean removes what is not the newest generation, and says which that is.
-func (s *State) clean() (newest int, err error) {
+// removeOldGenerations removes what is not the newest generation, and says which that is.
+func (s *State) removeOldGenerations() (newest int, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return 0, err
@@ -153,17 +153,17 @@ func (s *State) clean() (newest int, err error) {
 }
 
 // open opens a generation, or a checkpoint, which is read only.
-func (s *State) open(dir string, readOnly bool) (g *generation, m mark, err error) {
+func (s *State) open(dir string, readOnly bool) (g *generation, m position, err error) {
 	o := s.opts.store()
 	o.ReadOnly = readOnly
 	st, err := store.Open(dir, o, s.backgroundError)
 	if err != nil {
-		return nil, m, fmt.Errorf("state %s: %w", s.dir, damage(err))
+		return nil, m, fmt.Errorf("state %s: %w", s.dir, stateError(err))
 	}
 	err = recoverDamage(func() (err error) {
 		snap, err := st.Snapshot()
 		if err != nil {
-			return damage(err)
+			return stateError(err)
 		}
 		defer snap.Close()
 		t := newTxn(snap)
@@ -172,7 +172,7 @@ func (s *State) open(dir string, readOnly bool) (g *generation, m mark, err erro
 				"its rows have format %d, and this version reads %d: export it with the version that wrote it, or run that one",
 				beUint64(f), stateFormat)
 		}
-		m = t.mark()
+		m = t.position()
 		return nil
 	})
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *State) open(dir string, readOnly bool) (g *generation, m mark, err erro
 
 // backgroundError takes an error of the store's own tasks.
 func (s *State) backgroundError(err error) {
-	if err = damage(err); errors.Is(err, ErrState) {
+	if err = stateError(err); errors.Is(err, ErrState) {
 		s.reportDamage(err)
 		return
 	}
@@ -199,8 +199,8 @@ func (s *State) Full() (full error) {
 	return full
 }
 
-// damage says of what a store met whether the state is not what was written.
-func damage(err error) error {
+// stateError says of what a store met whether the state is not what was written.
+func stateError(err error) error {
 	if errors.Is(err, store.ErrDamaged) && !errors.Is(err, ErrState) {
 		return fmt.Errorf("%w: %w", ErrState, err)
 	}
@@ -227,7 +227,7 @@ func (s *State) with(do func(*generation) error) error {
 		return err
 	}
 	defer g.unpin()
-	return damage(do(g))
+	return stateError(do(g))
 }
 
 // Close flushes and closes the state. Views that are open keep it open until they end.
@@ -240,7 +240,7 @@ func (s *State) Close() error {
 		return nil
 	}
 	g.views.Wait()
-	err := damage(g.Close())
+	err := stateError(g.Close())
 	s.old.Wait()
 	return errors.Join(err, s.lock.Close())
 }
@@ -252,23 +252,23 @@ func (s *State) Flush() error { return s.with(func(g *generation) error { return
 
 // Applied is the last record whose effects the state holds.
 func (s *State) Applied() (index, term oplog.Index) {
-	m := s.mark()
+	m := s.position()
 	return m.Index, m.Term
 }
 
 // Last is the time of the newest entry; a new leader's clock observes it.
-func (s *State) Last() oplog.HLC { return s.mark().Last }
+func (s *State) Last() oplog.HLC { return s.position().Last }
 
 // Sum is the hash of the whole replicated state at an index.
 func (s *State) Sum() (oplog.Index, Sum) {
-	m := s.mark()
+	m := s.position()
 	return m.Index, m.Sum
 }
 
-func (s *State) mark() mark {
-	s.at.Lock()
-	defer s.at.Unlock()
-	return s.m
+func (s *State) position() position {
+	s.posMu.Lock()
+	defer s.posMu.Unlock()
+	return s.pos
 }
 
 // IsCorrupt says that a file or record could not be read, as opposed to a disk that is full or gone.

@@ -9,17 +9,17 @@ import (
 // Subject returns the id of what an operation was about. A relation or a claim that was there before keeps its id: then
 // the one in the operation names nothing.
 func (v *View) Subject(db oplog.DB, op oplog.Op) string {
-	a := &applying{txn: v.txn, db: db}
+	a := &entryTxn{txn: v.txn, db: db}
 	var id []byte
 	switch op := op.(type) {
 	case *oplog.Relate:
 		id = v.get(tTriple, db, joinKey(op.Src, op.Type, op.Dst))
 	case *oplog.Claim:
-		c := a.stated(op)
-		id = v.get(tStatement, db, statementOfSource(&c))
+		c := a.canonicalClaim(op)
+		id = v.get(tStatement, db, sourceStatementKey(&c))
 	case *oplog.Assert:
-		c := a.stated(&op.Claim)
-		id = v.get(tStatement, db, statement(&c))
+		c := a.canonicalClaim(&op.Claim)
+		id = v.get(tStatement, db, statementKey(&c))
 	}
 	return cmp.Or(string(id), oplog.Subject(op))
 }

@@ -30,10 +30,10 @@ func appendElement(dst []byte, table tableID, db oplog.DB, key, value []byte) []
 
 // A tally gathers the rows that come and go, and hashes many at a time, by as many processors as there are.
 type tally struct {
-	sum  Sum // without those that are gathered
-	rows []byte
-	ends []int  // in rows
-	gone []bool // they are taken off
+	sum     Sum // without those that are gathered
+	rows    []byte
+	ends    []int  // in rows
+	removed []bool // they are taken off
 }
 
 // How many rows are gathered at most, in bytes, and how many are worth a processor.
@@ -42,25 +42,25 @@ const (
 	tallyRows  = 256
 )
 
-// begin has a tally begin with a sum.
-func (t *tally) begin(sum Sum) *tally {
+// reset has a tally begin with a sum.
+func (t *tally) reset(sum Sum) *tally {
 	if t.sum = sum; cap(t.rows) > 2*tallyBytes { // there was a large row
 		t.rows = nil
 	}
-	t.rows, t.ends, t.gone = t.rows[:0], t.ends[:0], t.gone[:0]
+	t.rows, t.ends, t.removed = t.rows[:0], t.ends[:0], t.removed[:0]
 	return t
 }
 
-func (t *tally) count(gone bool, table tableID, db oplog.DB, key, value []byte) {
+func (t *tally) count(removed bool, table tableID, db oplog.DB, key, value []byte) {
 	t.rows = appendElement(t.rows, table, db, key, value)
-	t.ends, t.gone = append(t.ends, len(t.rows)), append(t.gone, gone)
+	t.ends, t.removed = append(t.ends, len(t.rows)), append(t.removed, removed)
 	if len(t.rows) >= tallyBytes {
-		t.settle()
+		t.flush()
 	}
 }
 
-// settle returns the sum with all rows that were counted.
-func (t *tally) settle() Sum {
+// flush returns the sum with all rows that were counted.
+func (t *tally) flush() Sum {
 	var mu sync.Mutex
 	spread.Over(len(t.ends), tallyRows, func(from, to int) {
 		var sum Sum
@@ -70,7 +70,7 @@ func (t *tally) settle() Sum {
 		}
 		for i := from; i < to; i++ {
 			e := Sum(sha256.Sum256(t.rows[begin:t.ends[i]]))
-			if begin = t.ends[i]; t.gone[i] {
+			if begin = t.ends[i]; t.removed[i] {
 				sum.sub(e)
 			} else {
 				sum.add(e)
@@ -80,7 +80,7 @@ func (t *tally) settle() Sum {
 		defer mu.Unlock()
 		t.sum.add(sum)
 	})
-	t.rows, t.ends, t.gone = t.rows[:0], t.ends[:0], t.gone[:0]
+	t.rows, t.ends, t.removed = t.rows[:0], t.ends[:0], t.removed[:0]
 	return t.sum
 }
 

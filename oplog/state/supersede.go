@@ -5,7 +5,7 @@ import "github.com/cairndb/cairn/oplog"
 // applySupersede marks memories as superseded, each with a revision, so that an undo takes the mark back.
 //
 // Invariant: neither side is superseded when a mark is made, so marks form no circle.
-func applySupersede(a *applying, op *oplog.Supersede) (r oplog.Result) {
+func applySupersede(a *entryTxn, op *oplog.Supersede) (r oplog.Result) {
 	for i := range op.Marks {
 		k := &op.Marks[i]
 		m, ok := a.liveMemory(k.RID)
@@ -13,8 +13,8 @@ func applySupersede(a *applying, op *oplog.Supersede) (r oplog.Result) {
 			continue
 		}
 		if k.By == "" && m.By != "" {
-			a.unmark(m, oplog.Dismiss, op.At) // next to the correction that made the revision
-		} else if k.By == "" || !a.mark(m, k, op.At) {
+			a.unmarkSuperseded(m, oplog.Dismiss, op.At) // next to the correction that made the revision
+		} else if k.By == "" || !a.markSuperseded(m, k, op.At) {
 			continue
 		}
 		a.putMemory(m)
@@ -23,12 +23,12 @@ func applySupersede(a *applying, op *oplog.Supersede) (r oplog.Result) {
 	return r
 }
 
-// mark marks a memory, unless a side has changed, the pair was decided on before, or the newer text is trusted less than
+// markSuperseded marks a memory, unless a side has changed, the pair was decided on before, or the newer text is trusted less than
 // the one that it would replace.
-func (a *applying) mark(m *oplog.Memory, k *oplog.Mark, at oplog.Time) bool {
+func (a *entryTxn) markSuperseded(m *oplog.Memory, k *oplog.Mark, at oplog.Time) bool {
 	by, ok := a.unchanged(oplog.Grounds{RID: k.By, Revision: k.ByRevision})
 	if !ok || by.Seq == m.Seq || m.Revision != k.Revision || m.By != "" || by.By != "" || by.Namespace != m.Namespace ||
-		oplog.TrustBelow(by.Trust, m.Trust) > 0 || !a.record(m, by, k.Record, at) {
+		oplog.TrustBelow(by.Trust, m.Trust) > 0 || !a.recordConflict(m, by, k.Record, at) {
 		return false
 	}
 	a.revise(m, oplog.SupersededBy+by.RID, at)
@@ -38,15 +38,15 @@ func (a *applying) mark(m *oplog.Memory, k *oplog.Mark, at oplog.Time) bool {
 }
 
 // revise begins a new revision of a memory.
-func (a *applying) revise(m *oplog.Memory, reason string, at oplog.Time) {
+func (a *entryTxn) revise(m *oplog.Memory, reason string, at oplog.Time) {
 	a.putRevision(m, reason, at)
 	m.Revision++
 	m.Updated = at
 }
 
-// record lists a superseded memory among the conflicts that are resolved: a new one, or one that was open. A pair that
+// recordConflict lists a superseded memory among the conflicts that are resolved: a new one, or one that was open. A pair that
 // somebody has decided on is left alone.
-func (a *applying) record(m, by *oplog.Memory, c oplog.ConflictRow, at oplog.Time) bool {
+func (a *entryTxn) recordConflict(m, by *oplog.Memory, c oplog.ConflictRow, at oplog.Time) bool {
 	old, had := read[oplog.ConflictRow](a.txn, tConflict, a.db, a.get(tConflictPair, a.db, pairKey(m.RID, by.RID)))
 	switch {
 	case had && old.Status == oplog.ConflictOpen:
@@ -65,8 +65,8 @@ func (a *applying) record(m, by *oplog.Memory, c oplog.ConflictRow, at oplog.Tim
 	return true
 }
 
-// unmark makes a memory current again, and says why in the list of conflicts. The caller stores the memory.
-func (a *applying) unmark(m *oplog.Memory, strategy string, at oplog.Time) {
+// unmarkSuperseded makes a memory current again, and says why in the list of conflicts. The caller stores the memory.
+func (a *entryTxn) unmarkSuperseded(m *oplog.Memory, strategy string, at oplog.Time) {
 	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, a.get(tConflictPair, a.db, pairKey(m.RID, m.By)))
 	if ok && c.Strategy == oplog.Superseded {
 		a.del(tConflictOrder, a.db, conflictOrder(&c))
@@ -74,21 +74,21 @@ func (a *applying) unmark(m *oplog.Memory, strategy string, at oplog.Time) {
 		a.stats.OpenConflicts++
 		a.closeConflict(&c, strategy, at)
 	}
-	if a.marked(m) {
+	if a.isSuperseded(m) {
 		a.stats.Superseded--
 	}
 	m.By, m.Surely = "", false
 }
 
-// marked reports whether the state has a memory as superseded. An operation on several may have made this one current
+// isSuperseded reports whether the state has a memory as superseded. An operation on several may have made this one current
 // through another, since it read it.
-func (a *applying) marked(m *oplog.Memory) bool {
+func (a *entryTxn) isSuperseded(m *oplog.Memory) bool {
 	now, ok := a.memoryAt(m.Seq)
 	return ok && now.By != ""
 }
 
-// settle ends what was found about a memory's text, which it says no more: open conflicts, and what it supersedes.
-func (a *applying) settle(m *oplog.Memory, reason string, at oplog.Time) {
+// closeFindings ends what was found about a memory's text, which it says no more: open conflicts, and what it supersedes.
+func (a *entryTxn) closeFindings(m *oplog.Memory, reason string, at oplog.Time) {
 	for c := range a.ConflictsOf(a.db, m.RID) {
 		switch {
 		case c.Status == oplog.ConflictOpen:
@@ -96,9 +96,9 @@ func (a *applying) settle(m *oplog.Memory, reason string, at oplog.Time) {
 		case c.Strategy == oplog.Superseded && c.Winner == m.RID:
 			if o, ok := a.liveMemory(c.Other(m.RID)); ok && o.By == m.RID {
 				a.revise(o, reason, at)
-				a.unmark(o, oplog.Restated, at)
+				a.unmarkSuperseded(o, oplog.Restated, at)
 				a.putMemory(o)
-				a.also = append(a.also, o.RID)
+				a.alsoChanged = append(a.alsoChanged, o.RID)
 			}
 		}
 	}

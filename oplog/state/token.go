@@ -2,7 +2,7 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applyUses(a *applying, op *oplog.Uses) oplog.Result {
+func applyUses(a *entryTxn, op *oplog.Uses) oplog.Result {
 	var r oplog.Result
 	for _, u := range op.Uses {
 		t, ok := read[oplog.Token](a.txn, tToken, 0, []byte(u.Hash))
@@ -20,23 +20,23 @@ func (t *txn) TokenUsed(hash string) oplog.Time {
 	return oplog.Time(beUint64(t.get(tTokenUse, 0, []byte(hash))))
 }
 
-func applyCreateToken(a *applying, op *oplog.CreateToken) oplog.Result { return a.createToken(op, nil) }
+func applyCreateToken(a *entryTxn, op *oplog.CreateToken) oplog.Result { return a.createToken(op, nil) }
 
-func applyCreateBound(a *applying, op *oplog.CreateBound) oplog.Result {
-	refusef(len(op.Spaces) == 0, oplog.Invalid, "a bound token has one namespace at least")
+func applyCreateBound(a *entryTxn, op *oplog.CreateBound) oplog.Result {
+	rejectf(len(op.Spaces) == 0, oplog.Invalid, "a bound token has one namespace at least")
 	return a.createToken(&op.Token, op.Spaces)
 }
 
-func (a *applying) createToken(op *oplog.CreateToken, spaces oplog.Spaces) oplog.Result {
-	refusef(len(op.Hash) != 64, oplog.Invalid, "a token's hash has 64 hex digits")
-	refuseIf(!a.exists(tDatabase, 0, be64(uint64(op.DB))), oplog.ErrNoDatabase)
-	refusef(a.exists(tToken, 0, []byte(op.Hash)), oplog.Conflict, "this token exists already")
+func (a *entryTxn) createToken(op *oplog.CreateToken, spaces oplog.Spaces) oplog.Result {
+	rejectf(len(op.Hash) != 64, oplog.Invalid, "a token's hash has 64 hex digits")
+	rejectIf(!a.exists(tDatabase, 0, be64(uint64(op.DB))), oplog.ErrNoDatabase)
+	rejectf(a.exists(tToken, 0, []byte(op.Hash)), oplog.Conflict, "this token exists already")
 	write(a.txn, tToken, 0, []byte(op.Hash), &oplog.Token{Hash: op.Hash, DB: op.DB, Label: op.Label, Scopes: op.Scopes,
 		Expires: op.Expires, Created: op.At, Spaces: spaces, Policy: op.Policy})
 	return oplog.Result{ID: op.Hash, Changed: true}
 }
 
-func applyRevokeToken(a *applying, op *oplog.RevokeToken) oplog.Result {
+func applyRevokeToken(a *entryTxn, op *oplog.RevokeToken) oplog.Result {
 	t, ok := read[oplog.Token](a.txn, tToken, 0, []byte(op.Hash))
 	if !ok || t.Revoked != 0 {
 		return oplog.Result{ID: op.Hash}
@@ -45,7 +45,7 @@ func applyRevokeToken(a *applying, op *oplog.RevokeToken) oplog.Result {
 	return oplog.Result{ID: op.Hash, Changed: true}
 }
 
-func (a *applying) revokeToken(t oplog.Token, at oplog.Time) {
+func (a *entryTxn) revokeToken(t oplog.Token, at oplog.Time) {
 	t.Revoked = at
 	write(a.txn, tToken, 0, []byte(t.Hash), &t)
 	a.del(tLimit, 0, tokenLimit(t.Hash))

@@ -2,14 +2,14 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applyTriggerMove(a *applying, op *oplog.TriggerMove) oplog.Result {
+func applyTriggerMove(a *entryTxn, op *oplog.TriggerMove) oplog.Result {
 	t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, []byte(op.ID))
-	refuseIf(!ok, oplog.ErrNoTrigger)
-	refusef(op.To == oplog.TriggerPending || op.To > oplog.TriggerExpired, oplog.Invalid, "a trigger cannot be moved to status %d", op.To)
+	rejectIf(!ok, oplog.ErrNoTrigger)
+	rejectf(op.To == oplog.TriggerPending || op.To > oplog.TriggerExpired, oplog.Invalid, "a trigger cannot be moved to status %d", op.To)
 	if t.Status == op.To {
 		return oplog.Result{ID: op.ID}
 	}
-	refusef(!a.moveTrigger(op.ID, op.To, op.At), oplog.Conflict, "trigger %s is %s already", op.ID, t.Status)
+	rejectf(!a.moveTrigger(op.ID, op.To, op.At), oplog.Conflict, "trigger %s is %s already", op.ID, t.Status)
 	return oplog.Result{ID: op.ID, Changed: true}
 }
 
@@ -21,7 +21,7 @@ func triggerOrder(t *oplog.TriggerRow) []byte {
 const maxTriggers = 1000
 
 // addTrigger takes a trigger, unless one of its kind is waiting and has not cooled down.
-func (a *applying) addTrigger(t oplog.TriggerRow) bool {
+func (a *entryTxn) addTrigger(t oplog.TriggerRow) bool {
 	if t.ID == "" || a.exists(tTrigger, a.db, []byte(t.ID)) {
 		return false
 	}
@@ -40,7 +40,7 @@ func (a *applying) addTrigger(t oplog.TriggerRow) bool {
 }
 
 // moveTrigger takes a trigger forward; what is over stays over.
-func (a *applying) moveTrigger(id string, to oplog.TriggerStatus, at oplog.Time) bool {
+func (a *entryTxn) moveTrigger(id string, to oplog.TriggerStatus, at oplog.Time) bool {
 	t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, []byte(id))
 	if !ok || to <= t.Status || t.Status >= oplog.TriggerActed || to == oplog.TriggerExpired && t.Status > oplog.TriggerDelivered {
 		return false
@@ -53,13 +53,13 @@ func (a *applying) moveTrigger(id string, to oplog.TriggerStatus, at oplog.Time)
 	write(a.txn, tTrigger, a.db, []byte(id), &t)
 	a.put(tTriggerOrder, a.db, triggerOrder(&t), []byte(t.ID))
 	if to >= oplog.TriggerActed {
-		a.tidyTriggers(to)
+		a.pruneTriggers(to)
 	}
 	return true
 }
 
-// tidyTriggers drops the oldest of a status when there are too many. The look is bounded: triggers come one by one.
-func (a *applying) tidyTriggers(s oplog.TriggerStatus) {
+// pruneTriggers drops the oldest of a status when there are too many. The look is bounded: triggers come one by one.
+func (a *entryTxn) pruneTriggers(s oplog.TriggerStatus) {
 	n := 0
 	for _, id := range a.scan(tTriggerOrder, a.db, []byte{byte(s)}) {
 		if n++; n > maxTriggers {
@@ -73,7 +73,7 @@ func (a *applying) tidyTriggers(s oplog.TriggerStatus) {
 	}
 }
 
-func (a *applying) dropTrigger(t *oplog.TriggerRow) {
+func (a *entryTxn) dropTrigger(t *oplog.TriggerRow) {
 	if t.Status == oplog.TriggerPending {
 		a.stats.PendingTriggers--
 	}
@@ -91,11 +91,11 @@ func (v *View) Trigger(db oplog.DB, id string) (oplog.TriggerRow, bool) {
 
 // Triggers walks the triggers of a status, the newest first.
 func (v *View) Triggers(db oplog.DB, s oplog.TriggerStatus, f func(oplog.TriggerRow) bool) {
-	eachOf(v.txn, tTrigger, db, v.scan(tTriggerOrder, db, []byte{byte(s)}), inValue, f)
+	eachIndexed(v.txn, tTrigger, db, v.scan(tTriggerOrder, db, []byte{byte(s)}), inValue, f)
 }
 
-// CoolTrigger is the newest trigger under a cooldown key.
-func (v *View) CoolTrigger(db oplog.DB, key string) (oplog.TriggerRow, bool) {
+// TriggerByCooldown is the newest trigger under a cooldown key.
+func (v *View) TriggerByCooldown(db oplog.DB, key string) (oplog.TriggerRow, bool) {
 	id := v.get(tTriggerCool, db, []byte(key))
 	if id == nil {
 		return oplog.TriggerRow{}, false

@@ -6,8 +6,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// inherited is the class of what is made of a memory: the lower of the two. A blank one says nothing yet.
-func inherited(class string, from *oplog.Memory) string {
+// inheritedTrust is the class of what is made of a memory: the lower of the two. A blank one says nothing yet.
+func inheritedTrust(class string, from *oplog.Memory) string {
 	if class == "" {
 		return oplog.TrustOf(from.Trust)
 	}
@@ -16,7 +16,7 @@ func inherited(class string, from *oplog.Memory) string {
 
 // restamp gives a memory the stamp of whoever replaced its text. Its class does not rise, because a part of the old text
 // may be left. With exactly the text of an earlier revision it gets that revision's class back.
-func (a *applying) restamp(m *oplog.Memory, by *oplog.Stamp) {
+func (a *entryTxn) restamp(m *oplog.Memory, by *oplog.Stamp) {
 	if by.Trust == "" {
 		return
 	}
@@ -31,20 +31,20 @@ func (a *applying) restamp(m *oplog.Memory, by *oplog.Stamp) {
 			m.Trust = was
 		}
 		looked, size = looked+1, size+len(r.Text)
-		return looked < stampLook && size < stampBytes
+		return looked < maxStampRevisions && size < maxStampBytes
 	})
 }
 
-// stampLook and stampBytes bound the revisions that are compared, the newest, and their texts.
+// maxStampRevisions and maxStampBytes bound the revisions that are compared, the newest, and their texts.
 const (
-	stampLook  = 100
-	stampBytes = 4 << 20
+	maxStampRevisions = 100
+	maxStampBytes     = 4 << 20
 )
 
 // release lets a memory out of quarantine, and into the session that it names.
-func (a *applying) release(m *oplog.Memory, op *oplog.Correct) {
-	refusef(m.Status != oplog.Quarantined, oplog.Conflict, "memory %s is %s: only one in quarantine can be released", m.RID, m.Status)
-	refusef(op.Text == nil, oplog.Invalid, "a memory is released with its text")
+func (a *entryTxn) release(m *oplog.Memory, op *oplog.Correct) {
+	rejectf(m.Status != oplog.Quarantined, oplog.Conflict, "memory %s is %s: only one in quarantine can be released", m.RID, m.Status)
+	rejectf(op.Text == nil, oplog.Invalid, "a memory is released with its text")
 	a.countStatus(m, -1)
 	m.Status = oplog.Active
 	a.countStatus(m, +1)
@@ -53,18 +53,18 @@ func (a *applying) release(m *oplog.Memory, op *oplog.Correct) {
 	a.detached = false
 }
 
-// listHeld lists a memory that enters quarantine, or takes it off the list.
-func (a *applying) listHeld(m *oplog.Memory, in bool) {
+// listQuarantined lists a memory that enters quarantine, or takes it off the list.
+func (a *entryTxn) listQuarantined(m *oplog.Memory, in bool) {
 	if in {
-		a.put(tHeld, a.db, seqKey(m.Seq), nil)
+		a.put(tQuarantined, a.db, seqKey(m.Seq), nil)
 	} else {
-		a.del(tHeld, a.db, seqKey(m.Seq))
+		a.del(tQuarantined, a.db, seqKey(m.Seq))
 	}
 }
 
-// Held walks the memories in quarantine behind a number, the oldest first.
-func (v *View) Held(db oplog.DB, behind oplog.Seq, f func(*oplog.Memory) bool) {
-	v.memoriesOf(db, v.scanBehind(tHeld, db, seqKey(behind)), func(m *oplog.Memory) bool {
+// Quarantined walks the memories in quarantine behind a number, the oldest first.
+func (v *View) Quarantined(db oplog.DB, behind oplog.Seq, f func(*oplog.Memory) bool) {
+	v.memoriesOf(db, v.scanBehind(tQuarantined, db, seqKey(behind)), func(m *oplog.Memory) bool {
 		return m.Status != oplog.Quarantined || f(m) // one whose time is over is forgotten by the next sweep
 	})
 }

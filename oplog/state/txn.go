@@ -12,20 +12,20 @@ import (
 // txn reads the rows of the store at one point. One with a batch writes, counts for the Sum and can undo an entry:
 // every replicated key goes through it. It is for one goroutine at a time.
 type txn struct {
-	r          store.Reader
-	b          *store.Batch // nil: it only reads
-	tally      *tally
-	undo       []change                     // of the current entry, newest last
-	embeddings map[oplog.DB]oplog.Embedding // as far as asked
-	counters   map[oplog.DB]*oplog.Stats    // of databases that the batch is about
-	namespaces map[place]oplog.Counts       // what the batch changes
-	known      map[oplog.DB]uint64          // State's expiry, and what the batch changes of it: 0 forgets what was known
-	expiry     map[oplog.DB]uint64
-	databases  map[oplog.DB][]byte      // rows of databases, which every entry reads, as far as asked
-	stale      []oplog.DB               // databases of which a row was written that a Current has
-	found      found                    // see State
-	before     map[string][]byte        // rows that were read ahead, until they are written
-	erased     map[oplog.DB]oplog.Index // see State.apply
+	r           store.Reader
+	b           *store.Batch // nil: it only reads
+	tally       *tally
+	undo        []change                     // of the current entry, newest last
+	embeddings  map[oplog.DB]oplog.Embedding // as far as asked
+	counters    map[oplog.DB]*oplog.Stats    // of databases that the batch is about
+	namespaces  map[namespaceID]oplog.Counts // what the batch changes
+	stateExpiry map[oplog.DB]uint64          // State's expiry, and what the batch changes of it: 0 forgets what was known
+	expiry      map[oplog.DB]uint64
+	databases   map[oplog.DB][]byte      // rows of databases, which every entry reads, as far as asked
+	stale       []oplog.DB               // databases of which a row was written that a Current has
+	cache       lookupCache              // see State
+	prefetched  map[string][]byte        // rows that were read ahead, until they are written
+	erased      map[oplog.DB]oplog.Index // see State.apply
 
 	row   []byte // of the key that is read or written
 	value []byte // of the row that is written
@@ -38,33 +38,33 @@ type change struct {
 }
 
 func newTxn(r store.Reader) *txn {
-	return &txn{r: r, embeddings: map[oplog.DB]oplog.Embedding{}, databases: map[oplog.DB][]byte{}, found: newFound()}
+	return &txn{r: r, embeddings: map[oplog.DB]oplog.Embedding{}, databases: map[oplog.DB][]byte{}, cache: newLookupCache()}
 }
 
-// key is a row's in the store, until the next one is requested.
-func (t *txn) key(table tableID, db oplog.DB, key []byte) []byte {
+// rowKey is a row's in the store, until the next one is requested.
+func (t *txn) rowKey(table tableID, db oplog.DB, key []byte) []byte {
 	t.row = appendRow(t.row[:0], table, db, key)
 	return t.row
 }
 
-// written is the key of a row that is written: what was read of it ahead holds no more.
-func (t *txn) written(table tableID, db oplog.DB, key []byte) []byte {
-	row := t.key(table, db, key)
-	if isSought(table) {
-		delete(t.before, string(row))
+// rowKeyForWrite is the key of a row that is written: what was read of it ahead holds no more.
+func (t *txn) rowKeyForWrite(table tableID, db oplog.DB, key []byte) []byte {
+	row := t.rowKey(table, db, key)
+	if isPrefetched(table) {
+		delete(t.prefetched, string(row))
 	}
 	return row
 }
 
 // failDisk stops what is under way: the store could not be read or written.
 func failDisk(table tableID, db oplog.DB, err error) {
-	panic(diskFault{fmt.Errorf("table %s of database %d: %w", tableNames[table], db, damage(err))})
+	panic(diskFault{fmt.Errorf("table %s of database %d: %w", tableNames[table], db, stateError(err))})
 }
 
 // peek returns the value of a key, until a row is next read or written.
 func (t *txn) peek(table tableID, db oplog.DB, key []byte) (v []byte, ok bool) {
-	row := t.key(table, db, key)
-	if v, known := t.before[string(row)]; known {
+	row := t.rowKey(table, db, key)
+	if v, known := t.prefetched[string(row)]; known {
 		return v, v != nil
 	}
 	v, ok, err := t.r.Peek(row)
@@ -76,24 +76,24 @@ func (t *txn) peek(table tableID, db oplog.DB, key []byte) (v []byte, ok bool) {
 
 // get returns the value of a key, which belongs to the caller; nil for none.
 func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
-	return own(t.peek(table, db, key))
+	return clone(t.peek(table, db, key))
 }
 
 // getNew is get for a row that is mostly not there, in a transaction that writes: the id or the idempotency key of a
 // new memory.
 func (t *txn) getNew(table tableID, db oplog.DB, key []byte) []byte {
-	row := t.key(table, db, key)
-	if v, known := t.before[string(row)]; known {
-		return own(v, v != nil)
+	row := t.rowKey(table, db, key)
+	if v, known := t.prefetched[string(row)]; known {
+		return clone(v, v != nil)
 	}
 	v, ok, err := t.b.PeekNew(row)
 	if err != nil {
 		failDisk(table, db, err)
 	}
-	return own(v, ok)
+	return clone(v, ok)
 }
 
-func own(v []byte, ok bool) []byte {
+func clone(v []byte, ok bool) []byte {
 	if !ok {
 		return nil
 	}
@@ -108,14 +108,14 @@ func (t *txn) exists(table tableID, db oplog.DB, key []byte) bool {
 
 // set stores a row that is not part of the Sum, or that the Sum knows of.
 func (t *txn) set(table tableID, db oplog.DB, key, value []byte) {
-	if err := t.b.Set(t.written(table, db, key), value); err != nil {
+	if err := t.b.Set(t.rowKeyForWrite(table, db, key), value); err != nil {
 		failDisk(table, db, err)
 	}
 }
 
 // unset takes such a row away.
 func (t *txn) unset(table tableID, db oplog.DB, key []byte) {
-	if err := t.b.Delete(t.written(table, db, key)); err != nil {
+	if err := t.b.Delete(t.rowKeyForWrite(table, db, key)); err != nil {
 		failDisk(table, db, err)
 	}
 }
@@ -148,10 +148,10 @@ func (t *txn) putNew(table tableID, db oplog.DB, key, value []byte) {
 // belongs to the transaction from then on.
 func (t *txn) putOver(table tableID, db oplog.DB, key, old, value []byte) {
 	if len(key) == 0 {
-		refuse(oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table]))
+		reject(oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table]))
 	}
 	if len(key) > oplog.MaxKey {
-		refuse(oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s",
+		reject(oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s",
 			len(key), oplog.MaxKey, tableNames[table]))
 	}
 	if old != nil && bytes.Equal(old, value) {
@@ -188,9 +188,9 @@ func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, has bo
 	case tMind, tEmbedding:
 		t.stale = append(t.stale, db)
 	case tActiveSession:
-		clear(t.found.joins)
+		clear(t.cache.newestActive)
 	case tAlias:
-		clear(t.found.aliased)
+		clear(t.cache.hasAliases)
 	}
 	if old != nil {
 		t.tally.count(true, table, db, key, old)

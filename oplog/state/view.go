@@ -13,10 +13,10 @@ import (
 type View struct {
 	*txn
 	snap  *store.Snapshot
-	of    *generation
+	gen   *generation
 	state *State
-	read  *mark       // what mark has read
-	first oplog.Index // what begins has found; 0: not asked yet
+	pos   *position   // what mark has read
+	start oplog.Index // what begins has found; 0: not asked yet
 }
 
 // View opens the state as it is now.
@@ -28,18 +28,18 @@ func (s *State) View() (*View, error) {
 	snap, err := g.Snapshot()
 	if err != nil {
 		g.unpin()
-		return nil, damage(err)
+		return nil, stateError(err)
 	}
-	return &View{txn: newTxn(snap), snap: snap, of: g, state: s}, nil
+	return &View{txn: newTxn(snap), snap: snap, gen: g, state: s}, nil
 }
 
-// mark is read when it is asked for: most views are of questions, which do not ask.
-func (v *View) mark() mark {
-	if v.read == nil {
-		m := v.txn.mark()
-		v.read = &m
+// position is read when it is asked for: most views are of questions, which do not ask.
+func (v *View) position() position {
+	if v.pos == nil {
+		m := v.txn.position()
+		v.pos = &m
 	}
-	return *v.read
+	return *v.pos
 }
 
 // Read runs f on a view and closes it. What f returns must not share the view's memory.
@@ -87,18 +87,18 @@ func (v *View) Close() {
 	if v.snap != nil {
 		v.snap.Close()
 		v.snap = nil
-		v.of.unpin()
+		v.gen.unpin()
 	}
 }
 
 // Index is the state's place in the log.
-func (v *View) Index() oplog.Index { return v.mark().Index }
+func (v *View) Index() oplog.Index { return v.position().Index }
 
 // Sum is the hash of the whole replicated state.
-func (v *View) Sum() Sum { return v.mark().Sum }
+func (v *View) Sum() Sum { return v.position().Sum }
 
 // Time is the newest entry's.
-func (v *View) Time() oplog.HLC { return v.mark().Last }
+func (v *View) Time() oplog.HLC { return v.position().Last }
 
 // Stats are a database's counters. A memory whose time is over counts as forgotten.
 func (v *View) Stats(db oplog.DB) oplog.Stats {
@@ -106,7 +106,7 @@ func (v *View) Stats(db oplog.DB) oplog.Stats {
 	if st.Expiring == 0 {
 		return st
 	}
-	for _, by := range v.expired(db) { // sums: the order is free
+	for _, by := range v.unsweptCounts(db) { // sums: the order is free
 		st.Add(by)
 	}
 	return st

@@ -19,9 +19,9 @@ type extent struct {
 // last is the time of the record's last entry.
 func (e extent) last() oplog.HLC { return e.HLC.Add(uint32(max(e.Entries, 1) - 1)) }
 
-// retained is the row of a record in the log's window: what only the state knows. The record's bytes are read from
+// logRow is the row of a record in the log's window: what only the state knows. The record's bytes are read from
 // Records.
-type retained struct {
+type logRow struct {
 	extent `msgpack:",inline"`
 	Check  uint32 `msgpack:"c"`           // oplog.SumOf the record that was applied
 	Notes  []note `msgpack:"w,omitempty"` // in the order of the entries; none for an entry that did what it says
@@ -36,7 +36,7 @@ type note struct {
 }
 
 // add notes what became of the next entry.
-func (r *retained) add(o *oplog.Outcome) {
+func (r *logRow) add(o *oplog.Outcome) {
 	n := note{Entry: o.Number}
 	if n.Void = len(o.Done()) == 0 && len(o.Entry.Ops) > 0; !n.Void {
 		n.Idle, n.Rows = o.Idle(), rowsOf(o.Results)
@@ -46,8 +46,8 @@ func (r *retained) add(o *oplog.Outcome) {
 	}
 }
 
-// of is the note of an entry.
-func (r *retained) of(entry int) note {
+// noteOf is the note of an entry.
+func (r *logRow) noteOf(entry int) note {
 	if at, noted := slices.BinarySearchFunc(r.Notes, entry, func(n note, entry int) int { return cmp.Compare(n.Entry, entry) }); noted {
 		return r.Notes[at]
 	}
@@ -66,7 +66,7 @@ func rowsOf(results []oplog.Result) (rows []string) {
 const trimBatch = 64
 
 // trim drops the records that are too many or too old. The oldest that stays is read once, and not by every Apply.
-func (s *State) trim(t *txn, m *mark) {
+func (s *State) trim(t *txn, m *position) {
 	cutoff := m.Last.Millis() - min(m.Last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
 	keeps := func(h oplog.HLC) bool { return m.Ops <= uint64(s.opts.RetainOps) && h.Millis() >= cutoff }
 	if m.Oldest != (oplog.HLC{}) && keeps(m.Oldest) {
@@ -93,34 +93,34 @@ func (s *State) trim(t *txn, m *mark) {
 }
 
 // cutLog drops the window: it begins again behind the record under way.
-func (t *txn) cutLog(m *mark) {
-	all := under(tLog, 0, nil)
+func (t *txn) cutLog(m *position) {
+	all := prefixSpan(tLog, 0, nil)
 	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {
 		failDisk(tLog, 0, err)
 	}
 	m.First, m.Oldest, m.Trimmed = m.Index+1, oplog.HLC{}, m.Last
 }
 
-// begins is the first record that the window can have: no earlier one than the state wants, nor than the log has.
-func (v *View) begins() oplog.Index {
-	if v.first == 0 {
-		log := v.mark().Index + 1
+// windowStart is the first record that the window can have: no earlier one than the state wants, nor than the log has.
+func (v *View) windowStart() oplog.Index {
+	if v.start == 0 {
+		log := v.position().Index + 1
 		if r := v.state.opts.Records; r != nil {
 			if first := r.First(); first > 0 {
 				log = first
 			}
 		}
-		v.first = max(v.mark().First, log, oplog.Index(v.state.unreadable.Load()), 1)
+		v.start = max(v.position().First, log, oplog.Index(v.state.unreadable.Load()), 1)
 	}
-	return v.first
+	return v.start
 }
 
 // Trimmed is the time of the newest entry that has left the window; ok is false while none has.
 func (v *View) Trimmed() (h oplog.HLC, ok bool) {
-	if k, val := first(v.scanBelow(tLog, 0, nil, be64(uint64(v.begins())))); k != nil { // of those whose bytes the log has no more
+	if k, val := first(v.scanBelow(tLog, 0, nil, be64(uint64(v.windowStart())))); k != nil { // of those whose bytes the log has no more
 		return decode[extent](val).last(), true
 	}
-	h = v.mark().Trimmed
+	h = v.position().Trimmed
 	return h, h != oplog.HLC{}
 }
 
@@ -130,7 +130,7 @@ func (v *View) TimeAt(index oplog.Index) oplog.HLC {
 	if k, val := first(v.scanBelow(tLog, 0, nil, be64(uint64(index)+1))); k != nil {
 		return decode[extent](val).last()
 	}
-	return v.mark().Trimmed
+	return v.position().Trimmed
 }
 
 // Retained says which part of the log can be read: its first record's index, the last one's, and the time of the
@@ -138,22 +138,22 @@ func (v *View) TimeAt(index oplog.Index) oplog.HLC {
 func (v *View) Retained() (begins, last oplog.Index, since oplog.HLC, ok bool) {
 	newest, _ := first(v.scanBack(tLog, 0, nil))
 	last = oplog.Index(beUint64(newest))
-	if k, val := first(v.scanFrom(tLog, 0, be64(uint64(v.begins())))); k != nil {
-		return v.begins(), last, decode[extent](val).HLC, true
+	if k, val := first(v.scanFrom(tLog, 0, be64(uint64(v.windowStart())))); k != nil {
+		return v.windowStart(), last, decode[extent](val).HLC, true
 	}
 	return 0, last, since, false
 }
 
-// Begins returns where the log of a database begins: behind what the window has no more, and behind what a purge
+// LogStart returns where the log of a database begins: behind what the window has no more, and behind what a purge
 // erased of it.
-func (v *View) Begins(db oplog.DB) oplog.Index {
+func (v *View) LogStart(db oplog.DB) oplog.Index {
 	d, _ := v.Database(db)
-	return max(v.begins(), d.Purged+1)
+	return max(v.windowStart(), d.Purged+1)
 }
 
 // TrimmedIn is the time of the newest entry that a database's log has no more; ok is false while there is none.
 func (v *View) TrimmedIn(db oplog.DB) (h oplog.HLC, ok bool) {
-	if d, _ := v.Database(db); d.Purged >= v.begins() {
+	if d, _ := v.Database(db); d.Purged >= v.windowStart() {
 		if row := v.get(tLog, 0, be64(uint64(d.Purged))); row != nil {
 			return decode[extent](row).last(), true
 		}
@@ -164,18 +164,18 @@ func (v *View) TrimmedIn(db oplog.DB) (h oplog.HLC, ok bool) {
 // records walks the retained records, with their bytes and entries, from an index on. ErrTrimmed says that the log lost
 // one meanwhile: in another view the window begins later. Where there is none it does not ask the log, which may not be
 // open yet.
-func (v *View) records(from oplog.Index, f func(_ oplog.Index, _ *retained, data []byte, bodies [][]byte) (more bool, err error)) error {
+func (v *View) records(from oplog.Index, f func(_ oplog.Index, _ *logRow, data []byte, bodies [][]byte) (more bool, err error)) error {
 	var log RecordReader
-	for k, val := range v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark().First)))) {
+	for k, val := range v.scanFrom(tLog, 0, be64(uint64(max(from, v.position().First)))) {
 		at := oplog.Index(beUint64(k))
-		if at < v.begins() {
+		if at < v.windowStart() {
 			continue
 		}
 		if log == nil {
 			log = v.state.opts.Records.Reader() // without it, the window begins behind all rows
 			defer log.Close()
 		}
-		r := decode[retained](val)
+		r := decode[logRow](val)
 		data, err := log.Read(at)
 		var bodies [][]byte
 		if err == nil {
@@ -185,7 +185,7 @@ func (v *View) records(from oplog.Index, f func(_ oplog.Index, _ *retained, data
 			}
 		}
 		if errors.Is(err, ErrTrimmed) {
-			v.state.loseBefore(at + 1)
+			v.state.setUnreadable(at + 1)
 		}
 		if err != nil {
 			return err
@@ -197,8 +197,8 @@ func (v *View) records(from oplog.Index, f func(_ oplog.Index, _ *retained, data
 	return nil
 }
 
-// loseBefore ends the window behind a record that the log has lost, or that is not the one that was applied.
-func (s *State) loseBefore(next oplog.Index) {
+// setUnreadable ends the window behind a record that the log has lost, or that is not the one that was applied.
+func (s *State) setUnreadable(next oplog.Index) {
 	for was := s.unreadable.Load(); was < uint64(next) && !s.unreadable.CompareAndSwap(was, uint64(next)); was = s.unreadable.Load() {
 	}
 }
@@ -208,9 +208,9 @@ func (s *State) loseBefore(next oplog.Index) {
 // results, only Rows are kept, all with the first.
 func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 	begins := map[oplog.DB]oplog.Index{}
-	return v.records(from, func(at oplog.Index, r *retained, _ []byte, bodies [][]byte) (more bool, err error) {
+	return v.records(from, func(at oplog.Index, r *logRow, _ []byte, bodies [][]byte) (more bool, err error) {
 		for i, b := range bodies {
-			n := r.of(i)
+			n := r.noteOf(i)
 			if _, erased := oplog.Erased(b); n.Void || erased {
 				continue
 			}
@@ -220,7 +220,7 @@ func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 			}
 			first, asked := begins[e.DB]
 			if !asked {
-				first = v.Begins(e.DB)
+				first = v.LogStart(e.DB)
 				begins[e.DB] = first
 			}
 			if at < first {

@@ -4,7 +4,7 @@ import "github.com/cockroachdb/pebble/v2"
 
 // A Batch gathers changes that are made together. It reads what it has written over what was there.
 type Batch struct {
-	keys
+	lookup
 	s *Store
 	b *pebble.Batch
 }
@@ -12,7 +12,7 @@ type Batch struct {
 // Batch begins one. Close it, whatever becomes of it.
 func (s *Store) Batch() *Batch {
 	b := s.db.NewIndexedBatch()
-	return &Batch{keys{of: b}, s, b}
+	return &Batch{lookup{reader: b}, s, b}
 }
 
 // PeekNew is Peek for keys that mostly are not there.
@@ -20,7 +20,7 @@ func (b *Batch) PeekNew(key []byte) (value []byte, ok bool, err error) {
 	if b.absent != nil {
 		b.absent.SetOptions(&askFilters) // it sees what was written since
 	}
-	return b.keys.PeekNew(key)
+	return b.lookup.PeekNew(key)
 }
 
 // Walk implements Reader. It sees nothing that is written after it began, so f may change what it walks.
@@ -44,17 +44,17 @@ func (b *Batch) Commit() error {
 		return err
 	}
 	b.s.dirty.Store(true)
-	b.letGo()
+	b.release()
 	size := b.b.Len()
 	if err := b.b.Commit(pebble.NoSync); err != nil {
 		return damageError(err)
 	}
-	b.s.wrote(size)
+	b.s.countWritten(size)
 	return nil
 }
 
 // Close lets go of a batch.
 func (b *Batch) Close() {
-	b.letGo()
+	b.release()
 	_ = b.b.Close() // it fails on nothing
 }

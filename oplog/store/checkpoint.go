@@ -21,7 +21,7 @@ func (s *Store) Checkpoint(dir string) error {
 	made := make(chan error)
 	given := make(chan struct{}) // closed when nobody waits for it any more
 	s.checkpoints.Go(func() {
-		err := errors.Join(s.db.Checkpoint(dir), s.disk.outsideErr())
+		err := errors.Join(s.db.Checkpoint(dir), s.disk.takeCheckpointErr())
 		select {
 		case <-given:
 			_ = s.disk.FS.RemoveAll(dir) // the owner removes what is left
@@ -29,8 +29,8 @@ func (s *Store) Checkpoint(dir string) error {
 		}
 	})
 	for {
-		stuck := s.disk.troubled()
-		if err := s.trouble(); err != nil {
+		stuck := s.disk.troubleBegins()
+		if err := s.diskError(); err != nil {
 			close(given)
 			return err
 		}
@@ -45,8 +45,8 @@ func (s *Store) Checkpoint(dir string) error {
 	}
 }
 
-// within reports whether a change of a path is the store's: all are until it is open, and then those in its
+// owns reports whether a change of a path is the store's: all are until it is open, and then those in its
 // directory. Changes elsewhere make a checkpoint, and may fail.
-func (d *disk) within(path string) bool {
+func (d *disk) owns(path string) bool {
 	return !d.open.Load() || filepath.Dir(path) == d.dir || path == d.dir
 }

@@ -18,8 +18,8 @@ const pieceBytes = 64 << 20
 // A Span is the keys from Lower up to Upper; nil for no bound.
 type Span struct{ Lower, Upper []byte }
 
-// within cuts a range of keys to the span. It is empty when it does not begin before it ends.
-func (p Span) within(from, to []byte) (_, _ []byte) {
+// clip cuts a range of keys to the span. It is empty when it does not begin before it ends.
+func (p Span) clip(from, to []byte) (_, _ []byte) {
 	if bytes.Compare(p.Lower, from) > 0 {
 		from = p.Lower
 	}
@@ -49,12 +49,12 @@ func (s *Store) Compact(ctx context.Context, spans []Span, rest func(merged int6
 	}
 	ends = append(ends, pieceEnd{last, 0})
 	for _, end := range ends {
-		if err := s.trouble(); err != nil {
+		if err := s.diskError(); err != nil {
 			return err
 		}
 		merged := int64(0)
 		for _, p := range spans {
-			if from, to := p.within(first, end.key); bytes.Compare(from, to) < 0 {
+			if from, to := p.clip(first, end.key); bytes.Compare(from, to) < 0 {
 				if err := s.db.Compact(ctx, from, to, false); err != nil {
 					return damageError(err)
 				}
@@ -127,17 +127,17 @@ func (s *Store) awaitRemoval(ctx context.Context, before []string) error {
 		if !left {
 			return nil
 		}
-		if err := s.trouble(); err != nil {
+		if err := s.diskError(); err != nil {
 			return err
 		}
-		if err := pause.For(ctx, removalLook); err != nil {
+		if err := pause.For(ctx, removalPoll); err != nil {
 			return err
 		}
 	}
 }
 
-// removalLook is between two looks at whether tables were removed.
-const removalLook = 50 * time.Millisecond
+// removalPoll is between two looks at whether tables were removed.
+const removalPoll = 50 * time.Millisecond
 
 func (s *Store) tablePath(t pebble.SSTableInfo) string {
 	return filepath.Join(s.dir, t.BackingSSTNum.String()+".sst")

@@ -81,7 +81,7 @@ func TestCompactLeavesNoDeletedRow(t *testing.T) {
 	select {
 	case err := <-done:
 		t.Errorf("it returned with files open that hold what was deleted: %v", err)
-	case <-time.After(10 * removalLook): // it goes on waiting
+	case <-time.After(10 * removalPoll): // it goes on waiting
 	}
 	it.Close()
 	if err := <-done; err != nil {

@@ -29,20 +29,20 @@ type disk struct {
 
 	open atomic.Bool // the store has opened: a change that fails waits, and does not return
 
-	mu      sync.Mutex
-	full    error         // while a task waits for room
-	waiting int           // such tasks
-	failed  error         // the first failure other than a full disk
-	ended   bool          // a change was not made: no later one is made either
-	changed chan struct{} // closed when full or failed is set
-	outside error         // a directory elsewhere could not be synced; of the checkpoint that is being made
-	logs    vfs.FS        // of pebble's own log, which it makes and reads even where it is told to have none: nothing is in it
+	mu            sync.Mutex
+	full          error         // while a task waits for room
+	waiting       int           // such tasks
+	failed        error         // the first failure other than a full disk
+	ended         bool          // a change was not made: no later one is made either
+	changed       chan struct{} // closed when full or failed is set
+	checkpointErr error         // a directory elsewhere could not be synced; of the checkpoint that is being made
+	logs          vfs.FS        // of pebble's own log, which it makes and reads even where it is told to have none: nothing is in it
 
 	closing chan struct{} // closed by close
 }
 
-// roomWait is between two attempts on a disk without room.
-const roomWait = 100 * time.Millisecond
+// fullDiskRetry is between two attempts on a disk without room.
+const fullDiskRetry = 100 * time.Millisecond
 
 func newDisk(o Options) *disk {
 	below := o.fs
@@ -61,7 +61,7 @@ func isLog(name string) bool { return filepath.Ext(name) == ".log" }
 // below it.
 func (d *disk) files() vfs.FS {
 	if d.o.Keys != nil {
-		return sealed{d, d.o.Keys}
+		return sealedFS{d, d.o.Keys}
 	}
 	return d
 }
@@ -78,8 +78,8 @@ func (d *disk) fullError() error {
 	return d.full
 }
 
-// troubled returns a channel that closes when a task begins to wait, or the disk fails.
-func (d *disk) troubled() <-chan struct{} {
+// troubleBegins returns a channel that closes when a task begins to wait, or the disk fails.
+func (d *disk) troubleBegins() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.changed
@@ -124,17 +124,17 @@ func (d *disk) try(op, name string, change func() error) error {
 	}
 	do := func() error { return d.o.Step(op, name, change) }
 	err := do()
-	if err == nil || !d.open.Load() || !d.within(name) {
+	if err == nil || !d.open.Load() || !d.owns(name) {
 		return err
 	}
-	for began := false; lacksRoom(err); err = do() {
+	for began := false; isDiskFull(err); err = do() {
 		if !began {
 			began = true
 			d.wait(err, +1)
 			defer d.wait(nil, -1)
 		}
 		select {
-		case <-time.After(roomWait):
+		case <-time.After(fullDiskRetry):
 		case <-d.closing:
 			d.stop()
 			return err
@@ -168,7 +168,7 @@ func (d *disk) stopped() error {
 	return ErrClosed
 }
 
-func lacksRoom(err error) bool {
+func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
@@ -188,7 +188,7 @@ func (d *disk) create(name string, open func() (vfs.File, error)) (vfs.File, err
 // Create implements vfs.FS.
 func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	switch {
-	case isLog(name) && d.within(name):
+	case isLog(name) && d.owns(name):
 		return d.logs.Create(filepath.Base(name), c)
 	case isLog(name): // a checkpoint's copy
 		return vfs.NewMem().Create(filepath.Base(name), c)
@@ -326,8 +326,8 @@ func (f *file) sync(sync func() error) error {
 	err := f.d.stopped()
 	if err == nil {
 		err = f.d.o.Step("sync", f.name, sync)
-		if !f.d.within(f.name) {
-			return f.outside(err)
+		if !f.d.owns(f.name) {
+			return f.setCheckpointErr(err)
 		}
 		if err != nil && (f.dir || f.d.open.Load()) {
 			f.d.fail(err)
@@ -343,22 +343,22 @@ func (f *file) sync(sync func() error) error {
 	return err
 }
 
-// outside takes the error of a sync elsewhere. Pebble panics at that of a directory, so the maker of the checkpoint
+// setCheckpointErr takes the error of a sync elsewhere. Pebble panics at that of a directory, so the maker of the checkpoint
 // gets it.
-func (f *file) outside(err error) error {
+func (f *file) setCheckpointErr(err error) error {
 	if !f.dir || err == nil {
 		return err
 	}
 	f.d.mu.Lock()
 	defer f.d.mu.Unlock()
-	f.d.outside = err
+	f.d.checkpointErr = err
 	return nil
 }
 
-// outsideErr returns what outside took, once.
-func (d *disk) outsideErr() (err error) {
+// takeCheckpointErr returns what outside took, once.
+func (d *disk) takeCheckpointErr() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	err, d.outside = d.outside, nil
+	err, d.checkpointErr = d.checkpointErr, nil
 	return err
 }

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	buffer = 8 << 20 // default of Options.Buffer
+	defaultBuffer = 8 << 20 // default of Options.Buffer
 
 	// buffers bounds how many of them are being flushed while the disk is slower than the writer, which waits then.
 	buffers = 2
@@ -23,25 +23,25 @@ const (
 	// the tables that are gone.
 	listSize = 256 << 10
 
-	// mergedAt is the number of tables of new rows that lie over each other before they are merged into those below.
+	// l0MergeThreshold is the number of tables of new rows that lie over each other before they are merged into those below.
 	// Most rows' keys are in no order, so each merge writes all tables below again: fewer merges cost writers less,
 	// and a reader checks one filter more for each table.
-	mergedAt = 8
+	l0MergeThreshold = 8
 
 	// indexBlock is so large that a table has one: every look into a table goes through it, and it stays in the cache.
 	indexBlock = 256 << 10
 
 	openFiles = 512
 
-	// never is of limits at which pebble has writers wait: the store does that itself (awaitBuffer).
-	never = 1 << 20
+	// noLimit is of limits at which pebble has writers wait: the store does that itself (awaitBuffer).
+	noLimit = 1 << 20
 )
 
 func (s *Store) options(o Options) *pebble.Options {
 	if o.Buffer == 0 {
-		o.Buffer = buffer
+		o.Buffer = defaultBuffer
 	}
-	s.buffer, s.counters.tables = o.Buffer, map[uint64]lies{}
+	s.buffer, s.counters.tables = o.Buffer, map[uint64]tableInfo{}
 	p := &pebble.Options{
 		FS:                          s.disk.files(),
 		DisableWAL:                  true,
@@ -50,9 +50,9 @@ func (s *Store) options(o Options) *pebble.Options {
 		MaxOpenFiles:                openFiles,
 		MaxManifestFileSize:         listSize,
 		MemTableSize:                2 * uint64(o.Buffer), // rows take more room in one than in a batch
-		MemTableStopWritesThreshold: never,
-		L0CompactionThreshold:       mergedAt,
-		L0StopWritesThreshold:       never, // a late merge slows reads; a writer that waits for it blocks every client
+		MemTableStopWritesThreshold: noLimit,
+		L0CompactionThreshold:       l0MergeThreshold,
+		L0StopWritesThreshold:       noLimit, // a late merge slows reads; a writer that waits for it blocks every client
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		Logger:                      (*logger)(s),
 		EventListener: &pebble.EventListener{

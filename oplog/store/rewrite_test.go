@@ -58,7 +58,7 @@ func TestFilesAreRewrittenUnderAnotherKeyWhileTheyAreUsed(t *testing.T) {
 		}
 		rewriting.Wait()
 		check()
-		if left, err := keys.Left(dir); err != nil || len(left) > 0 {
+		if left, err := keys.OutdatedFiles(dir); err != nil || len(left) > 0 {
 			t.Errorf("round %d: %q, %v", round, left, err)
 		}
 		if round > 0 {

@@ -45,15 +45,15 @@ func checkSeal(fs vfs.FS, dir string, keys *seal.Ring) error {
 	return nil
 }
 
-// sealed is a file system whose files are sealed whole. A file is written once, from its beginning, and read when that
+// sealedFS is a file system whose files are sealed whole. A file is written once, from its beginning, and read when that
 // has ended, or after a crash up to its last sync.
-type sealed struct {
+type sealedFS struct {
 	vfs.FS
 	keys *seal.Ring
 }
 
 // Create implements vfs.FS.
-func (s sealed) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (s sealedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := s.FS.Create(name, c)
 	if err != nil {
 		return nil, err
@@ -62,11 +62,11 @@ func (s sealed) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &sealing{f, w}, nil
+	return &sealedWriter{f, w}, nil
 }
 
 // ReuseForWrite implements vfs.FS.
-func (s sealed) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (s sealedFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := s.FS.Remove(old); err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func (s sealed) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.Fi
 }
 
 // OpenReadWrite implements vfs.FS. Pebble writes into a file that is there for its own logs alone.
-func (s sealed) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.OpenOption) (vfs.File, error) {
+func (s sealedFS) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.OpenOption) (vfs.File, error) {
 	return nil, &os.PathError{Op: "write into the middle of an encrypted file", Path: name, Err: errors.ErrUnsupported}
 }
 
 // Open implements vfs.FS.
-func (s sealed) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+func (s sealedFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	f, err := s.FS.Open(name, o...)
 	if err != nil || isLog(name) {
 		return f, err
@@ -88,7 +88,7 @@ func (s sealed) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	if err == nil && info.IsDir() {
 		return f, nil
 	}
-	in := &opened{File: f, info: info}
+	in := &sealedReader{File: f, info: info}
 	if err == nil {
 		in.at, err = s.keys.At(f, info.Size())
 	}
@@ -102,7 +102,7 @@ func (s sealed) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 }
 
 // Stat implements vfs.FS.
-func (s sealed) Stat(name string) (vfs.FileInfo, error) {
+func (s sealedFS) Stat(name string) (vfs.FileInfo, error) {
 	info, err := s.FS.Stat(name)
 	if err != nil || info.IsDir() || info.Size() == 0 { // a lock has nothing in it
 		return info, err
@@ -116,7 +116,7 @@ func (s sealed) Stat(name string) (vfs.FileInfo, error) {
 }
 
 // Unwrap implements vfs.FS.
-func (s sealed) Unwrap() vfs.FS { return s.FS }
+func (s sealedFS) Unwrap() vfs.FS { return s.FS }
 
 // plainInfo says how much a sealed file holds.
 type plainInfo struct {
@@ -127,8 +127,8 @@ type plainInfo struct {
 // Size implements os.FileInfo.
 func (i plainInfo) Size() int64 { return i.size }
 
-// opened is a sealed file that is read.
-type opened struct {
+// sealedReader is a sealed file that is read.
+type sealedReader struct {
 	vfs.File
 	info vfs.FileInfo
 	at   *seal.FileAt
@@ -136,7 +136,7 @@ type opened struct {
 }
 
 // ReadAt implements vfs.File.
-func (f *opened) ReadAt(p []byte, off int64) (int, error) {
+func (f *sealedReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.at.ReadAt(p, off)
 	return n, corruption(err)
 }
@@ -150,7 +150,7 @@ func corruption(err error) error {
 }
 
 // Read implements vfs.File.
-func (f *opened) Read(p []byte) (int, error) {
+func (f *sealedReader) Read(p []byte) (int, error) {
 	n, err := f.ReadAt(p, f.next)
 	f.next += int64(n)
 	if n > 0 {
@@ -160,37 +160,37 @@ func (f *opened) Read(p []byte) (int, error) {
 }
 
 // Stat implements vfs.File.
-func (f *opened) Stat() (vfs.FileInfo, error) { return plainInfo{f.info, f.at.Size()}, nil }
+func (f *sealedReader) Stat() (vfs.FileInfo, error) { return plainInfo{f.info, f.at.Size()}, nil }
 
 // Prefetch implements vfs.File; places on the disk are others.
-func (f *opened) Prefetch(int64, int64) error { return nil }
+func (f *sealedReader) Prefetch(int64, int64) error { return nil }
 
 // Fd implements vfs.File: what is in the file is not to be read past this.
-func (f *opened) Fd() uintptr { return vfs.InvalidFd }
+func (f *sealedReader) Fd() uintptr { return vfs.InvalidFd }
 
-// sealing is a sealed file that is written.
-type sealing struct {
+// sealedWriter is a sealed file that is written.
+type sealedWriter struct {
 	vfs.File
 	w *seal.Writer
 }
 
 // Write implements vfs.File.
-func (f *sealing) Write(p []byte) (int, error) { return f.w.Write(p) }
+func (f *sealedWriter) Write(p []byte) (int, error) { return f.w.Write(p) }
 
 // Sync implements vfs.File. What was written before it is readable after a crash.
-func (f *sealing) Sync() error { return f.w.Sync() }
+func (f *sealedWriter) Sync() error { return f.w.Sync() }
 
 // SyncData implements vfs.File.
-func (f *sealing) SyncData() error { return f.w.Sync() }
+func (f *sealedWriter) SyncData() error { return f.w.Sync() }
 
 // SyncTo implements vfs.File: it promises nothing, and starts what a Sync would wait for.
-func (f *sealing) SyncTo(int64) (bool, error) { return f.File.SyncTo(1 << 62) }
+func (f *sealedWriter) SyncTo(int64) (bool, error) { return f.File.SyncTo(1 << 62) }
 
 // Preallocate implements vfs.File.
-func (f *sealing) Preallocate(int64, int64) error { return nil }
+func (f *sealedWriter) Preallocate(int64, int64) error { return nil }
 
 // Fd implements vfs.File.
-func (f *sealing) Fd() uintptr { return vfs.InvalidFd }
+func (f *sealedWriter) Fd() uintptr { return vfs.InvalidFd }
 
 // Close implements vfs.File.
-func (f *sealing) Close() error { return errors.Join(f.w.Close(), f.File.Close()) }
+func (f *sealedWriter) Close() error { return errors.Join(f.w.Close(), f.File.Close()) }

@@ -31,7 +31,7 @@ type Stats struct {
 type counters struct {
 	mu     sync.Mutex // held for moments alone: events come with pebble's locks held
 	did    Stats      // what is counted, and not what is computed of tables, the cache and damage
-	tables map[uint64]lies
+	tables map[uint64]tableInfo
 
 	damaged damage.Files
 }
@@ -39,8 +39,8 @@ type counters struct {
 // damage counts a block of a file that is not what was written.
 func (c *counters) damage(path string) { c.damaged.Found(damage.File{Kind: damage.State, Path: path}) }
 
-// lies says where a table lies, and how large it is.
-type lies struct {
+// tableInfo says where a table lies, and how large it is.
+type tableInfo struct {
 	level int
 	size  int64
 }
@@ -54,7 +54,7 @@ func (c *counters) flush(i pebble.FlushInfo) {
 	c.did.Flushes++
 	for _, t := range i.Output {
 		c.did.FlushedBytes += int64(t.Size)
-		c.tables[uint64(t.FileNum)] = lies{0, int64(t.Size)}
+		c.tables[uint64(t.FileNum)] = tableInfo{0, int64(t.Size)}
 	}
 }
 
@@ -76,18 +76,18 @@ func (c *counters) merge(i pebble.CompactionInfo) {
 		if !was[uint64(t.FileNum)] {
 			c.did.MergedBytes += int64(t.Size)
 		}
-		c.tables[uint64(t.FileNum)] = lies{i.Output.Level, int64(t.Size)}
+		c.tables[uint64(t.FileNum)] = tableInfo{i.Output.Level, int64(t.Size)}
 	}
 }
 
-// begin sets the tables to those that exist when a store is opened. Events may have come before.
-func (c *counters) begin(levels [][]pebble.SSTableInfo) {
+// setTables sets the tables to those that exist when a store is opened. Events may have come before.
+func (c *counters) setTables(levels [][]pebble.SSTableInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.tables)
 	for n, level := range levels {
 		for _, t := range level {
-			c.tables[uint64(t.FileNum)] = lies{n, int64(t.Size)}
+			c.tables[uint64(t.FileNum)] = tableInfo{n, int64(t.Size)}
 		}
 	}
 }

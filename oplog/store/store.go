@@ -86,7 +86,7 @@ func Open(dir string, o Options, report func(error)) (*Store, error) {
 		return nil, err
 	}
 	if levels, err := db.SSTables(); err == nil {
-		s.counters.begin(levels)
+		s.counters.setTables(levels)
 	}
 	s.db, s.reading = db, p.MakeReaderOptions()
 	d.open.Store(true)
@@ -146,7 +146,7 @@ func (s *Store) Full() error { return s.disk.fullError() }
 func (s *Store) Flush() error {
 	s.flushing <- struct{}{}
 	defer func() { <-s.flushing }()
-	if err := s.trouble(); err != nil {
+	if err := s.diskError(); err != nil {
 		return err
 	}
 	if !s.dirty.Swap(false) {
@@ -158,8 +158,8 @@ func (s *Store) Flush() error {
 		return err
 	}
 	for {
-		stuck := s.disk.troubled()
-		if err := s.trouble(); err != nil {
+		stuck := s.disk.troubleBegins()
+		if err := s.diskError(); err != nil {
 			s.dirty.Store(true)
 			return err
 		}
@@ -190,8 +190,8 @@ func (s *Store) beginFlush() (flushed <-chan struct{}, err error) {
 // itself, with its commit lock held, and without end when the disk has failed.
 func (s *Store) awaitBuffer() error {
 	for {
-		stuck := s.disk.troubled()
-		if err := s.trouble(); err != nil {
+		stuck := s.disk.troubleBegins()
+		if err := s.diskError(); err != nil {
 			return err
 		}
 		oldest := s.oldestFlush()
@@ -225,8 +225,8 @@ func (s *Store) oldestFlush() <-chan struct{} {
 	return s.flushes[0]
 }
 
-// wrote has a buffer flushed when it is full. The next writer gets the error of a disk that prevents it.
-func (s *Store) wrote(bytes int) {
+// countWritten has a buffer flushed when it is full. The next writer gets the error of a disk that prevents it.
+func (s *Store) countWritten(bytes int) {
 	s.mu.Lock()
 	s.unflushed += bytes
 	full := s.unflushed >= s.buffer
@@ -236,7 +236,7 @@ func (s *Store) wrote(bytes int) {
 	}
 }
 
-func (s *Store) trouble() error {
+func (s *Store) diskError() error {
 	if err := s.Err(); err != nil {
 		return err
 	}
@@ -253,12 +253,12 @@ func (s *Store) flusher() {
 
 // Close flushes and closes the store, whose readers have ended. One whose disk has failed, or has no room, closes
 // without: what was flushed before is there when it is opened again.
-func (s *Store) Close() error { return s.end(s.Flush) }
+func (s *Store) Close() error { return s.closeAfter(s.Flush) }
 
 // Abandon closes the store without a flush, for a store that is of no use any more, or to be left as a crash leaves it.
-func (s *Store) Abandon() error { return s.end(func() error { return nil }) }
+func (s *Store) Abandon() error { return s.closeAfter(func() error { return nil }) }
 
-func (s *Store) end(flush func() error) error {
+func (s *Store) closeAfter(flush func() error) error {
 	s.once.Do(func() {
 		close(s.stop)
 		<-s.done

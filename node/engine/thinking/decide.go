@@ -237,7 +237,7 @@ func (r *round) triggers(ctx context.Context) error {
 	mind.SortTriggers(found)
 	return r.th.cfg.State.Look(func(v *state.View) {
 		for _, x := range found {
-			if last, ok := v.CoolTrigger(r.c.DB, x.Cooldown); ok && last.Status <= oplog.TriggerDelivered &&
+			if last, ok := v.TriggerByCooldown(r.c.DB, x.Cooldown); ok && last.Status <= oplog.TriggerDelivered &&
 				x.Created < last.Created+last.CoolFor &&
 				!slices.Contains(r.op.Expired, last.ID) {
 				continue

@@ -188,10 +188,10 @@ func Prune(dir string, keep int) (removed []File, err error) {
 
 // What is not whole yet, and for how long it may be at work.
 const (
-	writing   = ".writing-*"
-	verifying = ".cairn-verify-*.scratch"
-	restoring = ".cairn-restore-*.scratch" // no name that a person would give
-	longest   = 24 * time.Hour
+	writingPattern   = ".writing-*"
+	verifyingPattern = ".cairn-verify-*.scratch"
+	restoringPattern = ".cairn-restore-*.scratch" // no name that a person would give
+	maxScratchAge    = 24 * time.Hour
 )
 
 // Sweep removes what processes that were killed had begun to write, to verify or to restore in a directory: each may be
@@ -202,10 +202,10 @@ func Sweep(dir string) (err error) {
 		return nil
 	}
 	for _, e := range entries {
-		w, _ := filepath.Match(writing, e.Name()) // the patterns are well formed
-		v, _ := filepath.Match(verifying, e.Name())
-		r, _ := filepath.Match(restoring, e.Name())
-		if is, ierr := e.Info(); ierr == nil && (w || v || r) && time.Since(is.ModTime()) > longest {
+		w, _ := filepath.Match(writingPattern, e.Name()) // the patterns are well formed
+		v, _ := filepath.Match(verifyingPattern, e.Name())
+		r, _ := filepath.Match(restoringPattern, e.Name())
+		if is, ierr := e.Info(); ierr == nil && (w || v || r) && time.Since(is.ModTime()) > maxScratchAge {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
 		}
 	}
@@ -216,7 +216,7 @@ func Sweep(dir string) (err error) {
 // when it ends. It first removes those that killed commands of this user have left there.
 func Scratch() (dir string, err error) {
 	_ = Sweep(os.TempDir()) // those of other users stay
-	return os.MkdirTemp("", restoring)
+	return os.MkdirTemp("", restoringPattern)
 }
 
 // Add writes a backup into a directory; it has its name when it is whole and on disk.
@@ -225,7 +225,7 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 		return "", err
 	}
 	path = filepath.Join(dir, Name(since, index))
-	f, err := os.CreateTemp(dir, writing)
+	f, err := os.CreateTemp(dir, writingPattern)
 	if err != nil {
 		return "", err
 	}

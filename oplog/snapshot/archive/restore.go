@@ -144,7 +144,7 @@ func readFile(ctx context.Context, path string, keys *seal.Ring, use func(io.Rea
 		return err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(until{ctx, f}, 64<<10)
+	in := bufio.NewReaderSize(ctxReader{ctx, f}, 64<<10)
 	var plain io.Reader = in
 	if head, err := in.Peek(8); err == nil && seal.IsSealed(head) {
 		if plain, err = keys.Reader(in); err != nil {
@@ -157,13 +157,13 @@ func readFile(ctx context.Context, path string, keys *seal.Ring, use func(io.Rea
 	return nil
 }
 
-// until is a reader that ends with its context.
-type until struct {
+// ctxReader is a reader that ends with its context.
+type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (u until) Read(p []byte) (int, error) {
+func (u ctxReader) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -177,7 +177,7 @@ func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *se
 			return (to.Index == 0 || at <= to.Index) && (to.Time == 0 || hlc <= to.Time)
 		})
 		if err == nil && !done.Whole {
-			err = to.lacks(st, done)
+			err = to.checkErased(st, done)
 		}
 		return err
 	})
@@ -187,8 +187,8 @@ func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *se
 // ErrPurged says that a range lacks entries on the way to the target: a purge erased them before the range was written.
 var ErrPurged = errors.New("a purge erased entries on the way there")
 
-// lacks returns ErrPurged when a range that was applied up to the target lacks entries that the target needs.
-func (to Target) lacks(st *state.State, done state.Replayed) error {
+// checkErased returns ErrPurged when a range that was applied up to the target lacks entries that the target needs.
+func (to Target) checkErased(st *state.State, done state.Replayed) error {
 	first, names := oplog.Index(0), []string(nil)
 	err := st.Read(func(v *state.View) error {
 		for id, at := range done.Erased {
@@ -230,7 +230,7 @@ func Verify(ctx context.Context, dir, in string, keys *seal.Ring) (rep Report, e
 	if err != nil {
 		return rep, fmt.Errorf("%s: %w", dir, err)
 	}
-	scratch, err := os.MkdirTemp(in, verifying)
+	scratch, err := os.MkdirTemp(in, verifyingPattern)
 	if err != nil {
 		return rep, err
 	}

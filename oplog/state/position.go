@@ -9,9 +9,9 @@ type Point struct {
 	Sum   Sum         `msgpack:"s"`
 }
 
-// mark is the position of the state in the log. It is stored with the effects of the records it counts, so they are
+// position is the position of the state in the log. It is stored with the effects of the records it counts, so they are
 // applied exactly once.
-type mark struct {
+type position struct {
 	Point
 	Last    oplog.HLC   `msgpack:"l"` // of the newest entry
 	Ops     uint64      `msgpack:"o"` // operations in the retained log
@@ -22,17 +22,17 @@ type mark struct {
 
 // The keys of tMeta.
 var (
-	keyMark   = []byte("mark")
-	keyFormat = []byte("format")
+	keyPosition = []byte("mark")
+	keyFormat   = []byte("format")
 )
 
 // stateFormat is the version of the rows' format. A node rejects a state of another version.
 const stateFormat = 7
 
-// mark reads the mark; a new store has the zero one.
-func (t *txn) mark() mark { return load[mark](t, tMeta, 0, keyMark) }
+// position reads the mark; a new store has the zero one.
+func (t *txn) position() position { return load[position](t, tMeta, 0, keyPosition) }
 
-func (t *txn) putMark(m mark) {
+func (t *txn) putPosition(m position) {
 	t.set(tMeta, 0, keyFormat, be64(stateFormat))
-	t.set(tMeta, 0, keyMark, t.encode(&m))
+	t.set(tMeta, 0, keyPosition, t.encode(&m))
 }
