@@ -11,26 +11,26 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// A codec writes the values of one Go type as msgpack and reads them. It is made once for the type, with the tags of
-// its fields, because reflection over every value would be most of what a write allocates. Its functions take a
-// pointer to a value of that type and of no other.
+// A codec encodes and decodes the values of one Go type as msgpack. It is built once for each type, from the tags of
+// its fields, because reflection over every value would cause most of a write's allocations. Its functions take a
+// pointer to a value of exactly that type.
 //
-// The bytes are those that the msgpack library makes of the tags, with the shortest integers. What is read is
-// stricter than the library: a value of another type, a number that its field cannot hold or a length beyond the
-// input is rejected; a field that the type does not have is passed over.
+// The bytes are those of the msgpack library, with the shortest integers. Decoding is stricter than the library: it
+// rejects a value of another type, a number that the field cannot hold and a length beyond the input. It skips
+// unknown fields.
 type codec struct {
 	pack   func(b []byte, p unsafe.Pointer) []byte
 	unpack func(u *unpacker, p unsafe.Pointer)
-	empty  func(p unsafe.Pointer) bool // such a value is left out where the tag says omitempty
+	empty  func(p unsafe.Pointer) bool // whether omitempty leaves the value out
 }
 
-// Pack appends the value that a pointer leads to.
+// Pack appends the encoding of *v.
 func Pack(dst []byte, v any) []byte {
 	p := reflect.ValueOf(v)
 	return codecOf(p.Type().Elem()).pack(dst, p.UnsafePointer())
 }
 
-// Unpack reads what Pack made into the value that a pointer leads to.
+// Unpack decodes the bytes of Pack into *v.
 func Unpack(b []byte, v any) error {
 	u := unpacker{b: b, size: len(b)}
 	if u.value(v); u.err == nil && len(u.b) != 0 {
@@ -44,7 +44,7 @@ func (u *unpacker) value(v any) {
 	codecOf(p.Type().Elem()).unpack(u, p.UnsafePointer())
 }
 
-var codecs sync.Map // reflect.Type to *form
+var codecs sync.Map // reflect.Type to *codec
 
 func codecOf(t reflect.Type) *codec {
 	f, ok := codecs.Load(t)
@@ -54,7 +54,7 @@ func codecOf(t reflect.Type) *codec {
 	return f.(*codec)
 }
 
-// newCodec panics for a type that cannot be stored, which the test of all types finds.
+// newCodec panics for a type that cannot be stored; a test of all types would find it.
 func newCodec(t reflect.Type) *codec {
 	if f := scalarCodecs[t.Kind()]; f != nil {
 		return f
@@ -119,7 +119,7 @@ func integerCodec[T int | int8 | int64 | uint8 | uint32 | uint64]() *codec {
 	}
 }
 
-// preallocated is for how many elements of a list there is room before the first is read.
+// preallocated bounds the elements that a list has room for before the first is decoded: the length may be a lie.
 const preallocated = 256
 
 func listCodec(t reflect.Type) *codec {
@@ -142,7 +142,7 @@ func listCodec(t reflect.Type) *codec {
 		},
 		unpack: func(u *unpacker, p unsafe.Pointer) {
 			list := in(p)
-			if !list.IsNil() { // its elements would have what the first list's had
+			if !list.IsNil() { // decoding into it would keep values of the first list
 				u.fail("a second list")
 			}
 			if u.isNil() {
@@ -163,7 +163,7 @@ func listCodec(t reflect.Type) *codec {
 	}
 }
 
-// pointerCodec is of a value that may be absent.
+// pointerCodec returns the codec of an optional value.
 func pointerCodec(t reflect.Type) *codec {
 	of := codecOf(t.Elem())
 	return &codec{
@@ -188,17 +188,17 @@ func pointerCodec(t reflect.Type) *codec {
 	}
 }
 
-// A fieldCodec is a field of a struct.
+// A fieldCodec is the codec of a struct's field.
 type fieldCodec struct {
 	*codec
 	name   string
-	packed []byte  // its name
-	offset uintptr // of the struct's beginning
+	packed []byte  // the encoded name
+	offset uintptr // in the struct
 	omit   bool
 }
 
-// fieldCodecsOf are the fields in their order, those of embedded structs among them. Each has a tag of the msgpack library: a
-// name, or a dash where it is not stored.
+// fieldCodecsOf returns the fields in order, including those of embedded structs. Each field needs a msgpack tag: a
+// name, or a dash if it is not stored.
 func fieldCodecsOf(t reflect.Type, at uintptr) (steps []fieldCodec) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -216,8 +216,8 @@ func fieldCodecsOf(t reflect.Type, at uintptr) (steps []fieldCodec) {
 	return steps
 }
 
-// structCodec is of a map from the fields' names. They come in the order in which they were written, mostly: each is
-// looked for behind the one before.
+// structCodec returns the codec of a struct, a map from field names to values. Fields mostly come in order, so
+// decoding looks for each name after the previous one.
 func structCodec(t reflect.Type) *codec {
 	steps := fieldCodecsOf(t, 0)
 	return &codec{
@@ -252,7 +252,8 @@ func structCodec(t reflect.Type) *codec {
 	}
 }
 
-// findField is the step of a name, nil for none. It begins to look at next, and moves that behind what it finds.
+// findField returns the field with a name, nil for none. It begins at next, and sets next to the field after the one
+// found.
 func findField(steps []fieldCodec, next *int, name []byte) *fieldCodec {
 	for i := range steps {
 		if at := (*next + i) % len(steps); steps[at].name == string(name) {

@@ -23,8 +23,8 @@ type DropDB struct {
 	At   Time   `msgpack:"at"`
 }
 
-// Erase removes some thousand rows of databases that were dropped. The leader repeats it until none is left, so that no
-// drop delays a write for long.
+// Erase removes some thousand rows of databases that were dropped. The leader repeats it until none is left, so that
+// no drop delays a write for long.
 type Erase struct {
 	At Time `msgpack:"at"`
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// RecordVersion is the version byte of every Raft log record. A node rejects what it does not know.
+// RecordVersion is the version byte of every Raft log record. A node rejects other versions.
 const RecordVersion = 1
 
 const (
 	flagZstd     = 1
 	compressFrom = 4096
-	// MaxRecord bounds a decoded record, so that a hostile or damaged log cannot eat the memory.
+	// MaxRecord bounds a decoded record, so that a hostile or damaged log cannot exhaust memory.
 	MaxRecord = 64 << 20
-	// MaxEntry bounds one entry's body: what fits a peer frame with room to spare.
+	// MaxEntry bounds one entry's body, so that it fits a peer frame with room to spare.
 	MaxEntry = 15 << 20
 	// MaxOps bounds an entry's operations.
 	MaxOps  = 100_000
@@ -31,12 +31,12 @@ var ErrRecord = &Error{Kind: Corrupt, Text: "unreadable log record"}
 
 // An Entry is a list of operations that are applied together or rejected together.
 type Entry struct {
-	Node   uint32 `msgpack:"n,omitempty"` // the node whose client asked
+	Node   uint32 `msgpack:"n,omitempty"` // the node whose client made the request
 	DB     DB     `msgpack:"d,omitempty"` // the database the operations are about; 0 for the control plane
 	Key    string `msgpack:"k,omitempty"` // idempotency key, scoped by database; empty for none
-	Digest []byte `msgpack:"g,omitempty"` // what the key's request was, so that another request under it is rejected
+	Digest []byte `msgpack:"g,omitempty"` // of the request, so that another request with the same key is rejected
 	KeyTTL Time   `msgpack:"t,omitempty"` // how long the key is remembered, in log time; 0 means DefaultKeyTTL
-	Ops    []Op   `msgpack:"-"`           // behind the others, each with its kind before it
+	Ops    []Op   `msgpack:"-"`           // encoded after the other fields, each after its kind
 }
 
 // DefaultKeyTTL applies to an idempotency key whose entry sets no KeyTTL: the key is remembered for at least seven
@@ -49,7 +49,7 @@ type entryHead struct {
 	Count int `msgpack:"o"` // of operations
 }
 
-// Encode makes the entry's body: what travels from a follower to the leader and into the log.
+// Encode returns the entry's body, which a follower sends to the leader and the log stores.
 func (e Entry) Encode() ([]byte, error) {
 	if len(e.Ops) > MaxOps {
 		return nil, Errorf(TooLarge, "entry of %d operations is over the limit of %d", len(e.Ops), MaxOps)
@@ -64,7 +64,7 @@ func (e Entry) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// estimateSize estimates how long the entry's body will be, if it is as most are.
+// estimateSize estimates the length of a typical entry's body.
 func (e *Entry) estimateSize() int {
 	n := 128
 	for _, op := range e.Ops {
@@ -76,7 +76,7 @@ func (e *Entry) estimateSize() int {
 	return n
 }
 
-// DecodeEntry reads a body back. An operation this version does not know is ErrRecord.
+// DecodeEntry decodes a body. An operation that this version does not know is ErrRecord.
 func DecodeEntry(body []byte) (e Entry, err error) {
 	u := &unpacker{b: body, size: len(body)}
 	var h entryHead
@@ -108,11 +108,11 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 	return e, nil
 }
 
-// ClusterOf is the id that a log record gives the cluster; blank for a record without an Init.
+// ClusterOf returns the cluster id in a log record's Init; blank for a record without an Init.
 func ClusterOf(rec []byte) string {
 	_, bodies, err := DecodeRecord(rec)
 	if err != nil {
-		return "" // Apply says so
+		return "" // Apply returns the error
 	}
 	for _, body := range bodies {
 		e, err := DecodeEntry(body)
@@ -166,7 +166,7 @@ func EncodeRecord(h HLC, bodies ...[]byte) []byte {
 	return packed
 }
 
-// DecodeRecord takes a log record apart. The bodies may share rec's memory.
+// DecodeRecord splits a log record. The bodies may share rec's memory.
 func DecodeRecord(rec []byte) (h HLC, bodies [][]byte, err error) {
 	if len(rec) < headLen+1 || rec[0] != RecordVersion || rec[1]&^flagZstd != 0 {
 		return h, nil, fmt.Errorf("%w: %s", ErrRecord, describeHead(rec))
@@ -196,7 +196,7 @@ func DecodeRecord(rec []byte) (h HLC, bodies [][]byte, err error) {
 	return h, bodies, nil
 }
 
-// RecordTime is the time a record says in its head.
+// RecordTime returns the time in a record's head.
 func RecordTime(rec []byte) (h HLC, ok bool) {
 	if len(rec) >= headLen {
 		copy(h[:], rec[2:])
@@ -204,15 +204,15 @@ func RecordTime(rec []byte) (h HLC, ok bool) {
 	return h, len(rec) >= headLen
 }
 
-// RecordSize returns how many bytes a log record has when it is decompressed, as its head says: a caller can tell how
-// much memory a batch will need before it reads the batch.
+// RecordSize returns the decompressed size of a log record, as its head says, so that a caller knows how much memory
+// a batch will need before it decodes the batch.
 func RecordSize(rec []byte) int {
 	if len(rec) <= headLen || rec[1]&flagZstd == 0 {
 		return len(rec)
 	}
 	var h zstd.Header
 	if err := h.Decode(rec[headLen:]); err != nil || !h.HasFCS || h.FrameContentSize > MaxRecord {
-		return len(rec) // it will not be read either
+		return len(rec) // decoding it will fail too
 	}
 	return max(len(rec), headLen+int(h.FrameContentSize))
 }
@@ -234,14 +234,14 @@ func readUvarint(b []byte) (uint64, []byte, error) {
 	return v, b[n:], nil
 }
 
-// ForwardKey begins the keys that nodes make for entries they forward: they are no client's and say nothing.
+// ForwardKey begins the idempotency keys that nodes, not clients, make for entries that they forward.
 const ForwardKey = "forward/"
 
-// A Digest is the SHA-256 of a record's bytes. It names the record that is to be skipped: an index alone would name
-// another record in a log that was begun again.
+// A Digest is the SHA-256 of a record's bytes. It identifies a record to skip: in a log that was restarted, the same
+// index has another record.
 type Digest [sha256.Size]byte
 
-// DigestOf is the digest of a record.
+// DigestOf returns the digest of a record.
 func DigestOf(data []byte) Digest { return sha256.Sum256(data) }
 
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }

@@ -6,16 +6,16 @@ import (
 	"hash/crc32"
 )
 
-// A purge erases entries from the records that are kept for readers of the log: in an entry's place stand its
-// checksum and the number of its database. So the record is still known for the one that was applied, a backup of the
-// log knows which databases it has no entries of, and the entries next to it, of other databases, stay as they are.
+// A purge erases entries from the records that are kept for readers of the log. It replaces each with its checksum
+// and the number of its database. So the record can still be compared with the applied one, a backup of the log knows
+// for which databases it lacks entries, and entries of other databases in the record do not change.
 
-// erasedMark begins what stands in an entry's place. No entry does: msgpack never uses this byte.
+// erasedMark is the first byte of the replacement. No entry begins with it: msgpack never uses this byte.
 const erasedMark = 0xC1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Erased reports whether an entry was erased from its record, and which database it was of.
+// Erased reports whether an entry was erased from its record, and the database that it was of.
 func Erased(body []byte) (of DB, erased bool) {
 	if len(body) != 1+4+4 || body[0] != erasedMark {
 		return 0, false
@@ -23,7 +23,7 @@ func Erased(body []byte) (of DB, erased bool) {
 	return DB(binary.BigEndian.Uint32(body[5:])), true
 }
 
-// SumOf is the checksum of a record's entries, the same before and after some were erased.
+// SumOf returns the checksum of a record's entries. Erasing entries does not change it.
 func SumOf(bodies [][]byte) uint32 {
 	sums := make([]byte, 0, 4*len(bodies))
 	for _, b := range bodies {

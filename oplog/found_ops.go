@@ -35,8 +35,8 @@ type Link struct {
 	Name string `msgpack:"n" max:"name"`
 }
 
-// Supersede marks memories as superseded by others, or as current again. Each mark stands for itself: one whose grounds
-// are gone does nothing.
+// Supersede marks memories as superseded by others, or as current again. Each mark stands for itself: one whose
+// grounds are gone does nothing.
 type Supersede struct {
 	Marks []Mark `msgpack:"m"`
 	At    Time   `msgpack:"at"`

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Index is a place in the replicated log.
+// Index is the index of a record in the replicated log.
 type Index uint64
 
 // DB is a database's number: assigned by Apply, the same on every node, never reused.
@@ -27,19 +27,19 @@ type Time int64
 // At converts a clock reading.
 func At(t time.Time) Time { return Time(t.UnixMicro()) }
 
-// Seconds is the form the protocols speak.
+// Seconds returns Unix seconds, as the protocols have them.
 func (t Time) Seconds() float64 { return float64(t) / 1e6 }
 
 // Time converts back.
 func (t Time) Time() time.Time { return time.UnixMicro(int64(t)).UTC() }
 
-// NewID makes a UUIDv7 in the spelling every protocol uses: 36 characters, lower case.
+// NewID returns a new UUIDv7 in the spelling of every protocol: 36 characters, lower case.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // HLC is a hybrid logical time: millis u64, logical u32, node u32, big-endian. Bytewise order is time order.
 type HLC [16]byte
 
-// MakeHLC puts the parts together.
+// MakeHLC builds a time from its parts.
 func MakeHLC(millis uint64, logical, node uint32) (h HLC) {
 	binary.BigEndian.PutUint64(h[:8], millis)
 	binary.BigEndian.PutUint32(h[8:12], logical)
@@ -47,32 +47,32 @@ func MakeHLC(millis uint64, logical, node uint32) (h HLC) {
 	return h
 }
 
-// Millis is the wall-clock part.
+// Millis returns the wall-clock part.
 func (h HLC) Millis() uint64 { return binary.BigEndian.Uint64(h[:8]) }
 
-// Logical orders what happened within one millisecond.
+// Logical returns the part that orders events within one millisecond.
 func (h HLC) Logical() uint32 { return binary.BigEndian.Uint32(h[8:12]) }
 
-// Node is the cluster node that stamped the time.
+// Node returns the node that stamped the time.
 func (h HLC) Node() uint32 { return binary.BigEndian.Uint32(h[12:]) }
 
-// Add moves the logical part by n, carrying into the millis when it would overflow.
+// Add adds n to the logical part, and carries an overflow into the millis.
 func (h HLC) Add(n uint32) HLC {
 	l := uint64(h.Logical()) + uint64(n)
 	return MakeHLC(h.Millis()+l>>32, uint32(l), h.Node())
 }
 
-// Less orders two times.
+// Less reports whether h is before o.
 func (h HLC) Less(o HLC) bool { return string(h[:]) < string(o[:]) }
 
-// Time is the wall-clock part as a Time.
+// Time returns the wall-clock part as a Time.
 func (h HLC) Time() Time { return Time(h.Millis() * 1000) }
 
 func (h HLC) String() string {
 	return fmt.Sprintf("%d.%d@%d", h.Millis(), h.Logical(), h.Node())
 }
 
-// Clock stamps records on the leader: never backwards, never twice the same.
+// Clock stamps records on the leader. Its times always increase.
 type Clock struct {
 	node uint32
 	now  func() time.Time

@@ -3,8 +3,8 @@ package oplog
 // OpKind is an operation's number in the log. Numbers are for ever: append, never renumber.
 type OpKind uint8
 
-// What kind each operation is. Each subject has a range of numbers: memories from 10, relations 20, sessions 30, raw
-// events 40, covenants 50, cognition 70, the control plane 80, strangers 90.
+// The kind of each operation. Each subject has a range of numbers: memories from 10, relations 20, sessions 30, raw
+// events 40, covenants 50, cognition 70, the control plane 80, foreign peers 90.
 
 func (*Init) Kind() OpKind         { return 1 }
 func (*Remember) Kind() OpKind     { return 10 }
@@ -68,15 +68,15 @@ type pointer[T any] interface {
 	Op
 }
 
-// A kindInfo holds what this version knows of a kind.
+// A kindInfo describes a kind that this version reads.
 type kindInfo struct {
 	kind         OpKind
 	name         string
 	make         func() Op // an empty one, for the decoder
-	firstRelease bool      // the first release reads it too: what a peer reads that tells nothing
+	firstRelease bool      // the first release reads it too, so every member does
 }
 
-// firstRelease is a kind that the first release reads, and newer one that it does not.
+// firstRelease describes a kind that the first release reads; newer describes one that it does not.
 func firstRelease[T any, O pointer[T]](name string) kindInfo {
 	return kindInfo{KindOf[T, O](), name, func() Op { return O(new(T)) }, true}
 }

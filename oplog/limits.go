@@ -12,14 +12,14 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// Bounds of what may be stored. Surfaces check them before they propose, a leader checks what members forward, and
-// Apply checks again: the bounds are part of Apply, and the same on every replica.
+// Bounds of stored values. Surfaces check them before they propose, the leader checks entries that members forward,
+// and Apply checks again: the bounds are part of Apply, and must be the same on every replica.
 const (
 	MaxKey      = 16 << 10 // bytes of the key of a row, as operations make it, and of a string that has no other bound
 	MaxName     = 512      // bytes of a namespace, a domain, an entity and the like
-	MaxText     = 1 << 20  // bytes of a text, or of words on one
+	MaxText     = 1 << 20  // bytes of a text, or of a reason or note on one
 	MaxMetadata = 1 << 20
-	MaxCapture  = 15 << 20              // bytes of what a tool did
+	MaxCapture  = 15 << 20              // bytes of the payload of a raw event
 	MaxPayload  = MaxText + MaxMetadata // bytes of an operation from a YantrikDB peer, and of byte strings without another bound
 	MaxDim      = 8192                  // dimensions of a vector
 	MaxList     = MaxOps                // elements of a list
@@ -32,13 +32,13 @@ const (
 	LastTime  Time = 253_402_300_800e6 - 1
 )
 
-// sizes are the bounds that the tag max of a field can name. One without a tag has its type's.
+// sizes maps the names in the tag max to bounds. A field without the tag has its type's bound.
 var sizes = map[string]int{"name": MaxName, "text": MaxText, "metadata": MaxMetadata, "attributes": filter.MaxSize, "capture": MaxCapture}
 
-// A bound reports whether a value may be stored; nil: every value of the type may.
+// A bound returns an error for a value that may not be stored. A nil bound allows every value.
 type bound func(p unsafe.Pointer, field string) *Error
 
-// Check rejects an operation that holds what may not be stored, whoever sends it.
+// Check rejects an operation with a value that may not be stored.
 func Check(op Op) *Error {
 	t := reflect.TypeOf(op).Elem()
 	b, ok := bounds.Load(t)
@@ -53,8 +53,8 @@ func Check(op Op) *Error {
 
 var bounds sync.Map // reflect.Type to bound
 
-// boundOf returns the bound of a type's values, under the tag of the field that has them. It panics for an unknown tag;
-// the test of all kinds would find one.
+// boundOf returns the bound of a type's values in a field with a tag. It panics for an unknown tag; a test of all
+// kinds would find it.
 func boundOf(t reflect.Type, tag string) bound {
 	size, tagged := sizes[tag]
 	if tag != "" && !tagged {
@@ -134,14 +134,14 @@ func boundOfStruct(t reflect.Type) bound {
 	}
 }
 
-// An innerBound is the bound of a field, which its errors name.
+// An innerBound is the bound of a field and the name of the field for errors.
 type innerBound struct {
 	check bound
 	at    uintptr
 	name  string
 }
 
-// innerBounds lists the bounds of a struct's fields, those of embedded structs among them.
+// innerBounds returns the bounds of a struct's fields, including those of embedded structs.
 func innerBounds(t reflect.Type, name string, at uintptr) (all []innerBound) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -157,7 +157,7 @@ func innerBounds(t reflect.Type, name string, at uintptr) (all []innerBound) {
 	return all
 }
 
-// checkBytes rejects bytes that are over a size, or are not what their tag says.
+// checkBytes rejects bytes that are too long or invalid for their tag.
 func checkBytes(b []byte, size int, tag, field string) *Error {
 	switch err := checkSize(len(b), size, field); {
 	case err != nil:

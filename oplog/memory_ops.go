@@ -1,7 +1,7 @@
 package oplog
 
-// Remember stores one memory: flat, in the order in which the log has it. Everything that chance, the clock or a model
-// decides is in it already.
+// Remember stores one memory: flat, in the order in which the log has it. Everything that chance, the clock or a
+// model decides is in it already.
 type Remember struct {
 	Content  `subject:""`
 	Vector   Vector    `msgpack:"ve,omitempty"`

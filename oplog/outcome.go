@@ -6,27 +6,27 @@ type Record struct {
 	Data        []byte
 }
 
-// An Outcome says what became of one entry.
+// An Outcome is the result of applying one entry.
 type Outcome struct {
 	Index    Index
-	Number   int // place of the entry in its record
+	Number   int // index of the entry in its record
 	HLC      HLC
 	Entry    *Entry
-	Results  []Result // one an operation; nil when rejected
+	Results  []Result // one for each operation; nil if the entry was rejected
 	Err      *Error   // the rejection
-	Stored   []Stored // by operation: what a Remember stored, where the entry was applied just now; nil where it stored none
-	Replayed bool     // the idempotency key was known: Results are those of the first time, nothing was done now
+	Stored   []Stored // by operation: the memory that a Remember stored; nil if none did, or the entry was not applied just now
+	Replayed bool     // the idempotency key was known: Results are those of the first entry, and nothing was applied
 }
 
-// Stored is a memory as it came into the state, for what is derived from that. It is not to be changed.
+// Stored is a memory as it was stored, for consumers such as the index. It is read only.
 type Stored struct {
 	Memory *Memory // nil: the operation stored none
 	Vector Vector
 	Epoch  uint32 // of the embedder whose vectors the database had; see Embedding
 }
 
-// Idle are the places of operations that changed nothing: what they were to forget was not there, what they were to
-// store was, a peer had pushed them before, or they are a condition.
+// Idle returns the indexes of operations that changed nothing: the memory to forget did not exist, the memory to
+// store did, a peer had pushed the operation before, or the operation is a condition.
 func (o *Outcome) Idle() (places []int) {
 	for i, op := range o.Entry.Ops {
 		switch op.(type) {
@@ -41,8 +41,8 @@ func (o *Outcome) Idle() (places []int) {
 	return places
 }
 
-// Done are the operations that did something, as the log's window stores them: none of an entry that was rejected or
-// replayed.
+// Done returns the operations that changed something, as the log's window gives them; none for a rejected or replayed
+// entry.
 func (o *Outcome) Done() []Op {
 	if o.Err != nil || o.Replayed {
 		return nil
@@ -50,7 +50,7 @@ func (o *Outcome) Done() []Op {
 	return Without(o.Entry.Ops, o.Idle())
 }
 
-// Without is a list without some of its places, which are in order.
+// Without returns a list without the elements at some indexes, which are in ascending order.
 func Without[T any](list []T, places []int) []T {
 	if len(places) == 0 {
 		return list

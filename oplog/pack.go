@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-const maxFixed = 15 // how many fields or elements a head of one byte can count
+const maxFixed = 15 // the most fields or elements that a head of one byte can count
 
 func packString(b []byte, s string) []byte {
 	if len(s) < 32 {
@@ -29,7 +29,7 @@ func packFloat(b []byte, v float64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, msgpcode.Double), math.Float64bits(v))
 }
 
-// packLen appends a length behind the first of three codes that follow each other: of one byte, two and four.
+// packLen appends a length of one, two or four bytes after its code. code is the first of three consecutive codes.
 func packLen(b []byte, n int, code byte) []byte {
 	switch {
 	case n <= math.MaxUint8:
@@ -41,7 +41,7 @@ func packLen(b []byte, n int, code byte) []byte {
 	}
 }
 
-// packArray appends how many elements follow: in the head itself, or behind one of two codes that follow each other.
+// packArray appends the number of elements: in the code itself, or after it.
 func packArray(b []byte, n int) []byte {
 	switch {
 	case n <= maxFixed:

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// A node that meets an operation it does not know stops. So members tell each other which kinds they read, and a kind
-// that is newer than the first release enters the log only when all of them read it. From then on it is in the log
-// for ever: the state notes it, and a node that cannot read it is not let in.
+// A node stops at an operation that it does not know. So members tell each other which kinds they read, and a kind
+// that is newer than the first release enters the log only if all members read it. The state then notes the kind for
+// ever, and a node that cannot read it cannot join.
 //
-// A field added to an operation or to what it stores has no such guard: an older member passes over it, and its state
-// is another one from there on. What is new is a new kind, and what it stores its own table.
+// A field that is added to an operation or to a row has no such guard: an older member skips it, and its state
+// differs from then on. So a new feature is a new kind, with its own table.
 
-// Kinds is a set of kinds as members tell each other: their numbers in order, a byte each.
+// Kinds is a set of kinds as members send it: their numbers in order, one byte each.
 type Kinds []byte
 
-// Reads are the kinds this version reads.
+// Reads returns the kinds that this version reads.
 func Reads() (all Kinds) {
 	for _, r := range kinds {
 		if r.make != nil {
@@ -26,7 +26,7 @@ func Reads() (all Kinds) {
 	return all
 }
 
-// Newer are the kinds of some operations that not every version reads.
+// Newer returns the kinds of operations that are newer than the first release.
 func Newer(ops []Op) (newer Kinds) {
 	for _, op := range ops {
 		if k := op.Kind(); !kinds[k].firstRelease && !slices.Contains(newer, byte(k)) {
@@ -36,8 +36,8 @@ func Newer(ops []Op) (newer Kinds) {
 	return newer
 }
 
-// Lacks returns which of the needed kinds a member does not read, if it reports that it reads these. A member that
-// reports nothing reads what the first release did.
+// Lacks returns the needed kinds that a member does not read, given the kinds that it reports. A member that reports
+// nothing reads the kinds of the first release.
 func (reads Kinds) Lacks(needed Kinds) (missing Kinds) {
 	for _, k := range needed {
 		if !kinds[k].firstRelease && !slices.Contains(reads, k) {

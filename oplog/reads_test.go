@@ -24,9 +24,9 @@ func TestKindsThatAMemberLacks(t *testing.T) {
 	}
 }
 
-// TestOldMembersReadWhatTheyAreSent holds the fields of every operation to testdata/kinds.txt. A field that is added to
-// an operation is passed over by older members, whose state is another one from there on: give it a new kind instead.
-// CAIRN_UPDATE=1 writes the file, for kinds that are new.
+// TestOldMembersReadWhatTheyAreSent holds the fields of every operation to testdata/kinds.txt. A field that is added
+// to an operation is passed over by older members, whose state is another one from there on: give it a new kind
+// instead. CAIRN_UPDATE=1 writes the file, for kinds that are new.
 func TestOldMembersReadWhatTheyAreSent(t *testing.T) {
 	var b strings.Builder
 	for _, k := range Reads() {

@@ -6,7 +6,7 @@ import "strings"
 // all that begin with agents/billing/, and not agents/billing2. None bind to nothing.
 type Spaces []string
 
-// Has reports whether a namespace is among them.
+// Has reports whether a namespace is in one of the prefixes, or there are none.
 func (s Spaces) Has(namespace string) bool {
 	for _, p := range s {
 		if rest, ok := strings.CutPrefix(namespace, p); ok && (rest == "" || rest[0] == '/') {
@@ -16,10 +16,10 @@ func (s Spaces) Has(namespace string) bool {
 	return len(s) == 0
 }
 
-// Bind reports whether they bind at all.
+// Bind reports whether there are any prefixes.
 func (s Spaces) Bind() bool { return len(s) > 0 }
 
-// First is the first of them; blank where they do not bind.
+// First returns the first prefix; blank if there are none.
 func (s Spaces) First() string {
 	if !s.Bind() {
 		return ""
@@ -30,7 +30,7 @@ func (s Spaces) First() string {
 // String names the prefixes for people.
 func (s Spaces) String() string { return strings.Join(s, "/, ") + "/" }
 
-// A Reach says which namespaces a request is about: Name alone, or where that is blank all that Within has.
+// A Reach selects namespaces for a request: Name alone, or, if that is blank, all in Within.
 type Reach struct {
 	Name   string
 	Within Spaces
@@ -41,5 +41,5 @@ func (r Reach) Has(namespace string) bool {
 	return (r.Name == "" || r.Name == namespace) && r.Within.Has(namespace)
 }
 
-// All reports whether every namespace is.
+// All reports whether every namespace is within reach.
 func (r Reach) All() bool { return r.Name == "" && !r.Within.Bind() }

@@ -2,8 +2,8 @@ package oplog
 
 import "reflect"
 
-// Subject is the id of what an operation is about, for logs and lists: never its content. The field that has it bears
-// the tag subject.
+// Subject returns the id of an operation's subject, for logs and lists; never its content. The tag subject marks the
+// field.
 func Subject(op Op) string { return subject(reflect.ValueOf(op).Elem()) }
 
 func subject(v reflect.Value) string {
@@ -19,7 +19,7 @@ func subject(v reflect.Value) string {
 	return ""
 }
 
-// When is the time that an operation gives what it changes; 0 for one that has none of its own.
+// When returns an operation's time (its field At); 0 if it has none.
 func When(op Op) (at Time) {
 	if f := reflect.ValueOf(op).Elem().FieldByName("At"); f.IsValid() {
 		at, _ = reflect.TypeAssert[Time](f)

@@ -4,17 +4,17 @@ import "slices"
 
 // The classes of trust in a text, by who wrote it.
 const (
-	TrustOperator = "operator" // whoever administers the database
+	TrustOperator = "operator" // an administrator of the database
 	TrustAgent    = "agent"
-	TrustTool     = "tool" // what a program printed
-	TrustWeb      = "web"  // what a stranger may have written
+	TrustTool     = "tool" // output of a program
+	TrustWeb      = "web"  // possibly written by a stranger
 )
 
 // TrustClasses are the classes, the most trusted first.
 var TrustClasses = []string{TrustOperator, TrustAgent, TrustTool, TrustWeb}
 
-// A Stamp says who wrote a text, and how far that writer is trusted. The door sets it. A client names its agent and may
-// lower its class, and says nothing else of it.
+// A Stamp says who wrote a text, and how far that writer is trusted. The door sets it. A client names its agent and
+// may lower its class, and says nothing else of it.
 type Stamp struct {
 	Writer  string `msgpack:"wr,omitempty" max:"name"` // label of the token, or who the caller is without one
 	Dialect string `msgpack:"wd,omitempty" max:"name"` // the protocol that it came by
@@ -28,8 +28,7 @@ type Approval struct {
 	Release bool `msgpack:"q,omitempty"` // it comes with the text, for its words are read now
 }
 
-// TrustOf is the class that a text counts for: agent unless it names another, and the least for a name that is not a
-// class.
+// TrustOf returns the effective class of a text: agent for a blank one, and web, the lowest, for an unknown one.
 func TrustOf(class string) string {
 	switch {
 	case class == "":
@@ -40,12 +39,12 @@ func TrustOf(class string) string {
 	return class
 }
 
-// TrustBelow says how many classes lie between a class and a higher one; 0 where it is as high or higher.
+// TrustBelow returns how many steps a class is below another; 0 if it is not below.
 func TrustBelow(class, higher string) int {
 	return max(0, slices.Index(TrustClasses, TrustOf(class))-slices.Index(TrustClasses, TrustOf(higher)))
 }
 
-// LowestTrust is the lower of two classes.
+// LowestTrust returns the lower of two classes.
 func LowestTrust(a, b string) string {
 	if TrustBelow(a, b) > 0 {
 		return TrustOf(a)
@@ -53,8 +52,8 @@ func LowestTrust(a, b string) string {
 	return TrustOf(b)
 }
 
-// Quarantines reports whether a policy holds texts of a class: the class that it names, and those below. Blank holds
-// none.
+// Quarantines reports whether a policy quarantines texts of a class: a policy names the highest class that it
+// quarantines. A blank policy quarantines none.
 func Quarantines(policy, class string) bool {
 	return policy != "" && TrustBelow(policy, class) == 0
 }

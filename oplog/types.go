@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// TierOf is the tier a memory counts for: longterm unless it names another.
+// TierOf returns the effective tier of a memory: longterm unless it names another.
 func TierOf(tier string) string {
 	switch tier {
 	case "working", "episodic":
@@ -33,7 +33,7 @@ func (s Status) String() string {
 // Vector is a little-endian float32 array, kept as the bytes the client sent.
 type Vector []byte
 
-// MakeVector packs floats. Zeros alone have no direction, and are not a vector.
+// MakeVector packs floats. If all are zero, it returns an empty vector, because zeros have no direction.
 func MakeVector(f []float32) Vector {
 	if !slices.ContainsFunc(f, func(x float32) bool { return x != 0 }) {
 		f = nil
@@ -45,7 +45,7 @@ func MakeVector(f []float32) Vector {
 	return v
 }
 
-// MeanVector packs the arithmetic mean of vectors of one length; of none, or of several lengths, there is none.
+// MeanVector packs the arithmetic mean of vectors. It returns nil for no vectors, or vectors of different lengths.
 func MeanVector(vectors [][]float32) Vector {
 	if len(vectors) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (v Vector) Floats() []float32 {
 	return f
 }
 
-// A Memory is one record as the state holds it. Its vector lies next to it (View.Vector).
+// A Memory is one record as the state holds it. Its vector is a row of its own (View.Vector).
 type Memory struct {
 	Seq Seq `msgpack:"q"`
 	Content
@@ -119,10 +119,10 @@ type Content struct {
 	Stamp
 }
 
-// Indexed reports whether a memory has words, a vector, entities and claims, as far as its status lets it.
+// Indexed reports whether a memory may have words, a vector, entities and claims.
 func (m *Memory) Indexed() bool { return !m.Unsearchable && m.Status != Quarantined }
 
-// Unlisted reports whether a memory is in no list: it was forgotten, or waits for its release.
+// Unlisted reports whether lists leave out a memory, because it was forgotten or is in quarantine.
 func (m *Memory) Unlisted() bool { return m.Status == Tombstoned || m.Status == Quarantined }
 
 // ReasonExpired is the reason of a memory that was forgotten because its time was over.
@@ -136,14 +136,14 @@ func (m *Memory) Expiry() Time {
 	return m.Expires
 }
 
-// ExpiredAt reports whether a memory's time is over at a moment of the log. No reader sees it from then on.
+// ExpiredAt reports whether a memory has expired at a time of the log. Readers do not see an expired memory.
 func (m *Memory) ExpiredAt(now Time) bool {
 	at := m.Expiry()
 	return at != 0 && at <= now
 }
 
-// Expire makes of a memory that has lapsed what a Sweep makes of it: forgotten when it expired, or later when it
-// changed after that, as one that is unpinned does.
+// Expire marks an expired memory as forgotten, as a Sweep does. The time is that of its expiry, or of a later change,
+// such as one that unpinned it.
 func (m *Memory) Expire() {
 	m.Status, m.Updated, m.Reason = Tombstoned, max(m.Expires, m.Updated), ReasonExpired
 }
@@ -153,7 +153,8 @@ func (m *Memory) Expired() bool {
 	return m.Status == Tombstoned && m.Expires != 0 && m.Updated >= m.Expires && m.Reason == ReasonExpired
 }
 
-// Past holds what happened to a memory since: a new one has none of it, an imported one brings it along.
+// Past holds what happened to a memory after it was stored. A new memory has the zero value; an imported one brings
+// its own.
 type Past struct {
 	Status   Status   `msgpack:"s,omitempty"`
 	Order    uint64   `msgpack:"od,omitempty"` // place in the session, from 0

@@ -8,10 +8,10 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// An unpacker reads values one after the other. After a failure it has nothing left and gives zero values.
+// An unpacker decodes values one after the other. After an error its input is empty, and it returns zero values.
 type unpacker struct {
-	b    []byte // what is left
-	size int    // of the whole
+	b    []byte // the remaining input
+	size int    // of the whole input
 	err  error
 }
 
@@ -22,7 +22,7 @@ func (u *unpacker) fail(format string, args ...any) {
 	u.b = nil
 }
 
-// bytes reads bytes, of which it makes a copy; nil for nil.
+// bytes reads bytes and copies them; nil for nil.
 func (u *unpacker) bytes() []byte {
 	if u.isNil() {
 		return nil
@@ -45,7 +45,7 @@ func (u *unpacker) float() float64 {
 	return v
 }
 
-// bool reads a truth value.
+// bool reads a boolean.
 func (u *unpacker) bool() bool {
 	if len(u.b) == 0 || u.b[0] != msgpcode.False && u.b[0] != msgpcode.True {
 		u.unexpected("a truth value")
@@ -56,14 +56,14 @@ func (u *unpacker) bool() bool {
 	return v
 }
 
-// fill reads as many bytes as dst has room for.
+// fill reads exactly len(dst) bytes.
 func (u *unpacker) fill(dst []byte) {
 	if b := u.take(msgpackBytes); copy(dst, b) != len(b) || len(b) != len(dst) {
 		u.fail("%d bytes, not %d", len(b), len(dst))
 	}
 }
 
-// unpackInteger reads an integer that T can hold.
+// unpackInteger reads an integer, and fails if T cannot hold it.
 func unpackInteger[T int | int8 | int64 | uint8 | uint32 | uint64](u *unpacker) T {
 	n, negative := u.integer()
 	v := T(n)
@@ -74,7 +74,7 @@ func unpackInteger[T int | int8 | int64 | uint8 | uint32 | uint64](u *unpacker) 
 	return v
 }
 
-// isNil takes a nil, if one comes next.
+// isNil reports whether a nil comes next, and consumes it.
 func (u *unpacker) isNil() bool {
 	if len(u.b) == 0 || u.b[0] != msgpcode.Nil {
 		return false
@@ -91,7 +91,7 @@ func (u *unpacker) unexpected(what string) {
 	u.fail("%s is expected, not %#x", what, u.b[0])
 }
 
-// integer reads an integer: its bits, and whether they are those of a negative one.
+// integer reads an integer: its bits, and whether it is negative.
 func (u *unpacker) integer() (n uint64, negative bool) {
 	if len(u.b) == 0 {
 		u.unexpected("an integer")
@@ -109,7 +109,7 @@ func (u *unpacker) integer() (n uint64, negative bool) {
 		u.unexpected("an integer")
 		return 0, false
 	}
-	size := 1 << (c & 3) // the codes of unsigned integers follow each other, and then those of signed ones
+	size := 1 << (c & 3) // the codes of unsigned integers are consecutive, and so are those of signed ones
 	if n = u.bigEndian(size, "an integer"); c < msgpcode.Int8 {
 		return n, false
 	}
@@ -118,13 +118,13 @@ func (u *unpacker) integer() (n uint64, negative bool) {
 	return uint64(signed), signed < 0
 }
 
-// A lengthFormat describes how msgpack writes the lengths of one type: short ones in the code itself, others in one, two or
-// four bytes behind a code.
+// A lengthFormat describes how msgpack encodes the lengths of one type: short ones in the code itself, others in one,
+// two or four bytes after a code.
 type lengthFormat struct {
 	what     string
-	from, to byte // to below from: there is no such range
-	next     byte // the first of the codes that follow each other
-	width    int  // how many bytes a length behind next has
+	from, to byte // codes that hold a short length; none if to < from
+	next     byte // the first of the consecutive codes for longer lengths
+	width    int  // the bytes of a length after next
 }
 
 var (
@@ -134,7 +134,7 @@ var (
 	msgpackMap    = lengthFormat{"a map", msgpcode.FixedMapLow, msgpcode.FixedMapHigh, msgpcode.Map16, 2}
 )
 
-// length reads the head of a value of a family.
+// length reads the head of a value.
 func (u *unpacker) length(f lengthFormat) int {
 	if len(u.b) == 0 {
 		u.unexpected(f.what)
@@ -153,7 +153,7 @@ func (u *unpacker) length(f lengthFormat) int {
 	return int(u.bigEndian(size, f.what))
 }
 
-// bigEndian reads the bytes of a number or a length that stand behind a code.
+// bigEndian reads the bytes of a number or a length after a code.
 func (u *unpacker) bigEndian(size int, what string) (n uint64) {
 	if len(u.b) <= size {
 		u.fail("the input ends in the head of %s", what)
@@ -166,7 +166,7 @@ func (u *unpacker) bigEndian(size int, what string) (n uint64) {
 	return n
 }
 
-// take reads a string or bytes. They belong to the input.
+// take reads a string or bytes, without a copy.
 func (u *unpacker) take(f lengthFormat) []byte {
 	n := u.length(f)
 	if n > len(u.b) {
@@ -178,8 +178,8 @@ func (u *unpacker) take(f lengthFormat) []byte {
 	return b
 }
 
-// count reads the number of elements that follow. Each takes at least some bytes, so the rest of the input bounds the
-// number.
+// count reads the number of elements that follow. Each takes at least least bytes, so the rest of the input bounds
+// it.
 func (u *unpacker) count(f lengthFormat, least int) int {
 	n := u.length(f)
 	if n > len(u.b)/least {
@@ -189,7 +189,7 @@ func (u *unpacker) count(f lengthFormat, least int) int {
 	return n
 }
 
-// skip passes over a value, without recursion: what lies in it is counted.
+// skip skips a value. It counts nested values instead of recursing.
 func (u *unpacker) skip() {
 	for left := 1; left > 0 && u.err == nil; left-- {
 		if left > len(u.b) {

@@ -22,7 +22,7 @@ func (m *Memory) Words() string {
 	return m.Text
 }
 
-// Weight is about how many bytes the memory takes in an answer.
+// Weight returns about how many bytes the memory takes in an answer.
 func (m *Memory) Weight() int { return 512 + len(m.Text) + len(m.Metadata) + len(m.Attributes) }
 
 // Passes reports whether the memory passes a filter; nil lets all pass.
@@ -69,7 +69,7 @@ func (m *Memory) Passes(f *filter.Filter) bool {
 	})
 }
 
-// Intent is the text a memory was made from; empty when it was not made from one.
+// Intent returns the intent text that a covenant memory was made from; empty for others.
 func (m *Memory) Intent() string {
 	var meta struct {
 		Intent string `json:"intent_text"`
@@ -89,7 +89,7 @@ const (
 // EventPrefix begins the namespaces of events' summaries.
 const EventPrefix = "sift/"
 
-// eventWords are the words of an event that its summary leaves out, as its metadata names them.
+// eventWords returns the words of an event that its summary leaves out, which the metadata holds.
 func (m *Memory) eventWords() string {
 	if !strings.HasPrefix(m.Namespace, EventPrefix) || len(m.Metadata) == 0 {
 		return ""
@@ -99,6 +99,6 @@ func (m *Memory) eventWords() string {
 			Words string `json:"words"`
 		} `json:"sift"`
 	}
-	_ = json.Unmarshal(m.Metadata, &meta) // what is no such metadata names no words
+	_ = json.Unmarshal(m.Metadata, &meta) // other metadata has no words
 	return meta.Sift.Words
 }

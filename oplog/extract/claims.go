@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Claim is a relation that a text states between two names. It is read from the words between them and nothing else:
-// a phrase that is known, with articles, adverbs and a copula around it, makes one; any other word makes none.
+// A Claim is a relation that a text states between two names. It is read from the words between them and nothing
+// else: a phrase that is known, with articles, adverbs and a copula around it, makes one; any other word makes none.
 type Claim struct {
 	Src, Type, Dst string
 	Denied         bool // "is not the CEO of"

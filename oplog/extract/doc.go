@@ -16,9 +16,10 @@
 // Between the names it finds claims as well (claims.go): "Alice Chen is the CEO of Acme" is ceo_of(Alice Chen, Acme),
 // denied or only reported where a word says so.
 //
-// A capital at the beginning of a sentence says little. A lone word there counts unless it is a common one (openers.go)
-// or reads as a verb or as several things ("Renew the domain", "Photos are"). A noun counts all the same where the text
-// has it with its capital inside a sentence too. Before a number a common word is a label: Standup 103.
+// A capital at the beginning of a sentence says little. A lone word there counts unless it is a common one
+// (openers.go) or reads as a verb or as several things ("Renew the domain", "Photos are"). A noun counts all the same
+// where the text has it with its capital inside a sentence too. Before a number a common word is a label: Standup
+// 103.
 package extract
 
 // Version numbers what this package finds.

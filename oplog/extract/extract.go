@@ -128,7 +128,8 @@ func leads(low string) bool {
 	return (starters[low] && !adorning[low] || orders[low]) && !projects[low] || foreign[low] && !particles[low] || germanArticles[low]
 }
 
-// isFunctionWord reports whether a word in small letters is a function word, or one with a verb behind it: you're, they've.
+// isFunctionWord reports whether a word in small letters is a function word, or one with a verb behind it: you're,
+// they've.
 func isFunctionWord(low string) bool {
 	if functionWords[low] {
 		return true

@@ -89,8 +89,8 @@ func tokens(s string) (out []token) {
 	return out
 }
 
-// lowerWordEnd is the end of a word of nothing but a to z that begins at a place; the place itself when another begins
-// there, or none.
+// lowerWordEnd is the end of a word of nothing but a to z that begins at a place; the place itself when another
+// begins there, or none.
 func lowerWordEnd(s string, at int) int {
 	end := at
 	for end < len(s) && s[end] < utf8.RuneSelf && asciiKinds[s[end]]&asciiSmall != 0 {

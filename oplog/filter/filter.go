@@ -76,8 +76,8 @@ func (f *Filter) Holds(v Value) bool {
 	}
 }
 
-// Exactly returns the canonical forms of all values that pass a test, but for lists that have one of them; ok is false
-// where they cannot be told, as those of a time, which has many spellings.
+// Exactly returns the canonical forms of all values that pass a test, but for lists that have one of them; ok is
+// false where they cannot be told, as those of a time, which has many spellings.
 func (f *Filter) Exactly() (forms []string, ok bool) {
 	if f.test != "eq" {
 		return nil, false

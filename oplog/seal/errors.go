@@ -7,7 +7,8 @@ import (
 
 // What can be wrong. Callers compare with errors.Is.
 var (
-	// ErrDamaged says that sealed bytes are not what was sealed: changed, cut, moved, or of another key than they say.
+	// ErrDamaged says that sealed bytes are not what was sealed: changed, cut, moved, or of another key than they
+	// say.
 	ErrDamaged = errors.New("encrypted data is damaged")
 	// ErrKeyring says, in addition to ErrDamaged, that the keyring is not what was stored.
 	ErrKeyring = errors.New("the keyring is damaged")

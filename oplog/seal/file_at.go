@@ -52,7 +52,8 @@ func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 	return f, nil
 }
 
-// openUniform opens a file with one mark, at its end, by the block that has it: with none before, all others are full.
+// openUniform opens a file with one mark, at its end, by the block that has it: with none before, all others are
+// full.
 func (f *FileAt) openUniform(size int64) (ok bool, err error) {
 	last := (size - headSize - 1) / blockSize
 	if size <= headSize || last >= maxBlocks {

@@ -142,8 +142,8 @@ func TestACrashLeavesWhatWasSynced(t *testing.T) {
 	})
 }
 
-// TestZerosInWhatWasSyncedAreDamage: a sector that a disk lost reads as zeros, like one that was never written. A later
-// mark tells them apart.
+// TestZerosInWhatWasSyncedAreDamage: a sector that a disk lost reads as zeros, like one that was never written. A
+// later mark tells them apart.
 func TestZerosInWhatWasSyncedAreDamage(t *testing.T) {
 	t.Parallel()
 	r := ring(t)

@@ -73,8 +73,8 @@ func (s Source) On() bool { return s != Source{} }
 // commandTime bounds how long a key command may take.
 const commandTime = 30 * time.Second
 
-// Masters reads the keys: one a line, 32 bytes as hex or base64, the current one first and those it replaced after it.
-// Empty lines and lines that begin with # are passed over; a file of exactly 32 bytes is one key as it is.
+// Masters reads the keys: one a line, 32 bytes as hex or base64, the current one first and those it replaced after
+// it. Empty lines and lines that begin with # are passed over; a file of exactly 32 bytes is one key as it is.
 func (s Source) Masters(ctx context.Context) (keys []Master, err error) {
 	var raw []byte
 	switch {

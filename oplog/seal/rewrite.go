@@ -40,8 +40,8 @@ func (r *Ring) Rotating() bool {
 	return len(r.outdated) > 0
 }
 
-// OutdatedFiles lists the sealed files below a directory that are under an outdated key, and removes what a rewrite that was
-// cut short left next to them. A directory that is not there has none.
+// OutdatedFiles lists the sealed files below a directory that are under an outdated key, and removes what a rewrite
+// that was cut short left next to them. A directory that is not there has none.
 func (r *Ring) OutdatedFiles(dir string) (paths []string, err error) {
 	head := make([]byte, headSize)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -151,7 +151,8 @@ func (r *Ring) copyInto(to *os.File, at *FileAt, pause func() error) error {
 	return errors.Join(w.Close(), to.Sync())
 }
 
-// RewriteAll rewrites what Left finds below a directory. One file that cannot be read does not keep it from the others.
+// RewriteAll rewrites what Left finds below a directory. One file that cannot be read does not keep it from the
+// others.
 func (r *Ring) RewriteAll(ctx context.Context, dir string, pause func() error) error {
 	paths, err := r.OutdatedFiles(dir)
 	for _, path := range paths {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestFlipsOfAKeyring: a keyring in which a bit has changed is damaged, whatever the bit says, and is not taken for one
-// of another master key.
+// TestFlipsOfAKeyring: a keyring in which a bit has changed is damaged, whatever the bit says, and is not taken for
+// one of another master key.
 func TestFlipsOfAKeyring(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}

@@ -111,8 +111,8 @@ func (r *Range) Next() (rec oplog.Record, at oplog.Time, err error) {
 	return rec, oplog.HLC(b[8:24]).Time(), nil
 }
 
-// Row returns the next row behind the records, valid until the next call. It returns io.EOF when the last row was read
-// and the checksum is right.
+// Row returns the next row behind the records, valid until the next call. It returns io.EOF when the last row was
+// read and the checksum is right.
 func (r *Range) Row() (k, v []byte, err error) {
 	if k, v, err = r.in.row(); err != nil && err != io.EOF {
 		err = fmt.Errorf("%w: %w", ErrRange, err)

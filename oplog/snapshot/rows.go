@@ -125,8 +125,8 @@ type hashedReader struct {
 	k, v    []byte // of the row that was read last
 }
 
-// row reads a row, valid until the next call. It returns io.EOF, unwrapped, when the last row was read and the checksum
-// is right.
+// row reads a row, valid until the next call. It returns io.EOF, unwrapped, when the last row was read and the
+// checksum is right.
 func (s *hashedReader) row() (k, v []byte, err error) {
 	if s.k, err = s.part(s.k); err == nil && len(s.k) > 0 {
 		s.v, err = s.part(s.v)

@@ -8,8 +8,8 @@ import (
 )
 
 // Over does a piece of work from 0 to n in stretches of at least so many, as many at a time as there are processors,
-// and returns when all is done. What panics in a stretch panics in the caller then, who may recover: in a goroutine of
-// its own it would end the process.
+// and returns when all is done. What panics in a stretch panics in the caller then, who may recover: in a goroutine
+// of its own it would end the process.
 func Over(n, least int, do func(from, to int)) {
 	stretches := max(1, min(runtime.GOMAXPROCS(0), n/least))
 	var wg sync.WaitGroup

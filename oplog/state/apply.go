@@ -6,20 +6,19 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Apply advances the state by a batch of committed records, in order, in one batch of the store. Records the
-// state already holds are passed over, and those since the last flush before a crash are applied again. It is a
-// function of the state and the records alone; an error means that nothing of the batch was applied and the node must
-// stop: its disk is broken or a record is from a newer version. A disk without room is an error as well, and the same
-// batch may be tried again.
+// Apply applies committed records in order, in one batch of the store. It skips records that the state already holds;
+// after a crash, those since the last flush are applied again. The result depends on the state and the records alone.
+// After an error nothing of the batch is applied, and the node must stop: its disk is broken, or a record is from a
+// newer version. A full disk is an error too; the same batch may then be tried again.
 func (s *State) Apply(batch []oplog.Record) (out []oplog.Outcome, err error) {
 	return s.apply(batch, nil, false)
 }
 
-// apply is Apply, or, when it is a trial, ends before the commit with errTrial. With erased it passes over entries
-// that were erased from their records, and adds their databases with the first such record.
+// apply is Apply. A trial ends before the commit with errTrial. If erased is not nil, apply skips entries that were
+// erased from their records, and sets erased[db] to the first record that lacks entries of db.
 func (s *State) apply(batch []oplog.Record, erased map[oplog.DB]oplog.Index, trial bool) (out []oplog.Outcome, err error) {
 	err = s.change(func(t *txn, next *position) (err error) {
-		var doing *oplog.Outcome // the entry under way
+		var doing *oplog.Outcome // the entry that is being applied
 		defer func() {
 			if p := recover(); p != nil {
 				err = faultOf(doing, p)
@@ -55,7 +54,7 @@ func (s *State) apply(batch []oplog.Record, erased map[oplog.DB]oplog.Index, tri
 	return out, nil
 }
 
-// change writes to the state in one batch of the store, of which nothing stays when f fails.
+// change runs f on one batch of the store and commits it. If f fails, nothing is written.
 func (s *State) change(f func(t *txn, next *position) error) (err error) {
 	g, err := s.pin()
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *State) change(f func(t *txn, next *position) error) (err error) {
 			err = damageOf(p)
 		}
 		if err != nil {
-			s.cache.clear() // some may be of what was not committed
+			s.cache.clear() // it may hold answers that were not committed
 		}
 	}()
 	b := g.Batch()
@@ -141,21 +140,21 @@ func (t *txn) applyRecord(r oplog.Record, p *preparedRecord, next *position, doi
 	return out, nil
 }
 
-// entryTxn holds the input of an operation: the state, the entry's database and time, its counters.
+// entryTxn is the transaction of one entry: the batch's rows, the entry's database and time, and its counters.
 type entryTxn struct {
 	*txn
 	db         oplog.DB
 	hlc        oplog.HLC
 	stats      *oplog.Stats
 	index      oplog.Index
-	onlyChange bool // the entry has no other operation that changes anything
+	onlyChange bool // the entry has only one operation that changes something
 
 	key         string                  // idempotency key of the entry
-	detached    bool                    // memories made now join no session of their own accord
-	addedKeys   int                     // that the entry added
-	stored      oplog.Stored            // by the operation under way
-	alsoChanged []string                // memories that the operation under way changed and does not name
-	unused      []string                // idempotency keys that were looked for and are not there
+	detached    bool                    // new memories do not join the active session
+	addedKeys   int                     // idempotency keys that the entry has added
+	stored      oplog.Stored            // by the current operation
+	alsoChanged []string                // memories that the current operation changed and does not name
+	unused      []string                // idempotency keys that were looked up and not found
 	counted     map[string]oplog.Counts // by namespace, what the entry changes
 }
 
@@ -195,9 +194,9 @@ func (t *txn) applyEntry(o *oplog.Outcome) {
 	a.addCounts()
 }
 
-// admit rejects an entry before it writes anything: dropping a database cannot be undone, and counters of a database
-// that is not there would be stored or not, depending on whether another record of the batch makes a database of its
-// number.
+// admit rejects an entry whose key is too long or whose database does not exist, before the entry writes anything.
+// The counters of a missing database would otherwise be stored only if another record of the batch creates that
+// database, so states would differ.
 func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 	if len(e.Key) > maxEntryKey {
 		return oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(e.Key), maxEntryKey)
@@ -208,8 +207,8 @@ func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 	return nil
 }
 
-// perform applies the operations of an entry and stores its idempotency key, unless the key says that this was done
-// before.
+// perform applies the operations of an entry and stores its idempotency key. If the key is known, it returns the
+// first results and applies nothing.
 func (a *entryTxn) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -228,7 +227,7 @@ func (a *entryTxn) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) 
 		a.stored = oplog.Stored{}
 		o.Results[i] = applyOp(a, op)
 		o.Results[i].Rows, a.alsoChanged = append(o.Results[i].Rows, a.alsoChanged...), nil
-		if _, ok := op.(*oplog.Remember); ok { // others change what they made further
+		if _, ok := op.(*oplog.Remember); ok { // other operations change their memories further
 			if o.Stored == nil {
 				o.Stored = make([]oplog.Stored, len(e.Ops))
 			}
@@ -240,7 +239,7 @@ func (a *entryTxn) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) 
 	return nil
 }
 
-// changes counts the operations of an entry that are more than a word about the others.
+// changes counts the operations of an entry that are not audits of the others.
 func changes(ops []oplog.Op) (n int) {
 	for _, op := range ops {
 		if _, audit := op.(*oplog.Audit); !audit {

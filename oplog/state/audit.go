@@ -2,10 +2,10 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// maxAudits limits the audits of a state: enough for years of an ordinary cluster.
+// maxAudits bounds the audit rows that are kept: enough for years of an ordinary cluster.
 const maxAudits = 10_000
 
-var auditLast = []byte("audits") // of tControl: how many there ever were
+var auditLast = []byte("audits") // of tControl: the number of audits ever written
 
 func applyAudit(a *entryTxn, op *oplog.Audit) oplog.Result {
 	n := a.next(tControl, 0, auditLast)
@@ -16,7 +16,7 @@ func applyAudit(a *entryTxn, op *oplog.Audit) oplog.Result {
 	return oplog.Result{Num: n, Changed: true}
 }
 
-// Audits are the newest audits, newest first.
+// Audits returns at most most audits, the newest first.
 func (v *View) Audits(most int) (rows []oplog.AuditRow) {
 	for _, val := range v.scanBack(tAudit, 0, nil) {
 		if len(rows) >= most {

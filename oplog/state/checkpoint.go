@@ -14,28 +14,27 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A checkpoint is a store next to the live one that shares its tables: hard links, so it costs next to nothing when
-// it is made, and the room of those of its tables that were merged into others since. It has a name, and is read
-// only.
+// A checkpoint is a named, read-only store that shares the live store's tables by hard links. Making it costs next to
+// nothing. It takes space when the live store has merged its tables into others.
 
-// CheckpointDir is the directory of the checkpoints, in the state's: links cross no disks.
+// CheckpointDir is the directory of the checkpoints, below the state's: hard links cannot cross file systems.
 const CheckpointDir = "checkpoints"
 
-// checkpoints tracks which are being read or made: Retain leaves those until that ends.
+// checkpoints tracks which checkpoints are in use: RetainCheckpoints removes those when the use ends.
 type checkpoints struct {
 	mu   sync.Mutex
-	used map[string]int  // how often each is open
-	gone map[string]bool // to be removed when it is not open any more
+	used map[string]int  // the number of users of each
+	gone map[string]bool // to be removed when the last use ends
 }
 
-// A Pin keeps the rows that are live now open, while a snapshot that is installed may replace them.
+// A Pin keeps the live generation open, even if a restored snapshot replaces it.
 type Pin struct {
 	s    *State
 	g    *generation
 	once sync.Once
 }
 
-// Pin pins the live rows. They go on taking what is applied.
+// Pin pins the live generation, to which Apply goes on writing.
 func (s *State) Pin() (*Pin, error) {
 	g, err := s.pin()
 	if err != nil {
@@ -47,11 +46,11 @@ func (s *State) Pin() (*Pin, error) {
 // Release ends the pin. It may be called twice.
 func (p *Pin) Release() { p.once.Do(p.g.unpin) }
 
-// Checkpoint makes a checkpoint and returns the last record that it holds: of those that were applied when it is
-// called, or a later one. Apply goes on meanwhile. What a failure leaves goes with the next RetainCheckpoints.
+// Checkpoint makes a checkpoint and returns the last record that it holds, which is at least the last one applied
+// before the call. Apply goes on meanwhile. The next RetainCheckpoints removes the remains of a failure.
 //
-// Invariant: what a checkpoint holds is flushed. The Raft log is cut behind checkpoints alone, and so never behind
-// what a crash leaves of the state.
+// Invariant: the rows of a checkpoint are flushed. The Raft log is cut only behind checkpoints, so never behind the
+// state that a crash leaves.
 func (p *Pin) Checkpoint(name string) (index, term oplog.Index, err error) {
 	root := filepath.Join(p.s.dir, CheckpointDir)
 	if err := os.MkdirAll(root, 0o700); err != nil {
@@ -77,9 +76,9 @@ func (p *Pin) Checkpoint(name string) (index, term oplog.Index, err error) {
 	return m.Index, m.Term, nil
 }
 
-// ReadCheckpoint streams a checkpoint as View.WriteSnapshot streams the state. Size is about how many bytes that takes.
-// Close the stream. A checkpoint that does not end at index is damaged: without the end of its list of tables it would
-// pass for an older state.
+// ReadCheckpoint streams a checkpoint as View.WriteSnapshot streams the state. Size is about the number of bytes.
+// Close the stream. A checkpoint that does not end at index is damaged: with a truncated list of tables it would
+// otherwise pass for an older state.
 func (s *State) ReadCheckpoint(name string, index oplog.Index) (rows io.ReadCloser, size int64, err error) {
 	return s.readCheckpoint(name, func(m position) error {
 		if m.Index != index {
@@ -108,7 +107,7 @@ func (s *State) readCheckpoint(name string, check func(position) error) (rows io
 	r, w := io.Pipe()
 	c := &checkpointReader{PipeReader: r, ended: make(chan struct{})}
 	size = g.Size()
-	go func() { // ends with the last row, or with the reader
+	go func() { // ends after the last row, or when the reader closes
 		defer close(c.ended)
 		defer done()
 		w.CloseWithError(v.WriteSnapshot(w))
@@ -118,8 +117,8 @@ func (s *State) readCheckpoint(name string, check func(position) error) (rows io
 	return c, size, nil
 }
 
-// Rebuildable reports whether a state that is not open could be built from one of its checkpoints, or needs none,
-// because it has none. It reads them.
+// Rebuildable reports whether a closed state can be rebuilt: one of its checkpoints is readable, or it has no
+// checkpoint and the log has everything. It reads the checkpoints.
 func Rebuildable(dir string, o Options) bool {
 	s := &State{dir: dir, opts: o.withDefaults(), damaged: make(chan struct{}, 1), failed: make(chan error, 1)}
 	names, err := s.Checkpoints()
@@ -149,7 +148,7 @@ func (c *checkpointReader) Close() error {
 	return err
 }
 
-// Checkpoints are the names of the checkpoints that there are; one may be half made, or half removed.
+// Checkpoints returns the names of the checkpoints, including incomplete and half-removed ones.
 func (s *State) Checkpoints() (names []string, err error) {
 	list, err := os.ReadDir(filepath.Join(s.dir, CheckpointDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,7 +160,7 @@ func (s *State) Checkpoints() (names []string, err error) {
 	return names, err
 }
 
-// RetainCheckpoints removes all checkpoints but some. One that is being made or read goes when that ends.
+// RetainCheckpoints removes all checkpoints but the named ones. One that is in use is removed when the use ends.
 func (s *State) RetainCheckpoints(names []string) error {
 	all, err := s.Checkpoints()
 	for _, name := range all {
@@ -187,7 +186,7 @@ func (s *State) removeCheckpoint(name string) error {
 	return os.RemoveAll(filepath.Join(s.dir, CheckpointDir, name))
 }
 
-// useCheckpoint keeps a checkpoint from being removed until done.
+// useCheckpoint prevents the removal of a checkpoint until done is called.
 func (s *State) useCheckpoint(name string) (done func()) {
 	c := &s.checkpoints
 	c.mu.Lock()
@@ -206,7 +205,7 @@ func (s *State) useCheckpoint(name string) (done func()) {
 		gone := last && c.gone[name]
 		c.mu.Unlock()
 		if gone {
-			_ = s.removeCheckpoint(name) // the next cleaning removes what is left
+			_ = s.removeCheckpoint(name) // the next RetainCheckpoints tries again
 		}
 	}
 }

@@ -29,9 +29,9 @@ func memoriesFrom(rng *rand.Rand, at oplog.Index, n int) oplog.Record {
 	return record(at, []oplog.Entry{{DB: 1, Ops: ops}})
 }
 
-// BenchmarkSnapshot makes a snapshot of a state of many memories while others are applied, 300 a second: as links, and
-// as a stream of rows into a file. It reports the p99 of those writes, that of as many without a snapshot, and the
-// bytes that the snapshot has written.
+// BenchmarkSnapshot makes a snapshot of a state of many memories while others are applied, 300 a second: as links,
+// and as a stream of rows into a file. It reports the p99 of those writes, that of as many without a snapshot, and
+// the bytes that the snapshot has written.
 func BenchmarkSnapshot(b *testing.B) {
 	for _, size := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

@@ -40,9 +40,9 @@ func restoredFrom(t fataler, dir string, s *State, name string, index oplog.Inde
 	return at, sum, errors.Join(err, to.Close())
 }
 
-// TestACheckpointIsTheState: a checkpoint links the tables and copies next to nothing. What is restored from it is the
-// state as it was, whatever was applied and merged since; it lasts while it is read, and is gone after that when it is
-// not retained.
+// TestACheckpointIsTheState: a checkpoint links the tables and copies next to nothing. What is restored from it is
+// the state as it was, whatever was applied and merged since; it lasts while it is read, and is gone after that when
+// it is not retained.
 func TestACheckpointIsTheState(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestApplyGoesOnUnderACheckpoint(t *testing.T) {
 	must(t, s.Close())
 }
 
-// TestACrashWhileACheckpointIsMade ends the machine before each step in which a second checkpoint is made, and between
-// the removals of the files of the first. The state is whole, and so is a checkpoint.
+// TestACrashWhileACheckpointIsMade ends the machine before each step in which a second checkpoint is made, and
+// between the removals of the files of the first. The state is whole, and so is a checkpoint.
 func TestACrashWhileACheckpointIsMade(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {
@@ -202,8 +202,8 @@ func TestACrashWhileACheckpointIsMade(t *testing.T) {
 	}
 }
 
-// TestFlipsOfACheckpoint: a changed bit of any file of a checkpoint is an error of reading it, or changes nothing that
-// is read.
+// TestFlipsOfACheckpoint: a changed bit of any file of a checkpoint is an error of reading it, or changes nothing
+// that is read.
 func TestFlipsOfACheckpoint(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
@@ -246,7 +246,8 @@ func TestFlipsOfACheckpoint(t *testing.T) {
 	}
 }
 
-// TestADamagedCheckpointIsToldWhileItIsRead: the stream of a checkpoint ends with the damage, and the state hears of it.
+// TestADamagedCheckpointIsToldWhileItIsRead: the stream of a checkpoint ends with the damage, and the state hears of
+// it.
 func TestADamagedCheckpointIsToldWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))

@@ -33,7 +33,7 @@ func (a *entryTxn) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {
 	return true
 }
 
-// canonicalClaim is a claim under its canonical names.
+// canonicalClaim returns a claim under its canonical names.
 func (a *entryTxn) canonicalClaim(op *oplog.Claim) oplog.StoredClaim {
 	c := oplog.StoredClaim{Claim: *op, Updated: op.At}
 	c.Src, c.Dst = a.canonical(op.Namespace, op.Src), a.canonical(op.Namespace, op.Dst)
@@ -43,12 +43,12 @@ func (a *entryTxn) canonicalClaim(op *oplog.Claim) oplog.StoredClaim {
 	return c
 }
 
-// statementKey encodes what a claim states, and the extractor that found it.
+// statementKey encodes a claim's relation and the extractor that found it.
 func statementKey(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor)
 }
 
-// sourceStatementKey is the statement of one memory: a Claim tells those of several apart.
+// sourceStatementKey is statementKey with the source: a Claim is one claim for each memory that states it.
 func sourceStatementKey(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor, c.SourceRID)
 }
@@ -56,8 +56,8 @@ func sourceStatementKey(c *oplog.StoredClaim) []byte {
 // complete reports whether a claim has all parts of a relation.
 func complete(c *oplog.StoredClaim) bool { return c.Src != "" && c.Dst != "" && c.Type != "" }
 
-// upsertClaim stores a claim under a key of tStatement; one that is there under it, or under another that is given, is
-// refreshed.
+// upsertClaim stores a claim under a key of tStatement. If there is a claim under this key or one of the others, it
+// updates that claim.
 func (a *entryTxn) upsertClaim(c *oplog.StoredClaim, key []byte, others ...[]byte) oplog.Result {
 	rejectf(!complete(c), oplog.Invalid, "a claim needs a src, a rel_type and a dst")
 	for _, k := range append([][]byte{key}, others...) {
@@ -82,7 +82,7 @@ func (a *entryTxn) upsertClaim(c *oplog.StoredClaim, key []byte, others ...[]byt
 	return oplog.Result{ID: c.ID, Changed: true}
 }
 
-// putClaim stores a claim that is new.
+// putClaim stores a new claim.
 func (a *entryTxn) putClaim(c *oplog.StoredClaim, key []byte) {
 	write(a.txn, tClaim, a.db, []byte(c.ID), c)
 	a.put(tStatement, a.db, key, []byte(c.ID))
@@ -93,7 +93,7 @@ func (a *entryTxn) putClaim(c *oplog.StoredClaim, key []byte) {
 	a.stats.Claims++
 }
 
-// addClaims stores what a memory's text states, unless it is stated already. Its names are linked by the memory itself.
+// addClaims stores the claims of a memory's text that are not stored yet. The memory itself links their names.
 func (a *entryTxn) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) {
 	for i := range found {
 		op := found[i]
@@ -109,8 +109,8 @@ func (a *entryTxn) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) 
 	return taken
 }
 
-// dropClaims takes away what a memory's text stated: the text says so no longer, or is not to be read any more.
-// Claims that another memory has made its own since stay.
+// dropClaims removes the claims of a memory's text, because the text changed or must no longer be read. Claims that
+// another memory has taken over stay.
 func (a *entryTxn) dropClaims(m *oplog.Memory) {
 	for _, id := range m.Claims {
 		c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(id))
@@ -121,7 +121,7 @@ func (a *entryTxn) dropClaims(m *oplog.Memory) {
 	m.Claims = nil
 }
 
-// dropClaim takes away a claim, and the names that nothing else names.
+// dropClaim removes a claim, and its entities if nothing else names them.
 func (a *entryTxn) dropClaim(c *oplog.StoredClaim) {
 	a.del(tClaim, a.db, []byte(c.ID))
 	for _, k := range [][]byte{statementKey(c), sourceStatementKey(c)} {
@@ -138,12 +138,12 @@ func (a *entryTxn) dropClaim(c *oplog.StoredClaim) {
 	a.dropName(c.Dst)
 }
 
-// ClaimsBehind walks the claims in the same way.
+// ClaimsBehind walks the claims after an id, by id.
 func (v *View) ClaimsBehind(db oplog.DB, id string, f func(oplog.StoredClaim) bool) {
 	each(v.scanBehind(tClaim, db, []byte(id)), f)
 }
 
-// ClaimsBack walks the claims below an id downwards; blank begins at the end.
+// ClaimsBack walks the claims before an id downwards; blank begins at the end.
 func (v *View) ClaimsBack(db oplog.DB, below string, f func(oplog.StoredClaim) bool) {
 	each(v.scanBelow(tClaim, db, nil, belowID(below)), f)
 }
@@ -153,13 +153,13 @@ func (v *View) Claim(db oplog.DB, id string) (oplog.StoredClaim, bool) {
 	return read[oplog.StoredClaim](v.txn, tClaim, db, []byte(id))
 }
 
-// NewestClaims walks the claims that an entity is named in, the newest first.
+// NewestClaims walks the claims that name an entity, the newest first.
 func (v *View) NewestClaims(db oplog.DB, entity string, f func(oplog.StoredClaim) bool) {
 	prefix := joinKey(entity, "")
 	eachIndexed(v.txn, tClaim, db, v.scanBack(tClaimBy, db, prefix), inKey(len(prefix)), f)
 }
 
-// Claims are the claims within reach that an entity is named in, oldest first.
+// Claims returns the claims within reach that name an entity, oldest first.
 func (v *View) Claims(db oplog.DB, entity string, r oplog.Reach, limit int) (claims []oplog.StoredClaim) {
 	prefix := joinKey(entity, "")
 	for k := range v.scan(tClaimBy, db, prefix) {

@@ -11,14 +11,14 @@ func applyResolve(a *entryTxn, op *oplog.Resolve) oplog.Result {
 	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, []byte(op.ID))
 	rejectIf(!ok, oplog.ErrNoConflict)
 	rejectf(c.Status != oplog.ConflictOpen, oplog.Conflict, "conflict %s is %s already", c.ID, c.Status)
-	a.closeConflict(&c, op.Strategy, op.At) // before its sides go, which ends open ones
+	a.closeConflict(&c, op.Strategy, op.At) // first: forgetting a side closes its open conflicts
 	r := resolveConflict(a, op, &c)
 	c.Note = op.Note
 	write(a.txn, tConflict, a.db, []byte(c.ID), &c)
 	return r
 }
 
-// resolveConflict does to the sides what the strategy says.
+// resolveConflict applies the strategy to the two sides.
 func resolveConflict(a *entryTxn, op *oplog.Resolve, c *oplog.ConflictRow) oplog.Result {
 	rejectf(op.Winner != "" && op.Winner != c.A && op.Winner != c.B, oplog.Invalid, "winner %s is not a side of conflict %s",
 		op.Winner, c.ID)
@@ -58,7 +58,7 @@ func resolveConflict(a *entryTxn, op *oplog.Resolve, c *oplog.ConflictRow) oplog
 	return r
 }
 
-// dropSide removes the losing side, unless it is gone already.
+// dropSide removes the losing side, if it still exists.
 func (a *entryTxn) dropSide(side string, at oplog.Time) bool {
 	if id, ok := strings.CutPrefix(side, "edge:"); ok {
 		return applyUnrelate(a, &oplog.Unrelate{ID: id, At: at}).Changed
@@ -73,7 +73,7 @@ func (a *entryTxn) dropSide(side string, at oplog.Time) bool {
 	return ok
 }
 
-// closeConflict ends a conflict, unless that was done before, and stores it.
+// closeConflict closes a conflict if it is open, and stores it.
 func (a *entryTxn) closeConflict(c *oplog.ConflictRow, strategy string, at oplog.Time) {
 	if c.Status == oplog.ConflictOpen {
 		a.del(tConflictOrder, a.db, conflictOrder(c))
@@ -95,13 +95,13 @@ func pairKey(a, b string) []byte {
 	return joinKey(a, b)
 }
 
-// conflictOrder lists conflicts by status, the most urgent first, the newest first among them.
+// conflictOrder returns a key that sorts conflicts by status, then the most urgent first, then the newest first.
 func conflictOrder(c *oplog.ConflictRow) []byte {
 	k := append([]byte{byte(c.Status), byte(c.Priority)}, be64(^(uint64(c.Detected) ^ 1<<63))...)
 	return append(k, c.ID...)
 }
 
-// openConflict takes a finding, unless the pair had a conflict before that still counts, or a side is gone.
+// openConflict stores a new conflict, unless the pair has one that still counts, or a side no longer exists.
 func (a *entryTxn) openConflict(c oplog.ConflictRow) bool {
 	if c.ID == "" || c.A == c.B || a.exists(tConflict, a.db, []byte(c.ID)) || a.HadConflict(a.db, c.A, c.B) {
 		return false
@@ -176,8 +176,8 @@ func (v *View) Conflicts(db oplog.DB, statuses []oplog.ConflictStatus, f func(op
 	}
 }
 
-// HadConflict reports whether a pair had a conflict, in any status. One that ended because a side was restated does
-// not count.
+// HadConflict reports whether a pair has had a conflict, in any status. A conflict that ended because a side was
+// restated does not count.
 func (t *txn) HadConflict(db oplog.DB, a, b string) bool {
 	id := t.get(tConflictPair, db, pairKey(a, b))
 	if id == nil {

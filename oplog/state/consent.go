@@ -2,15 +2,16 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// Consented holds the state of a consent, in addition to the row of the token that it made.
+// Consented is the state of a consent. Its token has a row of its own.
 type Consented struct {
 	By   string `msgpack:"b"` // the hash of the token whose holder agreed
-	Turn uint64 `msgpack:"n"` // how often it was renewed
+	Turn uint64 `msgpack:"n"` // the number of renewals
 }
 
 func consentKey(by, hash string) []byte { return append([]byte(by), hash...) }
 
-// consentsOf are the tokens that the holder of a token made by consent, dead ones too until the next consent.
+// consentsOf returns the tokens that the holder of a token made by consent, including ended ones that are not removed
+// yet.
 func (t *txn) consentsOf(by string) (all []oplog.Token) {
 	for key := range t.scan(tConsentBy, 0, []byte(by)) {
 		if token, ok := read[oplog.Token](t, tToken, 0, key[len(by):]); ok {
@@ -25,7 +26,7 @@ func tokenEnded(t oplog.Token, at oplog.Time) bool {
 	return t.Revoked != 0 || t.Expires != 0 && t.Expires <= at
 }
 
-// earlierExpiry returns the earlier of two times of expiry; 0 is never.
+// earlierExpiry returns the earlier of two expiry times, where 0 means never.
 func earlierExpiry(expires, bound oplog.Time) oplog.Time {
 	if expires == 0 || bound != 0 && bound < expires {
 		return bound

@@ -27,7 +27,7 @@ func applyCreateDB(a *entryTxn, op *oplog.CreateDB) oplog.Result {
 	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}
 }
 
-// databaseNamed finds the database of a name, whatever its case.
+// databaseNamed finds a database by name, ignoring case.
 func (t *txn) databaseNamed(name string) (d oplog.Database, ok bool) {
 	id := t.get(tDatabaseName, 0, []byte(oplog.FoldDatabaseName(name)))
 	if id == nil {
@@ -36,7 +36,7 @@ func (t *txn) databaseNamed(name string) (d oplog.Database, ok bool) {
 	return read[oplog.Database](t, tDatabase, 0, id)
 }
 
-// madeByKey is the key of the number of databases that tokens of one database have made, and that are still there.
+// madeByKey returns the key of the number of existing databases that the tokens of a database have made.
 func madeByKey(by oplog.DB) []byte { return append([]byte("made-by "), be64(uint64(by))...) }
 
 func (a *entryTxn) countMade(by oplog.DB, n int) {
@@ -66,7 +66,7 @@ func applyDropDB(a *entryTxn, op *oplog.DropDB) oplog.Result {
 	if uint64(d.Purged) > beUint64(a.get(tControl, 0, keyPurgedGone)) {
 		a.put(tControl, 0, keyPurgedGone, be64(uint64(d.Purged)))
 	}
-	a.writeCounts(func(db oplog.DB) bool { return db == id }) // its rows are the same whichever records are applied together
+	a.writeCounts(func(db oplog.DB) bool { return db == id }) // now, so that its rows do not depend on the batch
 	a.del(tDatabaseName, 0, []byte(oplog.FoldDatabaseName(op.Name)))
 	a.del(tDatabase, 0, be64(uint64(id)))
 	a.countMade(d.By, -1)
@@ -83,7 +83,7 @@ func applyDropDB(a *entryTxn, op *oplog.DropDB) oplog.Result {
 	return oplog.Result{ID: op.Name, Num: uint64(id), Changed: true}
 }
 
-// The bounds of one Erase, and so of what an entry may cost.
+// The bounds of one Erase, and so of the cost of an entry.
 const (
 	eraseRows  = 2000
 	eraseBytes = 4 << 20
@@ -127,7 +127,7 @@ func applyAdvertise(a *entryTxn, op *oplog.Advertise) oplog.Result {
 	return oplog.Result{Num: uint64(op.Node), Changed: true}
 }
 
-// database is the entry's database.
+// database returns the entry's database.
 func (a *entryTxn) database() oplog.Database {
 	row := a.databaseRow(a.db)
 	if row == nil {
@@ -138,7 +138,7 @@ func (a *entryTxn) database() oplog.Database {
 
 func (a *entryTxn) setDatabase(d oplog.Database) { write(a.txn, tDatabase, 0, be64(uint64(d.ID)), &d) }
 
-// Cluster is the cluster's id; empty before the first entry.
+// Cluster returns the cluster's id; empty before the first entry.
 func (v *View) Cluster() string { return string(v.get(tControl, 0, []byte("cluster"))) }
 
 // Database finds a database by its number.
@@ -155,8 +155,8 @@ func (v *View) DatabaseNamed(name string) (oplog.Database, bool) {
 	return d, true
 }
 
-// Databases are all databases by number.
+// Databases returns all databases by number.
 func (v *View) Databases() []oplog.Database { return list[oplog.Database](v.txn, tDatabase, 0, nil) }
 
-// Nodes are the addresses the nodes have advertised, by node number.
+// Nodes returns the addresses that the nodes have advertised, by node number.
 func (v *View) Nodes() []oplog.NodeInfo { return list[oplog.NodeInfo](v.txn, tNode, 0, nil) }

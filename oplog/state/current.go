@@ -2,22 +2,21 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// A Current holds the facts of a database that every write and every question needs first, as of the newest batch.
+// A Current holds the facts of a database that every write and every read needs first, as of the newest batch.
 type Current struct {
 	Database  oplog.Database
-	Stats     oplog.Stats    // memories whose time is over count in it until a Sweep forgets them
-	Weights   *oplog.Weights // nil while it has learned none; not to be written to
+	Stats     oplog.Stats    // expired memories count until a Sweep forgets them
+	Weights   *oplog.Weights // nil until weights were learned; read only
 	Embedding oplog.Embedding
 	Redact    oplog.Redact
 	TTL       oplog.Time // of memories that are stored without one; 0: they do not expire
-	Lift      []string   // members of the metadata that become attributes; not to be written to
+	Lift      []string   // members of the metadata that become attributes; read only
 }
 
-// maxCurrent bounds how many databases are remembered.
+// maxCurrent bounds the databases that are cached.
 const maxCurrent = 4096
 
-// Current returns a database as of what was applied last, and ErrNoDatabase where there is none. One that was asked
-// about before costs no view.
+// Current returns a database as of the last applied batch, or ErrNoDatabase. A cached database needs no view.
 func (s *State) Current(db oplog.DB) (c Current, err error) {
 	s.posMu.Lock()
 	c, ok := s.current[db]
@@ -40,7 +39,7 @@ func (s *State) Current(db oplog.DB) (c Current, err error) {
 	return c, err
 }
 
-// keepCurrent remembers what a view read, unless a batch was applied meanwhile.
+// keepCurrent caches what a view read, unless a batch was applied meanwhile.
 func (s *State) keepCurrent(seen position, db oplog.DB, c Current) {
 	s.posMu.Lock()
 	defer s.posMu.Unlock()
@@ -56,13 +55,13 @@ func (s *State) keepCurrent(seen position, db oplog.DB, c Current) {
 	s.current[db] = c
 }
 
-// advance moves the state to what a batch made of it.
+// advance publishes the position after a batch, and updates the cached databases.
 func (s *State) advance(to position, t *txn) {
 	s.posMu.Lock()
 	defer s.posMu.Unlock()
 	s.pos = to
 	for _, db := range t.stale {
-		if delete(s.current, db); db == 0 { // all that is said of databases
+		if delete(s.current, db); db == 0 { // a change that concerns all databases
 			clear(s.current)
 		}
 	}

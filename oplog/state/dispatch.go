@@ -6,20 +6,20 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// An applier makes the change that operations of one kind ask for.
+// An applier applies the operations of one kind.
 type applier struct {
 	kind  oplog.OpKind
 	apply func(*entryTxn, oplog.Op) oplog.Result
 }
 
-// controlOps has the operations that need no database.
+// controlOps lists the operations that need no database.
 var controlOps = byKind(
 	wrap(applyInit), wrap(applyCreateDB), wrap(applyDropDB), wrap(applyErase), wrap(applyCreateToken), wrap(applyCreateBound),
 	wrap(applyRevokeToken), wrap(applySetQuota),
 	wrap(applyConsent), wrap(applyRenew), wrap(applyAdvertise), wrap(applySetLimit), wrap(applyAudit), wrap(applyUses),
 )
 
-// databaseOps has those that change one.
+// databaseOps lists the operations on a database.
 var databaseOps = byKind(
 	wrap(applyRemember), wrap(applyCorrect), wrap(applyForget), wrap(applyReinforce), wrap(applyExpect), wrap(applySweep),
 	wrap(applyKeyed), wrap(applyRecast), wrap(applyTakeBack), wrap(applyRelate), wrap(applyUnrelate),
@@ -30,7 +30,7 @@ var databaseOps = byKind(
 	wrap(applyRebind), wrap(applyEmbed), wrap(applyPartition),
 )
 
-// wrap wraps f as an applier, with its operation's kind. Kind reads no field, so a nil operation has one.
+// wrap makes f an applier of its operation's kind. Kind reads no field, so a nil operation has a kind.
 func wrap[O oplog.Op](f func(*entryTxn, O) oplog.Result) applier {
 	var none O
 	return applier{none.Kind(), func(a *entryTxn, op oplog.Op) oplog.Result { return f(a, op.(O)) }}
@@ -43,14 +43,14 @@ func byKind(list ...applier) (table [1 << 8]func(*entryTxn, oplog.Op) oplog.Resu
 	return table
 }
 
-// applyOp makes the change of an operation inside an entry. A rejection is an *Error and leaves no trace: what the
-// entry had written so far is undone.
+// applyOp applies one operation of an entry. A rejection is an *Error, and undoes everything that the entry has
+// written.
 //
 // Invariant: every operation passes oplog.Check here, whoever sent it. The code that stores a vector compares its
 // dimension with the database's.
 //
-// Invariant: the entry's database is there as long as the entry is applied: admit has looked, and one that is dropped
-// is dropped alone.
+// Invariant: the entry's database exists while the entry is applied. admit has checked it, and an entry that drops a
+// database holds nothing else.
 func applyOp(a *entryTxn, op oplog.Op) oplog.Result {
 	if err := oplog.Check(op); err != nil {
 		reject(err)

@@ -8,9 +8,10 @@
 // Invariant: two states that applied the same records have the same Sum (a 256-bit multiset hash of all
 // replicated keys), however the records were batched and wherever snapshots were taken.
 //
-// The state also keeps the outcomes of the newest records (Options.RetainOps), whose bytes it reads from the Raft log.
-// OPLOG_PULL, index catch-up, `cairn log tail` and subscriptions with a cursor read this window. It is each node's own
-// and no part of the Sum.
+// The state also keeps the outcomes of the newest records (Options.RetainOps), whose bytes it reads from the Raft
+// log. OPLOG_PULL, index catch-up, `cairn log tail` and subscriptions with a cursor read this window. It is each
+// node's own and no part of the Sum.
 //
-// Apply and Restore may be called from one goroutine at a time; View and everything that reads may be called from any.
+// Apply and Restore may be called from one goroutine at a time; View and everything that reads may be called from
+// any.
 package state

@@ -16,7 +16,7 @@ func applyRebind(a *entryTxn, op *oplog.Rebind) oplog.Result {
 	case pending != nil && *pending == e, pending == nil && *d.Embedder == e:
 		return oplog.Result{ID: e.Name}
 	case pending != nil && *d.Embedder == e:
-		now.Pending, now.Last = nil, now.Next-1 // what was made of its vectors is removed
+		now.Pending, now.Last = nil, now.Next-1 // the vectors made so far are removed
 		now.Changes++
 		if now.Next = min(now.Last, 1); now.Next == 0 {
 			now.Last = 0
@@ -26,7 +26,7 @@ func applyRebind(a *entryTxn, op *oplog.Rebind) oplog.Result {
 		reject(oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s: wait until that is done, or end it", d.Name, pending))
 	case now.Next != 0:
 		reject(oplog.Errorf(oplog.Conflict, "vectors of the former embedder of database %s are still being removed: retry later", d.Name))
-	case d.Dim == 0, last == 0, e == oplog.NoEmbedder: // no vectors answer, or none are to
+	case d.Dim == 0, last == 0, e == oplog.NoEmbedder: // there are no vectors to keep, or none are wanted
 		now.Changes++
 		a.switchEmbedder(d, e, now)
 	default:
@@ -37,8 +37,7 @@ func applyRebind(a *entryTxn, op *oplog.Rebind) oplog.Result {
 	return oplog.Result{ID: e.Name, Num: uint64(last), Changed: true}
 }
 
-// switchEmbedder makes the vectors of another embedder those of the database. The former ones are removed by the Embed
-// operations that follow.
+// switchEmbedder makes another embedder's vectors the database's. Later Embed operations remove the old vectors.
 func (a *entryTxn) switchEmbedder(d oplog.Database, e oplog.Embedder, now oplog.Embedding) {
 	d.Embedder, d.Dim = &e, e.Dim
 	a.setDatabase(d)
@@ -80,8 +79,8 @@ func applyEmbed(a *entryTxn, op *oplog.Embed) oplog.Result {
 	return r
 }
 
-// embeddedUpTo notes that all memories before next were gone through: embedded by the embedder that the database
-// changes to, or rid of the vectors of a former one.
+// embeddedUpTo notes that all memories before next are done: they have a vector of the pending embedder, or, after
+// the change, no longer have one of the former.
 func (a *entryTxn) embeddedUpTo(d oplog.Database, now oplog.Embedding, next oplog.Seq) {
 	if now.Pending != nil {
 		if now.Next = next; now.Next > oplog.Seq(a.stats.NextSeq) {
@@ -114,7 +113,7 @@ func applySetEmbedder(a *entryTxn, op *oplog.SetEmbedder) oplog.Result {
 	return oplog.Result{ID: e.Name, Changed: true}
 }
 
-// checkDim rejects a vector of another number of dimensions.
+// checkDim rejects a vector whose dimension is not dim.
 func checkDim(v oplog.Vector, dim uint32, database string) {
 	if n := len(v) / 4; uint32(n) != dim {
 		reject(oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, database, dim))
@@ -123,12 +122,12 @@ func checkDim(v oplog.Vector, dim uint32, database string) {
 
 var errEmbedder = oplog.Errorf(oplog.Invalid, "an embedder needs a name and a dimension of up to %d", oplog.MaxDim)
 
-// embedStep bounds what one Embed looks at.
+// embedStep bounds the memories that one Embed covers.
 const embedStep = 5000
 
 var keySelf = []byte("self")
 
-// Embedding is the state of a database's change of embedders.
+// Embedding returns the state of a database's change of embedders.
 func (t *txn) Embedding(db oplog.DB) oplog.Embedding {
 	e, ok := t.embeddings[db]
 	if !ok {
@@ -138,7 +137,7 @@ func (t *txn) Embedding(db oplog.DB) oplog.Embedding {
 	return e
 }
 
-// vectors is the table of a database's vectors.
+// vectors returns the table of a database's vectors.
 func (t *txn) vectors(db oplog.DB) tableID {
 	if t.Embedding(db).Epoch%2 == 1 {
 		return tVectorOdd
@@ -146,10 +145,10 @@ func (t *txn) vectors(db oplog.DB) tableID {
 	return tVector
 }
 
-// otherVectors is the table of the vectors that are not the database's yet, or not any more.
+// otherVectors returns the table of the pending or the former embedder's vectors.
 func (t *txn) otherVectors(db oplog.DB) tableID { return tVector + tVectorOdd - t.vectors(db) }
 
-// vectorsOf is the table of the vectors that a database changes to, or of those that it has.
+// vectorsOf returns the table of the pending embedder's vectors, or of the current ones.
 func (t *txn) vectorsOf(db oplog.DB, pending bool) tableID {
 	if pending {
 		return t.otherVectors(db)
@@ -157,7 +156,7 @@ func (t *txn) vectorsOf(db oplog.DB, pending bool) tableID {
 	return t.vectors(db)
 }
 
-// dropVectors removes the vectors of a text that is another one now.
+// dropVectors removes the vectors of a memory.
 func (a *entryTxn) dropVectors(seq oplog.Seq) {
 	a.del(a.vectors(a.db), a.db, seqKey(seq))
 	if a.Embedding(a.db).Pending != nil {
@@ -170,8 +169,8 @@ func (a *entryTxn) setEmbedding(e oplog.Embedding) {
 	delete(a.embeddings, a.db)
 }
 
-// Floats unpacks a record's vector into dst, which is grown when it is too short; nil when there is none. Many are
-// read the fastest in the order of their numbers.
+// Floats unpacks a record's vector into dst, which grows as needed; nil if there is none. Reading many is fastest in
+// order of their numbers.
 func (v *View) Floats(db oplog.DB, seq oplog.Seq, dst []float32) []float32 {
 	raw, _ := v.peek(v.vectors(db), db, seqKey(seq))
 	n := len(raw) / 4
@@ -207,12 +206,12 @@ func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look
 	return list, oplog.Seq(v.Stats(db).NextSeq) + 1
 }
 
-// Vector is a record's; nil when it has none.
+// Vector returns a record's vector; nil if it has none.
 func (v *View) Vector(db oplog.DB, seq oplog.Seq) oplog.Vector {
 	return v.get(v.vectors(db), db, seqKey(seq))
 }
 
-// MeanVector is the mean of some memories' vectors; nil where none has one.
+// MeanVector returns the mean of some memories' vectors; nil if none has a vector.
 func (v *View) MeanVector(db oplog.DB, of []*oplog.Memory) oplog.Vector {
 	var all [][]float32
 	for _, m := range of {

@@ -74,7 +74,7 @@ func (a *entryTxn) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
 	}
 }
 
-// unlink takes a memory from the entities it no longer names.
+// unlink removes a memory from the entities that it no longer names.
 func (a *entryTxn) unlink(m *oplog.Memory, keep map[string]bool) {
 	for _, name := range m.Entities {
 		if keep[name] {
@@ -111,7 +111,7 @@ func (a *entryTxn) relink(m *oplog.Memory, found []oplog.Mention, extractor uint
 	m.Entities, m.Extractor = names, extractor
 }
 
-// dropName takes away an entity that no memory, relation or claim names any more.
+// dropName removes an entity that no memory, relation or claim names any more.
 func (a *entryTxn) dropName(name string) {
 	prefix := joinKey(name, "")
 	for _, table := range []tableID{tEntityMemory, tBySource, tByTarget, tClaimBy} {
@@ -132,7 +132,7 @@ func (v *View) EntityMemories(db oplog.DB, name string, f func(*oplog.Memory) bo
 	v.memoriesOf(db, v.scanBack(tEntityMemory, db, joinKey(name, "")), f)
 }
 
-// EntitiesFolded are the entities whose name has a folded form, at most limit.
+// EntitiesFolded returns at most limit entities whose name has this folded form.
 func (v *View) EntitiesFolded(db oplog.DB, folded string, limit int) (names []string) {
 	prefix := joinKey(folded, "")
 	for k := range v.scan(tFolded, db, prefix) {
@@ -175,12 +175,13 @@ func (v *View) Canonical(db oplog.DB, namespace, name string) string {
 	return (&entryTxn{txn: v.txn, db: db}).canonical(namespace, name)
 }
 
-// maxResolved bounds the names that a question about one entity looks up.
+// maxResolved bounds the names that ResolveName returns.
 const maxResolved = 64
 
-// ResolveName returns the entities that a name stands for in a namespace: the one that it is an alias of, which comes first
-// whether or not anything names it, and those whose name is an alias of that one. A name that no entity and no alias
-// has in this case stands for all that have it in another. Memories older than an alias are stored under the alias.
+// ResolveName returns the entities that a name stands for in a namespace. The first is the target of the name's
+// alias, even if nothing names it. The entities whose names are aliases of that target follow, because memories older
+// than an alias are stored under the alias. If no entity and no alias has the name in this case, other cases of it
+// count.
 func (v *View) ResolveName(db oplog.DB, namespace, name string) (names []string) {
 	add := func(name string) {
 		for _, same := range v.AllNamed(db, name, maxResolved) {
@@ -238,10 +239,10 @@ func (v *View) MemoriesOfAll(db oplog.DB, names []string, f func(*oplog.Memory) 
 	}
 }
 
-// maxNamesakes bounds the memories that NamedWithin looks at.
+// maxNamesakes bounds the memories that NamedWithin reads.
 const maxNamesakes = 100
 
-// NamedWithin reports whether a memory of some namespaces names an entity: one of the newest maxNamesakes that do.
+// NamedWithin reports whether one of the newest maxNamesakes memories that name an entity is in some namespaces.
 func (v *View) NamedWithin(db oplog.DB, in oplog.Spaces, name string) bool {
 	is, left := !in.Bind(), maxNamesakes
 	if !is {
@@ -259,7 +260,7 @@ func (v *View) Entity(db oplog.DB, name string) (oplog.Entity, bool) {
 	return read[oplog.Entity](v.txn, tEntity, db, []byte(name))
 }
 
-// Entities walks the entities behind a name, by name; blank begins with the first.
+// Entities walks the entities after a name, by name; blank begins with the first.
 func (v *View) Entities(db oplog.DB, behind string, f func(oplog.Entity) bool) {
 	each(v.scanBehind(tEntity, db, []byte(behind)), f)
 }

@@ -86,8 +86,7 @@ func (v *View) Events(db oplog.DB, from oplog.EventID, f func(*oplog.StoredEvent
 	each(v.scanFrom(tEvent, db, be64(uint64(from))), func(e oplog.StoredEvent) bool { return f(&e) })
 }
 
-// SessionHashes walks the hashes of the events of a workspace's sessions, in the order of their names, from a session
-// on.
+// SessionHashes walks the hashes of the events of a workspace's sessions, by session name, beginning at a session.
 func (v *View) SessionHashes(db oplog.DB, workspace, from string, f func(session string, hash []byte, id oplog.EventID) bool) {
 	all := joinKey(workspace, "")
 	for k, id := range v.scanFrom(tEventHash, db, joinKey(workspace, from, "")) {
@@ -102,7 +101,7 @@ func (v *View) SessionHashes(db oplog.DB, workspace, from string, f func(session
 	}
 }
 
-// EventCounts are a workspace's counters.
+// EventCounts returns a workspace's counters.
 func (v *View) EventCounts(db oplog.DB, workspace string) oplog.EventCounts {
 	return load[oplog.EventCounts](v.txn, tEventCount, db, joinKey("workspace", workspace))
 }

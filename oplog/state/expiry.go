@@ -18,7 +18,7 @@ func (a *entryTxn) expire(m *oplog.Memory) {
 	a.forget(m, max(m.Expires, m.Updated))
 }
 
-// reschedule moves the row of a memory's expiry to where it is now. was is its Expiry before the change.
+// reschedule moves a memory's row in tExpiry after a change. was is its Expiry before the change.
 func (a *entryTxn) reschedule(m *oplog.Memory, was oplog.Time) {
 	now := m.Expiry()
 	if now == was {
@@ -34,13 +34,13 @@ func (a *entryTxn) reschedule(m *oplog.Memory, was oplog.Time) {
 	}
 }
 
-// putExpiry writes the row of a memory's expiry. It has the status and the namespace that the memory is counted under, so
-// that one whose time is over can be counted out without a look at it.
+// putExpiry writes a memory's row in tExpiry. The row holds the status and the namespace under which the memory is
+// counted, so that counts can leave out an expired memory without reading it.
 func (a *entryTxn) putExpiry(m *oplog.Memory, at oplog.Time) {
 	a.put(tExpiry, a.db, timeKey(at, m.Seq), append([]byte{byte(m.Status)}, m.Namespace...))
 }
 
-// renew puts off the expiry of a memory that was read at a time, if it asks for that.
+// renew extends the life of a memory that was read, if it has Refresh.
 func (a *entryTxn) renew(m *oplog.Memory, read oplog.Time) {
 	if m.Expires == 0 || m.Refresh <= 0 {
 		return
@@ -53,7 +53,8 @@ func (a *entryTxn) renew(m *oplog.Memory, read oplog.Time) {
 // maxRefresh bounds in seconds what a read adds to a memory's life: a century.
 const maxRefresh = 100 * 365 * 86400
 
-// setSearchable begins or ends the indexing of a memory. One that is indexed no more loses what was read from its text.
+// setSearchable begins or ends the indexing of a memory. At the end it drops the entities, claims and vectors of the
+// text.
 func (a *entryTxn) setSearchable(m *oplog.Memory, searchable bool, op *oplog.Correct) {
 	rejectf(searchable && m.Unsearchable && op.Text == nil, oplog.Invalid, "a memory becomes searchable with its text")
 	if m.Unsearchable = !searchable; searchable {
@@ -64,7 +65,7 @@ func (a *entryTxn) setSearchable(m *oplog.Memory, searchable bool, op *oplog.Cor
 	a.dropVectors(m.Seq)
 }
 
-// forReaders returns a memory as readers see it: one whose time is over at the view's moment looks as the next Sweep will
+// forReaders returns a memory as readers see it: one that has expired by the view's time looks as the next Sweep will
 // leave it.
 func (v *View) forReaders(m *oplog.Memory) *oplog.Memory {
 	if m.Expires != 0 && m.ExpiredAt(v.Time().Time()) {
@@ -73,8 +74,8 @@ func (v *View) forReaders(m *oplog.Memory) *oplog.Memory {
 	return m
 }
 
-// StoredMemories walks the records as Memories does, but as Apply wrote them: one whose time is over is there until a Sweep
-// forgets it. It is for the index, which must not depend on when it was built.
+// StoredMemories is Memories, but gives the records as Apply wrote them: an expired one is active until a Sweep
+// forgets it. It is for the index, whose content must not depend on when it was built.
 func (v *View) StoredMemories(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
 	each(v.scanFrom(tMemory, db, seqKey(from)), func(m oplog.Memory) bool { return f(&m) })
 }
@@ -85,12 +86,12 @@ func (v *View) StoredMemoryAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) 
 	return &m, ok
 }
 
-// Expiring walks the memories that expire up to a time, those that expire first first.
+// Expiring walks the memories that expire up to a time, the earliest first.
 func (v *View) Expiring(db oplog.DB, until oplog.Time, f func(*oplog.Memory) bool) {
 	v.timed(tExpiry, db, Place{At: oplog.FirstTime}, until+1, f)
 }
 
-// Unswept walks the numbers of the memories whose time is over and that no Sweep has forgotten yet.
+// Unswept walks the numbers of the memories that have expired and that no Sweep has forgotten yet.
 func (v *View) Unswept(db oplog.DB, f func(oplog.Seq) bool) {
 	for k := range v.unsweptRows(db) {
 		if !f(seqOf(k)) {
@@ -99,7 +100,7 @@ func (v *View) Unswept(db oplog.DB, f func(oplog.Seq) bool) {
 	}
 }
 
-// unsweptRows are the rows of tExpiry whose time is over. A database in which nothing expires costs no walk.
+// unsweptRows walks the rows of tExpiry whose time is over. It reads nothing in a database in which nothing expires.
 func (v *View) unsweptRows(db oplog.DB) rows {
 	if v.counters(db).Expiring == 0 {
 		return func(func(k, v []byte) bool) {}
@@ -107,7 +108,7 @@ func (v *View) unsweptRows(db oplog.DB) rows {
 	return v.walkTable(span{prefixSpan(tExpiry, db, nil).lower, appendRow(nil, tExpiry, db, timeKey(v.Time().Time()+1, 0))}, false)
 }
 
-// unsweptCounts returns how the memories that Lapsed walks change the counts of namespaces.
+// unsweptCounts returns the change that sweeping the memories of Unswept would make to each namespace's counts.
 func (v *View) unsweptCounts(db oplog.DB) map[string]oplog.Counts {
 	var by map[string]oplog.Counts // most often there are none
 	for _, val := range v.unsweptRows(db) {

@@ -13,7 +13,7 @@ func applyForeign(a *entryTxn, op *oplog.Foreign) oplog.Result {
 		if !a.exists(tRID, a.db, []byte(op.Stored.RID)) { // insert if absent
 			stored := *op.Stored
 			if a.pathConflict(stored.Namespace, stored.Path) != nil {
-				stored.Path = "" // the memory that has the key here stays its memory
+				stored.Path = "" // the memory here keeps the key
 			}
 			applyRemember(a, &stored)
 		}
@@ -27,5 +27,5 @@ func applyForeign(a *entryTxn, op *oplog.Foreign) oplog.Result {
 	return oplog.Result{ID: op.OpID, Changed: true}
 }
 
-// Pushed reports whether a peer has pushed an operation of this id.
+// Pushed reports whether a peer has pushed an operation with this id.
 func (v *View) Pushed(db oplog.DB, opID string) bool { return v.exists(tForeign, db, []byte(opID)) }

@@ -10,9 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/fold"
 )
 
-// eraseForGood erases the memories that an entry names, with everything that merges and splits made of them, and
-// rejects their texts from then on. It also erases what a named memory was made of. Other sources of a merged memory
-// that is erased this way become active again.
+// eraseForGood erases the named memories, the memories that merges and splits made of them, and those that they were
+// made of. Their texts are rejected from then on. Other sources of an erased merged memory become active again.
 func (a *entryTxn) eraseForGood(op *oplog.Purge) oplog.Result {
 	rejectf(len(op.RIDs) > purgeStep, oplog.Invalid, "%d memories to erase: at most %d at once", len(op.RIDs), purgeStep)
 	rejectf(len(op.Salt) < oplog.MinSalt, oplog.Invalid, "a salt has %d bytes at least", oplog.MinSalt)
@@ -54,7 +53,8 @@ func (a *entryTxn) eraseForGood(op *oplog.Purge) oplog.Result {
 	return r
 }
 
-// erasePast erases what earlier revisions of a memory said, and rejects their texts. The memory stays.
+// erasePast erases the content of earlier revisions of a memory, and rejects their texts from then on. The memory
+// stays.
 func (a *entryTxn) erasePast(op *oplog.Purge) oplog.Result {
 	rejectf(len(op.RIDs) != 1 || len(op.Past) > purgeStep, oplog.Invalid, "the revisions of one memory, at most %d at once", purgeStep)
 	m, ok := memoryByRID(a.txn, a.db, op.RIDs[0])
@@ -82,11 +82,11 @@ func (a *entryTxn) erasePast(op *oplog.Purge) oplog.Result {
 
 // Derived lists the memories that are erased together, and those that become active again.
 type Derived struct {
-	Gone []oplog.Memory // the memories, what they were made of, and what was made of them, however often
-	Back []oplog.Memory // the other sources of what goes
+	Gone []oplog.Memory // the memories, their sources and their products, transitively
+	Back []oplog.Memory // the other sources of memories in Gone
 }
 
-// Derived tells what erasing memories for good erases.
+// Derived returns the memories that erasing rids for good affects.
 func (t *txn) Derived(db oplog.DB, rids []string) (d Derived) {
 	seen := map[string]bool{}
 	take := func(into *[]oplog.Memory, rids []string) {
@@ -105,7 +105,7 @@ func (t *txn) Derived(db oplog.DB, rids []string) (d Derived) {
 	}
 	take(&d.Gone, rids)
 	named := slices.Clone(d.Gone)
-	follow(named, func(m *oplog.Memory) []string { return t.sourcesOf(db, m, wentInto) }) // forgotten ones still have the text
+	follow(named, func(m *oplog.Memory) []string { return t.sourcesOf(db, m, wentInto) }) // forgotten sources still have their text
 	follow(named, func(m *oplog.Memory) []string { return slices.Concat(wentInto(m), m.Undone) })
 	for i := range d.Gone {
 		take(&d.Back, t.MadeFrom(db, &d.Gone[i]))
@@ -113,7 +113,7 @@ func (t *txn) Derived(db oplog.DB, rids []string) (d Derived) {
 	return d
 }
 
-// wentInto returns the memories that a merge or a split made of a memory, even if it was forgotten since.
+// wentInto returns the memories that a merge or a split made of m, even if m was forgotten since.
 func wentInto(m *oplog.Memory) []string {
 	if m.Into != "" {
 		return []string{m.Into}
@@ -121,7 +121,7 @@ func wentInto(m *oplog.Memory) []string {
 	return m.Split
 }
 
-// madeOf returns the same, but nothing for a memory that was forgotten since.
+// madeOf is wentInto, but returns nothing if m was forgotten since.
 func madeOf(m *oplog.Memory) []string {
 	if m.Status != oplog.Consolidated {
 		return nil
@@ -129,13 +129,13 @@ func madeOf(m *oplog.Memory) []string {
 	return wentInto(m)
 }
 
-// MadeFrom returns the memories that one was merged from, or split from, and that are its sources still.
+// MadeFrom returns the memories that product was merged or split from and that still are its sources.
 func (t *txn) MadeFrom(db oplog.DB, product *oplog.Memory) []string {
 	return t.sourcesOf(db, product, madeOf)
 }
 
-// sourcesOf returns the memories of which a memory is a product. Its first metadata names them: a client may have
-// changed those since.
+// sourcesOf returns the sources of product. It reads their ids from the oldest metadata, because a client may have
+// changed the metadata since, and checks them against the sources' own rows.
 func (t *txn) sourcesOf(db oplog.DB, product *oplog.Memory, products func(*oplog.Memory) []string) []string {
 	metadata := product.Metadata
 	for _, r := range t.scan(tRevision, db, seqKey(product.Seq)) {
@@ -156,7 +156,7 @@ func (t *txn) sourcesOf(db oplog.DB, product *oplog.Memory, products func(*oplog
 	})
 }
 
-// keepProof keeps what is left of a memory that is about to be erased.
+// keepProof stores the proof that a memory was erased.
 func (a *entryTxn) keepProof(m *oplog.Memory, at oplog.Time) {
 	key := seqKey(m.Seq)
 	e := oplog.ErasedMemory{RID: m.RID, Index: a.index, At: at, Claims: uint32(len(m.Claims)),
@@ -168,7 +168,7 @@ func (a *entryTxn) keepProof(m *oplog.Memory, at oplog.Time) {
 	write(a.txn, tErased, a.db, []byte(m.RID), &e)
 }
 
-// rejectTextsOf adds a memory's text and its earlier texts to those that are rejected from now on.
+// rejectTextsOf adds a memory's text and earlier texts to the rejected texts.
 func (a *entryTxn) rejectTextsOf(m *oplog.Memory) {
 	salt, at := a.database().Salt, be64(uint64(a.index))
 	texts := []string{m.Text}
@@ -200,8 +200,7 @@ func (a *entryTxn) rejectErasedText(text string) {
 	rejectIf(a.isErasedText(text), ErrErasedText)
 }
 
-// textHash is the salted hash of a text, whatever the case of its letters and the space between its words. A text
-// without words has none.
+// textHash returns the salted hash of a text, ignoring case and white space; nil for a text without words.
 func textHash(salt []byte, text string) []byte {
 	words := strings.FieldsFunc(fold.Lower(text), func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) })
 	if len(words) == 0 {
@@ -210,7 +209,7 @@ func textHash(salt []byte, text string) []byte {
 	return oplog.NameHash(salt, strings.Join(words, " "))
 }
 
-// eraseAliases takes away the aliases of a name, and those that mean it.
+// eraseAliases removes the aliases whose alias or target is the name.
 func (a *entryTxn) eraseAliases(op *oplog.Purge) (changed bool) {
 	is := func(name string) bool { return bytes.Equal(oplog.NameHash(op.Salt, name), op.Name) }
 	for k, v := range a.scan(tAlias, a.db, nil) {

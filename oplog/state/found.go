@@ -2,10 +2,10 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// lookupCache remembers what nearly every entry asks, as far as it was asked. Whoever writes the rows that an answer comes
-// from, or gives up what was written, has it forgotten.
+// lookupCache remembers answers that nearly every entry needs. txn.replace and a failed batch clear the answers whose
+// rows they change.
 type lookupCache struct {
-	newestActive map[namespaceID][]byte // sessions that memories join of their own accord
+	newestActive map[namespaceID][]byte // the active session that began last; new memories join it
 	hasAliases   map[oplog.DB]bool      // databases that have aliases
 }
 
@@ -16,10 +16,10 @@ func (f *lookupCache) clear() {
 	clear(f.hasAliases)
 }
 
-// maxCached bounds how many answers of a kind are remembered.
+// maxCached bounds the answers of one kind.
 const maxCached = 4096
 
-// cached returns the answer for a key, and looks for it when it is not known.
+// cached returns the answer for a key. On a miss it calls look and stores the answer.
 func cached[K comparable, V any](known map[K]V, key K, look func() V) V {
 	v, ok := known[key]
 	if !ok {

@@ -10,7 +10,7 @@ func applyHandOn(a *entryTxn, op *oplog.HandOn) (r oplog.Result) {
 	for _, c := range op.Edges {
 		e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(c.Of))
 		src, dst := a.mergedInto(e.Src, c.Into), a.mergedInto(e.Dst, c.Into)
-		if !ok || src == dst { // gone, or among the sources
+		if !ok || src == dst { // removed, or between two sources
 			continue
 		}
 		copied := oplog.Relate{ID: c.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight, At: op.At}
@@ -43,7 +43,7 @@ func (v *View) Related(db oplog.DB, src, kind, dst string) (oplog.Edge, bool) {
 	return v.Edge(db, string(v.get(tTriple, db, joinKey(src, kind, dst))))
 }
 
-// relate makes or renews a relation; ok is false for a new one whose id is taken.
+// relate stores or updates a relation; ok is false if a new relation has no id, or one that is taken.
 func (a *entryTxn) relate(op *oplog.Relate) (r oplog.Result, ok bool) {
 	triple := joinKey(op.Src, op.Type, op.Dst)
 	e := oplog.Edge{ID: op.ID, Src: op.Src, Dst: op.Dst, Type: op.Type, Weight: op.Weight, Created: cmp.Or(op.Since, op.At), Updated: op.At}
@@ -82,12 +82,12 @@ func applyUnrelate(a *entryTxn, op *oplog.Unrelate) oplog.Result {
 	return oplog.Result{ID: e.ID, Changed: true}
 }
 
-// EdgesBehind walks the relations behind an id, by their ids.
+// EdgesBehind walks the relations after an id, by id.
 func (v *View) EdgesBehind(db oplog.DB, id string, f func(oplog.Edge) bool) {
 	each(v.scanBehind(tEdge, db, []byte(id)), f)
 }
 
-// EdgesBack walks the relations below an id downwards; blank begins at the end.
+// EdgesBack walks the relations before an id downwards; blank begins at the end.
 func (v *View) EdgesBack(db oplog.DB, below string, f func(oplog.Edge) bool) {
 	each(v.scanBelow(tEdge, db, nil, belowID(below)), f)
 }
@@ -105,7 +105,7 @@ func (v *View) Edge(db oplog.DB, id string) (oplog.Edge, bool) {
 	return read[oplog.Edge](v.txn, tEdge, db, []byte(id))
 }
 
-// EdgesOfAll are the relations that several entities are in, at most limit; one between two of them once.
+// EdgesOfAll returns at most limit relations of several entities. A relation between two of them comes once.
 func (v *View) EdgesOfAll(db oplog.DB, names []string, limit int) (list []oplog.Edge) {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -118,7 +118,7 @@ func (v *View) EdgesOfAll(db oplog.DB, names []string, limit int) (list []oplog.
 	return list
 }
 
-// Edges are the relations an entity is in, outgoing first, at most limit.
+// Edges returns at most limit relations of an entity, outgoing ones first.
 func (v *View) Edges(db oplog.DB, entity string, limit int) (edges []oplog.Edge) {
 	prefix := joinKey(entity, "")
 	for _, table := range []tableID{tBySource, tByTarget} {

@@ -18,7 +18,7 @@ type keyRecord struct {
 	Refused *oplog.Error   `msgpack:"e,omitempty"` // of a node's key; a client may repeat its own when the cause is gone
 }
 
-// lookupKey returns the results of the entry that used a key first. It rejects a key of another request.
+// lookupKey returns the results of the entry that used a key first. It rejects a key that another request has used.
 func (a *entryTxn) lookupKey(key string, digest []byte) (first []oplog.Result, known bool) {
 	if key == "" {
 		return nil, false
@@ -39,16 +39,16 @@ func (a *entryTxn) lookupKey(key string, digest []byte) (first []oplog.Result, k
 	return k.Results, true
 }
 
-// storeRejection remembers under a node's key that its entry was rejected. A node sends an entry again when it has no
-// answer: whichever attempt comes last comes to what the first came to, so the node knows what became of its write.
+// storeRejection stores a rejection under a node's key. A node sends an entry again if it got no answer. The stored
+// rejection gives every attempt the result of the first, so the node knows the outcome of its write.
 func (a *entryTxn) storeRejection(e *oplog.Entry, why *oplog.Error) {
 	if strings.HasPrefix(e.Key, oplog.ForwardKey) && !a.exists(tKey, a.db, []byte(e.Key)) {
 		a.putKey(e.Key, keyRecord{Digest: e.Digest, Refused: why}, e.KeyTTL)
 	}
 }
 
-// keyRecords is the least number of records that a key outlives: a jump of the log's time alone makes nothing recent
-// expire.
+// keyRecords is the least number of records for which a key is kept, so that a jump of the log's time cannot expire
+// recent keys.
 const keyRecords = 100_000
 
 // keyExpired reports whether a key's window has passed, both in log time and in records.
@@ -56,7 +56,7 @@ func (a *entryTxn) keyExpired(expires oplog.Time, kept oplog.Index) bool {
 	return expires <= a.hlc.Time() && kept+keyRecords <= a.index
 }
 
-// storeKey remembers what an entry came to under its key for a time; 0 means DefaultKeyTTL.
+// storeKey stores the results of an entry under its key. ttl 0 means DefaultKeyTTL.
 func (a *entryTxn) storeKey(key string, digest []byte, ttl oplog.Time, results []oplog.Result) {
 	if key != "" {
 		a.putKey(key, keyRecord{Digest: digest, Results: results}, ttl)
@@ -65,7 +65,7 @@ func (a *entryTxn) storeKey(key string, digest []byte, ttl oplog.Time, results [
 
 func (a *entryTxn) putKey(key string, k keyRecord, ttl oplog.Time) {
 	var was []byte
-	if slices.Contains(a.unused, key) { // as often as it was looked for: an entry and a memory in it may have one key
+	if slices.Contains(a.unused, key) { // all of them: an entry and a memory in it may have the same key
 		a.unused = slices.DeleteFunc(a.unused, func(k string) bool { return k == key })
 	} else if was = a.get(tKey, a.db, []byte(key)); was != nil {
 		a.del(tKeyExpiry, a.db, expiryKey(decode[keyRecord](was).Expires, key))
@@ -82,7 +82,7 @@ func (a *entryTxn) putKey(key string, k keyRecord, ttl oplog.Time) {
 	a.addedKeys++
 }
 
-// StoredUnder returns the memory that was stored first under an idempotency key of its own.
+// StoredUnder returns the memory that was first stored under a memory's idempotency key.
 func (v *View) StoredUnder(db oplog.DB, key string) (rid string, ok bool) {
 	k, ok := read[keyRecord](v.txn, tKey, db, []byte(key))
 	if !ok || len(k.Results) == 0 {
@@ -91,8 +91,7 @@ func (v *View) StoredUnder(db oplog.DB, key string) (rid string, ok bool) {
 	return k.Results[0].ID, true
 }
 
-// noteKeys lists on a memory the idempotency keys that its clients used, without those that have expired: a purge
-// removes them.
+// noteKeys adds clients' idempotency keys to a memory's list and drops expired ones. A purge removes the listed keys.
 func (a *entryTxn) noteKeys(m *oplog.Memory, keys ...string) {
 	m.Keys = slices.DeleteFunc(m.Keys, func(k string) bool { return !a.exists(tKey, a.db, []byte(k)) })
 	for _, k := range keys {
@@ -104,7 +103,7 @@ func (a *entryTxn) noteKeys(m *oplog.Memory, keys ...string) {
 
 func expiryKey(t oplog.Time, key string) []byte { return append(be64(uint64(t)), key...) }
 
-// firstExpiry is a time before which no key of a database expires; 0 where it is not known.
+// firstExpiry returns a time before which no key of a database expires; 0 if it is unknown.
 func (t *txn) firstExpiry(db oplog.DB) uint64 {
 	if from, ok := t.expiry[db]; ok {
 		return from
@@ -112,9 +111,9 @@ func (t *txn) firstExpiry(db oplog.DB) uint64 {
 	return t.stateExpiry[db]
 }
 
-// expireKeys drops keys whose window has passed, in the order of their times, a few an entry: more than the entry
-// added, so the table cannot outgrow its window. What is known of the first of them only saves looking: those that
-// went would be passed over each time.
+// expireKeys drops expired keys, the oldest first, a few with each entry. It drops more than the entry added, so the
+// table cannot outgrow its window. The cached first expiry only saves reads: without it, each entry would scan the
+// tombstones of the dropped rows.
 func (a *entryTxn) expireKeys() {
 	from := a.firstExpiry(a.db)
 	now := uint64(a.hlc.Time())
@@ -122,7 +121,7 @@ func (a *entryTxn) expireKeys() {
 		return
 	}
 	few := 4 + 2*a.addedKeys
-	next := uint64(math.MaxUint64) // when there is none
+	next := uint64(math.MaxUint64) // if no key is left
 	for k, kept := range a.scanFrom(tKeyExpiry, a.db, be64(from)) {
 		if few--; few < 0 || beUint64(k) > now || oplog.Index(beUint64(kept))+keyRecords > a.index {
 			next = beUint64(k)

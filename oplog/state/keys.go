@@ -10,7 +10,7 @@ import (
 type tableID uint8
 
 const (
-	tControl       tableID = 1  // cluster id, next database number, how many databases the tokens of one have made
+	tControl       tableID = 1  // cluster id, next database number, numbers of databases made by tokens
 	tDatabase      tableID = 2  // id → Database
 	tDatabaseName  tableID = 3  // name without its case → id
 	tToken         tableID = 4  // hash → Token
@@ -74,7 +74,7 @@ const (
 	tSessionPair   tableID = 92  // namespace client time id: every session, active or not
 	tNamespaceSum  tableID = 93  // namespace 0 → Counts
 	tQuarantined   tableID = 100 // seq: memories in quarantine
-	tReread        tableID = 101 // seq: memories that say something new since a round of cognition read them
+	tReread        tableID = 101 // seq: memories that changed since a round of cognition read them
 	tErased        tableID = 96  // id → ErasedMemory
 	tRefused       tableID = 97  // salted hash of a text → index of the record that erased it
 	tOperator      tableID = 60  // "operator" → key; "last grant" → number
@@ -119,14 +119,14 @@ var tableNames = map[tableID]string{
 	tMeta: "meta", tLog: "log",
 }
 
-// What is not part of the Sum, in the database 0: each node may keep its own.
+// Tables that are not part of the Sum, in database 0: they may differ between nodes.
 const (
-	tMeta tableID = 254 // see the keys next to mark
-	tLog  tableID = 255 // index → retained
+	tMeta tableID = 254 // see position.go
+	tLog  tableID = 255 // index → logRow
 )
 
-// rowHead is the length of the head of every row's key: the database, four bytes, and the table. So the rows of a
-// database are one range, and those of each of its tables as well.
+// rowHead is the length of the head of every row's key: four bytes for the database, one for the table. So the rows
+// of a database are one range, and so are those of each table.
 const rowHead = 5
 
 // appendRow appends the key of a row in the store.
@@ -134,7 +134,7 @@ func appendRow(dst []byte, table tableID, db oplog.DB, key []byte) []byte {
 	return append(append(binary.BigEndian.AppendUint32(dst, uint32(db)), byte(table)), key...)
 }
 
-// rowOf takes the key of a row apart.
+// rowOf splits the store's key of a row.
 func rowOf(key []byte) (table tableID, db oplog.DB, rest []byte, ok bool) {
 	if len(key) < rowHead {
 		return 0, 0, nil, false
@@ -163,21 +163,21 @@ func beUint64(b []byte) uint64 {
 
 func seqKey(s oplog.Seq) []byte { return be64(uint64(s)) }
 
-// seqOf is the number that ends a key.
+// seqOf returns the number at the end of a key.
 func seqOf(key []byte) oplog.Seq { return oplog.Seq(beUint64(key[len(key)-8:])) }
 
-// timeKey sorts by time; times before 1970 do too.
+// timeKey sorts by time, also before 1970.
 func timeKey(t oplog.Time, s oplog.Seq) []byte {
 	return binary.BigEndian.AppendUint64(be64(uint64(t)^(1<<63)), uint64(s))
 }
 
-// nameKey is a name's prefix (see joinKey) and a sequence number.
+// nameKey returns a name's prefix (see joinKey) and a sequence number.
 func nameKey(name string, s oplog.Seq) []byte {
 	return binary.BigEndian.AppendUint64(joinKey(name, ""), uint64(s))
 }
 
-// joinKey puts strings into one key so that no two lists of strings share one: every part is
-// preceded by its length, and the last is not. joinKey(x, "") is the prefix of all keys that begin with x.
+// joinKey joins strings into one key, so that different lists have different keys: the length of each part but the
+// last precedes it. joinKey(x, "") is the prefix of all keys that begin with x.
 func joinKey(parts ...string) []byte {
 	n := 0
 	for _, p := range parts {
@@ -193,7 +193,7 @@ func joinKey(parts ...string) []byte {
 	return k
 }
 
-// cutKey is the first part of a key of joinKey, and what follows it.
+// cutKey splits a key of joinKey into its first part and the rest.
 func cutKey(key []byte) (part, rest []byte) {
 	n := 4 + binary.BigEndian.Uint32(key)
 	return key[4:n], key[n:]

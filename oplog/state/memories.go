@@ -7,23 +7,23 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Memories walks the records from a sequence number on, in order.
+// Memories walks the records by sequence number, beginning at from.
 func (v *View) Memories(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
 	v.StoredMemories(db, from, func(m *oplog.Memory) bool { return f(v.forReaders(m)) })
 }
 
-// MemoriesBack walks the records downwards from the number below; 0 means from the newest.
+// MemoriesBack walks the records downwards, over the numbers less than below; 0 begins at the newest.
 func (v *View) MemoriesBack(db oplog.DB, below oplog.Seq, f func(*oplog.Memory) bool) {
 	each(v.scanBelow(tMemory, db, nil, belowSeq(below)), func(m oplog.Memory) bool { return f(v.forReaders(&m)) })
 }
 
-// A Place is where a walk by time stands: a time, and the number of a memory of that time.
+// A Place is a position in a walk by time: a time, and the number of a memory of that time.
 type Place struct {
 	At  oplog.Time
 	Seq oplog.Seq
 }
 
-// Recent walks the records from the newest creation time backwards, those before a place when it is not zero.
+// Recent walks the records by creation time, the newest first; with a place, only those before it.
 func (v *View) Recent(db oplog.DB, before Place, f func(*oplog.Memory) bool) {
 	var below []byte
 	if before != (Place{}) {
@@ -32,32 +32,33 @@ func (v *View) Recent(db oplog.DB, before Place, f func(*oplog.Memory) bool) {
 	v.memoriesOf(db, v.scanBelow(tCreated, db, nil, below), f)
 }
 
-// Between walks the memories created from a place up to a time, not included, the oldest first.
+// Between walks the memories created from a place up to a time, exclusive, the oldest first.
 func (v *View) Between(db oplog.DB, from Place, to oplog.Time, f func(*oplog.Memory) bool) {
 	v.timed(tCreated, db, from, to, f)
 }
 
-// Due walks the memories that are due from a place up to a time, not included, the soonest first.
+// Due walks the memories that are due from a place up to a time, exclusive, the soonest first.
 func (v *View) Due(db oplog.DB, from Place, to oplog.Time, f func(*oplog.Memory) bool) {
 	v.timed(tDue, db, from, to, f)
 }
 
-// Past walks the memories that were corrected, merged or forgotten after a time, as they are now; one may come twice.
+// Past walks the memories that were corrected, merged or forgotten after a time, as they are now. A memory may come
+// twice.
 func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
 	more := true
 	v.memoriesOf(db, v.scanFrom(tPast, db, timeKey(after, 0)), func(m *oplog.Memory) bool {
 		more = f(m)
 		return more
 	})
-	if more { // what has expired and was not swept yet
+	if more { // expired and not swept yet
 		v.timed(tExpiry, db, Place{At: after}, v.Time().Time()+1, f)
 	}
 }
 
-// Around are the active memories of a memory's namespace that were created next to it, n on each side and itself,
-// oldest first. kept says what is kept of each, cut that there may be others behind those that it has looked at.
+// Around returns a memory and up to n active memories of its namespace created before it and n after it, oldest
+// first. kept converts each of them. cut reports whether the bound on scanned rows may have hidden others.
 func (v *View) Around(db oplog.DB, m *oplog.Memory, n int, kept func(*oplog.Memory) *oplog.Memory) (all []*oplog.Memory, cut bool) {
-	const scan = 100 // rows looked at for each that is wanted
+	const scan = 100 // rows scanned for each wanted memory
 	side := func(created rows) (list []*oplog.Memory) {
 		seen := 0
 		v.memoriesOf(db, created, func(o *oplog.Memory) bool {
@@ -78,7 +79,7 @@ func (v *View) Around(db oplog.DB, m *oplog.Memory, n int, kept func(*oplog.Memo
 	return append(append(before, kept(m)), side(v.scanBehind(tCreated, db, at))...), cut
 }
 
-// AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.
+// AsOf returns a memory as it was at a time; ok is false if it did not exist yet or was forgotten.
 func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory, bool) {
 	if m.Created > at || m.Status == oplog.Quarantined || m.Status != oplog.Active && m.Updated <= at {
 		return nil, false
@@ -97,7 +98,7 @@ func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory,
 	return &was, true
 }
 
-// restoreRevision makes a memory what it was at a revision.
+// restoreRevision sets a memory's fields to those of a revision.
 func restoreRevision(m *oplog.Memory, r *oplog.Revision) {
 	m.Text, m.Importance, m.Valence, m.Certainty, m.Pin, m.Metadata, m.Path = r.Text, r.Importance, r.Valence, r.Certainty, r.Pin, r.Metadata, r.Path
 	if r.Namespace != "" { // an import may leave it out
@@ -107,8 +108,8 @@ func restoreRevision(m *oplog.Memory, r *oplog.Revision) {
 	m.Revision, m.Updated, m.Stamp = r.Number, cmp.Or(r.From, m.Created), r.Stamp
 }
 
-// AtRevision is a memory as it was at a revision, before it was forgotten or merged; ok is false when the state does
-// not have that revision.
+// AtRevision returns a memory as it was at a revision, before it was forgotten or merged; ok is false if the state
+// does not have that revision.
 func (v *View) AtRevision(db oplog.DB, m *oplog.Memory, number uint32) (was *oplog.Memory, ok bool) {
 	was = new(*m)
 	was.Status, was.Into, was.Reason = oplog.Active, "", ""
@@ -125,9 +126,9 @@ func (v *View) AtRevision(db oplog.DB, m *oplog.Memory, number uint32) (was *opl
 // maxCorrectedScan bounds the revisions that Corrected reads.
 const maxCorrectedScan = 64
 
-// Corrected returns when a memory's text was corrected last, 0 for never: a correction of other fields, such as its
-// importance or its namespace, makes what it says no newer. A text that an undo put back is of the undo's time. Of a
-// memory whose other fields were corrected more than maxCorrectedScan times since, it returns when the first of those was.
+// Corrected returns the time at which a memory's text was last corrected; 0 for never. Corrections of other fields do
+// not count: they make the text no newer. A text that an undo restored has the undo's time. If more than
+// maxCorrectedScan other corrections followed, Corrected returns the time of the earliest one that it read.
 func (v *View) Corrected(db oplog.DB, m *oplog.Memory) oplog.Time {
 	if m.Revision == 0 {
 		return 0
@@ -142,8 +143,8 @@ func (v *View) Corrected(db oplog.DB, m *oplog.Memory) oplog.Time {
 	return 0
 }
 
-// RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids
-// that are made here are in the order of their making.
+// RIDs walks the ids of memories in order after from, or downwards before it; a blank from begins at the end. Ids
+// that Cairn makes are in order of time.
 func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq oplog.Seq) bool) {
 	all := v.scan(tRID, db, nil)
 	switch {
@@ -161,13 +162,13 @@ func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq 
 	}
 }
 
-// timed walks the memories of a table that is in the order of times.
+// timed walks the memories of a table that is ordered by time.
 func (v *View) timed(table tableID, db oplog.DB, from Place, to oplog.Time, f func(*oplog.Memory) bool) {
 	between := span{appendRow(nil, table, db, timeKey(from.At, from.Seq)), appendRow(nil, table, db, timeKey(to, 0))}
 	v.memoriesOf(db, v.walkTable(between, false), f)
 }
 
-// memoriesOf gives f the memories whose numbers end the keys of rows.
+// memoriesOf calls f for the memories whose numbers end the keys of rows.
 func (v *View) memoriesOf(db oplog.DB, numbered rows, f func(*oplog.Memory) bool) {
 	for k := range numbered {
 		if m, ok := v.MemoryAt(db, seqOf(k)); ok && !f(m) {

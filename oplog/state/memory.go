@@ -87,8 +87,8 @@ func memoryOf(op *oplog.Remember) *oplog.Memory {
 var errHistory = oplog.Errorf(oplog.Invalid,
 	"the history of an imported memory cannot be: it was forgotten, or its revisions or claims are out of order")
 
-// validHistory reports whether an imported memory can have this history: its revisions are in order, and its claims are
-// complete.
+// validHistory reports whether an imported memory can have this history: its revisions must be in order, its claims
+// complete, and it must not be forgotten.
 func validHistory(w *oplog.History) bool {
 	next := uint32(0)
 	for i := range w.Revisions {
@@ -107,8 +107,8 @@ func validHistory(w *oplog.History) bool {
 	return w.Status != oplog.Tombstoned
 }
 
-// putHistory stores the revisions and claims of an imported memory. A claim that the database has already stays with
-// its other memory.
+// putHistory stores the revisions and claims of an imported memory. It skips claims that the database already has
+// from another memory.
 func (a *entryTxn) putHistory(m *oplog.Memory, w *oplog.History) {
 	if m.By != "" {
 		a.stats.Superseded++
@@ -184,8 +184,8 @@ func applyCorrect(a *entryTxn, op *oplog.Correct) oplog.Result {
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}
 }
 
-// admitCorrection refuses to correct a memory that was merged or split: recall does not find it, and the undo of that
-// makes it what it was before. It rejects a vector of another dimension than the database's, and a text that was
+// admitCorrection rejects a correction of a memory that was merged or split: recall does not find that memory, and an
+// undo restores it as it was. It also rejects a vector of another dimension than the database's, and a text that was
 // erased for good.
 func (a *entryTxn) admitCorrection(m *oplog.Memory, op *oplog.Correct) {
 	rejectf(m.Status == oplog.Consolidated, oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID,
@@ -198,7 +198,7 @@ func (a *entryTxn) admitCorrection(m *oplog.Memory, op *oplog.Correct) {
 	}
 }
 
-// replaceText gives a memory the text of a correction, and what was read in it.
+// replaceText sets a memory's text, and the entities and vector that were made from it.
 func (a *entryTxn) replaceText(m *oplog.Memory, op *oplog.Correct) {
 	same := m.Text == *op.Text
 	if m.Text = *op.Text; !same {
@@ -213,14 +213,14 @@ func (a *entryTxn) replaceText(m *oplog.Memory, op *oplog.Correct) {
 	}
 	a.dropClaims(m)
 	if !same {
-		a.dropVectors(m.Seq) // a vector speaks of its text
+		a.dropVectors(m.Seq) // they are of the old text
 	}
 	if len(op.Vector) > 0 && m.Indexed() {
 		a.put(a.vectors(a.db), a.db, seqKey(m.Seq), op.Vector)
 	}
 }
 
-// setIfGiven sets a field to a correction's value; nil leaves it as it is.
+// setIfGiven sets a field to a correction's value; nil does not change it.
 func setIfGiven[T any](field, by *T) {
 	if by != nil {
 		*field = *by
@@ -233,8 +233,8 @@ func applyExpect(a *entryTxn, op *oplog.Expect) oplog.Result {
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision)}
 }
 
-// mergeJSON puts the members of one object into another, one level deep. Names come out sorted, so that the result is
-// the same everywhere.
+// mergeJSON copies the members of one object into another, one level deep. Names are sorted, so the result is the
+// same on every node.
 func mergeJSON(into, from []byte) []byte {
 	if from == nil {
 		return into
@@ -262,14 +262,14 @@ func mergeJSON(into, from []byte) []byte {
 func applyForget(a *entryTxn, op *oplog.Forget) oplog.Result {
 	m, ok := a.liveMemory(op.RID)
 	if !ok {
-		return oplog.Result{ID: op.RID} // that it is not there is an answer, not an error
+		return oplog.Result{ID: op.RID} // forgetting a missing memory is not an error
 	}
 	m.Reason = op.Reason
 	a.forget(m, op.At)
 	return oplog.Result{ID: op.RID, Num: uint64(m.Seq), Changed: true}
 }
 
-// maxHalfLife bounds what reinforcement can do: one year.
+// maxHalfLife bounds in seconds the half-life that reinforcement can reach: one year.
 const maxHalfLife = 365 * 24 * 3600
 
 func applyReinforce(a *entryTxn, op *oplog.Reinforce) oplog.Result {
@@ -291,13 +291,13 @@ func applyReinforce(a *entryTxn, op *oplog.Reinforce) oplog.Result {
 	return oplog.Result{Num: n, Changed: n > 0}
 }
 
-// unchanged finds a memory that is still what a decision knew.
+// unchanged finds an active memory, if it is at the revision that a decision was made from.
 func (a *entryTxn) unchanged(g oplog.Grounds) (*oplog.Memory, bool) {
 	m, ok := a.liveMemory(g.RID)
 	return m, ok && m.Status == oplog.Active && m.Revision == g.Revision
 }
 
-// forget tombstones a memory and stores when, so that the past can still be asked about.
+// forget tombstones a memory. It notes the time, so that questions about the past still find the memory.
 func (a *entryTxn) forget(m *oplog.Memory, at oplog.Time) {
 	expiry := m.Expiry()
 	a.countStatus(m, -1)
@@ -328,13 +328,13 @@ func lastChanged(m *oplog.Memory) oplog.Time {
 	return m.Updated
 }
 
-// liveMemory is a memory that has not been forgotten and has not expired.
+// liveMemory finds a memory that is neither forgotten nor expired.
 func (a *entryTxn) liveMemory(rid string) (*oplog.Memory, bool) {
 	m, ok := memoryByRID(a.txn, a.db, rid)
 	return m, ok && m.Status != oplog.Tombstoned && !m.ExpiredAt(a.hlc.Time())
 }
 
-// knownMemory is liveMemory for an operation that is rejected without one.
+// knownMemory is liveMemory, but rejects the entry if there is no such memory.
 func (a *entryTxn) knownMemory(rid string) *oplog.Memory {
 	m, ok := a.liveMemory(rid)
 	rejectIf(!ok, oplog.ErrNoMemory)
@@ -364,7 +364,7 @@ func (a *entryTxn) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 
-// Memory finds a record by its public id, whatever its status, unless it has expired.
+// Memory finds a record by its public id, in any status, unless it has expired.
 func (v *View) Memory(db oplog.DB, rid string) (*oplog.Memory, bool) {
 	m, ok := memoryByRID(v.txn, db, rid)
 	if ok = ok && !v.forReaders(m).Expired(); !ok {
@@ -387,12 +387,12 @@ func (v *View) MemoryAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
 	return v.forReaders(m), ok
 }
 
-// EachRevision walks what a record was before each correction, oldest first.
+// EachRevision walks a record's states before each correction, oldest first.
 func (v *View) EachRevision(db oplog.DB, seq oplog.Seq, f func(oplog.Revision) bool) {
 	each(v.scan(tRevision, db, seqKey(seq)), f)
 }
 
-// Revisions are all of EachRevision.
+// Revisions returns a record's states before each correction, oldest first.
 func (v *View) Revisions(db oplog.DB, seq oplog.Seq) []oplog.Revision {
 	return list[oplog.Revision](v.txn, tRevision, db, seqKey(seq))
 }

@@ -2,7 +2,7 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// applyCognition applies the parts in a fixed order: each sees what the parts before it changed.
+// applyCognition applies the parts in a fixed order. Each part sees the changes of the earlier ones.
 func applyCognition(a *entryTxn, op *oplog.Cognition) oplog.Result {
 	t := &oplog.Thought{}
 	var rows []string
@@ -57,14 +57,14 @@ func applyCognition(a *entryTxn, op *oplog.Cognition) oplog.Result {
 	return oplog.Result{Thought: t, Rows: rows, Changed: true}
 }
 
-// updateMind stores what a round says of the mind as a whole.
+// updateMind stores a round's personality, weights and progress.
 func (a *entryTxn) updateMind(op *oplog.Cognition, t *oplog.Thought) {
 	if op.Personality != nil {
 		write(a.txn, tMind, a.db, mindPersonality, op.Personality)
 		t.Personality = true
 	}
 	if w := op.Weights; w != nil {
-		if w.Generation == load[oplog.Weights](a.txn, tMind, a.db, mindWeights).Generation+1 { // learned from the weights that are still there
+		if w.Generation == load[oplog.Weights](a.txn, tMind, a.db, mindWeights).Generation+1 { // learned from the current weights
 			write(a.txn, tMind, a.db, mindWeights, w)
 			t.Weights = true
 		}
@@ -88,7 +88,7 @@ func (a *entryTxn) updateMind(op *oplog.Cognition, t *oplog.Thought) {
 	write(a.txn, tMind, a.db, mindOf(op.Namespace), &m)
 }
 
-// mindOf is the key of the Mind of a namespace, or of the database for none.
+// mindOf returns the key of the Mind of a namespace, or, for a blank one, of the database.
 func mindOf(namespace string) []byte {
 	if namespace == "" {
 		return mindSelf
@@ -96,12 +96,13 @@ func mindOf(namespace string) []byte {
 	return joinKey(string(mindSelf), namespace)
 }
 
-// Mind returns the progress of the database's cognition, or of that in one namespace.
+// Mind returns the progress of cognition in a namespace, or, for a blank one, in the database.
 func (t *txn) Mind(db oplog.DB, namespace string) oplog.Mind {
 	return load[oplog.Mind](t, tMind, db, mindOf(namespace))
 }
 
-// markForReread notes that a memory says something new. Rounds find one that none has read yet by its number.
+// markForReread lists a changed memory for the next round of cognition. Memories that no round has read yet need no
+// listing: rounds find them by number.
 func (a *entryTxn) markForReread(m *oplog.Memory) {
 	if m.Seq <= a.Mind(a.db, "").Read || m.Seq <= a.Mind(a.db, m.Namespace).Read {
 		a.put(tReread, a.db, seqKey(m.Seq), nil)
@@ -113,7 +114,7 @@ func applySetSettings(a *entryTxn, op *oplog.SetSettings) oplog.Result {
 	return oplog.Result{Changed: true}
 }
 
-// maxFeedback is the number of judgements that a database keeps, the newest.
+// maxFeedback is the number of judgements that a database keeps; the oldest are dropped.
 const maxFeedback = 2000
 
 func applyFeedback(a *entryTxn, op *oplog.Feedback) oplog.Result {
@@ -129,7 +130,7 @@ func applyFeedback(a *entryTxn, op *oplog.Feedback) oplog.Result {
 	return oplog.Result{Num: uint64(len(op.Judgements)), Changed: len(op.Judgements) > 0}
 }
 
-// confirmPattern stores a pattern, or confirms one that is known; true when it is new.
+// confirmPattern stores a pattern, or confirms a known one. It reports whether the pattern is new.
 func (a *entryTxn) confirmPattern(p oplog.Pattern) bool {
 	old, known := read[oplog.Pattern](a.txn, tPattern, a.db, []byte(p.Key))
 	p.Seen = 1
@@ -144,8 +145,8 @@ func (a *entryTxn) confirmPattern(p oplog.Pattern) bool {
 // sourceShare is the part of a merged memory's importance that remains.
 const sourceShare = .3
 
-// merge makes one memory of several, unless a source has changed, is gone, was made by a merge itself or is in an
-// open conflict.
+// merge makes one memory of several. It does nothing if a source has changed, was made by a merge, is in an open
+// conflict, or is pinned, keyed, expiring, unsearchable or superseded.
 func (a *entryTxn) merge(m *oplog.Merge, at oplog.Time) bool {
 	if len(m.Sources) < 2 || a.exists(tRID, a.db, []byte(m.Into.RID)) || a.isErasedText(m.Into.Text) {
 		return false
@@ -165,8 +166,8 @@ func (a *entryTxn) merge(m *oplog.Merge, at oplog.Time) bool {
 	return true
 }
 
-// replaceBy takes sources out of recall and stores what was made of them. The sources leave first: a database at its
-// quota gains room by a merge.
+// replaceBy consolidates the sources and stores their products. The sources come first, so that a merge works in a
+// database that is at its quota.
 func (a *entryTxn) replaceBy(sources []*oplog.Memory, by []oplog.Remember, at oplog.Time) (rids []string) {
 	for _, s := range sources {
 		a.countStatus(s, -1)
@@ -178,7 +179,7 @@ func (a *entryTxn) replaceBy(sources []*oplog.Memory, by []oplog.Remember, at op
 			}
 		}
 		s.Importance *= sourceShare
-		a.dropClaims(s) // what is made of it states them
+		a.dropClaims(s) // the products state them
 		a.countStatus(s, +1)
 		a.putMemory(s)
 		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
@@ -211,7 +212,7 @@ func (a *entryTxn) retier(r oplog.Retier, at oplog.Time) bool {
 	return true
 }
 
-// Patterns walks what was seen, by key.
+// Patterns walks the patterns by key.
 func (v *View) Patterns(db oplog.DB, f func(oplog.Pattern) bool) {
 	each(v.scan(tPattern, db, nil), f)
 }
@@ -219,7 +220,7 @@ func (v *View) Patterns(db oplog.DB, f func(oplog.Pattern) bool) {
 // neutralPersonality describes the agent of a database without a THINK.
 var neutralPersonality = oplog.Personality{Attentiveness: .5, Depth: .5, Energy: .5, Warmth: .5}
 
-// Personality returns the database's personality as the last THINK made it, a neutral one before the first.
+// Personality returns the personality that the last THINK computed; a neutral one before the first.
 func (v *View) Personality(db oplog.DB) oplog.Personality {
 	p, ok := read[oplog.Personality](v.txn, tMind, db, mindPersonality)
 	if !ok {
@@ -233,12 +234,12 @@ func (v *View) Weights(db oplog.DB) (w oplog.Weights, ok bool) {
 	return read[oplog.Weights](v.txn, tMind, db, mindWeights)
 }
 
-// Settings are the database's policies.
+// Settings returns the database's policies.
 func (v *View) Settings(db oplog.DB) oplog.Settings {
 	return load[oplog.Settings](v.txn, tMind, db, mindSettings)
 }
 
-// Reread walks the memories from a number on that say something new since a round of cognition read them.
+// Reread walks the memories, from a number on, that have changed since a round of cognition read them.
 func (v *View) Reread(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
 	v.memoriesOf(db, v.scanFrom(tReread, db, seqKey(from)), f)
 }

@@ -116,8 +116,8 @@ func countMind(v *View) error {
 	return nil
 }
 
-// TestFiveThousandOperations: a long history, in one batch and in many, with restarts and a snapshot in the middle, is
-// one state with one hash.
+// TestFiveThousandOperations: a long history, in one batch and in many, with restarts and a snapshot in the middle,
+// is one state with one hash.
 func TestFiveThousandOperations(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

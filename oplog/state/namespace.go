@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// NamespaceFrom walks the numbers of a namespace's records upwards from one on.
+// NamespaceFrom walks the numbers of a namespace's records upwards, beginning at from.
 func (v *View) NamespaceFrom(db oplog.DB, namespace string, from oplog.Seq, f func(oplog.Seq) bool) {
 	prefix := joinKey(namespace, "")
 	for k := range v.scanFrom(tNamespace, db, nameKey(namespace, from)) {
@@ -17,7 +17,7 @@ func (v *View) NamespaceFrom(db oplog.DB, namespace string, from oplog.Seq, f fu
 	}
 }
 
-// NamespaceBack is NamespaceFrom downwards, from the number below; 0 means from the newest.
+// NamespaceBack is NamespaceFrom downwards, over the numbers less than below; 0 begins at the newest.
 func (v *View) NamespaceBack(db oplog.DB, namespace string, below oplog.Seq, f func(oplog.Seq) bool) {
 	for k := range v.scanBelow(tNamespace, db, joinKey(namespace, ""), belowSeq(below)) {
 		if !f(seqOf(k)) {
@@ -26,12 +26,12 @@ func (v *View) NamespaceBack(db oplog.DB, namespace string, below oplog.Seq, f f
 	}
 }
 
-// InNamespace walks a namespace's records, the one that was stored last first.
+// InNamespace walks a namespace's records, the newest first.
 func (v *View) InNamespace(db oplog.DB, namespace string, f func(*oplog.Memory) bool) {
 	v.memoriesOf(db, v.scanBelow(tNamespace, db, joinKey(namespace, ""), nil), f)
 }
 
-// countStatus counts a memory in, or out before it changes.
+// countStatus adds a memory to the counters (by +1), or removes it before it changes (by -1).
 func (a *entryTxn) countStatus(m *oplog.Memory, by int64) {
 	a.stats.Count(m.Status, by)
 	sum := a.counted[m.Namespace]
@@ -45,7 +45,7 @@ func (a *entryTxn) countStatus(m *oplog.Memory, by int64) {
 	}
 }
 
-// addCounts adds to the batch's counters what an entry that was not rejected has counted.
+// addCounts adds the counts of an accepted entry to those of the batch.
 func (a *entryTxn) addCounts() {
 	for namespace, by := range a.counted { // sums: the order is free
 		at := namespaceID{a.db, namespace}
@@ -55,7 +55,7 @@ func (a *entryTxn) addCounts() {
 	}
 }
 
-// writeCounts writes the counters of databases and namespaces, once a batch.
+// writeCounts writes the counters of databases and namespaces. It runs once a batch.
 func (t *txn) writeCounts(of func(oplog.DB) bool) {
 	for db, stats := range t.counters {
 		if of(db) {
@@ -72,8 +72,8 @@ func (t *txn) writeCounts(of func(oplog.DB) bool) {
 	}
 }
 
-// Namespaces walks the namespaces within some that have memories, in the order of their keys, behind one; "" begins
-// with the first. It passes over the others without reading them.
+// Namespaces walks the namespaces in within that have memories, in key order, after one; "" begins at the first. It
+// does not read the other namespaces.
 func (v *View) Namespaces(db oplog.DB, within oplog.Spaces, after string, f func(string, oplog.Counts) bool) {
 	start := []byte(nil)
 	if after != "" {
@@ -97,8 +97,8 @@ func (v *View) Namespaces(db oplog.DB, within oplog.Spaces, after string, f func
 	}
 }
 
-// nextWithin is the first key behind one that a namespace within some can have. Keys of shorter names come first, so
-// a prefix has its own range for each length.
+// nextWithin returns the first key after behind that a namespace in within can have. Keys of shorter names come
+// first, so a prefix has one range for each length.
 func nextWithin(within oplog.Spaces, behind []byte) (next []byte) {
 	least := func(length int, prefix string) {
 		k := append(binary.BigEndian.AppendUint32(nil, uint32(length)), prefix...)
@@ -124,14 +124,14 @@ func (v *View) EachNamespace(db oplog.DB, r oplog.Reach, f func(string, oplog.Co
 	}
 }
 
-// NamespaceStats are a namespace's counters.
+// NamespaceStats returns a namespace's counters.
 func (v *View) NamespaceStats(db oplog.DB, namespace string) oplog.Counts {
 	sum := load[oplog.Counts](v.txn, tNamespaceSum, db, joinKey(namespace, ""))
 	sum.Add(v.unsweptCounts(db)[namespace])
 	return sum
 }
 
-// ReachStats are the counters of all namespaces within reach.
+// ReachStats returns the counters of all namespaces within reach.
 func (v *View) ReachStats(db oplog.DB, r oplog.Reach) (sum oplog.Counts) {
 	if r.All() {
 		return v.Stats(db).Counts

@@ -2,8 +2,8 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// applyPartition stores how a database's vectors are divided. Centroids are means of vectors and tell what these were
-// about, so those that were learned of vectors that have been purged since, or of another embedder's, are rejected.
+// applyPartition stores how a database's vectors are divided. It rejects centroids that were learned from another
+// embedder's vectors, or before the last purge: a centroid is a mean of vectors and reveals what they were about.
 func applyPartition(a *entryTxn, op *oplog.Partition) oplog.Result {
 	d := a.database()
 	p := op.Partitions
@@ -17,10 +17,10 @@ func applyPartition(a *entryTxn, op *oplog.Partition) oplog.Result {
 	return oplog.Result{Changed: true}
 }
 
-// dropPartitions has all vectors compared again, until others are learned.
+// dropPartitions removes the partitions: searches compare all vectors until new ones are learned.
 func (a *entryTxn) dropPartitions() { a.del(tPartitions, a.db, keySelf) }
 
-// Partitions say how a database's vectors are divided.
+// Partitions returns how a database's vectors are divided.
 func (v *View) Partitions(db oplog.DB) oplog.Partitions {
 	return load[oplog.Partitions](v.txn, tPartitions, db, keySelf)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A memory has its key as long as it is not forgotten: a row of tPath leads from the key to it. When it loses the key
-// or gets another one, a row of tPathPast says so, for questions about the past.
+// A memory has its key until it is forgotten: a row of tPath maps the key to it. When it loses or changes the key, a
+// row of tPathPast records that, for questions about the past.
 
 func applyKeyed(a *entryTxn, op *oplog.Keyed) oplog.Result {
 	checkPath(op.Path)
@@ -35,7 +35,7 @@ func applyKeyed(a *entryTxn, op *oplog.Keyed) oplog.Result {
 	return r
 }
 
-// rejectFound rejects with an error and the memory that was met.
+// rejectFound rejects the entry with an error that names the memory found under the key.
 func rejectFound(why *oplog.Error, m *oplog.Memory, ok bool) {
 	e := *why
 	e.Found = &oplog.Found{}
@@ -56,7 +56,7 @@ func checkPath(path string) {
 	}
 }
 
-// pathSince returns the time since when a new memory has its key. An imported one may have been renamed before.
+// pathSince returns the time from which a new memory has had its key: an imported one may have been renamed.
 func pathSince(m *oplog.Memory, w *oplog.History) oplog.Time {
 	since := m.Created
 	if w != nil {
@@ -69,7 +69,7 @@ func pathSince(m *oplog.Memory, w *oplog.History) oplog.Time {
 	return since
 }
 
-// takePath gives a memory its key.
+// takePath stores a memory's key. It rejects the entry if the key is taken.
 func (a *entryTxn) takePath(m *oplog.Memory, since oplog.Time) {
 	checkPath(m.Path)
 	rejectIf(m.Status != oplog.Active, errHistory)
@@ -79,7 +79,7 @@ func (a *entryTxn) takePath(m *oplog.Memory, since oplog.Time) {
 	a.putNew(tPath, a.db, joinKey(m.Namespace, m.Path), append(seqKey(m.Seq), be64(uint64(since))...))
 }
 
-// pathConflict finds the memory that keeps another one from a key: one that has it, or one whose key is above or below it.
+// pathConflict finds a memory whose key prevents this one: it has the same key, or one above or below it.
 func (a *entryTxn) pathConflict(namespace, path string) *oplog.Memory {
 	for end := 1; path != "" && end <= len(path); end++ {
 		if end < len(path) && path[end] != '/' {
@@ -100,8 +100,8 @@ func (a *entryTxn) pathConflict(namespace, path string) *oplog.Memory {
 	return nil
 }
 
-// unexpiredByPath finds the memory that has a key. One whose time is over loses the key to whoever asks for it, as it would to
-// the next Sweep.
+// unexpiredByPath finds the memory that has a key. It expires a memory whose time is over, as the next Sweep would,
+// so that the key is free.
 func (a *entryTxn) unexpiredByPath(namespace, path string) (*oplog.Memory, bool) {
 	m, ok := a.memoryByPath(a.db, namespace, path)
 	if ok && m.ExpiredAt(a.hlc.Time()) {
@@ -111,7 +111,7 @@ func (a *entryTxn) unexpiredByPath(namespace, path string) (*oplog.Memory, bool)
 	return m, ok
 }
 
-// freePath takes a memory's key away from it. The memory still says which one it had.
+// freePath frees a memory's key, and keeps the path in the memory.
 func (a *entryTxn) freePath(m *oplog.Memory, at oplog.Time) {
 	if m.Path == "" {
 		return
@@ -131,8 +131,8 @@ func (a *entryTxn) movePath(m *oplog.Memory, to string, at oplog.Time) {
 	}
 }
 
-// moveTo moves a memory to another namespace; its key goes with it. Conflicts and claims are of a namespace: what was
-// found about the memory ends, and the entry brings its claims again.
+// moveTo moves a memory to another namespace, with its key. Conflicts and claims belong to a namespace, so those of
+// the memory end; the entry stores its claims again.
 func (a *entryTxn) moveTo(m *oplog.Memory, namespace string, op *oplog.Correct) {
 	rejectf(namespace == "", oplog.Invalid, "a memory needs a namespace")
 	a.closeFindings(m, "what superseded it was moved", op.At)
@@ -153,14 +153,14 @@ func (a *entryTxn) moveTo(m *oplog.Memory, namespace string, op *oplog.Correct) 
 	}
 }
 
-// erasePaths takes every key that a memory has or had out of the state. Its revisions are still there.
+// erasePaths removes every key that a memory has or had. It reads the revisions, so call it before they are removed.
 func (a *entryTxn) erasePaths(m *oplog.Memory, at oplog.Time) {
 	a.freePath(m, at)
 	paths := map[[2]string]bool{{m.Namespace, m.Path}: true}
 	for _, r := range list[oplog.Revision](a.txn, tRevision, a.db, seqKey(m.Seq)) {
 		paths[[2]string{r.Namespace, r.Path}] = true
 	}
-	for path := range paths { // what is taken away is the same in any order
+	for path := range paths { // the order does not matter
 		for k := range a.scan(tPathPast, a.db, joinKey(path[0], path[1], "")) {
 			if seqOf(k) == m.Seq {
 				a.del(tPathPast, a.db, k)
@@ -189,7 +189,7 @@ func (v *View) Keyed(db oplog.DB, namespace, path string) (*oplog.Memory, bool) 
 	return m, true
 }
 
-// KeyedAsOf returns the memory that had a key at a time, as it was then.
+// KeyedAsOf returns the memory that had a key at a time, as the memory was then.
 func (v *View) KeyedAsOf(db oplog.DB, namespace, path string, at oplog.Time) (*oplog.Memory, bool) {
 	prefix := joinKey(namespace, path, "")
 	for k, since := range v.scanFrom(tPathPast, db, append(prefix, timeKey(at+1, 0)...)) {
@@ -215,9 +215,9 @@ func (v *View) KeyedAsOf(db oplog.DB, namespace, path string, at oplog.Time) (*o
 	return v.AsOf(db, m, at)
 }
 
-// Keys walks the keys of a namespace below a folder, which ends in /, in the order of their bytes, behind one of them
-// or behind a folder. With a depth, a key that lies deeper below the folder than that stands for all that share its
-// folder at that depth: f gets this folder once and no memory, and what is in it is not read.
+// Keys walks the keys of a namespace below a folder, which ends in /, in byte order, after a key or a folder. With a
+// depth, keys that lie deeper are grouped by their folder at that depth: f gets each such folder once, with a nil
+// memory, and the keys in it are not read.
 func (v *View) Keys(db oplog.DB, namespace, folder, behind string, depth int, f func(path string, m *oplog.Memory) bool) {
 	all := joinKey(namespace, folder)
 	from := all
@@ -266,8 +266,8 @@ func (v *View) Keys(db oplog.DB, namespace, folder, behind string, depth int, f 
 	}
 }
 
-// folderAt returns the folder of a path so many segments behind a place in it; blank when the path ends before, and
-// for depth 0.
+// folderAt returns the folder of a path, depth segments after offset from; blank if the path is shorter, and for
+// depth 0.
 func folderAt(path string, from, depth int) string {
 	for range depth {
 		i := strings.IndexByte(path[from:], '/')

@@ -80,8 +80,8 @@ func (w world) page(folder, behind string, depth int) (list []string) {
 	return slices.Compact(list)
 }
 
-// TestKeysAreAMap draws entries of keyed writes under conditions and compares each answer, every page of keys and what
-// each key had at each time with a map.
+// TestKeysAreAMap draws entries of keyed writes under conditions and compares each answer, every page of keys and
+// what each key had at each time with a map.
 func TestKeysAreAMap(t *testing.T) {
 	t.Parallel()
 	dir, run := t.TempDir(), 0

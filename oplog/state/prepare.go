@@ -9,28 +9,28 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// What of a batch needs no order is done by all processors before its order begins: records are decoded, and the rows
-// that their entries will look for are read from the store as the batch meets it. It saves time and decides nothing:
-// what is not prepared is done in its turn, where a record that cannot be read also fails.
+// Before Apply goes through a batch in order, all processors do the work that needs no order: they decode records and
+// read the rows that the entries will look up, as they are before the batch. This only saves time. Apply does in turn
+// whatever is not prepared, and an unreadable record fails there.
 
-// entriesPerWorker is the number of entries for which a processor is woken, which takes about as long as two of them.
+// entriesPerWorker is the least number of entries for a processor. Waking one costs as much as about two entries.
 const entriesPerWorker = 16
 
-// A preparedRecord record stands where the record does in its batch.
+// A preparedRecord is a decoded record. Its place is that of the record in its batch.
 type preparedRecord struct {
 	hlc     oplog.HLC
 	bodies  [][]byte
-	entries []*oplog.Entry // nil is one that is decoded in its turn
+	entries []*oplog.Entry // nil: Apply decodes the entry in turn
 	err     error
 }
 
-// A decodeTask is to decode an entry.
+// A decodeTask decodes one entry.
 type decodeTask struct {
 	body []byte
 	to   **oplog.Entry
 }
 
-// prepare decodes the records behind a place in the log, and reads rows ahead.
+// prepare decodes the records after an index and prefetches rows.
 func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog.Record) bool) []preparedRecord {
 	records := make([]preparedRecord, len(batch))
 	var tasks []decodeTask
@@ -45,7 +45,7 @@ func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog
 			tasks = append(tasks, decodeTask{body, &p.entries[j]})
 		}
 	}
-	if len(tasks) < 2*entriesPerWorker { // one stretch would only do in advance what costs the same in its turn
+	if len(tasks) < 2*entriesPerWorker { // one worker would save nothing
 		return records
 	}
 	t.prefetched = map[string][]byte{}
@@ -69,15 +69,15 @@ func (t *txn) prepare(batch []oplog.Record, behind oplog.Index, skips func(oplog
 	return records
 }
 
-// decode reads an entry, if it can be read. Its turn says what is wrong with one that cannot.
+// decode decodes the entry. If it fails, the entry stays nil and Apply reports the error in turn.
 func (k decodeTask) decode() {
 	if e, err := oplog.DecodeEntry(k.body); err == nil {
 		*k.to = &e
 	}
 }
 
-// appendPrefetchKeys appends the rows that an entry will look for: of ids and idempotency keys, which are mostly not there,
-// and of names.
+// appendPrefetchKeys appends the keys of the rows that an entry will look up: of ids and idempotency keys, which
+// mostly do not exist, and of names.
 func appendPrefetchKeys(rows []string, e *oplog.Entry) []string {
 	add := func(table tableID, key string) {
 		if key != "" {
@@ -97,11 +97,11 @@ func appendPrefetchKeys(rows []string, e *oplog.Entry) []string {
 	return rows
 }
 
-// isPrefetched reports whether rows of a table are read ahead.
+// isPrefetched reports whether rows of a table are prefetched.
 func isPrefetched(t tableID) bool { return t == tKey || t == tRID || t == tEntity }
 
-// readAhead returns the values of rows, nil where there is none. It ends at one that cannot be read, which its turn
-// will say.
+// readAhead returns the values of rows, nil for a missing one. It ends at the first row that cannot be read; Apply
+// reports that error in turn.
 func readAhead(b *store.Batch, rows []string) [][]byte {
 	before := b.Base()
 	defer before.Close()

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// purgeStep bounds the rows one Purge looks at, and so what an entry may cost.
+// purgeStep bounds the rows that one Purge reads, and so the cost of an entry.
 const purgeStep = 2000
 
 func applyPurge(a *entryTxn, op *oplog.Purge) oplog.Result {
@@ -37,7 +37,7 @@ func applyPurge(a *entryTxn, op *oplog.Purge) oplog.Result {
 	return r
 }
 
-// eraseAll erases memories that are not erased yet, and notes that this record did.
+// eraseAll erases the memories that are not erased yet, and notes this record as the last purge.
 func (a *entryTxn) eraseAll(found []*oplog.Memory, at oplog.Time) (r oplog.Result) {
 	gone := map[string]bool{}
 	for _, m := range found {
@@ -59,7 +59,7 @@ func (a *entryTxn) eraseAll(found []*oplog.Memory, at oplog.Time) (r oplog.Resul
 	return r
 }
 
-// notePurge notes that this record erased something of the database.
+// notePurge notes this record as the last one that erased something of the database.
 func (a *entryTxn) notePurge() {
 	a.put(tControl, 0, keyPurged, be64(uint64(a.index)))
 	d := a.database()
@@ -72,15 +72,15 @@ func purgeMatches(op *oplog.Purge, m *oplog.Memory) bool {
 		(op.Namespace == "" || m.Namespace == op.Namespace)
 }
 
-// erased reports whether nothing of what a memory said is left in it.
+// erased reports whether a memory has no content left.
 func erased(m *oplog.Memory) bool {
 	return m.Text == "" && m.Metadata == nil && m.Attributes == nil && m.Reason == "" && m.Path == "" && len(m.Entities) == 0 &&
 		len(m.Keys) == 0
 }
 
-// erase forgets a memory and takes its content out of the state, with all that was made of it: revisions, vectors,
-// names, claims, the raw event it is the summary of, what a conflict says of it, the topics of its session,
-// idempotency keys. Only its id, its times and where it belonged stay.
+// erase forgets a memory and removes its content and everything derived from it: revisions, vectors, names, claims,
+// the raw event that it summarises, quotes in conflicts, topics of its session, idempotency keys. Its id, its times,
+// and its namespace, tier, owner and session stay.
 func (a *entryTxn) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	live = m.Status != oplog.Tombstoned
 	key := seqKey(m.Seq)
@@ -108,7 +108,7 @@ func (a *entryTxn) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	return live
 }
 
-// eraseTopics takes names that are entities no longer from the topics of a session that has ended.
+// eraseTopics removes names that no longer are entities from the topics of an ended session.
 func (a *entryTxn) eraseTopics(session string, names []string) {
 	s, ok := read[oplog.Session](a.txn, tSession, a.db, []byte(session))
 	if !ok {
@@ -123,7 +123,7 @@ func (a *entryTxn) eraseTopics(session string, names []string) {
 	}
 }
 
-// eraseConflicts takes from conflicts what they quote of a memory. One that is open has nothing to decide on any more.
+// eraseConflicts removes quotes of a memory from its conflicts, and dismisses open ones.
 func (a *entryTxn) eraseConflicts(rid string, at oplog.Time) {
 	for c := range a.ConflictsOf(a.db, rid) {
 		c.Reason, c.Entity, c.Relation, c.Note = "", "", "", ""
@@ -131,7 +131,7 @@ func (a *entryTxn) eraseConflicts(rid string, at oplog.Time) {
 	}
 }
 
-// eraseEvent takes the content from the raw event that a memory is the summary of. Its hash stays, so that it is not
+// eraseEvent removes the content of the raw event that a memory summarises. The event's hash stays, so that it is not
 // captured again.
 func (a *entryTxn) eraseEvent(rid string) {
 	id := a.get(tEventSummary, a.db, []byte(rid))
@@ -144,20 +144,20 @@ func (a *entryTxn) eraseEvent(rid string) {
 	}
 }
 
-// eraseKeys takes away the idempotency keys under which a memory was stored or corrected: they are a client's words,
-// and their digests are of its text.
+// eraseKeys removes the idempotency keys under which a memory was stored or corrected: a key may hold a client's
+// words, and its digest depends on the text.
 func (a *entryTxn) eraseKeys(m *oplog.Memory) {
 	for _, key := range m.Keys {
 		k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
 		if !ok || !slices.ContainsFunc(k.Results, func(r oplog.Result) bool { return r.ID == m.RID }) {
-			continue // expired, or another request's by now
+			continue // expired, or used by another request since
 		}
 		a.del(tKey, a.db, []byte(key))
 		a.del(tKeyExpiry, a.db, expiryKey(k.Expires, key))
 	}
 }
 
-// eraseThoughts takes away what THINK made of memories, and clients' words on them.
+// eraseThoughts removes triggers and patterns made from the memories, and clients' feedback on them.
 func (a *entryTxn) eraseThoughts(gone map[string]bool) {
 	any := func(rids []string) bool { return slices.ContainsFunc(rids, func(rid string) bool { return gone[rid] }) }
 	for _, v := range a.scan(tTrigger, a.db, nil) {
@@ -177,20 +177,20 @@ func (a *entryTxn) eraseThoughts(gone map[string]bool) {
 	}
 }
 
-// keyPurged, of tControl, has the index of the last record that erased something: what files hold from before it may
-// hold what was erased.
+// keyPurged, of tControl, holds the index of the last record that erased something. Files from before it may hold
+// erased data.
 var keyPurged = []byte("purged")
 
-// keyPurgedGone, of tControl, has the greatest such index among databases that were dropped.
+// keyPurgedGone, of tControl, holds the greatest such index of dropped databases.
 var keyPurgedGone = []byte("purged-gone")
 
-// Purged is the index of the last record that erased something; 0 for none.
+// Purged returns the index of the last record that erased something; 0 for none.
 func (v *View) Purged() oplog.Index { return oplog.Index(beUint64(v.get(tControl, 0, keyPurged))) }
 
-// A Purges says which databases had something erased, and where: what is older is in no log.
+// Purges holds the last purge of each database. Its log has nothing from before that.
 type Purges struct {
-	By   map[oplog.DB]oplog.Index // of those that there are: the last record that erased something, 0 for none
-	Gone oplog.Index              // the greatest such of those that were dropped
+	By   map[oplog.DB]oplog.Index // for each existing database, the last record that erased something; 0 for none
+	Gone oplog.Index              // the greatest such index of dropped databases
 }
 
 // Purges returns the purges of all databases.
@@ -202,7 +202,7 @@ func (v *View) Purges() Purges {
 	return p
 }
 
-// Since are the databases that had something erased behind a record; all says that one that is no more was among them.
+// Since returns the databases that were purged after a record; all reports whether a dropped one may be among them.
 func (p Purges) Since(at oplog.Index) (dbs []oplog.DB, all bool) {
 	for db, purged := range p.By {
 		if purged > at {
@@ -213,7 +213,7 @@ func (p Purges) Since(at oplog.Index) (dbs []oplog.DB, all bool) {
 	return dbs, p.Gone > at
 }
 
-// of is up to which record a database had something erased; of one that was dropped, any of those may be it.
+// of returns the last purge of a database. For a dropped one, it returns the greatest of all dropped databases.
 func (p Purges) of(db oplog.DB) oplog.Index {
 	if purged, there := p.By[db]; there || db == 0 {
 		return purged
@@ -221,7 +221,7 @@ func (p Purges) of(db oplog.DB) oplog.Index {
 	return p.Gone
 }
 
-// Erase makes of a record that is kept for readers of the log what they may still read; nil where that is all of it.
+// Erase returns a record without its purged entries; nil if the record has none.
 func (p Purges) Erase(index uint64, rec []byte) ([]byte, error) {
 	return oplog.EraseEntries(rec, func(db oplog.DB) bool { return oplog.Index(index) <= p.of(db) })
 }

@@ -120,8 +120,8 @@ func marked() []oplog.Record {
 	}
 }
 
-// TestAPurgeLeavesTheLogOfOthers: a reader of the log of another database notices nothing of a purge, before and after
-// the entries are erased from the records. One of the purged database begins behind it.
+// TestAPurgeLeavesTheLogOfOthers: a reader of the log of another database notices nothing of a purge, before and
+// after the entries are erased from the records. One of the purged database begins behind it.
 func TestAPurgeLeavesTheLogOfOthers(t *testing.T) {
 	t.Parallel()
 	log := &memoryLog{records: map[oplog.Index][]byte{}}

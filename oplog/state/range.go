@@ -11,23 +11,23 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// What is asked to continue a backup by a range and cannot: a snapshot is needed instead.
+// Errors of WriteRange: the backup cannot be continued by a range and needs a snapshot.
 var (
 	ErrTrimmed = &oplog.Error{Kind: oplog.Conflict, Text: "the log no longer holds records that old"}
 	ErrHistory = &oplog.Error{Kind: oplog.Conflict, Text: "the backup that is to be continued is of another history of the log"}
 )
 
-// Point is the state's.
+// Point returns the state's place in the log and its hash.
 func (s *State) Point() Point { return s.position().Point }
 
-// Point is the view's.
+// Point returns the view's place in the log and its hash.
 func (v *View) Point() Point { return v.position().Point }
 
 // WriteRange streams the records after since, up to the view.
 //
-// A range leads over purges and holds nothing that they erased: it has no entry of a database that was purged after
-// since, and the rows of that database, as the view has them, behind the records. Rows of the control plane come with
-// them, because entries of a database may write there as well.
+// A range holds nothing that purges erased. For a database that was purged after since, it has no entries; instead
+// the database's rows, as of the view, follow the records. The rows of the control plane follow too, because entries
+// of a database may write there.
 func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
 	if since > v.position().Index {
 		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.position().Index, since)
@@ -63,9 +63,9 @@ func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
 	}, func(row func(k, v []byte) error) error { return v.replacementRows(erased, row) })
 }
 
-// replacementRows walks the rows behind the records of a range: of databases whose entries it lacks, of the control plane, and
-// of dropped databases. The steps that erase a dropped database are as large as there are rows before them, so they
-// differ where entries are missing.
+// replacementRows walks the rows that follow the records of a range: of databases whose entries it lacks, of the
+// control plane, and of dropped databases. Dropped ones are included because each step of their erasure depends on
+// the rows that exist, which differ where entries are missing.
 func (v *View) replacementRows(erased map[oplog.DB]bool, row func(k, v []byte) error) error {
 	if len(erased) == 0 {
 		return nil
@@ -90,23 +90,23 @@ func (t *txn) dropped() (dbs []oplog.DB) {
 	return dbs
 }
 
-// replicated is the span of a database's rows that are part of the Sum.
+// replicated returns the span of a database's rows that are part of the Sum.
 func replicated(db oplog.DB) span {
 	return span{lower: appendRow(nil, 0, db, nil), upper: appendRow(nil, tMeta, db, nil)}
 }
 
-// Replayed says how far a range was applied.
+// Replayed reports how far a range was applied.
 type Replayed struct {
-	Whole bool        // to its end, and the Sum is the one that the range names
+	Whole bool        // it was applied to its end, and the Sum is that of the range
 	End   oplog.Index // the range's last record
 
-	// Erased has the databases whose entries were missing on the way, and the first record that lacks one. Their rows
-	// are wrong unless the range was applied to its end.
+	// Erased maps each database with missing entries to the first record that lacks one. Its rows are wrong unless
+	// the range was applied to its end.
 	Erased map[oplog.DB]oplog.Index
 }
 
-// ApplyRange applies the records of a range in order, up to the first that upTo does not accept. It is for a state that
-// is being restored: after an error the state is unusable.
+// ApplyRange applies the records of a range in order, up to the first that upTo rejects. It is for a state that is
+// being restored: after an error the state is unusable.
 func (s *State) ApplyRange(in io.Reader, upTo func(oplog.Index, oplog.Time) bool) (done Replayed, err error) {
 	r, err := snapshot.ReadRange(in)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *State) ApplyRange(in io.Reader, upTo func(oplog.Index, oplog.Time) bool
 	for end := false; !end; {
 		rec, at, err := r.Next()
 		switch {
-		case err == io.EOF: // itself: one that is wrapped is of a range that is cut short
+		case err == io.EOF: // not wrapped: a wrapped EOF is a truncated range
 			end, done.Whole = true, true
 			if upTo(r.Index, last) { // the log's own bookkeeping is not in the range: an empty record moves the state over it
 				batch = append(batch, oplog.Record{Index: r.Index, Term: r.Term})
@@ -159,10 +159,11 @@ const (
 	rangeBytes = 4 << 20
 )
 
-// replaceRows reads the rows behind a range's records and replaces those of their databases, and of dropped ones.
+// replaceRows reads the rows that follow a range's records. It first removes all rows of their databases, and of
+// dropped ones.
 func (s *State) replaceRows(r *snapshot.Range) error {
 	k, v, err := r.Row()
-	of := oplog.DB(0) // the database of the row before; its old rows are gone
+	of := oplog.DB(0) // the database of the previous row, whose old rows are removed
 	for first := true; err == nil; first = false {
 		if cerr := s.change(func(t *txn, _ *position) error {
 			if first {
@@ -193,7 +194,7 @@ func (s *State) replaceRows(r *snapshot.Range) error {
 	return nil
 }
 
-// wipe removes the rows of a database.
+// wipe removes all rows of a database.
 func (t *txn) wipe(db oplog.DB) {
 	all := replicated(db)
 	for row, val := range t.walk(all, false) {

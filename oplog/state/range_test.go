@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRangesLeadOverPurges: a snapshot and the ranges behind it restore the state that they were written from, whatever
-// was purged, dropped and erased from the log in between, or while a range was written. When a range is applied up to a
-// record inside it, each database whose entries are all there is as it was.
+// TestRangesLeadOverPurges: a snapshot and the ranges behind it restore the state that they were written from,
+// whatever was purged, dropped and erased from the log in between, or while a range was written. When a range is
+// applied up to a record inside it, each database whose entries are all there is as it was.
 func TestRangesLeadOverPurges(t *testing.T) {
 	dir, run, over, inside := t.TempDir(), 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,8 +93,8 @@ func TestRangesLeadOverPurges(t *testing.T) {
 	}
 }
 
-// TestARangeLeadsOverErasing: a dropped database is erased in steps, and a restore without all of its entries has other
-// rows to erase. Still each database has in the end what it had in the source.
+// TestARangeLeadsOverErasing: a dropped database is erased in steps, and a restore without all of its entries has
+// other rows to erase. Still each database has in the end what it had in the source.
 func TestARangeLeadsOverErasing(t *testing.T) {
 	t.Parallel()
 	t.Run("with fewer rows", func(t *testing.T) { leadsOverErasing(t, 0, 900) })

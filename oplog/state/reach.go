@@ -7,11 +7,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// MaxLook bounds the rows that one list looks at, and what is counted row by row.
+// MaxLook bounds the rows that one list or count reads.
 const MaxLook = 20_000
 
-// Pick collects up to n rows of a walk that are wanted, of the first MaxLook. more says that the walk has rows that it
-// did not look at.
+// Pick collects up to n wanted rows of a walk, and reads at most MaxLook. more reports whether the walk has further
+// rows.
 func Pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T, more bool) {
 	looked := 0
 	walk(func(x T) bool {
@@ -44,9 +44,9 @@ func Counted[T any](walk func(func(T) bool), wanted func(T) bool) (n int) {
 	return n
 }
 
-// InPages walks the rows of a database from a key on, at most n at one view: however slowly they are used, no view
-// stays open. each returns where the walk goes on behind a row, as how many rows it counts, and whether the walk goes
-// on. The loop's body runs behind each view; an error ends the walk.
+// InPages walks the rows of a database from a key on, at most n in one view, so that a slow caller keeps no view
+// open. each handles a row: it returns where the next page begins, how many rows this one counts for, and whether to
+// go on. The loop's body runs after each view is closed. An error ends the walk.
 func InPages[K, T any](s *State, db oplog.DB, n int, from K, walk func(*View, oplog.DB, K, func(T) bool), each func(*View, T) (K, int, bool)) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		for more := true; more; {
@@ -70,8 +70,7 @@ func InPages[K, T any](s *State, db oplog.DB, n int, from K, walk func(*View, op
 	}
 }
 
-// Within reports whether all memories that something is about are within reach. What names no memory is about the
-// whole database.
+// Within reports whether all sources are within reach. No sources stand for the whole database.
 func (v *View) Within(db oplog.DB, r oplog.Reach, sources []string) bool {
 	if r.All() {
 		return true
@@ -84,8 +83,8 @@ func (v *View) Within(db oplog.DB, r oplog.Reach, sources []string) bool {
 	return len(sources) > 0
 }
 
-// ConflictWithin reports whether a contradiction is within reach. For a token that is bound to namespaces both sides
-// are, too: a relation belongs to none.
+// ConflictWithin reports whether a conflict is within reach. For a token that is bound to namespaces both sides must
+// be in them too, so conflicts about relations, which have no namespace, are not.
 func (v *View) ConflictWithin(db oplog.DB, r oplog.Reach, x *oplog.ConflictRow) bool {
 	if !r.Has(x.Namespace) {
 		return false
@@ -109,8 +108,8 @@ func (v *View) ConflictWithin(db oplog.DB, r oplog.Reach, x *oplog.ConflictRow) 
 	return true
 }
 
-// NewestWithin walks the newest memories of each namespace within reach, the newest first, until it has looked at the
-// most. cut says that there are more.
+// NewestWithin walks the memories of each namespace within reach, the newest first, and reads at most most rows. cut
+// reports whether there are more.
 func (v *View) NewestWithin(db oplog.DB, r oplog.Reach, most int, f func(*oplog.Memory)) (cut bool) {
 	v.EachNamespace(db, r, func(namespace string, _ oplog.Counts) bool {
 		v.NamespaceBack(db, namespace, 0, func(seq oplog.Seq) bool {

@@ -47,7 +47,7 @@ func applyTakeBack(a *entryTxn, op *oplog.TakeBack) oplog.Result {
 		r.Rows = append(r.Rows, m.RID)
 	}
 	for _, m := range sources {
-		m.Undone = append(m.Undone, wentInto(m)...) // parts that were forgotten before are none of the made
+		m.Undone = append(m.Undone, wentInto(m)...) // op.Made lacks parts that were forgotten before
 		if taken := a.unmerge(m, op.At); taken != nil {
 			rejectFound(oplog.ErrPathTaken, taken, true)
 		}
@@ -57,7 +57,8 @@ func applyTakeBack(a *entryTxn, op *oplog.TakeBack) oplog.Result {
 	return r
 }
 
-// requireUnchanged returns memories that are as a decision knew them, and rejects the entry otherwise.
+// requireUnchanged returns memories. It rejects the entry unless each has the status and the revision that a decision
+// was made from.
 func (a *entryTxn) requireUnchanged(grounds []oplog.Grounds, status oplog.Status) []*oplog.Memory {
 	list, seen := make([]*oplog.Memory, len(grounds)), map[string]bool{}
 	for i, g := range grounds {
@@ -68,8 +69,9 @@ func (a *entryTxn) requireUnchanged(grounds []oplog.Grounds, status oplog.Status
 	return list
 }
 
-// unmerge makes a source of a merge or a split active again. What Recast noted as a revision comes back, except a key
-// that another memory, which is returned, has by now. A merge of THINK noted none.
+// unmerge makes a source of a merge or a split active again. It restores the fields that Recast stored as a revision.
+// If another memory has the key by now, it does not restore the key and returns that memory. A merge of THINK stored
+// no revision.
 func (a *entryTxn) unmerge(m *oplog.Memory, at oplog.Time) (taken *oplog.Memory) {
 	a.countStatus(m, -1)
 	noted := oplog.Revision{}

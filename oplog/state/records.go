@@ -2,19 +2,19 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// Records gives applied records by their index. It is the Raft log, which has their bytes anyway and keeps them as
-// long as the window wants them (State.FirstRetained). It may have lost some; the window begins behind those.
+// Records reads applied records by index. The Raft log implements it: it has their bytes anyway, and keeps them as
+// long as the window needs them (State.FirstRetained). If it has lost some, the window begins after those.
 type Records interface {
-	First() oplog.Index // the first record there is; 0: none
+	First() oplog.Index // the first available record; 0: none
 	Reader() RecordReader
 }
 
 // A RecordReader reads records, mostly one after the other. It is for one goroutine. Close it.
 type RecordReader interface {
-	// Read is a record's bytes, which belong to the caller. ErrTrimmed: they are not there any more.
+	// Read returns a record's bytes, which belong to the caller. ErrTrimmed says that the log no longer has them.
 	Read(oplog.Index) ([]byte, error)
 	Close()
 }
 
-// FirstRetained is the first record that the window wants.
+// FirstRetained returns the first record that the window needs.
 func (s *State) FirstRetained() oplog.Index { return s.position().First }

@@ -153,7 +153,8 @@ func TestTheWindowBeginsWhereTheLogDoes(t *testing.T) {
 	}))
 }
 
-// TestASnapshotHasNoWindow: where one is restored the window begins behind it, and goes on with what is applied there.
+// TestASnapshotHasNoWindow: where one is restored the window begins behind it, and goes on with what is applied
+// there.
 func TestASnapshotHasNoWindow(t *testing.T) {
 	t.Parallel()
 	from, _ := windowed(t, 30)

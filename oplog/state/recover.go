@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// diskFault carries an error of the store out of operations and views, as a panic: they decide what happens to memory
-// and have nothing to say about disks. Apply and Read return it.
+// diskFault is a panic value that carries an error of the store out of operations and views, which cannot handle it.
+// Apply and Read recover it and return the error.
 type diskFault struct{ err error }
 
 // recoverDamage runs a function that reads the store, and returns a diskFault as an error.
@@ -22,7 +22,8 @@ func recoverDamage(f func() error) (err error) {
 	return f()
 }
 
-// damageOf is the error of a diskFault; any other panic goes on. It is called by the function that recovers.
+// damageOf returns the error of a diskFault, and panics again with any other value. The function that recovers calls
+// it.
 func damageOf(p any) error {
 	if d, ok := p.(diskFault); ok {
 		return d.err
@@ -30,8 +31,8 @@ func damageOf(p any) error {
 	panic(p)
 }
 
-// faultOf is damageOf for a panic inside an entry: a bug there is an error that names the entry, for every node stops
-// at it, and an operator has to know which it is. It is called by the function that recovers.
+// faultOf is damageOf for a panic inside an entry. It turns a bug into an error that names the entry: every node
+// stops at that entry, and the operator has to know which one it is.
 func faultOf(entry *oplog.Outcome, p any) error {
 	if _, disk := p.(diskFault); entry == nil || disk {
 		return damageOf(p)
@@ -39,7 +40,7 @@ func faultOf(entry *oplog.Outcome, p any) error {
 	return fmt.Errorf("%w: record %d entry %d: %v in %s", ErrUnapplied, entry.Index, entry.Number, p, panicked())
 }
 
-// panicked is the function in which the panic that is being recovered from began.
+// panicked returns the name of the function that panicked. Call it while recovering.
 func panicked() string {
 	pcs := make([]uintptr, 16)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])

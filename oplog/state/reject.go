@@ -2,8 +2,8 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// A rejection ends the entry under way, as a panic that perform recovers: an operation does all it does or nothing, so
-// nothing goes on behind one, wherever it is met. What the entry wrote is undone (txn.rollback).
+// A rejection is the panic value with which an operation ends its entry. perform recovers it and undoes what the
+// entry wrote (txn.rollback). An entry is applied whole or not at all, so no code may run after a rejection.
 type rejection struct{ err *oplog.Error }
 
 func reject(err *oplog.Error) { panic(rejection{err}) }
@@ -14,8 +14,8 @@ func rejectIf(when bool, err *oplog.Error) {
 	}
 }
 
-// rejectf is rejectIf with a text, which is made only then. Its arguments are made always: where every write passes,
-// reject stands behind an if.
+// rejectf is rejectIf with a text, formatted only on a rejection. Its arguments are always evaluated, so code that
+// every write runs uses an if and reject.
 func rejectf(when bool, k oplog.Kind, format string, args ...any) {
 	if when {
 		reject(oplog.Errorf(k, format, args...))

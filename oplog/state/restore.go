@@ -15,16 +15,16 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// Restore replaces the state by a snapshot. The stream becomes a store next to the state's, verified, and is
-// swapped in; until then, and whenever it fails, the state is as it was. Report, unless nil, is called now and then
-// with the bytes written and their total.
+// Restore replaces the state with a snapshot. It builds and verifies a new store next to the live one and then swaps
+// it in. If it fails, the state does not change. Report, unless nil, is called now and then with the bytes written
+// and their total.
 func (s *State) Restore(r io.Reader, report func(done, total int64)) error {
 	_, err := s.restore(r, report, func(*View) (bool, error) { return true, nil })
 	return err
 }
 
-// CatchUp restores a snapshot that holds more than the state, or is of another cluster. One that does not is left
-// alone: the log may begin again behind a state that is ahead of it, and readers would see the past.
+// CatchUp restores a snapshot only if it is newer than the state, or of another cluster. The log may begin again
+// after a snapshot that is older than the state, and with that snapshot readers would go back in time.
 func (s *State) CatchUp(r io.Reader, report func(done, total int64)) (taken bool, err error) {
 	return s.restore(r, report, func(of *View) (more bool, err error) {
 		err = s.Read(func(own *View) error {
@@ -67,7 +67,7 @@ func (s *State) restore(r io.Reader, report func(done, total int64), wanted func
 	return true, nil
 }
 
-// swap makes the store in a directory the state's next generation. The one before is removed when its last view ends.
+// swap makes the store in a directory the next generation. The previous one is removed when its last view ends.
 func (s *State) swap(next string) error {
 	s.mu.RLock()
 	was := s.live
@@ -83,7 +83,7 @@ func (s *State) swap(next string) error {
 	if err == nil {
 		g, m, err = s.open(dir, false)
 	}
-	if err != nil { // the next start would begin with it, and the next restore find its place taken
+	if err != nil { // otherwise the next start would open it, and the next restore find its name taken
 		return errors.Join(err, os.RemoveAll(dir), syncwriter.Dir(s.dir))
 	}
 	g.number = was.number + 1
@@ -103,8 +103,7 @@ func (s *State) swap(next string) error {
 	return nil
 }
 
-// build makes a store of rows, which come in the order of their keys. The directory is left to the caller when that
-// fails.
+// build makes a store from rows in key order. After an error the caller removes the directory.
 func build(dir string, o Options, rows snapshot.Rows) error {
 	b, err := store.Build(dir, o.store())
 	if err != nil {
@@ -117,11 +116,11 @@ func build(dir string, o Options, rows snapshot.Rows) error {
 	return err
 }
 
-// ErrNotSummed says that the rows of a snapshot are not those that its sender's Sum speaks of: what was altered there
-// would spread.
+// ErrNotSummed says that the rows of a snapshot do not match its sender's Sum. Restoring it would spread altered
+// rows.
 var ErrNotSummed = &oplog.Error{Kind: oplog.Corrupt, Text: "the rows of the snapshot are not what its sender summed"}
 
-// receive reads the rows of a snapshot, and sums them again.
+// receive reads the rows of a snapshot, and compares their Sum with the sender's.
 func receive(r io.Reader, report func(done, total int64), add func(k, v []byte) error) error {
 	at := appendRow(nil, tMeta, 0, keyPosition)
 	var said position
@@ -144,7 +143,7 @@ func receive(r io.Reader, report func(done, total int64), add func(k, v []byte) 
 	return err
 }
 
-// Copy makes another directory of the same state, sealed as its options say.
+// Copy writes the same state into another directory, sealed as the options say.
 func (s *State) Copy(dir string, o Options) error {
 	v, err := s.View()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestARestoreTakesLittleMemory: a snapshot of 256 MiB becomes tables with a part of that in memory, plain and sealed.
-// It is not parallel: it measures the heap.
+// TestARestoreTakesLittleMemory: a snapshot of 256 MiB becomes tables with a part of that in memory, plain and
+// sealed. It is not parallel: it measures the heap.
 func TestARestoreTakesLittleMemory(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

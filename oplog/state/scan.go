@@ -7,16 +7,16 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A span is the range between two keys of the store, the upper not included.
+// A span is the range of the store's keys from lower to upper, exclusive.
 type span struct{ lower, upper []byte }
 
-// prefixSpan returns the span of a table's keys that begin with a prefix.
+// prefixSpan returns the span of a table's keys with a prefix.
 func prefixSpan(table tableID, db oplog.DB, prefix []byte) span {
 	lower := appendRow(nil, table, db, prefix)
 	return span{lower, prefixEnd(lower)}
 }
 
-// prefixEnd is the smallest key behind all keys with a prefix.
+// prefixEnd returns the smallest key after all keys with a prefix; nil if there is none.
 func prefixEnd(prefix []byte) []byte {
 	end := bytes.Clone(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -27,11 +27,11 @@ func prefixEnd(prefix []byte) []byte {
 	return nil
 }
 
-// rows are keys and values. Each is valid until the next one. A walk over them sees nothing that is written after it
-// began, so a loop may change what it walks.
+// rows is a sequence of keys and values, each valid until the next. It does not see writes after its begin, so a loop
+// may change the rows that it walks.
 type rows = iter.Seq2[[]byte, []byte]
 
-// walk gives the rows of a span by their keys in the store, from the first to the last, or back.
+// walk yields the rows of a span with their keys in the store, in order or backwards.
 func (t *txn) walk(r span, back bool) rows {
 	return func(yield func(key, v []byte) bool) {
 		if err := t.r.Walk(r.lower, r.upper, back, yield); err != nil {
@@ -41,7 +41,7 @@ func (t *txn) walk(r span, back bool) rows {
 	}
 }
 
-// walkTable is walk by the keys of a table.
+// walkTable is walk with the keys of the table.
 func (t *txn) walkTable(r span, back bool) rows {
 	return func(yield func(k, v []byte) bool) {
 		t.walk(r, back)(func(key, v []byte) bool { return yield(key[rowHead:], v) })
@@ -58,7 +58,7 @@ func (t *txn) scanBack(table tableID, db oplog.DB, prefix []byte) rows {
 	return t.walkTable(prefixSpan(table, db, prefix), true)
 }
 
-// scanBelow is scanBack from below prefix and below together; nil is from the last on.
+// scanBelow is scanBack over the keys less than prefix followed by below; nil begins at the last key.
 func (t *txn) scanBelow(table tableID, db oplog.DB, prefix, below []byte) rows {
 	r := prefixSpan(table, db, prefix)
 	if below != nil {
@@ -67,17 +67,17 @@ func (t *txn) scanBelow(table tableID, db oplog.DB, prefix, below []byte) rows {
 	return t.walkTable(r, true)
 }
 
-// scanFrom walks the keys of a table from one on.
+// scanFrom walks the keys of a table, beginning at start.
 func (t *txn) scanFrom(table tableID, db oplog.DB, start []byte) rows {
 	return t.walkTable(span{appendRow(nil, table, db, start), prefixSpan(table, db, nil).upper}, false)
 }
 
-// scanBehind is scanFrom without the first key.
+// scanBehind walks the keys of a table after one.
 func (t *txn) scanBehind(table tableID, db oplog.DB, key []byte) rows {
 	return t.scanFrom(table, db, append(bytes.Clone(key), 0)) // the smallest key behind it
 }
 
-// first is the first of some rows; its key is nil when there is none.
+// first returns the first row; its key is nil if there is none.
 func first(all rows) (k, v []byte) {
 	for k, v := range all {
 		return bytes.Clone(k), bytes.Clone(v)
@@ -91,7 +91,7 @@ func (t *txn) has(table tableID, db oplog.DB, prefix []byte) bool {
 	return k != nil
 }
 
-// each gives f what rows hold, until it says stop.
+// each calls f with the decoded values of rows, until f returns false.
 func each[T any](all rows, f func(T) bool) {
 	for _, v := range all {
 		if !f(decode[T](v)) {
@@ -108,8 +108,8 @@ func list[T any](t *txn, table tableID, db oplog.DB, prefix []byte) (all []T) {
 	return all
 }
 
-// eachIndexed gives f the rows of a table whose keys are in the rows of another one, until f returns false. A row that is
-// not there is passed over. more is false when f has ended the walk.
+// eachIndexed calls f with the rows of a table that an index lists, until f returns false. in extracts the key from a
+// row of the index. Missing rows are skipped. more is false if f ended the walk.
 func eachIndexed[T any](t *txn, table tableID, db oplog.DB, list rows, in func(key, value []byte) []byte, f func(T) bool) (more bool) {
 	for k, v := range list {
 		if x, ok := read[T](t, table, db, in(k, v)); ok && !f(x) {
@@ -119,10 +119,10 @@ func eachIndexed[T any](t *txn, table tableID, db oplog.DB, list rows, in func(k
 	return true
 }
 
-// inValue finds a key in the value of a row.
+// inValue returns the key in the value of an index row.
 func inValue(_, value []byte) []byte { return value }
 
-// inKey finds a key in that of a row, behind so many bytes.
+// inKey returns the key in the key of an index row, after n bytes.
 func inKey(n int) func(key, _ []byte) []byte {
 	return func(key, _ []byte) []byte { return key[n:] }
 }

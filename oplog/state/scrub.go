@@ -10,14 +10,13 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// Scrub reads every block of the state's files once, and sums up all rows again, resting after each quarter of a
-// mebibyte. ErrState says that a block is not what was written, or that the rows are not what the Sum speaks of.
+// Scrub reads every block of the state's files and computes the Sum of all rows again. It rests after each 256 KiB.
+// ErrState says that a block's checksum is wrong, or that the Sum differs.
 func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 	if err := s.with(func(g *generation) error { return g.Check(ctx, pauses(rest)) }); err != nil {
 		return err
 	}
-	// Rows that the cache holds are not read again: without this, damage that comes later would wait in the file for
-	// longer.
+	// Reads of cached blocks do not touch the file. With an empty cache, later damage is found sooner.
 	defer func() { _ = s.with(func(g *generation) error { g.EmptyCache(); return nil }) }()
 	return s.read(func(v *View) error {
 		var got Sum
@@ -39,10 +38,10 @@ func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 	})
 }
 
-// StoreStats describes what the files of a state cost.
+// StoreStats holds the counters of a state's files.
 type StoreStats = store.Stats
 
-// StoreStats says what the files cost, and which are damaged; zero when the state is closed.
+// StoreStats returns the counters of the files, and the damaged ones; zero if the state is closed.
 func (s *State) StoreStats() (out StoreStats) {
 	_ = s.with(func(g *generation) error { out = g.Stats(); return nil })
 	return out
@@ -54,8 +53,8 @@ func (s *State) Size() (bytes int64) {
 	return bytes
 }
 
-// Compact merges the state's files as far as they have rows of some databases, or all of them, resting after each
-// quarter of a mebibyte: no file holds what was erased of those before it began.
+// Compact merges the files that have rows of some databases, or all files, and rests after each 256 KiB. Afterwards
+// no file holds rows of these databases that were erased before the call.
 func (s *State) Compact(ctx context.Context, dbs []oplog.DB, all bool, rest time.Duration) error {
 	spans := []store.Span{{}}
 	if !all {
@@ -67,18 +66,19 @@ func (s *State) Compact(ctx context.Context, dbs []oplog.DB, all bool, rest time
 	return s.with(func(g *generation) error { return g.Compact(ctx, spans, pauses(rest)) })
 }
 
-// Rewrite seals the files that are under a replaced key under the active one. Checkpoints keep theirs: new ones take
-// their places.
+// Rewrite seals again, under the active key, the files that are sealed under a replaced key. Checkpoints keep their
+// key: new checkpoints replace them.
 func (s *State) Rewrite(ctx context.Context, pause func() error) error {
 	return s.with(func(g *generation) error { return s.opts.Keys.RewriteAll(ctx, g.dir, pause) })
 }
 
-// pauses are rests after each quarter of a mebibyte.
+// pauses returns a function that gives the rest after a number of bytes: one rest for each 256 KiB.
 func pauses(rest time.Duration) func(done int64) time.Duration {
 	return func(done int64) time.Duration { return time.Duration(1+done>>18) * rest }
 }
 
-// Verify is Scrub without rests, and decodes the log's window, whose rows Apply has to read when they leave it.
+// Verify is Scrub without rests. It also decodes the rows of the log's window, because Apply reads them when it trims
+// it.
 func (s *State) Verify() error {
 	if err := s.Scrub(context.Background(), 0); err != nil {
 		return err

@@ -112,13 +112,13 @@ func (a *entryTxn) joinSession(m *oplog.Memory, was *oplog.History) {
 	a.putNew(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
 }
 
-// namespaceID is a namespace of a database.
+// namespaceID identifies a namespace of a database.
 type namespaceID struct {
 	db        oplog.DB
 	namespace string
 }
 
-// activeSession is the session that began last of those that are active, nil for none. It is not to be changed.
+// activeSession returns the id of the active session that began last; nil for none. The caller must not change it.
 func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
 	at := namespaceID{db, namespace}
 	return cached(t.cache.newestActive, at, func() []byte {
@@ -127,7 +127,7 @@ func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
 	})
 }
 
-// startKey sorts sessions by their beginning.
+// startKey sorts sessions by the time of their start.
 func startKey(at oplog.Time, id string) []byte { return append(be64(uint64(at)), id...) }
 
 // Sessions walks the sessions of a namespace and a client, the newest first.

@@ -7,18 +7,18 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// ErrUnapplied says that a committed record meets a fault of ours: every node stops at it. An operator may have it
-// skipped.
+// ErrUnapplied says that applying a committed record hit a bug: every node stops at it. An operator may have the
+// nodes skip the record.
 var ErrUnapplied = &oplog.Error{Kind: oplog.Corrupt, Text: "log record cannot be applied"}
 
-// skips reports whether the operator has given up a record.
+// skips reports whether the operator has this record skipped.
 func (s *State) skips(r oplog.Record) bool {
 	d, ok := s.opts.Skip[r.Index]
 	return ok && len(r.Data) > 0 && d == oplog.DigestOf(r.Data)
 }
 
-// skip passes over a record and audits that. Its row is a function of the record alone, so that nodes which skip it
-// have one state, and a node which does not is seen to differ. The log window begins again behind it: a backup of the
+// skip skips a record and writes an audit row. The row depends on the record alone, so nodes that skip it have equal
+// states, and the Sum shows a node that does not. The log's window begins again after it, because a backup of the
 // window could not be replayed over it.
 func (t *txn) skip(r oplog.Record, next *position) {
 	h := next.Last.Add(1)
@@ -35,7 +35,7 @@ func (t *txn) skip(r oplog.Record, next *position) {
 	applyAudit(a, row)
 }
 
-// Try says what Apply would answer, and changes nothing.
+// Try returns the error that Apply would return, and changes nothing.
 func (s *State) Try(batch []oplog.Record) error {
 	_, err := s.apply(batch, nil, true)
 	if errors.Is(err, errTrial) {

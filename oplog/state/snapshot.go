@@ -19,8 +19,8 @@ func (v *View) WriteSnapshot(w io.Writer) error {
 	return nil
 }
 
-// snapshotRows walks the rows that travel: all but those of the log's window, whose records stay here. Where it is
-// restored, the window begins behind it.
+// snapshotRows walks the rows of a snapshot: all but those of the log's window, whose records stay on this node. On
+// the node that restores it, the window begins after it.
 func (v *View) snapshotRows(f func(k, v []byte) error) error {
 	m := v.position()
 	m.First, m.Ops, m.Oldest, m.Trimmed = m.Index+1, 0, oplog.HLC{}, m.Last
@@ -36,7 +36,7 @@ func (v *View) snapshotRows(f func(k, v []byte) error) error {
 	})
 }
 
-// LastOf is the time of the newest entry that a snapshot holds.
+// LastOf returns the time of the newest entry in a snapshot.
 func LastOf(r io.Reader) (last oplog.HLC, err error) {
 	at := appendRow(nil, tMeta, 0, keyPosition)
 	err = recoverDamage(func() error {

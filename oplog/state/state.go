@@ -20,7 +20,7 @@ import (
 // ErrState says that the state's files do not hold what they should. Move them aside and rebuild from a peer.
 var ErrState = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable state"}
 
-// ErrDisk says that the disk of the state's files has failed, after which it takes nothing any more.
+// ErrDisk says that the disk of the state's files has failed. The state accepts no more writes.
 var ErrDisk = store.ErrFailed
 
 // Options say how a node stores its state. The zero value is right for production.
@@ -28,14 +28,14 @@ type Options struct {
 	RetainOps  int           // operations kept in the log window; default 1,000,000
 	RetainTime time.Duration // how long they stay there; default 7 days
 	NoSync     bool          // for tests that measure something else: a crash of the machine loses the state
-	Keys       *seal.Ring    // what the files are sealed with; nil: nothing
+	Keys       *seal.Ring    // keys that seal the files; nil: they are not sealed
 	Buffer     int           // bytes of changes that gather in memory before they are flushed; default 8 MiB
 
-	Records Records // has the bytes of applied records; nil: nothing of the log can be read
+	Records Records // reads the bytes of applied records; nil: the log cannot be read
 
-	Skip map[oplog.Index]oplog.Digest // records that an operator has given up: they are passed over, and that is audited
+	Skip map[oplog.Index]oplog.Digest // records that an operator has nodes skip; each skip is audited
 
-	Step func(op, path string, do func() error) error // runs everything that changes a file of the rows; a seam for faults
+	Step func(op, path string, do func() error) error // runs each change of a file; tests inject faults here
 }
 
 func (o Options) withDefaults() Options {
@@ -52,15 +52,15 @@ func (o Options) store() store.Options {
 	return store.Options{Keys: o.Keys, NoSync: o.NoSync, Buffer: o.Buffer, Step: o.Step}
 }
 
-// State is all that is replicated, in one directory:
+// State holds all replicated data in one directory:
 //
 //	LOCK        locked while a process has the state open
 //	1           a generation: the store that has the rows
 //	restoring   the next one, while a snapshot is being restored
 //	checkpoints stores that share tables with a generation, each under its name
 //
-// A snapshot that is restored becomes the next generation when it is whole, by its name; what is below the highest is
-// removed.
+// A restored snapshot becomes the next generation when it is complete: its directory gets the next number. Open
+// removes all generations below the highest.
 type State struct {
 	dir  string
 	opts Options
@@ -70,23 +70,23 @@ type State struct {
 	live *generation  // nil when the state is closed
 	old  sync.WaitGroup
 
-	posMu   sync.Mutex // guards m and current: Apply sets them, all others read them
+	posMu   sync.Mutex // guards pos and current: Apply sets them, all others read them
 	pos     position
-	current map[oplog.DB]Current // of those that were asked about
+	current map[oplog.DB]Current // databases that Current was called for
 
-	expiry map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
+	expiry map[oplog.DB]uint64 // by database, a time before which no idempotency key expires; Apply only
 	cache  lookupCache         // Apply's
-	tally  tally               // Apply's, so that it keeps its buffers
+	tally  tally               // Apply only; here so that it reuses its buffers
 
 	checkpoints checkpoints
 
-	unreadable atomic.Uint64 // the window begins there: the log has lost the record before
+	unreadable atomic.Uint64 // the window begins here: the log has lost the record before it
 
-	damaged chan struct{} // a reader met damage
-	failed  chan error    // why the state takes nothing any more
+	damaged chan struct{} // receives when a reader met damage
+	failed  chan error    // receives the error that ended writes
 }
 
-// A generation is a store, and the views that are open on it.
+// A generation is a store and a count of the views that are open on it.
 type generation struct {
 	*store.Store
 	number int
@@ -94,7 +94,7 @@ type generation struct {
 	views  sync.WaitGroup
 }
 
-// restoring is the name of a generation that is not whole.
+// restoring is the directory name of an incomplete generation.
 const restoring = "restoring"
 
 // Open opens or creates the state in a directory.
@@ -132,7 +132,7 @@ func (s *State) setGeneration(g *generation, m position) {
 	s.cache = newLookupCache()
 }
 
-// removeOldGenerations removes what is not the newest generation, and says which that is.
+// removeOldGenerations removes all generations but the newest, and returns its number.
 func (s *State) removeOldGenerations() (newest int, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *State) open(dir string, readOnly bool) (g *generation, m position, err 
 	return &generation{Store: st, dir: dir}, m, nil
 }
 
-// backgroundError takes an error of the store's own tasks.
+// backgroundError reports an error of the store's background tasks.
 func (s *State) backgroundError(err error) {
 	if err = stateError(err); errors.Is(err, ErrState) {
 		s.reportDamage(err)
@@ -190,16 +190,16 @@ func (s *State) backgroundError(err error) {
 	pause.Offer(s.failed, err)
 }
 
-// Failed gives ErrDisk with its cause once the disk has failed; Apply does so too.
+// Failed receives ErrDisk with its cause when the disk fails. Apply returns the same error.
 func (s *State) Failed() <-chan error { return s.failed }
 
-// Full gives the error of a disk without room that the rows wait for; nil while they wait for none.
+// Full returns the error of a full disk while flushes wait for space; nil otherwise.
 func (s *State) Full() (full error) {
-	_ = s.with(func(g *generation) error { full = g.Full(); return nil }) // a closed one waits for nothing
+	_ = s.with(func(g *generation) error { full = g.Full(); return nil }) // a closed state waits for nothing
 	return full
 }
 
-// stateError says of what a store met whether the state is not what was written.
+// stateError marks the store's ErrDamaged as ErrState too.
 func stateError(err error) error {
 	if errors.Is(err, store.ErrDamaged) && !errors.Is(err, ErrState) {
 		return fmt.Errorf("%w: %w", ErrState, err)
@@ -207,7 +207,7 @@ func stateError(err error) error {
 	return err
 }
 
-// pin keeps the generation that is live open until unpin.
+// pin returns the live generation, and keeps it open until unpin.
 func (s *State) pin() (*generation, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -220,7 +220,7 @@ func (s *State) pin() (*generation, error) {
 
 func (g *generation) unpin() { g.views.Done() }
 
-// with does something with the generation that is live.
+// with calls do with the live generation pinned.
 func (s *State) with(do func(*generation) error) error {
 	g, err := s.pin()
 	if err != nil {
@@ -245,21 +245,21 @@ func (s *State) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// Flush puts all that was applied on the disk: an owner of files that follow the state calls it before it writes them,
-// so that no crash leaves those ahead. The Raft log is cut behind a checkpoint alone, and making one begins with this
-// (Pin.Checkpoint).
+// Flush writes everything that was applied to the disk. The owner of files derived from the state calls it before it
+// writes them, so that a crash never leaves them ahead of the state. The Raft log is cut only behind a checkpoint,
+// which begins with a flush (Pin.Checkpoint).
 func (s *State) Flush() error { return s.with(func(g *generation) error { return g.Flush() }) }
 
-// Applied is the last record whose effects the state holds.
+// Applied returns the index and term of the last record that was applied.
 func (s *State) Applied() (index, term oplog.Index) {
 	m := s.position()
 	return m.Index, m.Term
 }
 
-// Last is the time of the newest entry; a new leader's clock observes it.
+// Last returns the time of the newest entry. A new leader's clock observes it.
 func (s *State) Last() oplog.HLC { return s.position().Last }
 
-// Sum is the hash of the whole replicated state at an index.
+// Sum returns the hash of the whole replicated state, and the index that it is of.
 func (s *State) Sum() (oplog.Index, Sum) {
 	m := s.position()
 	return m.Index, m.Sum
@@ -271,7 +271,7 @@ func (s *State) position() position {
 	return s.pos
 }
 
-// IsCorrupt says that a file or record could not be read, as opposed to a disk that is full or gone.
+// IsCorrupt reports whether an error means a damaged file or record, and not a full or missing disk.
 func IsCorrupt(err error) bool {
 	return errors.Is(err, ErrState) || errors.Is(err, oplog.ErrRecord)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Subject returns the id of what an operation was about. A relation or a claim that was there before keeps its id: then
-// the one in the operation names nothing.
+// Subject returns the id of the subject of an operation. A relation or claim that existed before keeps its id, so
+// Subject looks that id up instead of using the operation's.
 func (v *View) Subject(db oplog.DB, op oplog.Op) string {
 	a := &entryTxn{txn: v.txn, db: db}
 	var id []byte
@@ -24,14 +24,14 @@ func (v *View) Subject(db oplog.DB, op oplog.Op) string {
 	return cmp.Or(string(id), oplog.Subject(op))
 }
 
-// CurrentAgain returns the memories that one superseded until a time, when its text changed or it was forgotten.
+// CurrentAgain returns the memories that a memory superseded until it was changed or forgotten at a time.
 func (v *View) CurrentAgain(db oplog.DB, rid string, at oplog.Time) (rids []string) {
 	for c := range v.ConflictsOf(db, rid) {
 		if c.Strategy != oplog.Restated || c.Resolved != at {
 			continue
 		}
 		other := c.Other(rid)
-		if seq, ok := v.Seq(db, other); ok && v.exists(tPast, db, timeKey(at, seq)) { // else the conflict was open
+		if seq, ok := v.Seq(db, other); ok && v.exists(tPast, db, timeKey(at, seq)) { // otherwise the conflict was open and not a mark
 			rids = append(rids, other)
 		}
 	}

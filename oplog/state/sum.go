@@ -21,28 +21,28 @@ func element(table tableID, db oplog.DB, key, value []byte) (e Sum) {
 	return sha256.Sum256(appendElement(nil, table, db, key, value))
 }
 
-// appendElement appends what is hashed of a row.
+// appendElement appends the bytes of a row that are hashed.
 func appendElement(dst []byte, table tableID, db oplog.DB, key, value []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(append(dst, byte(table)), uint32(db))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(key)))
 	return append(append(dst, key...), value...)
 }
 
-// A tally gathers the rows that come and go, and hashes many at a time, by as many processors as there are.
+// A tally computes the Sum. It buffers added and removed rows, and hashes many at a time on all processors.
 type tally struct {
-	sum     Sum // without those that are gathered
+	sum     Sum // without the buffered rows
 	rows    []byte
-	ends    []int  // in rows
-	removed []bool // they are taken off
+	ends    []int  // of each element in rows
+	removed []bool // whether each is subtracted
 }
 
-// How many rows are gathered at most, in bytes, and how many are worth a processor.
+// The most bytes that are buffered, and the least rows that are worth a processor.
 const (
 	tallyBytes = 1 << 20
 	tallyRows  = 256
 )
 
-// reset has a tally begin with a sum.
+// reset empties the tally and sets its sum.
 func (t *tally) reset(sum Sum) *tally {
 	if t.sum = sum; cap(t.rows) > 2*tallyBytes { // there was a large row
 		t.rows = nil
@@ -59,7 +59,7 @@ func (t *tally) count(removed bool, table tableID, db oplog.DB, key, value []byt
 	}
 }
 
-// flush returns the sum with all rows that were counted.
+// flush hashes the buffered rows and returns the sum with them.
 func (t *tally) flush() Sum {
 	var mu sync.Mutex
 	spread.Over(len(t.ends), tallyRows, func(from, to int) {
@@ -86,7 +86,7 @@ func (t *tally) flush() Sum {
 
 func (s *Sum) add(e Sum) { s.each(e, bits.Add64) }
 
-// addRow adds a row of the store, unless it is one that each node has of its own.
+// addRow adds a row of the store, unless its table is local to the node.
 func (s *Sum) addRow(row, value []byte) {
 	if table, db, key, ok := rowOf(row); ok && table != tMeta && table != tLog {
 		s.add(element(table, db, key, value))
@@ -103,5 +103,5 @@ func (s *Sum) each(e Sum, word func(x, y, carry uint64) (sum, out uint64)) {
 	}
 }
 
-// String is 64 hex digits.
+// String returns 64 hex digits.
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }

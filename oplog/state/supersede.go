@@ -2,7 +2,7 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// applySupersede marks memories as superseded, each with a revision, so that an undo takes the mark back.
+// applySupersede marks memories as superseded. Each mark is a revision, so an undo removes it.
 //
 // Invariant: neither side is superseded when a mark is made, so marks form no circle.
 func applySupersede(a *entryTxn, op *oplog.Supersede) (r oplog.Result) {
@@ -13,7 +13,7 @@ func applySupersede(a *entryTxn, op *oplog.Supersede) (r oplog.Result) {
 			continue
 		}
 		if k.By == "" && m.By != "" {
-			a.unmarkSuperseded(m, oplog.Dismiss, op.At) // next to the correction that made the revision
+			a.unmarkSuperseded(m, oplog.Dismiss, op.At) // the correction in the same entry made the revision
 		} else if k.By == "" || !a.markSuperseded(m, k, op.At) {
 			continue
 		}
@@ -23,8 +23,8 @@ func applySupersede(a *entryTxn, op *oplog.Supersede) (r oplog.Result) {
 	return r
 }
 
-// markSuperseded marks a memory, unless a side has changed, the pair was decided on before, or the newer text is trusted less than
-// the one that it would replace.
+// markSuperseded marks m as superseded. It does nothing if a side has changed, if the pair was decided on before, or
+// if the newer text is trusted less than the older one.
 func (a *entryTxn) markSuperseded(m *oplog.Memory, k *oplog.Mark, at oplog.Time) bool {
 	by, ok := a.unchanged(oplog.Grounds{RID: k.By, Revision: k.ByRevision})
 	if !ok || by.Seq == m.Seq || m.Revision != k.Revision || m.By != "" || by.By != "" || by.Namespace != m.Namespace ||
@@ -44,8 +44,8 @@ func (a *entryTxn) revise(m *oplog.Memory, reason string, at oplog.Time) {
 	m.Updated = at
 }
 
-// recordConflict lists a superseded memory among the conflicts that are resolved: a new one, or one that was open. A pair that
-// somebody has decided on is left alone.
+// recordConflict stores a mark as a resolved conflict: a new one, or the pair's open one. It returns false for a pair
+// whose conflict was already decided.
 func (a *entryTxn) recordConflict(m, by *oplog.Memory, c oplog.ConflictRow, at oplog.Time) bool {
 	old, had := read[oplog.ConflictRow](a.txn, tConflict, a.db, a.get(tConflictPair, a.db, pairKey(m.RID, by.RID)))
 	switch {
@@ -65,7 +65,8 @@ func (a *entryTxn) recordConflict(m, by *oplog.Memory, c oplog.ConflictRow, at o
 	return true
 }
 
-// unmarkSuperseded makes a memory current again, and says why in the list of conflicts. The caller stores the memory.
+// unmarkSuperseded makes a memory current again, and closes its conflict with a strategy. The caller stores the
+// memory.
 func (a *entryTxn) unmarkSuperseded(m *oplog.Memory, strategy string, at oplog.Time) {
 	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, a.get(tConflictPair, a.db, pairKey(m.RID, m.By)))
 	if ok && c.Strategy == oplog.Superseded {
@@ -80,14 +81,15 @@ func (a *entryTxn) unmarkSuperseded(m *oplog.Memory, strategy string, at oplog.T
 	m.By, m.Surely = "", false
 }
 
-// isSuperseded reports whether the state has a memory as superseded. An operation on several may have made this one current
-// through another, since it read it.
+// isSuperseded reads the memory again and reports whether it is superseded: an operation on several memories may have
+// made this one current after it read it.
 func (a *entryTxn) isSuperseded(m *oplog.Memory) bool {
 	now, ok := a.memoryAt(m.Seq)
 	return ok && now.By != ""
 }
 
-// closeFindings ends what was found about a memory's text, which it says no more: open conflicts, and what it supersedes.
+// closeFindings ends the findings about a text that a memory no longer has: open conflicts, and the marks that it
+// made.
 func (a *entryTxn) closeFindings(m *oplog.Memory, reason string, at oplog.Time) {
 	for c := range a.ConflictsOf(a.db, m.RID) {
 		switch {

@@ -15,7 +15,7 @@ func applyUses(a *entryTxn, op *oplog.Uses) oplog.Result {
 	return r
 }
 
-// TokenUsed returns the time of a token's last use that the cluster knows of; 0 for never.
+// TokenUsed returns the time of a token's last recorded use; 0 for never.
 func (t *txn) TokenUsed(hash string) oplog.Time {
 	return oplog.Time(beUint64(t.get(tTokenUse, 0, []byte(hash))))
 }
@@ -61,5 +61,5 @@ func (v *View) Token(hash string) (oplog.Token, bool) {
 	return read[oplog.Token](v.txn, tToken, 0, []byte(hash))
 }
 
-// Tokens are all tokens by hash, revoked ones too.
+// Tokens returns all tokens by hash, including revoked ones.
 func (v *View) Tokens() []oplog.Token { return list[oplog.Token](v.txn, tToken, 0, nil) }

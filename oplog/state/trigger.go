@@ -17,10 +17,10 @@ func triggerOrder(t *oplog.TriggerRow) []byte {
 	return append(append([]byte{byte(t.Status)}, be64(^(uint64(t.Created)^1<<63))...), t.ID...)
 }
 
-// maxTriggers is the number of finished triggers of each status that a database keeps; older ones go.
+// maxTriggers is the number of finished triggers of each status that a database keeps; older ones are dropped.
 const maxTriggers = 1000
 
-// addTrigger takes a trigger, unless one of its kind is waiting and has not cooled down.
+// addTrigger stores a trigger, unless an open one with the same cooldown key has not cooled down.
 func (a *entryTxn) addTrigger(t oplog.TriggerRow) bool {
 	if t.ID == "" || a.exists(tTrigger, a.db, []byte(t.ID)) {
 		return false
@@ -39,7 +39,7 @@ func (a *entryTxn) addTrigger(t oplog.TriggerRow) bool {
 	return true
 }
 
-// moveTrigger takes a trigger forward; what is over stays over.
+// moveTrigger moves a trigger to a later status. A finished trigger does not move.
 func (a *entryTxn) moveTrigger(id string, to oplog.TriggerStatus, at oplog.Time) bool {
 	t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, []byte(id))
 	if !ok || to <= t.Status || t.Status >= oplog.TriggerActed || to == oplog.TriggerExpired && t.Status > oplog.TriggerDelivered {
@@ -58,7 +58,8 @@ func (a *entryTxn) moveTrigger(id string, to oplog.TriggerStatus, at oplog.Time)
 	return true
 }
 
-// pruneTriggers drops the oldest of a status when there are too many. The look is bounded: triggers come one by one.
+// pruneTriggers drops the oldest triggers of a status beyond maxTriggers. Triggers finish one at a time, so it reads
+// only a few more than that.
 func (a *entryTxn) pruneTriggers(s oplog.TriggerStatus) {
 	n := 0
 	for _, id := range a.scan(tTriggerOrder, a.db, []byte{byte(s)}) {
@@ -94,7 +95,7 @@ func (v *View) Triggers(db oplog.DB, s oplog.TriggerStatus, f func(oplog.Trigger
 	eachIndexed(v.txn, tTrigger, db, v.scan(tTriggerOrder, db, []byte{byte(s)}), inValue, f)
 }
 
-// TriggerByCooldown is the newest trigger under a cooldown key.
+// TriggerByCooldown returns the newest trigger with a cooldown key.
 func (v *View) TriggerByCooldown(db oplog.DB, key string) (oplog.TriggerRow, bool) {
 	id := v.get(tTriggerCool, db, []byte(key))
 	if id == nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// inheritedTrust is the class of what is made of a memory: the lower of the two. A blank one says nothing yet.
+// inheritedTrust returns the trust class of something made from a memory: the lower of the memory's class and class.
+// A blank class does not count.
 func inheritedTrust(class string, from *oplog.Memory) string {
 	if class == "" {
 		return oplog.TrustOf(from.Trust)
@@ -14,8 +15,9 @@ func inheritedTrust(class string, from *oplog.Memory) string {
 	return oplog.LowestTrust(class, from.Trust)
 }
 
-// restamp gives a memory the stamp of whoever replaced its text. Its class does not rise, because a part of the old text
-// may be left. With exactly the text of an earlier revision it gets that revision's class back.
+// restamp sets a memory's stamp to that of the writer who replaced its text. The class does not rise, because part of
+// the old text may remain. But if the text is exactly that of an earlier revision, the memory gets that revision's
+// class.
 func (a *entryTxn) restamp(m *oplog.Memory, by *oplog.Stamp) {
 	if by.Trust == "" {
 		return
@@ -35,7 +37,7 @@ func (a *entryTxn) restamp(m *oplog.Memory, by *oplog.Stamp) {
 	})
 }
 
-// maxStampRevisions and maxStampBytes bound the revisions that are compared, the newest, and their texts.
+// maxStampRevisions and maxStampBytes bound the newest revisions that restamp compares, and their texts.
 const (
 	maxStampRevisions = 100
 	maxStampBytes     = 4 << 20
@@ -48,12 +50,12 @@ func (a *entryTxn) release(m *oplog.Memory, op *oplog.Correct) {
 	a.countStatus(m, -1)
 	m.Status = oplog.Active
 	a.countStatus(m, +1)
-	a.detached = true // no session that is active by now is its own
+	a.detached = true // it must not join a session that is active now
 	a.joinSession(m, nil)
 	a.detached = false
 }
 
-// listQuarantined lists a memory that enters quarantine, or takes it off the list.
+// listQuarantined adds a memory to the list of quarantined ones, or removes it.
 func (a *entryTxn) listQuarantined(m *oplog.Memory, in bool) {
 	if in {
 		a.put(tQuarantined, a.db, seqKey(m.Seq), nil)
@@ -62,15 +64,15 @@ func (a *entryTxn) listQuarantined(m *oplog.Memory, in bool) {
 	}
 }
 
-// Quarantined walks the memories in quarantine behind a number, the oldest first.
+// Quarantined walks the memories in quarantine after a number, the oldest first.
 func (v *View) Quarantined(db oplog.DB, behind oplog.Seq, f func(*oplog.Memory) bool) {
 	v.memoriesOf(db, v.scanBehind(tQuarantined, db, seqKey(behind)), func(m *oplog.Memory) bool {
-		return m.Status != oplog.Quarantined || f(m) // one whose time is over is forgotten by the next sweep
+		return m.Status != oplog.Quarantined || f(m) // the next sweep forgets an expired one
 	})
 }
 
-// Sources are the memories that one was made of: those that were merged into it, or the sides of the contradiction
-// that it resolved. Its metadata, which a client can write, names them, and the state reports whether that is so.
+// Sources returns the memories that m was made of: those that were merged into it, or the sides of the conflict that
+// it resolved. A client can write the metadata that names them, so Sources checks it against the state.
 func (v *View) Sources(db oplog.DB, m *oplog.Memory) []string {
 	if m.Merged > 0 {
 		return v.MadeFrom(db, m)

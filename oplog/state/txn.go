@@ -9,45 +9,45 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// txn reads the rows of the store at one point. One with a batch writes, counts for the Sum and can undo an entry:
-// every replicated key goes through it. It is for one goroutine at a time.
+// txn reads the rows of the store at one point. With a batch it also writes, counts changes for the Sum and can undo
+// an entry: every replicated key goes through it. It is for one goroutine at a time.
 type txn struct {
 	r           store.Reader
-	b           *store.Batch // nil: it only reads
+	b           *store.Batch // nil: read only
 	tally       *tally
 	undo        []change                     // of the current entry, newest last
-	embeddings  map[oplog.DB]oplog.Embedding // as far as asked
-	counters    map[oplog.DB]*oplog.Stats    // of databases that the batch is about
+	embeddings  map[oplog.DB]oplog.Embedding // cached
+	counters    map[oplog.DB]*oplog.Stats    // of the batch's databases
 	namespaces  map[namespaceID]oplog.Counts // what the batch changes
-	stateExpiry map[oplog.DB]uint64          // State's expiry, and what the batch changes of it: 0 forgets what was known
+	stateExpiry map[oplog.DB]uint64          // State.expiry; the next field has the batch's changes, where 0 means unknown
 	expiry      map[oplog.DB]uint64
-	databases   map[oplog.DB][]byte      // rows of databases, which every entry reads, as far as asked
-	stale       []oplog.DB               // databases of which a row was written that a Current has
+	databases   map[oplog.DB][]byte      // rows of tDatabase that were read
+	stale       []oplog.DB               // databases whose Current is out of date
 	cache       lookupCache              // see State
-	prefetched  map[string][]byte        // rows that were read ahead, until they are written
+	prefetched  map[string][]byte        // rows that prepare has read, until they are written
 	erased      map[oplog.DB]oplog.Index // see State.apply
 
-	row   []byte // of the key that is read or written
-	value []byte // of the row that is written
+	row   []byte // buffer of rowKey
+	value []byte // buffer of encode
 }
 
 type change struct {
 	table    tableID
 	db       oplog.DB
-	key, old []byte // old is nil where there was no row
+	key, old []byte // old is nil if there was no row
 }
 
 func newTxn(r store.Reader) *txn {
 	return &txn{r: r, embeddings: map[oplog.DB]oplog.Embedding{}, databases: map[oplog.DB][]byte{}, cache: newLookupCache()}
 }
 
-// rowKey is a row's in the store, until the next one is requested.
+// rowKey returns the store's key of a row, valid until the next call.
 func (t *txn) rowKey(table tableID, db oplog.DB, key []byte) []byte {
 	t.row = appendRow(t.row[:0], table, db, key)
 	return t.row
 }
 
-// rowKeyForWrite is the key of a row that is written: what was read of it ahead holds no more.
+// rowKeyForWrite is rowKey for a write: it drops the prefetched value of the row.
 func (t *txn) rowKeyForWrite(table tableID, db oplog.DB, key []byte) []byte {
 	row := t.rowKey(table, db, key)
 	if isPrefetched(table) {
@@ -56,7 +56,7 @@ func (t *txn) rowKeyForWrite(table tableID, db oplog.DB, key []byte) []byte {
 	return row
 }
 
-// failDisk stops what is under way: the store could not be read or written.
+// failDisk panics with a diskFault: the store could not be read or written.
 func failDisk(table tableID, db oplog.DB, err error) {
 	panic(diskFault{fmt.Errorf("table %s of database %d: %w", tableNames[table], db, stateError(err))})
 }
@@ -79,8 +79,8 @@ func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
 	return clone(t.peek(table, db, key))
 }
 
-// getNew is get for a row that is mostly not there, in a transaction that writes: the id or the idempotency key of a
-// new memory.
+// getNew is get for a row that mostly does not exist, such as the id or the idempotency key of a new memory. It needs
+// a batch.
 func (t *txn) getNew(table tableID, db oplog.DB, key []byte) []byte {
 	row := t.rowKey(table, db, key)
 	if v, known := t.prefetched[string(row)]; known {
@@ -106,14 +106,14 @@ func (t *txn) exists(table tableID, db oplog.DB, key []byte) bool {
 	return ok
 }
 
-// set stores a row that is not part of the Sum, or that the Sum knows of.
+// set writes a row without counting it for the Sum: the row is not part of it, or the caller has counted it.
 func (t *txn) set(table tableID, db oplog.DB, key, value []byte) {
 	if err := t.b.Set(t.rowKeyForWrite(table, db, key), value); err != nil {
 		failDisk(table, db, err)
 	}
 }
 
-// unset takes such a row away.
+// unset removes a row in the same way.
 func (t *txn) unset(table tableID, db oplog.DB, key []byte) {
 	if err := t.b.Delete(t.rowKeyForWrite(table, db, key)); err != nil {
 		failDisk(table, db, err)
@@ -123,7 +123,7 @@ func (t *txn) unset(table tableID, db oplog.DB, key []byte) {
 // maxEntryKey leaves room for the time before an idempotency key in the row of its expiry.
 const maxEntryKey = oplog.MaxKey - 8
 
-// databaseRow is the row of a database, nil for none. It is not to be changed.
+// databaseRow returns the row of a database, nil for none. The caller must not change it.
 func (t *txn) databaseRow(db oplog.DB) []byte {
 	row, ok := t.databases[db]
 	if !ok {
@@ -133,19 +133,19 @@ func (t *txn) databaseRow(db oplog.DB) []byte {
 	return row
 }
 
-// put makes a row what it is to be, whatever it was.
+// put sets a row to a value, whether or not it exists.
 func (t *txn) put(table tableID, db oplog.DB, key, value []byte) {
 	t.putOver(table, db, slices.Clone(key), t.get(table, db, key), value)
 }
 
-// putNew is put for a key that cannot be there, because it has a number or an id that was given out just now: no row
-// is looked for. The key belongs to the transaction from then on.
+// putNew is put for a key that cannot exist yet, because its number or id was just assigned. It saves a read. The
+// transaction keeps the key.
 func (t *txn) putNew(table tableID, db oplog.DB, key, value []byte) {
 	t.putOver(table, db, key, nil, value)
 }
 
-// putOver is put where the caller has read what the row was, nil for none, and nothing has written it since. The key
-// belongs to the transaction from then on.
+// putOver is put for a caller that has just read the row's old value, nil for none. It saves a read. The transaction
+// keeps the key.
 func (t *txn) putOver(table tableID, db oplog.DB, key, old, value []byte) {
 	if len(key) == 0 {
 		reject(oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table]))
@@ -166,20 +166,20 @@ func (t *txn) del(table tableID, db oplog.DB, key []byte) {
 	}
 }
 
-// next gives out the number behind the one that a row has.
+// next increments the number in a row and returns it.
 func (t *txn) next(table tableID, db oplog.DB, key []byte) uint64 {
 	n := beUint64(t.get(table, db, key)) + 1
 	t.put(table, db, key, be64(n))
 	return n
 }
 
-// change makes a row what it is to be, and remembers what it was.
+// change writes or removes a row, and remembers the old value for rollback.
 func (t *txn) change(table tableID, db oplog.DB, key, old, value []byte, has bool) {
 	t.undo = append(t.undo, change{table, db, key, old})
 	t.replace(table, db, key, old, value, has)
 }
 
-// replace writes a row, or removes it, and counts that for the Sum; old is nil where there was none.
+// replace writes or removes a row and counts that for the Sum. old is nil if the row did not exist.
 func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, has bool) {
 	switch table {
 	case tDatabase:
@@ -212,7 +212,7 @@ func (t *txn) rollback() {
 	clear(t.embeddings)
 }
 
-// decode reads a stored value: what cannot be read is corruption.
+// decode reads a stored value. It panics with a diskFault if the value is corrupt.
 func decode[T any](b []byte) T {
 	var v T
 	if err := oplog.Unpack(b, &v); err != nil {
@@ -229,7 +229,7 @@ func read[T any](t *txn, table tableID, db oplog.DB, key []byte) (T, bool) {
 	return zero, false
 }
 
-// load is read where no row stands for the zero value.
+// load is read, but returns the zero value for a missing row.
 func load[T any](t *txn, table tableID, db oplog.DB, key []byte) T {
 	v, _ := read[T](t, table, db, key)
 	return v
@@ -239,7 +239,7 @@ func write[T any](t *txn, table tableID, db oplog.DB, key []byte, v *T) {
 	t.put(table, db, key, t.encode(v))
 }
 
-// encode is a value as a row has it, until the next one is encoded: the batch copies it.
+// encode returns the bytes of a row's value, valid until the next call: the batch copies them.
 func (t *txn) encode(v any) []byte {
 	t.value = oplog.Pack(t.value[:0], v)
 	return t.value

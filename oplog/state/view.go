@@ -8,15 +8,15 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// A View is the state at one index: reads through it agree with each other. Close it soon: what it sees stays on the
-// disk while it is open. It is for one goroutine at a time.
+// A View reads the state at one index, so all its reads agree. Close it soon: while it is open, the rows that it sees
+// stay on the disk. It is for one goroutine at a time.
 type View struct {
 	*txn
 	snap  *store.Snapshot
 	gen   *generation
 	state *State
-	pos   *position   // what mark has read
-	start oplog.Index // what begins has found; 0: not asked yet
+	pos   *position   // cached by position
+	start oplog.Index // cached by windowStart; 0: not computed yet
 }
 
 // View opens the state as it is now.
@@ -33,7 +33,7 @@ func (s *State) View() (*View, error) {
 	return &View{txn: newTxn(snap), snap: snap, gen: g, state: s}, nil
 }
 
-// position is read when it is asked for: most views are of questions, which do not ask.
+// position reads the position on the first call: most views never need it.
 func (v *View) position() position {
 	if v.pos == nil {
 		m := v.txn.position()
@@ -65,7 +65,7 @@ func (s *State) read(f func(*View) error) error {
 	return recoverDamage(func() error { return f(v) })
 }
 
-// Look is Read for an f that rejects nothing.
+// Look is Read for an f that returns no error.
 func (s *State) Look(f func(*View)) error {
 	return s.Read(func(v *View) error {
 		f(v)
@@ -73,13 +73,13 @@ func (s *State) Look(f func(*View)) error {
 	})
 }
 
-// Get returns what f finds on a view of the state: zero with an error, as when the state is closing.
+// Get returns the result of f on a view of the state. With an error, such as of a state that is closing, it is zero.
 func Get[T any](s *State, f func(*View) T) (x T, err error) {
 	err = s.Look(func(v *View) { x = f(v) })
 	return x, err
 }
 
-// Damaged receives when a reader, or a task of the store, has met damage. The receiver scrubs the state.
+// Damaged receives when a reader or a background task of the store has met damage. The receiver scrubs the state.
 func (s *State) Damaged() <-chan struct{} { return s.damaged }
 
 // Close ends the view. It may be called twice.
@@ -91,16 +91,16 @@ func (v *View) Close() {
 	}
 }
 
-// Index is the state's place in the log.
+// Index returns the state's place in the log.
 func (v *View) Index() oplog.Index { return v.position().Index }
 
-// Sum is the hash of the whole replicated state.
+// Sum returns the hash of the whole replicated state.
 func (v *View) Sum() Sum { return v.position().Sum }
 
-// Time is the newest entry's.
+// Time returns the time of the newest entry.
 func (v *View) Time() oplog.HLC { return v.position().Last }
 
-// Stats are a database's counters. A memory whose time is over counts as forgotten.
+// Stats returns a database's counters. Expired memories count as forgotten.
 func (v *View) Stats(db oplog.DB) oplog.Stats {
 	st := v.counters(db)
 	if st.Expiring == 0 {
@@ -112,7 +112,7 @@ func (v *View) Stats(db oplog.DB) oplog.Stats {
 	return st
 }
 
-// counters are a database's as Apply wrote them: memories whose time is over count until a Sweep forgets them.
+// counters returns a database's counters as Apply wrote them: expired memories count until a Sweep forgets them.
 func (v *View) counters(db oplog.DB) oplog.Stats {
 	return load[oplog.Stats](v.txn, tStats, db, statsKey)
 }

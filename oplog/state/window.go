@@ -9,33 +9,32 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// extent says when a record was made and how much of the window it takes.
+// extent holds a record's time and how much of the window it takes.
 type extent struct {
-	HLC     oplog.HLC `msgpack:"h"` // after the clock rule, so later than all before it
+	HLC     oplog.HLC `msgpack:"h"` // after the clock rule, so later than all earlier ones
 	Entries int       `msgpack:"e"`
 	Ops     int       `msgpack:"n"` // of all entries
 }
 
-// last is the time of the record's last entry.
+// last returns the time of the record's last entry.
 func (e extent) last() oplog.HLC { return e.HLC.Add(uint32(max(e.Entries, 1) - 1)) }
 
-// logRow is the row of a record in the log's window: what only the state knows. The record's bytes are read from
-// Records.
+// logRow is the row of a record in the log's window. It holds only what the state alone knows; Records has the bytes.
 type logRow struct {
 	extent `msgpack:",inline"`
 	Check  uint32 `msgpack:"c"`           // oplog.SumOf the record that was applied
-	Notes  []note `msgpack:"w,omitempty"` // in the order of the entries; none for an entry that did what it says
+	Notes  []note `msgpack:"w,omitempty"` // in entry order; an entry that did exactly what it says has none
 }
 
 // A note records the outcome of an entry.
 type note struct {
 	Entry int      `msgpack:"e"`
-	Void  bool     `msgpack:"v,omitempty"` // it did nothing: refused, replayed, or all it was to forget was not there
-	Idle  []int    `msgpack:"i,omitempty"` // places of operations that did nothing
-	Rows  []string `msgpack:"r,omitempty"` // memories it touched that its operations do not name
+	Void  bool     `msgpack:"v,omitempty"` // it did nothing: it was rejected or replayed, or the memories to forget did not exist
+	Idle  []int    `msgpack:"i,omitempty"` // indexes of operations that did nothing
+	Rows  []string `msgpack:"r,omitempty"` // memories that it changed and its operations do not name
 }
 
-// add notes what became of the next entry.
+// add adds the note of the next entry, if it needs one.
 func (r *logRow) add(o *oplog.Outcome) {
 	n := note{Entry: o.Number}
 	if n.Void = len(o.Done()) == 0 && len(o.Entry.Ops) > 0; !n.Void {
@@ -46,7 +45,7 @@ func (r *logRow) add(o *oplog.Outcome) {
 	}
 }
 
-// noteOf is the note of an entry.
+// noteOf returns the note of an entry.
 func (r *logRow) noteOf(entry int) note {
 	if at, noted := slices.BinarySearchFunc(r.Notes, entry, func(n note, entry int) int { return cmp.Compare(n.Entry, entry) }); noted {
 		return r.Notes[at]
@@ -54,7 +53,7 @@ func (r *logRow) noteOf(entry int) note {
 	return note{Entry: entry}
 }
 
-// rowsOf gathers what an entry's results say of memories.
+// rowsOf joins the Rows of an entry's results.
 func rowsOf(results []oplog.Result) (rows []string) {
 	for _, r := range results {
 		rows = append(rows, r.Rows...)
@@ -62,10 +61,11 @@ func rowsOf(results []oplog.Result) (rows []string) {
 	return rows
 }
 
-// trimBatch bounds what one Apply drops: more than it adds, so the window shrinks to its size in the end.
+// trimBatch bounds the records that one Apply drops. It is more than Apply adds, so the window shrinks to its size.
 const trimBatch = 64
 
-// trim drops the records that are too many or too old. The oldest that stays is read once, and not by every Apply.
+// trim drops records beyond RetainOps or RetainTime. It keeps the oldest record's time in the position, so that not
+// every Apply reads that record.
 func (s *State) trim(t *txn, m *position) {
 	cutoff := m.Last.Millis() - min(m.Last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
 	keeps := func(h oplog.HLC) bool { return m.Ops <= uint64(s.opts.RetainOps) && h.Millis() >= cutoff }
@@ -92,7 +92,7 @@ func (s *State) trim(t *txn, m *position) {
 	}
 }
 
-// cutLog drops the window: it begins again behind the record under way.
+// cutLog empties the window: it begins again after the current record.
 func (t *txn) cutLog(m *position) {
 	all := prefixSpan(tLog, 0, nil)
 	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {
@@ -101,7 +101,7 @@ func (t *txn) cutLog(m *position) {
 	m.First, m.Oldest, m.Trimmed = m.Index+1, oplog.HLC{}, m.Last
 }
 
-// windowStart is the first record that the window can have: no earlier one than the state wants, nor than the log has.
+// windowStart returns the first record that the window can have: the later of what the state keeps and the log has.
 func (v *View) windowStart() oplog.Index {
 	if v.start == 0 {
 		log := v.position().Index + 1
@@ -115,17 +115,16 @@ func (v *View) windowStart() oplog.Index {
 	return v.start
 }
 
-// Trimmed is the time of the newest entry that has left the window; ok is false while none has.
+// Trimmed returns the time of the newest entry that has left the window; ok is false if none has.
 func (v *View) Trimmed() (h oplog.HLC, ok bool) {
-	if k, val := first(v.scanBelow(tLog, 0, nil, be64(uint64(v.windowStart())))); k != nil { // of those whose bytes the log has no more
+	if k, val := first(v.scanBelow(tLog, 0, nil, be64(uint64(v.windowStart())))); k != nil { // of records whose bytes the log has lost
 		return decode[extent](val).last(), true
 	}
 	h = v.position().Trimmed
 	return h, h != oplog.HLC{}
 }
 
-// TimeAt is the time of the newest entry at or before an index from which the window leads on. Two histories of a log
-// differ in it.
+// TimeAt returns the time of the newest entry at or before an index. Two histories of a log differ in it.
 func (v *View) TimeAt(index oplog.Index) oplog.HLC {
 	if k, val := first(v.scanBelow(tLog, 0, nil, be64(uint64(index)+1))); k != nil {
 		return decode[extent](val).last()
@@ -133,8 +132,8 @@ func (v *View) TimeAt(index oplog.Index) oplog.HLC {
 	return v.position().Trimmed
 }
 
-// Retained says which part of the log can be read: its first record's index, the last one's, and the time of the
-// first. ok is false when there is none.
+// Retained returns the part of the log that can be read: the first and last index, and the time of the first record.
+// ok is false if it is empty.
 func (v *View) Retained() (begins, last oplog.Index, since oplog.HLC, ok bool) {
 	newest, _ := first(v.scanBack(tLog, 0, nil))
 	last = oplog.Index(beUint64(newest))
@@ -144,14 +143,14 @@ func (v *View) Retained() (begins, last oplog.Index, since oplog.HLC, ok bool) {
 	return 0, last, since, false
 }
 
-// LogStart returns where the log of a database begins: behind what the window has no more, and behind what a purge
-// erased of it.
+// LogStart returns the first record of a database's log: after the records that left the window, and after the last
+// purge of the database.
 func (v *View) LogStart(db oplog.DB) oplog.Index {
 	d, _ := v.Database(db)
 	return max(v.windowStart(), d.Purged+1)
 }
 
-// TrimmedIn is the time of the newest entry that a database's log has no more; ok is false while there is none.
+// TrimmedIn returns the time of the newest entry before LogStart; ok is false if there is none.
 func (v *View) TrimmedIn(db oplog.DB) (h oplog.HLC, ok bool) {
 	if d, _ := v.Database(db); d.Purged >= v.windowStart() {
 		if row := v.get(tLog, 0, be64(uint64(d.Purged))); row != nil {
@@ -161,9 +160,9 @@ func (v *View) TrimmedIn(db oplog.DB) (h oplog.HLC, ok bool) {
 	return v.Trimmed()
 }
 
-// records walks the retained records, with their bytes and entries, from an index on. ErrTrimmed says that the log lost
-// one meanwhile: in another view the window begins later. Where there is none it does not ask the log, which may not be
-// open yet.
+// records walks the retained records from an index on, with their bytes and entries. ErrTrimmed says that the log has
+// lost one meanwhile; the window of the next view begins later. It opens the log only if there is a record to read,
+// because the log may not be open yet.
 func (v *View) records(from oplog.Index, f func(_ oplog.Index, _ *logRow, data []byte, bodies [][]byte) (more bool, err error)) error {
 	var log RecordReader
 	for k, val := range v.scanFrom(tLog, 0, be64(uint64(max(from, v.position().First)))) {
@@ -172,7 +171,7 @@ func (v *View) records(from oplog.Index, f func(_ oplog.Index, _ *logRow, data [
 			continue
 		}
 		if log == nil {
-			log = v.state.opts.Records.Reader() // without it, the window begins behind all rows
+			log = v.state.opts.Records.Reader() // not nil: without Records the window is empty
 			defer log.Close()
 		}
 		r := decode[logRow](val)
@@ -197,15 +196,15 @@ func (v *View) records(from oplog.Index, f func(_ oplog.Index, _ *logRow, data [
 	return nil
 }
 
-// setUnreadable ends the window behind a record that the log has lost, or that is not the one that was applied.
+// setUnreadable makes the window begin at next: the log has lost the record before, or it has another one there.
 func (s *State) setUnreadable(next oplog.Index) {
 	for was := s.unreadable.Load(); was < uint64(next) && !s.unreadable.CompareAndSwap(was, uint64(next)); was = s.unreadable.Load() {
 	}
 }
 
-// Log walks the applied entries from the record at or after an index, in order, until f says stop.
-// Entries and operations that did nothing are left out, and entries of a database from before its last purge. Of the
-// results, only Rows are kept, all with the first.
+// Log walks the applied entries in order, beginning at an index, until f returns false. It leaves out entries and
+// operations that did nothing, and entries of a database from before its last purge. The results have only Rows, all
+// of them in the first.
 func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 	begins := map[oplog.DB]oplog.Index{}
 	return v.records(from, func(at oplog.Index, r *logRow, _ []byte, bodies [][]byte) (more bool, err error) {
@@ -234,7 +233,7 @@ func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 	})
 }
 
-// outcome returns the outcome of an entry of a record, as far as the window has it.
+// outcome builds the outcome of an entry from its note.
 func (n note) outcome(at oplog.Index, record oplog.HLC, e oplog.Entry) oplog.Outcome {
 	e.Ops = oplog.Without(e.Ops, n.Idle)
 	o := oplog.Outcome{Index: at, Number: n.Entry, HLC: record.Add(uint32(n.Entry)), Entry: &e, Results: make([]oplog.Result, len(e.Ops))}
@@ -247,8 +246,9 @@ func (n note) outcome(at oplog.Index, record oplog.HLC, e oplog.Entry) oplog.Out
 	return o
 }
 
-// SeekHLC finds the index of the first retained record that has an entry at h or after it, by halving: times grow
-// along the log. The operations of one entry share its time, so a cursor may be in the middle of one.
+// SeekHLC finds the index of the first retained record that has an entry at or after h. It is a binary search,
+// because times grow along the log. The operations of one entry share its time, so a cursor may be in the middle of
+// one.
 func (v *View) SeekHLC(h oplog.HLC) oplog.Index {
 	begins, last, _, ok := v.Retained()
 	if !ok {

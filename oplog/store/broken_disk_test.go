@@ -135,8 +135,8 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 	}
 }
 
-// TestAWriterAheadOfADiskThatFails: the disk stands still until the writer waits for it, and then fails. The writer is
-// told, a flush is, and the store closes.
+// TestAWriterAheadOfADiskThatFails: the disk stands still until the writer waits for it, and then fails. The writer
+// is told, a flush is, and the store closes.
 func TestAWriterAheadOfADiskThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 
 // Checkpoint makes another store of the same rows in a directory that does not exist yet: hard links to the tables,
 // and copies of the small files that list them. All that was committed before the call is in it, and perhaps what was
-// committed meanwhile. When it returns without an error the checkpoint is on the disk; otherwise the caller removes what
-// may be left of it.
+// committed meanwhile. When it returns without an error the checkpoint is on the disk; otherwise the caller removes
+// what may be left of it.
 //
-// It does not wait for a disk without room. Pebble does, behind a list of tables that it cannot write, so it runs in a
-// goroutine, which ends before the store is closed.
+// It does not wait for a disk without room. Pebble does, behind a list of tables that it cannot write, so it runs in
+// a goroutine, which ends before the store is closed.
 func (s *Store) Checkpoint(dir string) error {
 	s.dirty.Store(true) // pebble copies no list of tables before a store that was opened has flushed, if only nothing
 	if err := s.Flush(); err != nil {

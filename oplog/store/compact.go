@@ -75,8 +75,8 @@ type pieceEnd struct {
 	size int64
 }
 
-// pieces cuts the keys of all tables into pieces by the level that has most: the first key of all, one behind the last,
-// and the ends between.
+// pieces cuts the keys of all tables into pieces by the level that has most: the first key of all, one behind the
+// last, and the ends between.
 func pieces(levels [][]pebble.SSTableInfo) (first, last []byte, ends []pieceEnd) {
 	var most []pebble.SSTableInfo
 	var bytes uint64

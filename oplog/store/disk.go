@@ -19,8 +19,8 @@ import (
 // A disk is the file system below a store. Pebble writes tables and the list of them in the background, tries a table
 // again at once when that fails, and ends the process when the list could not be written. So it does not see such
 // failures: on a full disk a change is tried again until there is room; after any other failure the task that met it
-// waits, the failure is reported, and the store takes no more changes. Both end with close. A directory that cannot be
-// synced makes pebble panic: pebble gets no error for it, and no later change is made (sync).
+// waits, the failure is reported, and the store takes no more changes. Both end with close. A directory that cannot
+// be synced makes pebble panic: pebble gets no error for it, and no later change is made (sync).
 type disk struct {
 	vfs.FS
 	o      Options
@@ -279,8 +279,8 @@ func (d *disk) MkdirAll(dir string, perm os.FileMode) error {
 	return d.try("mkdir", dir, func() error { return d.FS.MkdirAll(dir, 0o700) })
 }
 
-// Lock implements vfs.FS. The owner of the store has locked the directory, and pebble would not let go of a lock of its
-// own after every failure.
+// Lock implements vfs.FS. The owner of the store has locked the directory, and pebble would not let go of a lock of
+// its own after every failure.
 func (d *disk) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // Unwrap implements vfs.FS.
@@ -343,8 +343,8 @@ func (f *file) sync(sync func() error) error {
 	return err
 }
 
-// setCheckpointErr takes the error of a sync elsewhere. Pebble panics at that of a directory, so the maker of the checkpoint
-// gets it.
+// setCheckpointErr takes the error of a sync elsewhere. Pebble panics at that of a directory, so the maker of the
+// checkpoint gets it.
 func (f *file) setCheckpointErr(err error) error {
 	if !f.dir || err == nil {
 		return err

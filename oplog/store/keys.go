@@ -50,8 +50,8 @@ func (k *lookup) release() {
 	}
 }
 
-// A BaseReader reads what was there before a batch. While nothing else writes to the store it may be asked while the batch
-// is written, and is for one goroutine at a time.
+// A BaseReader reads what was there before a batch. While nothing else writes to the store it may be asked while the
+// batch is written, and is for one goroutine at a time.
 type BaseReader struct{ lookup }
 
 // Base begins to read. Close it before the batch ends.

@@ -23,12 +23,13 @@ const (
 	// the tables that are gone.
 	listSize = 256 << 10
 
-	// l0MergeThreshold is the number of tables of new rows that lie over each other before they are merged into those below.
-	// Most rows' keys are in no order, so each merge writes all tables below again: fewer merges cost writers less,
-	// and a reader checks one filter more for each table.
+	// l0MergeThreshold is the number of tables of new rows that lie over each other before they are merged into those
+	// below. Most rows' keys are in no order, so each merge writes all tables below again: fewer merges cost writers
+	// less, and a reader checks one filter more for each table.
 	l0MergeThreshold = 8
 
-	// indexBlock is so large that a table has one: every look into a table goes through it, and it stays in the cache.
+	// indexBlock is so large that a table has one: every look into a table goes through it, and it stays in the
+	// cache.
 	indexBlock = 256 << 10
 
 	openFiles = 512

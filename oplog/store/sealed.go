@@ -45,8 +45,8 @@ func checkSeal(fs vfs.FS, dir string, keys *seal.Ring) error {
 	return nil
 }
 
-// sealedFS is a file system whose files are sealed whole. A file is written once, from its beginning, and read when that
-// has ended, or after a crash up to its last sync.
+// sealedFS is a file system whose files are sealed whole. A file is written once, from its beginning, and read when
+// that has ended, or after a crash up to its last sync.
 type sealedFS struct {
 	vfs.FS
 	keys *seal.Ring

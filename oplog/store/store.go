@@ -171,7 +171,8 @@ func (s *Store) Flush() error {
 	}
 }
 
-// beginFlush has what was committed flushed in the background, as soon as there are few enough other flushes under way.
+// beginFlush has what was committed flushed in the background, as soon as there are few enough other flushes under
+// way.
 func (s *Store) beginFlush() (flushed <-chan struct{}, err error) {
 	if err := s.awaitBuffer(); err != nil {
 		return nil, err
@@ -186,8 +187,8 @@ func (s *Store) beginFlush() (flushed <-chan struct{}, err error) {
 	return flushed, nil
 }
 
-// awaitBuffer waits while the disk is so much slower than the writer that there are too many buffers. Pebble would wait
-// itself, with its commit lock held, and without end when the disk has failed.
+// awaitBuffer waits while the disk is so much slower than the writer that there are too many buffers. Pebble would
+// wait itself, with its commit lock held, and without end when the disk has failed.
 func (s *Store) awaitBuffer() error {
 	for {
 		stuck := s.disk.troubleBegins()
@@ -255,7 +256,8 @@ func (s *Store) flusher() {
 // without: what was flushed before is there when it is opened again.
 func (s *Store) Close() error { return s.closeAfter(s.Flush) }
 
-// Abandon closes the store without a flush, for a store that is of no use any more, or to be left as a crash leaves it.
+// Abandon closes the store without a flush, for a store that is of no use any more, or to be left as a crash leaves
+// it.
 func (s *Store) Abandon() error { return s.closeAfter(func() error { return nil }) }
 
 func (s *Store) closeAfter(flush func() error) error {

@@ -74,8 +74,8 @@ func Within(d time.Duration, holds func() bool) bool {
 	return true
 }
 
-// Receive waits for a value on a channel, or for the channel's end. It fails the test, naming what was waited for, when
-// Patience ends first.
+// Receive waits for a value on a channel, or for the channel's end. It fails the test, naming what was waited for,
+// when Patience ends first.
 func Receive[T any](t testing.TB, what string, from <-chan T) (v T) {
 	t.Helper()
 	select {

@@ -8,8 +8,8 @@ import (
 )
 
 // Replace puts a whole new file in the place of an old one, or of none: it is on disk when this returns, and a crash
-// leaves the old or the new. The new file is made under a name that no other has, so that two writers of a path, in two
-// processes, get in each other's way no more than one after the other would.
+// leaves the old or the new. The new file is made under a name that no other has, so that two writers of a path, in
+// two processes, get in each other's way no more than one after the other would.
 func Replace(path string, b []byte, mode fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".tmp-")

@@ -194,8 +194,8 @@ const (
 	maxScratchAge    = 24 * time.Hour
 )
 
-// Sweep removes what processes that were killed had begun to write, to verify or to restore in a directory: each may be
-// as large as a whole state.
+// Sweep removes what processes that were killed had begun to write, to verify or to restore in a directory: each may
+// be as large as a whole state.
 func Sweep(dir string) (err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -240,8 +240,8 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 	return path, nil
 }
 
-// An End says where the last backup of a directory ends, and what the log's time was there. A log with another time at
-// that index has another history: its range does not lead on.
+// An End says where the last backup of a directory ends, and what the log's time was there. A log with another time
+// at that index has another history: its range does not lead on.
 type End struct {
 	Index oplog.Index `json:"index"`
 	Time  string      `json:"log_time"`

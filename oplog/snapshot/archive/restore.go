@@ -26,9 +26,9 @@ type Target struct {
 	Database string // the only database that is needed; others may lack what a purge erased
 }
 
-// Restore builds the state of a directory's newest chain that reaches the target, in a new file at path, and checks it:
-// the state's own hash, and after each range that is applied wholly the hash that the range says. An existing file is
-// never touched.
+// Restore builds the state of a directory's newest chain that reaches the target, in a new file at path, and checks
+// it: the state's own hash, and after each range that is applied wholly the hash that the range says. An existing
+// file is never touched.
 //
 // Keys, when there are any, open what is encrypted and encrypt the new file. When ctx ends, so does the restore, and
 // nothing stays.
@@ -184,7 +184,8 @@ func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *se
 	return done, err
 }
 
-// ErrPurged says that a range lacks entries on the way to the target: a purge erased them before the range was written.
+// ErrPurged says that a range lacks entries on the way to the target: a purge erased them before the range was
+// written.
 var ErrPurged = errors.New("a purge erased entries on the way there")
 
 // checkErased returns ErrPurged when a range that was applied up to the target lacks entries that the target needs.
@@ -217,8 +218,8 @@ type Report struct {
 	End   state.Point
 }
 
-// Verify restores the newest chain into a scratch state, comparing hashes all the way. The scratch lies in a directory
-// of its own below in.
+// Verify restores the newest chain into a scratch state, comparing hashes all the way. The scratch lies in a
+// directory of its own below in.
 func Verify(ctx context.Context, dir, in string, keys *seal.Ring) (rep Report, err error) {
 	files, err := List(dir)
 	if err != nil {

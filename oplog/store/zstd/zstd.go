@@ -1,6 +1,7 @@
 // Package zstd stands in for github.com/DataDog/zstd, which compiles a library in C wherever gcc is installed. Pebble
-// imports that path when cgo is on; go.mod replaces it by this module, so that every build compresses in Go. It has the
-// four functions that pebble calls, over klauspost's zstd. The frames are standard: either library reads the other's.
+// imports that path when cgo is on; go.mod replaces it by this module, so that every build compresses in Go. It has
+// the four functions that pebble calls, over klauspost's zstd. The frames are standard: either library reads the
+// other's.
 package zstd
 
 import (
