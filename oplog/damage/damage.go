@@ -28,7 +28,7 @@ type File struct {
 	Healed   bool  // its content is not used any more
 }
 
-// maxFiles bounds how many files are named.
+// maxFiles bounds the files that are listed.
 const maxFiles = 8
 
 // Files holds the damage that one owner has found. The zero value is ready.
@@ -61,7 +61,7 @@ func (f *Files) Found(file File) {
 	f.list = append(f.list, file)
 }
 
-// Heal says that the content of no file that is named is used any more.
+// Heal marks all listed files as healed: their content is no longer used.
 func (f *Files) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *Files) Heal() {
 	}
 }
 
-// Healed reports whether the content of all files that are named is not used any more.
+// Healed reports whether all listed files are healed.
 func (f *Files) Healed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

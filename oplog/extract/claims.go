@@ -49,7 +49,7 @@ var phrases = map[string]string{
 var possessed = map[string]string{"ceo": "ceo_of", "cto": "cto_of", "cfo": "cfo_of", "founder": "founded",
 	"co-founder": "founded", "cofounder": "founded"}
 
-// bareVerbs are the forms of verbs that stand behind "does not" or "may".
+// bareVerbs are the verb forms that follow "does not" or "may".
 var bareVerbs = map[string]string{"work at": "works_at", "work for": "works_at", "join": "works_at", "lead": "leads",
 	"head": "leads", "run": "leads", "manage": "leads",
 	"direct": "leads", "acquire": "acquired", "buy": "acquired", "purchase": "acquired", "take over": "acquired",
@@ -125,7 +125,7 @@ func occurrences(text string, names []Entity) (out []occurrence) {
 	return kept
 }
 
-// onWordBoundary reports whether a stretch of text begins and ends with a word.
+// onWordBoundary reports whether a part of a text begins and ends at word boundaries.
 func onWordBoundary(text string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])
@@ -188,8 +188,8 @@ func relation(a, b occurrence, gap string) (Claim, bool) {
 	return c, c.Type != "" && plausible(c.Type, a.kind, b.kind)
 }
 
-// plausible keeps relations from what cannot stand in them: a person is headquartered nowhere, and running Python is
-// leading nothing.
+// plausible rejects relations between the wrong kinds of names: a person has no headquarters, and running Python is
+// not leading it.
 func plausible(relation, src, dst string) bool {
 	switch relation {
 	case "headquartered_in", "acquired", "subsidiary_of":

@@ -138,8 +138,8 @@ func isFunctionWord(low string) bool {
 	return i > 0 && (functionWords[low[:i]] || strings.HasSuffix(low, "n't") || strings.HasSuffix(low, "n’t"))
 }
 
-// isCommon reports whether a lone capitalised word is probably no name: it only begins a sentence, or stands behind
-// such a word, or labels a number. Next is the place of the word behind it.
+// isCommon reports whether a lone capitalised word is probably not a name: it only begins a sentence, follows such a
+// word or labels a number. next is the index of the next word.
 func (f *finder) isCommon(t token, begins bool, next int) bool {
 	low := strings.ToLower(t.text)
 	after := "" // what stands behind it, with nothing but a blank between them
@@ -162,7 +162,7 @@ func (f *finder) isCommon(t token, begins bool, next int) bool {
 		several[after] && len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us")
 }
 
-// isInside reports whether a text has a word alone with its capital inside a sentence.
+// isInside reports whether the text also has this capitalised word, alone, inside a sentence.
 func (f *finder) isInside(word string) bool {
 	if f.inside == nil {
 		f.inside = map[string]bool{}

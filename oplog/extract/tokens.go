@@ -11,8 +11,8 @@ type token struct {
 	text       string
 	sentence   bool // the first of its sentence
 	joined     bool // only a blank stands between it and the one before
-	possessive bool // ended in 's, which text leaves out
-	lower      bool // nothing but a to z: of all names only a tool's is written so
+	possessive bool // ended in 's, which text does not include
+	lower      bool // only a to z: the only such names are tools
 }
 
 // What an ASCII character is to a text. Most characters are, so they are looked up.
@@ -89,8 +89,7 @@ func tokens(s string) (out []token) {
 	return out
 }
 
-// lowerWordEnd is the end of a word of nothing but a to z that begins at a place; the place itself when another
-// begins there, or none.
+// lowerWordEnd returns the end of the word at a place if it is only a to z; otherwise the place itself.
 func lowerWordEnd(s string, at int) int {
 	end := at
 	for end < len(s) && s[end] < utf8.RuneSelf && asciiKinds[s[end]]&asciiSmall != 0 {
@@ -102,7 +101,7 @@ func lowerWordEnd(s string, at int) int {
 	return end
 }
 
-// wordEnd is the first place behind a word.
+// wordEnd returns the end of the word at a place.
 func wordEnd(s string, at int) int {
 	for at < len(s) {
 		if c := s[at]; c < utf8.RuneSelf {

@@ -10,8 +10,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// Heads say which lengths the words of a set have, by their first letter, which must be ASCII: most words are in no
-// set, and are not looked up.
+// A prefilter holds, for each first letter, the lengths of a set's words. Most words are in no set, and the prefilter
+// saves their lookup. First letters must be ASCII.
 type prefilter [128]uint64
 
 func newPrefilter(words map[string]bool) (h prefilter) {
@@ -60,7 +60,7 @@ grpc graphql openapi webpack vite bazel cmake llvm linux ubuntu debian fedora ma
 vim emacs vscode neovim intellij openai anthropic claude gemini llama mistral stripe twilio auth0 okta cloudflare vercel netlify
 heroku lambda s3 ec2 gke eks supabase firebase clickhouse duckdb pinecone weaviate qdrant`)
 
-// ambiguousTools tools have names that are common words, too: only the capital says that the tool is meant.
+// ambiguousTools are tools whose names are also common words: only a capital letter shows that the tool is meant.
 var ambiguousTools = set("spring linear notion swift rust safari pandas ruby spark envoy consul helm sentry lambda zoom mistral react")
 
 var toolPrefilter = newPrefilter(tools)

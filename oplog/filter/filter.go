@@ -76,8 +76,8 @@ func (f *Filter) Holds(v Value) bool {
 	}
 }
 
-// Exactly returns the canonical forms of all values that pass a test, but for lists that have one of them; ok is
-// false where they cannot be told, as those of a time, which has many spellings.
+// Exactly returns the canonical forms of all values that pass a test, except for lists that contain one; ok is false
+// if they cannot be listed, as for a time, which has many spellings.
 func (f *Filter) Exactly() (forms []string, ok bool) {
 	if f.test != "eq" {
 		return nil, false
@@ -155,7 +155,7 @@ func (p *parser) object(raw json.RawMessage, depth int) (*Filter, error) {
 	return f, nil
 }
 
-// memberSource is a member as its own object.
+// memberSource returns the JSON of an object with this member alone.
 func memberSource(m member) string {
 	b := append(appendString([]byte("{"), m.name), ':')
 	out := bytes.NewBuffer(b)
@@ -221,7 +221,7 @@ func fieldNames() (names []string) {
 	return names
 }
 
-// test reads an operator with its value. What is the opposite of another is that one below a Not.
+// test reads an operator with its value. A negated operator becomes its opposite below a Not.
 func (p *parser) test(name, op string, raw json.RawMessage) (*Filter, error) {
 	f := &Filter{Op: Test, Name: name, test: op}
 	reject := func(format string, args ...any) (*Filter, error) {
@@ -270,7 +270,7 @@ func (p *parser) test(name, op string, raw json.RawMessage) (*Filter, error) {
 // The years 0 to 9999 in Unix seconds. Larger numbers are milliseconds or no time at all, and overflow.
 const firstSecond, lastSecond = -62_167_219_200, 253_402_300_800
 
-// value adds a value to what a test wants, and rejects one that it cannot mean.
+// value adds a value to a test, and rejects one of the wrong type.
 func (p *parser) value(f *Filter, raw json.RawMessage) error {
 	v, err := readValue(raw)
 	if err != nil {

@@ -73,7 +73,7 @@ func Read(raw []byte) (Value, error) {
 	return readValue(bytes.TrimLeft(raw, " \t\r\n"))
 }
 
-// String is the value in its canonical form, by which equal values of one type are known.
+// String returns the canonical form, which is the same for equal values of one type.
 func (v Value) String() string { return string(v.append(nil)) }
 
 // IsList reports whether the value is a list of strings.
@@ -97,7 +97,7 @@ func (v *Value) equal(want *Value) bool {
 	return v.number == want.number
 }
 
-// listItem is a string of a list, read as a time only where it is compared with one.
+// listItem returns a string of a list as a value. It reads the string as a time only to compare it with one.
 func listItem(s string, with *Value) Value {
 	if with.dated {
 		return Text(s)
@@ -221,7 +221,7 @@ func members(raw []byte) (all []member, err error) {
 	return all, nil
 }
 
-// quoteName is a name as errors have it.
+// quoteName quotes a name for errors.
 func quoteName(name string) string {
 	if len(name) > MaxName {
 		return fmt.Sprintf("%.40q…", name)

@@ -102,11 +102,11 @@ func cipherFor(by [keySize]byte, head []byte) cipher.AEAD {
 	return gcm(derive(by, head[saltAt:saltAt+saltSize], "cairn file "+string(head[:saltAt])))
 }
 
-// A block is the head of one: what is known of it before it is opened.
+// A block is the head of a block, which is readable before the block is opened.
 type block struct {
 	number uint32
 	length int    // plain bytes
-	mark   bool   // what was written ends here, so far: the writer was asked to make it durable
+	mark   bool   // the writer synced or closed here
 	since  uint32 // of a marked one: the first block behind the mark before
 }
 
@@ -135,7 +135,7 @@ func sealBlock(a cipher.AEAD, b block, buf []byte) []byte {
 	return buf[:size]
 }
 
-// parseBlock reads the head of a block; ok says that it is as it was written.
+// parseBlock reads the head of a block; ok reports whether its checksum matches.
 func parseBlock(buf []byte) (b block, ok bool) {
 	if len(buf) < blockHead || binary.BigEndian.Uint32(buf) != crc32.Checksum(buf[4:blockHead], castagnoli) {
 		return b, false
@@ -146,7 +146,7 @@ func parseBlock(buf []byte) (b block, ok bool) {
 	return b, b.length <= blockPlain
 }
 
-// openBlock appends what is in a block to dst, which may be the place of its ciphertext.
+// openBlock appends the plain text of a block to dst, which may overlap the ciphertext.
 func openBlock(a cipher.AEAD, b block, buf, dst []byte) ([]byte, error) {
 	at := len(dst)
 	out, err := a.Open(dst, buf[12:blockHead], buf[blockHead:b.size()], buf[4:12])

@@ -52,8 +52,7 @@ func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 	return f, nil
 }
 
-// openUniform opens a file with one mark, at its end, by the block that has it: with none before, all others are
-// full.
+// openUniform opens a file whose only mark is at its end, by its last block: then all other blocks are full.
 func (f *FileAt) openUniform(size int64) (ok bool, err error) {
 	last := (size - headSize - 1) / blockSize
 	if size <= headSize || last >= maxBlocks {
@@ -87,10 +86,10 @@ func (f *FileAt) load(at int64, number uint32, buf []byte) (b block, plain []byt
 	return b, plain, err
 }
 
-// Size is the plain text's.
+// Size returns the size of the plain text.
 func (f *FileAt) Size() int64 { return f.size }
 
-// find is the block that holds a place of the plain text.
+// find returns the block that holds an offset of the plain text.
 func (f *FileAt) find(off int64) (number int, p blockOffset) {
 	if f.offsets == nil {
 		n := off / blockPlain
@@ -127,11 +126,11 @@ func (f *FileAt) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// readBlock reads what one block has of p.
+// readBlock reads the part of p that is in one block.
 func (f *FileAt) readBlock(p []byte, off int64) (int, error) {
 	number, at := f.find(off)
 	skip := int(off - at.plain)
-	keep := f.mu.TryLock() // another one reads: this one does without
+	keep := f.mu.TryLock() // without the cache if another goroutine uses it
 	if keep {
 		defer f.mu.Unlock()
 		if r := &f.recent; r.buf != nil && r.number == number {

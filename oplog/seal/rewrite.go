@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// rewriteSuffix ends the name of a file's copy until it takes the file's place.
+// rewriteSuffix ends the name of a file's copy until the copy replaces the file.
 const rewriteSuffix = ".resealed"
 
 // rewriteStep is the number of bytes copied at once: others that sync meanwhile wait for no more than that.
@@ -30,7 +30,7 @@ func (r *Ring) Outdated(id KeyID) bool {
 	return r.outdated[id]
 }
 
-// Rotating reports whether there are such keys.
+// Rotating reports whether there are outdated keys.
 func (r *Ring) Rotating() bool {
 	if r == nil {
 		return false
@@ -151,8 +151,7 @@ func (r *Ring) copyInto(to *os.File, at *FileAt, pause func() error) error {
 	return errors.Join(w.Close(), to.Sync())
 }
 
-// RewriteAll rewrites what Left finds below a directory. One file that cannot be read does not keep it from the
-// others.
+// RewriteAll rewrites the files that OutdatedFiles finds below a directory. It goes on after an error.
 func (r *Ring) RewriteAll(ctx context.Context, dir string, pause func() error) error {
 	paths, err := r.OutdatedFiles(dir)
 	for _, path := range paths {

@@ -35,18 +35,18 @@ type Ring struct {
 	mu       sync.RWMutex
 	active   KeyID
 	keys     map[KeyID]*dataKey
-	outdated map[KeyID]bool     // keys that others had replaced when the ring was opened
-	retired  map[KeyID]*dataKey // retired: for files that this process has open
+	outdated map[KeyID]bool     // keys that were already replaced when the ring was opened
+	retired  map[KeyID]*dataKey // dropped keys, for files that this process still has open
 }
 
-// dataKey is a key that seals data, and what it is stored as.
+// dataKey is a key that seals data, with its stored form.
 type dataKey struct {
 	storedKey
 	key    [keySize]byte
 	values cipher.AEAD
 }
 
-// Info holds what may be told of a data key.
+// Info is the public part of a data key.
 type Info struct {
 	ID      KeyID
 	Created time.Time
@@ -61,7 +61,7 @@ type storedRing struct {
 	Sum     string      `json:"sum"`
 }
 
-// encode is the file: the only one that says this.
+// encode returns the keyring file. Each ring has exactly one encoding.
 func (s storedRing) encode() ([]byte, error) {
 	s.Sum = ""
 	raw, err := json.MarshalIndent(s, "", "  ")
@@ -88,7 +88,7 @@ func Ephemeral(masters []Master) *Ring {
 	return r
 }
 
-// Create makes a home's keyring, with one data key. It rejects when there is one.
+// Create makes a home's keyring, with one data key. It returns an error if there is one.
 func Create(home string, masters []Master) (*Ring, error) {
 	r := Ephemeral(masters)
 	r.path = filepath.Join(home, RingFile)
@@ -123,7 +123,7 @@ func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
 	return r, rotated, nil
 }
 
-// noteOutdated notes the keys that are not active, when nothing was sealed yet.
+// noteOutdated notes the keys that are not active. Call it before anything is sealed.
 func (r *Ring) noteOutdated() {
 	r.outdated = map[KeyID]bool{}
 	for id := range r.keys {
@@ -244,7 +244,7 @@ func (r *Ring) Rotate() error {
 	return nil
 }
 
-// ErrRotated says that the keyring has another active key by now than the process that has it open.
+// ErrRotated says that another process has rotated the keyring since this one opened it.
 var ErrRotated = errors.New("the keyring was rotated meanwhile")
 
 // Retire drops the outdated keys. What they sealed can be read as long as this process has it open, and never again:
@@ -283,7 +283,7 @@ func (r *Ring) Keys() (keys []Info) {
 	return keys
 }
 
-// Active is the key that seals what is written now.
+// Active returns the key that seals new data.
 func (r *Ring) Active() KeyID {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -305,7 +305,7 @@ func (r *Ring) dataKey(id KeyID) (*dataKey, error) {
 	return nil, fmt.Errorf("%w: it names data key %s, which the keyring does not have", ErrKey, id)
 }
 
-// derive makes the key for one use of another one.
+// derive derives a key for one use from another key.
 func derive(key [keySize]byte, salt []byte, use string) [keySize]byte {
 	out, err := hkdf.Key(sha256.New, key[:], salt, use, keySize)
 	if err != nil {

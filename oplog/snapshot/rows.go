@@ -65,7 +65,7 @@ func writeRows(body io.Writer, rows Rows) error {
 	return err
 }
 
-// writeHashed compresses what is written, and its hash behind it.
+// writeHashed compresses the output of write, followed by its hash.
 func writeHashed(w io.Writer, write func(io.Writer) error) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -116,7 +116,7 @@ func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 	}
 }
 
-// hashedReader reads what a stream holds behind its version and adds up what was read.
+// hashedReader reads the body of a stream and hashes it.
 type hashedReader struct {
 	*bufio.Reader
 	h       hash.Hash
@@ -198,7 +198,7 @@ func (s *hashedReader) part(buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// end holds what was read to the hash that follows it, at the stream's end.
+// end compares the hash of the bytes read with the one that follows, and checks that the stream ends there.
 func (s *hashedReader) end() error {
 	want := s.h.Sum(nil)
 	got := make([]byte, len(want))
@@ -208,7 +208,7 @@ func (s *hashedReader) end() error {
 	if string(got) != string(want) {
 		return errors.New("checksum differs")
 	}
-	switch n, err := io.ReadFull(s.Reader, got[:1]); { // what follows was not written here
+	switch n, err := io.ReadFull(s.Reader, got[:1]); { // anything after the hash is not ours
 	case n > 0 || err == nil:
 		return errors.New("more follows its checksum")
 	case !errors.Is(err, io.EOF):

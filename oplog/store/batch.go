@@ -2,28 +2,28 @@ package store
 
 import "github.com/cockroachdb/pebble/v2"
 
-// A Batch gathers changes that are made together. It reads what it has written over what was there.
+// A Batch collects changes that are committed together. It reads its own changes over the store.
 type Batch struct {
 	lookup
 	s *Store
 	b *pebble.Batch
 }
 
-// Batch begins one. Close it, whatever becomes of it.
+// Batch begins a batch. Always close it.
 func (s *Store) Batch() *Batch {
 	b := s.db.NewIndexedBatch()
 	return &Batch{lookup{reader: b}, s, b}
 }
 
-// PeekNew is Peek for keys that mostly are not there.
+// PeekNew is Peek for keys that mostly do not exist.
 func (b *Batch) PeekNew(key []byte) (value []byte, ok bool, err error) {
 	if b.absent != nil {
-		b.absent.SetOptions(&askFilters) // it sees what was written since
+		b.absent.SetOptions(&askFilters) // so that it sees later writes
 	}
 	return b.lookup.PeekNew(key)
 }
 
-// Walk implements Reader. It sees nothing that is written after it began, so f may change what it walks.
+// Walk implements Reader. It does not see writes after it began, so f may change the rows that it walks.
 func (b *Batch) Walk(lower, upper []byte, back bool, f func(key, value []byte) bool) error {
 	it, err := b.b.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	return walk(it, err, back, f)
@@ -32,13 +32,13 @@ func (b *Batch) Walk(lower, upper []byte, back bool, f func(key, value []byte) b
 // Set stores a value.
 func (b *Batch) Set(key, value []byte) error { return b.b.Set(key, value, nil) }
 
-// Delete takes a key away.
+// Delete removes a key.
 func (b *Batch) Delete(key []byte) error { return b.b.Delete(key, nil) }
 
-// DeleteRange takes all keys away from lower to upper, not included.
+// DeleteRange removes all keys from lower to upper, exclusive.
 func (b *Batch) DeleteRange(lower, upper []byte) error { return b.b.DeleteRange(lower, upper, nil) }
 
-// Commit makes the changes. They are seen from then on, and on the disk after the next flush.
+// Commit makes the changes visible. They are on the disk after the next flush.
 func (b *Batch) Commit() error {
 	if err := b.s.awaitBuffer(); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (b *Batch) Commit() error {
 	return nil
 }
 
-// Close lets go of a batch.
+// Close releases the batch.
 func (b *Batch) Close() {
 	b.release()
 	_ = b.b.Close() // it fails on nothing

@@ -19,7 +19,7 @@ func (s *Store) Checkpoint(dir string) error {
 		return err
 	}
 	made := make(chan error)
-	given := make(chan struct{}) // closed when nobody waits for it any more
+	given := make(chan struct{}) // closed when the caller no longer waits
 	s.checkpoints.Go(func() {
 		err := errors.Join(s.db.Checkpoint(dir), s.disk.takeCheckpointErr())
 		select {
@@ -45,8 +45,8 @@ func (s *Store) Checkpoint(dir string) error {
 	}
 }
 
-// owns reports whether a change of a path is the store's: all are until it is open, and then those in its
-// directory. Changes elsewhere make a checkpoint, and may fail.
+// owns reports whether a path belongs to the store: every path before it is open, and then those in its directory.
+// Other paths belong to a checkpoint, whose changes may fail.
 func (d *disk) owns(path string) bool {
 	return !d.open.Load() || filepath.Dir(path) == d.dir || path == d.dir
 }

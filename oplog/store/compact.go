@@ -15,10 +15,10 @@ import (
 // pieceBytes is about how much of the tables Compact merges at once: no other merge runs meanwhile.
 const pieceBytes = 64 << 20
 
-// A Span is the keys from Lower up to Upper; nil for no bound.
+// A Span is the range of keys from Lower to Upper, exclusive; nil for no bound.
 type Span struct{ Lower, Upper []byte }
 
-// clip cuts a range of keys to the span. It is empty when it does not begin before it ends.
+// clip cuts a range of keys to the span. The result may be empty.
 func (p Span) clip(from, to []byte) (_, _ []byte) {
 	if bytes.Compare(p.Lower, from) > 0 {
 		from = p.Lower
@@ -69,7 +69,7 @@ func (s *Store) Compact(ctx context.Context, spans []Span, rest func(merged int6
 	return s.awaitRemoval(ctx, before)
 }
 
-// A pieceEnd is the first key behind a piece, and about how large the piece is.
+// A pieceEnd is the first key after a piece, and the piece's approximate size.
 type pieceEnd struct {
 	key  []byte
 	size int64
@@ -136,7 +136,7 @@ func (s *Store) awaitRemoval(ctx context.Context, before []string) error {
 	}
 }
 
-// removalPoll is between two looks at whether tables were removed.
+// removalPoll is the interval at which awaitRemoval checks the tables.
 const removalPoll = 50 * time.Millisecond
 
 func (s *Store) tablePath(t pebble.SSTableInfo) string {

@@ -16,32 +16,32 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A disk is the file system below a store. Pebble writes tables and the list of them in the background, tries a table
-// again at once when that fails, and ends the process when the list could not be written. So it does not see such
-// failures: on a full disk a change is tried again until there is room; after any other failure the task that met it
-// waits, the failure is reported, and the store takes no more changes. Both end with close. A directory that cannot
-// be synced makes pebble panic: pebble gets no error for it, and no later change is made (sync).
+// A disk is the file system below a store. It hides failures from pebble, which retries a failed table at once, and
+// ends the process when it cannot write the list of tables. On a full disk, the disk retries the change until there
+// is space. After any other failure it reports the error and blocks the task, and the store accepts no more writes.
+// Both waits end with close. Pebble panics if it cannot sync a directory, so it gets no error for that, and the disk
+// makes no later change (sync).
 type disk struct {
 	vfs.FS
 	o      Options
-	dir    string      // of the store; a change outside of it is tried once
+	dir    string      // of the store; a change elsewhere is tried once
 	report func(error) // the first failure, unless nil
 
-	open atomic.Bool // the store has opened: a change that fails waits, and does not return
+	open atomic.Bool // the store is open: a failed change blocks instead of returning
 
 	mu            sync.Mutex
-	full          error         // while a task waits for room
-	waiting       int           // such tasks
+	full          error         // set while a task waits for space
+	waiting       int           // the number of such tasks
 	failed        error         // the first failure other than a full disk
-	ended         bool          // a change was not made: no later one is made either
+	ended         bool          // a change was given up, so no later one is made
 	changed       chan struct{} // closed when full or failed is set
-	checkpointErr error         // a directory elsewhere could not be synced; of the checkpoint that is being made
-	logs          vfs.FS        // of pebble's own log, which it makes and reads even where it is told to have none: nothing is in it
+	checkpointErr error         // of a directory sync for the checkpoint that is being made
+	logs          vfs.FS        // in memory, for pebble's own log, which it creates even if disabled; it is empty
 
 	closing chan struct{} // closed by close
 }
 
-// fullDiskRetry is between two attempts on a disk without room.
+// fullDiskRetry is the time between two attempts on a full disk.
 const fullDiskRetry = 100 * time.Millisecond
 
 func newDisk(o Options) *disk {
@@ -57,8 +57,8 @@ func newDisk(o Options) *disk {
 
 func isLog(name string) bool { return filepath.Ext(name) == ".log" }
 
-// files is the file system that pebble gets. Sealing is above: a write that a full disk took in part is continued
-// below it.
+// files returns the file system for pebble. Sealing is above the disk, so that the disk can continue a write that a
+// full disk made in part.
 func (d *disk) files() vfs.FS {
 	if d.o.Keys != nil {
 		return sealedFS{d, d.o.Keys}
@@ -117,7 +117,7 @@ func (d *disk) wait(err error, by int) {
 	}
 }
 
-// try makes a change of the disk; see disk.
+// try runs a change of the disk, and handles its failure (see disk).
 func (d *disk) try(op, name string, change func() error) error {
 	if err := d.stopped(); err != nil {
 		return err
@@ -148,14 +148,14 @@ func (d *disk) try(op, name string, change func() error) error {
 	return err
 }
 
-// stop ends all changes: those that pebble makes after one that was not made would not fit the files.
+// stop ends all changes: pebble's later changes would rely on the one that was given up.
 func (d *disk) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ended = true
 }
 
-// stopped is the error of a change after stop; nil before it.
+// stopped returns the error of changes after stop; nil before it.
 func (d *disk) stopped() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -255,7 +255,7 @@ func (d *disk) List(dir string) ([]string, error) {
 	return slices.DeleteFunc(names, isLog), err
 }
 
-// Remove implements vfs.FS. After stop it removes nothing: a change that was perhaps made may need the file.
+// Remove implements vfs.FS. After stop it removes nothing: the last change may have been made and may need the file.
 func (d *disk) Remove(name string) error {
 	if isLog(name) {
 		return d.logs.Remove(filepath.Base(name))
@@ -293,7 +293,7 @@ type file struct {
 	dir  bool
 }
 
-// Write implements vfs.File. The part that a full disk took is not written again.
+// Write implements vfs.File. A retry on a full disk continues after the part that was written.
 func (f *file) Write(p []byte) (n int, err error) {
 	err = f.d.try("write", f.name, func() error {
 		k, err := f.File.Write(p[n:])
@@ -318,7 +318,8 @@ func (f *file) SyncTo(n int64) (full bool, err error) {
 	return full, err
 }
 
-// sync is not tried again after a failure: the pages may be dropped by then, and a second sync would return no error.
+// sync never retries: after a failed sync the kernel may have dropped the pages, and a second sync would succeed
+// falsely.
 func (f *file) sync(sync func() error) error {
 	if f.d.o.NoSync {
 		sync = func() error { return nil }
@@ -338,13 +339,13 @@ func (f *file) sync(sync func() error) error {
 		}
 	}
 	if f.dir {
-		return nil // the store has failed, and returns it
+		return nil // the store returns the failure
 	}
 	return err
 }
 
-// setCheckpointErr takes the error of a sync elsewhere. Pebble panics at that of a directory, so the maker of the
-// checkpoint gets it.
+// setCheckpointErr stores the error of a directory sync outside the store, which would make pebble panic. The maker
+// of the checkpoint gets it.
 func (f *file) setCheckpointErr(err error) error {
 	if !f.dir || err == nil {
 		return err
@@ -355,7 +356,7 @@ func (f *file) setCheckpointErr(err error) error {
 	return nil
 }
 
-// takeCheckpointErr returns what outside took, once.
+// takeCheckpointErr returns the error that setCheckpointErr stored, and clears it.
 func (d *disk) takeCheckpointErr() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// lookup looks up one key after the other.
+// lookup looks up single keys.
 type lookup struct {
 	reader pebble.Reader
-	peeked io.Closer        // lets go of the value that Peek returned last; nil for none
-	absent *pebble.Iterator // of PeekNew; nil before the first
+	peeked io.Closer        // releases the last value of Peek; nil for none
+	absent *pebble.Iterator // for PeekNew; nil before the first call
 }
 
 // Peek implements Reader.
@@ -28,8 +28,8 @@ func (k *lookup) Peek(key []byte) (value []byte, ok bool, err error) {
 
 var askFilters = pebble.IterOptions{UseL6Filters: true}
 
-// PeekNew is Peek for keys that mostly are not there: it asks the filters of the lowest level too, where most rows
-// lie, in place of reading a block of it for each key.
+// PeekNew is Peek for keys that mostly do not exist. It uses the filters of the lowest level too, which holds most
+// rows, and so reads no block there for a missing key.
 func (k *lookup) PeekNew(key []byte) (value []byte, ok bool, err error) {
 	if k.absent == nil {
 		if k.absent, err = k.reader.NewIter(&askFilters); err != nil {
@@ -45,17 +45,17 @@ func (k *lookup) release() {
 		k.peeked = nil
 	}
 	if k.absent != nil {
-		_ = k.absent.Close() // what it met was told
+		_ = k.absent.Close() // its error was returned
 		k.absent = nil
 	}
 }
 
-// A BaseReader reads what was there before a batch. While nothing else writes to the store it may be asked while the
-// batch is written, and is for one goroutine at a time.
+// A BaseReader reads the store without the changes of a batch. It may be used while the batch is written, if nothing
+// else writes to the store. It is for one goroutine at a time.
 type BaseReader struct{ lookup }
 
-// Base begins to read. Close it before the batch ends.
+// Base returns a reader of the store below the batch. Close it before the batch.
 func (b *Batch) Base() *BaseReader { return &BaseReader{lookup{reader: b.s.db}} }
 
-// Close lets go of it.
+// Close releases the reader.
 func (b *BaseReader) Close() { b.release() }

@@ -10,10 +10,10 @@ import (
 const (
 	defaultBuffer = 8 << 20 // default of Options.Buffer
 
-	// buffers bounds how many of them are being flushed while the disk is slower than the writer, which waits then.
+	// buffers bounds the buffers that are being flushed. The writer waits if the disk is slower.
 	buffers = 2
 
-	// cacheSize is of blocks that were read and found whole. The file cache of the machine is behind it.
+	// cacheSize is the size of the cache of verified blocks. The kernel's page cache is below it.
 	cacheSize = 64 << 20
 
 	// scanCache is the cache of a store that is read once, from its first row to its last.
@@ -23,9 +23,9 @@ const (
 	// the tables that are gone.
 	listSize = 256 << 10
 
-	// l0MergeThreshold is the number of tables of new rows that lie over each other before they are merged into those
-	// below. Most rows' keys are in no order, so each merge writes all tables below again: fewer merges cost writers
-	// less, and a reader checks one filter more for each table.
+	// l0MergeThreshold is the number of overlapping tables in level 0 at which they are merged into the levels below.
+	// Most rows' keys are in no order, so each merge writes all tables below again: fewer merges cost writers less,
+	// and a reader checks one filter more for each table.
 	l0MergeThreshold = 8
 
 	// indexBlock is so large that a table has one: every look into a table goes through it, and it stays in the
@@ -34,7 +34,7 @@ const (
 
 	openFiles = 512
 
-	// noLimit is of limits at which pebble has writers wait: the store does that itself (awaitBuffer).
+	// noLimit disables the limits at which pebble makes writers wait: the store does that itself (awaitBuffer).
 	noLimit = 1 << 20
 )
 

@@ -118,7 +118,7 @@ func (s sealedFS) Stat(name string) (vfs.FileInfo, error) {
 // Unwrap implements vfs.FS.
 func (s sealedFS) Unwrap() vfs.FS { return s.FS }
 
-// plainInfo says how much a sealed file holds.
+// plainInfo is a file's info with the size of its plain text.
 type plainInfo struct {
 	vfs.FileInfo
 	size int64
@@ -127,7 +127,7 @@ type plainInfo struct {
 // Size implements os.FileInfo.
 func (i plainInfo) Size() int64 { return i.size }
 
-// sealedReader is a sealed file that is read.
+// sealedReader is a sealed file that is open for reading.
 type sealedReader struct {
 	vfs.File
 	info vfs.FileInfo
@@ -162,13 +162,13 @@ func (f *sealedReader) Read(p []byte) (int, error) {
 // Stat implements vfs.File.
 func (f *sealedReader) Stat() (vfs.FileInfo, error) { return plainInfo{f.info, f.at.Size()}, nil }
 
-// Prefetch implements vfs.File; places on the disk are others.
+// Prefetch implements vfs.File. It does nothing, because offsets on the disk differ.
 func (f *sealedReader) Prefetch(int64, int64) error { return nil }
 
-// Fd implements vfs.File: what is in the file is not to be read past this.
+// Fd implements vfs.File. It returns no descriptor, so that nobody reads the sealed bytes.
 func (f *sealedReader) Fd() uintptr { return vfs.InvalidFd }
 
-// sealedWriter is a sealed file that is written.
+// sealedWriter is a sealed file that is open for writing.
 type sealedWriter struct {
 	vfs.File
 	w *seal.Writer

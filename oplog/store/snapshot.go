@@ -13,7 +13,7 @@ import (
 // closed, for the list of tables to be synced, and readers with it.
 type Snapshot struct{ it *pebble.Iterator }
 
-// Snapshot takes one.
+// Snapshot returns a snapshot of the store.
 func (s *Store) Snapshot() (*Snapshot, error) {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
@@ -44,5 +44,5 @@ func (s *Snapshot) Walk(lower, upper []byte, back bool, f func(key, value []byte
 	return walk(it, err, back, f)
 }
 
-// Close lets go of it.
+// Close releases the snapshot.
 func (s *Snapshot) Close() { _ = s.it.Close() } // what it met was told

@@ -36,10 +36,10 @@ type counters struct {
 	damaged damage.Files
 }
 
-// damage counts a block of a file that is not what was written.
+// damage counts a damaged block of a file.
 func (c *counters) damage(path string) { c.damaged.Found(damage.File{Kind: damage.State, Path: path}) }
 
-// tableInfo says where a table lies, and how large it is.
+// tableInfo holds a table's level and size.
 type tableInfo struct {
 	level int
 	size  int64

@@ -21,20 +21,20 @@ import (
 
 // Options say how a store writes its files. The zero value is right for production.
 type Options struct {
-	Keys   *seal.Ring // what files are sealed with; nil: nothing
+	Keys   *seal.Ring // keys that seal the files; nil: they are not sealed
 	NoSync bool       // for tests that measure something else: a crash of the machine loses the store
 	Buffer int        // bytes that gather in memory before they are flushed; default 8 MiB
 
 	ReadOnly bool // for a checkpoint: no file is changed
 
-	// Step runs everything that changes a file: create, write, sync, link, rename, remove; a seam for faults.
+	// Step runs each change of a file: create, write, sync, link, rename, remove. Tests inject faults here.
 	Step func(op, path string, do func() error) error
 
-	fs vfs.FS // below all of it; the disk, outside of tests
+	fs vfs.FS // the file system below; nil: the disk
 }
 
-// flushDelay bounds how long a change waits for its flush: what was written since is brought back by the log, which
-// takes longer than to read it from the disk. A flush of few rows costs a merge later, so it is not done often.
+// flushDelay bounds the time until a write is flushed. After a crash the log replays unflushed writes, which is
+// slower than reading them from the disk. But each small flush costs a merge later, so flushes are rare.
 const flushDelay = 20 * time.Second
 
 // A Store is open until Close.
@@ -51,23 +51,22 @@ type Store struct {
 	counters counters
 	cache    *pebble.Cache
 
-	checkpoints sync.WaitGroup // that are being made
+	checkpoints sync.WaitGroup // being made
 
 	buffer    int // Options.Buffer
 	mu        sync.Mutex
 	unflushed int               // bytes that were committed since the last flush began
-	flushes   []<-chan struct{} // under way, the oldest first; each is closed when it has ended
+	flushes   []<-chan struct{} // running, the oldest first; each is closed when it ends
 
-	flushing chan struct{} // has one in it while a Flush is under way
+	flushing chan struct{} // holds one value while Flush runs
 	once     sync.Once
 	stop     chan struct{}
 	done     chan struct{}
 	closed   error
 }
 
-// Open opens the store in a directory, which is made when it is not there. The caller has locked the directory: no
-// other process has the store open. Report, unless nil, gets what background tasks meet: damage (ErrDamaged), and the
-// failure of the disk (ErrFailed).
+// Open opens or creates the store in a directory. The caller must have locked the directory against other processes.
+// Report, unless nil, gets the errors of background tasks: damage (ErrDamaged) and a failed disk (ErrFailed).
 func Open(dir string, o Options, report func(error)) (*Store, error) {
 	d := newDisk(o)
 	d.dir, d.report = filepath.Clean(dir), report
@@ -76,8 +75,7 @@ func Open(dir string, o Options, report func(error)) (*Store, error) {
 	if err := checkSeal(d.FS, dir, o.Keys); err != nil {
 		return nil, err
 	}
-	// Pebble takes the room of buffers out of the cache: of the one that is written to, and of those that are being
-	// flushed.
+	// Pebble takes the memory of its buffers from the cache: of the one being written and of those being flushed.
 	s.cache = pebble.NewCache(p.CacheSize + (buffers+1)*int64(p.MemTableSize))
 	p.Cache = s.cache
 	db, err := openDB(dir, p, d)
@@ -94,7 +92,7 @@ func Open(dir string, o Options, report func(error)) (*Store, error) {
 	return s, nil
 }
 
-// openDB opens pebble's, which has taken some errors of the disk for none.
+// openDB opens pebble's database. Pebble ignores some errors of the disk, so openDB checks for them.
 func openDB(dir string, o *pebble.Options, d *disk) (*pebble.DB, error) {
 	db, err := pebble.Open(dir, o)
 	switch failed := d.err(); {
@@ -108,10 +106,10 @@ func openDB(dir string, o *pebble.Options, d *disk) (*pebble.DB, error) {
 
 // A Reader is a store at one point: a snapshot, or a batch over what was there.
 type Reader interface {
-	// Peek is the value of a key, until the reader is next used or closed; ok is false when there is none.
+	// Peek returns the value of a key, valid until the reader is next used or closed; ok is false if there is none.
 	Peek(key []byte) (value []byte, ok bool, err error)
-	// Walk visits the rows from lower to upper, not included, or back, until f says stop. What f is given is valid
-	// until it returns.
+	// Walk visits the rows from lower to upper, exclusive, or backwards, until f returns false. The slices are valid
+	// until f returns.
 	Walk(lower, upper []byte, back bool, f func(key, value []byte) bool) error
 }
 
@@ -119,7 +117,7 @@ func walk(it *pebble.Iterator, err error, back bool, f func(key, value []byte) b
 	if err != nil {
 		return damageError(err)
 	}
-	defer it.Close() // Error has said what it met
+	defer it.Close() // Error has returned its error
 	begin, next := it.First, it.Next
 	if back {
 		begin, next = it.Last, it.Prev
@@ -139,10 +137,10 @@ func walk(it *pebble.Iterator, err error, back bool, f func(key, value []byte) b
 // Err returns the reason why the store no longer accepts writes; nil while it does.
 func (s *Store) Err() error { return s.disk.err() }
 
-// Full is the error of a disk that has no room, while it is waited for.
+// Full returns the error of a full disk while the store waits for space; nil otherwise.
 func (s *Store) Full() error { return s.disk.fullError() }
 
-// Flush returns when all that was committed is on the disk. It does not wait for a disk without room.
+// Flush writes everything that was committed to the disk. On a full disk it returns an error instead of waiting.
 func (s *Store) Flush() error {
 	s.flushing <- struct{}{}
 	defer func() { <-s.flushing }()
@@ -171,8 +169,7 @@ func (s *Store) Flush() error {
 	}
 }
 
-// beginFlush has what was committed flushed in the background, as soon as there are few enough other flushes under
-// way.
+// beginFlush starts a background flush of everything that was committed. It waits while too many others are running.
 func (s *Store) beginFlush() (flushed <-chan struct{}, err error) {
 	if err := s.awaitBuffer(); err != nil {
 		return nil, err
@@ -187,8 +184,8 @@ func (s *Store) beginFlush() (flushed <-chan struct{}, err error) {
 	return flushed, nil
 }
 
-// awaitBuffer waits while the disk is so much slower than the writer that there are too many buffers. Pebble would
-// wait itself, with its commit lock held, and without end when the disk has failed.
+// awaitBuffer waits while too many buffers are being flushed, because the disk is slower than the writer. Pebble
+// would also wait, but with its commit lock held, and for ever if the disk has failed.
 func (s *Store) awaitBuffer() error {
 	for {
 		stuck := s.disk.troubleBegins()
@@ -208,7 +205,7 @@ func (s *Store) awaitBuffer() error {
 	}
 }
 
-// oldestFlush is nil while another may begin.
+// oldestFlush returns the flush to wait for; nil if another flush may begin.
 func (s *Store) oldestFlush() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +223,8 @@ func (s *Store) oldestFlush() <-chan struct{} {
 	return s.flushes[0]
 }
 
-// countWritten has a buffer flushed when it is full. The next writer gets the error of a disk that prevents it.
+// countWritten counts written bytes and starts a flush when the buffer is full. The next writer gets the error of a
+// flush that cannot begin.
 func (s *Store) countWritten(bytes int) {
 	s.mu.Lock()
 	s.unflushed += bytes
@@ -244,20 +242,19 @@ func (s *Store) diskError() error {
 	return s.Full()
 }
 
-// flusher flushes a while after something was written.
+// flusher flushes at intervals of flushDelay.
 func (s *Store) flusher() {
 	defer close(s.done)
 	for range pause.Ticks(s.stop, flushDelay) {
-		_ = s.Flush() // the next writer is told
+		_ = s.Flush() // the next writer gets the error
 	}
 }
 
-// Close flushes and closes the store, whose readers have ended. One whose disk has failed, or has no room, closes
-// without: what was flushed before is there when it is opened again.
+// Close flushes and closes the store. All readers must have ended. If the disk has failed or is full, Close does not
+// flush: the store then opens as of an earlier flush.
 func (s *Store) Close() error { return s.closeAfter(s.Flush) }
 
-// Abandon closes the store without a flush, for a store that is of no use any more, or to be left as a crash leaves
-// it.
+// Abandon closes the store without a flush, as a crash would.
 func (s *Store) Abandon() error { return s.closeAfter(func() error { return nil }) }
 
 func (s *Store) closeAfter(flush func() error) error {
@@ -276,8 +273,7 @@ func (s *Store) closeAfter(flush func() error) error {
 	return s.closed
 }
 
-// Check reads every block of every table and compares it with its checksum, resting between tables. It returns the
-// first damage that it finds.
+// Check verifies the checksum of every block of every table. It rests between tables, and returns the first damage.
 func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) error {
 	levels, err := s.db.SSTables()
 	if err != nil {
@@ -302,8 +298,8 @@ func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) 
 	return nil
 }
 
-// Size returns the approximate size of the files in bytes. It asks the directory: pebble's own count waits behind a
-// list of tables that is being written, for as long as a disk that failed keeps that from ending.
+// Size returns the approximate size of the files in bytes. It reads the directory, because pebble's own count waits
+// while a list of tables is being written, and that may never end on a failed disk.
 func (s *Store) Size() (n int64) {
 	list, _ := os.ReadDir(s.dir) // what cannot be read is not counted
 	for _, e := range list {
