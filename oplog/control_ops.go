@@ -95,8 +95,8 @@ const DatabaseNameRule = "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and
 // ValidDatabaseName reports whether a database may bear the name.
 func ValidDatabaseName(name string) bool { return databaseName.MatchString(name) }
 
-// FoldDatabaseName is a name as people take it who do not look at case. Names are ASCII, so no table of letters,
-// which versions of Go may change, decides.
+// FoldDatabaseName returns a name in lower case, to compare names regardless of case. Names are ASCII, so the result
+// does not depend on Go's Unicode tables.
 func FoldDatabaseName(name string) string {
 	b := []byte(name)
 	for i, c := range b {

@@ -1,6 +1,6 @@
 package oplog
 
-// MaxRecast bounds the memories that a merge makes one of, and those that a split makes.
+// MaxRecast bounds the sources of a merge and the products of a split.
 const MaxRecast = 100
 
 // Recast merges several memories into one, or splits one into several. The sources stay readable and lead to what was

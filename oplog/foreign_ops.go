@@ -1,8 +1,7 @@
 package oplog
 
-// Foreign is an operation pushed by a peer that is not a member of this cluster. It is taken once, by its op
-// id. What this version can make of it is in Stored, Forgot or Related; anything else is kept in the log and has no
-// effect.
+// Foreign is an operation pushed by a peer that is not a member of this cluster. It is applied once for each op id.
+// Stored, Forgot or Related has its effect here; with none of them it is only kept in the log.
 type Foreign struct {
 	OpID    string    `msgpack:"id" subject:""`
 	Type    string    `msgpack:"t"`
@@ -15,7 +14,7 @@ type Foreign struct {
 	Related *Relate   `msgpack:"el,omitempty"`
 }
 
-// Effect returns the operation that this one comes to here; nil for one that has no effect.
+// Effect returns the operation's effect here; nil for none.
 func (op *Foreign) Effect() Op {
 	switch {
 	case op.Stored != nil:

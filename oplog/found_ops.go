@@ -2,9 +2,9 @@ package oplog
 
 import "slices"
 
-// What was found next to an operation has kinds of its own, so that members which lack them can be in the cluster
-// still: the operation is proposed without them then. They follow what they belong to in its entry; where their
-// grounds are gone they do nothing, and reject nothing.
+// Findings about an operation, such as the claims of its text, travel in operations of their own kinds. If a member
+// cannot read these kinds, the operation is proposed without them. They follow the operation in its entry. If their
+// grounds have changed they do nothing, and they never reject the entry.
 
 // Assert states a relation as Claim does, and is one claim by source, relation, target, polarity, extractor and
 // namespace, whichever memory it is from.
@@ -23,7 +23,7 @@ type Statements struct {
 	Claims []Claim `msgpack:"c"`
 }
 
-// Linked ties memories to names that their texts have and that were no entities when they were stored.
+// Linked links memories to entities that their texts name and that did not exist when the memories were stored.
 type Linked struct {
 	Links []Link `msgpack:"l"`
 	At    Time   `msgpack:"at"`
@@ -55,7 +55,7 @@ type Mark struct {
 	Record     ConflictRow `msgpack:"c,omitempty"` // what the list of conflicts says of it: the older memory is A
 }
 
-// HandOn relates the products of merges as their sources were.
+// HandOn copies the relations of merged memories to their products.
 type HandOn struct {
 	Edges []Copied `msgpack:"e"`
 	At    Time     `msgpack:"at"`
@@ -71,7 +71,7 @@ type Copied struct {
 	ID   string `msgpack:"i"` // of the new one
 }
 
-// Follow adds what was found next to operations: the operations that carry it.
+// Follow appends the operations that carry the findings about ops.
 func Follow(ops []Op) []Op {
 	var stated Stated
 	var linked Linked

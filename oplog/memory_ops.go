@@ -1,7 +1,7 @@
 package oplog
 
-// Remember stores one memory: flat, in the order in which the log has it. Everything that chance, the clock or a
-// model decides is in it already.
+// Remember stores one memory. The proposer has already filled in everything that chance, the clock or a model
+// decides.
 type Remember struct {
 	Content  `subject:""`
 	Vector   Vector    `msgpack:"ve,omitempty"`
@@ -70,9 +70,9 @@ type Expect struct {
 	Revision uint32 `msgpack:"v"`
 }
 
-// Keyed rejects its entry unless a key is as the entry was decided from and as its client expects, and changes
-// nothing. It comes before the operations that it guards. Its result has the id and the revision of the key's memory,
-// no id for a free key.
+// Keyed is a condition on a memory's key, and comes before the operations that it guards. It rejects the entry unless
+// the key is as the client expects and as the proposer read it. It changes nothing. Its result has the id and the
+// revision of the key's memory; no id for a free key.
 type Keyed struct {
 	Namespace string `msgpack:"ns" max:"name"`
 	Path      string `msgpack:"pa"`
@@ -92,7 +92,7 @@ type Forget struct {
 	Reason string `msgpack:"re,omitempty" max:"text"`
 }
 
-// Sweep forgets those of some memories whose time is over by then, as the log counts it. The others stay.
+// Sweep forgets the listed memories that have expired by the log's time. The others stay.
 type Sweep struct {
 	RIDs []string `msgpack:"r" max:"name"`
 }

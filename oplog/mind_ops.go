@@ -23,8 +23,8 @@ const (
 // ErrNoConflict says that a conflict's id is not known.
 var ErrNoConflict = &Error{Kind: NotFound, Text: "no such conflict"}
 
-// Cognition holds what THINK decided on a snapshot. Every part carries what it relied on; a part whose grounds are
-// gone by the time it is applied is dropped, the same on every replica, and the others are applied.
+// Cognition holds the decisions that THINK made on a snapshot. Every part carries the grounds that it relied on.
+// Apply drops a part whose grounds have changed, the same on every replica, and applies the others.
 type Cognition struct {
 	Base        Index         `msgpack:"b"` // the snapshot's place in the log
 	At          Time          `msgpack:"at"`
@@ -45,7 +45,7 @@ type Cognition struct {
 	Last        bool          `msgpack:"l,omitempty"`  // the round's last entry: it moves the time of the last THINK
 }
 
-// Grounds are a memory as a decision knew it.
+// Grounds name a memory and the revision that a decision was made from.
 type Grounds struct {
 	RID      string `msgpack:"r"`
 	Revision uint32 `msgpack:"v,omitempty"`
@@ -116,7 +116,7 @@ type Purge struct {
 	Past   []uint32 `msgpack:"p,omitempty"` // erase these earlier revisions of the one memory alone
 	Claims []string `msgpack:"c,omitempty"`
 	Name   []byte   `msgpack:"na,omitempty"` // its NameHash: the log tells nothing of what is erased
-	Salt   []byte   `msgpack:"sa,omitempty"` // of Name, and of the refusals of a database that has none yet; see MinSalt
+	Salt   []byte   `msgpack:"sa,omitempty"` // of Name, and of the rejected texts of a database that has none yet; see MinSalt
 }
 
 // ForGood reports whether it erases for good.
@@ -129,7 +129,7 @@ func NameHash(salt []byte, name string) []byte {
 	return h.Sum(nil)
 }
 
-// MinSalt is the least length of the salt of rejections.
+// MinSalt is the least length of a salt.
 const MinSalt = 16
 
 // ErasedMemory proves that a memory was erased for good, and holds nothing that it said.

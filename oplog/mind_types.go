@@ -1,6 +1,6 @@
 package oplog
 
-// ConflictStatus reports whether a conflict is open or how it ended.
+// ConflictStatus is the state of a conflict: open, or how it ended.
 type ConflictStatus uint8
 
 // The conflict statuses. Numbers are stored, and order the lists.
@@ -169,7 +169,7 @@ var redactPolicies = [...]string{"capture", "all", "off"}
 
 func (r Redact) String() string { return redactPolicies[min(r, RedactNone)] }
 
-// Mind holds what a database remembers of its own thinking, or one of its namespaces.
+// Mind is the progress of cognition in a database, or in one of its namespaces.
 type Mind struct {
 	LastThink Time  `msgpack:"lt,omitempty"`
 	Base      Index `msgpack:"b,omitempty"`
@@ -177,7 +177,7 @@ type Mind struct {
 	Read      Seq   `msgpack:"r,omitempty"` // a round has looked for contradictions of every memory up to it
 }
 
-// Thought says what Apply accepted of a round of cognition.
+// Thought counts the parts of a round of cognition that Apply accepted.
 type Thought struct {
 	Merged          uint32   `msgpack:"m,omitempty"`
 	Conflicts       uint32   `msgpack:"c,omitempty"`

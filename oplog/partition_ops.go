@@ -8,8 +8,7 @@ type Partition struct {
 	At         Index      `msgpack:"i"` // up to which record the vectors are that it was learned of
 }
 
-// Into how many partitions a database's vectors are divided at most, and how many bytes the centroids of all take: an
-// entry has to hold them.
+// The most partitions of a database, and the most bytes of their centroids, which must fit in an entry.
 const (
 	MaxPartitions = 4096
 	MaxCentroids  = 4 << 20
@@ -25,7 +24,7 @@ type Partitions struct {
 	Slack     uint32 `msgpack:"s,omitempty"` // in thousandths of a cosine: how much farther than a row that is wanted a centroid may lie
 }
 
-// Count is into how many partitions vectors are divided; 0: they are not.
+// Count returns the number of partitions; 0 if the vectors are not divided.
 func (p *Partitions) Count() int { return len(p.Centroids) / max(1, int(p.Dim)) }
 
 // Check reports whether there are as many centroids as there may be, of the right length.
