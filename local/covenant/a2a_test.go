@@ -82,8 +82,8 @@ func TestTaskFromOneAgentToAnother(t *testing.T) {
 	}
 }
 
-// TestRecentOfTheMailbox: what is recent is the end of the list, for the sender and the recipient alone, and reading it
-// takes nothing away.
+// TestRecentOfTheMailbox: what is recent is the end of the list, for the sender and the recipient alone, and reading
+// it takes nothing away.
 func TestRecentOfTheMailbox(t *testing.T) {
 	t.Parallel()
 	d := start(t)

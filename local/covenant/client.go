@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// Client is a connection that has authenticated with the operator's token. It is for one goroutine.
+// Client is a connection that has authenticated with the operator's token. It is not safe for concurrent use.
 type Client struct{ net net.Conn }
 
 // Dial connects to the daemon of a home.
@@ -27,7 +27,7 @@ func Dial(ctx context.Context, home string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	end, _ := ctx.Deadline() // without one there is none
+	end, _ := ctx.Deadline() // zero: no deadline
 	_ = nc.SetDeadline(end)
 	c := &Client{nc}
 	err = c.Call(map[string]any{"kind": "authenticate", "token_b58": strings.TrimSpace(string(token))},
@@ -38,8 +38,8 @@ func Dial(ctx context.Context, home string) (*Client, error) {
 	return c, nil
 }
 
-// Call sends a request and gives the answer to f. An answer in pieces is put together: the summary's fields, the
-// chunks' and those of a plain answer are in one frame of the kind the stream stands for.
+// Call sends a request and passes the answer to f. It joins the frames of a stream into one frame of the kind that
+// the stream stands for.
 func (c *Client) Call(request any, f func(json.RawMessage) error) error {
 	b, err := kit.JSON(request)
 	if err != nil {
@@ -48,12 +48,12 @@ func (c *Client) Call(request any, f func(json.RawMessage) error) error {
 	if err := framing.Write(c.net, b); err != nil {
 		return err
 	}
-	answer, err := c.next()
+	answer, err := c.readAnswer()
 	if err != nil {
 		return err
 	}
 	if answer.Kind == "stream_begin" {
-		if answer, err = c.gather(answer); err != nil {
+		if answer, err = c.readStream(answer); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ type answer struct {
 	raw      json.RawMessage
 }
 
-func (c *Client) next() (a answer, err error) {
+func (c *Client) readAnswer() (a answer, err error) {
 	raw, err := framing.Read(c.net, nil)
 	if err != nil {
 		return a, err
@@ -88,11 +88,11 @@ func (c *Client) next() (a answer, err error) {
 	return a, nil
 }
 
-// gather takes a stream of one object.
-func (c *Client) gather(begin answer) (answer, error) {
+// readStream joins the chunks and the summary of a stream into one object.
+func (c *Client) readStream(begin answer) (answer, error) {
 	whole := map[string]json.RawMessage{}
 	for {
-		a, err := c.next()
+		a, err := c.readAnswer()
 		if err != nil {
 			return a, err
 		}

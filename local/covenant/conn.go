@@ -16,7 +16,8 @@ import (
 
 var framing = serve.Format{Max: protocol.MaxFrame}
 
-// conn reads one request at a time and answers it before the next.
+// conn serves one connection. It reads a request and answers it before it reads the next. Session is nil until the
+// client has authenticated.
 type conn struct {
 	srv *Server
 	net net.Conn
@@ -26,81 +27,81 @@ type conn struct {
 	*verbs.Session
 }
 
-// converse answers a connection until its client ends it. When the server closes, it reads no further request and still
-// gives the answer that is on its way; when closeTimeout is over, the connection is closed.
-func (s *Server) converse(nc net.Conn) {
+// serveConn serves a connection until the client ends it. When the server closes, the connection reads no further
+// request, but a running one is still answered within closeTimeout.
+func (s *Server) serveConn(nc net.Conn) {
 	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
 	defer context.AfterFunc(s.Ctx, func() { nc.Close() })()
-	c.deadline(time.Now().Add(s.Config.AuthTimeout))
-	defer context.AfterFunc(s.Open, func() { c.deadline(past) })()
-	for c.once(s.Ctx) {
+	c.setReadDeadline(time.Now().Add(s.Config.AuthTimeout))
+	defer context.AfterFunc(s.Open, func() { c.setReadDeadline(past) })()
+	for c.serveFrame(s.Ctx) {
 	}
-	_ = c.out.Flush() // the client may be gone, and then there is nothing to say
+	_ = c.out.Flush() // fails if the client is gone
 }
 
-// past is a deadline that is over.
+// past is an expired deadline.
 var past = time.Unix(1, 0)
 
-// once answers one frame; false ends the connection.
-func (c *conn) once(ctx context.Context) bool {
-	body, done, err := c.srv.large.ReadFrame(ctx, framing, c.in, c.buf, c.sends)
+// serveFrame answers one frame. It returns false when the connection must end.
+func (c *conn) serveFrame(ctx context.Context) bool {
+	body, done, err := c.srv.large.ReadFrame(ctx, framing, c.in, c.buf, c.setBodyDeadline)
 	defer done()
 	if c.Session != nil {
-		c.deadline(time.Time{})
+		c.setReadDeadline(time.Time{})
 	}
 	var large *serve.TooLarge
 	if errors.As(err, &large) {
-		c.write(protocol.Fault("frame too large"))
+		c.write(protocol.ErrorFrame("frame too large"))
 		return false
 	}
 	if err != nil {
 		return false
 	}
 	if cap(body) <= 1<<20 {
-		c.buf = body // large ones are not kept for connections that idle
+		c.buf = body // idle connections keep no large buffers
 	}
 	f := c.srv.parse(body)
 	kind := f.Text("kind")
 	verb := verbs.Table[kind].Verb
-	if f.Err == nil && verb == nil { // where the next frame begins is known: an authenticated client may go on
+	if f.Err == nil && verb == nil { // the framing is intact, so an authenticated client may go on
 		return c.answer(nil, errors.New("unknown kind: "+field.Clip(kind, 64))) && c.Session != nil
 	}
 	var run verbs.Action
 	if f.Err == nil {
-		run = verb.Fresh(f)
+		run = verb.Prepare(f)
 	}
 	if f.Err != nil { // of the frame, or of a field
-		c.write(protocol.Fault("malformed frame"))
+		c.write(protocol.ErrorFrame("malformed frame"))
 		return false
 	}
 	if c.Session == nil {
-		return c.enter(ctx, kind, run)
+		return c.serveUnauthenticated(ctx, kind, run)
 	}
 	return c.answer(run(ctx, c.Session))
 }
 
-// How many large frames are read at once, and how long a client may take to send one.
+// Limits of large frames: how many are read at once, and how long one may take.
 const (
-	maxLarge = 8
-	bodyTime = time.Minute
+	maxLarge    = 8
+	bodyTimeout = time.Minute
 )
 
-// sends sets the deadline by which the client has to send a large frame whose turn has come.
-func (c *conn) sends() {
-	if c.Session != nil { // before authentication there is a deadline already
-		c.deadline(time.Now().Add(bodyTime))
+// setBodyDeadline sets the deadline for a large frame that has its slot.
+func (c *conn) setBodyDeadline() {
+	if c.Session != nil { // before authentication, AuthTimeout applies
+		c.setReadDeadline(time.Now().Add(bodyTimeout))
 	}
 }
 
-// deadline sets until when the connection is read, but never over the one that Close has set.
-func (c *conn) deadline(at time.Time) {
+// setReadDeadline sets the read deadline, unless Close has set the expired one.
+func (c *conn) setReadDeadline(at time.Time) {
 	_ = c.net.SetReadDeadline(at) // a connection that is gone fails at the next read
 	if c.srv.Open.Err() != nil {
 		_ = c.net.SetReadDeadline(past)
 	}
 }
 
-// parse reads a request's object. Large ones take turns.
+// parse decodes the object of a request. Large ones take turns.
 func (s *Server) parse(body []byte) *serve.Fields {
 	var f *serve.Fields
 	if err := s.large.Decode(s.Ctx, len(body), func() error { f = serve.Parse(body); return nil }); err != nil {
@@ -109,8 +110,8 @@ func (s *Server) parse(body []byte) *serve.Fields {
 	return f
 }
 
-// enter answers a request of a connection that has no identity yet.
-func (c *conn) enter(ctx context.Context, kind string, run verbs.Action) bool {
+// serveUnauthenticated answers a request of a connection that has not authenticated yet.
+func (c *conn) serveUnauthenticated(ctx context.Context, kind string, run verbs.Action) bool {
 	guest := &verbs.Session{Home: c.srv.Home, Transport: "ipc"}
 	switch kind {
 	case "protocol_info":
@@ -120,24 +121,24 @@ func (c *conn) enter(ctx context.Context, kind string, run verbs.Action) bool {
 			return false
 		}
 		c.Session = guest
-		c.deadline(time.Time{})
+		c.setReadDeadline(time.Time{})
 		return true
 	}
 	c.answer(c.srv.FailAuthentication("ipc", "first frame must be Authenticate"))
 	return false
 }
 
-// answer writes a reply, the frames of a stream, or an error; false when the connection is lost.
+// answer writes a reply, the frames of a stream, or an error. It returns false when the connection is lost.
 func (c *conn) answer(reply any, err error) bool {
 	if err != nil {
-		reply = protocol.Fault(err.Error())
+		reply = protocol.ErrorFrame(err.Error())
 	}
 	st, ok := reply.(*protocol.Stream)
 	if !ok {
 		return c.write(reply) && c.out.Flush() == nil
 	}
-	stays := func() error { return nil } // a token that is revoked ends no connection that it has opened
-	return st.Each(stays, func(_ string, frame []byte) bool { return c.put(frame) }) && c.out.Flush() == nil
+	stays := func() error { return nil } // revoking a token does not end its connections
+	return st.Each(stays, func(_ string, frame []byte) bool { return c.writeFrame(frame) }) && c.out.Flush() == nil
 }
 
 // write sends one frame. A reply over the limit becomes an error, and the connection goes on.
@@ -147,9 +148,9 @@ func (c *conn) write(reply any) bool {
 		err = protocol.ErrTooLong
 	}
 	if err != nil {
-		body, err = kit.JSON(protocol.Fault(err.Error()))
+		body, err = kit.JSON(protocol.ErrorFrame(err.Error()))
 	}
-	return err == nil && c.put(body)
+	return err == nil && c.writeFrame(body)
 }
 
-func (c *conn) put(body []byte) bool { return framing.Write(c.out, body) == nil }
+func (c *conn) writeFrame(body []byte) bool { return framing.Write(c.out, body) == nil }

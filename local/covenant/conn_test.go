@@ -86,8 +86,8 @@ func TestMalformedFramesAreAnsweredThenClosed(t *testing.T) {
 	}
 }
 
-// A kind that is not known is named, and a client that is known goes on: newer clients ask for what an older daemon has
-// not.
+// A kind that is not known is named, and a client that is known goes on: newer clients ask for what an older daemon
+// has not.
 func TestUnknownKindsAreNamed(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -247,7 +247,7 @@ func TestSocketIsClaimedWithCare(t *testing.T) {
 	os.Remove(d.Socket())
 	long := d.cfg
 	long.Home = filepath.Join(t.TempDir(), strings.Repeat("x", 120))
-	if _, err := covenant.Listen(long); !errors.Is(err, serve.ErrLong) {
+	if _, err := covenant.Listen(long); !errors.Is(err, serve.ErrPathTooLong) {
 		t.Errorf("a path that is too long: %v", err)
 	}
 	d.serve()

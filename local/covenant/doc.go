@@ -1,5 +1,5 @@
-// Package covenant serves the Covenant local IPC about, versions 1 and 2, on a unix socket, and over HTTP on a port
-// of its own. It is the protocol's reference as spoken here; what the store behind it does is not its business.
+// Package covenant implements the Covenant local IPC protocol, versions 1 and 2, on a unix socket and over HTTP. This
+// comment is the reference of the protocol as it is implemented here.
 //
 // # Frames
 //
@@ -9,10 +9,10 @@
 //
 // Every request is answered by one frame, in order; requests may be sent without waiting. A frame that cannot be read
 // is answered {"kind":"error","message":"malformed frame"}, a length over the limit "frame too large", and the
-// connection ends. The end of the stream is answered by nothing. An answer that would be too large becomes an error,
-// and the connection goes on, as it does, once authenticated, after a kind that is not known
-// ({"kind":"error","message":"unknown kind: …"}). Names of fields are case-sensitive and unknown ones are passed
-// over. Integers have no sign, fraction or quotes; a null is none, but for optional fields, where it is as if absent.
+// connection ends. An answer that would be too large becomes an error, and the connection goes on. After an unknown
+// kind ({"kind":"error","message":"unknown kind: …"}) an authenticated connection goes on. Field names are
+// case-sensitive, and unknown fields are ignored. Integers have no sign, fraction or quotes. null counts as absent in
+// optional fields, and is an error elsewhere.
 // Identities are {"display":"local@host","pubkey": "<base58 of 32 bytes>"} and are equal when their keys are. Times
 // are Unix milliseconds. Tiers are working, episodic and longterm.
 //
@@ -24,8 +24,8 @@
 //	new --anything else--> authentication_failed "first frame must be Authenticate", closed
 //	bound --authenticate--> answered; bound as before
 //
-// The operator's token is in HOME/peers/operator.token. Revoking a token leaves open connections alone. A connection
-// has 30 s to say who it is; after that it may be silent for ever.
+// The operator's token is in HOME/peers/operator.token. Revoking a token does not end open connections. A connection
+// must authenticate within 30 s; after that it may be idle without limit.
 //
 // # Requests
 //
@@ -67,29 +67,29 @@
 //	recent_debits           limit (10)                              debits {debits}, always empty
 //	resume_intent           intent_id                               error: no intent waits
 //
-// What a request's handler cannot do is answered error {message}, and the connection goes on.
+// If a request fails, the answer is error {message}, and the connection goes on.
 //
 // # Streams
 //
 // prefer_stream true makes recent_memory, recent_audit and submit_intent answer with stream_begin, stream_chunk 0, 1,
 // 2 … and stream_end; stream_error ends a stream that broke on the way. A chunk is a record, an event, or {text,
-// sources, runtime_events}; only the last kind of stream has a summary {intent_id, status, settlement}. A rejection
-// is a plain frame and no stream. Chunks are read from the store as they are sent, so a stream of any length needs
-// the same memory.
+// sources, runtime_events}; only the stream of submit_intent has a summary {intent_id, status, settlement}. A
+// rejection is a plain frame and no stream. Chunks are read from the store while they are sent, so the memory that a
+// stream needs does not depend on its length.
 //
 // # Capabilities
 //
-// What a request needs is in the gates next to its handler. A capability is signed with the operator's ed25519 key
+// The gates in package verbs say which capabilities a request needs. The operator's ed25519 key signs a capability
 // over
 //
 //	subject 32 | u32 len, action | u32 len, scope as canonical JSON | grantor 32 | 1 or 0 | u64 expires_at or 0
 //
-// and counts while it is signed so by the operator, not expired (its last millisecond counts) and not revoked.
-// Granting it again lifts the revocation: the signature is the same one. A new operator holds memory.read,
-// memory.write, memory.purge, audit.purge, capabilities.purge, peers.purge and chain.receipts; enrolled peers hold
-// what they were enrolled with, and may grant themselves a2a.recv.* alone. A node enrols its own peer again, under
-// the same key and with what is named then, when none of the peer's tokens is live. A scope that is not empty says
-// version 1 and may narrow: tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools);
+// and a capability is valid while its signature is the operator's, it is not expired (the last millisecond counts)
+// and not revoked. Granting it again undoes the revocation, because the signature is the same. A new operator holds
+// memory.read, memory.write, memory.purge, audit.purge, capabilities.purge, peers.purge and chain.receipts; enrolled
+// peers hold what they were enrolled with, and may grant themselves a2a.recv.* alone. A node enrols its own peer
+// again, under the same key and with what is named then, when none of the peer's tokens is live. A scope that is not
+// empty says version 1 and may narrow: tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools);
 // peer_pubkey_b58, task_id (a2a); limit (receipts); before_ms (purges).
 //
 // # Memories

@@ -31,8 +31,8 @@ func TestATaskGoesWhereItsNameSays(t *testing.T) {
 		send(taskOf(uuid.NewString(), agent("dan@local", danKey), agent("bob@local", bobKey), "")))
 }
 
-// TestBootstrapRowsAfterACrash: a node that died while it wrote the rows of the first capabilities writes the others at
-// its next start, and none of them twice.
+// TestBootstrapRowsAfterACrash: a node that died while it wrote the rows of the first capabilities writes the others
+// at its next start, and none of them twice.
 func TestBootstrapRowsAfterACrash(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -69,8 +69,8 @@ func (d *daemon) cutAudit(kept int) {
 	d.serve()
 }
 
-// TestAnEnrolmentThatWasCutOffIsRepeated: a node that died, or failed, before it wrote the token of an enrolment takes
-// the name again, and grants what is named then and nothing else.
+// TestAnEnrolmentThatWasCutOffIsRepeated: a node that died, or failed, before it wrote the token of an enrolment
+// takes the name again, and grants what is named then and nothing else.
 func TestAnEnrolmentThatWasCutOffIsRepeated(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -148,8 +148,8 @@ func TestANameOfAnotherNode(t *testing.T) {
 	other.operator().refused("peers: ann@local is enrolled already", `{"kind":"enroll_peer","display":"ann@local","actions":[]}`)
 }
 
-// TestVerifyNamesWhatDrifts: what the checks are called, what they say of a store that is whole, and the kinds of what
-// they find in one whose audit log has lost rows.
+// TestVerifyNamesWhatDrifts: what the checks are called, what they say of a store that is whole, and the kinds of
+// what they find in one whose audit log has lost rows.
 func TestVerifyNamesWhatDrifts(t *testing.T) {
 	t.Parallel()
 	d := start(t)

@@ -41,16 +41,16 @@ func (s *Server) listenHTTP() error {
 	s.httpAt = ln.Addr().String()
 	d := &door.Door{Origins: s.Config.Origins, Hint: "send a token: the operator's is in " + s.TokenPath(),
 		Token: func(bearer string) bool { _, ok := s.Peers.Resolve(bearer); return ok }}
-	// Who is rejected at the door leaves no trace in the audit log.
+	// A request that the door rejects has no audit row.
 	end := s.AcceptHTTP(ln, d, s.Ctx, func(w http.ResponseWriter, _ *http.Request, why string) {
-		reply(w, http.StatusForbidden, protocol.Fault(why))
-	}, readable(mux))
-	s.ends = append(s.ends, func() error { return end(closeTimeout) })
+		reply(w, http.StatusForbidden, protocol.ErrorFrame(why))
+	}, withCORS(mux))
+	s.closers = append(s.closers, func() error { return end(closeTimeout) })
 	return nil
 }
 
-// readable lets the pages that the door lets in read the answers.
-func readable(next http.Handler) http.Handler {
+// withCORS lets web pages that the door accepts read the answers.
+func withCORS(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Add("Vary", "Origin")
@@ -71,20 +71,20 @@ func readable(next http.Handler) http.Handler {
 }
 
 func (s *Server) serveRoute(run verbs.Verb, rt verbs.Route, w http.ResponseWriter, r *http.Request) {
-	who, token, status, err := s.bearer(r)
+	who, token, status, err := s.authenticateBearer(r)
 	if err != nil {
-		reply(w, status, protocol.Fault(err.Error()))
+		reply(w, status, protocol.ErrorFrame(err.Error()))
 		return
 	}
 	if r.ContentLength > serve.LargeRequest || r.ContentLength < 0 {
-		done, err := s.large.Place(r.Context())
+		done, err := s.large.Acquire(r.Context())
 		if err != nil {
-			return // the client has gone, or the server is about to
+			return // the client has gone, or the server is closing
 		}
 		defer done()
 	}
 	rc := http.NewResponseController(w)
-	if rc.SetReadDeadline(time.Now().Add(bodyTime)) == nil {
+	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
 		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	}
 	f, err := s.fieldsOf(rt, w, r)
@@ -94,7 +94,7 @@ func (s *Server) serveRoute(run verbs.Verb, rt verbs.Route, w http.ResponseWrite
 		if errors.As(err, &large) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		reply(w, status, protocol.Fault(err.Error()))
+		reply(w, status, protocol.ErrorFrame(err.Error()))
 		return
 	}
 	events := rt.Streams && sse.Wanted(r)
@@ -102,9 +102,9 @@ func (s *Server) serveRoute(run verbs.Verb, rt verbs.Route, w http.ResponseWrite
 	if events {
 		f.Members["prefer_stream"] = json.RawMessage("true")
 	}
-	do := run.Fresh(f)
+	do := run.Prepare(f)
 	if f.Err != nil {
-		reply(w, http.StatusUnprocessableEntity, protocol.Fault(f.Err.Error()))
+		reply(w, http.StatusUnprocessableEntity, protocol.ErrorFrame(f.Err.Error()))
 		return
 	}
 	answer, err := do(r.Context(), &verbs.Session{Home: s.Home, Peer: *who, Transport: "http"})
@@ -118,13 +118,13 @@ func (s *Server) serveRoute(run verbs.Verb, rt verbs.Route, w http.ResponseWrite
 		return
 	}
 	if err != nil {
-		answer = protocol.Fault(err.Error())
+		answer = protocol.ErrorFrame(err.Error())
 	}
 	reply(w, http.StatusOK, answer)
 }
 
-// bearer is the agent whose token a request carries, and the token.
-func (s *Server) bearer(r *http.Request) (who *home.AgentID, token string, status int, err error) {
+// authenticateBearer returns the agent of the token in a request, and the token.
+func (s *Server) authenticateBearer(r *http.Request) (who *home.AgentID, token string, status int, err error) {
 	reason := ""
 	auth := r.Header.Get("Authorization")
 	scheme, rest, _ := strings.Cut(auth, " ")
@@ -151,10 +151,10 @@ func (s *Server) bearer(r *http.Request) (who *home.AgentID, token string, statu
 	return nil, "", http.StatusUnauthorized, errors.New(reason)
 }
 
-// fieldsOf returns the request's, read as the socket's are.
+// fieldsOf returns the fields of a request, read as those of the socket are.
 func (s *Server) fieldsOf(rt verbs.Route, w http.ResponseWriter, r *http.Request) (*serve.Fields, error) {
 	if rt.Empty || r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return query(rt.Query, r.URL.Query())
+		return queryFields(rt.Query, r.URL.Query())
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return nil, errors.New("expected Content-Type application/json")
@@ -170,7 +170,7 @@ func (s *Server) fieldsOf(rt verbs.Route, w http.ResponseWriter, r *http.Request
 	return f, f.Err
 }
 
-func query(params string, q url.Values) (*serve.Fields, error) {
+func queryFields(params string, q url.Values) (*serve.Fields, error) {
 	f := &serve.Fields{Members: map[string]json.RawMessage{}}
 	for _, p := range strings.Fields(params + " min_index# consistency") {
 		p, def, number := strings.Cut(p, "#")
@@ -205,7 +205,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 	serve.Reply(w, status, b)
 }
 
-// serveEvents writes each frame of a stream as an event of its kind.
+// serveEvents writes each frame of a stream as a server-sent event of its kind.
 func serveEvents(w http.ResponseWriter, st *protocol.Stream, stands func() error) {
 	sse.Start(w, "no-cache")
 	out := http.NewResponseController(w)

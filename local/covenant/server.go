@@ -14,12 +14,12 @@ import (
 // Config says what a server is.
 type Config = home.Config
 
-// Server is the surface of one node.
+// Server serves the protocol on one node.
 type Server struct {
 	*home.Home
-	large  serve.Large
-	httpAt string
-	ends   []func() error // of the listeners: called first, before the connections end
+	large   serve.Large
+	httpAt  string
+	closers []func() error // close the listeners
 }
 
 // Listen opens a home and serves it until Close.
@@ -40,19 +40,19 @@ func Listen(cfg Config) (*Server, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.Go(s.ResolveOperator)
-	s.Accept(socket, "covenant", 0, s.converse, nil)
+	s.Accept(socket, "covenant", 0, s.serveConn, nil)
 	return s, nil
 }
 
-// Socket returns the path of the socket that the server listens on.
+// Socket returns the path of the socket.
 func (s *Server) Socket() string { return filepath.Join(s.Config.Home, "sock") }
 
-// HTTP returns the mirror's address; empty without a mirror.
+// HTTP returns the address of the HTTP mirror, or "" without a mirror.
 func (s *Server) HTTP() string { return s.httpAt }
 
-// claim makes the home, its directories and the socket in it. A live owner's is left to it.
+// claim creates the home, its directories and the socket. It does not take the socket from a live server.
 func (s *Server) claim() (*serve.Socket, error) {
-	if err := serve.Fits(s.Socket()); err != nil {
+	if err := serve.CheckPath(s.Socket()); err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{"identity", "peers", "a2a"} {
@@ -65,24 +65,24 @@ func (s *Server) claim() (*serve.Socket, error) {
 	}
 	socket, err := serve.Claim(s.Socket(), serve.Answers)
 	if err == nil {
-		s.ends = append(s.ends, socket.Close)
+		s.closers = append(s.closers, socket.Close)
 	}
 	return socket, err
 }
 
-// closeTimeout limits the time for running requests when the server stops.
+// closeTimeout bounds how long Close waits for running requests.
 const closeTimeout = 2 * time.Second
 
-// Close stops listening, ends the connections, and waits for the requests at work. It may be called twice.
+// Close stops listening, ends the connections, and waits for running requests. It may be called twice.
 func (s *Server) Close() (err error) {
 	if !s.Shut() {
 		return nil
 	}
-	for _, end := range s.ends {
+	for _, end := range s.closers {
 		err = errors.Join(err, end())
 	}
 	if !s.HasOperator() {
-		s.Cut() // the operator will not be known any more
+		s.Cut() // requests that wait for the operator would wait in vain
 	}
 	s.Drain(closeTimeout)
 	return errors.Join(err, s.CloseFiles())

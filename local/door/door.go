@@ -1,16 +1,17 @@
-// Package door decides which requests come in where a dialect speaks HTTP on this host. Loopback TCP is open to every
-// user of the host, and to every web page that a browser on it shows, so a request is let in when all three hold:
+// Package door decides which HTTP requests to the dialects of this host are accepted. Every user of the host, and
+// every web page in a browser on it, can reach loopback TCP. So a request is accepted only if all three conditions
+// hold:
 //
-//   - Host names this machine, or the address the client has connected to. A page that has its name rebound to
-//     this host sends its own name.
-//   - No page sent it, or a page of a listed origin did. Browsers say so in Origin, Sec-Fetch-Site or Referer; programs
+//   - Host names this machine, or the address the client has connected to. This stops DNS rebinding: the page of a
+//     rebound name sends that name.
+//   - No web page sent it, or a page of a listed origin did. Browsers send Origin, Sec-Fetch-Site or Referer; programs
 //     send none of them.
-//   - The node's own user sent it, or root, or a client with a token. Linux tells who owns the client's socket; where
-//     it cannot (a client on another machine or in another network namespace, another system) only a token counts.
+//   - The node's own user sent it, or root, or a client with the token. Linux reports the owner of the client's socket.
+//     Where it cannot (another machine, another network namespace, another system), only a token counts.
 //
-// The owner is looked up once for a connection, when it comes. A token lets any client in: it lies in a file that only
-// the node's user can read. Connections of clients that need one are few at a time, so that they fill neither the
-// memory nor the table of descriptors of a node.
+// The owner is looked up once, when a connection is accepted. The token is in a file that only the node's user can
+// read, and accepts any client. Few untrusted connections are open at a time, so that they exhaust neither the memory
+// nor the file descriptors of the node.
 package door
 
 import (
@@ -34,16 +35,16 @@ import (
 	"github.com/cairndb/cairn/wire/ownhost"
 )
 
-// Door is the policy of one listener. It is not changed once the listener serves.
+// Door is the access policy of one listener. It must not change once Serve runs.
 type Door struct {
-	Origins []string                 // of pages that may ask; none
-	Token   func(bearer string) bool // reports whether a bearer token lets its sender in; nil: no token does
-	Hint    string                   // where that token is, for the message to rejected clients
+	Origins []string                 // of the web pages that may send requests; default: none
+	Token   func(bearer string) bool // reports whether a bearer token is valid; nil: none is
+	Hint    string                   // tells rejected clients where the token is
 
-	localhost string // localhost and the port, where nobody else can listen under that name; set by Serve
+	localhost string // localhost:port if no other user can listen under that name; set by Serve
 }
 
-// CheckOrigins rejects texts that no browser sends as the origin of a page.
+// CheckOrigins rejects texts that no browser sends as an Origin.
 func CheckOrigins(origins []string) error {
 	for _, o := range origins {
 		u, err := url.Parse(o)
@@ -54,26 +55,26 @@ func CheckOrigins(origins []string) error {
 	return nil
 }
 
-// Serve accepts a server's connections from a listener, each with its owner looked up, until the server is shut down.
+// Serve serves the connections of a listener until the server is shut down. It looks up the owner of each.
 func (d *Door) Serve(s *http.Server, ln net.Listener, log *slog.Logger) error {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, visitor{}, c.(*conn).owner)
+		return context.WithValue(ctx, ownerKey{}, c.(*conn).owner)
 	}
 	serve := func(ln net.Listener) error {
-		return s.Serve(&listener{Listener: accept.Patiently(ln, "local http", log), most: int64(accept.Share(maxStrangers, 32))})
+		return s.Serve(&listener{Listener: accept.Patiently(ln, "local http", log), limit: int64(accept.Share(maxUntrusted, 32))})
 	}
 	var both sync.WaitGroup
-	defer both.Wait() // the server ends both
-	if six := d.takeLocalhost(ln.Addr()); six != nil {
-		both.Go(func() { _ = serve(six) }) // as the other ends
+	defer both.Wait() // the shutdown of the server ends both
+	if six := d.claimLocalhost(ln.Addr()); six != nil {
+		both.Go(func() { _ = serve(six) }) // its error is that of the other listener
 	}
 	return serve(ln)
 }
 
-// takeLocalhost makes localhost the listener's own name, if the listener is on 127.0.0.1. It returns a listener on the
-// same port of ::1, which browsers try first for localhost: there another user of this host could serve pages under the
-// name.
-func (d *Door) takeLocalhost(at net.Addr) net.Listener {
+// claimLocalhost makes localhost a name of the listener if the listener is on 127.0.0.1. It returns a listener on the
+// same port of ::1. Browsers try ::1 first for localhost, so another user who listened there could serve pages under
+// that name.
+func (d *Door) claimLocalhost(at net.Addr) net.Listener {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil || host != "127.0.0.1" {
 		return nil
@@ -85,28 +86,28 @@ func (d *Door) takeLocalhost(at net.Addr) net.Listener {
 	return six
 }
 
-// visitor is the key of a connection's owner in the context of its requests.
-type visitor struct{}
+// ownerKey is the context key of the owner of a connection.
+type ownerKey struct{}
 
-// owner is the user that a client's socket belongs to.
+// owner is the user who owns the client's socket.
 type owner struct {
 	uid   int
 	known bool
 }
 
-// Refuses says why a request may not come in; it is empty when it may.
-func (d *Door) Refuses(r *http.Request) string {
+// RejectReason returns why a request is rejected, or "" if it is accepted.
+func (d *Door) RejectReason(r *http.Request) string {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if r.Host != "" && !ownhost.Is(r.Host, at) {
 		return "Host not allowed: " + r.Host
 	}
-	if from, ok := d.page(r, at); !ok {
+	if from, ok := d.checkOrigin(r, at); !ok {
 		return "Origin not allowed: " + from
 	}
 	if d.bearer(r) {
 		return ""
 	}
-	if o, _ := r.Context().Value(visitor{}).(owner); !o.trusted() { // the zero owner is unknown
+	if o, _ := r.Context().Value(ownerKey{}).(owner); !o.trusted() { // the zero owner is unknown
 		return fmt.Sprintf("Not your node: connect as uid %d, or %s", os.Geteuid(), d.Hint)
 	}
 	return ""
@@ -119,13 +120,12 @@ func (d *Door) bearer(r *http.Request) bool {
 	return d.Token != nil && strings.EqualFold(scheme, "Bearer") && d.Token(strings.TrimSpace(token))
 }
 
-// page reports whether a request comes from a program, or from a page that may ask; else from is the header that
-// shows its origin.
+// checkOrigin accepts the requests of programs, and of pages whose origin is listed or is the listener itself. If it
+// rejects a request, from is the header that shows the origin.
 //
-// A page of the listener's own origin may: that of its address, or of localhost where the listener alone answers to
-// it. Of another name, or where another program listens on the port of ::1, another user of the host may serve the
-// page.
-func (d *Door) page(r *http.Request, at net.Addr) (from string, ok bool) {
+// The listener's own origins are its address, and localhost if only the listener answers to that name. A page under
+// another name, or under localhost if another program listens on the port of ::1, may come from another user.
+func (d *Door) checkOrigin(r *http.Request, at net.Addr) (from string, ok bool) {
 	own := at != nil && r.Host == at.String() || d.localhost != "" && strings.EqualFold(r.Host, d.localhost)
 	if origin := r.Header.Get("Origin"); origin != "" {
 		return origin, slices.Contains(d.Origins, origin) || own && origin == "http://"+r.Host
@@ -133,14 +133,14 @@ func (d *Door) page(r *http.Request, at net.Addr) (from string, ok bool) {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site, site == "none" || own && site == "same-origin"
 	}
-	referer := r.Header.Get("Referer") // what an older browser says, or one that takes the address for no safe one
+	referer := r.Header.Get("Referer") // sent by older browsers, and for addresses that the browser does not consider secure
 	u, err := url.Parse(referer)
 	return referer, referer == "" ||
 		err == nil && (slices.Contains(d.Origins, u.Scheme+"://"+u.Host) || own && u.Scheme+"://"+u.Host == "http://"+r.Host)
 }
 
-// ownerOf finds the owner of the client's end of a connection. Only an end on loopback can be one of this host's
-// sockets.
+// ownerOf returns the owner of the client's end of a connection. Only a loopback address can belong to a socket of
+// this host.
 func ownerOf(client, server net.Addr) owner {
 	c, ok := client.(*net.TCPAddr)
 	s, ok2 := server.(*net.TCPAddr)
@@ -154,8 +154,8 @@ func ownerOf(client, server net.Addr) owner {
 	return lookUp(unmap(c), unmap(s))
 }
 
-// Same compares two secrets in a time that depends on neither.
-func Same(a, b string) bool {
+// EqualSecrets compares two secrets in constant time.
+func EqualSecrets(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }

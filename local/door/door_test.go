@@ -26,7 +26,7 @@ func serve(t testing.TB, d *Door, at string) (addr string) {
 		t.Skipf("this machine has no %s: %v", at, err)
 	}
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if why := d.Refuses(r); why != "" {
+		if why := d.RejectReason(r); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}
@@ -87,7 +87,7 @@ func ask1(t testing.TB, url string, head ...string) string {
 // Pages and names come in as they are listed, and no others.
 func TestPagesAndNames(t *testing.T) {
 	t.Parallel()
-	secret := func(token string) bool { return Same(token, "secret") }
+	secret := func(token string) bool { return EqualSecrets(token, "secret") }
 	own := serve(t, &Door{Origins: []string{"http://localhost:3000"}, Token: secret, Hint: "send the token"}, "127.0.0.1:0")
 	_, port, _ := net.SplitHostPort(own)
 	for _, c := range []struct {
@@ -179,7 +179,7 @@ func TestNoHost(t *testing.T) {
 // A client whose owner cannot be told comes in with a token. One that does not come over loopback is such a client.
 func TestTokenWhereTheOwnerIsUnknown(t *testing.T) {
 	t.Parallel()
-	addr := serve(t, &Door{Token: func(token string) bool { return Same(token, "secret") }, Hint: "send the token in FILE"},
+	addr := serve(t, &Door{Token: func(token string) bool { return EqualSecrets(token, "secret") }, Hint: "send the token in FILE"},
 		outside(t)+":0")
 	for head, want := range map[string]string{
 		"":                              "Not your node: connect as uid ",
@@ -221,12 +221,12 @@ func TestStrangersAreFew(t *testing.T) {
 		return strings.Contains(line, " 403 ")
 	}
 	var in []net.Conn
-	for range maxStrangers {
+	for range maxUntrusted {
 		in = append(in, dial())
 	}
 	for range 10 {
 		if answered(dial()) {
-			t.Fatalf("one more than %d was let in", maxStrangers)
+			t.Fatalf("one more than %d was let in", maxUntrusted)
 		}
 	}
 	if got := ask1(t, "http://127.0.0.1:"+port); got != "in" {
@@ -290,7 +290,7 @@ func TestToken(t *testing.T) {
 func TestNoConnection(t *testing.T) {
 	r := httptest.NewRequestWithContext(context.Background(), "GET", "/", nil)
 	r.Host = ""
-	if why := (&Door{}).Refuses(r); !strings.HasPrefix(why, "Not your node") {
+	if why := (&Door{}).RejectReason(r); !strings.HasPrefix(why, "Not your node") {
 		t.Errorf("%q", why)
 	}
 }

@@ -6,22 +6,22 @@ import (
 	"sync/atomic"
 )
 
-// maxStrangers limits the connections at a time of clients that are not known to be the node's user. One more
-// is closed unanswered. A low limit of descriptors makes it fewer.
-const maxStrangers = 256
+// maxUntrusted bounds the open connections of clients that are not known to run as the node's user. Further ones are
+// closed without an answer. A low limit of file descriptors lowers it.
+const maxUntrusted = 256
 
-// listener looks up the owner of each connection, and closes those of strangers over the bound.
+// listener looks up the owner of each connection, and closes untrusted connections over the limit.
 type listener struct {
 	net.Listener
-	most      int64 // strangers
-	strangers atomic.Int64
+	limit     int64 // of untrusted connections
+	untrusted atomic.Int64
 }
 
-// conn is a connection, with the owner of its other end.
+// conn is a connection together with the owner of its remote end.
 type conn struct {
 	net.Conn
-	owner owner
-	leave func() // once, when it is closed
+	owner   owner
+	release func() // ends its count as untrusted; called by Close
 }
 
 // Accept implements net.Listener.
@@ -35,16 +35,16 @@ func (l *listener) Accept() (net.Conn, error) {
 		if o.trusted() {
 			return &conn{c, o, func() {}}, nil
 		}
-		if l.strangers.Add(1) <= l.most {
-			return &conn{c, o, sync.OnceFunc(func() { l.strangers.Add(-1) })}, nil
+		if l.untrusted.Add(1) <= l.limit {
+			return &conn{c, o, sync.OnceFunc(func() { l.untrusted.Add(-1) })}, nil
 		}
-		l.strangers.Add(-1)
+		l.untrusted.Add(-1)
 		c.Close()
 	}
 }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
-	c.leave()
+	c.release()
 	return c.Conn.Close()
 }

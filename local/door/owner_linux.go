@@ -15,25 +15,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookUp asks the kernel for the socket that is bound to client and connected to server. One question about one
-// socket is answered at once, however many there are; with a kernel that rejects such questions the whole table is
-// read.
+// lookUp returns the owner of the socket that is bound to client and connected to server. It queries the kernel for
+// that one socket, which is fast however many there are. If the kernel rejects such queries, it reads the whole
+// table.
 //
-// A socket without inode is not a program's any more: its client has closed it. Of those the kernel says uid 0,
-// whatever user made it, so they have no owner here.
+// A socket without an inode has no owner: its client has closed it, and the kernel reports uid 0 for it, whoever made
+// it.
 func lookUp(client, server netip.AddrPort) owner {
-	uid, inode, err := ask(client, server)
+	uid, inode, err := querySocket(client, server)
 	if err != nil {
-		uid, inode, err = scan(client, server)
+		uid, inode, err = scanTables(client, server)
 	}
-	if err != nil || inode == 0 || int64(uid) == strangers() {
+	if err != nil || inode == 0 || int64(uid) == overflowUID() {
 		return owner{}
 	}
 	return owner{int(uid), true}
 }
 
-// strangers is the uid that stands for all users whom the node's user namespace does not know; -1 where it knows all.
-var strangers = sync.OnceValue(func() int64 {
+// overflowUID is the uid that the kernel reports for users outside the node's user namespace; -1 if the namespace
+// covers all users.
+var overflowUID = sync.OnceValue(func() int64 {
 	users, err := os.ReadFile("/proc/self/uid_map")
 	if err == nil && slices.Equal(strings.Fields(string(users)), []string{"0", "0", "4294967295"}) {
 		return -1
@@ -45,8 +46,8 @@ var strangers = sync.OnceValue(func() int64 {
 	return 65534
 })
 
-// Of linux/sock_diag.h and linux/inet_diag.h: a question is a header and an inet_diag_req_v2, an answer a header and an
-// inet_diag_msg. Ports and addresses are in network order, all other numbers in the machine's.
+// From linux/sock_diag.h and linux/inet_diag.h: a request is a header and an inet_diag_req_v2, a reply a header and
+// an inet_diag_msg. Ports and addresses are in network order, all other numbers in native order.
 const (
 	diagByFamily = 20
 	headerSize   = 16
@@ -58,8 +59,8 @@ const (
 
 var errNoSuchSocket = errors.New("no such socket")
 
-// ask has the kernel look one socket up by both its ends (NETLINK_SOCK_DIAG).
-func ask(client, server netip.AddrPort) (uid, inode uint32, err error) {
+// querySocket looks a socket up in the kernel by its two addresses (NETLINK_SOCK_DIAG).
+func querySocket(client, server netip.AddrPort) (uid, inode uint32, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
 		return 0, 0, err
@@ -92,7 +93,7 @@ func ask(client, server netip.AddrPort) (uid, inode uint32, err error) {
 	if n < answerSize || ne.Uint16(a[4:]) != diagByFamily {
 		return 0, 0, errNoSuchSocket
 	}
-	// Without a connected socket the kernel names one that listens on the client's port: its other end is not ours.
+	// If there is no connected socket, the kernel returns one that listens on the client's port.
 	want := make([]byte, 36)
 	putID(want, client, server)
 	if string(want[:4]) != string(a[answerID:answerID+4]) {
@@ -101,7 +102,7 @@ func ask(client, server netip.AddrPort) (uid, inode uint32, err error) {
 	return ne.Uint32(a[headerSize+64:]), ne.Uint32(a[headerSize+68:]), nil
 }
 
-// putID writes the two ports and addresses of a socket.
+// putID encodes the two ports and addresses of a socket.
 func putID(b []byte, local, remote netip.AddrPort) {
 	binary.BigEndian.PutUint16(b[0:], local.Port())
 	binary.BigEndian.PutUint16(b[2:], remote.Port())
@@ -109,13 +110,13 @@ func putID(b []byte, local, remote netip.AddrPort) {
 	copy(b[20:], remote.Addr().AsSlice())
 }
 
-// scanning is locked while a table is read: many clients at once cause one read at a time.
-var scanning sync.Mutex
+// scanMu serializes the reads of the tables, so that many clients at once cause one read at a time.
+var scanMu sync.Mutex
 
-// scan reads the tables of all sockets. One of IPv6 may have an IPv4 address.
-func scan(client, server netip.AddrPort) (uid, inode uint32, err error) {
-	scanning.Lock()
-	defer scanning.Unlock()
+// scanTables reads the tables of all sockets. An IPv4 connection may be in the table of IPv6.
+func scanTables(client, server netip.AddrPort) (uid, inode uint32, err error) {
+	scanMu.Lock()
+	defer scanMu.Unlock()
 	mapped := func(a netip.AddrPort) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom16(a.Addr().As16()), a.Port())
 	}
@@ -133,7 +134,7 @@ func scanTable(path string, client, server netip.AddrPort) (uid, inode uint32, e
 		return 0, 0, err
 	}
 	defer f.Close()
-	ends := " " + inTable(client) + " " + inTable(server) + " "
+	ends := " " + tableAddr(client) + " " + tableAddr(server) + " "
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		if !strings.Contains(lines.Text(), ends) {
@@ -153,8 +154,8 @@ func scanTable(path string, client, server netip.AddrPort) (uid, inode uint32, e
 	return 0, 0, errNoSuchSocket
 }
 
-// inTable is an address as the tables have it: words of the machine's order in hex, a colon, the port.
-func inTable(a netip.AddrPort) string {
+// tableAddr formats an address as the tables do: native-order words in hex, a colon, the port.
+func tableAddr(a netip.AddrPort) string {
 	var b strings.Builder
 	for s := a.Addr().AsSlice(); len(s) > 0; s = s[4:] {
 		fmt.Fprintf(&b, "%08X", binary.NativeEndian.Uint32(s))

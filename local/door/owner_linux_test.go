@@ -68,11 +68,11 @@ func TestOwners(t *testing.T) {
 				return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 			}
 			from, to := ends(server.RemoteAddr()), ends(server.LocalAddr())
-			uid, inode, err := scan(from, to)
+			uid, inode, err := scanTables(from, to)
 			if err != nil || int(uid) != os.Geteuid() || inode == 0 {
 				t.Errorf("the tables say uid %d, inode %d, %v", uid, inode, err)
 			}
-			if u, i, err := ask(from, to); err != nil {
+			if u, i, err := querySocket(from, to); err != nil {
 				t.Logf("this kernel answers no questions about single sockets (%v): only its tables were looked at", err)
 			} else if u != uid || i != inode {
 				t.Errorf("the kernel says uid %d, inode %d, its tables %d, %d", u, i, uid, inode)
@@ -152,14 +152,14 @@ func BenchmarkOwner(b *testing.B) {
 	from, to := server.RemoteAddr().(*net.TCPAddr).AddrPort(), server.LocalAddr().(*net.TCPAddr).AddrPort()
 	b.Run("ask", func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := ask(from, to); err != nil {
+			if _, _, err := querySocket(from, to); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("scan", func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := scan(from, to); err != nil {
+			if _, _, err := scanTables(from, to); err != nil {
 				b.Fatal(err)
 			}
 		}

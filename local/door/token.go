@@ -12,8 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// Token reads the token in a file; if there is no file, it makes one with a new token. It rejects a file that other
-// users may read.
+// Token reads the token in a file, or creates the file with a new token. It rejects a file that other users can read.
 func Token(path string) (string, error) {
 	b, err := private.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {

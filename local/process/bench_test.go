@@ -23,8 +23,8 @@ func BenchmarkSpawn(b *testing.B) {
 	}
 }
 
-// BenchmarkRelay measures how fast a child's output reaches one client, and how fast a shell pipeline is with the same
-// bytes.
+// BenchmarkRelay measures how fast a child's output reaches one client, and how fast a shell pipeline is with the
+// same bytes.
 func BenchmarkRelay(b *testing.B) {
 	const size = 512 << 20
 	b.Run("server", func(b *testing.B) {

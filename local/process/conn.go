@@ -8,66 +8,66 @@ import (
 	"time"
 )
 
-// conn is one client. Its reader dispatches requests, its writer sends answers first, then frames of the
-// processes it follows, which it takes from their stores at its own pace.
+// conn is a connection to a client. Its reader dispatches requests. Its writer sends answers first, and then frames
+// of the processes that the client follows. It reads the frames from their replays when the client can receive them.
 type conn struct {
 	s  *Server
 	nc net.Conn
 
-	mu       sync.Mutex
-	ready    []byte           // answers, as lines
-	places   map[*proc]*place // in the processes it follows
-	fresh    map[*proc]bool   // those of places that may have something to send
-	after    []lateAnswer
-	files    []*fileBody         // answers that are read as they are sent
-	lanes    map[string][]func() // requests that wait, behind the one of their lane that runs
-	inFlight int
-	parked   int  // bytes of lines that wait in a lane
-	behind   int  // bytes of answers that wait for frames to be sent
-	finish   bool // the client has ended its side: the writer sends the last answers, then closes
-	ended    bool // nothing is sent any more
-	room     chan struct{}
-	open     chan struct{} // a place for each file in files, or on the way there
-	woken    chan struct{}
-	done     chan struct{} // closed when the connection ends
-	once     sync.Once
+	mu          sync.Mutex
+	answers     []byte              // answers, as lines
+	positions   map[*proc]*position // in the frames of the processes that it follows
+	unsent      map[*proc]bool      // followed processes that may have frames to send
+	lateAnswers []lateAnswer
+	files       []*fileBody         // waiting answers whose content is read while they are sent
+	queues      map[string][]func() // waiting requests; a queue exists while one of its requests runs
+	inFlight    int
+	queuedBytes int           // request bytes of waiting requests
+	lateBytes   int           // bytes of answers that must follow frames
+	draining    bool          // the client has closed its write side: the writer sends the last answers, then closes
+	ended       bool          // nothing more is sent
+	room        chan struct{} // closed and replaced when there may be room for more requests
+	fileSlots   chan struct{} // one element for each open fileBody
+	wakeup      chan struct{} // wakes the writer
+	done        chan struct{} // closed when the connection ends
+	once        sync.Once
 }
 
-// place holds the position of a connection in a process's frames. The writer sends the frames of the first reattach,
-// its answer, those of the next, and behind the last one new frames as they come.
-type place struct {
-	at         cursor
+// position is the position of a connection in the frames of a process. The writer sends the frames of the first
+// reattach, then its answer, and so on for each reattach. Then it sends new frames as they are added.
+type position struct {
+	cursor     cursor
 	reattaches []reattachJob
 }
 
-// reattachJob is a reattach that is to be answered behind the frames from..to.
+// reattachJob is a reattach whose answer follows the frames from..to.
 type reattachJob struct {
 	from, to uint64
 	line     []byte
 }
 
-// lateAnswer waits until the connection has sent a process's exit frame, if it follows it.
+// lateAnswer is an answer that follows the exit frame of a process, if the connection follows that process.
 type lateAnswer struct {
 	p    *proc
 	line []byte
 }
 
 const (
-	maxLine     = 1 << 20 // with its newline
-	maxInFlight = 1024
-	maxReady    = 8 << 20
-	maxParked   = 16 << 20
-	maxFiles    = 4
-	slice       = 256 << 10 // of frames between two looks at the answers
-	halfClosed  = 15 * time.Second
+	maxLine        = 1 << 20 // including the newline
+	maxInFlight    = 1024
+	maxAnswerBytes = 8 << 20
+	maxQueuedBytes = 16 << 20
+	maxFiles       = 4
+	batchBytes     = 256 << 10 // of frames sent before waiting answers are sent
+	halfClosed     = 15 * time.Second
 )
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{s: s, nc: nc, places: map[*proc]*place{}, fresh: map[*proc]bool{}, lanes: map[string][]func(){}, room: make(chan struct{}),
-		open: make(chan struct{}, maxFiles), woken: make(chan struct{}, 1), done: make(chan struct{})}
+	return &conn{s: s, nc: nc, positions: map[*proc]*position{}, unsent: map[*proc]bool{}, queues: map[string][]func(){}, room: make(chan struct{}),
+		fileSlots: make(chan struct{}, maxFiles), wakeup: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// end closes the connection; any goroutine may call it, any number of times.
+// end closes the connection. It is safe to call concurrently and repeatedly.
 func (c *conn) end() {
 	c.once.Do(func() {
 		close(c.done)
@@ -85,7 +85,7 @@ func (c *conn) run() {
 	writer.Wait()
 	c.mu.Lock()
 	c.ended = true
-	followed := slices.Collect(maps.Keys(c.places))
+	followed := slices.Collect(maps.Keys(c.positions))
 	for _, f := range c.files {
 		f.file.Close()
 	}
@@ -97,19 +97,19 @@ func (c *conn) run() {
 	}
 }
 
-// drain waits, not for ever, until all that was asked is answered and sent.
+// drain waits until all requests are answered and their answers sent, but at most for halfClosed.
 func (c *conn) drain() {
 	due := time.NewTimer(halfClosed)
 	defer due.Stop()
 	for {
 		c.mu.Lock()
 		idle, room := c.inFlight == 0, c.room
-		c.finish = c.finish || idle
+		c.draining = c.draining || idle
 		c.mu.Unlock()
 		if idle {
 			c.wake()
 			select {
-			case <-c.done: // by the writer, when it is through
+			case <-c.done: // closed by the writer after the last answer
 			case <-due.C:
 			}
 			return
@@ -124,7 +124,7 @@ func (c *conn) drain() {
 	}
 }
 
-// dispatch checks a request and starts it.
+// dispatch parses a request and starts its method.
 func (c *conn) dispatch(line []byte) {
 	c.mu.Lock()
 	c.inFlight++
@@ -132,61 +132,62 @@ func (c *conn) dispatch(line []byte) {
 	r, err := c.s.parse(line)
 	var m method
 	if err == nil {
-		m, err = c.s.find(r.Method)
+		m, err = c.s.lookupMethod(r.Method)
 	}
 	if err != nil {
-		c.answer(answer(r.ID, nil, err))
+		c.answer(encodeAnswer(r.ID, nil, err))
 		return
 	}
 	if m.plain != nil {
 		size, do := len(line), m.run(r.Params)
-		c.park(size)
-		c.work(r.ID, func() {
-			defer c.park(-size)
-			c.plain(r.ID, do, m.files)
+		c.addQueuedBytes(size)
+		c.goAnswer(r.ID, func() {
+			defer c.addQueuedBytes(-size)
+			c.runPlain(r.ID, do, m.files)
 		})
 		return
 	}
 	process, do := m.process(r.Params)
 	k := &call{c: c, s: c.s, id: r.ID, size: len(line)}
-	c.park(k.size)
+	c.addQueuedBytes(k.size)
 	c.enqueue("process/"+process, func() {
-		defer c.recovered(r.ID)
+		defer c.recoverPanic(r.ID)
 		defer func() {
-			if !k.moved {
-				c.park(-k.size)
+			if !k.requeued {
+				c.addQueuedBytes(-k.size)
 			}
 		}()
 		do(k)
 	})
 }
 
-// plain runs a method that needs no order, and may give a file.
-func (c *conn) plain(id any, do func(*Server) (any, error), files bool) {
+// runPlain runs a method that needs no order. If files is set, its result may be a fileBody, and it waits for a file
+// slot first.
+func (c *conn) runPlain(id any, do func(*Server) (any, error), files bool) {
 	if files {
 		select {
-		case c.open <- struct{}{}:
+		case c.fileSlots <- struct{}{}:
 		case <-c.done:
 			return
 		}
 	}
 	result, err := do(c.s)
 	switch body := result.(type) {
-	case silence: // the connection is about to end
+	case noAnswer: // the connection is about to end
 		return
 	case *fileBody:
-		body.line(id)
-		c.send(body)
+		body.setID(id)
+		c.queueFile(body)
 		return
 	}
 	if files {
-		<-c.open
+		<-c.fileSlots
 	}
-	c.answer(answer(id, result, err))
+	c.answer(encodeAnswer(id, result, err))
 }
 
-// send has the writer send a file.
-func (c *conn) send(f *fileBody) {
+// queueFile hands a file to the writer.
+func (c *conn) queueFile(f *fileBody) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -197,92 +198,91 @@ func (c *conn) send(f *fileBody) {
 	c.wake()
 }
 
-// work runs f concurrently with everything else.
-func (c *conn) work(id any, f func()) {
+// goAnswer runs f in its own goroutine. If f panics, the request is answered with an internal error.
+func (c *conn) goAnswer(id any, f func()) {
 	c.s.Go(func() {
-		defer c.recovered(id)
+		defer c.recoverPanic(id)
 		f()
 	})
 }
 
-func (c *conn) recovered(id any) {
+func (c *conn) recoverPanic(id any) {
 	if v := recover(); v != nil {
-		c.answer(answer(id, nil, refuse(codeInternal, "recovered panic: %v", v)))
+		c.answer(encodeAnswer(id, nil, rpcErrorf(codeInternal, "recovered panic: %v", v)))
 	}
 }
 
-// enqueue runs f after the requests that are in the lane: they take effect one after the other.
+// enqueue runs f after all earlier requests of the queue, one at a time.
 func (c *conn) enqueue(name string, f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if waiting, busy := c.lanes[name]; busy {
-		c.lanes[name] = append(waiting, f)
+	if waiting, busy := c.queues[name]; busy {
+		c.queues[name] = append(waiting, f)
 		return
 	}
-	c.lanes[name] = nil
+	c.queues[name] = nil
 	c.s.Go(func() {
-		for ; f != nil; f = c.nextIn(name) {
+		for ; f != nil; f = c.nextQueued(name) {
 			f()
 		}
 	})
 }
 
-// nextIn is the next request of a lane; without one the lane ends.
-func (c *conn) nextIn(name string) func() {
+// nextQueued returns the next request of a queue. It removes an empty queue and returns nil.
+func (c *conn) nextQueued(name string) func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	waiting := c.lanes[name]
+	waiting := c.queues[name]
 	if len(waiting) == 0 {
-		delete(c.lanes, name)
+		delete(c.queues, name)
 		return nil
 	}
-	c.lanes[name] = waiting[1:]
+	c.queues[name] = waiting[1:]
 	return waiting[0]
 }
 
-func (c *conn) idle(name string) bool {
+func (c *conn) queueIdle(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, busy := c.lanes[name]
+	_, busy := c.queues[name]
 	return !busy
 }
 
-// park counts the bytes of lines that wait in a lane, so that throttle stops reading from a client which sends faster
-// than is served.
-func (c *conn) park(bytes int) {
+// addQueuedBytes counts the request bytes that wait in queues. The reader stops when there are too many (throttle).
+func (c *conn) addQueuedBytes(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.parked += bytes; bytes < 0 {
-		c.signalRoom()
+	if c.queuedBytes += bytes; bytes < 0 {
+		c.broadcastRoom()
 	}
 }
 
-// answer sends a line.
+// answer queues an answer for the writer.
 func (c *conn) answer(line []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ready = append(c.ready, line...)
+	c.answers = append(c.answers, line...)
 	c.answered()
 	c.wake()
 }
 
-// answered counts a request as done; the lock is held.
+// answered counts a request as done. The caller holds the lock.
 func (c *conn) answered() {
 	c.inFlight--
-	c.signalRoom()
+	c.broadcastRoom()
 }
 
-// answerAfter sends a line behind the last frame of a process that has ended, where this connection follows it.
+// answerAfter queues an answer that follows the exit frame of a process, if this connection follows the process.
 func (c *conn) answerAfter(p *proc, line []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.after = append(c.after, lateAnswer{p, line})
-	c.behind += len(line)
+	c.lateAnswers = append(c.lateAnswers, lateAnswer{p, line})
+	c.lateBytes += len(line)
 	c.answered()
 	c.wake()
 }
 
-// follow begins to send a process's frames, behind the answers that are ready.
+// follow starts sending the frames of a process, after the answers that are queued.
 func (c *conn) follow(p *proc, from uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -292,27 +292,28 @@ func (c *conn) follow(p *proc, from uint64) {
 		return
 	}
 	p.subs[c] = struct{}{}
-	c.places[p], c.fresh[p] = &place{at: cursor{next: from}}, true
+	c.positions[p], c.unsent[p] = &position{cursor: cursor{next: from}}, true
 	c.wake()
 }
 
-// news tells the writer that a process it follows has frames.
-func (c *conn) news(p *proc) {
+// framesReady wakes the writer because a process has new frames.
+func (c *conn) framesReady(p *proc) {
 	c.mu.Lock()
-	c.fresh[p] = true
+	c.unsent[p] = true
 	c.mu.Unlock()
 	c.wake()
 }
 
-// reattach replays frames behind from, sends the answer, and goes on with live frames. The answer is one snapshot. It
-// does nothing when the id is another process's.
+// reattach replays the frames after from, sends the answer, and continues with live frames. The answer is consistent
+// with the frames, because it is made under the lock of the process. reattach returns false if another process has
+// taken the id.
 func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) (found bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.replaced {
 		return false
 	}
-	r := reattachResult{Found: true, Running: p.running, Last: p.frames.last(), Applied: p.in.total()}
+	r := reattachResult{Found: true, Running: p.running, Last: p.frames.last(), Applied: p.stdin.total()}
 	if r.Last > 0 {
 		r.First = p.frames.first()
 	}
@@ -323,38 +324,38 @@ func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) 
 		return true
 	}
 	p.subs[c] = struct{}{}
-	c.fresh[p] = true
-	c.behind += len(job.line)
-	if old := c.places[p]; old != nil && len(old.reattaches) > 0 {
+	c.unsent[p] = true
+	c.lateBytes += len(job.line)
+	if old := c.positions[p]; old != nil && len(old.reattaches) > 0 {
 		old.reattaches = append(old.reattaches, job)
 	} else {
-		if old != nil { // what it was about to be sent comes with the replay
-			job.from = min(job.from, old.at.next)
+		if old != nil { // the replay includes the frames that were due
+			job.from = min(job.from, old.cursor.next)
 		}
-		c.places[p] = &place{cursor{next: job.from}, []reattachJob{job}} // a new one: the writer does not send what it is reading for the old one
+		c.positions[p] = &position{cursor{next: job.from}, []reattachJob{job}} // a new position: the writer drops what it is reading for the old one
 	}
 	c.wake()
 	return true
 }
 
-// forget stops following a process; its lock is held. Reattaches that wait for frames are answered without them.
+// forget stops following a process. The caller holds its lock. Pending reattaches are answered without their frames.
 func (c *conn) forget(p *proc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if pl := c.places[p]; pl != nil {
+	if pl := c.positions[p]; pl != nil {
 		for _, j := range pl.reattaches {
-			c.ready = append(c.ready, j.line...)
-			c.behind -= len(j.line)
+			c.answers = append(c.answers, j.line...)
+			c.lateBytes -= len(j.line)
 			c.answered()
 		}
 	}
-	delete(c.places, p)
+	delete(c.positions, p)
 	c.wake()
 }
 
 func (c *conn) wake() {
 	select {
-	case c.woken <- struct{}{}:
+	case c.wakeup <- struct{}{}:
 	default:
 	}
 }

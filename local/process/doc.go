@@ -1,10 +1,10 @@
-// Package process runs programs for clients on a unix socket, and lets their output be picked up again after
-// the connection is gone. It speaks claustrum's protocol to the byte.
+// Package process runs programs for clients of a unix socket. A client that reconnects gets the output that it
+// missed. The package implements claustrum's protocol to the byte.
 //
 // # Lines
 //
 // Requests and answers are JSON objects, one a line (NDJSON), on a socket of mode 0600. A line of up to 1,048,575
-// bytes before its newline is served; a longer one closes the connection without a word. Empty lines are skipped.
+// bytes before its newline is served; a longer one closes the connection without an answer. Empty lines are skipped.
 //
 //	{"jsonrpc":"2.0","id":1,"method":"process.spawn","params":{…},"auth":"<token>"}
 //	{"jsonrpc":"2.0","id":1,"result":{…}}

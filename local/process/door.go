@@ -10,17 +10,17 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// onHost is a row of the table of operations that are done to the host and not to a memory.
-type onHost = api.Of[api.HostRequest, api.Nothing]
+// hostOperation is an operation on the host, as opposed to one on a memory.
+type hostOperation = api.Of[api.HostRequest, api.Nothing]
 
-// run returns the call of a plain method with its parameters, for when the door has allowed it.
+// run decodes the parameters and returns the rest of a plain method. The door must allow it before it runs.
 func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 	do := m.plain(params)
 	if m.needs == nil {
 		return do
 	}
 	return func(s *Server) (result any, err error) {
-		refused := s.allowed(m.name, *m.needs, func() error {
+		refused := s.withPermission(m.name, *m.needs, func() error {
 			result, err = do(s)
 			return nil
 		})
@@ -28,13 +28,13 @@ func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 	}
 }
 
-// allowed does something to the host, if the door lets it.
-func (s *Server) allowed(name string, what onHost, do func() error) error {
-	denied := refuse(codeMethod, "%s is not allowed on this node", strings.TrimPrefix(name, "server."))
+// withPermission runs do if the door allows the operation.
+func (s *Server) withPermission(name string, what hostOperation, do func() error) error {
+	denied := rpcErrorf(codeMethod, "%s is not allowed on this node", strings.TrimPrefix(name, "server."))
 	return s.cfg.Door.Act(s.Ctx, what, denied, func(context.Context) error { return do() })
 }
 
-// Alone is the door of a program without a memory server. It lets a client do what Config.Door lists.
+// Alone is the door of a program without a memory server. It allows what Config.Door lists.
 var Alone api.Host = alone{}
 
 type alone struct{}
@@ -59,5 +59,5 @@ func (a alone) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (a
 	return &api.Nothing{}, q.Run(ctx)
 }
 
-// All is everything that the door may let a client do.
+// All lists every scope that this protocol uses.
 var All = []api.Scope{api.Programs, api.Files, api.Git, api.Stop}

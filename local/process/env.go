@@ -20,8 +20,8 @@ const (
 	pathSentinel = "___CLAUDE_SSH_PATH_EXTRACT___"
 )
 
-// loginPath is the PATH of the user's login shell: a server that a service manager started has a poorer one. It is this
-// server's own where the shell does not say it in time.
+// loginPath returns the PATH of the user's login shell, because a service manager starts servers with a shorter one.
+// If the shell does not answer in time, it returns the server's own PATH.
 func (s *Server) loginPath() string {
 	own, shell := os.Getenv("PATH"), loginShell()
 	if shell == "" {
@@ -31,10 +31,10 @@ func (s *Server) loginPath() string {
 	defer cancel()
 	c := exec.Command(shell, "-l", "-i", "-c", `/bin/sh -c 'printf "%s%s\n" "`+pathSentinel+`" "$PATH"'`)
 	c.Env = append(environ.Clean(), "DISABLE_AUTO_UPDATE=true", "ZSH_DISABLE_COMPFIX=true")
-	said := capture{most: 1 << 20}
-	err := child.Run(ctx, child.Program{Cmd: c, Out: said.stdout, Polite: syscall.SIGHUP}) // which leaves it time to drop its locks
+	said := outputCapture{limit: 1 << 20}
+	err := child.Run(ctx, child.Program{Cmd: c, Out: said.stdout, Polite: syscall.SIGHUP}) // gives it time to release locks
 	if ctx.Err() != nil {
-		return own // what the shell has said until now may be half of it
+		return own // the output may be incomplete
 	}
 	if err != nil {
 		s.Log.Debug("[shellenv] Shell command exited with error (may still have PATH): " + oneLine(err.Error()))
@@ -61,8 +61,8 @@ func loginShell() string {
 	return ""
 }
 
-// childEnv is the environment of a child: the server's as clients' programs may see it, the login shell's PATH, and
-// what the request adds. The last value of a name counts.
+// childEnv returns the environment of a child: that of the server without its own settings, the PATH of the login
+// shell, and the variables of the request. The last value of a name counts.
 func (s *Server) childEnv(extra map[string]string) []string {
 	env := append(environ.Clean(), "PATH="+s.path(), "CLAUDE_SSH_DAEMON_CHILD=1")
 	for k, v := range extra {
@@ -71,9 +71,9 @@ func (s *Server) childEnv(extra map[string]string) []string {
 	return env
 }
 
-// catchIgnoredSignals ends the ignoring of signals that this process was started with, below nohup or in the background
-// of a script: children inherit it, and a client's INT is to reach them. A signal that is caught and not read has as
-// little effect here as one that is ignored.
+// catchIgnoredSignals catches the signals that this process ignores since its start (nohup, a background job of a
+// script). Children inherit ignored signals, and a client must be able to send INT to them. Nothing reads the caught
+// signals, so they have no effect here.
 func catchIgnoredSignals() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {
@@ -82,15 +82,15 @@ func catchIgnoredSignals() {
 	}
 }
 
-// sealDescriptors closes the descriptors that this process was started with in its children. Those that it opens itself
-// are close-on-exec.
+// sealDescriptors makes inherited descriptors close-on-exec, so that children do not get them. Go opens its own
+// descriptors that way.
 func sealDescriptors() {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
-		return // a system without it: there is nothing to go by
+		return // this system has no /dev/fd
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what could be read is sealed
+	names, _ := dir.Readdirnames(-1) // after an error: those that were read
 	for _, n := range names {
 		if fd, err := strconv.Atoi(n); err == nil && fd > 2 {
 			syscall.CloseOnExec(fd)

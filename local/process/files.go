@@ -20,7 +20,7 @@ type pathParams struct {
 	MaxBytes int64  `json:"maxBytes"`
 }
 
-// maxRead bounds what files.read answers, whatever the client allows.
+// maxRead bounds the size of a file that files.read returns.
 const maxRead = 256 << 20
 
 func filesStat(_ *Server, p pathParams) (any, error) {
@@ -39,7 +39,7 @@ func filesValidate(_ *Server, p pathParams) (any, error) {
 	return kit.Object{"valid", true, "isDir", i.IsDir()}, nil
 }
 
-// filesList leaves out hidden names, and follows links to tell directories from files.
+// filesList leaves out hidden names. It follows links to tell directories from files.
 func filesList(_ *Server, p pathParams) (any, error) {
 	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe would wait for its writer
 	if err != nil {
@@ -63,17 +63,17 @@ func filesList(_ *Server, p pathParams) (any, error) {
 	return kit.Object{"entries", entries}, nil
 }
 
-// content is the answer of files.read.
-func content(text string, exists bool) kit.Object {
+// readResult is the result of files.read.
+func readResult(text string, exists bool) kit.Object {
 	return kit.Object{"content", text, "exists", exists}
 }
 
-// filesRead answers small files at once. Larger ones the connection's writer reads as it sends: no file
-// is in memory as a whole, however many are requested and however slowly they are taken.
+// filesRead returns small files at once. The writer of the connection reads larger ones while it sends them, so no
+// file is in memory as a whole.
 func filesRead(_ *Server, p pathParams) (any, error) {
 	i, err := os.Stat(p.Path)
 	if err != nil {
-		return content("", false), nil
+		return readResult("", false), nil
 	}
 	limit := int64(maxRead)
 	if p.MaxBytes > 0 {
@@ -81,22 +81,22 @@ func filesRead(_ *Server, p pathParams) (any, error) {
 	}
 	switch {
 	case i.IsDir():
-		return nil, refuse(codeParams, "files.read: path is a directory")
+		return nil, rpcErrorf(codeParams, "files.read: path is a directory")
 	case !i.Mode().IsRegular():
-		return nil, refuse(codeParams, "files.read: not a regular file")
+		return nil, rpcErrorf(codeParams, "files.read: not a regular file")
 	case i.Size() > limit:
-		return nil, refuse(codeParams, "files.read: file exceeds maxBytes")
+		return nil, rpcErrorf(codeParams, "files.read: file exceeds maxBytes")
 	}
 	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe since
 	if errors.Is(err, fs.ErrNotExist) {
-		return content("", false), nil
+		return readResult("", false), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	if i, err := f.Stat(); err != nil || !i.Mode().IsRegular() {
 		f.Close()
-		return nil, refuse(codeParams, "files.read: not a regular file")
+		return nil, rpcErrorf(codeParams, "files.read: not a regular file")
 	}
 	first, err := io.ReadAll(io.LimitReader(f, min(limit, smallFile)+1))
 	switch {
@@ -105,10 +105,10 @@ func filesRead(_ *Server, p pathParams) (any, error) {
 		return nil, err
 	case int64(len(first)) > limit: // it has grown
 		f.Close()
-		return nil, refuse(codeParams, "files.read: file exceeds maxBytes")
+		return nil, rpcErrorf(codeParams, "files.read: file exceeds maxBytes")
 	case len(first) <= smallFile:
 		f.Close()
-		return content(string(first), true), nil
+		return readResult(string(first), true), nil
 	}
 	return &fileBody{file: f, unsent: first, left: limit - int64(len(first))}, nil
 }
@@ -116,35 +116,35 @@ func filesRead(_ *Server, p pathParams) (any, error) {
 // smallFile is the size up to which a file is read at once.
 const smallFile = 32 << 10
 
-// fileBody is a file that is sent as JSON while it is read. It ends where the file does, or at the limit if that grew.
+// fileBody is a file that is sent as JSON while it is read. If the file grows meanwhile, it ends at the limit.
 type fileBody struct {
-	head, tail []byte // of its line, around the content
+	head, tail []byte // of the answer line, around the content
 	file       *os.File
-	unsent     []byte // bytes of the file that were read last
-	left       int64  // what may be read still
+	unsent     []byte // bytes that were read and not sent
+	left       int64  // bytes that may still be read
 }
 
-// line makes the line that content goes into.
-func (b *fileBody) line(id any) {
-	const mark = "\uE000" // no id's text: JSON of an id comes before it
-	whole := answer(id, content(mark, true), nil)
+// setID makes the answer line that the content is inserted into.
+func (b *fileBody) setID(id any) {
+	const mark = "\uE000" // the id precedes it, so the last one is the mark
+	whole := encodeAnswer(id, readResult(mark, true), nil)
 	at := bytes.LastIndex(whole, []byte(mark))
 	b.head, b.tail = whole[:at], whole[at+len(mark):]
 }
 
-// next appends the next piece of the line, and reports whether it was the last one.
+// next appends the next piece of the line, and reports whether it is the last one.
 func (b *fileBody) next(buf []byte) (_ []byte, last bool, err error) {
 	buf, b.head = append(buf, b.head...), nil
 	had := len(b.unsent)
-	b.unsent = slices.Grow(b.unsent, slice)
-	n, err := io.ReadFull(b.file, b.unsent[had:had+int(min(slice, b.left))])
+	b.unsent = slices.Grow(b.unsent, batchBytes)
+	n, err := io.ReadFull(b.file, b.unsent[had:had+int(min(batchBytes, b.left))])
 	b.unsent, b.left = b.unsent[:had+n], b.left-int64(n)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return buf, false, err
 	}
 	last = err != nil || b.left == 0
 	ready := len(b.unsent)
-	if !last { // a character that is cut waits for its rest
+	if !last { // an incomplete character waits for its last bytes
 		ready = kit.Whole(b.unsent)
 	}
 	text, err := json.Marshal(string(b.unsent[:ready]))

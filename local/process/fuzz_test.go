@@ -19,9 +19,9 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, e := s.parse(in)
 		if e == nil {
-			_, e = s.find(r.Method)
+			_, e = s.lookupMethod(r.Method)
 		}
-		out := answer(r.ID, nil, e)
+		out := encodeAnswer(r.ID, nil, e)
 		if !json.Valid(out) || bytes.IndexByte(out, '\n') != len(out)-1 {
 			t.Fatalf("%q", out)
 		}

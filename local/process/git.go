@@ -29,17 +29,16 @@ type gitParams struct {
 // gitTimeout bounds one run of git.
 const gitTimeout = 60 * time.Second
 
-// git runs git in a directory and returns what it wrote to stdout, without the newlines at its end, and everything it
-// wrote.
+// git runs git in a directory. It returns stdout without trailing newlines, and the output of both streams.
 func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 	return s.gitWith(dir, nil, args...)
 }
 
-// gitFiles is git for a command that reads or writes files of the work tree, which the repository's filters would be
-// run on.
+// gitFiles runs a git command that reads or writes files of the work tree. It switches off the repository's own
+// filters.
 func (s *Server) gitFiles(dir string, args ...string) (out, all string, err error) {
 	listing, _, err := s.git(dir, git.Listing...)
-	if none, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && none.ExitCode() == 1) { // git exits with 1 where nothing is set
+	if none, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && none.ExitCode() == 1) { // git exits with 1 if there are none
 		return "", "", err
 	}
 	off, err := git.Filters(listing)
@@ -56,30 +55,30 @@ func (s *Server) gitWith(dir string, set []string, args ...string) (out, all str
 	if err != nil {
 		return "", "", err
 	}
-	said := capture{most: maxGit}
+	said := outputCapture{limit: maxGit}
 	c := git.Command(context.WithoutCancel(ctx), path, dir, s.childEnv(nil), set, args...)
 	err = child.Run(ctx, child.Program{Cmd: c, Out: said.stdout, Err: said.stderr, Polite: syscall.SIGTERM}) // git removes its lock files
 	return strings.TrimRight(said.out.String(), "\n"), strings.TrimRight(said.all.String(), "\n"), err
 }
 
-// maxGit bounds the output of one run of git.
+// maxGit bounds each output stream of a git command.
 const maxGit = 64 << 20
 
-// capture collects the output of a program, both streams in one and stdout apart. Bytes over the bound are dropped.
-type capture struct {
-	most     int // bytes of a stream
+// outputCapture collects the output of a program: stdout, and both streams together. It drops bytes over the limit.
+type outputCapture struct {
+	limit    int // bytes of each buffer
 	mu       sync.Mutex
 	out, all bytes.Buffer
 }
 
-func (c *capture) stdout(b []byte) { c.write(b, &c.out, &c.all) }
-func (c *capture) stderr(b []byte) { c.write(b, &c.all) }
+func (c *outputCapture) stdout(b []byte) { c.write(b, &c.out, &c.all) }
+func (c *outputCapture) stderr(b []byte) { c.write(b, &c.all) }
 
-func (c *capture) write(b []byte, to ...*bytes.Buffer) {
+func (c *outputCapture) write(b []byte, to ...*bytes.Buffer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, o := range to {
-		o.Write(b[:min(len(b), max(0, c.most-o.Len()))])
+		o.Write(b[:min(len(b), max(0, c.limit-o.Len()))])
 	}
 }
 
@@ -92,7 +91,7 @@ func gitInfo(s *Server, p gitParams) (any, error) {
 	if !s.isRepo(p.Path) {
 		return kit.Object{"isRepo", false, "repoSlug", "", "defaultBranch", ""}, nil
 	}
-	root, _, _ := s.git(p.Path, "rev-parse", "--show-toplevel") // what git cannot say stays empty
+	root, _, _ := s.git(p.Path, "rev-parse", "--show-toplevel") // empty if git fails
 	branch, _, err := s.git(p.Path, "symbolic-ref", "--short", "HEAD")
 	if err != nil {
 		sha, _, _ := s.git(p.Path, "rev-parse", "--short", "HEAD")
@@ -107,7 +106,7 @@ func gitInfo(s *Server, p gitParams) (any, error) {
 		"defaultBranch", strings.TrimPrefix(def, "refs/remotes/origin/")}, nil
 }
 
-// slug is the owner/repo of a remote's URL, empty when there are not exactly two names behind the host.
+// slug returns owner/repo of a remote URL, or "" if the path does not have exactly two names.
 func slug(url string) string {
 	url = strings.TrimSpace(url)
 	if _, rest, ok := strings.Cut(url, "://"); ok {
@@ -131,7 +130,7 @@ func gitStatus(s *Server, p gitParams) (any, error) {
 	if !s.isRepo(p.Path) {
 		return kit.Object{"isRepo", false, "clean", false}, nil
 	}
-	out, _, err := s.gitFiles(p.Path, "status", "--porcelain", "--ignore-submodules=dirty") // a submodule has a configuration of its own
+	out, _, err := s.gitFiles(p.Path, "status", "--porcelain", "--ignore-submodules=dirty") // a submodule has its own configuration, with its own filters
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +166,7 @@ type worktreeResult struct {
 
 func gitWorktreeCreate(s *Server, p gitParams) (any, error) {
 	if p.BranchName == "" {
-		return nil, refuse(codeParams, "branchName is required")
+		return nil, rpcErrorf(codeParams, "branchName is required")
 	}
 	base := cmp.Or(p.BaseRepo, ".")
 	if !s.isRepo(base) {
@@ -180,7 +179,7 @@ func gitWorktreeCreate(s *Server, p gitParams) (any, error) {
 		}
 	}
 	for _, v := range []string{p.BranchName, p.WorktreePath, source} {
-		if strings.HasPrefix(v, "-") { // git would take it for an option
+		if strings.HasPrefix(v, "-") { // git would parse it as an option
 			return worktreeResult{Error: "git worktree add failed: invalid value: " + v, Code: "worktree_add_failed"}, nil
 		}
 	}
@@ -194,7 +193,7 @@ func gitWorktreeCreate(s *Server, p gitParams) (any, error) {
 	return worktreeResult{Success: true, Path: p.WorktreePath, Source: source}, nil
 }
 
-// gitWorktreeRemove always says that it went well.
+// gitWorktreeRemove always answers success, as the protocol requires.
 func gitWorktreeRemove(s *Server, p gitParams) (any, error) {
 	base := cmp.Or(p.BaseRepo, ".")
 	if !strings.HasPrefix(p.WorktreePath, "-") {

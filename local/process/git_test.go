@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestGitRunsNothingOfARepository: a repository whose configuration names programs wherever git takes one runs none of
-// them when a client asks about it or adds a work tree. Plain git runs them, or the test would show nothing.
+// TestGitRunsNothingOfARepository: a repository whose configuration names programs wherever git takes one runs none
+// of them when a client asks about it or adds a work tree. Plain git runs them, or the test would show nothing.
 func TestGitRunsNothingOfARepository(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ func TestPanicIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	s.methods = append(s.methods, method{name: "server.oops", plain: bare(func(*Server) (any, error) { panic("oops") })},
+	s.methods = append(s.methods, method{name: "server.oops", plain: noParams(func(*Server) (any, error) { panic("oops") })},
 		method{name: "process.oops", process: ordered(func(*call, target) { panic("oops") })})
 	nc, err := net.Dial("unix", s.cfg.Socket)
 	if err != nil {

@@ -15,30 +15,30 @@ import (
 	"github.com/cairndb/cairn/local/child"
 )
 
-// proc is one process, from its start until its entry goes.
+// proc is one process, from its start until it is removed from the table.
 type proc struct {
 	s       *Server
 	id      string
 	idJSON  []byte
 	pid     int
-	started float64 // epoch seconds: with it clients tell whether a pid is still the same process
+	started float64 // epoch seconds: clients recognize a reused pid by it
 	cmd     *exec.Cmd
-	in      *stdinQueue
+	stdin   *stdinQueue
 	exited  chan struct{} // closed when the leader has ended
 	done    chan struct{} // closed with the exit frame
 
 	mu       sync.Mutex
 	frames   *replay
-	subs     map[*conn]struct{} // woken when a frame is there
+	subs     map[*conn]struct{} // connections to wake when a frame is added
 	running  bool
-	replaced bool // its id belongs to another one: it is silent
+	replaced bool // another process has the id: frames are no longer sent
 	ended    time.Time
 }
 
-// drainTime limits the time that a descendant may hold the pipes open after the leader's exit.
+// drainTime bounds how long descendants may hold the pipes open after the exit of the leader.
 const drainTime = 5 * time.Second
 
-// start runs a command. The client is told the error as it is.
+// start runs a command. The client gets the error unchanged.
 func (s *Server) start(p spawnParams) (*proc, error) {
 	path, err := lookPath(p.Command, s.path())
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) start(p spawnParams) (*proc, error) {
 	out, oerr := c.StdoutPipe()
 	errs, eerr := c.StderrPipe()
 	if err := errors.Join(ierr, oerr, eerr); err != nil {
-		return nil, err // the collector closes those that were made
+		return nil, err // the garbage collector closes the pipes that were opened
 	}
 	if err := c.Start(); err != nil {
 		return nil, err
@@ -66,24 +66,24 @@ func (s *Server) start(p spawnParams) (*proc, error) {
 	pr := &proc{s: s, id: p.ID, idJSON: id, pid: c.Process.Pid, started: float64(time.Now().UnixNano()) / 1e9, cmd: c, running: true,
 		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, exited: make(chan struct{}),
 		done: make(chan struct{})}
-	pr.in = newStdinQueue(in, pr.exited, func() { s.Log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
+	pr.stdin = newStdinQueue(in, pr.exited, func() { s.Log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
 	s.Go(func() { pr.watch(out, errs) })
 	return pr, nil
 }
 
-// watch reads the output and sees the process out.
+// watch reads the output and waits for the exit.
 func (p *proc) watch(stdout, stderr io.Reader) {
 	var out child.Pipes
-	out.Read(stdout, p.pump(stdoutStream))
-	out.Read(stderr, p.pump(stderrStream))
+	out.Read(stdout, p.frameSink(stdoutStream))
+	out.Read(stderr, p.frameSink(stderrStream))
 
-	child.AwaitExit(p.cmd.Process) // it stays a zombie: its group's number cannot be given to another
+	child.AwaitExit(p.cmd.Process) // not reaped: the number of its process group cannot be reused
 	close(p.exited)
 	out.Finish(drainTime, p.s.Ctx.Done())
-	p.in.close()
+	p.stdin.close()
 
 	p.mu.Lock()
-	_ = p.cmd.Wait() // which closes the pipes; the status is in ProcessState
+	_ = p.cmd.Wait() // closes the pipes; the status is in ProcessState
 	code := p.cmd.ProcessState.ExitCode()
 	p.running, p.ended = false, time.Now()
 	p.frames.add(frame{stream: exitStream, code: code})
@@ -94,8 +94,8 @@ func (p *proc) watch(stdout, stderr io.Reader) {
 	p.s.Log.Info("[process.Manager] Process " + oneLine(p.id) + " exited with code " + itoa(code))
 }
 
-// pump turns the process's output into frames.
-func (p *proc) pump(s stream) func([]byte) {
+// frameSink returns a function that adds output to the frames of the process.
+func (p *proc) frameSink(s stream) func([]byte) {
 	p.s.Log.Debug("[process.Manager] Starting " + streamNames[s] + " streaming for process " + oneLine(p.id))
 	return func(b []byte) {
 		data := append([]byte(nil), b...)
@@ -110,19 +110,20 @@ func (p *proc) pump(s stream) func([]byte) {
 	}
 }
 
-// wake tells the subscribed connections that a frame is there; the caller holds the lock.
+// wake wakes the connections that follow the process. The caller holds the lock.
 func (p *proc) wake() {
 	for c := range p.subs {
-		c.news(p)
+		c.framesReady(p)
 	}
 }
 
-// signal reaches the whole group, while the leader is not reaped: later the group's number may be another's.
+// signal sends a signal to the process group. It does nothing after the leader was reaped, because the number of the
+// group may be reused then.
 func (p *proc) signal(sig syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running {
-		_ = syscall.Kill(-p.pid, sig) // a group that is gone needs no signal
+		_ = syscall.Kill(-p.pid, sig) // an error means that the group is gone
 	}
 }
 
@@ -132,8 +133,8 @@ func (p *proc) alive() bool {
 	return p.running
 }
 
-// silence removes all subscribers for good: the id belongs to another process from now on.
-func (p *proc) silence() {
+// detach removes all subscribers, because another process takes the id.
+func (p *proc) detach() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.replaced = true
@@ -143,14 +144,14 @@ func (p *proc) silence() {
 	clear(p.subs)
 }
 
-// discard closes the files of a process that is no longer known.
+// discard closes the files of the replay.
 func (p *proc) discard() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.frames.close()
 }
 
-// lookPath finds a command on a PATH that need not be this process's own.
+// lookPath finds a command in a given PATH.
 func lookPath(name, path string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil

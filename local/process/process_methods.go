@@ -13,25 +13,25 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// call is a process.* request on its way.
+// call is a running process.* request.
 type call struct {
 	c  *conn
 	s  *Server
 	id any
 
-	size  int  // of its line
-	moved bool // it went on to another lane, which counts it from then on
+	size     int  // of the request line
+	requeued bool // another queue or goroutine runs it and subtracts size
 }
 
-// target is the process that a request is for.
+// target names the process of a request.
 type target struct {
 	ID string `json:"id"`
 }
 
 func (t target) process() string { return t.ID }
 
-// reply answers; it is called once.
-func (k *call) reply(result any, err error) { k.c.answer(answer(k.id, result, err)) }
+// reply answers the request. It is called once.
+func (k *call) reply(result any, err error) { k.c.answer(encodeAnswer(k.id, result, err)) }
 
 type spawnParams struct {
 	target
@@ -48,11 +48,11 @@ func spawn(k *call, p spawnParams) {
 		k.reply(nil, errNoID)
 		return
 	case p.Command == "":
-		k.reply(nil, refuse(codeParams, "Command is required"))
+		k.reply(nil, rpcErrorf(codeParams, "Command is required"))
 		return
 	}
 	var pr *proc
-	err := k.s.allowed("process.spawn", api.RunProgram, func() (err error) {
+	err := k.s.withPermission("process.spawn", api.RunProgram, func() (err error) {
 		pr, err = k.s.start(p)
 		return err
 	})
@@ -64,14 +64,14 @@ func spawn(k *call, p spawnParams) {
 	k.s.Log.Info("[process.Manager] Process " + oneLine(p.ID) + " started, PID=" + itoa(pr.pid) + ", command=" + oneLine(p.Command))
 	k.s.count.spawns.Add(1)
 	if !k.s.register(pr) {
-		k.reply(nil, refuse(codeInternal, "the server is stopping"))
+		k.reply(nil, rpcErrorf(codeInternal, "the server is stopping"))
 		return
 	}
 	r := kit.Object{"success", true}
 	if p.WantPid {
 		r = append(r, "pid", pr.pid, "startTime", pr.started)
 	}
-	k.c.answer(answer(k.id, r, nil))
+	k.c.answer(encodeAnswer(k.id, r, nil))
 	k.c.follow(pr, 1)
 }
 
@@ -82,8 +82,8 @@ type stdinParams struct {
 }
 
 var (
-	errNoID       = refuse(codeParams, "Process ID is required")
-	errNotRunning = refuse(codeParams, "Process not running")
+	errNoID       = rpcErrorf(codeParams, "Process ID is required")
+	errNotRunning = rpcErrorf(codeParams, "Process not running")
 )
 
 func stdin(k *call, p stdinParams) {
@@ -93,24 +93,24 @@ func stdin(k *call, p stdinParams) {
 	}
 	data, err := base64.StdEncoding.DecodeString(p.Data)
 	if err != nil {
-		k.reply(nil, refuse(codeParams, "Invalid base64 data"))
+		k.reply(nil, rpcErrorf(codeParams, "Invalid base64 data"))
 		return
 	}
 	pr := k.s.lookup(p.ID)
 	if pr == nil {
-		k.reply(nil, refuse(codeParams, "Process not found"))
+		k.reply(nil, rpcErrorf(codeParams, "Process not found"))
 		return
 	}
-	waiting := "stdin/" + p.ID // those that wait for room, in order
-	if k.c.idle(waiting) {
-		if full := k.feed(pr, data, p.Offset); full == nil {
+	waiting := "stdin/" + p.ID // requests that wait for room in the stdin queue, in order
+	if k.c.queueIdle(waiting) {
+		if full := k.offerStdin(pr, data, p.Offset); full == nil {
 			return
 		}
 	}
-	k.moved = true
+	k.requeued = true
 	k.c.enqueue(waiting, func() {
-		defer k.c.park(-k.size)
-		for full := k.feed(pr, data, p.Offset); full != nil; full = k.feed(pr, data, p.Offset) {
+		defer k.c.addQueuedBytes(-k.size)
+		for full := k.offerStdin(pr, data, p.Offset); full != nil; full = k.offerStdin(pr, data, p.Offset) {
 			select {
 			case <-full:
 			case <-pr.done:
@@ -122,18 +122,18 @@ func stdin(k *call, p stdinParams) {
 	})
 }
 
-// feed offers data and answers, or returns what to wait for before it is offered again.
-func (k *call) feed(pr *proc, data []byte, offset *int64) <-chan struct{} {
+// offerStdin offers data and answers. If the queue is full, it does not answer and returns the channel to wait for.
+func (k *call) offerStdin(pr *proc, data []byte, offset *int64) <-chan struct{} {
 	if !pr.alive() {
 		k.reply(nil, errNotRunning)
 		return nil
 	}
-	applied, accepted, full, err := pr.in.offer(data, offset)
+	applied, accepted, full, err := pr.stdin.offer(data, offset)
 	switch {
 	case errors.Is(err, errFull):
 		return full
 	case errors.Is(err, errGap):
-		k.reply(nil, refuse(codeOffsetGap, "stdin offset gap: offset ahead of applied bytes"))
+		k.reply(nil, rpcErrorf(codeOffsetGap, "stdin offset gap: offset ahead of applied bytes"))
 	case err != nil:
 		k.reply(nil, errNotRunning)
 	default:
@@ -158,8 +158,8 @@ var signals = map[string]syscall.Signal{
 	"KILL": syscall.SIGKILL, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
 }
 
-// signalNamed knows the common names, with SIG before them or not; anything else is TERM.
-func signalNamed(name string) syscall.Signal {
+// parseSignal knows the common names, with or without SIG. Any other name is TERM.
+func parseSignal(name string) syscall.Signal {
 	return cmp.Or(signals[strings.TrimPrefix(name, "SIG")], syscall.SIGTERM)
 }
 
@@ -168,12 +168,12 @@ type killParams struct {
 	Signal string `json:"signal"`
 }
 
-// kill answers first: the frame that says how the process ended comes behind the answer.
+// kill answers before it sends the signal, so that the exit frame follows the answer.
 func kill(k *call, p killParams) {
 	pr := k.s.lookup(p.ID)
 	k.reply(kit.Object{"success", true}, nil)
 	if pr != nil {
-		pr.signal(signalNamed(p.Signal))
+		pr.signal(parseSignal(p.Signal))
 	}
 }
 
@@ -198,22 +198,22 @@ func killAndWait(k *call, p waitParams) {
 	case pr == nil:
 		k.reply(killResult{}, nil)
 	case !pr.alive():
-		k.c.answerAfter(pr, answer(k.id, killResult{Found: true, Died: true, Already: true}, nil))
+		k.c.answerAfter(pr, encodeAnswer(k.id, killResult{Found: true, Died: true, Already: true}, nil))
 	default:
 		grace := defaultGrace
 		if p.TimeoutMs > 0 {
 			grace = time.Duration(min(p.TimeoutMs, maxGrace.Milliseconds())) * time.Millisecond
 		}
-		pr.signal(signalNamed(p.Signal))
-		k.moved = true
-		k.c.work(k.id, func() {
-			defer k.c.park(-k.size)
+		pr.signal(parseSignal(p.Signal))
+		k.requeued = true
+		k.c.goAnswer(k.id, func() {
+			defer k.c.addQueuedBytes(-k.size)
 			k.await(pr, grace, p.Escalate == nil || *p.Escalate)
 		})
 	}
 }
 
-// await sees a process out, or not.
+// await waits for the end of a process and answers. After the grace period it escalates to SIGKILL if asked to.
 func (k *call) await(pr *proc, grace time.Duration, escalate bool) {
 	r := killResult{Found: true, Died: pr.doneWithin(grace)}
 	if !r.Died && escalate {
@@ -221,7 +221,7 @@ func (k *call) await(pr *proc, grace time.Duration, escalate bool) {
 		r.Escalated, r.Died = true, pr.doneWithin(max(grace, killGrace))
 	}
 	if r.Died {
-		k.c.answerAfter(pr, answer(k.id, r, nil))
+		k.c.answerAfter(pr, encodeAnswer(k.id, r, nil))
 	} else {
 		k.reply(r, nil)
 	}
@@ -275,9 +275,9 @@ func reattach(k *call, p reattachParams) {
 			if p.WantPid {
 				r.Pid, r.Started = pr.pid, pr.started
 			}
-			return answer(k.id, r, nil)
+			return encodeAnswer(k.id, r, nil)
 		}
-		if k.c.reattach(pr, uint64(p.FromSeq), line) { // else the id has another process by now
+		if k.c.reattach(pr, uint64(p.FromSeq), line) { // false: another process has taken the id
 			return
 		}
 	}

@@ -5,49 +5,49 @@ import (
 	"bytes"
 )
 
-// read dispatches requests until there are no more, and reports whether their answers are still to be sent.
+// read dispatches requests until the stream ends. It reports whether their answers are still to be sent.
 func (c *conn) read() (answered bool) {
-	turn := &inTurn{c: c}
-	defer turn.leave()
+	turn := &turnReader{c: c}
+	defer turn.release()
 	in := bufio.NewScanner(turn)
 	in.Buffer(make([]byte, 0, 4096), maxLine)
-	in.Split(cutLine)
+	in.Split(splitNonEmpty)
 	for in.Scan() {
 		if len(in.Bytes()) == 0 {
 			continue
 		}
-		if !turn.decode(in.Bytes(), c.dispatch) || !c.throttle(turn.leave) {
+		if !turn.decode(in.Bytes(), c.dispatch) || !c.throttle(turn.release) {
 			return false
 		}
 	}
 	return in.Err() == nil
 }
 
-// cutLine is bufio.ScanLines without empty lines: a million of them in a read cost one call, and they take no room from
-// the line behind them, which may not be there as a whole.
-func cutLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
+// splitNonEmpty is bufio.ScanLines without empty lines. Many empty lines in a read cost one call, and take no buffer
+// space from the incomplete line after them.
+func splitNonEmpty(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	line := bytes.TrimLeft(data, "\n")
 	advance, token, err = bufio.ScanLines(line, atEOF)
 	return len(data) - len(line) + advance, token, err
 }
 
-// inTurn is a connection whose client may never stop. A client that sends more than there is room for is read in turn
-// with the others that do: together they have a quarter of the processors.
-type inTurn struct {
+// turnReader reads from a connection. A client that fills the read buffer waits for a turn, together with all such
+// clients: so they use at most a quarter of the processors.
+type turnReader struct {
 	c    *conn
-	done func() // ends the turn; nil for none
+	done func() // ends the turn; nil without one
 }
 
-func (t *inTurn) Read(b []byte) (n int, err error) {
-	t.leave()
+func (t *turnReader) Read(b []byte) (n int, err error) {
+	t.release()
 	if n, err = t.c.nc.Read(b); err == nil && n == len(b) {
 		t.done, err = t.c.s.turns.Take(t.c.s.Ctx)
 	}
 	return n, err
 }
 
-// decode has a line taken, in a turn when it is large. It says no when the server ends before that.
-func (t *inTurn) decode(line []byte, take func([]byte)) bool {
+// decode calls take with a line, in a turn if the line is large. It returns false if the server stops first.
+func (t *turnReader) decode(line []byte, take func([]byte)) bool {
 	if t.done != nil {
 		take(line)
 		return true
@@ -55,18 +55,18 @@ func (t *inTurn) decode(line []byte, take func([]byte)) bool {
 	return t.c.s.turns.Decode(t.c.s.Ctx, len(line), func() error { take(line); return nil }) == nil
 }
 
-func (t *inTurn) leave() {
+func (t *turnReader) release() {
 	if t.done != nil {
 		t.done()
 		t.done = nil
 	}
 }
 
-// throttle waits while too much is under way for this client, and says so before.
+// throttle waits while too many requests or answers of this client are pending. It calls waits before each wait.
 func (c *conn) throttle(waits func()) bool {
 	for {
 		c.mu.Lock()
-		ok := c.inFlight < maxInFlight && len(c.ready)+c.behind < maxReady && c.parked < maxParked
+		ok := c.inFlight < maxInFlight && len(c.answers)+c.lateBytes < maxAnswerBytes && c.queuedBytes < maxQueuedBytes
 		room := c.room
 		c.mu.Unlock()
 		if ok {
@@ -81,8 +81,8 @@ func (c *conn) throttle(waits func()) bool {
 	}
 }
 
-// signalRoom tells the reader that there may be room; the lock is held.
-func (c *conn) signalRoom() {
+// broadcastRoom wakes the reader, because there may be room for more requests. The caller holds the lock.
+func (c *conn) broadcastRoom() {
 	close(c.room)
 	c.room = make(chan struct{})
 }

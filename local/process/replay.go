@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// stream names the source of a frame.
+// stream is the source of a frame.
 type stream byte
 
 const (
@@ -26,17 +26,17 @@ const (
 
 var streamNames = [...]string{"stdout", "stderr", "exit"}
 
-// frame is one notification before it is written.
+// frame is one notification before it is encoded.
 type frame struct {
 	stream stream
 	data   []byte // of stdout and stderr
 	code   int    // of exit
 }
 
-// maxFrame limits the bytes of a stream in one frame.
+// maxFrame bounds the data of one frame.
 const maxFrame = child.MaxPiece
 
-// appendFrame writes a frame's line. id is the process id as JSON.
+// appendFrame appends the line of a frame. id is the process id as JSON.
 func appendFrame(b, id []byte, seq uint64, f frame) []byte {
 	b = append(b, `{"type":"stream","processId":`...)
 	b = append(b, id...)
@@ -55,54 +55,55 @@ func appendFrame(b, id []byte, seq uint64, f frame) []byte {
 	return append(b, "}\n"...)
 }
 
-// replay keeps the frames of one process: the newest in memory, the older ones in files. The process's lock guards it.
+// replay keeps the frames of one process, the newest in memory and the older ones in files. The lock of the process
+// guards it.
 //
-// Invariant: the segments and recent hold the frames from first() to next-1 without a gap, in this order.
+// Invariant: segments and recent hold the frames from first() to next-1 in order, without a gap.
 type replay struct {
 	dir      string
-	keys     *seal.Ring // what the segments' frames are sealed with; nil: they are not
-	limit    int64      // bytes that segments may hold
+	keys     *seal.Ring // encrypts the frames in segments; nil: plain
+	limit    int64      // of the bytes in segments
 	next     uint64
 	recent   []frame // the newest
-	inMemory int     // bytes of recent, with what a frame costs in addition to its data
+	inMemory int     // bytes of recent, including frameCost for each frame
 	segments []*segment
 	spilled  int64 // bytes of segments
-	closed   bool  // nothing is written any more
+	closed   bool  // nothing more is written
 
 	spilling sync.Mutex // held while a file is written; taken before the process's lock
 }
 
-// segment is a run of frames in a file that has no name: it is gone with its descriptor, whatever ends the server. The
-// file is records without gaps, stream byte, length u32, data, sealed on a node that encrypts; every markEvery-th
-// record's place is remembered.
+// segment is a range of frames in a file that has no name, so the file is gone when the server ends for any reason.
+// The file is a sequence of records: stream byte, u32 length, data. On a node that encrypts, the data is sealed. The
+// offset of every offsetEvery-th record is kept in memory.
 type segment struct {
-	file  *os.File
-	keys  *seal.Ring
-	first uint64 // seq
-	count uint64
-	size  int64
-	marks []int64
+	file    *os.File
+	keys    *seal.Ring
+	first   uint64 // seq
+	count   uint64
+	size    int64
+	offsets []int64
 }
 
 const (
-	memoryBudget = 16 << 20 // bytes that stay in memory
-	frameCost    = 96       // of a frame in addition to its data
-	markEvery    = 256
+	memoryBudget = 16 << 20 // of frames in memory
+	frameCost    = 96       // bytes of memory for a frame besides its data
+	offsetEvery  = 256
 	recordHead   = 5
-	segmentShare = 16 // a segment is this part of the limit, and the unit that is dropped
+	segmentShare = 16 // a segment has 1/16 of the limit; whole segments are dropped
 )
 
-// spillPlace is the place that sealed frames are bound to. It is the same for all: no file outlives the server.
-var spillPlace = []byte("process replay")
+// sealContext is the associated data of sealed frames. All processes share it, because no file outlives the server.
+var sealContext = []byte("process replay")
 
 func newReplay(dir string, limit int64, keys *seal.Ring) *replay {
 	return &replay{dir: dir, keys: keys, limit: limit, next: 1}
 }
 
-// last is the newest frame's seq, 0 for none.
+// last returns the seq of the newest frame, or 0.
 func (r *replay) last() uint64 { return r.next - 1 }
 
-// first is the oldest frame's seq.
+// first returns the seq of the oldest frame.
 func (r *replay) first() uint64 {
 	if len(r.segments) > 0 {
 		return r.segments[0].first
@@ -112,7 +113,7 @@ func (r *replay) first() uint64 {
 
 func (r *replay) recentFirst() uint64 { return r.next - uint64(len(r.recent)) }
 
-// add takes a frame whose data is not changed afterwards, and reports whether spill is to be called.
+// add appends a frame. Its data must not change afterwards. It reports whether the caller must call spill.
 func (r *replay) add(f frame) (full bool) {
 	r.recent = append(r.recent, f)
 	r.next++
@@ -120,10 +121,10 @@ func (r *replay) add(f frame) (full bool) {
 	return r.inMemory > memoryBudget
 }
 
-// spill moves the older half of the frames in memory to a file. It takes the process's lock, and writes without it.
-// When there is no room for the frames, older ones make some; when that does not help, they are dropped.
+// spill moves the older half of the frames in memory to a file. It takes the lock of the process, but writes without
+// it. If there is no space, it drops the oldest segments, and then the frames themselves.
 func (r *replay) spill(lock sync.Locker) {
-	r.spilling.Lock() // the process's other stream waits here: memory stays bounded
+	r.spilling.Lock() // the other stream of the process waits here, so memory stays bounded
 	defer r.spilling.Unlock()
 	for {
 		lock.Lock()
@@ -146,7 +147,7 @@ func (r *replay) spill(lock sync.Locker) {
 	}
 }
 
-// plan chooses frames to move and the segment they go to, nil for a new one. The caller holds the lock.
+// plan chooses the frames to move, and their segment (nil: a new one). The caller holds the lock.
 func (r *replay) plan() (frames []frame, to *segment) {
 	if r.inMemory <= memoryBudget {
 		return nil, nil
@@ -157,7 +158,7 @@ func (r *replay) plan() (frames []frame, to *segment) {
 		n++
 	}
 	if r.closed {
-		r.forget(n)
+		r.trimRecent(n)
 		return nil, nil
 	}
 	if k := len(r.segments); k > 0 && r.segments[k-1].size < r.limit/segmentShare {
@@ -166,14 +167,14 @@ func (r *replay) plan() (frames []frame, to *segment) {
 	return r.recent[:n:n], to
 }
 
-// commit makes written frames readable: segment s becomes next. The caller holds the lock.
+// commit makes written frames readable: it sets segment s to next. The caller holds the lock.
 func (r *replay) commit(frames []frame, s *segment, next segment, err error) {
 	isNew := s != nil && s.count == 0
 	switch {
 	case r.closed || err != nil && len(r.segments) == 0:
-		r.forget(len(frames))
+		r.trimRecent(len(frames))
 	case err != nil:
-		r.drop() // and it is tried again
+		r.dropOldest() // spill tries again
 	default:
 		if isNew {
 			next.first = r.recentFirst()
@@ -181,9 +182,9 @@ func (r *replay) commit(frames []frame, s *segment, next segment, err error) {
 		}
 		r.spilled += next.size - s.size
 		*s = next
-		r.forget(len(frames))
+		r.trimRecent(len(frames))
 		for r.spilled > r.limit && len(r.segments) > 1 {
-			r.drop()
+			r.dropOldest()
 		}
 		return
 	}
@@ -192,16 +193,16 @@ func (r *replay) commit(frames []frame, s *segment, next segment, err error) {
 	}
 }
 
-// forget takes the n oldest frames out of memory.
-func (r *replay) forget(n int) {
+// trimRecent removes the n oldest frames from memory.
+func (r *replay) trimRecent(n int) {
 	for _, f := range r.recent[:n] {
 		r.inMemory -= len(f.data) + frameCost
 	}
 	r.recent = append(make([]frame, 0, len(r.recent)), r.recent[n:]...)
 }
 
-// drop removes the oldest segment.
-func (r *replay) drop() {
+// dropOldest removes the oldest segment.
+func (r *replay) dropOldest() {
 	r.segments[0].file.Close()
 	r.spilled -= r.segments[0].size
 	r.segments = slices.Delete(r.segments, 0, 1)
@@ -218,19 +219,19 @@ func newSegment(dir string, keys *seal.Ring) (*segment, error) {
 	return &segment{file: f, keys: keys}, nil
 }
 
-// write appends frames and returns the segment with them. Readers go no further than the old size until commit.
+// write appends frames and returns the segment that includes them. Readers see the old size until commit.
 func (s *segment) write(frames []frame) (next segment, err error) {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<20)
-	at, marks := s.size, s.marks
+	at, marks := s.size, s.offsets
 	for i, f := range frames {
-		if (s.count+uint64(i))%markEvery == 0 {
+		if (s.count+uint64(i))%offsetEvery == 0 {
 			marks = append(marks, at)
 		}
 		var head [recordHead]byte
 		head[0] = byte(f.stream)
 		data := f.data
 		if s.keys != nil {
-			data = s.keys.Seal(nil, f.data, spillPlace)
+			data = s.keys.Seal(nil, f.data, sealContext)
 		}
 		binary.BigEndian.PutUint32(head[1:], uint32(len(data)))
 		if _, err := w.Write(head[:]); err != nil {
@@ -244,42 +245,42 @@ func (s *segment) write(frames []frame) (next segment, err error) {
 	if err := w.Flush(); err != nil {
 		return next, err
 	}
-	return segment{file: s.file, keys: s.keys, first: s.first, count: s.count + uint64(len(frames)), size: at, marks: marks}, nil
+	return segment{file: s.file, keys: s.keys, first: s.first, count: s.count + uint64(len(frames)), size: at, offsets: marks}, nil
 }
 
 // close removes the files.
 func (r *replay) close() {
 	r.closed = true
 	for len(r.segments) > 0 {
-		r.drop()
+		r.dropOldest()
 	}
 }
 
-// cursor is a reader's place in a replay.
+// cursor is a reader's position in a replay.
 type cursor struct {
-	next uint64   // seq
-	in   *segment // where at is a place; nil when it is not known
-	at   int64    // of next
+	next    uint64   // seq
+	segment *segment // the segment that offset belongs to; nil if unknown
+	offset  int64    // of the record of next
 }
 
 var errDropped = errors.New("frames were dropped before they were read")
 
-// A run is frames that follow a cursor, chosen under the process's lock and read without it: a cold disk and base64
-// delay the reader, never the process. What is dropped meanwhile shows as errDropped.
-type run struct {
-	at     cursor
-	to     uint64
-	frames []frame // in memory; or else
-	from   segment // as it was when the run was chosen
+// A frameRange holds the frames that follow a cursor. It is chosen under the lock of the process and read without it,
+// so a slow disk delays the reader and not the process. Frames that are dropped in between cause errDropped.
+type frameRange struct {
+	start   cursor
+	to      uint64
+	frames  []frame // if they are in memory
+	segment segment // otherwise: a copy of the segment
 }
 
-// run chooses the frames that are next for a cursor, up to seq to. The caller holds the lock.
-func (r *replay) run(c cursor, to uint64) (run, error) {
+// nextRange returns the frames from a cursor up to seq to. The caller holds the lock.
+func (r *replay) nextRange(c cursor, to uint64) (frameRange, error) {
 	if c.next < r.first() {
-		return run{}, errDropped
+		return frameRange{}, errDropped
 	}
 	if first := r.recentFirst(); c.next >= first {
-		return run{at: c, to: to, frames: r.recent[c.next-first:]}, nil
+		return frameRange{start: c, to: to, frames: r.recent[c.next-first:]}, nil
 	}
 	i, found := slices.BinarySearchFunc(r.segments, c.next, func(s *segment, seq uint64) int {
 		switch {
@@ -291,21 +292,21 @@ func (r *replay) run(c cursor, to uint64) (run, error) {
 		return 0
 	})
 	if !found {
-		return run{}, errDropped
+		return frameRange{}, errDropped
 	}
 	s := r.segments[i]
-	if c.in != s {
-		c.in, c.at = s, -1
+	if c.segment != s {
+		c.segment, c.offset = s, -1
 	}
-	return run{at: c, to: to, from: *s}, nil
+	return frameRange{start: c, to: to, segment: *s}, nil
 }
 
-// read appends lines of the run, about limit bytes of them, and says where the next run begins.
-func (r run) read(b, id []byte, limit int) ([]byte, cursor, error) {
+// read appends the lines of the range, about limit bytes of them. It returns the cursor after them.
+func (r frameRange) read(b, id []byte, limit int) ([]byte, cursor, error) {
 	if r.frames == nil {
 		return r.readFile(b, id, limit)
 	}
-	c, start := r.at, len(b)
+	c, start := r.start, len(b)
 	for _, f := range r.frames {
 		if c.next > r.to || len(b)-start >= limit {
 			break
@@ -313,18 +314,18 @@ func (r run) read(b, id []byte, limit int) ([]byte, cursor, error) {
 		b = appendFrame(b, id, c.next, f)
 		c.next++
 	}
-	c.in = nil
+	c.segment = nil
 	return b, c, nil
 }
 
-// readFile reads records of one segment.
-func (r run) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
-	c, s, skip := r.at, r.from, uint64(0)
-	if c.at < 0 {
+// readFile reads from a segment.
+func (r frameRange) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
+	c, s, skip := r.start, r.segment, uint64(0)
+	if c.offset < 0 {
 		n := c.next - s.first
-		c.at, skip = s.marks[n/markEvery], n%markEvery
+		c.offset, skip = s.offsets[n/offsetEvery], n%offsetEvery
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(s.file, c.at, s.size-c.at), 256<<10)
+	in := bufio.NewReaderSize(io.NewSectionReader(s.file, c.offset, s.size-c.offset), 256<<10)
 	f := frame{data: make([]byte, 0, maxFrame)}
 	for start := len(b); c.next <= r.to && c.next < s.first+s.count && len(b)-start < limit; {
 		var head [recordHead]byte
@@ -332,7 +333,7 @@ func (r run) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
 			return b, c, unreadable(err)
 		}
 		n := int(binary.BigEndian.Uint32(head[1:]))
-		c.at += recordHead + int64(n)
+		c.offset += recordHead + int64(n)
 		if skip > 0 {
 			if _, err := in.Discard(n); err != nil {
 				return b, c, unreadable(err)
@@ -345,7 +346,7 @@ func (r run) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
 			return b, c, unreadable(err)
 		}
 		if s.keys != nil {
-			plain, err := s.keys.Open(nil, f.data, spillPlace)
+			plain, err := s.keys.Open(nil, f.data, sealContext)
 			if err != nil {
 				return b, c, err
 			}
@@ -357,8 +358,7 @@ func (r run) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
 	return b, c, nil
 }
 
-// unreadable is the error of a file that cannot be read: mostly that it was dropped, and closed with that, in the
-// middle of a read.
+// unreadable maps a read error. A file that was closed during the read was dropped.
 func unreadable(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return errDropped

@@ -37,7 +37,7 @@ func check(t *testing.T, r *replay, from uint64) {
 	t.Helper()
 	c := cursor{next: from}
 	for seq := from; seq <= r.last(); {
-		part, err := r.run(c, r.last())
+		part, err := r.nextRange(c, r.last())
 		if err != nil {
 			t.Fatalf("frame %d: %v", seq, err)
 		}
@@ -80,7 +80,7 @@ func TestReplayDropsTheOldestAboveItsLimit(t *testing.T) {
 		t.Errorf("frames %d to %d, %d bytes in files", r.first(), r.last(), r.spilled)
 	}
 	check(t, r, r.first())
-	if _, err := r.run(cursor{next: r.first() - 1}, r.last()); !errors.Is(err, errDropped) {
+	if _, err := r.nextRange(cursor{next: r.first() - 1}, r.last()); !errors.Is(err, errDropped) {
 		t.Errorf("a dropped frame: %v", err)
 	}
 }
@@ -120,29 +120,30 @@ func TestReplayLeavesNoFile(t *testing.T) {
 	}
 }
 
-// A run is read without the process's lock: while a client reads, however slowly, frames are added, moved and dropped.
+// A run is read without the process's lock: while a client reads, however slowly, frames are added, moved and
+// dropped.
 func TestReadersHoldNoLock(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	r := filled(t, t.TempDir(), 64<<20, 1500)
-	var runs []run
+	var runs []frameRange
 	for _, from := range []uint64{1, 300, r.recentFirst(), r.last()} {
-		part, err := r.run(cursor{next: from}, r.last())
+		part, err := r.nextRange(cursor{next: from}, r.last())
 		if err != nil {
 			t.Fatal(err)
 		}
 		runs = append(runs, part)
 	}
-	read := func(part run) error {
+	read := func(part frameRange) error {
 		b, c, err := part.read(nil, []byte(`"p"`), 300_000)
 		for l := range bytes.Lines(b) {
-			if want := appendFrame(nil, []byte(`"p"`), part.at.next, frame{data: payload(int(part.at.next))}); !bytes.Equal(l, want) {
-				t.Errorf("frame %d is %.60q", part.at.next, l)
+			if want := appendFrame(nil, []byte(`"p"`), part.start.next, frame{data: payload(int(part.start.next))}); !bytes.Equal(l, want) {
+				t.Errorf("frame %d is %.60q", part.start.next, l)
 			}
-			part.at.next++
+			part.start.next++
 		}
-		if part.at.next != c.next {
-			t.Errorf("the cursor is at %d behind frame %d", c.next, part.at.next-1)
+		if part.start.next != c.next {
+			t.Errorf("the cursor is at %d behind frame %d", c.next, part.start.next-1)
 		}
 		return err
 	}
@@ -151,7 +152,7 @@ func TestReadersHoldNoLock(t *testing.T) {
 	}
 	for _, part := range runs {
 		if err := read(part); err != nil {
-			t.Errorf("from %d: %v", part.at.next, err)
+			t.Errorf("from %d: %v", part.start.next, err)
 		}
 	}
 	for i := 2001; i <= 6000; i++ { // and what was in files goes

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// request is a line as it came.
+// request is a decoded request line.
 type request struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      any             `json:"id"`
@@ -21,7 +21,7 @@ type request struct {
 	Auth    string          `json:"auth"`
 }
 
-// rpcError is the answer to a request that is rejected or has failed.
+// rpcError is the error object of an answer.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -40,39 +40,39 @@ const (
 // Error implements error.
 func (e *rpcError) Error() string { return e.Message }
 
-func refuse(code int, format string, args ...any) error {
+func rpcErrorf(code int, format string, args ...any) error {
 	return &rpcError{code, fmt.Sprintf(format, args...)}
 }
 
-var errParams = refuse(codeParams, "Invalid params")
+var errParams = rpcErrorf(codeParams, "Invalid params")
 
-// parse reads a request and checks what does not depend on its method. The request is there for its id even when it
-// is rejected.
+// parse decodes a request and makes the checks that do not depend on its method. It returns the request with an error
+// too, because the answer needs its id.
 func (s *Server) parse(line []byte) (request, error) {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
-		return request{}, refuse(codeParse, "Parse error")
+		return request{}, rpcErrorf(codeParse, "Parse error")
 	}
-	if !door.Same(r.Auth, s.cfg.Token) {
+	if !door.EqualSecrets(r.Auth, s.cfg.Token) {
 		id := ""
 		if r.ID != nil {
 			b, _ := json.Marshal(r.ID) // it was JSON a moment ago
 			id = string(b)
 		}
 		s.Log.Warn("[Server] Unauthorized request: method=" + oneLine(r.Method) + ", id=" + oneLine(id))
-		return r, refuse(codeUnauthorized, "Unauthorized: invalid or missing auth token")
+		return r, rpcErrorf(codeUnauthorized, "Unauthorized: invalid or missing auth token")
 	}
 	if r.JSONRPC != "2.0" {
-		return r, refuse(codeVersion, "Invalid JSON-RPC version")
+		return r, rpcErrorf(codeVersion, "Invalid JSON-RPC version")
 	}
 	return r, nil
 }
 
-// find is the method of a request.
-func (s *Server) find(name string) (method, error) {
+// lookupMethod finds a method by its name.
+func (s *Server) lookupMethod(name string) (method, error) {
 	ns, _, dotted := strings.Cut(name, ".")
 	if !dotted {
-		return method{}, refuse(codeMethod, "Invalid method format: %s", name)
+		return method{}, rpcErrorf(codeMethod, "Invalid method format: %s", name)
 	}
 	known := false
 	for _, m := range s.methods {
@@ -82,27 +82,28 @@ func (s *Server) find(name string) (method, error) {
 		known = known || strings.HasPrefix(m.name, ns+".")
 	}
 	if !known {
-		return method{}, refuse(codeMethod, "Unknown namespace: %s", ns)
+		return method{}, rpcErrorf(codeMethod, "Unknown namespace: %s", ns)
 	}
-	return method{}, refuse(codeMethod, "Unknown method: %s", name)
+	return method{}, rpcErrorf(codeMethod, "Unknown method: %s", name)
 }
 
-// method is one of the nineteen. Exactly one of its functions is set; they decode parameters, in the turn of their
-// reader, and return the rest of the work.
+// method is a method of the protocol. Either plain or process is set. Both decode the parameters at once, while the
+// reader has its turn, and return the function that does the rest.
 type method struct {
 	name string
-	// plain's runs alongside everything else.
+	// plain methods run concurrently with everything else.
 	plain func(json.RawMessage) func(*Server) (any, error)
-	// process's takes effect in order with the other requests for its process on the connection, and answers by itself.
+	// process methods take effect in order with the other requests of the connection for the same process. They send
+	// their own answer.
 	process func(json.RawMessage) (process string, do func(*call))
-	// files says that plain's result may be a file: a connection has a few of them open at a time.
+	// files marks a plain method whose result may be a file. A connection has few of them open at a time.
 	files bool
-	// needs names the permission for what plain does to the host; nil: none is needed.
-	needs *onHost
+	// needs is the operation that the door must allow; nil if none is needed.
+	needs *hostOperation
 }
 
-// bare is a plain method that looks at no parameters.
-func bare(f func(*Server) (any, error)) func(json.RawMessage) func(*Server) (any, error) {
+// noParams makes a plain method that ignores its parameters.
+func noParams(f func(*Server) (any, error)) func(json.RawMessage) func(*Server) (any, error) {
 	return func(json.RawMessage) func(*Server) (any, error) { return f }
 }
 
@@ -131,13 +132,13 @@ func ordered[P interface{ process() string }](f func(*call, P)) func(json.RawMes
 	}
 }
 
-// methods are in the order in which capabilities lists them.
+// methods returns all methods, in the order of the answer of server.capabilities.
 func methods() []method {
 	return []method{
-		{name: "server.ping", plain: bare(ping)},
-		{name: "server.version", plain: bare(version)},
-		{name: "server.capabilities", plain: bare(capabilities)},
-		{name: "server.shutdown", plain: bare(shutdown), needs: &api.StopNode},
+		{name: "server.ping", plain: noParams(ping)},
+		{name: "server.version", plain: noParams(version)},
+		{name: "server.capabilities", plain: noParams(capabilities)},
+		{name: "server.shutdown", plain: noParams(shutdown), needs: &api.StopNode},
 		{name: "files.list", plain: plain(filesList), needs: &api.UseFiles},
 		{name: "files.validate", plain: plain(filesValidate), needs: &api.UseFiles},
 		{name: "files.stat", plain: plain(filesStat), needs: &api.UseFiles},
@@ -156,8 +157,8 @@ func methods() []method {
 	}
 }
 
-// bind decodes params into a method's struct. With an error the struct has the members that could be read, its id among
-// them.
+// bind decodes the parameters of a method. With an error it returns the members that it could decode, among them the
+// process id.
 func bind[T any](raw json.RawMessage) (p T, err error) {
 	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
 		return p, errParams
@@ -165,22 +166,22 @@ func bind[T any](raw json.RawMessage) (p T, err error) {
 	return p, nil
 }
 
-// answer is the line of a response. An error without a code comes from the system and is told in its words.
-func answer(id, result any, err error) []byte {
+// encodeAnswer encodes a response line. An error that is no rpcError is an internal error with its text.
+func encodeAnswer(id, result any, err error) []byte {
 	line := kit.Object{"jsonrpc", "2.0", "id", id, "result", result}
 	if err != nil {
 		e := &rpcError{codeInternal, err.Error()}
 		errors.As(err, &e)
 		line = kit.Object{"jsonrpc", "2.0", "id", id, "error", e}
 	}
-	b, err := json.Marshal(line) // which escapes for HTML, as this protocol does
-	if err != nil {              // nothing a handler returns can fail to encode
-		return answer(nil, nil, err)
+	b, err := json.Marshal(line) // escapes HTML, as the protocol does
+	if err != nil {              // cannot happen with the results of the methods
+		return encodeAnswer(nil, nil, err)
 	}
 	return append(b, '\n')
 }
 
-// oneLine is a client's text for a log, where it must not begin its own line.
+// oneLine cleans a client's text for the log, so that it cannot begin a new line.
 func oneLine(s string) string {
 	clean := func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == '\u0085' {

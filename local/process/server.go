@@ -22,18 +22,18 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Config says what a server is. Socket and Token are required; a zero elsewhere means the default next to it.
+// Config configures a server. Socket and Token are required. Comments begin with the default of a zero value.
 type Config struct {
 	Socket       string
 	Token        string
-	Version      string     // "dev": what server.version tells
-	SpillDir     string     // the system's temporary directory: where old frames are kept
-	Keys         *seal.Ring // what they are encrypted with; nil: they are not
-	Replay       int64      // 1 GiB: how many bytes of old frames are kept for one process
-	WarmPath     bool       // asks the login shell for its PATH at the start, not when the first process needs it
+	Version      string     // "dev"; the answer of server.version
+	SpillDir     string     // the system's temporary directory; holds old frames
+	Keys         *seal.Ring // encrypts the old frames; nil: they are plain
+	Replay       int64      // 1 GiB; bytes of old frames that are kept for one process
+	WarmPath     bool       // asks the login shell for its PATH at the start, not at the first spawn
 	KeepChildren bool       // processes outlive the server
 	Door         api.At     // decides what clients may do to the host: api.Programs, api.Files, api.Stop
-	Stop         func()     // what server.shutdown calls; the server's own end
+	Stop         func()     // called by server.shutdown, before the server stops
 	Logger       *slog.Logger
 }
 
@@ -42,7 +42,7 @@ type Server struct {
 	cfg     Config
 	methods []method
 	socket  *serve.Socket
-	path    func() string // PATH that commands are looked up in; the first call asks the login shell
+	path    func() string // PATH of commands; the first call asks the login shell
 	count   counters
 	turns   large.Turns
 
@@ -52,15 +52,15 @@ type Server struct {
 	procs map[string]*proc
 }
 
-// counters holds the numbers that /metrics shows.
+// counters holds the values of /metrics.
 type counters struct {
 	conns, spawns, exits, reattaches, output, input atomic.Int64
 }
 
-// keepExited is the time for which clients can still reattach to an ended process.
-const keepExited = 15 * time.Minute
+// exitedRetention is how long clients can reattach to an ended process.
+const exitedRetention = 15 * time.Minute
 
-// Listen takes over the socket and serves until Close. A file at its path that is not a socket is left alone.
+// Listen takes over the socket and serves until Close. It rejects a path that holds a file of another kind.
 func Listen(cfg Config) (*Server, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("an empty token would let every client in")
@@ -81,12 +81,12 @@ func Listen(cfg Config) (*Server, error) {
 	if cfg.WarmPath {
 		s.Go(func() { s.path() })
 	}
-	s.Accept(s.socket, "process", maxConns, s.converse, nil)
+	s.Accept(s.socket, "process", maxConns, s.serveConn, nil)
 	s.Go(s.sweep)
 	return s, nil
 }
 
-// claim takes the socket over, from a live server too. A file that is not a socket is rejected as the system does.
+// claim takes the socket over, even from a live server. For a file that is not a socket it returns the error of bind.
 func (s *Server) claim() (err error) {
 	s.socket, err = serve.Claim(s.cfg.Socket, nil)
 	if errors.Is(err, serve.ErrNoSocket) {
@@ -95,10 +95,10 @@ func (s *Server) claim() (err error) {
 	return err
 }
 
-// maxConns limits the clients served at once; each may have begun a line of a mebibyte.
+// maxConns bounds the clients. Each may have an incomplete line of a mebibyte in memory.
 const maxConns = 1024
 
-func (s *Server) converse(nc net.Conn) {
+func (s *Server) serveConn(nc net.Conn) {
 	c := newConn(s, nc)
 	defer context.AfterFunc(s.Ctx, c.end)()
 	s.count.conns.Add(1)
@@ -107,8 +107,8 @@ func (s *Server) converse(nc net.Conn) {
 	s.Log.Info("[Server] Connection closed: " + nc.RemoteAddr().String())
 }
 
-// register makes a process the one of its id, and silences and kills the process that had the id. A server that is
-// closing registers none: nothing would end it.
+// register adds a process to the table. It detaches and kills the process that had the same id. A closing server
+// registers no process, because nothing would end it.
 func (s *Server) register(p *proc) bool {
 	s.mu.Lock()
 	if s.Ctx.Err() != nil {
@@ -120,9 +120,9 @@ func (s *Server) register(p *proc) bool {
 	s.procs[p.id] = p
 	s.mu.Unlock()
 	if old != nil {
-		old.silence()
+		old.detach()
 		old.signal(syscall.SIGKILL)
-		s.Go(func() { // its frames go when it is gone
+		s.Go(func() { // discard its frames after its end
 			select {
 			case <-old.done:
 			case <-s.Ctx.Done():
@@ -139,14 +139,14 @@ func (s *Server) lookup(id string) *proc {
 	return s.procs[id]
 }
 
-// sweep drops processes that ended long ago.
+// sweep removes processes that ended long ago.
 func (s *Server) sweep() {
 	for range pause.Ticks(s.Ctx.Done(), time.Minute) {
 		s.mu.Lock()
 		var old []*proc
 		for id, p := range s.procs {
 			p.mu.Lock()
-			if !p.running && time.Since(p.ended) > keepExited && len(p.subs) == 0 {
+			if !p.running && time.Since(p.ended) > exitedRetention && len(p.subs) == 0 {
 				old = append(old, p)
 				delete(s.procs, id)
 			}
@@ -159,13 +159,14 @@ func (s *Server) sweep() {
 	}
 }
 
-// Done is closed when a client has asked the server to stop, or it was closed.
+// Done is closed when a client has requested a shutdown, or Close was called.
 func (s *Server) Done() <-chan struct{} { return s.Open.Done() }
 
-// closeTime bounds Close: a child that cannot be killed does not hold it up.
+// closeTime bounds Close, so that a child that cannot be killed does not block it.
 const closeTime = 3 * time.Second
 
-// Close stops listening, removes the socket if it is still this server's, kills the processes and cuts the clients off.
+// Close stops listening, removes the socket if it is still that of this server, kills the processes and closes the
+// connections.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	closed := s.Ctx.Err() != nil
@@ -189,7 +190,7 @@ func (s *Server) Close() error {
 			p.signal(syscall.SIGKILL)
 		}
 	}
-	if !s.cfg.KeepChildren && !s.Wait(closeTime) { // left behind only with a child that SIGKILL does not end
+	if !s.cfg.KeepChildren && !s.Wait(closeTime) { // a child survived SIGKILL
 		s.Log.Warn("[Server] some processes did not end")
 	}
 	for _, p := range procs {

@@ -18,19 +18,19 @@ func capabilities(s *Server) (any, error) {
 	return kit.Object{"version", s.cfg.Version, "methods", names, "features", []string{"process.stdin.offset"}}, nil
 }
 
-// shutdown is never answered: the connection closes.
+// shutdown has no answer: the connection closes.
 func shutdown(s *Server) (any, error) {
 	if s.cfg.Stop != nil {
 		s.cfg.Stop()
 	}
-	s.Shut() // and the program that runs the server calls Close
-	return silence{}, nil
+	s.Shut() // the program that runs the server then calls Close
+	return noAnswer{}, nil
 }
 
-// silence is a result that is not sent.
-type silence struct{}
+// noAnswer is the result of a method that sends no answer.
+type noAnswer struct{}
 
-// A Counter is a number that only grows, for a page of metrics.
+// A Counter is a monotonic counter for the metrics page.
 type Counter struct {
 	Name, Help string
 	Value      func() int64

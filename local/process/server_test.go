@@ -30,8 +30,8 @@ func listen(t testing.TB) (socket string, s *process.Server) {
 	return socket, s
 }
 
-// output is a test's, until the test is over: Close waits only so long for what the server has at work, and a test that
-// is over must not be written to.
+// output is a test's, until the test is over: Close waits only so long for what the server has at work, and a test
+// that is over must not be written to.
 type output struct {
 	mu sync.Mutex
 	w  io.Writer

@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// stdinQueue carries bytes to a process in order. It delivers all bytes that it has accepted, as long as the process
+// stdinQueue passes bytes to the stdin of a process, in order. It delivers all accepted bytes as long as the process
 // reads.
 type stdinQueue struct {
 	pipe   io.WriteCloser
 	exited <-chan struct{} // closed when the process has ended
-	full   func()          // called once, when a request has to wait for the first time
+	onFull func()          // called once, when the queue is full for the first time
 
 	mu      sync.Mutex
 	applied int64 // bytes accepted
 	chunks  [][]byte
-	queued  int  // bytes of chunks, the one under way included
+	queued  int  // bytes of chunks and of the chunk being written
 	broken  bool // the process has closed its stdin: later bytes are accepted and discarded
-	closed  bool // nothing is accepted any more
+	closed  bool // no more bytes are accepted
 	warned  bool
 	changed chan struct{}
 	done    chan struct{}
 }
 
-// stdinBudget limits the input that waits for one process.
+// stdinBudget bounds the queued input of one process.
 const stdinBudget = 8 << 20
 
-// deathGrace is the time for which a pipe without a reader counts as a process about to end: the system closes the pipe
-// of a dying process a moment before it says that the process is dead, and on a busy machine that moment is long. It
-// costs little: a process that closed its stdin and lives on reads nothing anyhow.
+// deathGrace is how long after a broken pipe the queue waits for the exit of the process. The kernel closes the pipes
+// of a dying process shortly before it reports the exit, and on a busy machine that takes a while. The wait costs
+// little, because a process that has closed its stdin reads nothing.
 const deathGrace = 5 * time.Second
 
 var (
@@ -40,13 +40,13 @@ var (
 )
 
 func newStdinQueue(pipe io.WriteCloser, exited <-chan struct{}, full func()) *stdinQueue {
-	q := &stdinQueue{pipe: pipe, exited: exited, full: full, changed: make(chan struct{}), done: make(chan struct{})}
+	q := &stdinQueue{pipe: pipe, exited: exited, onFull: full, changed: make(chan struct{}), done: make(chan struct{})}
 	go q.deliver() // ends with close
 	return q
 }
 
-// touch wakes all that wait; the lock is held.
-func (q *stdinQueue) touch() {
+// broadcast wakes all waiters. The caller holds the lock.
+func (q *stdinQueue) broadcast() {
 	close(q.changed)
 	q.changed = make(chan struct{})
 }
@@ -67,12 +67,12 @@ func (q *stdinQueue) deliver() {
 		q.mu.Lock()
 		q.broken, q.closed = broken, q.closed || dead
 		q.queued -= len(chunk)
-		q.touch()
+		q.broadcast()
 		q.mu.Unlock()
 	}
 }
 
-// next waits for the next chunk; nil is the end.
+// next waits for the next chunk. It returns nil when the queue is closed.
 func (q *stdinQueue) next() (chunk []byte, broken bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -90,7 +90,7 @@ func (q *stdinQueue) next() (chunk []byte, broken bool) {
 	return chunk, q.broken
 }
 
-// hasExited reports whether the process has ended, or only closed its stdin.
+// hasExited reports whether the process exits within deathGrace. Otherwise it has only closed its stdin.
 func (q *stdinQueue) hasExited() bool {
 	t := time.NewTimer(deathGrace)
 	defer t.Stop()
@@ -102,7 +102,8 @@ func (q *stdinQueue) hasExited() bool {
 	}
 }
 
-// offer accepts data that begins at offset, nil for the end, or says why not. After errFull, wait for changed.
+// offer accepts data that begins at offset; a nil offset means the end of the input so far. After errFull, the caller
+// waits for changed and tries again.
 func (q *stdinQueue) offer(data []byte, offset *int64) (applied int64, accepted int, changed <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,18 +126,18 @@ func (q *stdinQueue) offer(data []byte, offset *int64) (applied int64, accepted 
 	if q.queued > 0 && q.queued+len(data) > stdinBudget {
 		if !q.warned {
 			q.warned = true
-			q.full()
+			q.onFull()
 		}
 		return q.applied, 0, q.changed, errFull
 	}
 	q.applied += int64(len(data))
 	q.queued += len(data)
 	q.chunks = append(q.chunks, data)
-	q.touch()
+	q.broadcast()
 	return q.applied, len(data), nil, nil
 }
 
-// duplicate is the number of accepted bytes that stands for data which was all accepted before.
+// duplicate is the accepted count for data that was accepted before.
 const duplicate = -1
 
 func (q *stdinQueue) total() int64 {
@@ -145,11 +146,11 @@ func (q *stdinQueue) total() int64 {
 	return q.applied
 }
 
-// close ends the delivery: the process has ended.
+// close ends the delivery, because the process has ended.
 func (q *stdinQueue) close() {
 	q.mu.Lock()
 	q.closed = true
-	q.touch()
+	q.broadcast()
 	q.mu.Unlock()
 	q.pipe.Close()
 	<-q.done

@@ -21,17 +21,17 @@ type tarParams struct {
 	Dest    string `json:"destDir"`
 }
 
-// maxExtracted bounds the bytes of an archive's files.
+// maxExtracted bounds the total size of the files of an archive.
 const maxExtracted = 4 << 30
 
-// maxPadding bounds the bytes behind an archive's end.
+// maxPadding bounds the bytes after the end of an archive.
 const maxPadding = 64 << 20
 
-// extractTar empties destDir, unpacks a gzip tar into it and removes the archive, whatever became of it. Nothing is
-// written outside of destDir, not through a link either.
+// extractTar empties destDir, unpacks a gzip tar into it and removes the archive, even after an error. It writes
+// nothing outside of destDir, not through links either.
 func extractTar(_ *Server, p tarParams) (any, error) {
 	if p.Archive == "" || p.Dest == "" {
-		return nil, refuse(codeParams, "archivePath and destDir are required")
+		return nil, rpcErrorf(codeParams, "archivePath and destDir are required")
 	}
 	n, err := unpack(p.Archive, p.Dest)
 	if err != nil {
@@ -45,7 +45,7 @@ func unpack(archive, dest string) (files int, err error) {
 	if !filepath.IsAbs(dir) || dir == "/" {
 		return 0, fmt.Errorf("destDir must be an absolute, non-root path: %q", dest)
 	}
-	if holdsHome(dir) {
+	if containsHome(dir) {
 		return 0, fmt.Errorf("destDir must not be or contain the home directory: %q", dest)
 	}
 	f, err := os.OpenFile(archive, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would wait for its writer
@@ -56,7 +56,7 @@ func unpack(archive, dest string) (files int, err error) {
 	if i, err := f.Stat(); err != nil || !i.Mode().IsRegular() {
 		return 0, fmt.Errorf("open archive: open %s: not a regular file", archive)
 	}
-	defer os.Remove(archive) // consumed, on every outcome
+	defer os.Remove(archive) // also after an error
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return 0, fmt.Errorf("gzip: %w", err)
@@ -75,7 +75,7 @@ func unpack(archive, dest string) (files int, err error) {
 		return 0, fmt.Errorf("mkdir destDir: %w", err)
 	}
 	defer root.Close()
-	if files, err = entries(root, dir, tar.NewReader(z)); err != nil {
+	if files, err = extractEntries(root, dir, tar.NewReader(z)); err != nil {
 		return 0, err
 	}
 	if n, err := io.Copy(io.Discard, io.LimitReader(z, maxPadding)); err != nil { // the checksum is at the very end
@@ -89,9 +89,9 @@ func unpack(archive, dest string) (files int, err error) {
 	return files, nil
 }
 
-// holdsHome reports whether a directory is the home directory or above it, whatever links and mounts lead there and
-// in whatever case it is written. The directory itself may be a link: it is the link that would be removed.
-func holdsHome(dir string) bool {
+// containsHome reports whether a directory is the home directory or one of its parents, through any links, mounts or
+// spelling. If dir itself is a link, only the link would be removed, so its target does not count.
+func containsHome(dir string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return false
@@ -101,11 +101,11 @@ func holdsHome(dir string) bool {
 	}
 	parent, perr := filepath.EvalSymlinks(filepath.Dir(dir))
 	home, herr := filepath.EvalSymlinks(home)
-	return perr == nil && herr == nil && (within(home, filepath.Join(parent, filepath.Base(dir))) || above(home, dir))
+	return perr == nil && herr == nil && (within(home, filepath.Join(parent, filepath.Base(dir))) || isAncestor(home, dir))
 }
 
-// above reports whether a directory is the same file as path or one of the directories around it.
-func above(path, dir string) bool {
+// isAncestor reports whether a directory is the same file as path or as one of its parents.
+func isAncestor(path, dir string) bool {
 	i, err := os.Lstat(dir)
 	if err != nil {
 		return false
@@ -129,7 +129,7 @@ func within(path, dir string) bool {
 
 var errSize = errors.New("extraction size limit exceeded")
 
-func entries(root *os.Root, dir string, t *tar.Reader) (files int, err error) {
+func extractEntries(root *os.Root, dir string, t *tar.Reader) (files int, err error) {
 	left := int64(maxExtracted)
 	for {
 		h, err := t.Next()
@@ -166,7 +166,7 @@ func entries(root *os.Root, dir string, t *tar.Reader) (files int, err error) {
 	}
 }
 
-// makeDirs makes a directory and its parents, 0700 exactly.
+// makeDirs creates a directory and its parents with mode 0700.
 func makeDirs(root *os.Root, name string) error {
 	if name == "." {
 		return nil
@@ -182,15 +182,15 @@ func makeDirs(root *os.Root, name string) error {
 	return root.Chmod(name, 0o700)
 }
 
-// steadily limits the bytes of a file that wait for the disk: 200 MB take 0.45 s with it and 0.2 s without, and a
-// node's log waits for 1 MiB of them at most.
-const steadily = 1 << 20
+// syncEvery bounds the bytes of a file that wait for the disk, because the log of a node on the same disk waits for
+// them. Extracting 200 MB takes 0.45 s with it, and 0.2 s without.
+const syncEvery = 1 << 20
 
 func writeFile(root *os.Root, name string, r io.Reader) error {
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(&syncwriter.Writer{W: f, File: f, Every: steadily}, r)
+	_, err = io.Copy(&syncwriter.Writer{W: f, File: f, Every: syncEvery}, r)
 	return errors.Join(err, f.Chmod(0o600), f.Close())
 }

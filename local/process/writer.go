@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// write is the connection's writer: it ends with the connection.
+// write is the writer of the connection. It runs until the connection ends.
 func (c *conn) write() {
 	defer c.end()
 	var buf []byte
-	var file *fileBody // being sent: nothing comes between its pieces
+	var file *fileBody // being sent: nothing is sent between its pieces
 	defer func() {
 		if file != nil {
 			file.file.Close()
@@ -18,17 +18,17 @@ func (c *conn) write() {
 	for {
 		var more, last bool
 		if file == nil {
-			buf, more, last = c.due(buf[:0])
+			buf, more, last = c.collect(buf[:0])
 			file = c.nextFile()
 			more = more || file != nil
 		} else {
 			through, err := false, error(nil)
 			if buf, through, err = file.next(buf[:0]); err != nil {
 				c.s.Log.Warn("[Server] file not read to its end: " + oneLine(err.Error()))
-				return // half an answer is none
+				return // the answer is incomplete, so the connection ends
 			}
 			if more = true; through {
-				c.sent(file)
+				c.finishFile(file)
 				file = nil
 			}
 		}
@@ -39,7 +39,7 @@ func (c *conn) write() {
 				return
 			}
 		}
-		if cap(buf) > 4*slice {
+		if cap(buf) > 4*batchBytes {
 			buf = nil
 		}
 		if more {
@@ -49,14 +49,14 @@ func (c *conn) write() {
 			return
 		}
 		select {
-		case <-c.woken:
+		case <-c.wakeup:
 		case <-c.done:
 			return
 		}
 	}
 }
 
-// nextFile is a file whose turn it is.
+// nextFile removes the next file from the queue.
 func (c *conn) nextFile() *fileBody {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,124 +68,125 @@ func (c *conn) nextFile() *fileBody {
 	return f
 }
 
-// sent closes a file whose last piece is in the buffer, and frees its place.
-func (c *conn) sent(f *fileBody) {
+// finishFile closes a file whose last piece is in the buffer, and releases its slot.
+func (c *conn) finishFile(f *fileBody) {
 	f.file.Close()
-	<-c.open
+	<-c.fileSlots
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answered()
 }
 
-// due collects the next bytes to send: all answers, and a slice of frames of each process. more says that there is
-// more at once, last that there will be nothing any more.
-func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
+// collect returns the next bytes to send: all answers, and a batch of frames of each followed process. more reports
+// that there is more to send now; last, that nothing more will come.
+func (c *conn) collect(buf []byte) (_ []byte, more, last bool) {
 	c.mu.Lock()
-	buf, c.ready = c.ready, buf
-	c.signalRoom()
-	follow := slices.Collect(maps.Keys(c.fresh)) // in no order: no process is always the last
-	clear(c.fresh)
+	buf, c.answers = c.answers, buf
+	c.broadcastRoom()
+	follow := slices.Collect(maps.Keys(c.unsent)) // in random order, so that no process is always last
+	clear(c.unsent)
 	c.mu.Unlock()
 
 	answers := len(buf)
 	for _, p := range follow {
-		rest := true // too much for now: later
-		if len(buf)-answers < maxReady/2 {
-			buf, rest = c.framesOf(buf, p)
+		rest := true // the buffer is full: next time
+		if len(buf)-answers < maxAnswerBytes/2 {
+			buf, rest = c.appendFrames(buf, p)
 		}
 		if rest {
 			more = true
 			c.mu.Lock()
-			c.fresh[p] = true
+			c.unsent[p] = true
 			c.mu.Unlock()
 		}
 	}
-	return c.late(buf, more)
+	return c.appendLate(buf, more)
 }
 
-// framesOf adds a slice of a process's frames, or the answer to a reattach whose frames are through. The frames are
-// read without a lock; when the place has changed meanwhile they are not sent.
-func (c *conn) framesOf(buf []byte, p *proc) (_ []byte, more bool) {
+// appendFrames appends a batch of frames of a process, or the answer of a reattach after its last frame. It reads the
+// frames without a lock, and drops them if the position has changed meanwhile.
+func (c *conn) appendFrames(buf []byte, p *proc) (_ []byte, more bool) {
 	start := len(buf)
-	pl, part, err := c.nextOf(p)
-	if pl == nil { // the id is another process's, or the exit frame is sent
+	pl, part, err := c.nextFrames(p)
+	if pl == nil { // another process has the id, or the exit frame was sent
 		return buf, false
 	}
-	at := part.at
+	at := part.start
 	if err == nil && at.next <= part.to {
-		buf, at, err = part.read(buf, p.idJSON, slice)
+		buf, at, err = part.read(buf, p.idJSON, batchBytes)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.places[p] != pl { // a reattach sends these frames, if anything does
+	if c.positions[p] != pl { // a reattach has replaced the position and sends these frames
 		return buf[:start], false
 	}
 	if err != nil {
-		c.end() // what it has not read is not there any more
+		c.end() // frames that the client has not received were dropped
 		return buf[:start], false
 	}
-	pl.at = at
+	pl.cursor = at
 	switch {
 	case at.next <= part.to:
 		return buf, true
 	case len(pl.reattaches) > 0:
-		return append(buf, c.passed(pl)...), true
+		return append(buf, c.finishReattach(pl)...), true
 	case at.next <= p.frames.last():
 		return buf, true
 	case !p.running: // that was the exit frame
-		delete(c.places, p)
+		delete(c.positions, p)
 		delete(p.subs, c)
 	}
 	return buf, false
 }
 
-// passed ends a place's first reattach and returns its answer; the lock is held.
-func (c *conn) passed(pl *place) (line []byte) {
+// finishReattach removes the first reattach of a position and returns its answer. The caller holds the lock.
+func (c *conn) finishReattach(pl *position) (line []byte) {
 	done := pl.reattaches[0]
 	pl.reattaches = pl.reattaches[1:]
-	pl.at = cursor{next: done.to + 1}
+	pl.cursor = cursor{next: done.to + 1}
 	if len(pl.reattaches) > 0 {
-		pl.at.next = min(pl.at.next, pl.reattaches[0].from)
+		pl.cursor.next = min(pl.cursor.next, pl.reattaches[0].from)
 	}
-	c.behind -= len(done.line)
+	c.lateBytes -= len(done.line)
 	c.answered()
 	return done.line
 }
 
-// nextOf is this connection's place in a process, nil where it follows none, and the frames that are next there.
-func (c *conn) nextOf(p *proc) (pl *place, part run, err error) {
+// nextFrames returns the position of this connection in a process, nil if it does not follow it, and the next frames.
+func (c *conn) nextFrames(p *proc) (pl *position, part frameRange, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if pl = c.places[p]; pl == nil {
-		return nil, run{}, nil
+	if pl = c.positions[p]; pl == nil {
+		return nil, frameRange{}, nil
 	}
-	part = run{at: pl.at, to: p.frames.last()}
+	part = frameRange{start: pl.cursor, to: p.frames.last()}
 	if len(pl.reattaches) > 0 {
 		part.to = pl.reattaches[0].to
 	}
-	if part.at.next <= part.to {
-		part, err = p.frames.run(part.at, part.to)
+	if part.start.next <= part.to {
+		part, err = p.frames.nextRange(part.start, part.to)
 	}
 	return pl, part, err
 }
 
-// late adds the answers that waited for an exit frame which is now in buf, or which is not awaited any more.
-func (c *conn) late(buf []byte, more bool) (_ []byte, _, last bool) {
+// appendLate appends the answers that waited for an exit frame, if the frame is in buf or the connection no longer
+// follows the process.
+func (c *conn) appendLate(buf []byte, more bool) (_ []byte, _, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.after = slices.DeleteFunc(c.after, func(l lateAnswer) bool {
-		if c.places[l.p] != nil {
+	c.lateAnswers = slices.DeleteFunc(c.lateAnswers, func(l lateAnswer) bool {
+		if c.positions[l.p] != nil {
 			return false
 		}
 		buf = append(buf, l.line...)
-		c.behind -= len(l.line)
-		c.signalRoom()
+		c.lateBytes -= len(l.line)
+		c.broadcastRoom()
 		return true
 	})
-	last = c.finish && len(c.ready) == 0 && len(c.after) == 0 && !more
-	return buf, more || len(c.ready) > 0, last
+	last = c.draining && len(c.answers) == 0 && len(c.lateAnswers) == 0 && !more
+	return buf, more || len(c.answers) > 0, last
 }

@@ -1,17 +1,15 @@
-// Package serve is the server that the dialects of this host share. It claims a socket (Claim), accepts a bounded
-// number of connections and ends them in order (Work), serves HTTP behind a door (Work.AcceptHTTP), frames messages
-// (Format), gives the large requests of many clients their places and turns (Large), and reads untyped objects:
-// strictly (Fields), or as careless clients need it (Members). It knows no dialect and no memory. local/door decides
-// which clients come in over HTTP.
+// Package serve holds the server code that the dialects share. It claims a socket (Claim), accepts a bounded number
+// of connections and closes them in order (Work), serves HTTP behind a door (Work.AcceptHTTP), frames messages
+// (Format), bounds the large requests of all clients (Large), and reads untyped objects, strictly (Fields) or
+// leniently (Members). It depends on no dialect and no memory. local/door decides which HTTP requests are accepted.
 //
-// A frame is length-prefixed bytes:
+// A frame is a length and that many bytes:
 //
 //	+-------------+-----------------+
 //	| len  4 bytes | body, len bytes |
 //	+-------------+-----------------+
 //
-// len is unsigned, big-endian, and counts the body alone. The largest body is the protocol's: a Format holds it. A
-// length over the limit is known from the four bytes alone; nothing is allocated or read for it. The room for a body
-// grows as its bytes arrive, so a peer pays for what it claims. A Format sets no deadlines: those belong to the
-// connection, whose owner knows how long it may be silent.
+// len is unsigned, big-endian, and counts the body only. A Format holds the limit of its protocol. A length over the
+// limit is rejected before anything is allocated or read for it. The buffer of a body grows as its bytes arrive, so a
+// peer cannot reserve memory by a length alone. A Format sets no deadlines: the owner of the connection does.
 package serve

@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// Members are the members of a JSON object, each as it came. Its Text and Flag are for requests whose clients are
-// careless: a member of another type counts as absent.
+// Members are the raw members of a JSON object. Text and Flag are lenient: they treat a member of another type as
+// absent.
 type Members map[string]json.RawMessage
 
-// Raw is a field's JSON; nil when it is absent or null.
+// Raw returns the JSON of a field, or nil if it is absent or null.
 func (m Members) Raw(name string) json.RawMessage {
 	r := m[name]
 	if bytes.Equal(bytes.TrimSpace(r), []byte("null")) {
@@ -23,7 +23,7 @@ func (m Members) Raw(name string) json.RawMessage {
 	return r
 }
 
-// Maybe is a member of a type; nil when it is absent or null.
+// Maybe decodes a member, and returns nil if it is absent or null.
 func Maybe[T any](m Members, name string) (*T, error) {
 	r := m.Raw(name)
 	if r == nil {
@@ -36,27 +36,27 @@ func Maybe[T any](m Members, name string) (*T, error) {
 	return v, nil
 }
 
-// Text is a member that is a string.
+// Text returns a member if it is a string.
 func (m Members) Text(name string) (s string, ok bool) {
 	v, _ := Maybe[string](m, name)
 	return Or(v, ""), v != nil
 }
 
-// Flag is a member that is true or false; def, when it is neither.
+// Flag returns a member if it is a boolean, and def otherwise.
 func (m Members) Flag(name string, def bool) bool {
 	v, _ := Maybe[bool](m, name)
 	return Or(v, def)
 }
 
-// Fields is a request's object, read as strictly as existing clients' peers do: names in their case, integers without
-// sign, fraction or quotes, UTF-8 that is valid. Unknown names are passed over. The first fault stays; fields that are
-// read after it are zero.
+// Fields is the object of a request, read strictly, as the reference implementations do: names are case-sensitive,
+// integers have no sign, fraction or quotes, and the text is valid UTF-8. Unknown names are ignored. Err is the first
+// error; fields read after it are zero.
 type Fields struct {
 	Members
 	Err error
 }
 
-// Parse reads a request's object. What is wrong with it is the first fault.
+// Parse reads the object of a request. A malformed object sets Err.
 func Parse(raw []byte) *Fields {
 	f := &Fields{}
 	if !utf8.Valid(raw) {
@@ -69,14 +69,14 @@ func Parse(raw []byte) *Fields {
 	return f
 }
 
-// Fail notes a fault of a field, if it is the first.
+// Fail records an error of a field unless there is one already.
 func (f *Fields) Fail(name, why string) {
 	if f.Err == nil {
 		f.Err = fmt.Errorf("%s: %s", name, why)
 	}
 }
 
-// Need is a required value, read as an optional one.
+// Need returns a required value and fails if the optional value v is nil.
 func Need[T any](f *Fields, name string, v *T) T {
 	if v == nil {
 		f.Fail(name, "missing")
@@ -84,7 +84,7 @@ func Need[T any](f *Fields, name string, v *T) T {
 	return Or(v, *new(T))
 }
 
-// Or is an optional value, or its default.
+// Or returns an optional value, or def if v is nil.
 func Or[T any](v *T, def T) T {
 	if v == nil {
 		return def
@@ -92,8 +92,8 @@ func Or[T any](v *T, def T) T {
 	return *v
 }
 
-// Optional is a field of a type; nil when it is absent or null. fault says what another type is; without one the type's
-// own error does.
+// Optional decodes an optional field, and returns nil if it is absent or null. fault is the error text for a value of
+// another type; without it, the text is that of encoding/json.
 func Optional[T any](f *Fields, name, fault string) *T {
 	v, err := Maybe[T](f.Members, name)
 	if err != nil {
@@ -102,13 +102,13 @@ func Optional[T any](f *Fields, name, fault string) *T {
 	return v
 }
 
-// Text is a required string.
+// Text returns a required string.
 func (f *Fields) Text(name string) string { return Need(f, name, f.OptText(name)) }
 
-// OptText is an optional string.
+// OptText returns an optional string.
 func (f *Fields) OptText(name string) *string { return Optional[string](f, name, "not a string") }
 
-// Count is an integer with a default: absent is the default, null is a fault.
+// Count returns an integer. An absent field is def; null is an error.
 func (f *Fields) Count(name string, def uint64) uint64 {
 	if _, ok := f.Members[name]; !ok {
 		return def
@@ -116,10 +116,10 @@ func (f *Fields) Count(name string, def uint64) uint64 {
 	return f.Number(name)
 }
 
-// Number is a required unsigned integer.
+// Number returns a required unsigned integer.
 func (f *Fields) Number(name string) uint64 { return Need(f, name, f.OptNumber(name)) }
 
-// OptNumber is an optional unsigned integer.
+// OptNumber returns an optional unsigned integer.
 func (f *Fields) OptNumber(name string) *uint64 {
 	r := f.Raw(name)
 	if r == nil {
@@ -132,10 +132,10 @@ func (f *Fields) OptNumber(name string) *uint64 {
 	return &n
 }
 
-// Flag is an optional boolean.
+// Flag returns an optional boolean.
 func (f *Fields) Flag(name string) bool { return Or(Optional[bool](f, name, "not a boolean"), false) }
 
-// Object reads the fields of a required object. A fault among them is the request's.
+// Object reads the fields of a required object. An error in the object is an error of f.
 func (f *Fields) Object(name string, read func(*Fields)) {
 	r := f.Raw(name)
 	if r == nil {
@@ -148,7 +148,7 @@ func (f *Fields) Object(name string, read func(*Fields)) {
 	}
 }
 
-// List is an optional array.
+// List returns an optional array.
 func (f *Fields) List(name string) (out []json.RawMessage) {
 	r, ok := f.Members[name]
 	if !ok {
@@ -160,7 +160,7 @@ func (f *Fields) List(name string) (out []json.RawMessage) {
 	return out
 }
 
-// Texts is a required list of strings.
+// Texts returns a list of strings.
 func (f *Fields) Texts(name string) (out []string) {
 	for _, r := range f.List(name) {
 		var s *string

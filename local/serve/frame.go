@@ -9,27 +9,29 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// A Format is one protocol's way of framing. It is a value and safe for any number of goroutines.
+// A Format is the framing of one protocol. It is a value and safe for concurrent use.
 type Format struct {
 	Max uint32 // the largest body; one byte more is rejected
 }
 
-// TooLarge is a body over the limit, read or to be written.
+// TooLarge reports a body over the limit, read or to be written.
 type TooLarge struct{ Len, Max uint64 }
 
 func (e *TooLarge) Error() string { return fmt.Sprintf("frame too large: %d > %d", e.Len, e.Max) }
 
-// Read reads one frame and returns its body, in buf when it has the room. The end of the stream between frames is
-// io.EOF, inside a frame io.ErrUnexpectedEOF, a length over the limit *TooLarge. It reads no byte behind the frame.
+// Read reads one frame and returns its body, in buf if buf is large enough. It returns io.EOF if the stream ends
+// between frames, io.ErrUnexpectedEOF if it ends inside a frame, and *TooLarge for a length over the limit. It reads
+// no byte after the frame.
 func (f Format) Read(r io.Reader, buf []byte) ([]byte, error) {
-	n, err := f.length(r)
+	n, err := f.readLength(r)
 	if err != nil {
 		return nil, err
 	}
 	return large.Exactly(buf[:0], r, n)
 }
 
-func (f Format) length(r io.Reader) (int, error) {
+// readLength reads the four length bytes of a frame and rejects a length over the limit.
+func (f Format) readLength(r io.Reader) (int, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, err
@@ -41,16 +43,16 @@ func (f Format) length(r io.Reader) (int, error) {
 	return int(n), nil
 }
 
-// ReadFrame reads one frame of a connection. A large one needs a place, which it waits for as long as ctx lasts; begins
-// is called when it has one. done gives the place back, when the request is answered; it may be called in any case.
+// ReadFrame reads one frame of a connection. A large frame waits for a slot until ctx ends, and then calls begins.
+// The caller calls done when the request is answered, also after an error: it releases the slot.
 func (l Large) ReadFrame(ctx context.Context, f Format, r io.Reader, buf []byte, begins func()) (body []byte, done func(), err error) {
 	done = func() {}
-	n, err := f.length(r)
+	n, err := f.readLength(r)
 	if err != nil {
 		return nil, done, err
 	}
 	if n > LargeRequest {
-		if done, err = l.Place(ctx); err != nil {
+		if done, err = l.Acquire(ctx); err != nil {
 			return nil, done, err
 		}
 		begins()
@@ -59,7 +61,7 @@ func (l Large) ReadFrame(ctx context.Context, f Format, r io.Reader, buf []byte,
 	return body, done, err
 }
 
-// Write sends a frame in one piece, or rejects the body with *TooLarge.
+// Write sends a frame with one call of w.Write. It rejects a body over the limit with *TooLarge.
 func (f Format) Write(w io.Writer, body []byte) error {
 	if uint64(len(body)) > uint64(f.Max) {
 		return &TooLarge{Len: uint64(len(body)), Max: uint64(f.Max)}

@@ -12,12 +12,12 @@ import (
 	"github.com/cairndb/cairn/local/door"
 )
 
-// AcceptHTTP serves a listener's requests behind a door; refused answers those that may not come in. base is the context
-// that requests begin with. end stops it: requests under way have a grace, and are cut off then.
+// AcceptHTTP serves the requests of a listener that the door accepts; refused answers the others. base is the parent
+// context of all requests. end stops the server: running requests get a grace period and are then canceled.
 func (w *Work) AcceptHTTP(ln net.Listener, d *door.Door, base context.Context, refused func(http.ResponseWriter, *http.Request, string),
 	next http.Handler) (end func(grace time.Duration) error) {
 	behind := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if why := d.Refuses(r); why != "" {
+		if why := d.RejectReason(r); why != "" {
 			rw.Header().Set("Connection", "close")
 			refused(rw, r, why)
 			return
@@ -41,7 +41,7 @@ func (w *Work) AcceptHTTP(ln net.Listener, d *door.Door, base context.Context, r
 	}
 }
 
-// Reply sends JSON. A client that is gone needs no answer.
+// Reply sends JSON. It ignores write errors, because a client that is gone needs no answer.
 func Reply(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

@@ -6,40 +6,40 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// LargeRequest is from how many bytes on a request needs a place: decoded it is many times its size.
+// LargeRequest is the size in bytes from which a request needs a slot. Decoded, it takes many times its size.
 const LargeRequest = 1 << 20
 
-// Large bounds the resources of large requests: their memory, by places in which they are read and answered, and their
-// use of the processors, by turns in which they are decoded.
+// Large bounds what large requests use. Slots bound their memory: a request holds one while it is read and answered.
+// Turns bound the processors that decode them.
 type Large struct {
-	places chan struct{}
+	slots chan struct{}
 	large.Turns
 }
 
-// NewLarge has so many places.
+// NewLarge returns a Large with n slots.
 func NewLarge(places int) Large { return Large{make(chan struct{}, places), large.NewTurns()} }
 
-// Place waits for a place, and returns the function that gives it back, which may be called after an error too.
-func (l Large) Place(ctx context.Context) (leave func(), err error) {
+// Acquire waits for a slot and returns the function that releases it. The caller may call it after an error too.
+func (l Large) Acquire(ctx context.Context) (leave func(), err error) {
 	select {
-	case l.places <- struct{}{}:
-		return l.leave, nil
+	case l.slots <- struct{}{}:
+		return l.release, nil
 	case <-ctx.Done():
 		return func() {}, ctx.Err()
 	}
 }
 
-// TryPlace is Place for callers that do not wait: ok is false when no place is free.
-func (l Large) TryPlace() (leave func(), ok bool) {
+// TryAcquire returns false if no slot is free. It does not wait.
+func (l Large) TryAcquire() (leave func(), ok bool) {
 	select {
-	case l.places <- struct{}{}:
-		return l.leave, true
+	case l.slots <- struct{}{}:
+		return l.release, true
 	default:
 		return nil, false
 	}
 }
 
-func (l Large) leave() { <-l.places }
+func (l Large) release() { <-l.slots }
 
-// Taken returns the number of places in use.
-func (l Large) Taken() int { return len(l.places) }
+// InUse returns the number of slots in use.
+func (l Large) InUse() int { return len(l.slots) }

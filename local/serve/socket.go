@@ -12,35 +12,36 @@ import (
 	"time"
 )
 
-// A Socket is a unix socket that this process has made. At its path there may be another one by now.
+// A Socket is a unix socket that this process has created. Another process may have replaced the file at its path
+// since.
 type Socket struct {
 	*net.UnixListener
 	path string
 	file os.FileInfo
 }
 
-// ErrNoSocket rejects a path at which there is another kind of file.
+// ErrNoSocket rejects a path that holds a file of another kind.
 var ErrNoSocket = errors.New("exists and is not a socket")
 
-// ErrLong rejects a path that the system would reject without saying why.
-var ErrLong = errors.New("path too long for a unix socket")
+// ErrPathTooLong rejects a path that is too long. The system would reject it without giving the reason.
+var ErrPathTooLong = errors.New("path too long for a unix socket")
 
-// Fits rejects a path that is too long for a socket.
-func Fits(path string) error {
-	const longest = len(syscall.RawSockaddrUnix{}.Path) - 1 // a zero ends it
+// CheckPath rejects a path that is too long for a socket.
+func CheckPath(path string) error {
+	const longest = len(syscall.RawSockaddrUnix{}.Path) - 1 // room for the final zero byte
 	if len(path) > longest {
-		return fmt.Errorf("%s: %w: %d bytes, %d are possible; choose a shorter home", path, ErrLong, len(path), longest)
+		return fmt.Errorf("%s: %w: %d bytes, %d are possible; choose a shorter home", path, ErrPathTooLong, len(path), longest)
 	}
 	return nil
 }
 
-// Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when
-// its mode is right: a socket that other users may open is never at the path, and a stale one is replaced without a
-// gap. alive reports whether a server answers on the socket that is there: then Claim rejects. With a nil alive,
-// Claim replaces a live one too. It never replaces another kind of file. Of several that claim a path at once, each
-// gets it in turn.
+// Claim creates the socket at a path, for this user only. It creates the socket under another name, sets its mode,
+// and renames it. So other users can never open the socket at the path, and a stale socket is replaced without a gap.
+// alive reports whether a server answers on the existing socket; if it does, Claim fails. With a nil alive, Claim
+// replaces a live socket too. It never replaces a file of another kind. Concurrent claims of a path run one after the
+// other.
 func Claim(path string, alive func(path string) bool) (*Socket, error) {
-	defer lock(filepath.Dir(path))()
+	defer lockDir(filepath.Dir(path))()
 	if i, err := os.Lstat(path); err == nil {
 		if i.Mode().Type() != os.ModeSocket {
 			return nil, fmt.Errorf("%s %w", path, ErrNoSocket)
@@ -49,13 +50,13 @@ func Claim(path string, alive func(path string) bool) (*Socket, error) {
 			return nil, fmt.Errorf("%s is served by another process", path)
 		}
 	}
-	made := beside(path)
+	made := stagingPath(path)
 	if err := os.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
 	}
 	ln, err := bind(made)
 	if op := new(net.OpError); errors.As(err, &op) {
-		op.Addr = &net.UnixAddr{Name: path, Net: "unix"} // the name that the caller knows
+		op.Addr = &net.UnixAddr{Name: path, Net: "unix"} // the path the caller gave
 	}
 	if err != nil {
 		return nil, err
@@ -70,18 +71,19 @@ func Claim(path string, alive func(path string) bool) (*Socket, error) {
 	return s, nil
 }
 
-// lockPatience bounds the time that a claim waits for others in the same directory, which may be asking a server that
-// is there.
-const lockPatience = 15 * time.Second
+// lockTimeout bounds the wait for other claims in the same directory. Such a claim may be waiting for a server to
+// answer.
+const lockTimeout = 15 * time.Second
 
-// lock takes the sockets' turn in a directory, among all processes, and returns the function that ends it. The lock is
-// the system's and ends with the process. Where there is none, or it takes too long, the caller goes on without it.
-func lock(dir string) (unlock func()) {
+// lockDir locks a directory against claims by other processes and returns the function that unlocks it. It uses
+// flock, so the lock ends with the process. If the directory cannot be locked in time, the caller goes on without the
+// lock.
+func lockDir(dir string) (unlock func()) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return func() {}
 	}
-	for end := time.Now().Add(lockPatience); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(lockTimeout); ; time.Sleep(5 * time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) || time.Now().After(end) {
 			return func() { f.Close() }
@@ -89,17 +91,18 @@ func lock(dir string) (unlock func()) {
 	}
 }
 
-// suffix ends the name under which a socket is made.
-const suffix = ".new"
+// stagingSuffix ends the name under which a socket is created.
+const stagingSuffix = ".new"
 
-// beside is the name under which a socket is made: no longer than its own, which may be as long as the system allows.
-func beside(path string) string {
+// stagingPath returns the name under which a socket is created. It is no longer than path, which may be as long as
+// the system allows.
+func stagingPath(path string) string {
 	dir, base := filepath.Split(path)
-	return dir + base[:max(0, len(base)-len(suffix))] + suffix
+	return dir + base[:max(0, len(base)-len(stagingSuffix))] + stagingSuffix
 }
 
-// bind listens. Linux gives the file the mode that the descriptor has when it is bound, so there is no moment in which
-// another user could connect; elsewhere the mode is set right after.
+// bind listens on a path. Linux gives the file the mode of the descriptor at the bind, so no other user can ever
+// connect. Other systems ignore that mode, and the caller sets it right after.
 func bind(path string) (*net.UnixListener, error) {
 	private := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) }) // other systems reject it
@@ -113,7 +116,7 @@ func bind(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// Answers reports whether a server accepts at a path.
+// Answers reports whether a server accepts connections at a path.
 func Answers(path string) bool {
 	c, err := net.DialTimeout("unix", path, time.Second)
 	if err != nil {
@@ -123,15 +126,15 @@ func Answers(path string) bool {
 	return true
 }
 
-// Ours reports whether the socket at the path is still this one. No other file has its inode while it is open.
+// Ours reports whether the file at the path is still this socket. No other file can have its inode while it is open.
 func (s *Socket) Ours() bool {
 	i, err := os.Lstat(s.path)
 	return err == nil && os.SameFile(i, s.file)
 }
 
-// Close stops listening, and removes the socket unless another one has its path.
+// Close stops listening, and removes the socket unless another one has taken its path.
 func (s *Socket) Close() (err error) {
-	defer lock(filepath.Dir(s.path))()
+	defer lockDir(filepath.Dir(s.path))()
 	if s.Ours() {
 		err = os.Remove(s.path)
 	}

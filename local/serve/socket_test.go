@@ -124,8 +124,8 @@ func TestLongPaths(t *testing.T) {
 	}
 }
 
-// TestClaimsAtOnce: of servers that claim one path at the same time each gets it, one after the other, and the last one
-// is reached there.
+// TestClaimsAtOnce: of servers that claim one path at the same time each gets it, one after the other, and the last
+// one is reached there.
 func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.sock")

@@ -12,12 +12,12 @@ import (
 	"github.com/cairndb/cairn/wire/accept"
 )
 
-// Work holds a server's connections, their requests and its own tasks. It ends in two steps, so that
-// answers which are on their way still leave: Shut, then Cut.
+// Work tracks the connections, requests and tasks of a server. It stops in two steps: after Shut no connection reads
+// another request, and after Cut the running requests are canceled. Answers can be sent in between.
 type Work struct {
 	Open context.Context // ends with Shut: no connection reads another request
 	Ctx  context.Context // of requests; ends with Cut
-	Log  *slog.Logger    // discards, where the configuration names none
+	Log  *slog.Logger    // never nil
 
 	shut, cut context.CancelFunc
 	tasks     sync.WaitGroup
@@ -25,7 +25,7 @@ type Work struct {
 	closing   atomic.Bool
 }
 
-// NewWork begins one.
+// NewWork returns a running Work. A nil log discards.
 func NewWork(log *slog.Logger) *Work {
 	w := &Work{Log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 	w.Ctx, w.cut = context.WithCancel(context.Background())
@@ -33,11 +33,12 @@ func NewWork(log *slog.Logger) *Work {
 	return w
 }
 
-// Go runs a task, which Wait and Drain wait for. Only a task, or the server's constructor, calls it.
+// Go runs a task. Wait and Drain wait for it. Only another task, or the constructor of the server, may call Go.
 func (w *Work) Go(task func()) { w.tasks.Go(task) }
 
-// Accept serves the connections of a listener until that is closed, each in a goroutine, and closes them. All listeners
-// together have at most so many; one more is given to full instead, if there is one. With most 0 there is no bound.
+// Accept serves the connections of a listener, each in a goroutine, and closes them. It ends when the listener is
+// closed. All listeners together serve at most `most` connections, or any number if most is 0. A connection over the
+// limit goes to full, if full is not nil.
 func (w *Work) Accept(ln net.Listener, surface string, most int64, serve, full func(net.Conn)) {
 	w.Go(func() {
 		for p := accept.Patiently(ln, surface, w.Log); ; {
@@ -61,10 +62,10 @@ func (w *Work) Accept(ln net.Listener, surface string, most int64, serve, full f
 	})
 }
 
-// Conns returns the number of connections that are served.
+// Conns returns the number of open connections.
 func (w *Work) Conns() int { return int(w.conns.Load()) }
 
-// Shut ends Open. It reports whether it was the first to do so.
+// Shut ends Open. It reports whether this call was the first.
 func (w *Work) Shut() bool {
 	w.shut()
 	return w.closing.CompareAndSwap(false, true)
@@ -73,7 +74,7 @@ func (w *Work) Shut() bool {
 // Cut ends Open and Ctx.
 func (w *Work) Cut() { w.cut() }
 
-// Wait waits until all tasks have ended, and no longer than most. It reports whether they have.
+// Wait waits for all tasks, but at most for the given time. It reports whether they have ended.
 func (w *Work) Wait(most time.Duration) bool {
 	done := make(chan struct{})
 	go func() { w.tasks.Wait(); close(done) }()
@@ -85,7 +86,7 @@ func (w *Work) Wait(most time.Duration) bool {
 	}
 }
 
-// Drain waits for the tasks, and cuts them off when the grace is over. The listeners have been closed.
+// Drain waits for all tasks and cancels them after the grace period. The caller has closed the listeners.
 func (w *Work) Drain(grace time.Duration) {
 	hurry := time.AfterFunc(grace, w.cut)
 	defer hurry.Stop()

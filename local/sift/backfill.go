@@ -32,8 +32,8 @@ type Tally struct {
 	Files            int    `json:"files"` // to be scanned
 }
 
-// A backfillRun is a replay of transcripts into a workspace. It outlives the client that asked for it, and a second
-// request joins the first.
+// backfillRun is a running backfill or import of a workspace. It continues when its client disconnects, and a second
+// request joins it.
 type backfillRun struct {
 	mu    sync.Mutex
 	tally Tally
@@ -41,21 +41,22 @@ type backfillRun struct {
 	done  chan struct{}
 }
 
-func (r *backfillRun) change(f func(*Tally)) {
+func (r *backfillRun) update(f func(*Tally)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f(&r.tally)
 	r.tally.Skipped = r.tally.SkippedDuplicate
 }
 
-func (r *backfillRun) now() (Tally, error) {
+func (r *backfillRun) snapshot() (Tally, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.tally, r.err
 }
 
-// end lets the waiting requests go. A client that is told the run is over can start another at once.
-func (r *backfillRun) end(err error) {
+// finish wakes the waiting requests. Running is false before they answer, so their clients can start another run at
+// once.
+func (r *backfillRun) finish(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.err, r.tally.Running = err, false
@@ -63,18 +64,18 @@ func (r *backfillRun) end(err error) {
 }
 
 func (r *backfillRun) fail(err error) {
-	r.change(func(t *Tally) {
+	r.update(func(t *Tally) {
 		t.Errors++
 		t.FirstError = cmp.Or(t.FirstError, err.Error())
 	})
 }
 
-// run starts work for a workspace, unless there is some, and returns it.
+// run starts work for a workspace and returns it. If there is a run already, it returns that one.
 func (s *Server) run(key string, source string, work func(context.Context, *backfillRun) error) *backfillRun {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.runs[key]; r != nil {
-		if t, _ := r.now(); t.Running {
+		if t, _ := r.snapshot(); t.Running {
 			return r
 		}
 	}
@@ -82,28 +83,29 @@ func (s *Server) run(key string, source string, work func(context.Context, *back
 	s.runs[key] = r
 	s.Go(func() {
 		err := work(s.Ctx, r)
-		t, _ := r.now()
+		t, _ := r.snapshot()
 		s.Log.Info("backfill done", "workspace", key, "source", source, "scanned", t.Scanned, "captured", t.Captured,
 			"duplicate", t.SkippedDuplicate, "broken", t.Broken, "errors", t.Errors, "complete", err == nil)
-		r.end(err)
+		r.finish(err)
 	})
 	return r
 }
 
-// background has the server do the work of a request that goes on without its client, and answers when it is done.
-func (c *call) background(source string, work func(context.Context, *call, *backfillRun) error) (any, error) {
+// runInBackground runs work in a run of the workspace, which does not end with the client. It answers when the run is
+// done.
+func (c *call) runInBackground(source string, work func(context.Context, *call, *backfillRun) error) (any, error) {
 	job := *c
-	job.fields = nil // the request's bytes may go
+	job.fields = nil // lets the request be freed
 	r := c.s.run(c.w.Key, source, func(ctx context.Context, r *backfillRun) error { return work(ctx, &job, r) })
 	<-r.done
-	return r.now()
+	return r.snapshot()
 }
 
-// backfill replays transcripts and answers when it is done.
+// backfill replays transcripts and answers when that is done.
 func backfill(_ context.Context, c *call) (any, error) {
 	const transcripts = "transcripts"
-	if source := c.printed("source", transcripts); source != transcripts && string(c.fields["source"]) != "null" {
-		return nil, badRequest("unsupported backfill source: " + show(source))
+	if source := c.fieldText("source", transcripts); source != transcripts && string(c.fields["source"]) != "null" {
+		return nil, badRequest("unsupported backfill source: " + redactShort(source))
 	}
 	const all = 1 << 30
 	limit, err := c.count("limit", all, all)
@@ -112,12 +114,12 @@ func backfill(_ context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	own := c.fields.Flag("workspaceOnly", true)
-	return c.background(transcripts, func(ctx context.Context, job *call, r *backfillRun) error {
+	return c.runInBackground(transcripts, func(ctx context.Context, job *call, r *backfillRun) error {
 		return job.s.onHost(ctx, api.UseFiles, func() error { return job.replay(ctx, r, own, limit, per) })
 	})
 }
 
-// backfillRunState tells how far the workspace's backfill is: {"kind":"backfill_run"}.
+// backfillRunState reports the progress of the last run of the workspace.
 func backfillRunState(_ context.Context, c *call) (any, error) {
 	c.s.mu.Lock()
 	r := c.s.runs[c.w.Key]
@@ -125,30 +127,30 @@ func backfillRunState(_ context.Context, c *call) (any, error) {
 	if r == nil {
 		return Tally{}, nil
 	}
-	t, _ := r.now()
+	t, _ := r.snapshot()
 	return t, nil
 }
 
-// replay takes up transcripts, newest first.
+// replay captures the content of transcripts, newest file first.
 func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per int) error {
 	found := sessionFiles{}
 	found.transcripts(c.s.cfg.Transcripts, c.w, own)
 	found.rollouts(ctx, c.s.cfg.Rollouts, c.w, own)
 	files := found.newest()
 	files = files[:min(len(files), limit)]
-	r.change(func(t *Tally) { t.Files = len(files) })
+	r.update(func(t *Tally) { t.Files = len(files) })
 	for i, f := range files {
 		if ctx.Err() != nil {
 			return badRequest("backfill stopped; run it again to continue")
 		}
-		r.change(func(t *Tally) { t.Scanned++ })
+		r.update(func(t *Tally) { t.Scanned++ })
 		if err := c.transcript(ctx, r, f, per); err != nil {
-			if errors.Is(err, errStop) {
+			if errors.Is(err, errClusterUnavailable) {
 				return err
 			}
 			r.fail(err)
 		}
-		if t, _ := r.now(); (i+1)%10 == 0 || i+1 == len(files) {
+		if t, _ := r.snapshot(); (i+1)%10 == 0 || i+1 == len(files) {
 			c.s.Log.Info("backfill", "workspace", c.w.Key, "scanned", t.Scanned, "of", len(files), "captured", t.Captured,
 				"duplicate", t.SkippedDuplicate)
 		}
@@ -156,17 +158,17 @@ func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per 
 	return nil
 }
 
-// errStop ends a run: the rest of the work would fail as well. Asking again goes on where it stopped, because events
-// that are stored already are skipped.
-const errStop = badRequest("the cluster takes no writes; run it again to continue")
+// errClusterUnavailable ends a run, because the rest of it would fail too. A new run continues where it stopped: it
+// skips events that are stored already.
+const errClusterUnavailable = badRequest("the cluster takes no writes; run it again to continue")
 
 var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// sessionFiles are the files of sessions, and when they changed.
+// sessionFiles maps session files to their modification times.
 type sessionFiles map[string]time.Time
 
-// add looks into a directory for the wanted files with a prefix. Links out of the tree and pipes are none, and a
-// directory that cannot be read has none.
+// add adds the wanted .jsonl files of a directory with a prefix. It ignores links and pipes, and directories that
+// cannot be read.
 func (f sessionFiles) add(dir, prefix string, wanted func(path string) bool) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -180,12 +182,12 @@ func (f sessionFiles) add(dir, prefix string, wanted func(path string) bool) {
 	}
 }
 
-// newest lists the files by when they changed, the newest first.
+// newest returns the files sorted by modification time, newest first.
 func (f sessionFiles) newest() []string {
 	return slices.SortedFunc(maps.Keys(f), func(a, b string) int { return cmp.Or(f[b].Compare(f[a]), strings.Compare(a, b)) })
 }
 
-// transcripts adds Claude Code's session files of a workspace, or of all.
+// transcripts adds the session files of Claude Code, of a workspace or of all.
 func (f sessionFiles) transcripts(root string, w Workspace, own bool) {
 	var dirs []string
 	if own {
@@ -210,14 +212,14 @@ func (f sessionFiles) transcripts(root string, w Workspace, own bool) {
 	}
 }
 
-// A batch gathers what tools said, for one entry.
+// batch collects tool outputs for one entry of the log.
 type batch struct {
-	c     *call
-	r     *backfillRun
-	heard []heard
-	size  int
-	obs   []*observation // made of heard when the node has redacted it; those that are known by now are dropped
-	made  bool
+	c            *call
+	r            *backfillRun
+	outputs      []toolOutput
+	size         int
+	observations []*observation // made of the redacted outputs, without those that are stored
+	observed     bool
 }
 
 const (
@@ -225,29 +227,29 @@ const (
 	batchBytes  = 1 << 20
 )
 
-// add takes up what was read from so many bytes.
-func (b *batch) add(ctx context.Context, h heard, size int) error {
-	if len(b.heard) > 0 && b.size+size > batchBytes {
+// add adds an output of the given size, and flushes a full batch.
+func (b *batch) add(ctx context.Context, h toolOutput, size int) error {
+	if len(b.outputs) > 0 && b.size+size > batchBytes {
 		if err := b.flush(ctx); err != nil {
 			return err
 		}
 	}
-	b.heard = append(b.heard, h)
+	b.outputs = append(b.outputs, h)
 	b.size += size
-	if len(b.heard) < batchFrames {
+	if len(b.outputs) < batchFrames {
 		return nil
 	}
 	return b.flush(ctx)
 }
 
-// flush proposes the new events of the batch as one entry. When another client stores one of them meanwhile, the
-// entry is rejected, and the others are proposed again. So is an entry whose outcome is unknown: if it was stored,
-// its events are known by then.
+// flush proposes the new events of the batch as one entry. If another client stores one of them meanwhile, the entry
+// is rejected and flush proposes the rest. It also tries again after an unknown outcome: if the entry was stored, its
+// events are known by then.
 func (b *batch) flush(ctx context.Context) error {
-	defer func() { b.heard, b.obs, b.size, b.made = nil, nil, 0, false }()
+	defer func() { b.outputs, b.observations, b.size, b.observed = nil, nil, 0, false }()
 	wait := 200 * time.Millisecond
-	said := api.Each(b.heard, func(h heard) api.Said { return h.Said })
-	for attempt := 0; len(b.heard) > 0; attempt++ {
+	said := api.Each(b.outputs, func(h toolOutput) api.Said { return h.Said })
+	for attempt := 0; len(b.outputs) > 0; attempt++ {
 		wctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		_, err := api.Capture.Ask(wctx, b.c.s.cfg.Memory,
 			&api.CaptureRequest{Said: said, Make: func(clean []api.Said) ([]api.CapturedEvent, error) { return b.events(wctx, clean) }})
@@ -255,7 +257,7 @@ func (b *batch) flush(ctx context.Context) error {
 		var known *oplog.Error
 		switch {
 		case err == nil:
-			b.r.change(func(t *Tally) { t.Captured += len(b.obs) })
+			b.r.update(func(t *Tally) { t.Captured += len(b.observations) })
 			return nil
 		case errors.Is(err, oplog.ErrEventKnown):
 			continue
@@ -263,54 +265,54 @@ func (b *batch) flush(ctx context.Context) error {
 			(known.Kind == oplog.Unavailable || known.Kind == oplog.UnknownOutcome || known.Kind == oplog.NotLeader),
 			errors.Is(err, context.DeadlineExceeded):
 		default:
-			return b.c.s.public("backfill", err)
+			return b.c.s.publicError("backfill", err)
 		}
 		if attempt >= 20 {
-			return errStop
+			return errClusterUnavailable
 		}
 		if pause.For(ctx, wait) != nil {
-			return errStop
+			return errClusterUnavailable
 		}
 		wait = min(2*wait, 2*time.Second)
 	}
 	return nil
 }
 
-// events makes those that are not stored yet of what tools said, redacted.
+// events makes the events of the redacted outputs that are not stored yet.
 func (b *batch) events(ctx context.Context, clean []api.Said) ([]api.CapturedEvent, error) {
-	first := !b.made
+	first := !b.observed
 	if first {
 		for i, said := range clean {
-			if o, err := b.heard[i].observe(said); err != nil {
+			if o, err := b.outputs[i].newObservation(said); err != nil {
 				b.r.fail(err)
 			} else {
-				b.obs = append(b.obs, o)
+				b.observations = append(b.observations, o)
 			}
 		}
-		b.made = true
+		b.observed = true
 	}
 	fresh, err := b.fresh(ctx)
 	if err != nil {
 		return nil, err
 	}
-	stored := len(b.obs) - len(fresh)
-	b.r.change(func(t *Tally) {
+	stored := len(b.observations) - len(fresh)
+	b.r.update(func(t *Tally) {
 		if first {
 			t.SkippedDuplicate += stored
-		} else { // those that are known only now came from this batch's earlier attempts
+		} else { // stored by an earlier attempt of this batch
 			t.Captured += stored
 		}
 	})
-	b.obs = fresh
+	b.observations = fresh
 	return api.Each(fresh, b.c.event), nil
 }
 
-// fresh are the batch's observations that no event has, each once.
+// fresh returns the observations that are not stored, without repeats.
 func (b *batch) fresh(ctx context.Context) (fresh []*observation, err error) {
 	seen := map[string]bool{}
-	known, err := b.c.s.knownEvents(ctx, b.c.ns, b.obs)
+	known, err := b.c.s.knownEvents(ctx, b.c.ns, b.observations)
 	for i, id := range known {
-		o := b.obs[i]
+		o := b.observations[i]
 		if key := o.Session + "\x00" + string(o.hash); !seen[key] && id.Event == 0 {
 			seen[key] = true
 			fresh = append(fresh, o)

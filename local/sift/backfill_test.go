@@ -27,7 +27,7 @@ func (d *daemon) project(encoded string) string {
 }
 
 func (d *daemon) top() string {
-	for _, w := range d.served() {
+	for _, w := range d.servedWorkspaces() {
 		return w.Top
 	}
 	return ""

@@ -21,26 +21,26 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// heard holds a tool's output, as it came in.
-type heard struct {
+// toolOutput is what a tool did, as the client sent it. It may hold secrets.
+type toolOutput struct {
 	api.Said
 	at, expires oplog.Time
-	given       *recorded // its summary, when it came with one
+	recorded    *recordedSummary // the summary that an import brings; nil without one
 }
 
-// An observation is what was heard, from which the node has taken the secrets, and what is made of it.
+// An observation is a toolOutput that the node has redacted, and its encoded payload and hash.
 type observation struct {
-	heard
-	stamped []byte // JSON of the payload with its source
-	hash    []byte
-	tokens  uint64
+	toolOutput
+	payloadJSON []byte // JSON of the payload, including its source
+	hash        []byte
+	tokens      uint64
 }
 
 const (
-	maxName = 512                          // of session and tool
-	maxMs   = 8.64e15                      // the largest time JavaScript knows
-	maxTTL  = 100 * 365 * 24 * 3600 * 1000 // of a capture, in milliseconds: a century
-	packed  = 1 << 10                      // payloads over this are stored compressed
+	maxName      = 512                          // of session and tool
+	maxMs        = 8.64e15                      // the largest time in JavaScript
+	maxTTL       = 100 * 365 * 24 * 3600 * 1000 // of a capture, in milliseconds: a century
+	compressOver = 1 << 10                      // larger payloads are stored compressed
 )
 
 // captured is the reply to a capture.
@@ -49,29 +49,30 @@ type captured struct {
 	TokensEst uint64        `json:"tokensEst"`
 	SummaryID oplog.Seq     `json:"summaryId"`
 	Duplicate bool          `json:"duplicate"`
-	Redacted  []string      `json:"redacted,omitempty"` // kinds of secrets that were taken out
+	Redacted  []string      `json:"redacted,omitempty"` // kinds of the secrets that were removed
 }
 
-// capture stores what a tool did, and its summary, in one entry.
+// capture stores an event and its summary as one entry of the log.
 func capture(ctx context.Context, c *call) (any, error) {
-	var h heard
+	var h toolOutput
 	err := c.s.large.Decode(ctx, c.size, func() (err error) {
-		h, err = c.heard()
+		h, err = c.parseCapture()
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.s.cfg.Patience+perMebibyte*time.Duration(c.size>>20))
+	ctx, cancel := context.WithTimeout(ctx, c.s.cfg.Patience+timeoutPerMiB*time.Duration(c.size>>20))
 	defer cancel()
-	return c.s.store(ctx, c, h)
+	return c.s.storeCapture(ctx, c, h)
 }
 
-// perMebibyte is added to the time of a large write, which is searched for secrets and travels while it runs.
-const perMebibyte = 5 * time.Second
+// timeoutPerMiB is added to the timeout of a large capture, because it takes longer to redact and to replicate.
+const timeoutPerMiB = 5 * time.Second
 
-// heard reads the request. It runs in the request's turn, and c.text would wait for another one.
-func (c *call) heard() (h heard, err error) {
+// parseCapture reads the request. It runs in the request's decoding turn, so it must not call c.text, which waits for
+// another turn.
+func (c *call) parseCapture() (h toolOutput, err error) {
 	var ok bool
 	if h.Session, ok = c.fields.Text("sessionId"); !ok || h.Session == "" {
 		return h, badRequest("capture: sessionId required")
@@ -105,8 +106,8 @@ func (c *call) heard() (h heard, err error) {
 	return h, nil
 }
 
-// observe stamps and hashes what was heard, redacted. Summary, entry and log see its result alone.
-func (h heard) observe(clean api.Said) (*observation, error) {
+// newObservation encodes and hashes the redacted output. Summary, entry and log are made from its result only.
+func (h toolOutput) newObservation(clean api.Said) (*observation, error) {
 	h.Said = clean
 	h.Source = cmp.Or(h.Source, "claude-code")
 	if len(h.Session) > maxName || len(h.Tool) > maxName || len(h.Source) > maxName {
@@ -116,17 +117,17 @@ func (h heard) observe(clean api.Said) (*observation, error) {
 	if !ok {
 		fields = map[string]any{"value": h.Payload}
 	}
-	o := &observation{heard: h}
-	if err := o.stamp(fields); err != nil {
+	o := &observation{toolOutput: h}
+	if err := o.encodePayload(fields); err != nil {
 		return nil, badRequest("capture: payload is not JSON")
 	}
-	o.tokens = (utf16Len(o.stamped) + 3) / 4
+	o.tokens = (utf16Len(o.payloadJSON) + 3) / 4
 	return o, nil
 }
 
-// stamp writes the payload's fields as one JSON object, in the order of their names, with its source among them. The
-// source is not part of the hashed bytes: a backfilled copy and a live one with the same content are one event.
-func (o *observation) stamp(fields map[string]any) error {
+// encodePayload writes the payload as a JSON object with sorted keys, including its source. The hash does not cover
+// the source, so a backfilled copy and a live one with the same content are one event.
+func (o *observation) encodePayload(fields map[string]any) error {
 	fields = maps.Clone(fields)
 	delete(fields, "_source")
 	content, err := kit.JSON(fields)
@@ -136,11 +137,11 @@ func (o *observation) stamp(fields map[string]any) error {
 	sum := sha256.Sum256(content)
 	o.hash = sum[:]
 	fields["_source"] = o.Source
-	o.stamped, err = kit.JSON(fields)
+	o.payloadJSON, err = kit.JSON(fields)
 	return err
 }
 
-// utf16Len is a text's length as JavaScript counts it.
+// utf16Len returns the length of a text in UTF-16 units, as JavaScript counts it.
 func utf16Len(b []byte) (n uint64) {
 	for len(b) > 0 { // a range over string(b) would copy it
 		r, size := utf8.DecodeRune(b)
@@ -150,27 +151,27 @@ func utf16Len(b []byte) (n uint64) {
 	return n
 }
 
-// store has what a tool said kept, or finds the event that it is.
-func (s *Server) store(ctx context.Context, c *call, h heard) (have captured, err error) {
+// storeCapture stores an event, or finds the stored event with the same content.
+func (s *Server) storeCapture(ctx context.Context, c *call, h toolOutput) (have captured, err error) {
 	var o *observation
 	made, err := api.Capture.Ask(ctx, s.cfg.Memory, &api.CaptureRequest{Said: []api.Said{h.Said},
 		Turn: func(work func() error) error { return s.large.Decode(ctx, c.size, work) },
 		Make: func(clean []api.Said) (_ []api.CapturedEvent, err error) {
-			if o, err = h.observe(clean[0]); err != nil {
+			if o, err = h.newObservation(clean[0]); err != nil {
 				return nil, err
 			}
-			if have, err = s.known(ctx, c.ns, o); err != nil || have.ID != 0 {
+			if have, err = s.lookUpEvent(ctx, c.ns, o); err != nil || have.ID != 0 {
 				return nil, err
 			}
 			return []api.CapturedEvent{c.event(o)}, nil
 		}})
 	if errors.Is(err, oplog.ErrEventKnown) { // another client was faster
-		return s.known(ctx, c.ns, o)
+		return s.lookUpEvent(ctx, c.ns, o)
 	}
 	if err != nil {
 		return captured{}, err
 	}
-	if have.ID != 0 { // its first client may have been told to ask again: the answer waits until searches find it
+	if have.ID != 0 { // a retry of a failed capture: answer only when searches find the event
 		_, err = api.Await.Ask(ctx, s.cfg.Memory, &api.AwaitRequest{Found: true})
 	} else {
 		have = captured{ID: made.IDs[0].Event, TokensEst: o.tokens, SummaryID: made.IDs[0].Summary}
@@ -179,8 +180,8 @@ func (s *Server) store(ctx context.Context, c *call, h heard) (have captured, er
 	return have, err
 }
 
-// known looks an observation up; ID 0 means that there is none.
-func (s *Server) known(ctx context.Context, ns string, o *observation) (have captured, err error) {
+// lookUpEvent finds the stored event of an observation. ID 0 means that there is none.
+func (s *Server) lookUpEvent(ctx context.Context, ns string, o *observation) (have captured, err error) {
 	ids, err := s.knownEvents(ctx, ns, []*observation{o})
 	if err == nil && ids[0].Event != 0 {
 		have = captured{ID: ids[0].Event, TokensEst: o.tokens, Duplicate: true, SummaryID: ids[0].Summary}
@@ -188,7 +189,7 @@ func (s *Server) known(ctx context.Context, ns string, o *observation) (have cap
 	return have, err
 }
 
-// knownEvents are the ids of observations that are stored; zero for those that are not.
+// knownEvents returns the ids of stored observations, and zero ids for the others.
 func (s *Server) knownEvents(ctx context.Context, ns string, all []*observation) ([]api.CapturedIDs, error) {
 	marks := api.Each(all, func(o *observation) api.EventMark { return api.EventMark{Session: o.Session, Hash: o.hash} })
 	a, err := api.KnownEvents.Ask(ctx, s.cfg.Memory, &api.KnownEventsRequest{Workspace: ns, Marks: marks})
@@ -198,20 +199,20 @@ func (s *Server) knownEvents(ctx context.Context, ns string, all []*observation)
 	return a.Events, nil
 }
 
-// event is an observation as it is stored, with its summary.
+// event makes the stored event of an observation, with its summary.
 func (c *call) event(o *observation) api.CapturedEvent {
 	sum := summarize(o)
 	rid := oplog.NewID()
 	from := origin{Tool: o.Tool, Session: o.Session, Source: o.Source, Hash: hex.EncodeToString(o.hash),
-		TokensIn: o.tokens, Confidence: sum.confidence, Words: others(o.Payload, sum.text), Symbols: symbolsOf(o.Payload)}
-	if g := o.given; g != nil {
+		TokensIn: o.tokens, Confidence: sum.confidence, Words: extraWords(o.Payload, sum.text), Symbols: symbolsOf(o.Payload)}
+	if g := o.recorded; g != nil {
 		from.Model, from.PromptHash, from.Confidence, from.HostIn, from.HostOut = g.by, g.prompt, g.confidence, g.in, g.out
-		from.Words, sum = clip(from.Words+" "+sum.text, 2*maxOthers), summary{g.text, g.confidence}
+		from.Words, sum = truncate(from.Words+" "+sum.text, 2*maxExtraWords), summary{g.text, g.confidence}
 	}
-	event := &oplog.Event{Workspace: c.ns, Session: o.Session, Tool: o.Tool, Source: o.Source, Hash: o.hash, Payload: o.stamped,
+	event := &oplog.Event{Workspace: c.ns, Session: o.Session, Tool: o.Tool, Source: o.Source, Hash: o.hash, Payload: o.payloadJSON,
 		Tokens: o.tokens, Dir: c.w.Dir, At: o.at, Status: oplog.EventSummarized, Summary: rid}
-	if len(o.stamped) > packed {
-		if z := zip().EncodeAll(o.stamped, nil); len(z) < len(o.stamped) {
+	if len(o.payloadJSON) > compressOver {
+		if z := encoder().EncodeAll(o.payloadJSON, nil); len(z) < len(o.payloadJSON) {
 			event.Payload, event.Packed = z, true
 		}
 	}
@@ -223,16 +224,16 @@ func (c *call) event(o *observation) api.CapturedEvent {
 }
 
 // zip is shared: EncodeAll may be called from any goroutine.
-var zip = sync.OnceValue(func() *zstd.Encoder {
+var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4),
-		zstd.WithAllLitEntropyCompression(true)) // text without repeats shrinks too, and the largest request must fit an entry
+		zstd.WithAllLitEntropyCompression(true)) // compresses text without repeats too: the largest request must fit an entry
 	if err != nil {
 		panic("sift: zstd writer: " + err.Error())
 	}
 	return e
 })
 
-// origin holds the event's fields in a summary's metadata.
+// origin is the part of a summary's metadata that describes its event.
 type origin struct {
 	Tool       string  `json:"tool"`
 	Session    string  `json:"session"`
@@ -240,16 +241,16 @@ type origin struct {
 	Hash       string  `json:"hash"`
 	TokensIn   uint64  `json:"tokensIn"`
 	Confidence float64 `json:"confidence"`
-	Words      string  `json:"words,omitempty"` // of the payload, that the summary leaves out: search finds it by them
+	Words      string  `json:"words,omitempty"` // words of the payload that the summary leaves out; indexed with it
 
-	Symbols    []string `json:"symbols,omitempty"` // that the payload declares, as kind:name
-	Model      string   `json:"model,omitempty"`   // that wrote the summary; blank: it was cut by rules
+	Symbols    []string `json:"symbols,omitempty"` // declared in the payload, as kind:name
+	Model      string   `json:"model,omitempty"`   // the model that wrote the summary; empty if rules made it
 	PromptHash string   `json:"promptHash,omitempty"`
-	HostIn     *uint64  `json:"hostTokensIn,omitempty"` // tokens that the model read and wrote, as its client counts them
+	HostIn     *uint64  `json:"hostTokensIn,omitempty"` // tokens of the model, as the client counts them
 	HostOut    *uint64  `json:"hostTokensOut,omitempty"`
 }
 
-// halfLife is the half-life of a summary, by its tool.
+// halfLife returns the half-life of a summary, by the tool of its event.
 func halfLife(tool string) time.Duration {
 	const day = 24 * time.Hour
 	switch tool {

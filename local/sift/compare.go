@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// thread lists other sessions that captured the same as one, those with the most in common first.
+// thread lists the other sessions that captured the same content as one, those with the most in common first.
 func thread(ctx context.Context, c *call) (any, error) {
 	session, ok := c.text("sessionId")
 	if !ok || session == "" || len(session) > maxName {
@@ -34,21 +34,21 @@ func thread(ctx context.Context, c *call) (any, error) {
 	})}, nil
 }
 
-// iso is a time in milliseconds as this protocol writes it in texts.
+// iso formats a time in milliseconds as this protocol does.
 func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
 const (
-	fileConsent   = "federate.consent" // in a workspace's directory: searches of other workspaces may find what is in this one
+	fileConsent   = "federate.consent" // in the directory of a workspace: other workspaces may search it
 	maxWorkspaces = 32                 // of a federated search
 )
 
-// A federatedHit is a hit with the workspace that it is from.
+// federatedHit is a hit and its workspace.
 type federatedHit struct {
 	hit
 	Workspace string `json:"workspace"`
 }
 
-// federateSearch searches the workspaces whose user has consented, and what other protocols stored in none of them.
+// federateSearch searches the workspaces whose users have consented. Memories of other protocols are not included.
 func federateSearch(ctx context.Context, c *call) (any, error) {
 	most, err := c.count("maxWorkspaces", maxWorkspaces, maxWorkspaces)
 	k, err2 := c.count("k", 5, maxK)
@@ -60,14 +60,14 @@ func federateSearch(ctx context.Context, c *call) (any, error) {
 	}
 	prefix, _ := c.text("workspacePrefix")
 	hits, seen := []federatedHit{}, map[string]bool{}
-	for _, w := range c.s.served() {
+	for _, w := range c.s.servedWorkspaces() {
 		ns := w.Namespace(c.s.cfg.NS)
 		if len(seen) == most || seen[ns] || !strings.HasPrefix(w.Key, prefix) || !c.s.consents(w) {
 			continue
 		}
 		seen[ns] = true
 		other := *c
-		other.w, other.ns, other.alone = w, ns, true
+		other.w, other.ns, other.ownOnly = w, ns, true
 		found, err := other.search(ctx)
 		if err != nil {
 			return nil, err
@@ -82,22 +82,22 @@ func federateSearch(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"hits", hits[:min(len(hits), k)]}, nil
 }
 
-// consents reports whether a workspace's directory has the file that lets other workspaces search it.
+// consents reports whether the directory of a workspace has the file that lets other workspaces search it.
 func (s *Server) consents(w Workspace) bool {
 	i, err := os.Stat(s.cfg.files(w.Key, fileConsent))
 	return err == nil && i.Mode().IsRegular()
 }
 
-// symbolKinds are the words that declare a symbol, by the kind that clients call it.
+// symbolKinds maps the keyword of a declaration to the kind of its symbol. Other keywords are their own kind.
 var symbolKinds = map[string]string{"func": "function", "fn": "function", "def": "function", "function": "function"}
 
 var symbol = regexp.MustCompile(`(?m)^\s*(?:\d+[\s→|:]+)?(?:pub |export |default |async |public |private |static )*(func|def|class|type|struct|interface|enum|fn|function|const|trait)\s+(?:\([^)\n]*\)\s*)?([A-Za-z_][A-Za-z0-9_]{0,63})`)
 
 const maxSymbols = 64 // of an event
 
-// symbolsOf are the symbols that a payload declares, as kind:name, each once.
+// symbolsOf returns the symbols that a payload declares, as kind:name, without repeats.
 func symbolsOf(payload any) (all []string) {
-	for s := range texts(payload) {
+	for s := range allStrings(payload) {
 		for _, m := range symbol.FindAllStringSubmatch(s[:min(len(s), 256<<10)], maxSymbols) {
 			x := cmp.Or(symbolKinds[m[1]], m[1]) + ":" + m[2]
 			if len(all) == maxSymbols {
@@ -111,7 +111,7 @@ func symbolsOf(payload any) (all []string) {
 	return all
 }
 
-// symbolSearch finds events that declare a symbol: kind:name for one, or a part of a name.
+// symbolSearch finds events that declare a symbol. The query is kind:name, or a part of a name.
 func symbolSearch(ctx context.Context, c *call) (any, error) {
 	query, ok := c.text("query")
 	if query = strings.TrimSpace(query); !ok || len(query) > maxName {
@@ -140,7 +140,7 @@ func symbolSearch(ctx context.Context, c *call) (any, error) {
 			kept = append(kept, h.Memory.Seq)
 		}
 	}
-	all, err := c.keptAt(ctx, kept)
+	all, err := c.memoriesByID(ctx, kept)
 	for _, x := range all {
 		r := makeRow(x)
 		o, _ := originOf(x.Memory)
@@ -151,11 +151,11 @@ func symbolSearch(ctx context.Context, c *call) (any, error) {
 }
 
 const (
-	statsLook = 4000 // summaries that stats counts by tool and session, the newest
-	statsTop  = 10
+	statsSample = 4000 // newest summaries that stats counts by tool and session
+	statsTop    = 10
 )
 
-// stats counts what the newest captures are, and how many came in a window of time.
+// stats counts the newest captures by tool and session, and the captures in a window of time.
 func stats(ctx context.Context, c *call) (any, error) {
 	window, there, err := c.number("windowMs")
 	if err != nil || there && !(window > 0 && window <= maxMs) {
@@ -169,7 +169,7 @@ func stats(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory,
-		&api.NeighboursRequest{Sight: api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: true}, Before: statsLook})
+		&api.NeighboursRequest{Sight: api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: true}, Before: statsSample})
 	if err != nil {
 		return nil, err
 	}
@@ -193,20 +193,20 @@ func stats(ctx context.Context, c *call) (any, error) {
 	if perMin > 0 {
 		eta = new(int(float64(w.Events.Raw) / perMin * 60))
 	}
-	return kit.Object{"counts", counters(w), "throughput",
+	return kit.Object{"counts", countsObject(w), "throughput",
 		kit.Object{"eventsPerMin", perMin, "summariesPerMin", perMin, "windowMs", window},
 		"backlog", kit.Object{"pending", w.Events.Raw, "etaSec", eta}, "cacheHitRate",
 		float64(same) / float64(max(1, len(a.Before))), "looked", len(a.Before),
-		"topTools", top("tool", "count", tools), "topSessions", top("sessionId", "events", sessions)}, nil
+		"topTools", topCounts("tool", "count", tools), "topSessions", topCounts("sessionId", "events", sessions)}, nil
 }
 
-// top are the names with the highest counts.
-func top(name, count string, of map[string]int) []kit.Object {
+// topCounts returns the names with the highest counts.
+func topCounts(name, count string, of map[string]int) []kit.Object {
 	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b)) })
 	return api.Each(names[:min(len(names), statsTop)], func(n string) kit.Object { return kit.Object{name, n, count, of[n]} })
 }
 
-// doctor reports what a node checks by itself all the time: there are no orphans, and each node heals its own vectors.
+// doctor reports the checks that the node makes anyway. There are no orphans, and each node repairs its own vectors.
 func doctor(ctx context.Context, c *call) (any, error) {
 	w, err := c.counts(ctx)
 	if err != nil {
@@ -227,12 +227,12 @@ func doctor(ctx context.Context, c *call) (any, error) {
 		}
 	}
 	return kit.Object{"integrity", integrity, "orphanSummaries", 0, "orphanEmbeddings", 0, "orphanProvenance", 0,
-		"vecCardinality", kit.Object{"embeddings", w.Embedded, "vec", w.Embedded, "drift", 0}, "counts", counters(w),
+		"vecCardinality", kit.Object{"embeddings", w.Embedded, "vec", w.Embedded, "drift", 0}, "counts", countsObject(w),
 		"pinned", len(rows)}, nil
 }
 
-// sweepExpired forgets captures whose ttlMs is over. The leader does so by itself; a time in the future is taken as
-// now.
+// sweepExpired forgets the captures that have expired now. The leader also does so by itself. A time in the future
+// counts as now.
 func sweepExpired(ctx context.Context, c *call) (any, error) {
 	if _, _, err := c.number("now"); err != nil {
 		return nil, err

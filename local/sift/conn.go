@@ -14,24 +14,25 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// How long a reply may take to leave, and how much a client may still send meanwhile.
+// Limits of sending a reply, and of reading what the client still sends after it.
 const (
 	writeTimeout  = 30 * time.Second
 	lingerTimeout = time.Second
 	lingerBytes   = 64 << 20
 )
 
-// serve reads one request and answers it. Once the request is whole, nothing the client does stops the work.
+// serve reads one request and answers it. A client that disconnects does not cancel a request that was read
+// completely.
 func (l *listener) serve(c *net.UnixConn) {
 	c.SetReadDeadline(time.Now().Add(l.s.cfg.IdleTimeout))
-	whole := context.AfterFunc(l.ctx, func() { c.SetReadDeadline(time.Now()) }) // a listener that closes waits for no request
+	whole := context.AfterFunc(l.ctx, func() { c.SetReadDeadline(time.Now()) }) // a closing listener stops waiting for requests
 	req, done, err := l.s.large.ReadFrame(l.ctx, format, c, nil, func() {})
 	whole()
 	defer done()
 	switch {
 	case err == nil:
 	case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
-		return // nothing was asked, or not in time
+		return // no request, or not in time
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		_ = reply(c, nil, errors.New("incomplete frame"))
 		return
@@ -44,54 +45,54 @@ func (l *listener) serve(c *net.UnixConn) {
 	}
 	start := time.Now()
 	a := l.answer(req)
-	send(c, a)
+	sendAnswer(c, a)
 	l.s.Log.Debug("request answered", "kind", a.kind, "bytes", len(req), "ok", a.err == nil, "took", time.Since(start))
 	linger(c)
-	if a.then != nil {
-		a.then()
+	if a.afterReply != nil {
+		a.afterReply()
 	}
 }
 
-// full answers a client for whom there is no room.
-func full(c net.Conn) {
+// rejectFull answers a client over the connection limit.
+func rejectFull(c net.Conn) {
 	_ = reply(c, nil, errors.New("too many connections"))
 	linger(c.(*net.UnixConn))
 }
 
-// send sends the frames of an answer. Behind one that did not leave whole nothing may come.
-func send(c net.Conn, a *answer) {
+// sendAnswer sends the frames of an answer. It stops after a frame that could not be sent whole.
+func sendAnswer(c net.Conn, a *answer) {
 	for _, part := range a.parts {
 		if reply(c, part, nil) != nil {
 			return
 		}
 	}
-	_ = reply(c, a.data, a.err) // a client that has gone is not an error: its request has been done
+	_ = reply(c, a.data, a.err) // the request is done, even if the client has gone
 }
 
 // reply sends one frame.
 func reply(c net.Conn, data any, err error) error {
 	c.SetWriteDeadline(time.Now().Add(writeTimeout))
-	err = format.Write(c, body(data, err))
+	err = format.Write(c, encodeReply(data, err))
 	if _, large := errors.AsType[*serve.TooLarge](err); large {
-		err = format.Write(c, body(nil, err))
+		err = format.Write(c, encodeReply(nil, err))
 	}
 	return err
 }
 
-// body is a frame's JSON: data, or the error in its place.
-func body(data any, err error) []byte {
+// encodeReply returns the JSON of a frame: data, or the error.
+func encodeReply(data any, err error) []byte {
 	o := kit.Object{"ok", true, "data", data}
 	if err != nil {
 		o = kit.Object{"ok", false, "error", err.Error()}
 	}
 	b, err := kit.JSON(o)
-	if err != nil { // of data: a string always encodes
-		return body(nil, errors.New("internal error"))
+	if err != nil { // data cannot be encoded; a string always can
+		return encodeReply(nil, errors.New("internal error"))
 	}
 	return b
 }
 
-// linger closes the write side and reads on for a moment. A socket closed with bytes unread would be reset, and the
+// linger closes the write side and reads on for a moment. Closing a socket with unread bytes would reset it, and the
 // client could lose the reply.
 func linger(c *net.UnixConn) {
 	if c.CloseWrite() != nil {
@@ -101,7 +102,7 @@ func linger(c *net.UnixConn) {
 	_, _ = io.CopyN(io.Discard, c, lingerBytes)
 }
 
-// Call is a client: one request, one reply. Its data comes back as it is, and a rejection as an error.
+// Call sends one request and returns the data of its reply. A rejection is a *Refusal.
 func Call(ctx context.Context, socket string, request any) (json.RawMessage, error) {
 	raw, err := kit.JSON(request)
 	if err != nil {
@@ -136,7 +137,7 @@ func Call(ctx context.Context, socket string, request any) (json.RawMessage, err
 	return r.Data, nil
 }
 
-// Refusal is a daemon's ok:false.
+// Refusal is the error of a reply with ok:false.
 type Refusal struct{ Text string }
 
 func (r *Refusal) Error() string { return r.Text }

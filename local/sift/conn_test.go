@@ -256,8 +256,8 @@ func TestRefusalWithoutQuorum(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownIsFound: a hook that was told to ask again, for its capture was stored and not yet found, is told that
-// it is stored when it is found.
+// TestWhatIsKnownIsFound: a hook that was told to ask again, for its capture was stored and not yet found, is told
+// that it is stored when it is found.
 func TestWhatIsKnownIsFound(t *testing.T) {
 	d := start(t, nil)
 	d.store.slow = true
@@ -290,14 +290,14 @@ func FuzzAnswer(f *testing.F) {
 		if (a.data == nil) == (a.err == nil) {
 			t.Fatalf("%q: data %v, error %v", in, a.data, a.err)
 		}
-		if b := body(a.data, a.err); !json.Valid(b) {
+		if b := encodeReply(a.data, a.err); !json.Valid(b) {
 			t.Fatalf("%q: %q", in, b)
 		}
 	})
 }
 
 func keyOf(d *daemon) string {
-	for _, w := range d.served() {
+	for _, w := range d.servedWorkspaces() {
 		return w.Key
 	}
 	return ""
@@ -319,7 +319,7 @@ func (s *slow) Write(b []byte) (int, error) {
 // TestNothingFollowsATornFrame: what came behind a part that was cut off would be read as the rest of it.
 func TestNothingFollowsATornFrame(t *testing.T) {
 	c := &slow{}
-	send(c, &answer{parts: []any{"one", "two"}, data: "end"})
+	sendAnswer(c, &answer{parts: []any{"one", "two"}, data: "end"})
 	if c.writes != 1 {
 		t.Errorf("%d frames", c.writes)
 	}

@@ -14,16 +14,16 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// An export is lines of {"table":…,"row":…} with the original's names: a session before its first event of an answer,
-// an event, its summary. An import takes such lines, of this server or of the original.
+// An export is lines of {"table":…,"row":…} with the names of the original daemon: in each answer a session before
+// its first event, an event, its summary. An import accepts such lines from this server and from the original daemon.
 
 const (
-	exportBytes = 4 << 20 // of an answer's lines: quoted twice, they fit a frame
-	exportEvent = 1 << 20 // an event with a larger payload is left out, and counted
+	exportBytes = 4 << 20 // of lines in an answer: escaped twice, they fit a frame
+	exportEvent = 1 << 20 // events with a larger payload are left out and counted
 )
 
-// export writes a workspace's events and summaries as lines. Without a cursor all of them must fit one answer; with
-// one, 0 for the first, the answer has as many as fit, and the cursor of the next.
+// export writes the events and summaries of a workspace as lines. Without a cursor, all must fit one answer. With a
+// cursor, 0 for the first request, an answer has as many as fit, and the next cursor.
 func export(ctx context.Context, c *call) (any, error) {
 	from, chunked, err := c.number("cursor")
 	if err != nil || from < 0 || from >= 1<<53 || from != math.Trunc(from) {
@@ -38,7 +38,7 @@ func export(ctx context.Context, c *call) (any, error) {
 		}
 		next, more = page.Next, page.Next != 0
 		for _, x := range page.Captures {
-			text, err := unpacked(x.Event)
+			text, err := decodePayload(x.Event)
 			if err != nil {
 				return nil, err
 			}
@@ -46,11 +46,11 @@ func export(ctx context.Context, c *call) (any, error) {
 				omitted++
 				continue
 			}
-			rows, err := exported(x, text, !sessions[x.Event.Session])
+			rows, err := exportLines(x, text, !sessions[x.Event.Session])
 			if err != nil {
 				return nil, err
 			}
-			if len(rows) > exportBytes { // its payload is mostly what JSON escapes
+			if len(rows) > exportBytes { // escaping has enlarged its payload
 				omitted++
 				continue
 			}
@@ -74,8 +74,8 @@ func export(ctx context.Context, c *call) (any, error) {
 	return append(a, "chunk", text, "cursor", next), nil
 }
 
-// exported are the lines of an event with its summary, and before them that of its session, when it is the first.
-func exported(x api.CapturedMemory, payload []byte, first bool) (lines []byte, err error) {
+// exportLines returns the lines of an event and its summary, preceded by that of its session if first is set.
+func exportLines(x api.CapturedMemory, payload []byte, first bool) (lines []byte, err error) {
 	add := func(table string, row kit.Object) {
 		b, fault := kit.JSON(kit.Object{"table", table, "row", row})
 		if fault != nil {
@@ -106,11 +106,11 @@ func exported(x api.CapturedMemory, payload []byte, first bool) (lines []byte, e
 	return lines, err
 }
 
-// A copied line is a row of an export.
-type copied struct {
+// exportedLine is a decoded line of an export.
+type exportedLine struct {
 	Table string `json:"table"`
 	Row   struct {
-		ID      json.RawMessage `json:"id"` // a number, but a session's
+		ID      json.RawMessage `json:"id"` // a number; a string for a session
 		EventID json.RawMessage `json:"event_id"`
 		TS      float64         `json:"ts"`
 		Session string          `json:"session_id"`
@@ -126,25 +126,25 @@ type copied struct {
 	} `json:"row"`
 }
 
-// A recorded text is a summary that came with its event.
-type recorded struct {
+// recordedSummary is a summary that a model wrote, as an import brings it.
+type recordedSummary struct {
 	by, prompt, text string
 	confidence       float64
 	in, out          *uint64
 }
 
-// importLines captures the events of an export, with the texts that models wrote of them. Events that are here already
-// are skipped, so that the same lines may come again.
+// importLines captures the events of an export, with the summaries that models wrote. Events that are stored already
+// are skipped, so an import may be repeated.
 func importLines(ctx context.Context, c *call) (any, error) {
 	text, ok := c.text("ndjson")
 	if !ok {
 		return nil, badRequest("import: ndjson required")
 	}
 	r := &backfillRun{}
-	skipped, events, texts := 0, []copied{}, map[string]*recorded{}
+	skipped, events, texts := 0, []exportedLine{}, map[string]*recordedSummary{}
 	err := c.s.large.Decode(ctx, c.size, func() error {
 		for line := range bytes.Lines([]byte(text)) {
-			var x copied
+			var x exportedLine
 			switch {
 			case len(bytes.TrimSpace(line)) == 0:
 			case json.Unmarshal(line, &x) != nil:
@@ -153,14 +153,14 @@ func importLines(ctx context.Context, c *call) (any, error) {
 				events = append(events, x)
 			case x.Table == "summaries" && x.Row.Model != model && x.Row.Text != "" && len(x.Row.Text) <= maxRecorded &&
 				len(x.Row.Model) <= maxName && len(x.Row.Prompt) <= maxName:
-				t := &recorded{redact.String(x.Row.Model), x.Row.Prompt, redact.String(x.Row.Text), 0.8, x.Row.HostIn, x.Row.HostOut}
+				t := &recordedSummary{redact.String(x.Row.Model), x.Row.Prompt, redact.String(x.Row.Text), 0.8, x.Row.HostIn, x.Row.HostOut}
 				if n := x.Row.Certain; n != nil {
 					t.confidence = max(0, min(*n, 1))
 				}
 				texts[string(x.Row.EventID)] = t
 				skipped++
 			default:
-				skipped++ // sessions are made of events, vectors by the embedder
+				skipped++ // sessions follow from events, and the embedder makes vectors
 			}
 		}
 		return nil
@@ -170,8 +170,8 @@ func importLines(ctx context.Context, c *call) (any, error) {
 	}
 	b := &batch{c: c, r: r}
 	for _, x := range events {
-		h := heard{Said: api.Said{Session: x.Row.Session, Tool: x.Row.Tool}, at: oplog.Time(x.Row.TS) * 1000,
-			given: texts[string(x.Row.ID)]}
+		h := toolOutput{Said: api.Said{Session: x.Row.Session, Tool: x.Row.Tool}, at: oplog.Time(x.Row.TS) * 1000,
+			recorded: texts[string(x.Row.ID)]}
 		h.Payload, err = large.JSON([]byte(x.Row.Payload))
 		if err != nil || h.Session == "" || h.Tool == "" || !(x.Row.TS >= 0 && x.Row.TS <= maxMs) {
 			r.fail(badRequest("an event lacks its session, tool, time or payload"))
@@ -188,12 +188,12 @@ func importLines(ctx context.Context, c *call) (any, error) {
 	if err := b.flush(ctx); err != nil {
 		return nil, err
 	}
-	t, _ := r.now()
+	t, _ := r.snapshot()
 	return kit.Object{"inserted", t.Captured, "skipped", skipped + t.SkippedDuplicate, "errors", t.Errors}, nil
 }
 
-// unwrap takes off what stamping put around a payload, so that its hash is that of the event it was.
-func (h *heard) unwrap() {
+// unwrap undoes encodePayload, so that the hash is that of the original event.
+func (h *toolOutput) unwrap() {
 	fields, ok := h.Payload.(map[string]any)
 	if !ok {
 		return

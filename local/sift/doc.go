@@ -1,6 +1,6 @@
-// Package sift speaks the SiftCoder memory daemon's protocol: hooks, command lines and MCP servers written for that
-// daemon find this one on their socket. What they capture is in the cluster's memory when they are answered, and a
-// summary of it can be found at once, here and through every other protocol.
+// Package sift implements the protocol of the SiftCoder memory daemon, for the hooks, command lines and MCP servers
+// that were written for that daemon. A capture is answered when it is in the replicated memory. Its summary can be
+// found at once, here and through every other protocol.
 //
 // # Frames
 //
@@ -8,14 +8,14 @@
 //	| len  4 bytes, BE   | body, len bytes of JSON    |
 //	+--------------------+----------------------------+
 //
-// len counts the body alone and may be 16777216 at most; one more is rejected from the four bytes, with
+// len counts the body only and may be 16777216 at most. A larger len is rejected before the body is read, with
 // "frame too large: <len> > 16777216". A connection carries one request and its reply. The client may close its side
-// after the request, keep it open, or vanish: a request that has come in whole is done. After the reply the server
-// ends its side. A connection that has not brought a whole request after 30 seconds is dropped; a client that ends in
-// the middle of one is answered "incomplete frame". Bytes that are not UTF-8 become U+FFFD.
+// after the request, keep it open, or disconnect: a request that was read completely is executed. After the reply the
+// server closes its side. A connection without a complete request after 30 seconds is dropped; a client that ends in
+// the middle of a request is answered "incomplete frame". Bytes that are not UTF-8 become U+FFFD.
 //
-// Every reply is {"ok":true,"data":…} or {"ok":false,"error":"…"}. Names of fields are matched exactly; unknown
-// fields are passed over. No error repeats a payload or a query.
+// Every reply is {"ok":true,"data":…} or {"ok":false,"error":"…"}. Field names are case-sensitive; unknown fields are
+// ignored. No error repeats a payload or a query.
 //
 // # Requests
 //
@@ -70,25 +70,25 @@
 //
 // In order: the payload, tool, session and source are redacted (package redact); an object payload gets _source, any
 // other becomes {"value":…,"_source":…}; the SHA-256 of the redacted payload with sorted keys and without _source
-// says what it is. One content is one event in a session: a repeat is answered with the first one's ids and stores
-// nothing. Event and summary are one entry of the log, so there is no event without its summary. A node that reaches
-// no quorum rejects within a second.
+// identifies its content. A session has one event for a content: a repeat stores nothing and is answered with the ids
+// of the first. Event and summary are one entry of the log, so there is no event without its summary. A node that
+// reaches no quorum rejects within a second.
 //
 // # Summaries that a client's model writes
 //
-// Every event has a summary from its capture on, cut out of its payload by rules. A client whose host has a model
-// claims events and records a text for each: it takes the place of that summary, under its id, and searches find the
-// event by the old words as well. An event takes one text; who records another gets the id of the first. A claim
-// holds for ten minutes. Three releases, or a terminal one, skip the event: it keeps the summary that it has. Claims
-// are of this process: after a restart, events without a recorded text are offered again. Payloads over 1 MiB are not
-// offered. An embedding that comes with a text is not used, for the database's own embedder makes one.
+// Every event has a summary from its capture on, which rules extract from its payload. A client with a model claims
+// events and records a text for each. The text replaces the summary under the same id; searches still find the event
+// by the old words. An event accepts one text; a second record is answered with the id of the first. A claim lasts
+// ten minutes. After three releases, or a terminal one, the event is skipped and keeps its summary. Claims are only
+// in the memory of this process: after a restart, events without a recorded text are offered again. Payloads over 1
+// MiB are not offered. An embedding in the request is ignored, because the database's own embedder makes one.
 //
 // # Export and import
 //
 // An export has a line {"table":"sessions"|"events"|"summaries","row":{…}} for each, with the original's names.
-// Without a cursor it must fit 4 MiB; with cursor 0, and then the cursor of each answer until done, it comes in
+// Without a cursor it must fit 4 MiB. With cursor 0, and then the cursor of each answer until done, it is answered in
 // parts. Events with payloads over 1 MiB are left out and counted in omitted. An import captures the events of such
-// lines, with the summaries that models wrote; what is here already is skipped.
+// lines, with the summaries that models wrote; events that are stored already are skipped.
 //
 // # Workspaces
 //
@@ -101,11 +101,12 @@
 //
 // key is the first 12 hex digits of the SHA-256 of the repository's top directory (the directory itself without one),
 // links resolved, followed by ":" and the subspace where SIFTCODER_SUBSPACE or .siftcoder/subspace names one. A
-// socket that answers ping under another live pid is left to it. One that another process has unlinked is made again.
+// socket that another live process serves is left alone. A socket that another process has unlinked is created again.
 //
 // A workspace's memories are in the namespace sift/<ns>/<key>, or sift/<name> when several share one. It sees them
-// and what other protocols stored, never another workspace's; federate_search alone sees those that have the file of
-// consent. What cache_put stores is in the namespace with /cache behind it, for thirty days.
+// and the memories of other protocols, but never those of another workspace. Only federate_search sees other
+// workspaces, if they have the file federate.consent. cache_put stores in the same namespace with /cache appended,
+// for thirty days.
 //
-// The package knows the memory by a small interface. It writes nothing but the files above.
+// The package accesses the memory through node/api only. It writes no files except those above.
 package sift

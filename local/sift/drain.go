@@ -22,49 +22,49 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// Clients whose host has a model summarise events with it: they claim events, and their text takes the place of the
-// summary that was cut by rules. Who has claimed what is in this process alone. After a restart, events without such a
-// text are offered again, which does no harm: an event takes one text.
+// Clients with a model can summarize events: they claim events, and the text that they record replaces the summary
+// that rules made. Claims are only in the memory of this process. After a restart, events without a recorded text are
+// offered again. That is safe, because an event accepts one text.
 
 const (
-	maxClaims   = 64               // events of an answer
-	maxHeld     = 1024             // events of a workspace that are claimed, released or skipped at a time
-	claimBytes  = 7 << 20          // of the payloads of an answer: quoted, they fit a frame
-	claimEvent  = 1 << 20          // payloads over this are left with the summary that they have
-	claimFor    = 10 * time.Minute // then the event is offered again
-	maxAttempts = 3
-	pruneAge    = 7 * 24 * time.Hour
+	maxClaims       = 64               // events in an answer
+	maxClaimed      = 1024             // claims of a workspace
+	maxClaimBytes   = 7 << 20          // of payloads in an answer: escaped, they fit a frame
+	maxClaimPayload = 1 << 20          // larger payloads are not offered
+	claimTimeout    = 10 * time.Minute // after it the event is offered again
+	maxAttempts     = 3
+	pruneAge        = 7 * 24 * time.Hour
 
-	tries   = 8 // of a change that others get in the way of
-	errBusy = badRequest("the memory changes all the time; retry")
+	maxTries = 8 // of a write that conflicts with others
+	errBusy  = badRequest("the memory changes all the time; retry")
 )
 
-// changedMeanwhile reports whether a correction was rejected because another one came before it.
+// changedMeanwhile reports whether a correction was rejected because its memory has changed.
 func changedMeanwhile(err error) bool {
 	r, ok := errors.AsType[*api.Refusal](err)
 	return errors.Is(err, oplog.ErrRevision) || ok && r.Code == "revision_conflict"
 }
 
-// A backlog lists the captures of a workspace that are not summarised yet.
+// backlog tracks the captures of a workspace that wait for the summary of a model.
 type backlog struct {
-	mu   sync.Mutex
-	next oplog.Seq                // the summary to look at next
-	held map[oplog.EventID]*claim // claimed, released or skipped
+	mu     sync.Mutex
+	next   oplog.Seq                // summary to offer next
+	claims map[oplog.EventID]*claim // of claimed, released and skipped events
 }
 
-// A claim is an event that a client has, had, or is not to get any more.
+// claim is the state of an event that was offered to a client.
 type claim struct {
-	until    time.Time // it is the client's until then; zero: it was released
-	attempts int
-	skipped  bool
-	at       oplog.Time // of the event
+	until     time.Time // end of the claim; zero after a release
+	attempts  int
+	skipped   bool
+	eventTime oplog.Time // when the event was captured
 }
 
-// backlog returns the one of the workspace, locked until done is called.
+// backlog returns the backlog of the workspace, locked until done is called.
 func (c *call) backlog() (b *backlog, done func()) {
 	c.s.mu.Lock()
 	if b = c.s.backlogs[c.ns]; b == nil {
-		b = &backlog{held: map[oplog.EventID]*claim{}}
+		b = &backlog{claims: map[oplog.EventID]*claim{}}
 		c.s.backlogs[c.ns] = b
 	}
 	c.s.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *call) backlog() (b *backlog, done func()) {
 	return b, b.mu.Unlock
 }
 
-// claimForSummary offers events whose summary was cut by rules, those released before first, then the oldest.
+// claimForSummary offers events whose summary was made by rules: first those that were released, then the oldest.
 func claimForSummary(ctx context.Context, c *call) (any, error) {
 	n, err := c.count("batch", 1, maxClaims)
 	if err != nil {
@@ -80,27 +80,27 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 	}
 	b, done := c.backlog()
 	defer done()
-	again := b.those(func(h *claim) bool { return !h.busy() })
-	o := &offers{backlog: b, events: []kit.Object{}, n: n, room: claimBytes}
-	for some := range slices.Chunk(again[:min(len(again), n)], claimBytes/claimEvent) { // a page has the payloads of so many
-		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: some, Payloads: claimBytes})
+	again := b.selectClaims(func(h *claim) bool { return !h.busy() })
+	o := &offers{backlog: b, events: []kit.Object{}, n: n, room: maxClaimBytes}
+	for some := range slices.Chunk(again[:min(len(again), n)], maxClaimBytes/maxClaimPayload) { // a page has room for the payloads of this many
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: some, Payloads: maxClaimBytes})
 		if err != nil {
 			return nil, err
 		}
 		if o.add(page); o.full {
 			break
 		}
-		for _, id := range some { // it has a text by now, or is forgotten
-			if !b.held[id].busy() {
-				delete(b.held, id)
+		for _, id := range some { // not offered: it has a text by now, or was forgotten
+			if !b.claims[id].busy() {
+				delete(b.claims, id)
 			}
 		}
 	}
-	for range maxAttempts { // a few pages: the rest waits for the next request
-		if o.full || len(o.events) == n || len(b.held) >= maxHeld {
+	for range maxAttempts { // at most a few pages for a request
+		if o.full || len(o.events) == n || len(b.claims) >= maxClaimed {
 			break
 		}
-		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, From: b.next, Payloads: claimBytes})
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, From: b.next, Payloads: maxClaimBytes})
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"events", o.events}, nil
 }
 
-// offers are the events of an answer, up to n of them, and as many as it has room for.
+// offers collects the events of an answer: at most n, with at most room bytes of payloads.
 type offers struct {
 	*backlog
 	events  []kit.Object
@@ -124,20 +124,20 @@ type offers struct {
 	full    bool // there are more
 }
 
-// add claims events of a page. When it has more than can be offered, the page's Next is the first of them.
+// add claims the events of a page. If not all fit, it sets the Next of the page to the first that does not.
 func (o *offers) add(page *api.CapturesPage) {
 	for _, x := range page.Captures {
 		from, _ := originOf(x.Memory)
-		text, err := unpacked(x.Event)
-		if from.Model != "" || err != nil || x.Event.Payload == nil || len(text) > claimEvent || o.held[x.Event.ID].busy() {
+		text, err := decodePayload(x.Event)
+		if from.Model != "" || err != nil || x.Event.Payload == nil || len(text) > maxClaimPayload || o.claims[x.Event.ID].busy() {
 			continue
 		}
 		if o.full = len(o.events) == o.n || len(text) > o.room; o.full {
 			page.Next = x.Seq
 			return
 		}
-		held := cmp.Or(o.held[x.Event.ID], &claim{at: x.Event.At})
-		held.until, o.held[x.Event.ID] = time.Now().Add(claimFor), held
+		held := cmp.Or(o.claims[x.Event.ID], &claim{eventTime: x.Event.At})
+		held.until, o.claims[x.Event.ID] = time.Now().Add(claimTimeout), held
 		o.room -= len(text)
 		o.events = append(o.events,
 			kit.Object{"id", x.Event.ID, "ts", int64(x.Event.At) / 1000, "sessionId", x.Event.Session, "tool", x.Event.Tool,
@@ -145,12 +145,12 @@ func (o *offers) add(page *api.CapturesPage) {
 	}
 }
 
-// busy reports whether an event is not to be offered.
+// busy reports whether an event must not be offered.
 func (h *claim) busy() bool { return h != nil && (h.skipped || time.Now().Before(h.until)) }
 
-// those returns the events of some claims, in their order.
-func (b *backlog) those(which func(*claim) bool) (ids []oplog.EventID) {
-	for id, h := range b.held {
+// selectClaims returns the events of the matching claims, sorted.
+func (b *backlog) selectClaims(which func(*claim) bool) (ids []oplog.EventID) {
+	for id, h := range b.claims {
 		if which(h) {
 			ids = append(ids, id)
 		}
@@ -159,8 +159,8 @@ func (b *backlog) those(which func(*claim) bool) (ids []oplog.EventID) {
 	return ids
 }
 
-// recordSummary puts a client's text in the place of an event's summary. An event takes one: a second text is dropped,
-// and its client gets the id of the first.
+// recordSummary replaces the summary of an event by a client's text. An event accepts one text. A second one is
+// dropped, and its client gets the id of the first.
 func recordSummary(ctx context.Context, c *call) (any, error) {
 	id, err := c.id("eventId")
 	if err != nil {
@@ -175,7 +175,7 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 	if by == "" || len(by) > maxName || len(prompt) > maxName {
 		return nil, badRequest("record_summary: model required; model and promptHash have at most 512 bytes")
 	}
-	for range tries {
+	for range maxTries {
 		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory,
 			&api.CapturesRequest{Workspace: c.ns, Events: []oplog.EventID{oplog.EventID(id)}})
 		if err != nil {
@@ -188,15 +188,15 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 		o, ok := originOf(m)
 		if ok && o.Model == "" {
 			o.Model, o.PromptHash = redact.String(by), prompt
-			o.Words = clip(o.Words+" "+m.Text, 2*maxOthers)
-			err = c.replace(ctx, m, o, text)
+			o.Words = truncate(o.Words+" "+m.Text, 2*maxExtraWords)
+			err = c.replaceSummary(ctx, m, o, text)
 		}
 		if changedMeanwhile(err) {
 			continue
 		}
 		if err == nil {
 			b, done := c.backlog()
-			delete(b.held, oplog.EventID(id))
+			delete(b.claims, oplog.EventID(id))
 			done()
 		}
 		return kit.Object{"id", m.Seq}, err
@@ -206,8 +206,8 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 
 const maxRecorded = 64 << 10
 
-// replace corrects a summary. What the old one said is found all the same.
-func (c *call) replace(ctx context.Context, m *oplog.Memory, o origin, text string) error {
+// replaceSummary corrects a summary. Searches still find the event by the words of the old one.
+func (c *call) replaceSummary(ctx context.Context, m *oplog.Memory, o origin, text string) error {
 	for name, into := range map[string]**uint64{"tokensIn": &o.HostIn, "tokensOut": &o.HostOut} {
 		if n, there, err := c.number(name); err == nil && there && n >= 0 {
 			*into = new(uint64(min(n, 1<<53)))
@@ -224,8 +224,8 @@ func (c *call) replace(ctx context.Context, m *oplog.Memory, o origin, text stri
 	return err
 }
 
-// releaseSummary gives a claimed event back. After three attempts, or with terminal, it keeps the summary that it has.
-// The client's reason is not kept: it may repeat the payload.
+// releaseSummary releases a claim. After three attempts, or with terminal, the event is skipped and keeps its
+// summary. The client's reason is not stored, because it may repeat the payload.
 func releaseSummary(_ context.Context, c *call) (any, error) {
 	id, err := c.id("eventId")
 	if err != nil {
@@ -233,8 +233,8 @@ func releaseSummary(_ context.Context, c *call) (any, error) {
 	}
 	b, done := c.backlog()
 	defer done()
-	h := b.held[oplog.EventID(id)]
-	if h == nil { // it was claimed before a restart, or of another node
+	h := b.claims[oplog.EventID(id)]
+	if h == nil { // claimed before a restart, or on another node
 		return kit.Object{"status", "released"}, nil
 	}
 	h.attempts++
@@ -247,22 +247,22 @@ func releaseSummary(_ context.Context, c *call) (any, error) {
 
 // retrySkipped offers skipped events again.
 func retrySkipped(_ context.Context, c *call) (any, error) {
-	limit, err := c.count("limit", maxHeld, maxHeld)
+	limit, err := c.count("limit", maxClaimed, maxClaimed)
 	if err != nil {
 		return nil, err
 	}
 	b, done := c.backlog()
 	defer done()
-	ids := b.those(func(h *claim) bool { return h.skipped })
+	ids := b.selectClaims(func(h *claim) bool { return h.skipped })
 	ids = ids[:min(len(ids), limit)]
 	for _, id := range ids {
-		*b.held[id] = claim{at: b.held[id].at}
+		*b.claims[id] = claim{eventTime: b.claims[id].eventTime}
 	}
 	return kit.Object{"requeued", len(ids)}, nil
 }
 
-// prune takes old skipped events off the list of those that retry_skipped offers again; they keep the summary that was
-// cut by rules. With superseded it forgets the summaries that were merged into others.
+// prune removes old skipped events from the list that retry_skipped offers; they keep their summary. With superseded,
+// it forgets the summaries that were merged into others.
 func prune(ctx context.Context, c *call) (any, error) {
 	age, there, err := c.number("maxAgeMs")
 	if err != nil {
@@ -273,9 +273,9 @@ func prune(ctx context.Context, c *call) (any, error) {
 	}
 	before := oplog.At(time.Now()) - oplog.Time(max(0, min(age, maxMs))*1000)
 	b, done := c.backlog()
-	gone := b.those(func(h *claim) bool { return h.skipped && h.at < before })
+	gone := b.selectClaims(func(h *claim) bool { return h.skipped && h.eventTime < before })
 	for _, id := range gone {
-		delete(b.held, id)
+		delete(b.claims, id)
 	}
 	done()
 	forgotten := 0
@@ -309,8 +309,8 @@ func (c *call) forgetMerged(ctx context.Context) (n int, err error) {
 	}
 }
 
-// The cache of clients' summaries is unsearchable memories under keys, in a namespace next to that of the workspace.
-// Each lasts for thirty days.
+// The cache of clients' texts consists of memories under keys that searches do not find, in the namespace of the
+// workspace with /cache appended. They expire after thirty days.
 const cacheSeconds = 30 * 24 * 3600
 
 var cacheKey = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
@@ -324,7 +324,7 @@ func (c *call) cachePath() (ns, path string, err error) {
 	return c.ns + "/cache", "/" + key, nil
 }
 
-// cached is a text that a client has put in the cache.
+// cached is a text in the cache.
 type cached struct {
 	Text      string   `json:"text"`
 	TokensIn  *float64 `json:"tokensIn"`
@@ -344,7 +344,7 @@ func cacheGet(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	found := cached{Text: m.Text}
-	_ = json.Unmarshal(m.Metadata, &found) // put there by cachePut
+	_ = json.Unmarshal(m.Metadata, &found) // written by cachePut
 	return kit.Object{"cached", found}, nil
 }
 
@@ -369,16 +369,16 @@ func cachePut(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"ok", true}, err
 }
 
-// unpacked is an event's payload as JSON.
-func unpacked(e *oplog.StoredEvent) ([]byte, error) {
+// decodePayload returns the JSON of an event's payload.
+func decodePayload(e *oplog.StoredEvent) ([]byte, error) {
 	if !e.Packed || e.Payload == nil {
 		return e.Payload, nil
 	}
-	return unzip().DecodeAll(e.Payload, nil)
+	return decoder().DecodeAll(e.Payload, nil)
 }
 
 // unzip is shared: DecodeAll may be called from any goroutine.
-var unzip = sync.OnceValue(func() *zstd.Decoder {
+var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(2*format.Max)), zstd.WithDecoderConcurrency(0))
 	if err != nil {
 		panic("sift: zstd reader: " + err.Error())

@@ -26,8 +26,8 @@ func (d *daemon) claimAll() (ids []int) {
 	}
 }
 
-// TestClaimsOfLargeEvents: events that do not fit one answer together, packed or not, come in the next ones, when they
-// are offered for the first time as well as when they were released.
+// TestClaimsOfLargeEvents: events that do not fit one answer together, packed or not, come in the next ones, when
+// they are offered for the first time as well as when they were released.
 func TestClaimsOfLargeEvents(t *testing.T) {
 	suite.Full(t)
 	const n = 18

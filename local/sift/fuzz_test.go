@@ -24,13 +24,13 @@ func FuzzTranscript(f *testing.F) {
 			}
 			l, _ := transcript.Parse(line)
 			for _, b := range l.Blocks {
-				o, err := heard{at: oplog.At(l.At)}.observe(api.Said{Session: "s", Tool: b.Name + "x", Source: "replay",
-					Payload: map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)}})
+				o, err := toolOutput{at: oplog.At(l.At)}.newObservation(api.Said{Session: "s", Tool: b.Name + "x", Source: "replay",
+					Payload: map[string]any{"tool_input": decodeContent(b.Input), "tool_response": decodeContent(b.Content)}})
 				if err != nil {
 					continue
 				}
-				if !json.Valid(o.stamped) || !utf8.Valid(o.stamped) || len(o.hash) != 32 || summarize(o).text == "" {
-					t.Fatalf("%q became %q", line, o.stamped)
+				if !json.Valid(o.payloadJSON) || !utf8.Valid(o.payloadJSON) || len(o.hash) != 32 || summarize(o).text == "" {
+					t.Fatalf("%q became %q", line, o.payloadJSON)
 				}
 			}
 		}

@@ -12,28 +12,28 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// importHome takes over what an earlier daemon left of this workspace in its write-ahead file:
-// {"kind":"import_home","home":DIR}, DIR being its ~/.siftcoder. Safe to run again: events already there are skipped.
+// importHome imports the write-ahead file that an earlier daemon left for this workspace:
+// {"kind":"import_home","home":DIR}, with its ~/.siftcoder as DIR. Safe to run again: events that are stored already
+// are skipped.
 func importHome(_ context.Context, c *call) (any, error) {
 	home, ok := c.text("home")
 	if !ok || home == "" {
 		return nil, badRequest("import_home: home required")
 	}
 	below := filepath.Join(c.s.cfg.NS, "workspaces", c.w.Key, "wal.ndjson")
-	return c.background("wal", func(ctx context.Context, job *call, r *backfillRun) error {
-		return job.s.onHost(ctx, api.UseFiles, func() error { return job.takeOver(ctx, r, home, below) })
+	return c.runInBackground("wal", func(ctx context.Context, job *call, r *backfillRun) error {
+		return job.s.onHost(ctx, api.UseFiles, func() error { return job.importWAL(ctx, r, home, below) })
 	})
 }
 
-// takeOver reads one write-ahead file below a home: a JSON object a line. Torn and foreign lines are counted and passed
-// over.
-func (c *call) takeOver(ctx context.Context, r *backfillRun, home, below string) error {
+// importWAL reads one write-ahead file below a home, one JSON object a line. It counts and skips broken lines.
+func (c *call) importWAL(ctx context.Context, r *backfillRun, home, below string) error {
 	f, err := openRegular(filepath.Join(home, below))
 	if err != nil {
-		return badRequest("import_home: " + below + ": " + reason(err))
+		return badRequest("import_home: " + below + ": " + errorText(err))
 	}
 	defer f.Close()
-	r.change(func(t *Tally) { t.Files, t.Scanned = 1, 1 })
+	r.update(func(t *Tally) { t.Files, t.Scanned = 1, 1 })
 	b, n := &batch{c: c, r: r}, 0
 	for raw, err := range kit.Lines(f, maxLine) {
 		if err != nil && !errors.Is(err, kit.ErrLongLine) {
@@ -42,21 +42,21 @@ func (c *call) takeOver(ctx context.Context, r *backfillRun, home, below string)
 		n++
 		h, ok := walLine(raw)
 		if !ok {
-			r.change(func(t *Tally) { t.Broken++ })
+			r.update(func(t *Tally) { t.Broken++ })
 			continue
 		}
 		if err := b.add(ctx, h, len(raw)); err != nil {
 			return err
 		}
 		if n%10_000 == 0 {
-			t, _ := r.now()
+			t, _ := r.snapshot()
 			c.s.Log.Info("import", "workspace", c.w.Key, "lines", n, "captured", t.Captured, "duplicate", t.SkippedDuplicate)
 		}
 	}
 	return b.flush(ctx)
 }
 
-func walLine(raw []byte) (h heard, ok bool) {
+func walLine(raw []byte) (h toolOutput, ok bool) {
 	var l struct {
 		TS        float64         `json:"ts"`
 		SessionID string          `json:"sessionId"`
@@ -67,7 +67,7 @@ func walLine(raw []byte) (h heard, ok bool) {
 	if json.Unmarshal(raw, &l) != nil || l.SessionID == "" || l.Tool == "" || len(l.Payload) == 0 || l.TS < 0 || l.TS > maxMs {
 		return h, false
 	}
-	h = heard{Said: api.Said{Session: l.SessionID, Tool: l.Tool, Payload: value(l.Payload)}, at: oplog.Time(l.TS) * 1000}
+	h = toolOutput{Said: api.Said{Session: l.SessionID, Tool: l.Tool, Payload: decodeContent(l.Payload)}, at: oplog.Time(l.TS) * 1000}
 	h.unwrap()
 	return h, true
 }

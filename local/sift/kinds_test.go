@@ -84,8 +84,8 @@ func TestSameContentIsOneEvent(t *testing.T) {
 	}
 }
 
-// TestStamp: an event's content is the JSON of its payload, names in order, and its hash is that of the content without
-// the source. Both were written by earlier versions: another hash would make the same event two.
+// TestStamp: an event's content is the JSON of its payload, names in order, and its hash is that of the content
+// without the source. Both were written by earlier versions: another hash would make the same event two.
 func TestStamp(t *testing.T) {
 	for _, payload := range []string{`{}`, `5`, `[1.50,null]`, `{"b":[1,{"d":"<&>","c":1e400}],"a":"é","_source":"z"}`,
 		`{"_sourca":1,"_sourcf":2,"A":3,"z":"\u2028","a\"\n":0}`} {
@@ -93,7 +93,7 @@ func TestStamp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := heard{}.observe(api.Said{Session: "s", Tool: "T", Source: "hook", Payload: v})
+		o, err := toolOutput{}.newObservation(api.Said{Session: "s", Tool: "T", Source: "hook", Payload: v})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,8 +110,8 @@ func TestStamp(t *testing.T) {
 			t.Errorf("%s: the hash is not that of %s", payload, content)
 		}
 		all["_source"] = "hook"
-		if stamped, err := kit.JSON(all); err != nil || !bytes.Equal(o.stamped, stamped) {
-			t.Errorf("%s: stamped %s, want %s, %v", payload, o.stamped, stamped, err)
+		if stamped, err := kit.JSON(all); err != nil || !bytes.Equal(o.payloadJSON, stamped) {
+			t.Errorf("%s: stamped %s, want %s, %v", payload, o.payloadJSON, stamped, err)
 		}
 	}
 }
@@ -299,7 +299,8 @@ func TestStatusAndPing(t *testing.T) {
 	}
 }
 
-// Counters of the store show through: what is embedded where something embeds, and what was merged into something else.
+// Counters of the store show through: what is embedded where something embeds, and what was merged into something
+// else.
 func TestCounts(t *testing.T) {
 	d := start(t, nil)
 	counts := func() any { return d.ask(`{"kind":"status"}`)["counts"] }

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// A listener is one socket. The request carries no workspace: the socket is the only selector.
+// listener is one socket. Requests name no workspace: the socket selects it.
 type listener struct {
 	s         *Server
 	path      string
@@ -41,13 +41,13 @@ func (s *Server) listen(path string, w *Workspace) (*listener, error) {
 	return l, nil
 }
 
-// claim makes the socket. A workspace's daemon was looked for before (see guard); behind the control socket there may
-// be one, too.
+// claim creates the socket. For a workspace, checkNoDaemon has looked for another daemon before. For the control
+// socket, claim does.
 func (l *listener) claim() error {
-	if err := serve.Fits(l.path); err != nil {
+	if err := serve.CheckPath(l.path); err != nil {
 		return err
 	}
-	alive := answers
+	alive := daemonAnswers
 	if l.workspace != nil {
 		alive = nil
 	}
@@ -57,16 +57,16 @@ func (l *listener) claim() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ctx.Err() != nil { // closed meanwhile: nothing would accept
+	if l.ctx.Err() != nil { // closed meanwhile
 		return socket.Close()
 	}
 	l.socket = socket
-	l.s.Accept(socket, "siftcoder", l.s.cfg.MaxConns, func(c net.Conn) { l.serve(c.(*net.UnixConn)) }, full)
+	l.s.Accept(socket, "siftcoder", l.s.cfg.MaxConns, func(c net.Conn) { l.serve(c.(*net.UnixConn)) }, rejectFull)
 	return nil
 }
 
-// guard refuses to take a workspace from a daemon that lives. Clients know the text of the rejection.
-func (s *Server) guard(key, socket string) error {
+// checkNoDaemon returns an error if another live daemon serves the workspace. Clients know the text of the error.
+func (s *Server) checkNoDaemon(key, socket string) error {
 	raw, err := os.ReadFile(s.cfg.files(key, filePid))
 	if err != nil {
 		return nil
@@ -75,27 +75,28 @@ func (s *Server) guard(key, socket string) error {
 	if err != nil || pid <= 0 || pid == os.Getpid() {
 		return nil
 	}
-	if e := syscall.Kill(pid, 0); (e == nil || errors.Is(e, syscall.EPERM)) && answers(socket) {
+	if e := syscall.Kill(pid, 0); (e == nil || errors.Is(e, syscall.EPERM)) && daemonAnswers(socket) {
 		return fmt.Errorf("daemon already running for this workspace (pid=%d); refusing to start a second instance", pid)
 	}
 	return nil
 }
 
-// pingPatience is for a daemon that is busy: a stale socket rejects the connection at once.
-const pingPatience = 10 * time.Second
+// pingTimeout is long, for a busy daemon. A stale socket rejects the connection at once.
+const pingTimeout = 10 * time.Second
 
-// answers reports whether a daemon on the socket answers ping.
-func answers(socket string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), pingPatience)
+// daemonAnswers reports whether a daemon on the socket answers a ping.
+func daemonAnswers(socket string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 	defer cancel()
 	_, err := Call(ctx, socket, json.RawMessage(`{"kind":"ping"}`))
 	return err == nil
 }
 
-// watchEvery is the interval at which a listener checks that its socket is still the one at its path.
+// watchEvery is how often a listener checks that the file at its path is still its socket.
 const watchEvery = 500 * time.Millisecond
 
-// watch takes the path back when another process has unlinked the socket: a client that starts its own daemon does.
+// watch takes the path back when another process has replaced the socket. A client that starts its own daemon does
+// that.
 func (l *listener) watch() {
 	for range pause.Ticks(l.ctx.Done(), watchEvery) {
 		l.mu.Lock()
@@ -113,8 +114,7 @@ func (l *listener) watch() {
 	}
 }
 
-// close stops listening, drops connections that have sent no request yet, and removes the files that this process
-// wrote.
+// close stops listening, closes the connections that have sent no request yet, and removes the files of this process.
 func (l *listener) close() error {
 	l.cancel()
 	l.mu.Lock()

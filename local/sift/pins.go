@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// pinMark is the attribute of memories that clients of this protocol have pinned: pinned finds them by it.
+// pinMark is an attribute of the memories that clients of this protocol have pinned. pinned searches for it.
 const pinMark = "sift_pinned"
 
 // id reads the number of a summary or an event.
@@ -22,7 +22,7 @@ func (c *call) id(name string) (uint64, error) {
 	return uint64(n), nil
 }
 
-// setPin pins a memory that the workspace shows, or unpins it. It is decided again when the memory changes meanwhile.
+// setPin pins or unpins a memory that the workspace sees. It tries again when the memory has changed meanwhile.
 func setPin(ctx context.Context, c *call) (any, error) {
 	pinned := c.kind() == "pin"
 	id, err := c.id("summaryId")
@@ -30,8 +30,8 @@ func setPin(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	not := kit.Object{"pinned", false, "summaryId", id}
-	for range tries {
-		kept, err := c.keptAt(ctx, []oplog.Seq{oplog.Seq(id)})
+	for range maxTries {
+		kept, err := c.memoriesByID(ctx, []oplog.Seq{oplog.Seq(id)})
 		if err != nil || len(kept) == 0 {
 			return not, err
 		}
@@ -60,7 +60,7 @@ func setPin(ctx context.Context, c *call) (any, error) {
 	return nil, errBusy
 }
 
-// pinned lists what clients of this protocol have pinned, the newest first.
+// pinned lists the memories that clients of this protocol have pinned, newest first.
 func pinned(ctx context.Context, c *call) (any, error) {
 	rows, err := c.pinnedRows(ctx)
 	return kit.Object{"pinned", rows}, err
@@ -72,5 +72,5 @@ func (c *call) pinnedRows(ctx context.Context) ([]kit.Object, error) {
 		return []kit.Object{}, err
 	}
 	rows, _, err := c.find(ctx, api.SearchRequest{K: limit, Match: json.RawMessage(`{"` + pinMark + `":true}`), Quiet: true})
-	return api.Each(rows, short), err
+	return api.Each(rows, summaryItem), err
 }

@@ -20,30 +20,30 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// An answer is the outcome of a request.
+// answer is the outcome of a request.
 type answer struct {
-	kind  string
-	parts []any // frames before the last
-	data  any
-	err   error
-	then  func() // done when the reply has left
+	kind       string
+	parts      []any // frames before that of data
+	data       any
+	err        error
+	afterReply func() // called after the reply is sent; may be nil
 }
 
-// A call is a request on its way: the workspace, and its fields as they came. Names are matched exactly.
+// call is a running request: its workspace and its raw fields. Field names are case-sensitive.
 type call struct {
-	s      *Server
-	w      Workspace
-	ns     string // namespace of the workspace's memories
-	alone  bool   // it sees this workspace's memories only
-	fields serve.Members
-	size   int
-	out    *answer
+	s       *Server
+	w       Workspace
+	ns      string // namespace of the workspace's memories
+	ownOnly bool   // see only this workspace's memories
+	fields  serve.Members
+	size    int
+	out     *answer
 }
 
 // A handler answers one kind of request.
 type handler = func(context.Context, *call) (any, error)
 
-// kinds is the protocol at a glance: the requests that a workspace's socket answers.
+// kinds returns the requests that the socket of a workspace answers.
 func kinds() map[string]handler {
 	return map[string]handler{
 		"capture":       capture,
@@ -58,20 +58,20 @@ func kinds() map[string]handler {
 		"summaries":     summaries,
 		"why":           why,
 		"stream_search": streamSearch,
-		"backfill_run":  backfillRunState, // ours
-		"import_home":   importHome,       // ours
+		"backfill_run":  backfillRunState, // not of the original daemon
+		"import_home":   importHome,       // not of the original daemon
 
-		"pin":               quick(setPin),
-		"unpin":             quick(setPin),
+		"pin":               withTimeout(setPin),
+		"unpin":             withTimeout(setPin),
 		"pinned":            pinned,
 		"claim_for_summary": claimForSummary,
-		"record_summary":    quick(recordSummary),
+		"record_summary":    withTimeout(recordSummary),
 		"release_summary":   releaseSummary,
 		"retry_skipped":     retrySkipped,
 		"prune":             prune,
-		"sweep_expired":     quick(sweepExpired),
+		"sweep_expired":     withTimeout(sweepExpired),
 		"cache_get":         cacheGet,
-		"cache_put":         quick(cachePut),
+		"cache_put":         withTimeout(cachePut),
 		"export":            export,
 		"import":            importLines,
 		"thread":            thread,
@@ -82,8 +82,8 @@ func kinds() map[string]handler {
 	}
 }
 
-// quick bounds a write as captures are bounded: its client gives up after a second and a half.
-func quick(run handler) handler {
+// withTimeout gives a write the timeout of a capture, because its client gives up after a second and a half.
+func withTimeout(run handler) handler {
 	return func(ctx context.Context, c *call) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, c.s.cfg.Patience)
 		defer cancel()
@@ -91,7 +91,7 @@ func quick(run handler) handler {
 	}
 }
 
-// controls are the requests that the control socket answers.
+// controls returns the requests that the control socket answers.
 func controls() map[string]handler {
 	return map[string]handler{
 		"ping":       ping,
@@ -100,7 +100,7 @@ func controls() map[string]handler {
 	}
 }
 
-// answer decodes a request and runs it. A client that disconnects does not stop work that has begun.
+// answer decodes a request and runs it. A client that disconnects does not cancel a running request.
 func (l *listener) answer(req []byte) *answer {
 	a := &answer{}
 	c := &call{s: l.s, size: len(req), out: a}
@@ -114,7 +114,7 @@ func (l *listener) answer(req []byte) *answer {
 	kind := c.kind()
 	run := table[kind]
 	if run == nil {
-		a.err = fmt.Errorf("unknown request kind: %s", show(kind))
+		a.err = fmt.Errorf("unknown request kind: %s", redactShort(kind))
 		return a
 	}
 	a.kind = kind
@@ -122,7 +122,7 @@ func (l *listener) answer(req []byte) *answer {
 		a.data, a.err = run(l.s.Ctx, c)
 	}
 	if a.err != nil {
-		a.data, a.err = nil, l.s.public(kind, a.err)
+		a.data, a.err = nil, l.s.publicError(kind, a.err)
 	}
 	return a
 }
@@ -142,7 +142,7 @@ func (c *call) decode(req []byte) error {
 	return errors.New("invalid json: " + jsonFault(err))
 }
 
-// await waits until this node is as new as the request asks: min_index and consistency are fields of every kind.
+// await waits until this node has the state that the request requires (fields min_index and consistency).
 func (c *call) await(ctx context.Context) error {
 	want, err := api.FreshOf(c.fields)
 	if err != nil {
@@ -152,10 +152,10 @@ func (c *call) await(ctx context.Context) error {
 }
 
 // kind returns the request's kind.
-func (c *call) kind() string { return c.printed("kind", "undefined") }
+func (c *call) kind() string { return c.fieldText("kind", "undefined") }
 
-// printed is a field as clients print it.
-func (c *call) printed(name, absent string) string {
+// fieldText returns a field as clients print it: a string without quotes, any other value as JSON.
+func (c *call) fieldText(name, absent string) string {
 	raw, ok := c.fields[name]
 	if !ok {
 		return absent
@@ -166,8 +166,8 @@ func (c *call) printed(name, absent string) string {
 	return string(raw)
 }
 
-// show returns a client's text for an error message, short and without secrets.
-func show(s string) string {
+// redactShort returns a client's text for an error message, cut and without secrets.
+func redactShort(s string) string {
 	s = redact.String(s)
 	if len(s) > 64 {
 		s = strings.ToValidUTF8(s[:64], "")
@@ -175,7 +175,7 @@ func show(s string) string {
 	return s
 }
 
-// jsonFault names a syntax error by its offset; it repeats nothing of the text, which may hold a secret.
+// jsonFault describes a syntax error by its offset. It repeats none of the text, which may hold a secret.
 func jsonFault(err error) string {
 	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("unexpected input at offset %d", at.Offset)
@@ -183,13 +183,13 @@ func jsonFault(err error) string {
 	return "unexpected input"
 }
 
-// A badRequest is the client's fault: the client gets its text unchanged.
+// badRequest is an error that the client gets unchanged.
 type badRequest string
 
 func (b badRequest) Error() string { return string(b) }
 
-// public returns the error that the client gets. Its cause goes to the log.
-func (s *Server) public(kind string, err error) error {
+// publicError returns the error that the client gets. It logs an internal error.
+func (s *Server) publicError(kind string, err error) error {
 	var bad badRequest
 	var known *oplog.Error
 	switch {
@@ -204,7 +204,7 @@ func (s *Server) public(kind string, err error) error {
 	return errors.New("internal error")
 }
 
-// text reads a string field; ok is false when it is missing or no string.
+// text reads a string field. ok is false if it is missing or of another type.
 func (c *call) text(name string) (s string, ok bool) {
 	err := c.s.large.Decode(c.s.Ctx, len(c.fields[name]), func() error {
 		s, ok = c.fields.Text(name)
@@ -213,8 +213,8 @@ func (c *call) text(name string) (s string, ok bool) {
 	return s, ok && err == nil
 }
 
-// number reads a numeric field. there is false if it is missing or null; any other value that is not a finite number is
-// an error.
+// number reads a number. there is false if the field is missing or null. Any other value that is not a number is an
+// error.
 func (c *call) number(name string) (n float64, there bool, err error) {
 	v, err := serve.Maybe[float64](c.fields, name)
 	if err != nil { // JSON has no infinite numbers
@@ -223,7 +223,7 @@ func (c *call) number(name string) (n float64, there bool, err error) {
 	return serve.Or(v, 0), v != nil, nil
 }
 
-// count reads an optional count: def without one, never below 0 or over the limit.
+// count reads an optional number, clamped to 0..limit. def is the default.
 func (c *call) count(name string, def, limit int) (int, error) {
 	n, there, err := c.number(name)
 	if err != nil || !there {
@@ -233,16 +233,16 @@ func (c *call) count(name string, def, limit int) (int, error) {
 }
 
 func ping(ctx context.Context, c *call) (any, error) {
-	at := c.s.place(ctx)
+	at := c.s.nodeRole(ctx)
 	return kit.Object{"pong", true, "pid", os.Getpid(), "uptimeMs", time.Since(c.s.started).Milliseconds(), "nodeId",
 		at.NodeID, "role", at.Role}, nil
 }
 
-// shutdown replies first. A node by itself stops whole, unless the request is for its workspace alone; a member of a
-// cluster stops serving the workspace.
+// shutdown replies before anything stops. It stops the node if Config.Stop is set and the request is not for its
+// workspace only; otherwise it stops serving the workspace.
 func shutdown(ctx context.Context, c *call) (any, error) {
 	_, err := api.StopNode.Ask(ctx, c.s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error {
-		c.out.then = func() {
+		c.out.afterReply = func() {
 			if c.s.cfg.Stop != nil && !c.fields.Flag("workspaceOnly", false) {
 				c.s.cfg.Stop()
 				return
@@ -259,15 +259,15 @@ func shutdown(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"ok", true, "stopping", true}, nil
 }
 
-// errNotAllowed rejects what the configuration does not let clients do.
+// errNotAllowed rejects an operation that the configuration does not allow.
 const errNotAllowed = badRequest("this is not allowed on this node")
 
-// onHost runs do, which uses the host, if the node's access checks allow this dialect to.
+// onHost runs do, which uses the host, if the door allows it.
 func (s *Server) onHost(ctx context.Context, what api.Of[api.HostRequest, api.Nothing], do func() error) error {
 	return s.cfg.Memory.Act(ctx, what, errNotAllowed, func(context.Context) error { return do() })
 }
 
-// open begins to serve a workspace: {"kind":"open","path":DIR,"subspace":S?}.
+// open starts serving a workspace: {"kind":"open","path":DIR,"subspace":S?}.
 func open(ctx context.Context, c *call) (any, error) {
 	dir, _ := c.text("path")
 	sub, _ := c.text("subspace")
@@ -288,10 +288,10 @@ func open(ctx context.Context, c *call) (any, error) {
 	if _, err := c.s.Serve(w); err != nil {
 		return nil, badRequest(err.Error())
 	}
-	return c.s.where(w), nil
+	return c.s.servedAt(w), nil
 }
 
-// Served is a workspace and where it is served.
+// Served describes a served workspace.
 type Served struct {
 	Namespace string `json:"namespace"`
 	Key       string `json:"workspace"`
@@ -299,10 +299,10 @@ type Served struct {
 	Socket    string `json:"socket"`
 }
 
-func (s *Server) where(w Workspace) Served {
+func (s *Server) servedAt(w Workspace) Served {
 	return Served{s.cfg.NS, w.Key, w.Dir, Socket(s.cfg.Home, s.cfg.NS, w.Key)}
 }
 
 func workspaces(_ context.Context, c *call) (any, error) {
-	return kit.Object{"workspaces", api.Each(c.s.served(), c.s.where)}, nil
+	return kit.Object{"workspaces", api.Each(c.s.servedWorkspaces(), c.s.servedAt)}, nil
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/cairndb/cairn/local/transcript"
 )
 
-// rollouts adds the rollouts of a workspace, or all. They lie in a directory a day.
+// rollouts adds the rollouts of Codex, of a workspace or of all. Each day has its own directory.
 func (f sessionFiles) rollouts(ctx context.Context, root string, w Workspace, own bool) {
-	days, _ := filepath.Glob(filepath.Join(root, "[0-9]*", "[0-9]*", "[0-9]*")) // a root that is no pattern has none
+	days, _ := filepath.Glob(filepath.Join(root, "[0-9]*", "[0-9]*", "[0-9]*")) // a root that is an invalid pattern has none
 	for _, day := range days {
 		if i, err := os.Lstat(day); err == nil && i.IsDir() {
-			f.add(day, "rollout-", func(path string) bool { return ctx.Err() == nil && (!own || w.holds(rolloutDir(path))) })
+			f.add(day, "rollout-", func(path string) bool { return ctx.Err() == nil && (!own || w.contains(rolloutDir(path))) })
 		}
 	}
 }
 
-// holds reports whether a directory is in the workspace.
-func (w Workspace) holds(dir string) bool {
+// contains reports whether a directory is in the workspace.
+func (w Workspace) contains(dir string) bool {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
 	return dir == w.Dir || dir == w.Top || strings.HasPrefix(dir, strings.TrimSuffix(w.Top, "/")+"/")
 }
 
-// rolloutDir is the directory of a rollout's session; blank when its first line does not say.
+// rolloutDir returns the directory of the session of a rollout, or "" if its first line names none.
 func rolloutDir(path string) string {
 	f, err := openRegular(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A row is a summary as get and timeline show it. A memory that another protocol stored has no event.
+// row is a summary in the answers of get and timeline. A memory of another protocol has no event.
 type row struct {
 	ID         oplog.Seq      `json:"id"`
 	EventID    *oplog.EventID `json:"eventId"`
@@ -45,7 +45,7 @@ func makeRow(k api.Kept) row {
 	return r
 }
 
-// originOf reads what a summary says of its event; ok is false for memories of other protocols.
+// originOf reads the origin in the metadata of a summary. ok is false for memories of other protocols.
 func originOf(m *oplog.Memory) (o origin, ok bool) {
 	if !strings.HasPrefix(m.Namespace, privatePrefix) {
 		return o, false
@@ -59,15 +59,15 @@ func originOf(m *oplog.Memory) (o origin, ok bool) {
 	return *meta.Sift, true
 }
 
-// sight says which memories the workspace shows: its own and, unless the server is private, those that other protocols
-// stored. Never another workspace's.
-func (c *call) sight() api.Sight {
-	return api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: c.alone || c.s.cfg.Private}
+// visible says which memories the workspace sees: its own and, unless the server is private, those of other
+// protocols. It never sees those of another workspace.
+func (c *call) visible() api.Sight {
+	return api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: c.ownOnly || c.s.cfg.Private}
 }
 
-// beside returns the visible rows on both sides of a number, the nearest first.
-func (c *call) beside(ctx context.Context, at oplog.Seq, before, after int) (back, on []row, err error) {
-	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory, &api.NeighboursRequest{Sight: c.sight(), At: at, Before: before, After: after})
+// neighbours returns the visible rows on both sides of a number, nearest first.
+func (c *call) neighbours(ctx context.Context, at oplog.Seq, before, after int) (back, on []row, err error) {
+	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory, &api.NeighboursRequest{Sight: c.visible(), At: at, Before: before, After: after})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +76,7 @@ func (c *call) beside(ctx context.Context, at oplog.Seq, before, after int) (bac
 
 const maxWindow = 1000
 
-// timeline returns the rows around a summary in the order of ids.
+// timeline returns the rows around a summary, in the order of ids.
 func timeline(ctx context.Context, c *call) (any, error) {
 	near, there, err := c.number("nearId")
 	if err != nil || !there {
@@ -86,13 +86,13 @@ func timeline(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The place between two ids is that of the higher one: ids before it are lower, ids after it are not.
+	// For a number between two ids, the position is that of the higher one.
 	at := oplog.Seq(math.Ceil(math.Min(math.Max(near, 0), 1<<53)))
 	back := window
 	if at == 0 {
 		back = 0
 	}
-	before, after, err := c.beside(ctx, at, back, window+1)
+	before, after, err := c.neighbours(ctx, at, back, window+1)
 	if err != nil {
 		return nil, err
 	}
@@ -108,10 +108,10 @@ func timeline(ctx context.Context, c *call) (any, error) {
 
 const maxIDs = 10_000
 
-// get fetches summaries by their ids, ascending.
+// get returns the summaries with the requested ids, ascending.
 func get(ctx context.Context, c *call) (any, error) {
 	const bad = badRequest("get: ids must be an array of integers")
-	var numbers []*float64 // a null is none
+	var numbers []*float64 // null is rejected
 	if json.Unmarshal(c.fields["ids"], &numbers) != nil || numbers == nil {
 		return nil, bad
 	}
@@ -128,47 +128,47 @@ func get(ctx context.Context, c *call) (any, error) {
 		}
 	}
 	slices.Sort(ids)
-	rows, err := c.numbered(ctx, slices.Compact(ids))
+	rows, err := c.rowsByID(ctx, slices.Compact(ids))
 	return kit.Object{"summaries", rows, "rows", rows}, err
 }
 
-// numbered are the visible rows with some ids, in their order.
-func (c *call) numbered(ctx context.Context, ids []oplog.Seq) ([]row, error) {
-	kept, err := c.keptAt(ctx, ids)
+// rowsByID returns the visible rows with the given ids, in the order of ids.
+func (c *call) rowsByID(ctx context.Context, ids []oplog.Seq) ([]row, error) {
+	kept, err := c.memoriesByID(ctx, ids)
 	return api.Each(kept, makeRow), err
 }
 
-// keptAt are the visible memories with some ids, in their order.
-func (c *call) keptAt(ctx context.Context, ids []oplog.Seq) ([]api.Kept, error) {
+// memoriesByID returns the visible memories with the given ids, in the order of ids.
+func (c *call) memoriesByID(ctx context.Context, ids []oplog.Seq) ([]api.Kept, error) {
 	a, err := api.Numbered.Ask(ctx, c.s.cfg.Memory, &api.NumberedRequest{Seqs: ids})
 	if err != nil {
 		return nil, err
 	}
-	sight := c.sight()
+	sight := c.visible()
 	return slices.DeleteFunc(a.Memories, func(k api.Kept) bool { return !sight.Shows(k.Memory) }), nil
 }
 
-// newest are the latest visible records, by time, then by id.
+// newest returns the latest visible rows, by time and then by id.
 func (c *call) newest(ctx context.Context, k int) ([]row, error) {
-	all, _, err := c.beside(ctx, 0, k, 0)
+	all, _, err := c.neighbours(ctx, 0, k, 0)
 	slices.SortStableFunc(all, func(a, b row) int { return newer(a.TS, b.TS, a.ID, b.ID) })
 	return all, err
 }
 
 func newer(ta, tb int64, a, b oplog.Seq) int { return cmp.Or(cmp.Compare(tb, ta), cmp.Compare(b, a)) }
 
-// summaries lists the newest.
+// summaries lists the newest summaries.
 func summaries(ctx context.Context, c *call) (any, error) {
 	limit, err := c.count("limit", 20, maxWindow)
 	if err != nil {
 		return nil, err
 	}
 	all, err := c.newest(ctx, limit)
-	return kit.Object{"summaries", api.Each(all, short)}, err
+	return kit.Object{"summaries", api.Each(all, summaryItem)}, err
 }
 
-// short is a row as lists have it: its text cut, its time as a text.
-func short(r row) kit.Object {
+// summaryItem formats a row for lists, with its text cut and its time as a string.
+func summaryItem(r row) kit.Object {
 	text := r.Text
 	if utf8.RuneCountInString(text) > maxSummary {
 		text = string([]rune(text)[:maxSummary]) + "..."
@@ -176,5 +176,5 @@ func short(r row) kit.Object {
 	return kit.Object{"id", r.ID, "eventId", r.EventID, "ts", iso(r.TS), "model", r.Model, "text", text, "confidence", r.Confidence}
 }
 
-// why has nothing to say: there are no edges between events here.
+// why returns no edges, because events have none here.
 func why(context.Context, *call) (any, error) { return kit.Object{"edges", []any{}}, nil }

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A hit is one answer to a search. ID and SummaryID are the same: clients give either to get and timeline.
+// hit is a search result. ID and SummaryID are equal, because clients pass either to get and timeline.
 type hit struct {
 	ID        oplog.Seq      `json:"id"`
 	SummaryID oplog.Seq      `json:"summaryId"`
@@ -27,7 +27,7 @@ type hit struct {
 	SessionID string         `json:"sessionId,omitempty"`
 }
 
-// Recency falls with age from 1 to a floor, so that an old answer is never buried for its age alone.
+// recencyFloor is the lowest recency, so that age alone never hides an old result.
 const recencyFloor = 0.4
 
 func recency(now, ts int64, tool string) float64 {
@@ -65,10 +65,10 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 	return hits, err
 }
 
-// find searches what the workspace sees, and returns the rows in the order of the search, with the scores of them all.
+// find searches what the workspace sees. It returns the rows in the order of the search, and the scores of all hits.
 func (c *call) find(ctx context.Context, q api.SearchRequest) (rows []row, score map[oplog.Seq]float64, err error) {
 	q.Private, q.Within = privatePrefix, c.ns
-	if c.sight().Alone {
+	if c.visible().Alone {
 		q.Namespace = c.ns
 	}
 	found, err := api.Search.Ask(ctx, c.s.cfg.Memory, &q)
@@ -80,16 +80,16 @@ func (c *call) find(ctx context.Context, q api.SearchRequest) (rows []row, score
 		score[h.Memory.Seq] = h.Score
 		return h.Memory.Seq
 	})
-	rows, err = c.numbered(ctx, ids)
+	rows, err = c.rowsByID(ctx, ids)
 	return rows, score, err
 }
 
-// hit is a row as a search shows it.
+// hit makes a search result of a row.
 func (r row) hit(score float64) hit {
 	return hit{r.ID, r.ID, r.EventID, r.Text, r.TS, score, recency(time.Now().UnixMilli(), r.TS, r.Tool), r.Tool, r.SessionID}
 }
 
-// streamSearch is search in several frames: the hits, then the end.
+// streamSearch answers a search in several frames: the hits, then the end.
 func streamSearch(ctx context.Context, c *call) (any, error) {
 	hits, err := c.search(ctx)
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Config says what a server is. Home and Memory are required; a zero elsewhere means the default next to it.
+// Config configures a server. Home and Memory are required. Comments begin with the default of a zero value.
 type Config struct {
-	Home        string            // what clients call ~/.siftcoder
-	NS          string            // default: the namespace below it
+	Home        string            // the directory that clients call ~/.siftcoder
+	NS          string            // "default"; the namespace below Home
 	Memory      api.At            // with api.Stop among its scopes, clients may stop the node, or their workspace
 	Private     bool              // a workspace sees its own memories only, not those of other protocols
 	Names       map[string]string // workspaces that share memories: "<ns>/<key>" → name
-	Transcripts string            // ~/.claude/projects: backfill reads it
-	Rollouts    string            // ~/.codex/sessions: backfill reads it as well
-	Stop        func()            // called for a client's shutdown; its workspace alone is stopped
-	MaxConns    int64             // 2048, over all workspaces
-	IdleTimeout time.Duration     // 30s, until a request is whole
-	Patience    time.Duration     // 900ms, until a capture's client is told that it may not be stored: hooks wait for a second
+	Transcripts string            // ~/.claude/projects; read by backfill
+	Rollouts    string            // ~/.codex/sessions; read by backfill
+	Stop        func()            // stops the node for a client's shutdown; nil: only the workspace is stopped
+	MaxConns    int64             // 2048; over all workspaces
+	IdleTimeout time.Duration     // 30s; for a client to send its request
+	Patience    time.Duration     // 900ms; timeout of a capture, below the second that hooks wait
 	Logger      *slog.Logger      // discards
 }
 
@@ -44,7 +44,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// format is the protocol's framing.
+// format is the framing of the protocol.
 var format = serve.Format{Max: 16 << 20}
 
 // Server serves workspaces, each on its own socket, and the control socket.
@@ -56,14 +56,14 @@ type Server struct {
 
 	kinds, controls map[string]handler
 
-	mu      sync.Mutex           // locked before a listener's
+	mu      sync.Mutex           // locked before a listener's mu
 	serving map[string]*listener // by workspace key; "" is the control socket
 	runs    map[string]*backfillRun
 
-	backlogs map[string]*backlog // by the namespace of their workspace
+	backlogs map[string]*backlog // by workspace namespace
 }
 
-// Open makes the directories and listens on the control socket. Workspaces that were served before are served again.
+// Open creates the directories, listens on the control socket, and serves the workspaces that were served before.
 func Open(cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	if err := CheckNS(cfg.NS); err != nil {
@@ -86,13 +86,13 @@ func Open(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// reopen serves the workspaces that an earlier run took on. One that cannot be served is logged.
+// reopen serves the workspaces of an earlier run. It logs those that cannot be served.
 func (s *Server) reopen() {
 	entries, _ := os.ReadDir(filepath.Join(s.cfg.base(), "workspaces"))
 	for _, e := range entries {
 		dir, err := os.ReadFile(s.cfg.files(e.Name(), fileDir))
 		if err != nil {
-			continue // not one of ours
+			continue // not a workspace of this server
 		}
 		w := Workspace{Key: e.Name(), Dir: strings.TrimSpace(string(dir))}
 		w.Top = w.Dir
@@ -105,14 +105,15 @@ func (s *Server) reopen() {
 	}
 }
 
-// The files of a workspace's directory.
+// The files in the directory of a workspace.
 const (
 	filePid  = "run.pid"
 	filePort = "http.port"
-	fileDir  = "cwd" // ours: the directory it is for
+	fileDir  = "cwd" // not of the original daemon: the directory of the workspace
 )
 
-// Serve listens on a workspace's socket and returns its path. A workspace that is served already is left as it is.
+// Serve listens on the socket of a workspace and returns its path. It does nothing for a workspace that is served
+// already.
 func (s *Server) Serve(w Workspace) (socket string, err error) {
 	socket = Socket(s.cfg.Home, s.cfg.NS, w.Key)
 	s.mu.Lock()
@@ -126,7 +127,7 @@ func (s *Server) Serve(w Workspace) (socket string, err error) {
 	if name := s.cfg.Names[s.cfg.NS+"/"+w.Key]; name != "" {
 		w.Name = name
 	}
-	if err := s.guard(w.Key, socket); err != nil {
+	if err := s.checkNoDaemon(w.Key, socket); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(s.cfg.files(w.Key, filePid)), 0o700); err != nil {
@@ -147,8 +148,8 @@ func (s *Server) Serve(w Workspace) (socket string, err error) {
 	return socket, nil
 }
 
-// Stop ends the service of one workspace and removes its files. A server that serves it next waits for that: the files
-// have the same names.
+// Stop stops serving a workspace and removes its files. It holds the lock meanwhile, because a server that serves the
+// workspace next uses the same names.
 func (s *Server) Stop(key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +161,7 @@ func (s *Server) Stop(key string) error {
 	return l.close()
 }
 
-// Close stops listening, finishes the requests it has, and removes the sockets.
+// Close stops listening, finishes running requests, and removes the sockets.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.Shut()
@@ -174,11 +175,11 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeGrace limits the time for running requests after Close.
+// closeGrace bounds how long Close waits for running requests.
 const closeGrace = 2 * time.Second
 
-// served are the workspaces by key.
-func (s *Server) served() []Workspace {
+// servedWorkspaces returns the served workspaces, sorted by key.
+func (s *Server) servedWorkspaces() []Workspace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []Workspace

@@ -14,16 +14,17 @@ import (
 	"unicode/utf8"
 )
 
-// model names how summaries are made. They are cut out of the payload, by rules: no network, the same everywhere.
+// model names how summaries are made: rules extract them from the payload, without a network, with the same result on
+// every node.
 const model = "extractive-v1"
 
-// promptHash stands where another summariser's prompt is named.
+// promptHash takes the place of the hash of a prompt.
 var promptHash = func() string {
 	h := sha256.Sum256([]byte(model))
 	return hex.EncodeToString(h[:])
 }()
 
-// maxSummary bounds a summary, in characters.
+// maxSummary bounds the characters of a summary.
 const maxSummary = 240
 
 type summary struct {
@@ -31,35 +32,36 @@ type summary struct {
 	confidence float64
 }
 
-// templates say what a known tool did. An empty answer falls back to the payload's own words.
+// templates describe what a known tool did. For an empty result, the summary is made of the longest texts of the
+// payload.
 var templates = map[string]func(in, out any) string{
 	"Read": func(in, out any) string {
-		return join("Read", field(in, "file_path", "path"), telling(out, declaration))
+		return describe("Read", textField(in, "file_path", "path"), keyLine(out, declaration))
 	},
 	"Write": func(in, out any) string {
-		return join("Wrote", field(in, "file_path", "path"), names(field(in, "content")))
+		return describe("Wrote", textField(in, "file_path", "path"), declaredNames(textField(in, "content")))
 	},
 	"Edit": func(in, out any) string {
-		return join("Edited", field(in, "file_path", "path"), changed(field(in, "old_string"), field(in, "new_string")))
+		return describe("Edited", textField(in, "file_path", "path"), changedIdentifiers(textField(in, "old_string"), textField(in, "new_string")))
 	},
-	"Bash": func(in, out any) string { return join("Ran", field(in, "command"), telling(out, failureLine)) },
-	"Grep": found,
-	"Glob": found,
+	"Bash": func(in, out any) string { return describe("Ran", textField(in, "command"), keyLine(out, failureLine)) },
+	"Grep": describeSearch,
+	"Glob": describeSearch,
 }
 
-// summarize makes one line of an observation: the action, its object, and the most telling line of the output.
+// summarize makes a summary of one line: the action, its object, and the most informative line of the output.
 func summarize(o *observation) summary {
-	in, out := parts(o.Payload)
+	in, out := splitPayload(o.Payload)
 	s := summary{confidence: 0.8}
 	if t := templates[o.Tool]; t != nil {
 		s.text = t(in, out)
 	}
 	if o.Tool == "Notification" {
-		s.text = field(o.Payload, "message")
+		s.text = textField(o.Payload, "message")
 	}
 	if s.text == "" {
 		s.confidence = 0.5
-		if w := words(o.Payload); w != "" {
+		if w := longestTexts(o.Payload); w != "" {
 			s.text = o.Tool + ": " + w
 		}
 	}
@@ -70,12 +72,12 @@ func summarize(o *observation) summary {
 	return s
 }
 
-// asks are the keys of a payload that belong to a tool's input.
-var asks = []string{"command", "description", "file_path", "path", "pattern", "query", "glob", "old_string", "new_string", "cwd", "timeout"}
+// inputKeys are the keys of a payload that belong to a tool's input.
+var inputKeys = []string{"command", "description", "file_path", "path", "pattern", "query", "glob", "old_string", "new_string", "cwd", "timeout"}
 
-// parts are a tool's input and its output. A payload that does not separate them is all input; its output is the keys
-// that are no input's.
-func parts(payload any) (in, out any) {
+// splitPayload returns a tool's input and output. If the payload does not separate them, the input is the whole
+// payload, and the output is all keys that are not inputKeys.
+func splitPayload(payload any) (in, out any) {
 	m, ok := payload.(map[string]any)
 	if !ok {
 		return payload, nil
@@ -84,14 +86,14 @@ func parts(payload any) (in, out any) {
 		return in, m["tool_response"]
 	}
 	rest := maps.Clone(m)
-	for _, k := range asks {
+	for _, k := range inputKeys {
 		delete(rest, k)
 	}
 	return payload, rest
 }
 
-// join is "verb subject: detail". Without a subject there is nothing to say.
-func join(verb, subject, detail string) string {
+// describe returns "verb subject: detail", or "" without a subject.
+func describe(verb, subject, detail string) string {
 	subject, detail = oneLine(subject, 160), oneLine(detail, maxSummary)
 	switch {
 	case subject == "":
@@ -102,8 +104,8 @@ func join(verb, subject, detail string) string {
 	return verb + " " + subject + ": " + detail
 }
 
-// field is the first of an object's fields that is text.
-func field(v any, keys ...string) string {
+// textField returns the first of an object's fields that is a non-empty string.
+func textField(v any, keys ...string) string {
 	m, _ := v.(map[string]any)
 	for _, k := range keys {
 		if s, ok := m[k].(string); ok && s != "" {
@@ -113,10 +115,10 @@ func field(v any, keys ...string) string {
 	return ""
 }
 
-// lines are the lines of all text in a value, the first few hundred of them.
-func lines(v any) (all []string) {
+// textLines returns the lines of all strings in a value, the first few hundred of them.
+func textLines(v any) (all []string) {
 	const enough = 400
-	for s := range texts(v) {
+	for s := range allStrings(v) {
 		for l := range strings.Lines(s) {
 			if l = strings.TrimSpace(strings.ToValidUTF8(l, "")); l != "" {
 				all = append(all, l)
@@ -129,10 +131,10 @@ func lines(v any) (all []string) {
 	return all
 }
 
-// texts are a value's strings, those of objects by key.
-func texts(v any) iter.Seq[string] { return func(yield func(string) bool) { walk(v, yield) } }
+// allStrings iterates over the strings in a value, those of objects in the order of their keys.
+func allStrings(v any) iter.Seq[string] { return func(yield func(string) bool) { walk(v, yield) } }
 
-// walk calls f for each string of a value until f says no, and reports whether f never did.
+// walk calls f for each string in a value until f returns false. It reports whether f always returned true.
 func walk(v any, f func(string) bool) bool {
 	switch v := v.(type) {
 	case string:
@@ -146,15 +148,16 @@ func walk(v any, f func(string) bool) bool {
 }
 
 var (
-	declaration = regexp.MustCompile(`^(?:\d+[\s→|:]+)?\s*(?:#{1,6} \S|(?:pub |export |default |async |public |private |static )*(?:func|def|class|type|struct|interface|enum|fn|function|const|package|module|trait|impl)\b)`)
-	failureLine = regexp.MustCompile(`(?i)\b(?:error|fail(?:ed|ure)?|panic|fatal|exception|denied|refused|cannot|not found|undefined|timeout|traceback|conflict)\b`)
-	identifier  = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{2,}`)
-	declares    = regexp.MustCompile(`(?m)^\s*(?:pub |export |default |async |public |private |static )*(?:func|def|class|type|struct|interface|enum|fn|function|const)\s+(?:\([^)\n]*\)\s*)?([A-Za-z_][A-Za-z0-9_]*)`)
+	declaration  = regexp.MustCompile(`^(?:\d+[\s→|:]+)?\s*(?:#{1,6} \S|(?:pub |export |default |async |public |private |static )*(?:func|def|class|type|struct|interface|enum|fn|function|const|package|module|trait|impl)\b)`)
+	failureLine  = regexp.MustCompile(`(?i)\b(?:error|fail(?:ed|ure)?|panic|fatal|exception|denied|refused|cannot|not found|undefined|timeout|traceback|conflict)\b`)
+	identifier   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{2,}`)
+	declaredName = regexp.MustCompile(`(?m)^\s*(?:pub |export |default |async |public |private |static )*(?:func|def|class|type|struct|interface|enum|fn|function|const)\s+(?:\([^)\n]*\)\s*)?([A-Za-z_][A-Za-z0-9_]*)`)
 )
 
-// telling is the first line that matches; without one the last line of a command's output, the first of anything else.
-func telling(v any, want *regexp.Regexp) string {
-	all := lines(v)
+// keyLine returns the first line that matches. If none does, it returns the last line of the output of a command, and
+// the first line of anything else.
+func keyLine(v any, want *regexp.Regexp) string {
+	all := textLines(v)
 	for _, l := range all {
 		if want.MatchString(l[:min(len(l), 2000)]) {
 			return l
@@ -169,11 +172,11 @@ func telling(v any, want *regexp.Regexp) string {
 	return all[0]
 }
 
-// names returns the names that a text declares, or its first line.
-func names(content string) string {
+// declaredNames returns the names that a text declares, or its most informative line if there are none.
+func declaredNames(content string) string {
 	content = content[:min(len(content), 256<<10)]
 	var found []string
-	for _, m := range declares.FindAllStringSubmatch(content, 24) {
+	for _, m := range declaredName.FindAllStringSubmatch(content, 24) {
 		if !slices.Contains(found, m[1]) {
 			found = append(found, m[1])
 		}
@@ -181,11 +184,11 @@ func names(content string) string {
 	if len(found) > 0 {
 		return strings.Join(found, ", ")
 	}
-	return telling(content, declaration)
+	return keyLine(content, declaration)
 }
 
-// changed is the identifiers that went and came; the first lines when there are none.
-func changed(old, new string) string {
+// changedIdentifiers returns the removed and the added identifiers, or the first lines if there are none.
+func changedIdentifiers(old, new string) string {
 	words := func(s string) []string { return identifier.FindAllString(s[:min(len(s), 64<<10)], 4000) }
 	was, is := words(old), words(new)
 	only := func(all, other []string) string {
@@ -221,14 +224,14 @@ func firstOf(s string) string {
 	return ""
 }
 
-// found is a search's line: what for, where, how much, and the first of it.
-func found(in, out any) string {
-	pattern := field(in, "pattern", "query")
+// describeSearch describes a search: pattern, place, number of matches, and the first match.
+func describeSearch(in, out any) string {
+	pattern := textField(in, "pattern", "query")
 	if pattern == "" {
 		return ""
 	}
-	where := cmp.Or(field(in, "path", "glob"), ".")
-	all := lines(out)
+	where := cmp.Or(textField(in, "path", "glob"), ".")
+	all := textLines(out)
 	s := fmt.Sprintf("%s in %s: %d matches", oneLine(pattern, 100), oneLine(where, 80), len(all))
 	if len(all) > 0 {
 		s += ", " + all[0]
@@ -236,10 +239,10 @@ func found(in, out any) string {
 	return s
 }
 
-// words are the most telling texts of a payload: the longest, short ones last.
-func words(v any) string {
+// longestTexts joins the strings of a payload, the longest first.
+func longestTexts(v any) string {
 	var all []string
-	for s := range texts(v) {
+	for s := range allStrings(v) {
 		if s = oneLine(s, maxSummary); s != "" && !slices.Contains(all, s) {
 			all = append(all, s)
 		}
@@ -257,37 +260,37 @@ func words(v any) string {
 	return strings.Join(all, "; ")
 }
 
-// maxOthers bounds the words that a summary is found by besides its own.
-const maxOthers = 2 << 10
+// maxExtraWords bounds the bytes of the words that are indexed in addition to a summary.
+const maxExtraWords = 2 << 10
 
 var word = regexp.MustCompile(`[\pL\pN_][\pL\pN_.\-]*[\pL\pN_]`)
 
-// others are the payload's words that are not in its summary, each once, the first of them: what the summary's length
-// leaves out is found all the same.
-func others(payload any, summary string) string {
+// extraWords returns the words of a payload that its summary does not have, without repeats. They are indexed, so
+// that searches find what the summary leaves out.
+func extraWords(payload any, summary string) string {
 	seen := map[string]bool{"REDACTED": true}
 	for _, w := range word.FindAllString(summary, -1) {
 		seen[w] = true
 	}
 	var b strings.Builder
-	for s := range texts(payload) {
+	for s := range allStrings(payload) {
 		s = s[:min(len(s), 64<<10)]
-		for at := word.FindStringIndex(s); at != nil && b.Len() < maxOthers; at = word.FindStringIndex(s) {
+		for at := word.FindStringIndex(s); at != nil && b.Len() < maxExtraWords; at = word.FindStringIndex(s) {
 			if w := s[at[0]:at[1]]; len(w) <= 64 && !seen[w] {
 				seen[w] = true
 				b.WriteString(w + " ")
 			}
 			s = s[at[1]:]
 		}
-		if b.Len() >= maxOthers {
+		if b.Len() >= maxExtraWords {
 			break
 		}
 	}
 	return strings.TrimRight(b.String(), " ")
 }
 
-// clip cuts a text to so many bytes.
-func clip(s string, most int) string {
+// truncate cuts a text to a number of bytes, at a character boundary.
+func truncate(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

@@ -19,54 +19,54 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// maxLine bounds a line of a transcript; a longer one is broken.
+// maxLine bounds a line of a transcript. A longer line is skipped and counted as broken.
 const maxLine = 16 << 20
 
-// replayed are the tools whose calls are taken from transcripts.
+// replayed are the tools whose calls are captured from transcripts.
 var replayed = map[string]bool{"Read": true, "Write": true, "Edit": true, "Bash": true, "Grep": true, "Glob": true, transcript.Patch: true}
 
-// use is a tool's use whose result has not come yet.
-type use struct {
+// toolUse is a call of a tool whose result has not been read yet.
+type toolUse struct {
 	at    time.Time
 	name  string
 	input json.RawMessage
 }
 
-// maxPending bounds the uses that wait for a result; the oldest transcripts lose theirs rather than grow.
+// maxPending bounds the uses that wait for a result. Further uses are not captured.
 const maxPending = 10_000
 
-// transcript replays one session file: a frame for each use that meets its result, at most per of them.
+// transcript replays one session file: one capture for each use with a result, at most per of them.
 func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per int) error {
 	f, err := openRegular(path)
 	if err != nil {
-		return errors.New("transcript not readable: " + reason(err))
+		return errors.New("transcript not readable: " + errorText(err))
 	}
 	defer f.Close()
 	session := transcript.SessionOf(path)
 	b := &batch{c: c, r: r}
-	pending := map[string]use{}
+	pending := map[string]toolUse{}
 	taken := 0
 	for raw, err := range kit.Lines(f, maxLine) {
 		switch {
 		case taken >= per:
 			return b.flush(ctx)
 		case errors.Is(err, kit.ErrLongLine):
-			r.change(func(t *Tally) { t.Broken++ })
+			r.update(func(t *Tally) { t.Broken++ })
 			r.fail(errors.New("a line is longer than 16 MiB"))
 			continue
 		case err != nil:
-			return errors.Join(errors.New("transcript not readable: "+reason(err)), b.flush(ctx))
+			return errors.Join(errors.New("transcript not readable: "+errorText(err)), b.flush(ctx))
 		case ctx.Err() != nil:
-			return errStop
+			return errClusterUnavailable
 		}
 		line, err := transcript.Parse(raw)
 		if err != nil {
-			r.change(func(t *Tally) { t.Broken++ })
+			r.update(func(t *Tally) { t.Broken++ })
 		}
 		for _, bl := range line.Blocks {
 			if bl.Type == "tool_use" {
 				if replayed[bl.Name] && bl.ID != "" && len(pending) < maxPending {
-					pending[bl.ID] = use{line.At, bl.Name, bytes.Clone(bl.Input)}
+					pending[bl.ID] = toolUse{line.At, bl.Name, bytes.Clone(bl.Input)}
 				}
 				continue
 			}
@@ -76,8 +76,8 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 			}
 			delete(pending, bl.ToolUseID)
 			taken++
-			h := heard{Said: api.Said{Session: session, Tool: u.name, Source: "replay",
-				Payload: map[string]any{"tool_input": value(u.input), "tool_response": value(bl.Content)}},
+			h := toolOutput{Said: api.Said{Session: session, Tool: u.name, Source: "replay",
+				Payload: map[string]any{"tool_input": decodeContent(u.input), "tool_response": decodeContent(bl.Content)}},
 				at: oplog.Time(u.at.UnixMilli()) * 1000}
 			if err := b.add(ctx, h, len(u.input)+len(bl.Content)); err != nil {
 				return err
@@ -87,10 +87,10 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 	return b.flush(ctx)
 }
 
-// value decodes a block's part; images and other encoded data are left out of it.
-func value(raw json.RawMessage) any {
+// decodeContent decodes a part of a block without its images and other encoded data.
+func decodeContent(raw json.RawMessage) any {
 	v, err := large.JSON(raw)
-	if err != nil { // nothing is there
+	if err != nil { // absent
 		return nil
 	}
 	list, ok := v.([]any)
@@ -103,7 +103,7 @@ func value(raw json.RawMessage) any {
 	})
 }
 
-// openRegular opens a plain file and nothing else, without waiting for one that is a pipe by now.
+// openRegular opens a regular file. It does not follow a link, and does not wait for the writer of a pipe.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -115,8 +115,8 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// reason is an error without the path in it.
-func reason(err error) string {
+// errorText returns an error text without the path.
+func errorText(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
 	}

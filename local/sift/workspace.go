@@ -16,12 +16,12 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Workspace is one project directory as its clients find it: by the key of its path.
+// Workspace is a project directory. Clients find it by the key of its path.
 type Workspace struct {
 	Key  string // 12 hex digits
 	Dir  string // the directory that was requested, absolute
-	Top  string // of its repository, links resolved; Dir without one
-	Name string // namespace of its memories when several share one; empty for its own
+	Top  string // top of its repository, links resolved; without a repository, Dir
+	Name string // namespace that several workspaces share; empty: its own
 }
 
 // DefaultNS is the namespace of a home without SIFTCODER_NS.
@@ -29,7 +29,7 @@ const DefaultNS = "default"
 
 var goodNS = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// CheckNS rejects a namespace that is no plain file name: it is a directory.
+// CheckNS rejects a namespace that is not a plain file name, because it is a directory.
 func CheckNS(ns string) error {
 	if !goodNS.MatchString(ns) || ns == "." || ns == ".." {
 		return fmt.Errorf("namespace %q: letters, digits, '.', '_' and '-', 1 to 64 of them", ns)
@@ -37,7 +37,7 @@ func CheckNS(ns string) error {
 	return nil
 }
 
-// Find works out the workspace of a directory as clients do. subspace is SIFTCODER_SUBSPACE, or empty.
+// Find returns the workspace of a directory, computed as clients do. subspace is SIFTCODER_SUBSPACE, or empty.
 func Find(ctx context.Context, dir, subspace string) (Workspace, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func Find(ctx context.Context, dir, subspace string) (Workspace, error) {
 	return Workspace{Key: Key(top, sub), Dir: dir, Top: top}, nil
 }
 
-// Key condenses a path, and a subspace of it when there is one.
+// Key returns the key of a path and an optional subspace.
 func Key(path, subspace string) string {
 	if subspace != "" {
 		path += ":" + subspace
@@ -63,7 +63,7 @@ func Key(path, subspace string) string {
 	return hex.EncodeToString(h[:])[:12]
 }
 
-// firstLine reads the first line of a file that a repository brings: a pipe, or a link to a terminal, has none.
+// firstLine reads the first line of a file in a repository. It returns "" for a file that is not regular.
 func firstLine(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -79,10 +79,10 @@ func firstLine(path string) string {
 	return strings.TrimSpace(s.Text())
 }
 
-// privatePrefix begins the namespace of every workspace's memories.
+// privatePrefix begins the namespaces of all workspaces.
 const privatePrefix = oplog.EventPrefix
 
-// Namespace returns the namespace of the workspace's memories, in a home's namespace ns.
+// Namespace returns the namespace of the workspace's memories. ns is the namespace of the home.
 func (w Workspace) Namespace(ns string) string {
 	if w.Name != "" {
 		return privatePrefix + w.Name
@@ -96,8 +96,8 @@ func (c *Config) files(key, name string) string {
 	return filepath.Join(c.base(), "workspaces", key, name)
 }
 
-// Socket is the socket of a workspace, in a home's namespace ns.
+// Socket returns the path of a workspace's socket.
 func Socket(home, ns, key string) string { return filepath.Join(home, ns, "run", key+".sock") }
 
-// Control is the socket on which clients ask a node to serve a workspace.
+// Control returns the path of the socket on which clients ask a node to serve a workspace.
 func Control(home string) string { return filepath.Join(home, "control.sock") }

@@ -187,7 +187,7 @@ func TestClaiming(t *testing.T) {
 	}
 	defer func() { other.Process.Kill(); other.Wait() }()
 	os.WriteFile(d.cfg.files(w.Key, filePid), fmt.Appendf(nil, "%d", other.Process.Pid), 0o600)
-	if err := d.guard(w.Key, socket); err == nil ||
+	if err := d.checkNoDaemon(w.Key, socket); err == nil ||
 		err.Error() != fmt.Sprintf("daemon already running for this workspace (pid=%d); refusing to start a second instance",
 			other.Process.Pid) {
 		t.Errorf("a living daemon: %v", err)
@@ -212,7 +212,7 @@ func TestUnlinkedSocketIsMadeAnew(t *testing.T) {
 	if err := os.Remove(d.socket); err != nil {
 		t.Fatal(err)
 	}
-	suite.Eventually(t, "it answers again", func() bool { return answers(d.socket) })
+	suite.Eventually(t, "it answers again", func() bool { return daemonAnswers(d.socket) })
 	d.ask(sample)
 }
 
@@ -235,7 +235,7 @@ func TestAClosedListenerClaimsNothing(t *testing.T) {
 func TestPathTooLong(t *testing.T) {
 	home := filepath.Join(shortDir(t), strings.Repeat("x", 90))
 	_, err := Open(Config{Home: home, Memory: api.At{Host: newStore(t)}})
-	if !errors.Is(err, serve.ErrLong) || !strings.Contains(err.Error(), home) {
+	if !errors.Is(err, serve.ErrPathTooLong) || !strings.Contains(err.Error(), home) {
 		t.Error(err)
 	}
 }
@@ -255,8 +255,8 @@ func TestSharedName(t *testing.T) {
 	}
 }
 
-// TestWhatTouchesTheHostIsNamed: without the rights to run git and to read files, a client has no directory opened, and
-// no transcript or earlier daemon's file read. What it does to memories goes on.
+// TestWhatTouchesTheHostIsNamed: without the rights to run git and to read files, a client has no directory opened,
+// and no transcript or earlier daemon's file read. What it does to memories goes on.
 func TestWhatTouchesTheHostIsNamed(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(cfg *Config) { cfg.Memory.Also = nil })

@@ -20,28 +20,28 @@ func (s *Server) listAgents(http.ResponseWriter, *http.Request) (kit.Object, err
 	return kit.Object{"agents", api.Each(s.agents.all(), agent.public)}, nil
 }
 
-// ofAgent reads a request that names an agent.
-func (s *Server) ofAgent(w http.ResponseWriter, r *http.Request) (o serve.Members, id string, err error) {
-	if o, err = s.lenient(w, r); err != nil {
+// readAgentRequest reads the body of a request and the agent id in it.
+func (s *Server) readAgentRequest(w http.ResponseWriter, r *http.Request) (o serve.Members, id string, err error) {
+	if o, err = s.readObject(w, r); err != nil {
 		return nil, "", err
 	}
-	if id, _ = text(o, "agent_id"); id == "" {
-		err = refuse(http.StatusBadRequest, "agent_id required")
+	if id, _ = textField(o, "agent_id"); id == "" {
+		err = httpErrorf(http.StatusBadRequest, "agent_id required")
 	}
 	return o, id, err
 }
 
 func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) (kit.Object, error) {
-	o, id, err := s.ofAgent(w, r)
+	o, id, err := s.readAgentRequest(w, r)
 	if err != nil {
 		return nil, err
 	}
-	home, _ := text(o, "home")
+	home, _ := textField(o, "home")
 	var allowed []string
 	if raw, ok := o["allowed_paths"]; ok {
 		var list []string
 		if json.Unmarshal(raw, &list) != nil || list == nil {
-			return nil, refuse(http.StatusBadRequest, "allowed_paths must be an array of strings")
+			return nil, httpErrorf(http.StatusBadRequest, "allowed_paths must be an array of strings")
 		}
 		allowed = api.OrEmpty(lang.Trimmed(list))
 	}
@@ -50,11 +50,11 @@ func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) (kit.Obje
 	return kit.Object{"agent_id", id, "home", a.Home, "created", created}, err
 }
 
-// AddAgent implements state.Host: it registers an agent or changes one. An empty home and a nil allowed leave the
-// agent's as they are.
+// AddAgent implements state.Host: it registers an agent or changes one. An empty home or nil allowed paths leave
+// those of an existing agent unchanged.
 func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err error) {
 	if !validID(id) {
-		return false, refuse(http.StatusBadRequest, "Invalid agent_id: %s", id)
+		return false, httpErrorf(http.StatusBadRequest, "Invalid agent_id: %s", id)
 	}
 	old, exists := s.agents.get(id)
 	chosen := home != ""
@@ -63,7 +63,7 @@ func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err 
 	}
 	switch {
 	case chosen && !filepath.IsAbs(home):
-		return false, refuse(http.StatusBadRequest, "home must be an absolute path")
+		return false, httpErrorf(http.StatusBadRequest, "home must be an absolute path")
 	case chosen:
 		home = filepath.Clean(home)
 	case exists:
@@ -73,13 +73,13 @@ func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err 
 	}
 	for _, dir := range append([]string{home}, allowed...) {
 		if !s.cfg.FullAccess && !s.settings.Roots.Contain(home, dir) {
-			return false, refuse(http.StatusBadRequest,
+			return false, httpErrorf(http.StatusBadRequest,
 				"%s lies outside the directories this node gives to agents: %s; [local] string_roots lists others",
 				dir, s.settings.Roots)
 		}
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return false, refuse(http.StatusBadRequest, "home cannot be created: %v", errors.Unwrap(err))
+		return false, httpErrorf(http.StatusBadRequest, "home cannot be created: %v", errors.Unwrap(err))
 	}
 	if exists && !chosen && allowed == nil {
 		return false, nil
@@ -91,17 +91,17 @@ func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err 
 		}
 	})
 	if err == nil && exists && old.Home != home {
-		s.sessions.drop(id)
+		s.sessions.removeAgent(id)
 	}
 	return created, err
 }
 
-// RemoveAgent implements state.Host: files stay, everything else of the agent goes.
+// RemoveAgent implements state.Host. It closes the sessions and streams of the agent, and keeps its files.
 func (s *Server) RemoveAgent(id string) (bool, error) {
 	removed, err := s.agents.remove(id)
 	if removed {
-		s.sessions.drop(id)
-		s.streams.end(func(f *feed) bool { return f.agent == id })
+		s.sessions.removeAgent(id)
+		s.streams.remove(func(f *subscriber) bool { return f.agent == id })
 	}
 	return removed, err
 }
@@ -111,19 +111,19 @@ func (s *Server) deleteAgent(_ http.ResponseWriter, r *http.Request) (kit.Object
 	return kit.Object{"agent_id", r.PathValue("id"), "deleted", removed}, err
 }
 
-// giveWebhook answers with an agent's URL; POST makes another one.
-func (s *Server) giveWebhook(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
+// webhookURL answers with the URL of an agent. POST replaces its token first.
+func (s *Server) webhookURL(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	id := r.PathValue("id")
 	url, err := s.Webhook(id, r.Method == http.MethodPost)
 	return kit.Object{"agent_id", id, "webhook_url", url}, err
 }
 
-// Webhook implements state.Host: the URL of an agent, with another token when it is to be another. A GET asks for it,
-// so it is made with the agent.
+// Webhook implements state.Host: it returns the URL of an agent, with a new token if rotate is set. The first token
+// is created with the agent, because a GET must not create one.
 func (s *Server) Webhook(id string, rotate bool) (string, error) {
 	a, ok := s.agents.get(id)
 	if !ok {
-		return "", refuse(http.StatusNotFound, "Unknown agent: %s", id)
+		return "", httpErrorf(http.StatusNotFound, "Unknown agent: %s", id)
 	}
 	if rotate {
 		err := s.agents.change(func(l []agent) []agent {
@@ -145,20 +145,20 @@ func (s *Server) Agents() []state.Agent {
 	return api.Each(s.agents.all(), func(a agent) state.Agent { return a.Agent })
 }
 
-// known finds the agent a request names in its header.
-func (s *Server) known(r *http.Request) (agent, error) {
+// requestAgent returns the agent that the header of a request names.
+func (s *Server) requestAgent(r *http.Request) (agent, error) {
 	id := strings.TrimSpace(r.Header.Get("X-Agent-Id"))
 	if id == "" {
-		return agent{}, refuse(http.StatusBadRequest, "X-Agent-Id header required")
+		return agent{}, httpErrorf(http.StatusBadRequest, "X-Agent-Id header required")
 	}
 	a, ok := s.agents.get(id)
 	if !ok {
-		return agent{}, refuse(http.StatusUnauthorized, "Unknown agent: %s", id)
+		return agent{}, httpErrorf(http.StatusUnauthorized, "Unknown agent: %s", id)
 	}
 	return a, nil
 }
 
-// Inbox implements state.Host. Every home has one, so that one lock guards its files.
+// Inbox implements state.Host. There is one Inbox for each agent and home, so that one lock guards its files.
 func (s *Server) Inbox(a state.Agent) *inbox.Inbox {
 	b, _ := s.inboxes.LoadOrStore([2]string{a.ID, a.Home}, inbox.New(a.ID, a.Home, s.cfg.Keys, s.Log))
 	return b.(*inbox.Inbox)

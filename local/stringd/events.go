@@ -14,34 +14,34 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Bounds of events and their streams.
+// Limits of events and their streams.
 const (
 	maxEvent     = 64 << 10
-	streamBuffer = 256 // events a stream may be behind before it is dropped
+	streamBuffer = 256 // events that may wait for a stream before it is ended
 	maxStreams   = 64  // of one agent
 )
 
-// webhook takes a text into an agent's inbox: on disk first, then to the streams, then the answer.
+// webhook stores a text in an agent's inbox, sends it to the agent's streams, and then answers.
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
-	tooLarge := refuse(http.StatusRequestEntityTooLarge, "Webhook body exceeds %d bytes", maxEvent)
+	tooLarge := httpErrorf(http.StatusRequestEntityTooLarge, "Webhook body exceeds %d bytes", maxEvent)
 	a, ok := s.agents.byToken(r.PathValue("token"))
 	if !ok {
-		_, _ = s.readBody(w, r, maxEvent, tooLarge) // so that the sender sees the answer
-		return refuse(http.StatusUnauthorized, "Unknown webhook token")
+		_, _ = s.readBody(w, r, maxEvent, tooLarge) // so that the sender gets the answer
+		return httpErrorf(http.StatusUnauthorized, "Unknown webhook token")
 	}
 	b, err := s.readBody(w, r, maxEvent, tooLarge)
 	if err != nil {
 		return err
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
-		return refuse(http.StatusBadRequest, "Webhook body must be non-empty text")
+		return httpErrorf(http.StatusBadRequest, "Webhook body must be non-empty text")
 	}
-	if now, ok := s.agents.byToken(r.PathValue("token")); !ok || now.ID != a.ID { // rotated while the body came
-		return refuse(http.StatusUnauthorized, "Unknown webhook token")
+	if now, ok := s.agents.byToken(r.PathValue("token")); !ok || now.ID != a.ID { // the token was replaced meanwhile
+		return httpErrorf(http.StatusUnauthorized, "Unknown webhook token")
 	}
-	e, err := s.Inbox(a.Agent).Append(string(b), func(e inbox.Event) { s.streams.push(a.ID, e) })
+	e, err := s.Inbox(a.Agent).Append(string(b), func(e inbox.Event) { s.streams.publish(a.ID, e) })
 	if errors.Is(err, inbox.ErrFull) {
-		return refuse(http.StatusTooManyRequests, "Agent %s has %d pending events: it has to acknowledge or clear some", a.ID, inbox.Max)
+		return httpErrorf(http.StatusTooManyRequests, "Agent %s has %d pending events: it has to acknowledge or clear some", a.ID, inbox.Max)
 	}
 	if err != nil {
 		return err
@@ -50,31 +50,31 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// feed queues the events for one stream.
-type feed struct {
-	agent  string
-	events chan inbox.Event // closed when the stream is to end
-	behind bool             // the client did not keep up; set before events is closed
+// subscriber is one event stream, with the events that wait for it.
+type subscriber struct {
+	agent   string
+	events  chan inbox.Event // closed to end the stream
+	tooSlow bool             // events overflowed; set before events is closed
 }
 
-// streams are the open event streams.
+// streams holds the open event streams.
 type streams struct {
-	mu     sync.Mutex
-	feeds  []*feed
-	closed bool
+	mu          sync.Mutex
+	subscribers []*subscriber
+	closed      bool
 }
 
-// open adds a stream. None is added where there are many.
-func (l *streams) open(agent string) *feed {
+// subscribe adds a stream. It returns nil if the agent has too many.
+func (l *streams) subscribe(agent string) *subscriber {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f := &feed{agent: agent, events: make(chan inbox.Event, streamBuffer)}
+	f := &subscriber{agent: agent, events: make(chan inbox.Event, streamBuffer)}
 	if l.closed {
 		close(f.events)
 		return f
 	}
 	n := 0
-	for _, o := range l.feeds {
+	for _, o := range l.subscribers {
 		if o.agent == agent {
 			n++
 		}
@@ -82,15 +82,15 @@ func (l *streams) open(agent string) *feed {
 	if n >= maxStreams {
 		return nil
 	}
-	l.feeds = append(l.feeds, f)
+	l.subscribers = append(l.subscribers, f)
 	return f
 }
 
-// end takes streams away.
-func (l *streams) end(which func(*feed) bool) {
+// remove ends the matching streams.
+func (l *streams) remove(which func(*subscriber) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.feeds = slices.DeleteFunc(l.feeds, func(f *feed) bool {
+	l.subscribers = slices.DeleteFunc(l.subscribers, func(f *subscriber) bool {
 		ends := which(f)
 		if ends {
 			close(f.events)
@@ -99,18 +99,19 @@ func (l *streams) end(which func(*feed) bool) {
 	})
 }
 
-// push gives every stream of an agent an event. One that does not keep up is ended: the others do not wait for it.
-func (l *streams) push(agent string, e inbox.Event) {
-	l.end(func(f *feed) bool {
+// publish sends an event to every stream of an agent. A stream that does not keep up is ended, so that the others do
+// not wait for it.
+func (l *streams) publish(agent string, e inbox.Event) {
+	l.remove(func(f *subscriber) bool {
 		if f.agent != agent {
 			return false
 		}
 		select {
 		case f.events <- e:
 		default:
-			f.behind = true
+			f.tooSlow = true
 		}
-		return f.behind
+		return f.tooSlow
 	})
 }
 
@@ -118,17 +119,18 @@ func (l *streams) closeAll() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
-	l.end(func(*feed) bool { return true })
+	l.remove(func(*subscriber) bool { return true })
 }
 
-// streamWrite bounds one write to a stream: a client that does not read is dropped.
+// streamWrite bounds one write to a stream. A client that does not read is disconnected.
 const streamWrite = 10 * time.Second
 
-// lastLine is the last line for a client that was too slow. It is a comment, not an event.
-const lastLine = ": ended: too many events behind; /events lists what is in the inbox\n\n"
+// droppedComment is the last line for a client that was too slow. It is a comment and not an event.
+const droppedComment = ": ended: too many events behind; /events lists what is in the inbox\n\n"
 
-// dropped says which stream was ended because its client does not keep up. What it missed is in the inbox.
-func (s *Server) dropped(agent, client, why string) {
+// reportDropped logs and counts a stream that was ended because its client was too slow. The missed events are in the
+// inbox.
+func (s *Server) reportDropped(agent, client, why string) {
 	s.Log.Warn("event stream ended by this side", "agent", agent, "client", client, "why", why)
 	if _, err := api.LoseStream.Ask(s.Ctx, s.cfg.Memory, &api.Nothing{}); err != nil {
 		s.Log.Debug("lost stream not counted", "err", err) // the node is closing
@@ -136,24 +138,24 @@ func (s *Server) dropped(agent, client, why string) {
 }
 
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
-	a, err := s.known(r)
+	a, err := s.requestAgent(r)
 	if err != nil {
 		return err
 	}
-	f := s.streams.open(a.ID)
+	f := s.streams.subscribe(a.ID)
 	if f == nil {
-		return refuse(http.StatusTooManyRequests, "Agent %s has %d event streams.", a.ID, maxStreams)
+		return httpErrorf(http.StatusTooManyRequests, "Agent %s has %d event streams.", a.ID, maxStreams)
 	}
-	defer s.streams.end(func(o *feed) bool { return o == f })
-	if _, ok := s.agents.get(a.ID); !ok { // deleted just now: the stream would never end
-		return refuse(http.StatusUnauthorized, "Unknown agent: %s", a.ID)
+	defer s.streams.remove(func(o *subscriber) bool { return o == f })
+	if _, ok := s.agents.get(a.ID); !ok { // deleted meanwhile: nothing would end the stream
+		return httpErrorf(http.StatusUnauthorized, "Unknown agent: %s", a.ID)
 	}
 	put, done := startStream(w)
 	defer done()
 	send := func(b []byte) bool {
 		err := put(b)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			s.dropped(a.ID, r.RemoteAddr, "it takes nothing")
+			s.reportDropped(a.ID, r.RemoteAddr, "it takes nothing")
 		}
 		return err == nil
 	}
@@ -166,8 +168,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 		var out []byte
 		select {
 		case e, ok := <-f.events:
-			if !ok && f.behind && send([]byte(lastLine)) {
-				s.dropped(a.ID, r.RemoteAddr, "it is too slow")
+			if !ok && f.tooSlow && send([]byte(droppedComment)) {
+				s.reportDropped(a.ID, r.RemoteAddr, "it is too slow")
 			}
 			if !ok {
 				return nil

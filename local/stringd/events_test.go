@@ -182,8 +182,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// A stream that falls behind is ended, and not without a word: the log names it without what it missed, it is counted,
-// and its client, should it read again, learns at the end that there was more.
+// A stream that falls behind is ended, and not without a word: the log names it without what it missed, it is
+// counted, and its client, should it read again, learns at the end that there was more.
 func TestASlowStreamIsTold(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

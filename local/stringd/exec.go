@@ -15,9 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire/sse"
 )
 
-// exec is the hot path: one command in one topic, answered as three events.
+// exec runs one command in one topic and answers with three events.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
-	a, err := s.known(r)
+	a, err := s.requestAgent(r)
 	if err != nil {
 		return err
 	}
@@ -25,50 +25,50 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o, ok := s.object(b)
+	o, ok := s.parseObject(b)
 	if !ok {
-		return refuse(http.StatusBadRequest, "Invalid JSON body — expected { \"cmd\": \"...\" }")
+		return httpErrorf(http.StatusBadRequest, "Invalid JSON body — expected { \"cmd\": \"...\" }")
 	}
-	cmd, _ := text(o, "cmd")
+	cmd, _ := textField(o, "cmd")
 	if cmd == "" {
-		return refuse(http.StatusBadRequest, "Empty command — provide non-empty \"cmd\" field")
+		return httpErrorf(http.StatusBadRequest, "Empty command — provide non-empty \"cmd\" field")
 	}
 	t, err := topicOf(o)
 	if err != nil {
 		return err
 	}
-	id, _ := text(o, "request_id")
-	x, _, err := s.sessions.touch(a.ID, t)
+	id, _ := textField(o, "request_id")
+	x, _, err := s.sessions.getOrCreate(a.ID, t)
 	if err != nil {
 		return err
 	}
 	switch err := x.acquire(r.Context(), s.cfg.QueueSize, s.cfg.QueueWait); {
-	case errors.Is(err, errFull):
-		return &refusal{http.StatusTooManyRequests,
+	case errors.Is(err, errQueueFull):
+		return &httpError{http.StatusTooManyRequests,
 			kit.Object{"error", "QUEUE_FULL", "message",
 				fmt.Sprintf("Topic %s:%s has %d commands queued. Try again later.", a.ID, t.Name, s.cfg.QueueSize)}}
-	case errors.Is(err, errWaited), errors.Is(err, errDropped):
-		return &refusal{http.StatusGatewayTimeout, kit.Object{"error", "QUEUE_TIMEOUT", "message", "Timed out waiting in queue."}}
-	case errors.Is(err, errGone):
+	case errors.Is(err, errQueueTimeout), errors.Is(err, errSessionClosed):
+		return &httpError{http.StatusGatewayTimeout, kit.Object{"error", "QUEUE_TIMEOUT", "message", "Timed out waiting in queue."}}
+	case errors.Is(err, errClientGone):
 		panic(http.ErrAbortHandler) // there is no client to answer
 	}
 	startStream(w)
 	res := s.runAndRelease(x, a, cmd)
-	label, meta := labelOf(cmd), x.run.Meta()
+	label, meta := labelOf(cmd), x.state.Meta()
 	if res.Code == lang.InternalError {
 		meta = nil
 	}
 	out := event(nil, "head",
 		kit.Object{"ok", res.OK(), "code", api.OrNil(string(res.Code)), "cmd", label, "request_id", api.OrNil(id), "agent_id", a.ID,
 			"topic", t.Name, "topic_type", t.Type, "meta", meta})
-	out = event(out, "content", "re: "+prefix(id)+label+"\n"+res.Body())
+	out = event(out, "content", "re: "+requestPrefix(id)+label+"\n"+res.Body())
 	out = event(out, "done", struct{}{})
 	_, _ = w.Write(out) // a client that is gone needs no answer
 	return nil
 }
 
-// startStream sends the headers of an event stream: the command is starting. put sends a piece, and fails when the
-// client has not taken it after streamWrite. done is called at the end, for the connection may serve more requests.
+// startStream sends the headers of an event stream. put sends a piece, and fails if the client has not received it
+// within streamWrite. The caller calls done at the end, because the connection may serve more requests.
 func startStream(w http.ResponseWriter) (put func([]byte) error, done func()) {
 	w.Header().Set("Connection", "keep-alive")
 	sse.Start(w, "no-cache")
@@ -81,13 +81,12 @@ func startStream(w http.ResponseWriter) (put func([]byte) error, done func()) {
 	}, func() { until(time.Time{}) }
 }
 
-// runAndRelease runs a command in a turn that was acquired, and gives the turn on. The command belongs to the topic,
-// not to the connection: it runs to its end when the client goes.
+// runAndRelease runs a command and releases the turn. The command continues if the client disconnects.
 func (s *Server) runAndRelease(x *session, a agent, cmd string) lang.Result {
 	defer x.release()
 	ctx, cancel := context.WithCancel(s.Ctx)
 	defer cancel()
-	return command.Run(ctx, x.run, a.Agent, cmd)
+	return command.Run(ctx, x.state, a.Agent, cmd)
 }
 
 // event appends one server-sent event.
@@ -95,17 +94,17 @@ func event(dst []byte, name string, data any) []byte {
 	return sse.Append(dst, "", name, kit.Must(data))
 }
 
-// maxLabel limits the part of a command that its answer repeats.
+// maxLabel bounds the part of a command that its answer repeats.
 const maxLabel = 80
 
-// labelOf is a command's first line, cut.
+// labelOf returns the first line of a command, cut to maxLabel.
 func labelOf(cmd string) string {
 	first, _, _ := strings.Cut(cmd, "\n")
 	return lang.Cut(strings.TrimRight(first, "\r"), maxLabel)
 }
 
-// prefix is a request's id in the first line of its content, which must stay one line.
-func prefix(id string) string {
+// requestPrefix returns the id of a request for the first line of its content, without line breaks.
+func requestPrefix(id string) string {
 	if id == "" {
 		return ""
 	}

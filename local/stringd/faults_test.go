@@ -40,8 +40,8 @@ func TestAFailedWebhookDoesNotLogItsToken(t *testing.T) {
 	}
 }
 
-// TestVariablesBesideOthers: to set a variable for good leaves values of other kinds as they are, and those that other
-// topics set at the same time.
+// TestVariablesBesideOthers: to set a variable for good leaves values of other kinds as they are, and those that
+// other topics set at the same time.
 func TestVariablesBesideOthers(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

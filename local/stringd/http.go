@@ -16,23 +16,23 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// A refusal is an error answer: a status and a JSON object.
-type refusal struct {
+// httpError is an error answer: a status and a JSON object.
+type httpError struct {
 	status int
 	body   kit.Object
 }
 
-// Error returns the text for a client of the command language.
-func (r *refusal) Error() string { return fmt.Sprint(r.body[1]) }
+// Error returns the text for clients of the command language.
+func (r *httpError) Error() string { return fmt.Sprint(r.body[1]) }
 
-func refuse(status int, format string, args ...any) *refusal {
-	return &refusal{status, kit.Object{"error", fmt.Sprintf(format, args...)}}
+func httpErrorf(status int, format string, args ...any) *httpError {
+	return &httpError{status, kit.Object{"error", fmt.Sprintf(format, args...)}}
 }
 
-// route serves a request of its path. An error that it returns is the answer.
+// route serves a request. A returned error becomes the answer.
 type route func(s *Server, w http.ResponseWriter, r *http.Request) error
 
-// replies is a route whose answer is an object.
+// replies makes a route of a function that returns a JSON object.
 func replies(serve func(s *Server, w http.ResponseWriter, r *http.Request) (kit.Object, error)) route {
 	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		answer, err := serve(s, w, r)
@@ -43,7 +43,7 @@ func replies(serve func(s *Server, w http.ResponseWriter, r *http.Request) (kit.
 	}
 }
 
-// routes is the protocol at a glance.
+// routes lists the endpoints of the protocol.
 var routes = []struct {
 	pattern string
 	serve   route
@@ -55,8 +55,8 @@ var routes = []struct {
 	{"GET /agents", replies((*Server).listAgents)},
 	{"POST /agents", replies((*Server).registerAgent)},
 	{"DELETE /agents/{id}", replies((*Server).deleteAgent)},
-	{"GET /agents/{id}/webhook", replies((*Server).giveWebhook)},
-	{"POST /agents/{id}/webhook", replies((*Server).giveWebhook)},
+	{"GET /agents/{id}/webhook", replies((*Server).webhookURL)},
+	{"POST /agents/{id}/webhook", replies((*Server).webhookURL)},
 	{"GET /sessions", replies((*Server).listSessions)},
 	{"POST /sessions", replies((*Server).createSession)},
 	{"DELETE /sessions", replies((*Server).deleteSession)}, // says what is missing
@@ -72,8 +72,8 @@ func (s *Server) mux() http.Handler {
 	m := http.NewServeMux()
 	for _, rt := range routes {
 		m.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := s.run(rt.serve, w, r); err != nil {
-				s.fail(w, r, err)
+			if err := s.runRoute(rt.serve, w, r); err != nil {
+				s.writeError(w, r, err)
 			}
 		})
 	}
@@ -81,10 +81,10 @@ func (s *Server) mux() http.Handler {
 }
 
 func (s *Server) notFound(_ http.ResponseWriter, r *http.Request) error {
-	return refuse(http.StatusNotFound, "Not found: %s %s", r.Method, r.URL.Path)
+	return httpErrorf(http.StatusNotFound, "Not found: %s %s", r.Method, r.URL.Path)
 }
 
-// handler wraps the routes in the checks that every request has to pass.
+// handler adds the CORS headers and the checks of the path to the routes.
 func (s *Server) handler() http.Handler {
 	routed := s.mux()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +96,7 @@ func (s *Server) handler() http.Handler {
 			return
 		}
 		if p := r.URL.EscapedPath(); path.Clean(p) != strings.TrimSuffix(p, "/") && p != "/" { // the mux would redirect it
-			s.fail(w, r, s.notFound(w, r))
+			s.writeError(w, r, s.notFound(w, r))
 			return
 		}
 		routed.ServeHTTP(w, r)
@@ -105,15 +105,15 @@ func (s *Server) handler() http.Handler {
 
 // forbid rejects a request that fails the access checks, in the error format of its path.
 func (s *Server) forbid(w http.ResponseWriter, r *http.Request, why string) {
-	no := refuse(http.StatusForbidden, "%s", why)
+	no := httpErrorf(http.StatusForbidden, "%s", why)
 	if r.URL.Path == mcpPath {
-		no = rpcRefuse(http.StatusForbidden, rpcTransport, "%s", why)
+		no = rpcErrorf(http.StatusForbidden, rpcTransport, "%s", why)
 	}
-	s.fail(w, r, no)
+	s.writeError(w, r, no)
 }
 
-// run serves a request. A panic before the first byte is an error like any other.
-func (s *Server) run(serve route, w http.ResponseWriter, r *http.Request) (err error) {
+// runRoute serves a request. A panic before the first byte becomes an error.
+func (s *Server) runRoute(serve route, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		if p := recover(); p == http.ErrAbortHandler {
 			panic(p) // closes the connection without a byte
@@ -125,11 +125,11 @@ func (s *Server) run(serve route, w http.ResponseWriter, r *http.Request) (err e
 	return serve(s, w, r)
 }
 
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var no *refusal
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	var no *httpError
 	if !errors.As(err, &no) {
-		s.Log.Warn("request failed", "route", r.Pattern, "err", err) // not the path: a webhook's has a secret in it
-		no = refuse(http.StatusInternalServerError, "%v", err)
+		s.Log.Warn("request failed", "route", r.Pattern, "err", err) // not the path: that of a webhook contains a secret
+		no = httpErrorf(http.StatusInternalServerError, "%v", err)
 	}
 	reply(w, no.status, no.body)
 }
@@ -137,30 +137,29 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 // reply sends one JSON object.
 func reply(w http.ResponseWriter, status int, body any) { serve.Reply(w, status, kit.Must(body)) }
 
-// Bounds of a request's body.
+// Limits of the body of a request.
 const (
 	maxBody  = 10 << 20
-	maxDrain = 20 << 20 // read and thrown away, so that a client which is still sending sees the rejection
+	maxDrain = 20 << 20 // read and discarded, so that a client that is still sending gets the rejection
 )
 
-// Bounds of large bodies, of all clients together.
+// Limits of large bodies, for all clients together.
 const (
-	maxLarge    = 8       // bodies of more than smallBody
+	maxLarge    = 8       // bodies over smallBody that are read at a time
 	smallBody   = 1 << 20 // a smaller body does not count
 	bodyTimeout = time.Minute
 )
 
-var errLarge = refuse(http.StatusServiceUnavailable, "Too many large requests. Try again later.")
+var errLarge = httpErrorf(http.StatusServiceUnavailable, "Too many large requests. Try again later.")
 
-// readBody reads a body up to a limit. At most maxLarge large bodies are read at a time; another is rejected and does
-// not wait.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, refused *refusal) (b []byte, err error) {
+// readBody reads a body up to a limit. If maxLarge large bodies are being read, it rejects another one at once.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, refused *httpError) (b []byte, err error) {
 	rc := http.NewResponseController(w)
 	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
 		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	}
-	drainAndRefuse := func(why *refusal) error {
-		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // until the body ends or the patience does
+	drainAndRefuse := func(why *httpError) error {
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // until the end of the body, or maxDrain
 		w.Header().Set("Connection", "close")
 		return why
 	}
@@ -169,7 +168,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, r
 	}
 	first := min(limit, smallBody)
 	if b, err = large.Read(nil, io.LimitReader(r.Body, first+1), r.ContentLength); err == nil && int64(len(b)) > first && first < limit {
-		leave, ok := s.large.TryPlace()
+		leave, ok := s.large.TryAcquire()
 		if !ok {
 			return nil, drainAndRefuse(errLarge)
 		}
@@ -180,34 +179,34 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, r
 		return nil, drainAndRefuse(refused)
 	}
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "request body ended early")
+		return nil, httpErrorf(http.StatusBadRequest, "request body ended early")
 	}
 	return b, nil
 }
 
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	return s.readBody(w, r, maxBody, refuse(http.StatusRequestEntityTooLarge, "Request body exceeds %d bytes", maxBody))
+	return s.readBody(w, r, maxBody, httpErrorf(http.StatusRequestEntityTooLarge, "Request body exceeds %d bytes", maxBody))
 }
 
-// lenient returns the object in a request's body; anything else is an empty object.
-func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (serve.Members, error) {
+// readObject returns the JSON object in the body of a request, or an empty object if the body is anything else.
+func (s *Server) readObject(w http.ResponseWriter, r *http.Request) (serve.Members, error) {
 	b, err := s.body(w, r)
 	if err != nil {
 		return nil, err
 	}
-	o, _ := s.object(b)
+	o, _ := s.parseObject(b)
 	return o, nil
 }
 
-// object reads a JSON object; ok is false when the bytes are something else.
-func (s *Server) object(b []byte) (o serve.Members, ok bool) {
+// parseObject decodes a JSON object. ok is false for anything else.
+func (s *Server) parseObject(b []byte) (o serve.Members, ok bool) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	err := s.large.Decode(s.Ctx, len(b), func() error { return json.Unmarshal(b, &o) })
 	return o, err == nil && o != nil
 }
 
-// text is a member of an object when it is a string, trimmed.
-func text(o serve.Members, key string) (s string, isString bool) {
+// textField returns a string member, trimmed.
+func textField(o serve.Members, key string) (s string, isString bool) {
 	s, isString = o.Text(key)
 	return strings.TrimSpace(s), isString
 }

@@ -34,8 +34,8 @@ func TestAFullInbox(t *testing.T) {
 			t.Fatalf("got %d %s", a.status, a.body)
 		}
 	}
-	// A refusal costs one look at the directory's time: it is listed again when that changed, as by a person who removes
-	// a file.
+	// A refusal costs one look at the directory's time: it is listed again when that changed, as by a person who
+	// removes a file.
 	dir, err := os.Stat(d.home("events"))
 	if err != nil {
 		t.Fatal(err)

@@ -19,9 +19,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// health asks no other node: it works without a leader.
+// health queries no other node, so it works without a leader.
 func (s *Server) health(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
-	role, _ := s.place(r.Context())
+	role, _ := s.nodeRole(r.Context())
 	return kit.Object{"ok", true, "agents", len(s.agents.all()), "sessions", len(s.sessions.list("")),
 		"version", s.cfg.Version, "role", role}, nil
 }
@@ -41,8 +41,8 @@ func (s *Server) describe(_ http.ResponseWriter, r *http.Request) (kit.Object, e
 			"mcp", none, "memory", none}}, nil
 }
 
-// instance returns the label and the role that daemon.json in the data directory gives this daemon. It reads the file
-// each time. Clients reject a role that they do not know, so a daemon without one says unknown.
+// instance returns the label and the role that daemon.json in the data directory gives to this daemon. It reads the
+// file each time. Any other role than those that clients know becomes "unknown".
 func (s *Server) instance() (label, role string) {
 	label, role = "stringd", "unknown"
 	var said struct {
@@ -62,25 +62,25 @@ func (s *Server) instance() (label, role string) {
 	return label, role
 }
 
-// shutdownGrace lets the answer leave before the listener closes.
+// shutdownGrace gives the answer time to be sent before the listener closes.
 const shutdownGrace = 50 * time.Millisecond
 
 func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
-	err := s.shut(func() {
+	err := s.stopNode(func() {
 		reply(w, http.StatusOK, kit.Object{"ok", true, "message", "stringd shutting down"})
-		_ = http.NewResponseController(w).Flush() // before anything ends, however long that takes
+		_ = http.NewResponseController(w).Flush() // before the shutdown begins
 	})
 	if err != nil {
-		return refuse(http.StatusForbidden, "%v", err)
+		return httpErrorf(http.StatusForbidden, "%v", err)
 	}
 	return nil
 }
 
-// Shutdown implements state.Host: it stops the process shortly after the answer is out.
-func (s *Server) Shutdown() error { return s.shut(func() {}) }
+// Shutdown implements state.Host. It stops the process shortly after the answer is sent.
+func (s *Server) Shutdown() error { return s.stopNode(func() {}) }
 
-// shut answers and then stops the process, if the door lets clients stop it.
-func (s *Server) shut(answer func()) error {
+// stopNode answers and then stops the process, if the door allows it.
+func (s *Server) stopNode(answer func()) error {
 	_, err := api.StopNode.Ask(s.Ctx, s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error {
 		answer()
 		time.AfterFunc(shutdownGrace, s.stop)
@@ -92,7 +92,7 @@ func (s *Server) shut(answer func()) error {
 	return nil
 }
 
-// stop ends the process, or, where nothing ends that, the daemon.
+// stop stops the process, or only the daemon if Config.Stop is nil.
 func (s *Server) stop() {
 	if s.cfg.Stop != nil {
 		s.cfg.Stop()
@@ -103,9 +103,9 @@ func (s *Server) stop() {
 	}
 }
 
-// place returns the node's role in its cluster and the log index that it has applied; unknown while its memory is
+// nodeRole returns the role of the node in its cluster and its applied log index, or "unknown" while the memory is
 // closed.
-func (s *Server) place(ctx context.Context) (role string, applied oplog.Index) {
+func (s *Server) nodeRole(ctx context.Context) (role string, applied oplog.Index) {
 	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.Nothing{})
 	if err != nil {
 		return "unknown", 0
@@ -115,7 +115,7 @@ func (s *Server) place(ctx context.Context) (role string, applied oplog.Index) {
 
 // Status implements state.Host.
 func (s *Server) Status() string {
-	role, index := s.place(s.Ctx)
+	role, index := s.nodeRole(s.Ctx)
 	_, port, _ := net.SplitHostPort(s.Addr())
 	return fmt.Sprintf("stringd running on port %s — %d agent(s), %d session(s)\nnode: %s, index %d", port,
 		len(s.agents.all()), len(s.sessions.list("")), role, index)

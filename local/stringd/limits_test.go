@@ -133,8 +133,8 @@ func TestHTTPActions(t *testing.T) {
 	has(t, d.fails("main", "/act.get $KEY", "INVALID_PAYLOAD"), "$var cannot be used in command arguments")
 }
 
-// The stream of a server that has nothing to say stands open, shows that it lives, leaves the connection to others when
-// the client goes, and ends with the daemon.
+// The stream of a server that has nothing to say stands open, shows that it lives, leaves the connection to others
+// when the client goes, and ends with the daemon.
 func TestMCPStream(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(c *stringd.Config) { c.Ping = 20 * time.Millisecond })

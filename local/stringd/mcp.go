@@ -18,18 +18,18 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// JSON-RPC's codes, and the transport's own.
+// Error codes of JSON-RPC and of the transport.
 const (
 	rpcParse      = -32700
 	rpcMethod     = -32601
 	rpcParams     = -32602
 	rpcTransport  = -32000
-	latestVersion = "2025-11-25" // of those that initialize
+	latestVersion = "2025-11-25" // of the versions with initialize
 )
 
 const (
 	mcpPath    = "/mcp"
-	stringName = "string" // of the one tool
+	stringName = "string" // the name of the only tool
 )
 
 var mcpVersions = []string{latestVersion, "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
@@ -48,8 +48,8 @@ func (m message) valid() bool {
 	return m.Version == "2.0" && (m.Method != "" || m.Result != nil || m.Error != nil)
 }
 
-// asks reports whether the message wants an answer.
-func (m message) asks() bool {
+// isRequest reports whether the message needs an answer.
+func (m message) isRequest() bool {
 	return m.Method != "" && len(m.ID) > 0 && !bytes.Equal(m.ID, []byte("null"))
 }
 
@@ -57,11 +57,11 @@ func rpcError(id json.RawMessage, code int, text string) kit.Object {
 	return kit.Object{"jsonrpc", "2.0", "error", kit.Object{"code", code, "message", text}, "id", id}
 }
 
-func rpcRefuse(status, code int, format string, args ...any) *refusal {
-	return &refusal{status, rpcError(nil, code, fmt.Sprintf(format, args...))}
+func rpcErrorf(status, code int, format string, args ...any) *httpError {
+	return &httpError{status, rpcError(nil, code, fmt.Sprintf(format, args...))}
 }
 
-// mcp is the Model Context Protocol over Streamable HTTP, without sessions: every request stands alone.
+// mcp serves the Model Context Protocol over Streamable HTTP without sessions: each request is independent.
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
 	switch r.Method {
 	case http.MethodPost:
@@ -73,18 +73,18 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	w.Header().Set("Allow", "GET, POST, DELETE")
-	return rpcRefuse(http.StatusMethodNotAllowed, rpcTransport, "Method not allowed.")
+	return rpcErrorf(http.StatusMethodNotAllowed, rpcTransport, "Method not allowed.")
 }
 
 func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 	if t, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); t != "application/json" {
-		return rpcRefuse(http.StatusUnsupportedMediaType, rpcTransport, "Unsupported Media Type: Content-Type must be application/json")
+		return rpcErrorf(http.StatusUnsupportedMediaType, rpcTransport, "Unsupported Media Type: Content-Type must be application/json")
 	}
 	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" && v < statelessVersion && !slices.Contains(mcpVersions, v) {
-		return rpcRefuse(http.StatusBadRequest, rpcTransport,
+		return rpcErrorf(http.StatusBadRequest, rpcTransport,
 			"Bad Request: Unsupported protocol version: %s (supported versions: %s)", v, strings.Join(mcpVersions, ", "))
 	}
-	b, err := s.readBody(w, r, maxBody, rpcRefuse(http.StatusRequestEntityTooLarge, rpcTransport, "Request body exceeds %d bytes", maxBody))
+	b, err := s.readBody(w, r, maxBody, rpcErrorf(http.StatusRequestEntityTooLarge, rpcTransport, "Request body exceeds %d bytes", maxBody))
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 	}
 	var answers []kit.Object
 	for _, m := range messages {
-		if m.asks() {
+		if m.isRequest() {
 			answers = append(answers, s.mcpAnswer(a, m))
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// mcpReply sends answers as events when the client takes them, as JSON otherwise.
+// mcpReply sends answers as events if the client accepts them, and as JSON otherwise.
 func (s *Server) mcpReply(w http.ResponseWriter, r *http.Request, answers []kit.Object, batch bool) {
 	switch {
 	case strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/event-stream"):
@@ -139,7 +139,7 @@ func (s *Server) mcpReply(w http.ResponseWriter, r *http.Request, answers []kit.
 func parseMessages(b []byte) (out []message, batch bool, err error) {
 	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if !json.Valid(b) {
-		return nil, false, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON")
+		return nil, false, rpcErrorf(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON")
 	}
 	if batch = b[0] == '['; batch {
 		out, err = parseBatch(b)
@@ -148,12 +148,12 @@ func parseMessages(b []byte) (out []message, batch bool, err error) {
 		err = json.Unmarshal(b, &out[0])
 	}
 	if err != nil || slices.ContainsFunc(out, func(m message) bool { return !m.valid() }) {
-		return nil, false, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON-RPC message")
+		return nil, false, rpcErrorf(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON-RPC message")
 	}
 	return out, batch, nil
 }
 
-// maxBatch limits the messages in a batch: one of a byte or two becomes a hundred times that.
+// maxBatch bounds the messages of a batch. A message of a few bytes takes a hundred times that when decoded.
 const maxBatch = 1000
 
 func parseBatch(b []byte) ([]message, error) {
@@ -175,7 +175,7 @@ func parseBatch(b []byte) ([]message, error) {
 	return out, nil
 }
 
-// mcpAgent finds the agent of the header, or makes it: MCP clients know nothing of registering.
+// mcpAgent returns the agent of the header and registers it if necessary, because MCP clients do not register agents.
 func (s *Server) mcpAgent(r *http.Request) (agent, error) {
 	id := cmp.Or(strings.TrimSpace(r.Header.Get("X-Agent-Id")), "default")
 	if a, ok := s.agents.get(id); ok {
@@ -188,7 +188,7 @@ func (s *Server) mcpAgent(r *http.Request) (agent, error) {
 	return a, nil
 }
 
-// mcpMethods are the requests that are served of versions before statelessVersion.
+// mcpMethods are the requests of the versions before statelessVersion.
 var mcpMethods = map[string]func(*Server, agent, json.RawMessage) kit.Object{
 	"initialize": (*Server).mcpInitialize,
 	"ping":       func(*Server, agent, json.RawMessage) kit.Object { return kit.Object{} },
@@ -208,7 +208,7 @@ func (s *Server) mcpInitialize(_ agent, params json.RawMessage) kit.Object {
 	var p struct {
 		Version string `json:"protocolVersion"`
 	}
-	_ = json.Unmarshal(params, &p) // whatever is not a version gets ours
+	_ = json.Unmarshal(params, &p) // an invalid version gets the latest one
 	if !slices.Contains(mcpVersions, p.Version) {
 		p.Version = latestVersion
 	}
@@ -220,7 +220,7 @@ func (s *Server) serverInfo() kit.Object {
 	return kit.Object{"name", "string", "version", s.cfg.Version}
 }
 
-// stringTool is the one tool: the whole command language.
+// stringTool describes the only tool, which runs any command.
 func stringTool() kit.Object {
 	str := func(about string) kit.Object {
 		return kit.Object{"type", "string", "minLength", 1, "description", about}
@@ -249,8 +249,8 @@ func (s *Server) mcpCall(a agent, params json.RawMessage) kit.Object {
 	if p.Name != stringName {
 		return toolText(fmt.Sprintf("MCP error %d: Tool %s not found", rpcParams, p.Name), true)
 	}
-	topic, topicOK := text(p.Args, "topic")
-	cmd, cmdOK := text(p.Args, "cmd")
+	topic, topicOK := textField(p.Args, "topic")
+	cmd, cmdOK := textField(p.Args, "cmd")
 	if !topicOK || !cmdOK || topic == "" || cmd == "" {
 		return toolText(fmt.Sprintf("MCP error %d: Input validation error: Invalid arguments for tool string: topic and cmd must be non-empty strings",
 			rpcParams), true)
@@ -259,28 +259,29 @@ func (s *Server) mcpCall(a agent, params json.RawMessage) kit.Object {
 	if !ok {
 		return toolText(envelope(topic, "ERROR(INVALID_TARGET): Invalid topic: "+topic), true)
 	}
-	x, _, err := s.sessions.touch(a.ID, t)
+	x, _, err := s.sessions.getOrCreate(a.ID, t)
 	if err != nil {
 		return toolText(envelope(t.Name, fmt.Sprintf("ERROR(BUSY): Agent %s has %d sessions. Delete some first.", a.ID, maxSessions)), true)
 	}
-	if !x.try() {
+	if !x.tryAcquire() {
 		return toolText(envelope(t.Name, "ERROR(BUSY): Topic "+t.Name+" is executing another command. Retry shortly."), true)
 	}
 	res := s.runAndRelease(x, a, cmd)
 	return toolText(envelope(t.Name, res.Body()), !res.OK())
 }
 
-// envelope marks where a command's text begins and ends. A text that holds such marks cannot end it.
+// envelope marks the beginning and the end of a command's text. It escapes such marks in the text, so that the text
+// cannot end the envelope.
 func envelope(topic, body string) string {
-	return "<𝒞=string:" + topic + ">\n" + marks.Replace(body) + "\n</𝒞>"
+	return "<𝒞=string:" + topic + ">\n" + envelopeEscaper.Replace(body) + "\n</𝒞>"
 }
 
-var marks = strings.NewReplacer("</𝒞", `<\/𝒞`, "<𝒞", `<\𝒞`)
+var envelopeEscaper = strings.NewReplacer("</𝒞", `<\/𝒞`, "<𝒞", `<\𝒞`)
 
-// mcpListen is the stream on which a server could speak first. This one has nothing to say.
+// mcpListen serves the stream for messages of the server. This server sends only pings.
 func (s *Server) mcpListen(w http.ResponseWriter, r *http.Request) error {
 	if !strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/event-stream") {
-		return rpcRefuse(http.StatusNotAcceptable, rpcTransport, "Not Acceptable: Client must accept text/event-stream")
+		return rpcErrorf(http.StatusNotAcceptable, rpcTransport, "Not Acceptable: Client must accept text/event-stream")
 	}
 	put, done := startStream(w)
 	defer done()

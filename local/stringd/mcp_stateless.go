@@ -12,28 +12,28 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// From this version of the protocol on a request says its version, and headers say again what it is, so that a proxy
-// need not read it. Nothing is initialized: server/discover tells what the server is.
+// statelessVersion is the first version without initialize. Each request carries its version, and headers repeat the
+// version, method and tool, so that proxies need not parse the body. server/discover describes the server.
 const statelessVersion = "2026-07-28"
 
-// JSON-RPC's codes of that version.
+// Error codes of that version.
 const (
 	rpcInvalid = -32600
-	rpcHeader  = -32020 // a header does not say what the message says
+	rpcHeader  = -32020 // a header differs from the message
 	rpcVersion = -32022
 )
 
-// The members of a request's _meta that are read.
+// The members of _meta that are read.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	metaServer       = "io.modelcontextprotocol/serverInfo"
 )
 
-// listTTL bounds how long a client keeps lists, which change with the node's version alone.
+// listTTL is how long a client may cache lists. They only change with the version of the node.
 const listTTL = time.Hour
 
-// statelessMethods are the requests of that version.
+// statelessMethods are the requests of statelessVersion.
 var statelessMethods = map[string]func(*Server, agent, json.RawMessage) kit.Object{
 	"server/discover": func(s *Server, _ agent, _ json.RawMessage) kit.Object {
 		return kit.Object{"supportedVersions", supportedVersions, "capabilities", kit.Object{"tools", kit.Object{}}, "ttlMs",
@@ -47,32 +47,32 @@ var statelessMethods = map[string]func(*Server, agent, json.RawMessage) kit.Obje
 
 var supportedVersions = append([]string{statelessVersion}, mcpVersions...)
 
-// A spoken message says what a message and its headers say of the version.
-type spoken struct {
+// requestParams are the parameters of a message that its headers repeat.
+type requestParams struct {
 	Name string                     `json:"name"`
 	Meta map[string]json.RawMessage `json:"_meta"`
 }
 
-// stateless reports whether messages are of the version that says so in each, by its header or its own words.
+// stateless reports whether messages are of statelessVersion or later, by the header or by their _meta.
 func stateless(r *http.Request, messages []message) bool {
 	if r.Header.Get("Mcp-Protocol-Version") >= statelessVersion {
 		return true
 	}
-	return slices.ContainsFunc(messages, func(m message) bool { return m.spoken().Meta[metaVersion] != nil })
+	return slices.ContainsFunc(messages, func(m message) bool { return m.params().Meta[metaVersion] != nil })
 }
 
-func (m message) spoken() (p spoken) {
-	_ = json.Unmarshal(m.Params, &p) // parameters of another kind say nothing
+func (m message) params() (p requestParams) {
+	_ = json.Unmarshal(m.Params, &p) // parameters of another type have none of these
 	return p
 }
 
-// mcpStateless answers a message of that version.
+// mcpStateless answers a message of statelessVersion.
 func (s *Server) mcpStateless(w http.ResponseWriter, r *http.Request, messages []message, batch bool) error {
 	if batch || len(messages) != 1 {
-		return rpcRefuse(http.StatusBadRequest, rpcInvalid, "Invalid Request: no batches since version 2025-06-18")
+		return rpcErrorf(http.StatusBadRequest, rpcInvalid, "Invalid Request: no batches since version 2025-06-18")
 	}
 	m := messages[0]
-	if !m.asks() {
+	if !m.isRequest() {
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
@@ -81,10 +81,10 @@ func (s *Server) mcpStateless(w http.ResponseWriter, r *http.Request, messages [
 	}
 	f, ok := statelessMethods[m.Method]
 	if !ok {
-		return &refusal{http.StatusNotFound, rpcError(m.ID, rpcMethod, "Method not found")}
+		return &httpError{http.StatusNotFound, rpcError(m.ID, rpcMethod, "Method not found")}
 	}
-	if name := m.spoken().Name; m.Method == "tools/call" && name != stringName {
-		return &refusal{http.StatusOK, rpcError(m.ID, rpcParams, "Tool "+name+" not found")}
+	if name := m.params().Name; m.Method == "tools/call" && name != stringName {
+		return &httpError{http.StatusOK, rpcError(m.ID, rpcParams, "Tool "+name+" not found")}
 	}
 	a, err := s.mcpAgent(r)
 	if err != nil {
@@ -95,11 +95,11 @@ func (s *Server) mcpStateless(w http.ResponseWriter, r *http.Request, messages [
 	return nil
 }
 
-// checkHeaders rejects a message whose headers do not say what it says, and one of a version that is not spoken.
+// checkHeaders rejects a message that differs from its headers, or whose version is not supported.
 func (m message) checkHeaders(h http.Header) error {
-	p := m.spoken()
+	p := m.params()
 	bad := func(code int, format string, args ...any) error {
-		return &refusal{http.StatusBadRequest, rpcError(m.ID, code, fmt.Sprintf(format, args...))}
+		return &httpError{http.StatusBadRequest, rpcError(m.ID, code, fmt.Sprintf(format, args...))}
 	}
 	var version string
 	header := h.Get("Mcp-Protocol-Version")
@@ -113,7 +113,7 @@ func (m message) checkHeaders(h http.Header) error {
 	case version != statelessVersion:
 		no := rpcError(m.ID, rpcVersion, "Unsupported protocol version")
 		no[3] = append(no[3].(kit.Object), "data", kit.Object{"supported", supportedVersions, "requested", version})
-		return &refusal{http.StatusBadRequest, no}
+		return &httpError{http.StatusBadRequest, no}
 	case len(p.Meta[metaCapabilities]) == 0:
 		return bad(rpcParams, "_meta: %s is missing", metaCapabilities)
 	case h.Get("Mcp-Method") != m.Method:
@@ -125,7 +125,7 @@ func (m message) checkHeaders(h http.Header) error {
 	return nil
 }
 
-// headerText is the text of a header, which is =?base64?…?= where a header may not hold it.
+// headerText decodes a header value, which may be =?base64?…?=.
 func headerText(v string) (text string, ok bool) {
 	coded, begins := strings.CutPrefix(v, "=?base64?")
 	coded, ends := strings.CutSuffix(coded, "?=")

@@ -25,7 +25,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// An agent is a record of the registry. Fields that another version wrote next to the known ones are written again.
+// agent is a record of the registry. Unknown fields of another version are kept.
 type agent struct {
 	state.Agent
 	Created string
@@ -33,7 +33,7 @@ type agent struct {
 	extra   map[string]json.RawMessage
 }
 
-// public is the record as lists show it: without the token.
+// public returns the record for lists, without the token.
 func (a agent) public() kit.Object {
 	return kit.Object{"id", a.ID, "home", a.Home, "allowedPaths", a.Allowed, "createdAt", a.Created}
 }
@@ -71,15 +71,15 @@ func (a *agent) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// registry is the agents, in the order they came. A change is on disk before it is seen.
+// registry holds the agents in order of registration. A change is visible after it is on disk.
 type registry struct {
 	path string
-	keys *seal.Ring // what the file is sealed with; nil: it is not
+	keys *seal.Ring // seals the file; nil: it is plain
 	mu   sync.RWMutex
 	list []agent
 }
 
-// openRegistry reads the file. A file that cannot be read is renamed, and the registry begins empty.
+// openRegistry reads the file. A corrupt file is renamed, and the registry begins empty.
 func openRegistry(path string, keys *seal.Ring, log *slog.Logger) (*registry, error) {
 	r := &registry{path: path, keys: keys}
 	b, err := os.ReadFile(path)
@@ -124,7 +124,7 @@ func (r *registry) all() []agent {
 	return slices.Clone(r.list)
 }
 
-// byToken finds whose webhook a token is. Every record is compared, each in constant time.
+// byToken returns the agent of a webhook token. It compares every record in constant time.
 func (r *registry) byToken(token string) (found agent, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -136,7 +136,7 @@ func (r *registry) byToken(token string) (found agent, ok bool) {
 	return found, ok
 }
 
-// change makes a new list of the old one, and takes it once it is on disk.
+// change computes a new list from the old one, and uses it once it is on disk.
 func (r *registry) change(f func([]agent) []agent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// An agent's home and allowed paths lie in the roots: when it is registered, by whichever way, and when a path is used.
-// What is closed in a root is the agent's in neither.
+// An agent's home and allowed paths lie in the roots: when it is registered, by whichever way, and when a path is
+// used. What is closed in a root is the agent's in neither.
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	var project, private, closed string

@@ -22,29 +22,29 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Config says what a daemon is. Addr, Data, Agents and Memory are required; a zero elsewhere means the default next
-// to it.
+// Config configures a daemon. Addr, Data, Agents and Memory are required. Comments begin with the default of a zero
+// value.
 type Config struct {
 	Addr       string   // loopback only; port 0 picks one
 	Data       string   // directory of agents.json, created if absent; one daemon at a time
-	Agents     string   // directory of homes of agents that chose none
-	Home       string   // what ~ is in POST /agents; the user's
-	Roots      []string // directories that homes and allowed paths must lie in, next to Agents
-	Closed     []string // directories that are no agent's though a root holds them: the node's home
-	Origins    []string // of web pages that may ask; none
-	Token      string   // lets a client in that is not seen to be the node's user; empty: nothing does
-	TokenFile  string   // where it is, for those who are turned away
-	Memory     api.At   // its scopes let agents run programs, use files, ask other hosts and stop the daemon: api.Programs and its neighbours
+	Agents     string   // directory of the default homes
+	Home       string   // the user's home; replaces ~ in POST /agents
+	Roots      []string // directories that may contain homes and allowed paths, besides Agents
+	Closed     []string // directories in the roots that agents must not reach, such as the node's home
+	Origins    []string // none; of the web pages that may send requests
+	Token      string   // accepts clients that are not known to be the node's user; empty: none
+	TokenFile  string   // path of the token, for the message to rejected clients
+	Memory     api.At   // its scopes (api.Programs and so on) decide whether agents run programs, use files, call other hosts and stop the daemon
 	Version    string
 	FullAccess bool          // documents may lie anywhere, not only in the agent's home and allowed paths
-	Stop       func()        // asks the process to stop; nil: the daemon alone stops
+	Stop       func()        // stops the process; nil: only the daemon stops
 	QueueSize  int           // 5: commands waiting for a topic
 	QueueWait  time.Duration // 120s
 	Timeout    time.Duration // 120s: of a program
 	Ping       time.Duration // 30s: between pings of a stream
 	Logger     *slog.Logger  // discards
-	Keys       *seal.Ring    // what inboxes and the registry are encrypted with; nil: they are not
-	Temp       string        // DATA/tmp: where commands lie while a shell reads them
+	Keys       *seal.Ring    // encrypts inboxes and the registry; nil: they are plain
+	Temp       string        // DATA/tmp; holds commands while a shell reads them
 }
 
 func (c Config) withDefaults() Config {
@@ -53,7 +53,7 @@ func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 120*time.Second)
 	c.Ping = cmp.Or(c.Ping, 30*time.Second)
 	if c.Home == "" {
-		c.Home, _ = os.UserHomeDir() // without one, ~ stays as it is and is rejected
+		c.Home, _ = os.UserHomeDir() // without a home, ~ is rejected
 	}
 	return c
 }
@@ -108,7 +108,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 			_ = unlockDir(s.lock)
 		}
 	}()
-	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o700)); err != nil { // of a run that was killed
+	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o700)); err != nil { // files of an earlier run
 		return nil, err
 	}
 	if s.agents, err = openRegistry(filepath.Join(cfg.Data, "agents.json"), cfg.Keys, s.Log); err != nil {
@@ -121,14 +121,14 @@ func Listen(cfg Config) (_ *Server, err error) {
 		Roots: state.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout,
 		Environ: environ.Clean(), Temp: temp}
 	d := &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
-		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}
-	s.sessions = &sessions{set: s.settings, m: map[key]*session{}}
-	// Requests outlive the daemon's context: one that waits for its turn is told that the session is closed.
+		Token: func(bearer string) bool { return cfg.Token != "" && door.EqualSecrets(bearer, cfg.Token) }}
+	s.sessions = &sessions{set: s.settings, byKey: map[key]*session{}}
+	// Requests get their own context, so that those that wait for a turn still get an answer when the daemon stops.
 	s.endHTTP = s.AcceptHTTP(s.ln, d, context.Background(), s.forbid, s.handler())
 	return s, nil
 }
 
-// lockDir makes the data directory this process's alone.
+// lockDir locks the data directory for this process.
 func lockDir(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -144,8 +144,8 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// unlockDir lets the directory go at once: a program that is just being started has a copy of the descriptor, and would
-// hold the lock a moment longer than this one does.
+// unlockDir unlocks the directory before it closes the file, because a program that is just being started may hold a
+// copy of the descriptor, and with it the lock.
 func unlockDir(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
@@ -153,10 +153,10 @@ func unlockDir(f *os.File) error {
 // Addr returns the address that the daemon listens on.
 func (s *Server) Addr() string { return s.ln.Addr().String() }
 
-// drainTimeout limits the time that Close waits for running answers.
+// drainTimeout bounds how long Close waits for running answers.
 const drainTimeout = time.Second
 
-// Close stops the daemon: no new connections, streams end, shells and what runs in them are killed.
+// Close stops the daemon: it closes the listener, ends the streams and kills the shells with their programs.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.Cut()

@@ -16,10 +16,10 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// A session is one topic of one agent with its queue. Invariant: waiting is empty unless busy.
+// session is one topic of one agent, with its queue. Invariant: waiting is empty unless busy.
 type session struct {
-	id  key
-	run *state.Session
+	id    key
+	state *state.Session
 
 	mu      sync.Mutex
 	busy    bool
@@ -27,26 +27,26 @@ type session struct {
 	waiting []waiter // first come, first served
 }
 
-// key names a session.
+// key identifies a session.
 type key struct{ agent, topic string }
 
-// A waiter is a command in the queue. It receives once: true when it may run, false when the session was closed.
+// waiter is a command in the queue. It receives one value: true if it may run, false if the session was closed.
 type waiter chan bool
 
-// Reasons for which a command gets no turn.
+// The reasons why a command cannot run.
 var (
-	errFull    = errors.New("queue full")
-	errWaited  = errors.New("waited too long")
-	errGone    = errors.New("client gone")
-	errDropped = errors.New("session closed")
+	errQueueFull     = errors.New("queue full")
+	errQueueTimeout  = errors.New("waited too long")
+	errClientGone    = errors.New("client gone")
+	errSessionClosed = errors.New("session closed")
 )
 
-// acquire waits for the session's turn. A caller that gets it must release it.
+// acquire waits for the turn of the session. The caller must release it.
 func (x *session) acquire(ctx context.Context, size int, wait time.Duration) error {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
-		return errDropped
+		return errSessionClosed
 	}
 	if !x.busy {
 		x.busy = true
@@ -55,7 +55,7 @@ func (x *session) acquire(ctx context.Context, size int, wait time.Duration) err
 	}
 	if len(x.waiting) >= size {
 		x.mu.Unlock()
-		return errFull
+		return errQueueFull
 	}
 	me := make(waiter, 1)
 	x.waiting = append(x.waiting, me)
@@ -66,17 +66,17 @@ func (x *session) acquire(ctx context.Context, size int, wait time.Duration) err
 	select {
 	case granted := <-me:
 		if !granted {
-			return errDropped
+			return errSessionClosed
 		}
-		if ctx.Err() != nil { // both happened: a command whose client is gone must not run
+		if ctx.Err() != nil { // the client has gone too: the command must not run
 			x.release()
-			return errGone
+			return errClientGone
 		}
 		return nil
 	case <-timer.C:
-		why = errWaited
+		why = errQueueTimeout
 	case <-ctx.Done():
-		why = errGone
+		why = errClientGone
 	}
 	x.mu.Lock()
 	if i := slices.Index(x.waiting, me); i >= 0 {
@@ -85,14 +85,14 @@ func (x *session) acquire(ctx context.Context, size int, wait time.Duration) err
 		return why
 	}
 	x.mu.Unlock()
-	if <-me { // it was given meanwhile: pass it on
+	if <-me { // the turn was granted meanwhile: pass it on
 		x.release()
 	}
 	return why
 }
 
-// try takes the turn only when it is free.
-func (x *session) try() bool {
+// tryAcquire takes the turn if it is free. It does not wait.
+func (x *session) tryAcquire() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.busy || x.closed {
@@ -102,7 +102,7 @@ func (x *session) try() bool {
 	return true
 }
 
-// release gives the turn to the next.
+// release passes the turn to the next waiter.
 func (x *session) release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -114,7 +114,7 @@ func (x *session) release() {
 	x.waiting = x.waiting[1:]
 }
 
-// close turns the waiters away and kills the shell. What is running ends by itself.
+// close rejects the waiters and kills the shell. A running command ends by itself.
 func (x *session) close() {
 	x.mu.Lock()
 	x.closed = true
@@ -124,52 +124,52 @@ func (x *session) close() {
 	for _, w := range waiting {
 		w <- false
 	}
-	x.run.Close()
+	x.state.Close()
 }
 
-func (x *session) load() (busy bool, queued int) {
+func (x *session) status() (busy bool, queued int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.busy, len(x.waiting)
 }
 
-// sessions are the live ones.
+// sessions holds the live sessions.
 type sessions struct {
 	set   *state.Settings
 	mu    sync.Mutex
-	m     map[key]*session
-	order []*session // as they were made
+	byKey map[key]*session
+	order []*session // in order of creation
 }
 
-// maxSessions limits the topics of an agent: each keeps a history, variables and perhaps a shell.
+// maxSessions bounds the topics of an agent. Each has a history, variables and perhaps a shell.
 const maxSessions = 1000
 
-// touch gives the session of a topic, a new one if there is none; none when the agent has too many.
-func (l *sessions) touch(agent string, t lang.Topic) (x *session, created bool, err error) {
+// getOrCreate returns the session of a topic and creates it if necessary. It fails if the agent has too many.
+func (l *sessions) getOrCreate(agent string, t lang.Topic) (x *session, created bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := key{agent, t.Name}
-	if x := l.m[k]; x != nil {
+	if x := l.byKey[k]; x != nil {
 		return x, false, nil
 	}
-	if len(l.of(agent)) >= maxSessions {
-		return nil, false, refuse(http.StatusTooManyRequests, "Agent %s has %d sessions. Delete some first.", agent, maxSessions)
+	if len(l.listLocked(agent)) >= maxSessions {
+		return nil, false, httpErrorf(http.StatusTooManyRequests, "Agent %s has %d sessions. Delete some first.", agent, maxSessions)
 	}
-	x = &session{id: k, run: state.NewSession(l.set, t)}
-	l.m[k] = x
+	x = &session{id: k, state: state.NewSession(l.set, t)}
+	l.byKey[k] = x
 	l.order = append(l.order, x)
 	return x, true, nil
 }
 
-// list gives the sessions of an agent, or all, in the order they were made.
+// list returns the sessions of an agent, or all for "", in order of creation.
 func (l *sessions) list(agent string) (out []*session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.of(agent)
+	return l.listLocked(agent)
 }
 
-// of is list; the lock is held.
-func (l *sessions) of(agent string) (out []*session) {
+// listLocked is list for callers that hold the lock.
+func (l *sessions) listLocked(agent string) (out []*session) {
 	for _, x := range l.order {
 		if agent == "" || x.id.agent == agent {
 			out = append(out, x)
@@ -187,7 +187,7 @@ func (l *sessions) remove(which func(*session) bool) int {
 			return false
 		}
 		removed = append(removed, x)
-		delete(l.m, x.id)
+		delete(l.byKey, x.id)
 		return true
 	})
 	l.mu.Unlock()
@@ -199,7 +199,7 @@ func (l *sessions) remove(which func(*session) bool) int {
 	return len(removed)
 }
 
-func (l *sessions) drop(agent string) {
+func (l *sessions) removeAgent(agent string) {
 	l.remove(func(x *session) bool { return x.id.agent == agent })
 }
 
@@ -207,7 +207,7 @@ func (l *sessions) closeAll() { l.remove(func(*session) bool { return true }) }
 
 // Sessions implements state.Host.
 func (s *Server) Sessions(agent string) []*state.Session {
-	return api.Each(s.sessions.list(agent), func(x *session) *state.Session { return x.run })
+	return api.Each(s.sessions.list(agent), func(x *session) *state.Session { return x.state })
 }
 
 // CloseSession implements state.Host.
@@ -218,58 +218,58 @@ func (s *Server) CloseSession(agent, topic string) bool {
 func (s *Server) listSessions(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	list := []kit.Object{}
 	for _, x := range s.sessions.list(r.URL.Query().Get("agent_id")) {
-		busy, queued := x.load()
+		busy, queued := x.status()
 		var doc, about kit.Object
-		if m := x.run.Meta(); m != nil {
+		if m := x.state.Meta(); m != nil {
 			doc = kit.Object{"uri", m.URI, "title", m.Title, "current_block", m.CurrentBlock}
 			about = kit.Object{"uri", m.URI, "title", m.Title, "menus", m.Menus, "actions", m.Actions, "history_length", m.HistoryLength,
 				"block_id", m.BlockID, "converted", m.Converted, "warnings", m.Warnings}
 		}
 		list = append(list,
-			append(kit.Object{"agent_id", x.id.agent, "topic", x.run.Topic.Name, "topic_type", x.run.Topic.Type, "executing", busy,
+			append(kit.Object{"agent_id", x.id.agent, "topic", x.state.Topic.Name, "topic_type", x.state.Topic.Type, "executing", busy,
 				"queue_length", queued, "doc", doc, "created", true}, about...))
 	}
 	return kit.Object{"sessions", list}, nil
 }
 
 func (s *Server) createSession(w http.ResponseWriter, r *http.Request) (kit.Object, error) {
-	o, id, err := s.ofAgent(w, r)
+	o, id, err := s.readAgentRequest(w, r)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := s.agents.get(id); !ok {
-		return nil, refuse(http.StatusUnauthorized, "Unknown agent: %s", id)
+		return nil, httpErrorf(http.StatusUnauthorized, "Unknown agent: %s", id)
 	}
 	t, err := topicOf(o)
 	if err != nil {
 		return nil, err
 	}
-	_, created, err := s.sessions.touch(id, t)
+	_, created, err := s.sessions.getOrCreate(id, t)
 	return kit.Object{"agent_id", id, "topic", t.Name, "topic_type", t.Type, "created", created}, err
 }
 
-// topicOf reads a request's topic.
+// topicOf reads the topic of a request.
 func topicOf(o serve.Members) (lang.Topic, error) {
-	raw, isString := text(o, "topic")
+	raw, isString := textField(o, "topic")
 	if !isString && o["topic"] != nil {
-		return lang.Topic{}, refuse(http.StatusBadRequest, "Invalid topic: %s", o["topic"])
+		return lang.Topic{}, httpErrorf(http.StatusBadRequest, "Invalid topic: %s", o["topic"])
 	}
 	t, ok := lang.ParseTopic(raw)
 	if !ok {
-		return t, refuse(http.StatusBadRequest, "Invalid topic: %s", raw)
+		return t, httpErrorf(http.StatusBadRequest, "Invalid topic: %s", raw)
 	}
 	return t, nil
 }
 
 func (s *Server) deleteSession(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
-	// The decoded whole is split, so that an escaped slash parts agent and topic like a plain one.
+	// Split the decoded path, so that an escaped slash separates agent and topic too.
 	agent, raw, _ := strings.Cut(r.PathValue("session"), "/")
 	if agent == "" || raw == "" {
-		return nil, refuse(http.StatusBadRequest, "Expected /sessions/:agent_id/:topic")
+		return nil, httpErrorf(http.StatusBadRequest, "Expected /sessions/:agent_id/:topic")
 	}
 	t, valid := lang.ParseTopic(raw)
 	if !valid {
-		return nil, refuse(http.StatusBadRequest, "Invalid topic: %s", raw)
+		return nil, httpErrorf(http.StatusBadRequest, "Invalid topic: %s", raw)
 	}
 	return kit.Object{"agent_id", agent, "topic", t.Name, "deleted", s.CloseSession(agent, t.Name)}, nil
 }

@@ -15,11 +15,11 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 	body := bytes.Join([][]byte{[]byte(`{"cmd":"`), bytes.Repeat([]byte("x"), large.From), []byte(`"}`)}, nil)
 	done := make(chan bool)
 	go func() {
-		_, ok := s.object(body)
+		_, ok := s.parseObject(body)
 		done <- ok
 	}()
 	for range 100 {
-		if _, ok := s.object([]byte(`{"cmd":"/info"}`)); !ok {
+		if _, ok := s.parseObject([]byte(`{"cmd":"/info"}`)); !ok {
 			t.Fatal("a small body was not read")
 		}
 		select {

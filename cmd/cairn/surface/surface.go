@@ -44,7 +44,7 @@ func (h *host) port(offset, def int) string {
 // fits reports whether a path can be a socket's: the system allows about a hundred bytes. A surface whose path is too
 // long is not served, and says so; the node runs all the same.
 func (h *host) fits(surface, path string) bool {
-	err := serve.Fits(path)
+	err := serve.CheckPath(path)
 	if err != nil {
 		h.log.Warn("surface not served: give a shorter --home or local.home", "surface", surface, "err", err)
 	}

@@ -8,13 +8,13 @@
 // first; C the SHA-256 of the text P + "\n" + H. All are lower-case hex. Changing a line breaks its anchor and every
 // later one. On a node that encrypts each line of both files is sealed, and the hashes are of the plain lines.
 //
-// Appending costs the same whatever the length: the tail is kept in memory, and the files' sizes and inodes are
-// compared with those of our last write. When they differ another process has written, and the log takes nothing more
-// until the two files are of one length again; it never makes anchors for lines it did not write.
+// The cost of an append does not depend on the length: the tail is in memory. Before each append, the sizes and
+// inodes of the files are compared with those after the last write. If they differ, another process has written, and
+// the log rejects appends until the two files have the same number of lines. It never makes anchors for lines that it
+// did not write.
 //
-// Times never go back along the file, whatever the clock does. Lines are given to the system at once and to the disk
-// within a tenth of a second. The package decides nothing: covenant calls it from any goroutine for every row. One
-// process has the files.
+// Times never decrease along the file, even if the clock goes back. Lines are written at once and synced within a
+// tenth of a second. Only one process may open the files.
 package audit
 
 import (
@@ -35,12 +35,12 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// LinePlace is the place that the lines of both files are sealed for.
+// LinePlace is the associated data of the sealed lines of both files.
 const LinePlace = "covenant audit"
 
-// opened is a line as it was written, without its newline. One that does not open is not an event: it is reported
-// like any other that was changed.
-func opened(keys *seal.Ring, line []byte) []byte {
+// openLine decrypts a line and removes its newline. A line that cannot be decrypted is returned as it is; it is
+// reported as changed.
+func openLine(keys *seal.Ring, line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	if plain, err := keys.OpenLine(line, LinePlace); err == nil {
 		return plain
@@ -48,7 +48,7 @@ func opened(keys *seal.Ring, line []byte) []byte {
 	return line
 }
 
-// An Event is one line.
+// Event is one line of the event file.
 type Event struct {
 	ID        string          `json:"id"`
 	Timestamp uint64          `json:"timestamp_ms"`
@@ -65,10 +65,10 @@ type anchor struct {
 	Chain     string `json:"chain_hash_hex"`
 }
 
-// ErrLengths is the refusal to append behind files that do not belong together.
+// ErrLengths rejects an append while the files differ in length.
 var ErrLengths = errors.New("audit files changed behind the log: their lengths differ")
 
-var zeros = strings.Repeat("0", 64)
+var zeroHash = strings.Repeat("0", 64)
 
 const (
 	eventsFile = "events.jsonl"
@@ -80,7 +80,7 @@ const (
 // Log is the pair of files. Its methods may be called from any goroutine.
 type Log struct {
 	dir  string
-	keys *seal.Ring // what lines are sealed with; nil: they are not
+	keys *seal.Ring // seals the lines; nil: they are plain
 	log  *slog.Logger
 
 	done chan struct{}
@@ -88,15 +88,15 @@ type Log struct {
 
 	mu sync.Mutex
 	pair
-	agree  bool // the files had equally many lines when they were compared last; else nothing is appended
-	rows   uint64
-	last   uint64 // newest timestamp
-	tail   string // newest chain hash
-	cutoff uint64 // of the last purge
-	dirty  bool
+	consistent bool // the files had the same number of lines at the last comparison
+	rows       uint64
+	last       uint64 // newest timestamp
+	tail       string // newest chain hash
+	cutoff     uint64 // of the last purge
+	dirty      bool
 }
 
-// Open opens the log, mending what a crash of our own can have left at its end.
+// Open opens the log and repairs the end of the files after a crash.
 func Open(dir string, keys *seal.Ring, log *slog.Logger) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
@@ -105,15 +105,15 @@ func Open(dir string, keys *seal.Ring, log *slog.Logger) (*Log, error) {
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	l.wg.Go(l.syncing)
+	l.wg.Go(l.syncLoop)
 	return l, nil
 }
 
-// Append writes an event. Its id is the caller's; its time is now, or the last one's when the clock went back.
+// Append writes an event. Its time is now, or that of the last event if the clock went back.
 func (l *Log) Append(id string, now time.Time, issuer, kind any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.untouched(); err != nil {
+	if err := l.checkUnchanged(); err != nil {
 		return err
 	}
 	e := Event{ID: id, Timestamp: max(uint64(now.UnixMilli()), l.last)}
@@ -123,7 +123,7 @@ func (l *Log) Append(id string, now time.Time, issuer, kind any) error {
 	}
 	size := l.events.Size()
 	if err := l.write(line, e); err != nil {
-		// Without its anchor the event must not stay: the files would never agree again.
+		// An event without its anchor would make the files differ for good.
 		return errors.Join(err, l.events.Cut(size))
 	}
 	l.dirty = true
@@ -139,7 +139,7 @@ func (l *Log) write(line []byte, e Event) error {
 }
 
 func (l *Log) anchor(line []byte, e Event) error {
-	a := link(l.tail, l.rows, line, e)
+	a := makeAnchor(l.tail, l.rows, line, e)
 	b, err := kit.JSON(a)
 	if err == nil {
 		err = l.chain.Append(b)
@@ -150,15 +150,15 @@ func (l *Log) anchor(line []byte, e Event) error {
 	return err
 }
 
-func link(previous string, index uint64, line []byte, e Event) anchor {
+func makeAnchor(previous string, index uint64, line []byte, e Event) anchor {
 	h := sha256.Sum256(line)
 	event := hex.EncodeToString(h[:])
 	c := sha256.Sum256([]byte(previous + "\n" + event))
 	return anchor{Index: index, EventID: e.ID, Timestamp: e.Timestamp, Event: event, Previous: previous, Chain: hex.EncodeToString(c[:])}
 }
 
-// syncing gives written lines to the disk, a batch at a time.
-func (l *Log) syncing() {
+// syncLoop syncs the files at intervals.
+func (l *Log) syncLoop() {
 	for range pause.Ticks(l.done, syncEvery) {
 		if err := l.sync(); err != nil {
 			l.log.Error("audit files not synced", "err", err)
@@ -183,7 +183,7 @@ func (l *Log) sync() error {
 	return err
 }
 
-// Close syncs and lets go of the files.
+// Close syncs and closes the files.
 func (l *Log) Close() error {
 	close(l.done)
 	l.wg.Wait()
@@ -193,14 +193,14 @@ func (l *Log) Close() error {
 	return errors.Join(err, l.close())
 }
 
-// Cutoff is the time before which a purge dropped events; 0 for never.
+// Cutoff returns the time of the last purge: earlier events were removed. 0 means never.
 func (l *Log) Cutoff() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cutoff
 }
 
-// Rows counts the events.
+// Rows returns the number of events.
 func (l *Log) Rows() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -60,7 +60,7 @@ const vectorEvents = `{"id":"11111111-1111-4111-8111-111111111111","timestamp_ms
 `
 
 func TestChainVectors(t *testing.T) {
-	tail := zeros
+	tail := zeroHash
 	for i, want := range [][2]string{
 		{"1682f789ecd5aba3cd856b60ab2da68c776c16a59e69c3a7de0b657cecfcba92",
 			"225dd701439c17f81eaa36b95294c05d9e92149e788838dc7a1fbceef84ac8bf"},
@@ -68,7 +68,7 @@ func TestChainVectors(t *testing.T) {
 			"19e0203819a8086f530ddc39b4f19902b52b23681f68c01371fcbd87c7346ed8"},
 	} {
 		line := strings.Split(vectorEvents, "\n")[i]
-		a := link(tail, uint64(i), []byte(line), Event{})
+		a := makeAnchor(tail, uint64(i), []byte(line), Event{})
 		if a.Event != want[0] || a.Chain != want[1] || a.Previous != tail {
 			t.Errorf("line %d: %+v", i, a)
 		}

@@ -24,8 +24,8 @@ func (l *Log) open() (err error) {
 	if l.pair, err = l.openPair(journal.Open, ""); err != nil {
 		return err
 	}
-	if err = errors.Join(l.sealed(eventsFile, l.events), l.sealed(chainFile, l.chain)); err == nil {
-		err = l.load()
+	if err = errors.Join(l.checkSealed(eventsFile, l.events), l.checkSealed(chainFile, l.chain)); err == nil {
+		err = l.recoverTail()
 	}
 	if err != nil {
 		return errors.Join(err, l.close())
@@ -35,10 +35,10 @@ func (l *Log) open() (err error) {
 
 func (l *Log) path(name string) string { return filepath.Join(l.dir, name) }
 
-// pair is the two files.
+// pair holds the two files.
 type pair struct{ events, chain *journal.File }
 
-// openPair opens the files, or, with a suffix, others next to them.
+// openPair opens the files, or, with a suffix, the files of a purge next to them.
 func (l *Log) openPair(open func(path, place string, keys *seal.Ring) (*journal.File, error), suffix string) (p pair, err error) {
 	if p.events, err = open(l.path(eventsFile+suffix), LinePlace, l.keys); err != nil {
 		return p, err
@@ -51,8 +51,9 @@ func (l *Log) openPair(open func(path, place string, keys *seal.Ring) (*journal.
 
 func (p pair) close() error { return errors.Join(p.events.Close(), p.chain.Close()) }
 
-// sealed rejects lines that were written before this node encrypted. A file that cannot be read is found later.
-func (l *Log) sealed(name string, f *journal.File) error {
+// checkSealed rejects a file with plain lines on a node that encrypts. It ignores read errors, which recoverTail
+// reports.
+func (l *Log) checkSealed(name string, f *journal.File) error {
 	for line, err := range f.Lines() {
 		if err == nil && l.keys != nil && line[0] == '{' {
 			return fmt.Errorf("%s: %w", l.path(name), seal.ErrPlain)
@@ -62,15 +63,15 @@ func (l *Log) sealed(name string, f *journal.File) error {
 	return nil
 }
 
-// ending holds the result of reading one of the files.
-type ending struct {
+// fileEnd describes the end of one of the files.
+type fileEnd struct {
 	lines uint64
 	whole int64  // bytes of complete lines
-	torn  bool   // something without a newline follows
+	torn  bool   // an incomplete line follows
 	last  []byte // the last complete line
 }
 
-func (l *Log) ending(f *journal.File) (e ending, err error) {
+func (l *Log) readEnd(f *journal.File) (e fileEnd, err error) {
 	for line, err := range f.Lines() {
 		if err != nil {
 			return e, err
@@ -81,16 +82,16 @@ func (l *Log) ending(f *journal.File) (e ending, err error) {
 			e.last = append(e.last[:0], line...)
 		}
 	}
-	e.last = opened(l.keys, e.last)
+	e.last = openLine(l.keys, e.last)
 	return e, nil
 }
 
-// endings reads both files, and makes the last anchor the one that the next event's follows.
-func (l *Log) endings() (ev, ch ending, err error) {
-	if ev, err = l.ending(l.events); err == nil {
-		ch, err = l.ending(l.chain)
+// readEnds reads the ends of both files, and sets the hash, time and index of the last anchor.
+func (l *Log) readEnds() (ev, ch fileEnd, err error) {
+	if ev, err = l.readEnd(l.events); err == nil {
+		ch, err = l.readEnd(l.chain)
 	}
-	l.tail, l.rows = zeros, ch.lines
+	l.tail, l.rows = zeroHash, ch.lines
 	var a anchor
 	if err == nil && ch.lines > 0 && json.Unmarshal(ch.last, &a) == nil {
 		l.tail, l.last = a.Chain, max(l.last, a.Timestamp)
@@ -98,9 +99,10 @@ func (l *Log) endings() (ev, ch ending, err error) {
 	return ev, ch, err
 }
 
-// load finds the tail. The last event may be torn, or whole but without its anchor: the process died between the two.
-func (l *Log) load() error {
-	ev, ch, err := l.endings()
+// recoverTail repairs the end of the files after a crash. An incomplete line is cut off. An event without its anchor
+// gets one. If the files still differ in length, nothing is appended.
+func (l *Log) recoverTail() error {
+	ev, ch, err := l.readEnds()
 	if err == nil && ch.torn {
 		l.log.Warn("audit anchor torn by a crash, cut off", "index", ch.lines)
 		err = l.chain.Cut(ch.whole)
@@ -118,37 +120,37 @@ func (l *Log) load() error {
 		ch.lines++
 		err = l.anchor(ev.last, e)
 	}
-	if l.agree = err == nil && ev.lines == ch.lines; !l.agree && err == nil {
+	if l.consistent = err == nil && ev.lines == ch.lines; !l.consistent && err == nil {
 		l.log.Error("audit files do not belong together: nothing is appended", "events", ev.lines, "anchors", ch.lines)
 	}
 	return err
 }
 
-// untouched rejects when another process has made the files differ in length. Until they agree, every append looks
-// again.
-func (l *Log) untouched() error {
+// checkUnchanged returns an error if another process has changed the files so that they differ in length. While they
+// differ, every append checks again.
+func (l *Log) checkUnchanged() error {
 	events, err := l.events.Changed()
 	if err != nil {
 		return err
 	}
 	chain, err := l.chain.Changed()
-	if err != nil || l.agree && !events && !chain {
+	if err != nil || l.consistent && !events && !chain {
 		return err
 	}
-	l.agree = false
+	l.consistent = false
 	there, err := l.openPair(journal.Open, "")
 	if err != nil {
 		return err
 	}
-	_ = l.close() // other files may be at their paths now
+	_ = l.close() // the paths may name other files by now
 	l.pair = there
-	ev, ch, err := l.endings()
+	ev, ch, err := l.readEnds()
 	if err != nil {
 		return err
 	}
 	if ev.lines != ch.lines || ev.torn || ch.torn {
 		return ErrLengths
 	}
-	l.agree = true
+	l.consistent = true
 	return nil
 }

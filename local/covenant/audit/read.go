@@ -13,7 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A Reader reads one of the files as it was when it was opened: neither a purge nor an append disturbs it. Close it.
+// A Reader reads one of the files as it was when it was opened: later purges and appends do not affect it. The caller
+// closes it.
 type Reader struct {
 	*io.SectionReader
 	file *os.File
@@ -39,7 +40,7 @@ func (l *Log) read(name string) (*Reader, error) {
 // Close closes the reader.
 func (r *Reader) Close() error { return r.file.Close() }
 
-// Each walks the events from the oldest on. Lines that are not events are passed over.
+// Each calls visit with the events, oldest first. It skips lines that are not events.
 func (l *Log) Each(visit func(*Event)) error {
 	r, err := l.Reader()
 	if err != nil {
@@ -51,25 +52,25 @@ func (l *Log) Each(visit func(*Event)) error {
 			return err
 		}
 		var e Event
-		if bytes.HasSuffix(line, []byte("\n")) && json.Unmarshal(opened(l.keys, line), &e) == nil {
+		if bytes.HasSuffix(line, []byte("\n")) && json.Unmarshal(openLine(l.keys, line), &e) == nil {
 			visit(&e)
 		}
 	}
 	return nil
 }
 
-// A Place is the offset of a line, to read on from there.
-type Place int64
+// Offset is the byte offset of a line.
+type Offset int64
 
-// Last gives the places of the newest wanted events, oldest first: at most limit, none older than since.
-// It reads backwards: its cost grows with the rows that it looks at, not with the file.
-func (r *Reader) Last(limit uint64, since uint64, wanted func(*Event) bool) (out []Place, err error) {
+// Last returns the offsets of the newest wanted events, oldest first: at most limit, none older than since. It reads
+// backwards, so its cost depends on the events that it visits and not on the size of the file.
+func (r *Reader) Last(limit uint64, since uint64, wanted func(*Event) bool) (out []Offset, err error) {
 	if limit == 0 {
 		return nil, nil
 	}
-	err = r.backwards(func(p Place, line []byte) bool {
+	err = r.backwards(func(p Offset, line []byte) bool {
 		var e Event
-		if json.Unmarshal(opened(r.keys, line), &e) != nil {
+		if json.Unmarshal(openLine(r.keys, line), &e) != nil {
 			return true
 		}
 		if e.Timestamp < since {
@@ -84,14 +85,14 @@ func (r *Reader) Last(limit uint64, since uint64, wanted func(*Event) bool) (out
 	return out, err
 }
 
-// step is the number of bytes that are read backwards at once, unless a line is longer.
-const step = 64 << 10
+// readSize is the number of bytes that are read backwards at once. Longer lines take more.
+const readSize = 64 << 10
 
-// backwards walks the complete lines, each with its newline, from the last to the first.
-func (r *Reader) backwards(visit func(p Place, line []byte) bool) error {
-	var have []byte // the file from `at` on, as far as not yet visited
+// backwards calls visit with the complete lines, including their newlines, from the last to the first.
+func (r *Reader) backwards(visit func(p Offset, line []byte) bool) error {
+	var have []byte // the bytes from at on that were not visited yet
 	for at := r.Size(); at > 0; {
-		n := min(at, max(step, int64(len(have)))) // long lines: twice as much each time
+		n := min(at, max(readSize, int64(len(have)))) // doubles for long lines
 		at -= n
 		buf := make([]byte, n, n+int64(len(have)))
 		if _, err := r.ReadAt(buf, at); err != nil {
@@ -101,11 +102,11 @@ func (r *Reader) backwards(visit func(p Place, line []byte) bool) error {
 		for len(have) > 0 {
 			start := bytes.LastIndexByte(have[:len(have)-1], '\n') + 1
 			if start == 0 && at > 0 {
-				break // the line begins before what was read
+				break // the line begins before at
 			}
 			line := have[start:]
 			have = have[:start]
-			if bytes.HasSuffix(line, []byte("\n")) && !visit(Place(at+int64(start)), line) { // else torn
+			if bytes.HasSuffix(line, []byte("\n")) && !visit(Offset(at+int64(start)), line) { // skips an incomplete line
 				return nil
 			}
 		}
@@ -116,8 +117,8 @@ func (r *Reader) backwards(visit func(p Place, line []byte) bool) error {
 	return nil
 }
 
-// At reads the line at a place.
-func (r *Reader) At(p Place) (json.RawMessage, error) {
+// At returns the line at an offset.
+func (r *Reader) At(p Offset) (json.RawMessage, error) {
 	line, err := bufio.NewReader(io.NewSectionReader(r, int64(p), r.Size()-int64(p))).ReadBytes('\n')
-	return opened(r.keys, line), err
+	return openLine(r.keys, line), err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A Report reports whether the event file and its hash chain still match.
+// Report is the result of comparing the event file with its hash chain.
 type Report struct {
 	Events   uint64   `json:"events"`
 	Anchors  uint64   `json:"anchors"`
@@ -23,12 +23,12 @@ type Report struct {
 	Failures []string `json:"failures"`
 }
 
-// maxFailures bounds a report: a broken line breaks all that follow it.
+// maxFailures bounds a report, because a changed line breaks all later ones.
 const maxFailures = 10_000
 
 // Verify reads both files again and recomputes the chain.
 func (l *Log) Verify() (Report, error) {
-	l.mu.Lock() // held for the opening alone: events that are appended later are not looked at
+	l.mu.Lock() // held only while the files are opened: later events are not checked
 	events, err := l.read(eventsFile)
 	if err != nil {
 		l.mu.Unlock()
@@ -41,7 +41,7 @@ func (l *Log) Verify() (Report, error) {
 		return Report{}, err
 	}
 	defer chain.Close()
-	return compare(events, chain)
+	return checkChain(events, chain)
 }
 
 func (r *Report) fail(format string, args ...any) {
@@ -50,8 +50,8 @@ func (r *Report) fail(format string, args ...any) {
 	}
 }
 
-func compare(events, chain *Reader) (Report, error) {
-	r := Report{Root: zeros, Failures: []string{}}
+func checkChain(events, chain *Reader) (Report, error) {
+	r := Report{Root: zeroHash, Failures: []string{}}
 	anchors, stop := iter.Pull2(journal.Lines(chain))
 	defer stop()
 	for line, err := range journal.Lines(events) {
@@ -62,7 +62,7 @@ func compare(events, chain *Reader) (Report, error) {
 		if err != nil {
 			return r, err
 		}
-		r.link(opened(events.keys, line), opened(chain.keys, stored), ok)
+		r.checkEvent(openLine(events.keys, line), openLine(chain.keys, stored), ok)
 	}
 	for _, err, ok := anchors(); ok; _, err, ok = anchors() {
 		if err != nil {
@@ -81,15 +81,15 @@ func compare(events, chain *Reader) (Report, error) {
 	return r, nil
 }
 
-// link compares an event with its anchor, if there is one.
-func (r *Report) link(line, stored []byte, anchored bool) {
+// checkEvent compares an event with its anchor.
+func (r *Report) checkEvent(line, stored []byte, anchored bool) {
 	i := r.Events
 	r.Events++
 	var e Event
 	if err := json.Unmarshal(line, &e); err != nil {
 		r.fail("event line %d parse error: %v", i, err)
 	}
-	want := link(r.Root, i, line, e)
+	want := makeAnchor(r.Root, i, line, e)
 	r.Root = want.Chain
 	if !anchored {
 		r.fail("chain entry %d missing", i)
@@ -104,12 +104,12 @@ func (r *Report) link(line, stored []byte, anchored bool) {
 	}
 }
 
-// Purge drops the events before a time, chains the others again, and returns how many went. The sidecar goes first: a
-// crash between the two leaves more events than anchors, which the next purge mends.
+// Purge removes the events before a time and recomputes the chain. It returns the number of removed events. It
+// replaces the chain file first: after a crash in between, finishPurge replaces the event file at the next start.
 func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fresh := Log{dir: l.dir, keys: l.keys, tail: zeros}
+	fresh := Log{dir: l.dir, keys: l.keys, tail: zeroHash}
 	if fresh.pair, err = l.openPair(journal.Create, ".new"); err != nil {
 		return 0, err
 	}
@@ -117,7 +117,7 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 		if err != nil {
 			return 0, errors.Join(err, fresh.discard())
 		}
-		line := opened(l.keys, stored)
+		line := openLine(l.keys, stored)
 		var e Event
 		if json.Unmarshal(line, &e) != nil || !bytes.HasSuffix(stored, []byte("\n")) || e.Timestamp < before {
 			purged++
@@ -130,12 +130,12 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	}
 	cutoff := max(before, l.cutoff)
 	err = errors.Join(fresh.events.Flush(), fresh.chain.Flush(), fresh.events.Sync(), fresh.chain.Sync(),
-		syncwriter.Replace(l.path(cutoffFile), []byte(strconv.FormatUint(cutoff, 10)+"\n"), 0o600)) // syncs the names of the new files too
+		syncwriter.Replace(l.path(cutoffFile), []byte(strconv.FormatUint(cutoff, 10)+"\n"), 0o600)) // also syncs the names of the new files
 	if err != nil {
 		return 0, errors.Join(err, fresh.discard())
 	}
 	if err = fresh.chain.Rename(l.path(chainFile)); err == nil {
-		err = syncwriter.Dir(l.dir) // the events never go first
+		err = syncwriter.Dir(l.dir) // the chain must be replaced first
 	}
 	if err == nil {
 		err = fresh.events.Rename(l.path(eventsFile))
@@ -143,17 +143,17 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	if err != nil {
 		return 0, errors.Join(err, fresh.close())
 	}
-	_ = l.close() // nothing leads to these files any more
-	l.pair, l.rows, l.tail, l.cutoff, l.agree = fresh.pair, fresh.rows, fresh.tail, cutoff, true
-	return purged, syncwriter.Dir(l.dir) // or the old events could be there again after a crash
+	_ = l.close() // the renamed files have replaced them
+	l.pair, l.rows, l.tail, l.cutoff, l.consistent = fresh.pair, fresh.rows, fresh.tail, cutoff, true
+	return purged, syncwriter.Dir(l.dir) // otherwise a crash could bring the old events back
 }
 
 func (p pair) discard() error { return errors.Join(p.events.Discard(), p.chain.Discard()) }
 
-// finishPurge does the second half of a purge that a crash cut in two: the sidecar is new, and the events that belong
-// to it lie next to the old ones.
+// finishPurge completes a purge after a crash between its two renames: the chain file is new, and the new event file
+// still has its temporary name.
 func (l *Log) finishPurge() error {
-	if _, err := os.Stat(l.path(chainFile + ".new")); err == nil { // not begun
+	if _, err := os.Stat(l.path(chainFile + ".new")); err == nil { // neither file was replaced
 		return errors.Join(os.Remove(l.path(chainFile+".new")), os.RemoveAll(l.path(eventsFile+".new")))
 	}
 	events, err := l.read(eventsFile + ".new")
@@ -169,7 +169,7 @@ func (l *Log) finishPurge() error {
 		return os.Remove(l.path(eventsFile + ".new"))
 	}
 	defer chain.Close()
-	if r, err := compare(events, chain); err != nil || !r.Valid {
+	if r, err := checkChain(events, chain); err != nil || !r.Valid {
 		return errors.Join(err, os.Remove(l.path(eventsFile+".new")))
 	}
 	l.log.Warn("purge of the audit files cut short by a crash, finished")

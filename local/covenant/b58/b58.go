@@ -1,6 +1,5 @@
-// Package b58 is base58 with the Bitcoin alphabet: how keys, tokens and signatures are written. Inputs are short;
-// Decode bounds them, for its cost grows with the square of the length. It is functions of text; covenant calls it from
-// anywhere.
+// Package b58 implements base58 with the Bitcoin alphabet, the encoding of keys, tokens and signatures. Decode
+// rejects long inputs, because its cost is quadratic in the length.
 package b58
 
 import (
@@ -16,12 +15,12 @@ const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 var base = big.NewInt(int64(len(alphabet)))
 
-// ErrLong is a text longer than anything this protocol writes in base58.
+// ErrLong rejects a text that is longer than anything this protocol encodes.
 var ErrLong = errors.New("text is too long")
 
 const maxText = 256
 
-// Encode writes b: a number, whose leading zero bytes are written one for one.
+// Encode encodes b as a number, preceded by one zero digit for each leading zero byte.
 func Encode(b []byte) string {
 	var out []byte // the last digit first
 	digit := new(big.Int)
@@ -36,7 +35,7 @@ func Encode(b []byte) string {
 	return string(out)
 }
 
-// Decode reads s.
+// Decode decodes s.
 func Decode(s string) ([]byte, error) {
 	if len(s) > maxText {
 		return nil, ErrLong

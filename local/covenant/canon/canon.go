@@ -1,6 +1,5 @@
 // Package canon writes JSON in its one canonical form (RFC 8785): keys in the order of their UTF-16 units, numbers as
-// ECMAScript prints them, no white space. A capability's scope is signed in this form. The package is one function of
-// bytes, which covenant calls from anywhere.
+// ECMAScript prints them, no white space. A capability's scope is signed in this form.
 package canon
 
 import (
@@ -78,7 +77,7 @@ func number(b []byte, n json.Number) ([]byte, error) {
 	return append(b, out...), err
 }
 
-// escapes are the characters that have their own escape.
+// escapes are the characters with a short escape.
 var escapes = map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 
 func text(b []byte, s string) []byte {

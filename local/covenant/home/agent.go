@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// AgentID is an identity: a name for people and a public key for comparing. Two are the same when their keys are.
+// AgentID is an identity: a display name and a public key. Two are the same if their keys are.
 type AgentID struct {
 	Display string `json:"display"`
 	Pubkey  string `json:"pubkey"` // base58 of 32 bytes
@@ -19,7 +19,7 @@ type AgentID struct {
 // Same reports whether both have the same key.
 func (a AgentID) Same(b AgentID) bool { return a.Pubkey == b.Pubkey }
 
-// UnmarshalJSON takes a well-formed identity only; the key comes out in its one spelling.
+// UnmarshalJSON accepts well-formed identities only, and normalizes the spelling of the key.
 func (a *AgentID) UnmarshalJSON(raw []byte) error {
 	f := serve.Parse(raw)
 	display, key := f.Text("display"), f.Text("pubkey")
@@ -37,20 +37,21 @@ func (a *AgentID) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-var displays = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+$`)
+var displayPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+$`)
 
-// IsDisplay reports whether a text is a name for people: local@host.
-func IsDisplay(s string) bool { return len(s) <= 256 && displays.MatchString(s) }
+// IsDisplay reports whether a text is a valid display name, local@host.
+func IsDisplay(s string) bool { return len(s) <= 256 && displayPattern.MatchString(s) }
 
-// ForeignID is the stable id of a record that another protocol gave its own id.
-func ForeignID(rid string) (id string, same bool) {
+// StableID returns a UUID for the id of a record of another protocol, always the same one. same is true if the id is
+// a UUID already.
+func StableID(rid string) (id string, same bool) {
 	if u, err := uuid.Parse(rid); err == nil {
 		return u.String(), u.String() == rid
 	}
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("cairn/"+rid)).String(), false
 }
 
-// ReadAgent is a required identity among a request's fields.
+// ReadAgent reads a required identity.
 func ReadAgent(f *serve.Fields, name string) AgentID {
 	return serve.Need(f, name, serve.Optional[AgentID](f, name, ""))
 }

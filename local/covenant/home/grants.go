@@ -20,16 +20,16 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Capability is a right of a subject to an action, given by the operator's signature.
+// Capability allows a subject to do an action. The operator signs it.
 type Capability struct {
 	Subject   AgentID         `json:"subject"`
 	Action    string          `json:"action"`
-	Scope     json.RawMessage `json:"scope"` // canonical
+	Scope     json.RawMessage `json:"scope"` // canonical JSON
 	GrantedBy AgentID         `json:"granted_by"`
 	Expires   *uint64         `json:"expires_at"`
 }
 
-// signedBytes are the bytes that a signature covers.
+// signedBytes returns the bytes that a signature covers.
 func signedBytes(subject []byte, action string, scope, grantor []byte, expires *uint64) []byte {
 	b := bytes.Clone(subject)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(action)))
@@ -42,7 +42,7 @@ func signedBytes(subject []byte, action string, scope, grantor []byte, expires *
 	return binary.BigEndian.AppendUint64(append(b, 1), *expires)
 }
 
-// sign makes the operation that grants the capability.
+// sign returns the operation that grants the capability.
 func (c Capability) sign(key ed25519.PrivateKey, node uint32, at oplog.Time) (*oplog.Grant, error) {
 	subject, err := b58.Decode(c.Subject.Pubkey)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c Capability) sign(key ed25519.PrivateKey, node uint32, at oplog.Time) (*o
 	return g, nil
 }
 
-// Expiry is a capability's last millisecond; nil for one that does not expire.
+// Expiry returns the last millisecond of a capability, or nil if it does not expire.
 func Expiry(g oplog.StoredGrant) *uint64 {
 	if !g.Limited {
 		return nil
@@ -65,7 +65,7 @@ func Expiry(g oplog.StoredGrant) *uint64 {
 	return &g.Expires
 }
 
-// Signed reports whether a stored capability has the signature of who gave it, no matter which node wrote it.
+// Signed reports whether the grantor of a stored capability has signed it, whichever node wrote it.
 func Signed(g oplog.StoredGrant) bool {
 	subject, err1 := b58.Decode(g.Subject)
 	grantor, err2 := b58.Decode(g.GrantedBy)
@@ -87,8 +87,8 @@ func checkAction(name string) error {
 	return nil
 }
 
-// Grantable returns why this node cannot grant an action, whoever it is for.
-func (h *Home) Grantable(name string) error {
+// CheckGrantable returns an error if this node cannot grant an action to any subject.
+func (h *Home) CheckGrantable(name string) error {
 	err := checkAction(name)
 	if err == nil && h.signer == nil {
 		err = errNoSigner
@@ -96,7 +96,7 @@ func (h *Home) Grantable(name string) error {
 	return err
 }
 
-// GrantTo gives a subject a capability; without a scope it is not narrowed.
+// GrantTo grants an action to a subject. A nil scope does not narrow it.
 func (h *Home) GrantTo(ctx context.Context, subject AgentID, name string, scope json.RawMessage, expires *uint64) (string, error) {
 	if scope == nil {
 		scope = json.RawMessage("{}")
@@ -119,7 +119,7 @@ func (h *Home) GrantTo(ctx context.Context, subject AgentID, name string, scope 
 	if err != nil {
 		return "", err
 	}
-	defer h.Flight(op.Signature)()
+	defer h.TrackInFlight(op.Signature)()
 	if _, err := Write(ctx, h, api.Grant, op); err != nil {
 		return "", StoreError("permissions", err)
 	}
@@ -131,12 +131,12 @@ func (h *Home) recordGrant(subject AgentID, name, signature string) error {
 		"granted_by_display", h.Operator.Display, "signature_b58", signature})
 }
 
-// scoped are the namespaces of actions whose scopes have a form; elsewhere anything goes.
-var scoped = []string{"intent.", "tool.", "memory.", "agent.", "a2a.", "audit.", "peers.", "identity.", "chain."}
+// scopedPrefixes are the actions whose scopes are checked. The scopes of other actions may be anything.
+var scopedPrefixes = []string{"intent.", "tool.", "memory.", "agent.", "a2a.", "audit.", "peers.", "identity.", "chain."}
 
-// checkScope rejects a scope that could not be enforced.
+// checkScope rejects a scope that cannot be enforced.
 func checkScope(name string, raw json.RawMessage) error {
-	if !slices.ContainsFunc(scoped, func(p string) bool { return strings.HasPrefix(name, p) }) {
+	if !slices.ContainsFunc(scopedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 		return nil
 	}
 	bad := func(why string) error {

@@ -1,5 +1,6 @@
-// Package home holds the state of one node for Covenant: its identity and the operator's, tokens, capabilities that it
-// signs, the mailbox, the audit files, and the door to the memory behind them. It knows no request and no connection.
+// Package home holds the state of one node for Covenant: its identity and the operator's, tokens, capabilities that
+// it signs, the mailbox, the audit files, and the door to the memory behind them. It knows no request and no
+// connection.
 package home
 
 import (
@@ -26,17 +27,17 @@ import (
 	atrest "github.com/cairndb/cairn/oplog/seal"
 )
 
-// Config says what a server is. Home and Memory are required; a zero elsewhere means the default next to it.
+// Config configures a server. Home and Memory are required. Comments begin with the default of a zero value.
 type Config struct {
 	Home         string // COVENANT_HOME: the socket and this node's own files
 	Memory       api.At
-	Node         uint32        // this node's id in the cluster; intents and grants carry it
-	Secret       string        // of the cluster: lets its nodes share the operator's key; empty: they do not
+	Node         uint32        // id of this node in the cluster, stored in intents and grants
+	Secret       string        // of the cluster; its nodes share the operator's key with it; empty: they do not
 	NoBootstrap  bool          // a new operator starts without any capability
-	HTTP         string        // address of the HTTP mirror; empty for none
-	Origins      []string      // http://localhost:3000: pages that may ask the mirror
+	HTTP         string        // address of the HTTP mirror; empty: none
+	Origins      []string      // http://localhost:3000; web pages that may use the mirror
 	WriteTimeout time.Duration // 5s
-	AuthTimeout  time.Duration // 30s: for a connection to say who it is
+	AuthTimeout  time.Duration // 30s; for a connection to authenticate
 	Logger       *slog.Logger  // discards
 	ShowScore    bool          // search results carry metadata._score
 	Keys         *atrest.Ring  // encrypts mailbox, audit files and registry; nil: they are plain
@@ -51,7 +52,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// A Home holds one node's identity, tokens, mailbox and audit files, and the memory behind them.
+// Home holds a node's identity, tokens, mailbox and audit files, and its access to the memory.
 type Home struct {
 	*serve.Work
 	Config  Config
@@ -61,28 +62,28 @@ type Home struct {
 
 	identity
 
-	mu      sync.Mutex
-	flights map[string]int // intents and grants whose audit row is still to come
+	mu       sync.Mutex
+	inFlight map[string]int // intents and grants whose audit row is not written yet
 
 	rejections rejections
-	files      []func() error // close what was opened, in that order
+	files      []func() error // close functions, in the order of opening
 }
 
-// identity is the key that this node signs with, and the operator.
+// identity holds the key of this node and the operator.
 type identity struct {
-	local    ed25519.PrivateKey // this node's own; the operator's only if it came first
+	local    ed25519.PrivateKey // key of this node; also the operator's if this node was the first
 	resolved chan struct{}      // closed when operator and signer are known
 	Operator AgentID
 	signer   ed25519.PrivateKey // nil when this node does not hold the operator's key
 }
 
-// New makes a home that is not opened yet.
+// New returns a home whose files are not open yet.
 func New(cfg Config) *Home {
 	cfg = cfg.withDefaults()
-	return &Home{Work: serve.NewWork(cfg.Logger), Config: cfg, identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}}
+	return &Home{Work: serve.NewWork(cfg.Logger), Config: cfg, identity: identity{resolved: make(chan struct{})}, inFlight: map[string]int{}}
 }
 
-// OpenFiles opens the files; the directories are there.
+// OpenFiles opens the files. Their directories must exist.
 func (h *Home) OpenFiles() (err error) {
 	home := h.Config.Home
 	if h.local, err = loadKey(filepath.Join(home, "identity", "local.key")); err != nil {
@@ -91,7 +92,7 @@ func (h *Home) OpenFiles() (err error) {
 	if h.Peers, err = openRegistry(filepath.Join(home, "peers", "registry.jsonl"), h.Config.Keys); err != nil {
 		return fmt.Errorf("registry: %w", err)
 	}
-	h.files = append(h.files, func() error { return h.Peers.file.Close() }) // a purge replaces it
+	h.files = append(h.files, func() error { return h.Peers.file.Close() }) // not the method value: a purge replaces the file
 	if err := h.Peers.operatorToken(h.TokenPath(), Now()); err != nil {
 		return fmt.Errorf("operator token: %w", err)
 	}
@@ -115,10 +116,10 @@ func (h *Home) OpenFiles() (err error) {
 // TokenPath returns the path of the operator's token.
 func (h *Home) TokenPath() string { return filepath.Join(h.Config.Home, "peers", "operator.token") }
 
-// RulesPath returns the path of the ignore rules. They are read for each intent, as they are then.
+// RulesPath returns the path of the ignore rules. Every intent reads them again.
 func (h *Home) RulesPath() string { return filepath.Join(h.Config.Home, ".covenantignore") }
 
-// CloseFiles closes what open has opened.
+// CloseFiles closes the files of OpenFiles.
 func (h *Home) CloseFiles() (err error) {
 	for _, f := range h.files {
 		err = errors.Join(err, f())
@@ -126,31 +127,32 @@ func (h *Home) CloseFiles() (err error) {
 	return err
 }
 
-// Flight notes that a change is on its way into state and audit; land ends it. verify passes over changes in flight.
-func (h *Home) Flight(id string) (land func()) {
+// TrackInFlight marks a change as in flight until land is called. verify ignores changes in flight, because their
+// state and audit row are not both written yet.
+func (h *Home) TrackInFlight(id string) (land func()) {
 	h.mu.Lock()
-	h.flights[id]++
+	h.inFlight[id]++
 	h.mu.Unlock()
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.flights[id]--; h.flights[id] == 0 {
-			delete(h.flights, id)
+		if h.inFlight[id]--; h.inFlight[id] == 0 {
+			delete(h.inFlight, id)
 		}
 	}
 }
 
-// InFlight returns the changes that are on their way.
+// InFlight returns the changes in flight.
 func (h *Home) InFlight() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return maps.Clone(h.flights)
+	return maps.Clone(h.inFlight)
 }
 
-// Millis is a time as the protocol has it.
+// Millis converts a time to the milliseconds of the protocol.
 func Millis(t time.Time) uint64 { return uint64(t.UnixMilli()) }
 
-// StoreError returns the error that a client reads for a failed read or write. subject names the store: memory,
+// StoreError converts an error of the memory to the one that the client gets. subject names the store: memory,
 // permissions, peers.
 func StoreError(subject string, err error) error {
 	var e *oplog.Error
@@ -172,13 +174,14 @@ func StoreError(subject string, err error) error {
 
 var errAudit = errors.New("audit write failed; refusing to proceed")
 
-// Record writes an audit row: an object whose type says what happened, with the fields that consumers know.
+// Record writes an audit row. Its type says what happened; the other fields are those that consumers of the audit log
+// expect.
 func (h *Home) Record(issuer AgentID, row kit.Object) error {
-	return h.Told(h.Audit.Append(protocol.NewID(), time.Now(), issuer, row), "audit row not written", errAudit)
+	return h.PublicError(h.Audit.Append(protocol.NewID(), time.Now(), issuer, row), "audit row not written", errAudit)
 }
 
-// Told is the error that a client is told in place of one of this node's disk, which is logged.
-func (h *Home) Told(err error, logged string, told error) error {
+// PublicError logs an error of this node's disk and returns the error that the client gets instead.
+func (h *Home) PublicError(err error, logged string, told error) error {
 	if err == nil {
 		return nil
 	}
@@ -186,10 +189,10 @@ func (h *Home) Told(err error, logged string, told error) error {
 	return told
 }
 
-// Origin is this node's name in memories.
+// Origin returns the name of this node in memories.
 func (h *Home) Origin() string { return fmt.Sprintf("node-%d", h.Config.Node) }
 
-// OwnerOf is the key a memory belongs to: its own in this protocol's namespace, else the operator's.
+// OwnerOf returns the key of the owner of a memory. Memories of other protocols belong to the operator.
 func (h *Home) OwnerOf(namespace, owner string) string {
 	if namespace == oplog.CovenantNamespace && owner != "" {
 		return owner
@@ -197,7 +200,7 @@ func (h *Home) OwnerOf(namespace, owner string) string {
 	return h.Operator.Pubkey
 }
 
-// AgentOf returns whose a registration is.
+// AgentOf returns the agent of a registration.
 func (h *Home) AgentOf(r Registration) AgentID {
 	if r.Agent == nil {
 		return h.Operator
@@ -205,9 +208,9 @@ func (h *Home) AgentOf(r Registration) AgentID {
 	return *r.Agent
 }
 
-// IdentityOf finds the identity of a live token; nil for none.
+// IdentityOf returns the agent of a live token, or nil.
 func (h *Home) IdentityOf(ctx context.Context, token string) (*AgentID, error) {
-	if err := h.known(ctx); err != nil {
+	if err := h.awaitOperator(ctx); err != nil {
 		return nil, err
 	}
 	row, ok := h.Peers.Resolve(token)
@@ -217,21 +220,21 @@ func (h *Home) IdentityOf(ctx context.Context, token string) (*AgentID, error) {
 	return new(h.AgentOf(row)), nil
 }
 
-// Write asks for a write, and waits for its answer no longer than the configuration says.
+// Write runs a writing operation with the configured timeout.
 func Write[Q, A any](ctx context.Context, h *Home, op api.Of[Q, A], request *Q) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.Config.WriteTimeout)
 	defer cancel()
 	return op.Ask(ctx, h.Config.Memory, request)
 }
 
-// Read asks for what the state holds. subject names the store in errors.
+// Read runs a reading operation. subject names the store in errors.
 func Read[Q, A any](ctx context.Context, h *Home, subject string, op api.Of[Q, A], request *Q) (*A, error) {
 	a, err := op.Ask(ctx, h.Config.Memory, request)
 	return a, StoreError(subject, err)
 }
 
-// Now is the time as the protocol has it.
+// Now returns the time in milliseconds.
 func Now() uint64 { return Millis(time.Now()) }
 
-// ToMillis is a stored time as the protocol has it.
+// ToMillis converts a stored time to milliseconds.
 func ToMillis(t oplog.Time) uint64 { return uint64(max(t, 0)) / 1000 }

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// loadKey reads the raw 32-byte seed of a key, or makes one.
+// loadKey reads the 32-byte seed of a key, or creates the file with a new key.
 func loadKey(path string) (ed25519.PrivateKey, error) {
 	seed, err := private.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,8 +32,9 @@ func loadKey(path string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// PeerKey is the public key that this node gives the peer of a name. It is made of the node's own key, so that a node
-// knows the identities that it has begun to enrol. It only names the peer: nothing is ever signed with it.
+// PeerKey returns the public key that this node gives to a peer. It is derived from the name and the node's own key,
+// so that a node recognizes an enrolment that it has begun. It only identifies the peer: nothing is ever signed with
+// it.
 func (h *Home) PeerKey(display string) (string, error) {
 	seed, err := hkdf.Key(sha256.New, h.local.Seed(), nil, "cairn covenant peer "+display, ed25519.SeedSize)
 	if err != nil {
@@ -42,18 +43,19 @@ func (h *Home) PeerKey(display string) (string, error) {
 	return keyText(ed25519.NewKeyFromSeed(seed)), nil
 }
 
-// seal makes the operator's key travel in the replicated log, readable only by those who have the cluster's secret.
-func seal(secret string, key ed25519.PrivateKey) ([]byte, error) {
-	box, err := sealer(secret)
+// sealOperatorKey encrypts the operator's key for the replicated log, under a key that is derived from the cluster's
+// secret. Without a secret it returns nil.
+func sealOperatorKey(secret string, key ed25519.PrivateKey) ([]byte, error) {
+	box, err := operatorCipher(secret)
 	if box == nil || err != nil {
 		return nil, err
 	}
 	return box.Seal(nil, nil, key.Seed(), key.Public().(ed25519.PublicKey)), nil
 }
 
-// unseal is seal's inverse; nil when this node cannot.
-func unseal(secret string, sealed []byte, public []byte) (ed25519.PrivateKey, error) {
-	box, err := sealer(secret)
+// openOperatorKey decrypts the operator's key. It returns nil if this node does not have the secret of the cluster.
+func openOperatorKey(secret string, sealed []byte, public []byte) (ed25519.PrivateKey, error) {
+	box, err := operatorCipher(secret)
 	if box == nil || err != nil {
 		return nil, err
 	}
@@ -64,7 +66,7 @@ func unseal(secret string, sealed []byte, public []byte) (ed25519.PrivateKey, er
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-func sealer(secret string) (cipher.AEAD, error) {
+func operatorCipher(secret string) (cipher.AEAD, error) {
 	if secret == "" {
 		return nil, nil
 	}

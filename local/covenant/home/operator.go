@@ -14,15 +14,15 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// bootstrap is the actions that a new operator may do from the first request on.
+// bootstrap lists the actions that a new operator is granted.
 var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.purge", "capabilities.purge", "peers.purge",
 	"chain.receipts"}
 
-// operatorName is the display name of an operator that a node makes.
+// operatorName is the display name of a new operator.
 const operatorName = "user@local"
 
-// ResolveOperator finds out who the operator is: the one the cluster has, or this node's own key if it has none. It
-// tries until it knows; meanwhile no client can authenticate.
+// ResolveOperator finds the operator of the cluster, or proposes this node's own key if there is none. It retries
+// until it succeeds. Until then, no client can authenticate.
 func (h *Home) ResolveOperator() {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := h.resolveOnce()
@@ -58,7 +58,7 @@ func (h *Home) resolveOnce() error {
 		if err != nil {
 			return err
 		}
-		if h.signer, err = unseal(h.Config.Secret, known.Sealed, public); err != nil {
+		if h.signer, err = openOperatorKey(h.Config.Secret, known.Sealed, public); err != nil {
 			return err
 		}
 		if h.signer == nil {
@@ -79,7 +79,7 @@ func (h *Home) findOperator() (*oplog.Identity, error) {
 }
 
 func (h *Home) proposeOperator() error {
-	sealed, err := seal(h.Config.Secret, h.local)
+	sealed, err := sealOperatorKey(h.Config.Secret, h.local)
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (h *Home) proposeOperator() error {
 	return err
 }
 
-// auditBootstrap gives the first capabilities their rows, if this node granted them and has not yet said so. Nothing is
-// recorded before them: a crash has left the first of them, or none.
+// auditBootstrap writes the missing audit rows of the bootstrap grants that this node made. They are the first rows
+// of the log, so after a crash the number of rows is the number of grants that have one.
 func (h *Home) auditBootstrap() error {
 	said := h.Audit.Rows()
 	if said >= uint64(len(bootstrap)) || h.Audit.Cutoff() > 0 {
@@ -138,8 +138,8 @@ func (h *Home) HasOperator() bool {
 	}
 }
 
-// known waits until the operator is known.
-func (h *Home) known(ctx context.Context) error {
+// awaitOperator waits until the operator is known.
+func (h *Home) awaitOperator(ctx context.Context) error {
 	if h.HasOperator() {
 		return nil
 	}

@@ -18,26 +18,26 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// Registration is a line of the registry: a token's hash and whose it is, or the end of one.
+// Registration is a line of the registry. It registers the hash of a token and its agent, or revokes a token.
 type Registration struct {
 	Token      string   `json:"token_sha256"`
-	Agent      *AgentID `json:"agent_id,omitempty"` // nil is the cluster's operator
+	Agent      *AgentID `json:"agent_id,omitempty"` // nil: the cluster's operator
 	Operator   bool     `json:"operator,omitempty"`
 	Registered uint64   `json:"registered_at,omitempty"`
 	Revoked    uint64   `json:"revoked_at,omitempty"`
 	Prefix     string   `json:"prefix,omitempty"`
 }
 
-// RegistryPlace is the place that the registry's lines are sealed for.
+// RegistryPlace is the associated data of the sealed lines of the registry.
 const RegistryPlace = "covenant registry"
 
-// registry is this node's tokens. They never leave it; only their hashes are on disk.
+// registry holds the tokens of this node. They never leave the node, and only their hashes are on disk.
 type registry struct {
-	mu   sync.Mutex // of all below; held while the file is written, so that rows and file agree
+	mu   sync.Mutex // guards the fields below; held while the file is written, so that rows and file agree
 	file *journal.Journal[Registration]
-	rows []Registration // by registration; a revoked one has both times
+	rows []Registration // in order of registration; a revoked one has both times
 
-	claimed map[string]bool // keys of peers that are being enrolled
+	claimed map[string]bool // keys of the peers that are being enrolled
 }
 
 func hashToken(token []byte) string {
@@ -48,7 +48,7 @@ func hashToken(token []byte) string {
 func openRegistry(path string, keys *atrest.Ring) (r *registry, err error) {
 	r = &registry{claimed: map[string]bool{}}
 	r.file, err = journal.Replay(path, RegistryPlace, keys, func(row Registration) error {
-		r.enter(row)
+		r.apply(row)
 		return nil
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func openRegistry(path string, keys *atrest.Ring) (r *registry, err error) {
 	return r, nil
 }
 
-func (r *registry) enter(row Registration) {
+func (r *registry) apply(row Registration) {
 	if i := r.find(row.Token); i >= 0 && row.Registered == 0 {
 		r.rows[i].Revoked = row.Revoked
 		return
@@ -65,7 +65,8 @@ func (r *registry) enter(row Registration) {
 	r.rows = append(r.rows, row)
 }
 
-// find looks at every row, so that the time it takes says nothing of how much of a token was right.
+// find returns the index of a token, or -1. It compares every row, so that its duration reveals nothing about a
+// token.
 func (r *registry) find(hash string) int {
 	at := -1
 	for i := range r.rows {
@@ -76,16 +77,16 @@ func (r *registry) find(hash string) int {
 	return at
 }
 
-// write appends a row to the file and enters it.
+// write appends a row to the file and applies it.
 func (r *registry) write(row Registration) error {
 	err := r.file.Commit(row)
 	if err == nil {
-		r.enter(row)
+		r.apply(row)
 	}
 	return err
 }
 
-// Resolve finds whose a live token is.
+// Resolve returns the registration of a live token.
 func (r *registry) Resolve(text string) (Registration, bool) {
 	token, ok := decode32(text)
 	if !ok {
@@ -100,15 +101,15 @@ func (r *registry) Resolve(text string) (Registration, bool) {
 	return r.rows[i], true
 }
 
-// Issue makes a token and registers it; agent nil is the operator.
+// Issue creates and registers a token. A nil agent is the operator.
 func (r *registry) Issue(agent *AgentID, now uint64) (string, error) {
 	token := make([]byte, 32)
 	rand.Read(token) // never fails
 	return b58.Encode(token), r.register(token, agent, now)
 }
 
-// Claim takes the key of a peer for an enrolment, until done is called. It is not free while another enrolment has it,
-// or while the peer has a token.
+// Claim reserves the key of a peer for an enrolment, until done is called. It fails while another enrolment has the
+// key, or while the peer has a live token.
 func (r *registry) Claim(key string) (done func(), free bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,7 +133,7 @@ func (r *registry) register(token []byte, agent *AgentID, now uint64) error {
 		Prefix: b58.Encode(token)[:PrefixShown]})
 }
 
-// Revoke ends the live tokens that which picks.
+// Revoke revokes the live tokens that which selects.
 func (r *registry) Revoke(now uint64, which func(Registration) bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +147,7 @@ func (r *registry) Revoke(now uint64, which func(Registration) bool) error {
 	return nil
 }
 
-// Purge drops tokens that were revoked before a time.
+// Purge removes the tokens that were revoked before a time.
 func (r *registry) Purge(before uint64) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,15 +171,15 @@ func (r *registry) Purge(before uint64) (int, error) {
 	return n, nil
 }
 
-// List returns all registrations, the newest last.
+// List returns all registrations, newest last.
 func (r *registry) List() []Registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.rows)
 }
 
-// operatorToken reads the operator's token, or makes one. A file that others could read stops the start: the token is
-// all that a client shows.
+// operatorToken makes sure that the file holds a live token of the operator. It rejects a file that other users can
+// read, because the token is the only credential of a client.
 func (r *registry) operatorToken(path string, now uint64) error {
 	raw, err := private.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -195,12 +196,12 @@ func (r *registry) operatorToken(path string, now uint64) error {
 	if ok && !known {
 		return r.register(token, nil, now)
 	}
-	_, err = r.Rotate(path, now) // none, or a revoked one: a rotation was cut short after the old token's end
+	_, err = r.Rotate(path, now) // there is none, or it is revoked
 	return err
 }
 
-// Rotate makes the operator a new token: registered first, then written, then the old ones end. A crash on the way
-// leaves a token that works.
+// Rotate gives the operator a new token. It registers it, writes it to the file, and then revokes the old ones, so
+// that the file holds a live token after a crash at any point.
 func (r *registry) Rotate(path string, now uint64) (string, error) {
 	old := map[string]bool{}
 	for _, row := range r.List() {
@@ -216,15 +217,15 @@ func (r *registry) Rotate(path string, now uint64) (string, error) {
 	return text, r.Revoke(now, func(row Registration) bool { return old[row.Token] })
 }
 
-// Begins reports whether a text is the token, or a beginning of the prefix that is stored.
-func (row Registration) Begins(text string) bool {
+// HasPrefix reports whether a text is the token, or a prefix of its stored beginning.
+func (row Registration) HasPrefix(text string) bool {
 	if token, ok := decode32(text); ok {
 		return row.Token == hashToken(token)
 	}
 	return strings.HasPrefix(row.Prefix, text)
 }
 
-// decode32 reads base58 of 32 bytes: a token or a key.
+// decode32 decodes base58 of 32 bytes, a token or a key.
 func decode32(text string) ([]byte, bool) {
 	b, err := b58.Decode(text)
 	return b, err == nil && len(b) == 32
@@ -236,5 +237,5 @@ func IsToken(text string) bool {
 	return ok
 }
 
-// PrefixShown is the number of characters of a token that are shown, and kept.
+// PrefixShown is the number of characters of a token that are stored and shown.
 const PrefixShown = 6

@@ -8,25 +8,25 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// Clients without a token come as often as they like, and each rejection is a row on the disk: the first of a minute
-// have one each, and the others of that minute one together.
+// Clients without a token can connect any number of times, and each audit row takes disk space. So only the first
+// failed authentications of a minute have their own rows, and the rest of the minute share one.
 const (
 	rejectionRows   = 20
 	rejectionWindow = time.Minute
 )
 
-// rejections counts those of the current window.
+// rejections counts the failed authentications of the current window.
 type rejections struct {
-	mu        sync.Mutex
-	rows      int         // of this window
-	more      int         // rejections without a row
-	transport string      // of the last of those
-	end       *time.Timer // of the window; nil when none is open
+	mu         sync.Mutex
+	rows       int         // rows written in this window
+	unrecorded int         // rejections without a row
+	transport  string      // of the last one without a row
+	end        *time.Timer // ends the window; nil if no window is open
 }
 
-// row reports whether one more rejection gets its own row. When the window ends, rest is called to write the row of
-// the others.
-func (r *rejections) row(transport string, rest func()) bool {
+// takeRow reports whether a rejection gets its own row. The first one opens a window; rest is called at its end, to
+// write the row of the others.
+func (r *rejections) takeRow(transport string, rest func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.end == nil {
@@ -36,38 +36,38 @@ func (r *rejections) row(transport string, rest func()) bool {
 		r.rows++
 		return true
 	}
-	r.more++
+	r.unrecorded++
 	r.transport = transport
 	return false
 }
 
-// failed takes back a row that could not be written.
-func (r *rejections) failed() {
+// returnRow undoes takeRow for a row that could not be written.
+func (r *rejections) returnRow() {
 	r.mu.Lock()
 	r.rows = max(0, r.rows-1)
 	r.mu.Unlock()
 }
 
-// drain ends the window and gives the number of its rejections without a row.
+// drain ends the window and returns the number of rejections without a row.
 func (r *rejections) drain() (more int, transport string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.end != nil {
 		r.end.Stop()
 	}
-	more, transport = r.more, r.transport
-	r.rows, r.more, r.end = 0, 0, nil
+	more, transport = r.unrecorded, r.transport
+	r.rows, r.unrecorded, r.end = 0, 0, nil
 	return more, transport
 }
 
-// FailAuthentication records a failed authentication and gives the frame that answers it.
+// FailAuthentication records a failed authentication and returns the frame that answers it.
 func (h *Home) FailAuthentication(transport, reason string) (any, error) {
-	if err := h.known(h.Ctx); err != nil {
+	if err := h.awaitOperator(h.Ctx); err != nil {
 		return nil, err
 	}
-	if h.rejections.row(transport, h.recordRejections) {
+	if h.rejections.takeRow(transport, h.recordRejections) {
 		if err := h.recordFailure(transport, reason); err != nil {
-			h.rejections.failed()
+			h.rejections.returnRow()
 			return nil, err
 		}
 	}
@@ -78,7 +78,7 @@ func (h *Home) recordFailure(transport, reason string) error {
 	return h.Record(h.Operator, kit.Object{"type", "authentication_failed", "transport", transport, "reason", reason})
 }
 
-// recordRejections writes the row for those that had none of their own.
+// recordRejections writes the row for all rejections without their own.
 func (h *Home) recordRejections() {
 	if more, transport := h.rejections.drain(); more > 0 {
 		h.Log.Warn("many clients were refused", "count", more)

@@ -50,15 +50,15 @@ func TestSignatureVectors(t *testing.T) {
 func TestSealedKey(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(make([]byte, 32))
 	public := key.Public().(ed25519.PublicKey)
-	sealed, err := seal("the cluster's secret", key)
+	sealed, err := sealOperatorKey("the cluster's secret", key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := unseal("the cluster's secret", sealed, public); err != nil || !got.Equal(key) {
+	if got, err := openOperatorKey("the cluster's secret", sealed, public); err != nil || !got.Equal(key) {
 		t.Errorf("opened as %v, %v", got, err)
 	}
 	for _, secret := range []string{"", "another"} {
-		if got, _ := unseal(secret, sealed, public); got != nil {
+		if got, _ := openOperatorKey(secret, sealed, public); got != nil {
 			t.Errorf("secret %q opens it", secret)
 		}
 	}

@@ -1,14 +1,12 @@
-// Package ignore is the rule file that keeps intents out of memory.
+// Package ignore implements the rule file that keeps intents out of memory.
 //
-// A line is a rule: white space around it is dropped, and so are empty lines and those that begin with #. A leading !
-// turns the rule into an exception; a leading / after that binds it to the beginning of the text. The rest is a
-// pattern: * is a run of anything but /, ** a run of anything, ? one character but /. It is compared with the text byte
-// by byte and must match a beginning of it, or, unbound, a beginning of the text behind any byte. The last rule that
-// matches decides.
+// Each line is a rule. Surrounding white space, empty lines and lines that begin with # are dropped. A leading !
+// turns a rule into an exception; a leading / after it anchors the rule to the beginning of the text. The rest is a
+// pattern: * matches any bytes except /, ** any bytes, ? one byte except /. The pattern must match a prefix of the
+// text, or, if it is not anchored, a prefix of any suffix of the text. The last matching rule decides.
 //
-// Matching backtracks to the latest star alone, so it is fast on every input, and a pattern with several stars may miss
-// what a full search would find. Clients rely on it. Covenant asks it for every intent;
-// it looks at texts and keeps none.
+// Matching backtracks to the latest star only. So it is fast on every input, but a pattern with several stars may
+// miss a match that a full search would find. Clients rely on that.
 package ignore
 
 import (
@@ -38,16 +36,16 @@ const Seed = `# Intents whose text matches a rule below are answered "ignored" a
 `
 
 type rule struct {
-	line    string // as written, trimmed
-	pattern string
-	except  bool
-	bound   bool
+	line     string // as written, trimmed
+	pattern  string
+	negated  bool
+	anchored bool
 }
 
-// Rules are a parsed file.
+// Rules is a parsed rule file.
 type Rules []rule
 
-// Parse reads the lines.
+// Parse parses a rule file.
 func Parse(text string) (rules Rules) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -55,8 +53,8 @@ func Parse(text string) (rules Rules) {
 			continue
 		}
 		r := rule{line: line, pattern: line}
-		r.pattern, r.except = strings.CutPrefix(r.pattern, "!")
-		r.pattern, r.bound = strings.CutPrefix(r.pattern, "/")
+		r.pattern, r.negated = strings.CutPrefix(r.pattern, "!")
+		r.pattern, r.anchored = strings.CutPrefix(r.pattern, "/")
 		if r.pattern != "" {
 			rules = append(rules, r)
 		}
@@ -64,44 +62,44 @@ func Parse(text string) (rules Rules) {
 	return rules
 }
 
-// Check reports whether a text is ignored, and by which line it was decided; empty when none matched.
+// Check reports whether a text is ignored, and the line of the rule that decided; "" if no rule matched.
 func (rs Rules) Check(text string) (ignored bool, line string) {
 	for i := len(rs) - 1; i >= 0; i-- {
 		if rs[i].matches(text) {
-			return !rs[i].except, rs[i].line
+			return !rs[i].negated, rs[i].line
 		}
 	}
 	return false, ""
 }
 
 func (r rule) matches(text string) bool {
-	m := matcher{p: r.pattern, s: text, known: make([]span, len(r.pattern)+1)}
-	if r.bound {
-		return m.at(0)
+	m := matcher{p: r.pattern, s: text, starEnds: make([]span, len(r.pattern)+1)}
+	if r.anchored {
+		return m.matchAt(0)
 	}
 	for at := range len(text) + 1 {
-		if m.at(at) {
+		if m.matchAt(at) {
 			return true
 		}
 	}
 	return false
 }
 
-// A matcher tries one pattern at one place of a text after another. It remembers where a star ended that began at some
-// place, and does not look for that again: so its work grows with the text and not with its square.
+// matcher tries one pattern at successive positions of a text. It remembers where each star ended and does not search
+// again, so its work is linear in the text and not quadratic.
 type matcher struct {
-	p, s  string
-	known []span // by the place in the pattern where it goes on behind a star
+	p, s     string
+	starEnds []span // by the position in the pattern after the star
 }
 
-// A span says that a star that begins between lo and hi ends at hi, or ends nowhere.
+// span records that a star that begins between lo and hi ends at hi, or, if ends is false, matches nowhere.
 type span struct {
 	lo, hi    int
 	set, ends bool
 }
 
-// at reports whether the pattern matches what begins at si.
-func (m *matcher) at(si int) bool {
+// matchAt reports whether the pattern matches at position si.
+func (m *matcher) matchAt(si int) bool {
 	const none = -1
 	p, s := m.p, m.s
 	pi, star, start, from, deep := 0, none, 0, 0, false // of the latest star
@@ -111,14 +109,14 @@ func (m *matcher) at(si int) bool {
 		}
 		if p[pi] == '*' {
 			if star != none {
-				m.known[star] = span{start, from, true, true}
+				m.starEnds[star] = span{start, from, true, true}
 			}
 			deep = pi+1 < len(p) && p[pi+1] == '*'
 			for pi < len(p) && p[pi] == '*' {
 				pi++
 			}
 			star, start, from = pi, si, si
-			if k := m.known[star]; k.set && k.lo <= si && si <= k.hi {
+			if k := m.starEnds[star]; k.set && k.lo <= si && si <= k.hi {
 				if !k.ends {
 					return false
 				}
@@ -134,7 +132,7 @@ func (m *matcher) at(si int) bool {
 			return false
 		}
 		if from >= len(s) || !deep && s[from] == '/' {
-			m.known[star] = span{start, from, true, false}
+			m.starEnds[star] = span{start, from, true, false}
 			return false
 		}
 		from++
@@ -142,7 +140,7 @@ func (m *matcher) at(si int) bool {
 	}
 }
 
-// Load reads a file's rules. A file that is gone has none.
+// Load reads the rules of a file. A missing file has none.
 func Load(path string) (Rules, error) {
 	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +149,7 @@ func Load(path string) (Rules, error) {
 	return Parse(string(b)), nil
 }
 
-// Ensure makes the file of a new home, and rejects one that cannot be read.
+// Ensure creates the rule file of a new home, and checks that it can be read.
 func Ensure(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := os.WriteFile(path, []byte(Seed), 0o600); err != nil {

@@ -1,13 +1,12 @@
-// Package journal is files of lines that only grow: the mailbox, the tokens and the audit log of one node lie in such
+// Package journal implements append-only files of lines. The mailbox, the tokens and the audit log of a node are such
 // files.
 //
-// A File is the bytes: each line is sealed on a node that encrypts, lines are appended all or none, and a file may be
-// replaced by a new one. A Journal is a File whose lines are JSON values of one type: it is replayed when it is opened,
-// and values that are committed to it are on disk before Commit returns.
+// A File appends lines all or none. On a node that encrypts, each line is sealed. A Journal is a File of JSON values
+// of one type. It is replayed when it is opened, and values are on disk when Commit returns.
 //
-// A line that a crash tore has no newline. Replay cuts it off, for no client was ever answered for it; audit, whose two
-// files must agree, looks at both first. Neither a File nor a Journal has a lock: their owners have. One process has a
-// file.
+// After a crash, the last line may lack its newline. Replay cuts it off, because no client was answered for it. audit
+// compares its two files first. File and Journal are not safe for concurrent use; their owners lock. Only one process
+// may open a file.
 package journal
 
 import (
@@ -20,32 +19,32 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// MaxLine is far above any line of ours: a request's text can be no longer than its frame.
+// MaxLine bounds a line. It is far above any line that is written, because a text is no longer than its frame.
 const MaxLine = 64 << 20
 
-// gathered is the size of a write when a file is rewritten.
-const gathered = 64 << 10
+// rewriteBuffer is the size of a write when a file is rewritten.
+const rewriteBuffer = 64 << 10
 
 // File is a file of lines, open for more.
 type File struct {
 	path, place string
-	keys        *seal.Ring // what lines are sealed with; nil: they are not
+	keys        *seal.Ring // seals the lines; nil: they are plain
 	file        *os.File
 	size        int64 // bytes written
-	gather      int   // Append writes when it has so many bytes
+	flushSize   int   // Append flushes when buf has this many bytes
 	buf         []byte
-	broken      error // a write failed and could not be taken back: nothing is promised any more
+	broken      error // a failed write could not be undone: every later write fails
 }
 
-// Open opens a file, and makes it when it is missing. Its lines are sealed for a place: lines of another file do not
-// open in it.
+// Open opens or creates a file. place is the associated data of its sealed lines, so that a line of another file
+// cannot be moved into it.
 func Open(path, place string, keys *seal.Ring) (*File, error) {
 	return open(&File{path: path, place: place, keys: keys}, 0)
 }
 
-// Create makes a file, or empties the one that is there. Its lines are gathered, and written whole when Flush returns.
+// Create creates or empties a file. Its lines are buffered until Flush.
 func Create(path, place string, keys *seal.Ring) (*File, error) {
-	return open(&File{path: path, place: place, keys: keys, gather: gathered}, os.O_TRUNC)
+	return open(&File{path: path, place: place, keys: keys, flushSize: rewriteBuffer}, os.O_TRUNC)
 }
 
 func open(f *File, flag int) (_ *File, err error) {
@@ -63,30 +62,30 @@ func open(f *File, flag int) (_ *File, err error) {
 // Size returns the file's size in bytes.
 func (f *File) Size() int64 { return f.size }
 
-// Lines are the lines of a file as they are stored (see kit.Lines).
+// Lines iterates over the stored lines of a file (see kit.Lines).
 func Lines(r io.ReaderAt) iter.Seq2[[]byte, error] {
 	return kit.Lines(io.NewSectionReader(r, 0, 1<<62), MaxLine)
 }
 
-// Lines returns the lines of the file as it is now.
+// Lines iterates over the stored lines of the file as it is now.
 func (f *File) Lines() iter.Seq2[[]byte, error] { return Lines(f.file) }
 
-// Append writes lines behind the others. When one cannot be written, none is.
+// Append appends lines, all or none.
 func (f *File) Append(lines ...[]byte) error {
 	for _, l := range lines {
 		f.buf = append(append(f.buf, f.keys.Line(l, f.place)...), '\n')
 	}
-	if len(f.buf) < f.gather {
+	if len(f.buf) < f.flushSize {
 		return nil
 	}
 	return f.Flush()
 }
 
-// Flush writes the lines that Append has gathered.
+// Flush writes the buffered lines.
 func (f *File) Flush() error {
 	b := f.buf
-	if f.buf = b[:0]; cap(b) > 2*gathered {
-		f.buf = nil // one large line costs no memory for ever
+	if f.buf = b[:0]; cap(b) > 2*rewriteBuffer {
+		f.buf = nil // do not keep the buffer of a large line
 	}
 	if f.broken != nil {
 		return f.broken
@@ -98,7 +97,7 @@ func (f *File) Flush() error {
 	return nil
 }
 
-// Cut takes back the lines behind a size.
+// Cut truncates the file to a size.
 func (f *File) Cut(size int64) error {
 	if f.broken = f.file.Truncate(size); f.broken == nil {
 		f.size = size
@@ -106,10 +105,10 @@ func (f *File) Cut(size int64) error {
 	return f.broken
 }
 
-// Sync brings the written lines to the disk. It may be called during any other method.
+// Sync syncs the written lines to disk. It is safe to call during any other method.
 func (f *File) Sync() error { return f.file.Sync() }
 
-// Changed reports whether another process has written to the file, or has put another one in its place.
+// Changed reports whether another process has written to the file or replaced it.
 func (f *File) Changed() (bool, error) {
 	there, err := os.Stat(f.path)
 	if err != nil {
@@ -119,11 +118,11 @@ func (f *File) Changed() (bool, error) {
 	return err == nil && (there.Size() != f.size || !os.SameFile(there, ours)), err
 }
 
-// Rename moves the file to a path, in place of the one that is there.
+// Rename moves the file to a path and replaces the file there.
 func (f *File) Rename(path string) error {
 	err := os.Rename(f.path, path)
 	if err == nil {
-		f.path, f.gather = path, 0
+		f.path, f.flushSize = path, 0
 	}
 	return err
 }

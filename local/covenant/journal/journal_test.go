@@ -28,7 +28,7 @@ func TestReplay(t *testing.T) {
 	for _, keys := range []*seal.Ring{nil, seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		path := filepath.Join(t.TempDir(), "lines")
 		j, _ := replayed(t, path, keys)
-		long := strings.Repeat("<é>", gathered)
+		long := strings.Repeat("<é>", rewriteBuffer)
 		if err := j.Commit("one", "two\n", long); err != nil {
 			t.Fatal(err)
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// Journal is a file of values, one a line.
+// Journal is a file of JSON values, one a line.
 type Journal[T any] struct{ *File }
 
-// Replay opens a journal and gives its values to apply, the oldest first.
+// Replay opens a journal and calls apply with each of its values, oldest first.
 func Replay[T any](path, place string, keys *seal.Ring, apply func(T) error) (*Journal[T], error) {
 	f, err := Open(path, place, keys)
 	if err != nil {
@@ -54,7 +54,7 @@ func (j *Journal[T]) replay(apply func(T) error) error {
 	return nil
 }
 
-// Commit appends values. They are on disk when it returns; after an error none of them is in the file.
+// Commit appends values. They are on disk when it returns. After an error none of them is in the file.
 func (j *Journal[T]) Commit(values ...T) error {
 	var lines [][]byte
 	for _, v := range values {
@@ -74,8 +74,8 @@ func (j *Journal[T]) Commit(values ...T) error {
 	return nil
 }
 
-// Replace rewrites the file with these values, and goes on in the new one. When that fails the old one goes on, unless
-// it is not known which of the two a crash would leave.
+// Replace rewrites the file with the given values. After an error the old file stays in use, unless a crash could
+// leave either of the two: then every later write fails.
 func (j *Journal[T]) Replace(values ...T) error {
 	fresh, err := Create(j.path+".new", j.place, j.keys)
 	if err != nil {
@@ -96,7 +96,7 @@ func (j *Journal[T]) Replace(values ...T) error {
 	if err != nil {
 		return errors.Join(err, fresh.Discard())
 	}
-	j.File.Close() // it has no name any more
+	j.File.Close() // the renamed file has replaced it
 	j.File = fresh
 	j.broken = syncwriter.Dir(filepath.Dir(j.path))
 	return j.broken

@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	minDue      = 4 << 20 // a file shorter than this is left alone
-	maxFinished = 100_000
-	maxCached   = 10_000
+	minCompactSize = 4 << 20 // bytes; a smaller file is not compacted
+	maxFinished    = 100_000
+	maxCached      = 10_000
 )
 
-// finish remembers that a task is over, and forgets the oldest that was.
+// finish remembers a finished task and forgets the oldest finished one over the limit.
 func (b *Box) finish(id string) {
 	if b.finished = append(b.finished, id); len(b.finished) > maxFinished {
 		delete(b.tasks, b.finished[0])
@@ -19,7 +19,7 @@ func (b *Box) finish(id string) {
 	}
 }
 
-// cacheResult remembers a result for tasks to come, and forgets the oldest one.
+// cacheResult remembers a result for later tasks and forgets the oldest one over the limit.
 func (b *Box) cacheResult(key string, r Result) {
 	if _, known := b.cache[key]; !known {
 		if b.cached = append(b.cached, key); len(b.cached) > maxCached {
@@ -30,18 +30,17 @@ func (b *Box) cacheResult(key string, r Result) {
 	b.cache[key] = r
 }
 
-// compact writes the file again, in fewer lines, once it is due: at four times the size that it had when it was
-// written last. A new file that cannot be written is no harm: the old one goes on.
+// compact rewrites the file with fewer lines when it is four times as large as after the last compaction.
 func (b *Box) compact() {
-	if b.file.Size() >= b.due {
-		_ = b.file.Replace(b.events()...) // the old file goes on, and the next due size is the next attempt
-		b.due = max(minDue, 4*b.file.Size())
+	if b.file.Size() >= b.compactAt {
+		_ = b.file.Replace(b.snapshot()...) // after an error the old file stays in use, and compact tries again later
+		b.compactAt = max(minCompactSize, 4*b.file.Size())
 	}
 }
 
-// events returns the events that make this state. Finished tasks and cached results come first, because later tasks are
-// answered from them.
-func (b *Box) events() (all []event) {
+// snapshot returns events that produce the current state. Finished tasks and cached results come first, because later
+// tasks are answered from them.
+func (b *Box) snapshot() (all []event) {
 	for _, id := range b.finished {
 		if k := b.tasks[id]; k != nil {
 			all = append(all, event{Op: "finished", Task: &k.Task, Hash: k.hash[:]})
@@ -57,8 +56,8 @@ func (b *Box) events() (all []event) {
 			all = append(all, event{Op: "leased", ID: k.Task.ID, Lease: k.Lease})
 		}
 	}
-	for _, sender := range slices.Sorted(maps.Keys(b.ready)) {
-		for _, r := range b.ready[sender] {
+	for _, sender := range slices.Sorted(maps.Keys(b.results)) {
+		for _, r := range b.results[sender] {
 			all = append(all, event{Op: "waiting", ID: sender, Result: &r})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 )
 
+// event is a change of the mailbox, one line of its file.
 type event struct {
 	At     uint64  `json:"at"`
 	Op     string  `json:"op"`
@@ -17,8 +18,8 @@ type event struct {
 	Tries  uint32  `json:"tries,omitempty"`
 }
 
-// whole reports whether an event has what its kind needs.
-func (e event) whole() bool {
+// valid reports whether an event has the fields that its op needs.
+func (e event) valid() bool {
 	switch e.Op {
 	case "queued", "finished":
 		return e.Task != nil
@@ -30,7 +31,7 @@ func (e event) whole() bool {
 	return true
 }
 
-// commit writes events and then makes them so.
+// commit writes events to the file and then applies them.
 func (b *Box) commit(events ...event) error {
 	if err := b.file.Commit(events...); err != nil {
 		return fmt.Errorf("mailbox: %w", err)
@@ -45,8 +46,8 @@ func (b *Box) commit(events ...event) error {
 func (b *Box) apply(e event) {
 	switch e.Op {
 	case "queued":
-		b.places++
-		k := &known{Entry: Entry{Task: *e.Task, Attempt: e.Tries}, hash: sha256.Sum256(e.Task.Body), place: b.places}
+		b.lastSeq++
+		k := &taskState{Entry: Entry{Task: *e.Task, Attempt: e.Tries}, hash: sha256.Sum256(e.Task.Body), seq: b.lastSeq}
 		b.tasks[e.Task.ID] = k
 		b.queue[e.Task.Recipient] = append(b.queue[e.Task.Recipient], k)
 		b.order = append(b.order, k)
@@ -56,49 +57,49 @@ func (b *Box) apply(e event) {
 			return
 		}
 		k.Lease, k.Attempt = e.Lease, e.Lease.Attempt
-		b.queue[k.Task.Recipient] = without(b.queue[k.Task.Recipient], k)
+		b.queue[k.Task.Recipient] = removeTask(b.queue[k.Task.Recipient], k)
 	case "posted":
 		k := b.tasks[e.Result.Task]
 		if k == nil {
 			return
 		}
-		b.ready[k.Task.Sender] = append(b.ready[k.Task.Sender], *e.Result)
+		b.results[k.Task.Sender] = append(b.results[k.Task.Sender], *e.Result)
 		if e.Result.Final {
 			k.final, k.Lease = true, nil
-			b.queue[k.Task.Recipient] = without(b.queue[k.Task.Recipient], k)
-			b.order = without(b.order, k)
+			b.queue[k.Task.Recipient] = removeTask(b.queue[k.Task.Recipient], k)
+			b.order = removeTask(b.order, k)
 			if k.Task.Cache != "" {
 				b.cacheResult(cacheKey(k.Task), *e.Result)
 			}
-			k.Task.Body = nil // its hash is enough from now on
+			k.Task.Body = nil // the hash is enough to recognize a duplicate
 			b.finish(e.Result.Task)
 		}
 	case "requeued":
 		if k := b.tasks[e.ID]; k != nil && k.Lease != nil {
 			k.Lease = nil
 			q := b.queue[k.Task.Recipient]
-			at, _ := slices.BinarySearchFunc(q, k.place, byPlace)
+			at, _ := slices.BinarySearchFunc(q, k.seq, bySeq)
 			b.queue[k.Task.Recipient] = slices.Insert(q, at, k)
 		}
 	case "finished":
-		k := &known{Entry: Entry{Task: *e.Task}, final: true}
+		k := &taskState{Entry: Entry{Task: *e.Task}, final: true}
 		copy(k.hash[:], e.Hash)
 		b.tasks[e.Task.ID] = k
 		b.finish(e.Task.ID)
 	case "waiting":
-		b.ready[e.ID] = append(b.ready[e.ID], *e.Result)
+		b.results[e.ID] = append(b.results[e.ID], *e.Result)
 	case "cached":
 		b.cacheResult(e.ID, *e.Result)
 	case "taken":
-		if r := b.ready[e.ID]; len(r) > 0 {
-			b.ready[e.ID] = r[1:]
+		if r := b.results[e.ID]; len(r) > 0 {
+			b.results[e.ID] = r[1:]
 		}
 	}
 }
 
-// without takes a task out of those that are in the order of their places.
-func without(list []*known, k *known) []*known {
-	if i, found := slices.BinarySearchFunc(list, k.place, byPlace); found {
+// removeTask removes a task from a list that is sorted by seq.
+func removeTask(list []*taskState, k *taskState) []*taskState {
+	if i, found := slices.BinarySearchFunc(list, k.seq, bySeq); found {
 		return slices.Delete(list, i, i+1)
 	}
 	return list

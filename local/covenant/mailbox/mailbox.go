@@ -3,21 +3,19 @@
 //	queued --Lease--> in flight --Post--> result waiting --Take--> gone
 //	   ^------Requeue------'
 //
-// Every change is a line of one file before it is a change in memory, and on disk before anyone is answered: a lease
-// given outlives any crash. A lease never ends by itself: a worker that died holds its task until an operator acts
-// (Requeue, which puts it back in its place). Deadlines are advice. Exactly one receiver gets a task.
+// Every change is written to one file and synced before it is applied in memory and answered, so a lease survives a
+// crash. A lease never expires: the task of a worker that died stays leased until the operator acts (Requeue, which
+// puts it back into its position in the queue). Deadlines are advice. Exactly one receiver gets a task.
 //
 // A final result of an idempotent task is kept under (sender, recipient, kind or intent, key), and answers a later
 // task of the same kind at once. The newest 10,000 such results are kept, and the ids of the newest 100,000 finished
 // tasks.
 //
 // The file is JSON lines, each of them sealed on a node that encrypts: {"at":ms,"op":…} with op one of queued,
-// leased, requeued, posted, taken, and, in a file that was compacted, finished, waiting and cached, which stand for
-// lines that are gone. It is read once, at Open, and written again when it is four times as long as it was when it
-// was written last.
+// leased, requeued, posted, taken. A compacted file also has finished, waiting and cached, which replace removed
+// lines. The file is read at Open, and compacted when it is four times as large as after the last compaction.
 //
-// It checks no capability and knows no connection: covenant does. A Box may be used by any number of goroutines; one
-// process has its file.
+// The package checks no capabilities; package verbs does. Only one process may open the file.
 package mailbox
 
 import (
@@ -33,14 +31,14 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A Task is work that one agent asks of another. Identities are their keys.
+// Task is work that one agent requests from another. Sender and Recipient are public keys.
 type Task struct {
 	ID        string          `json:"id"`
 	Sender    string          `json:"sender"`
-	SenderID  json.RawMessage `json:"sender_id,omitempty"` // whole
+	SenderID  json.RawMessage `json:"sender_id,omitempty"` // the full identity
 	Recipient string          `json:"recipient"`
 	Deadline  *uint64         `json:"deadline,omitempty"`
-	Cache     string          `json:"cache,omitempty"` // kind or intent, and key, of an idempotent task
+	Cache     string          `json:"cache,omitempty"` // identifies the work of an idempotent task: its kind or intent, and its key
 	Body      json.RawMessage `json:"body"`
 }
 
@@ -51,7 +49,7 @@ type Result struct {
 	Body  json.RawMessage `json:"body"`
 }
 
-// A Lease is a task that a worker has.
+// Lease records that a worker has a task.
 type Lease struct {
 	ID      string          `json:"id"`
 	To      json.RawMessage `json:"to"`
@@ -59,14 +57,14 @@ type Lease struct {
 	Attempt uint32          `json:"attempt"`
 }
 
-// An Entry is a task that waits or is worked on.
+// Entry is an unfinished task.
 type Entry struct {
 	Task
 	Lease   *Lease // nil while queued
 	Attempt uint32
 }
 
-// What a mailbox rejects.
+// The errors of a mailbox.
 var (
 	ErrDuplicate = errors.New("duplicate task id")
 	ErrUnknown   = errors.New("task was never dispatched")
@@ -74,41 +72,41 @@ var (
 	ErrNotLeased = errors.New("task is not currently leased")
 )
 
-// known is a task that the mailbox remembers.
-type known struct {
+// taskState is a task that the mailbox remembers, finished or not.
+type taskState struct {
 	Entry
 	hash  [32]byte // of the body
 	final bool
-	place uint64 // in the order in which tasks came
+	seq   uint64 // order of arrival
 }
 
-func byPlace(k *known, place uint64) int { return cmp.Compare(k.place, place) }
+func bySeq(k *taskState, place uint64) int { return cmp.Compare(k.seq, place) }
 
-// Box is the mailbox. Its methods may be called from any goroutine.
+// Box is the mailbox. It is safe for concurrent use.
 type Box struct {
-	mu     sync.Mutex // of all below; held while the file is written and synced, so no answer precedes its line
-	file   *journal.Journal[event]
-	due    int64               // the size at which the file is compacted
-	tasks  map[string]*known   // all that are not finished, and the newest of those that are
-	queue  map[string][]*known // recipient → queued tasks, oldest first
-	order  []*known            // queued and leased, oldest first
-	places uint64              // given so far
-	ready  map[string][]Result // sender → results, oldest first
-	cache  map[string]Result
+	mu        sync.Mutex // guards the fields below; held while the file is written and synced
+	file      *journal.Journal[event]
+	compactAt int64                   // the size at which the file is compacted
+	tasks     map[string]*taskState   // the unfinished tasks, and the newest finished ones
+	queue     map[string][]*taskState // recipient → queued tasks, oldest first
+	order     []*taskState            // queued and leased, oldest first
+	lastSeq   uint64                  // seq of the newest task
+	results   map[string][]Result     // sender → results, oldest first
+	cache     map[string]Result
 
 	finished []string // ids, oldest first
 	cached   []string // keys of cache, oldest first
 }
 
-// LinePlace is the place that a mailbox's lines are sealed for.
+// LinePlace is the associated data of the sealed lines of a mailbox.
 const LinePlace = "covenant mailbox"
 
-// Open reads the file, and makes it when it is missing. A line torn by a crash at its end is cut off.
+// Open opens or creates the file and replays it. It cuts off an incomplete last line.
 func Open(path string, keys *seal.Ring) (b *Box, err error) {
-	b = &Box{due: minDue, tasks: map[string]*known{}, queue: map[string][]*known{}, ready: map[string][]Result{},
+	b = &Box{compactAt: minCompactSize, tasks: map[string]*taskState{}, queue: map[string][]*taskState{}, results: map[string][]Result{},
 		cache: map[string]Result{}}
 	b.file, err = journal.Replay(path, LinePlace, keys, func(e event) error {
-		if !e.whole() {
+		if !e.valid() {
 			return fmt.Errorf("%q lacks what it is about", e.Op)
 		}
 		b.apply(e)
@@ -126,7 +124,8 @@ func cacheKey(t Task) string {
 	return string(k)
 }
 
-// Send queues a task; the same one again is taken once. answer makes a cached result's body fit the new task.
+// Send queues a task. Sending the same task again does nothing. answer adapts the body of a cached result to the new
+// task.
 func (b *Box) Send(now uint64, t Task, answer func(cached json.RawMessage) (json.RawMessage, error)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,7 +146,7 @@ func (b *Box) Send(now uint64, t Task, answer func(cached json.RawMessage) (json
 	return b.commit(events...)
 }
 
-// Lease gives the oldest task that waits for a recipient, to it alone; nil when none waits.
+// Lease leases the oldest queued task of a recipient and returns its body, or nil if there is none.
 func (b *Box) Lease(now uint64, recipient, leaseID string, to json.RawMessage) (json.RawMessage, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,18 +162,18 @@ func (b *Box) Lease(now uint64, recipient, leaseID string, to json.RawMessage) (
 	return k.Task.Body, nil
 }
 
-// Requeue takes a lease away: the task is the next its recipient gets.
+// Requeue ends a lease. The task returns to its position in the queue.
 func (b *Box) Requeue(now uint64, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.leased(id); err != nil {
+	if err := b.checkLeased(id); err != nil {
 		return err
 	}
 	return b.commit(event{At: now, Op: "requeued", ID: id})
 }
 
-// leased says why a task is not a worker's.
-func (b *Box) leased(id string) error {
+// checkLeased returns an error if a task is not leased.
+func (b *Box) checkLeased(id string) error {
 	k := b.tasks[id]
 	switch {
 	case k == nil:
@@ -187,7 +186,7 @@ func (b *Box) leased(id string) error {
 	return nil
 }
 
-// Task finds a task that was sent.
+// Task returns a task that was sent.
 func (b *Box) Task(id string) (Task, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -198,21 +197,21 @@ func (b *Box) Task(id string) (Task, bool) {
 	return k.Task, true
 }
 
-// Post takes a result for a task's sender.
+// Post stores a result for the sender of its task.
 func (b *Box) Post(now uint64, r Result) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.leased(r.Task); err != nil {
+	if err := b.checkLeased(r.Task); err != nil {
 		return err
 	}
 	return b.commit(event{At: now, Op: "posted", Result: &r})
 }
 
-// Take gives the oldest result that waits for a sender, once; nil when none waits.
+// Take removes the oldest result of a sender and returns its body, or nil if there is none.
 func (b *Box) Take(now uint64, sender string) (json.RawMessage, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r := b.ready[sender]
+	r := b.results[sender]
 	if len(r) == 0 {
 		return nil, nil
 	}
@@ -220,7 +219,7 @@ func (b *Box) Take(now uint64, sender string) (json.RawMessage, error) {
 	return body, b.commit(event{At: now, Op: "taken", ID: sender})
 }
 
-// Tasks lists the unfinished tasks that one identity sent or is to receive, in the order in which they came.
+// Tasks lists the unfinished tasks that an agent sent or is to receive, in order of arrival.
 func (b *Box) Tasks(who string) (entries []Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,8 +231,8 @@ func (b *Box) Tasks(who string) (entries []Entry) {
 	return entries
 }
 
-// Queue lists what one identity sent or is to receive: queued tasks in their order, then leased ones by the time of
-// their lease and id; the wanted ones alone.
+// Queue lists the wanted tasks that an agent sent or is to receive: first the queued ones in their order, then the
+// leased ones by time and id.
 func (b *Box) Queue(who string, wanted func(Entry) bool) (entries []Entry) {
 	var leased []Entry
 	for _, e := range b.Tasks(who) {
@@ -251,18 +250,18 @@ func (b *Box) Queue(who string, wanted func(Entry) bool) (entries []Entry) {
 	return append(entries, leased...)
 }
 
-// Results returns the results that wait for a sender, oldest first, at most limit. They stay.
+// Results returns the results of a sender, oldest first, at most limit. It does not remove them.
 func (b *Box) Results(sender string, limit uint64) []json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ready, out := b.ready[sender], []json.RawMessage{}
+	ready, out := b.results[sender], []json.RawMessage{}
 	for _, r := range ready[:min(uint64(len(ready)), limit)] {
 		out = append(out, r.Body)
 	}
 	return out
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (b *Box) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -32,7 +32,7 @@ var same = func(b json.RawMessage) (json.RawMessage, error) { return b, nil }
 
 // compactNow compacts a file that is not due.
 func compactNow(b *Box) {
-	b.due = 0
+	b.compactAt = 0
 	b.compact()
 }
 
@@ -230,7 +230,7 @@ func TestTheFileStaysShort(t *testing.T) {
 		if _, err := b.Take(1, "a"); err != nil {
 			t.Fatal(err)
 		}
-		if i, err := os.Stat(path); err != nil || i.Size() != b.file.Size() || b.file.Size() > minDue+200<<10 {
+		if i, err := os.Stat(path); err != nil || i.Size() != b.file.Size() || b.file.Size() > minCompactSize+200<<10 {
 			t.Fatalf("the file has %d bytes, counted as %d: %v", i.Size(), b.file.Size(), err)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package protocol has the forms that Covenant's requests and answers share: tiers, ids, errors, and answers in pieces
-// (Stream). It knows no request.
+// Package protocol has the forms that Covenant's requests and answers share: tiers, ids, errors, and answers in
+// pieces (Stream). It knows no request.
 package protocol
 
 import (
@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// Tiers are the spellings that are understood, and the one that is written.
+// Tiers maps the accepted spellings of a tier to the one that is written.
 var Tiers = map[string]string{"working": "working", "episodic": "episodic", "longterm": "longterm", "long-term": "longterm",
 	"long_term": "longterm"}
 
-// Tier is an optional tier; empty for none.
+// Tier reads an optional tier. Empty means none.
 func Tier(f *serve.Fields, name string) string {
 	s := f.OptText(name)
 	if s == nil {
@@ -25,10 +25,10 @@ func Tier(f *serve.Fields, name string) string {
 	return t
 }
 
-// ID is a required UUID.
+// ID reads a required UUID.
 func ID(f *serve.Fields, name string) string { return serve.Need(f, name, OptID(f, name)) }
 
-// OptID is an optional UUID in any usual spelling; it comes out in one.
+// OptID reads an optional UUID in any usual spelling and returns the canonical one.
 func OptID(f *serve.Fields, name string) *string {
 	s := f.OptText(name)
 	if s == nil {
@@ -41,5 +41,5 @@ func OptID(f *serve.Fields, name string) *string {
 	return new(id.String())
 }
 
-// NewID makes an id that cannot be guessed from its neighbours.
+// NewID returns a random UUID.
 func NewID() string { return uuid.NewString() }

@@ -9,14 +9,14 @@ import (
 
 var errChunk = fmt.Errorf("chunk exceeds %d-byte frame limit", MaxFrame)
 
-// A stream is an answer in pieces, made as they are sent.
+// Stream is an answer in several frames, which are made while they are sent.
 type Stream struct {
-	Kind    string                                            // of the answer it stands for
-	Chunks  func(emit func(any) (more bool, err error)) error // makes them
+	Kind    string                                            // of the plain answer that it replaces
+	Chunks  func(emit func(any) (more bool, err error)) error // calls emit with each chunk
 	Summary kit.Object                                        // nil for none
 }
 
-// A list is an answer of items in one frame.
+// List is an answer of items in one frame.
 type List struct {
 	Kind, Name string
 	Items      []any
@@ -27,8 +27,8 @@ func (l List) MarshalJSON() ([]byte, error) {
 	return kit.JSON(kit.Object{"kind", l.Kind, l.Name, l.Items})
 }
 
-// Listed is a stream for a client that prefers one, else a list of its chunks.
-func Listed(st *Stream, name string, streams bool) (any, error) {
+// StreamOrList returns the stream if streams is set, and otherwise a list of its chunks.
+func StreamOrList(st *Stream, name string, streams bool) (any, error) {
 	if streams {
 		return st, nil
 	}
@@ -40,7 +40,7 @@ func Listed(st *Stream, name string, streams bool) (any, error) {
 		case json.RawMessage:
 			size += len(c)
 		}
-		if out = append(out, chunk); size > 2*MaxFrame { // it will not fit, however it is written
+		if out = append(out, chunk); size > 2*MaxFrame { // it cannot fit a frame
 			return false, ErrTooLong
 		}
 		return true, nil
@@ -48,8 +48,9 @@ func Listed(st *Stream, name string, streams bool) (any, error) {
 	return List{st.Kind, name, out}, err
 }
 
-// Each makes the frames of the stream and puts them, until put says that the client is gone, or stands says why it may
-// not stay. A chunk that is too large ends the stream with an error, and the connection goes on.
+// Each calls put with each frame of the stream, until put returns false because the client is gone. It calls stands
+// before each chunk, and ends the stream with its error if the client is no longer authorized. A chunk that is too
+// large also ends the stream with an error. Each returns false when the connection is lost.
 func (st *Stream) Each(stands func() error, put func(kind string, frame []byte) bool) bool {
 	id, alive := NewID(), true
 	send := func(kind string, members ...any) error {
@@ -86,14 +87,14 @@ func (st *Stream) Each(stands func() error, put func(kind string, frame []byte) 
 	return alive && err == nil
 }
 
-// MaxFrame is the largest payload, in both directions.
+// MaxFrame bounds the JSON of a frame, in both directions.
 const MaxFrame = 8 << 20
 
-// ErrTooLong is the answer in place of one that fits no frame.
+// ErrTooLong replaces an answer that fits no frame.
 var ErrTooLong = fmt.Errorf("response exceeds %d-byte frame limit; lower limit or set prefer_stream", MaxFrame)
 
-// Fault is the answer for a request that could not be done.
-func Fault(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
+// ErrorFrame is the answer to a failed request.
+func ErrorFrame(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
 
-// TextToken rejects a token.
+// TextToken is the error for an invalid token.
 const TextToken = "unknown or revoked token"

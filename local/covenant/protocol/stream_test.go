@@ -20,10 +20,10 @@ func TestAListThatIsTooLong(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := Listed(&Stream{Kind: "audit_events", Chunks: events}, "events", false); !errors.Is(err, ErrTooLong) || made > 17 {
+	if _, err := StreamOrList(&Stream{Kind: "audit_events", Chunks: events}, "events", false); !errors.Is(err, ErrTooLong) || made > 17 {
 		t.Errorf("%v after %d chunks of a MiB", err, made)
 	}
-	if st, err := Listed(&Stream{Kind: "audit_events", Chunks: events}, "events", true); err != nil || st.(*Stream) == nil {
+	if st, err := StreamOrList(&Stream{Kind: "audit_events", Chunks: events}, "events", true); err != nil || st.(*Stream) == nil {
 		t.Errorf("a stream of any length: %v", err)
 	}
 }

@@ -31,7 +31,7 @@ type task struct {
 	Deadline    *uint64      `json:"deadline_ms,omitempty"`
 	Idempotency *idempotency `json:"idempotency,omitempty"`
 
-	work string // equal for tasks that are the same piece of work; empty for tasks that no earlier result may answer
+	cacheKey string // equal for tasks that are the same work; empty: no earlier result may answer the task
 }
 
 type idempotency struct {
@@ -50,24 +50,24 @@ func readTask(f *serve.Fields) (t task) {
 			f.Fail("idempotency", "not understood")
 		}
 	}
-	return t.masked()
+	return t.redacted()
 }
 
-// masked is the task without its secrets: the mailbox is a file. Whether two tasks are the same work is decided by the
-// texts as they were sent.
-func (t task) masked() task {
-	was := t.sameWork()
-	t.Intent, t.Kind = redact.String(t.Intent), masked(t.Kind)
+// redacted returns the task without secrets, because the mailbox is a file. cacheKey is computed from the original
+// texts, so two tasks that differ in a secret are different work.
+func (t task) redacted() task {
+	was := t.idempotentKey()
+	t.Intent, t.Kind = redact.String(t.Intent), redactOptional(t.Kind)
 	if t.Idempotency != nil {
 		t.Idempotency = &idempotency{t.Idempotency.Safety, redact.String(t.Idempotency.Key)}
 	}
-	if t.work = was; was != t.sameWork() {
-		t.work = fmt.Sprintf("%x", sha256.Sum256([]byte(was)))
+	if t.cacheKey = was; was != t.idempotentKey() {
+		t.cacheKey = fmt.Sprintf("%x", sha256.Sum256([]byte(was)))
 	}
 	return t
 }
 
-func (t task) sameWork() string {
+func (t task) idempotentKey() string {
 	if t.Idempotency == nil || t.Idempotency.Safety != "idempotent" {
 		return ""
 	}
@@ -78,16 +78,16 @@ func (t task) sameWork() string {
 	return fmt.Sprintf("%d:%s%s", len(what), what, t.Idempotency.Key)
 }
 
-// masked is a text without its secrets.
-func masked(s *string) *string {
+// redactOptional returns a text without secrets.
+func redactOptional(s *string) *string {
 	if s == nil {
 		return nil
 	}
 	return new(redact.String(*s))
 }
 
-// maskedJSON is a value without its secrets. One that holds none stays as it was written.
-func maskedJSON(raw json.RawMessage) (json.RawMessage, error) {
+// redactJSON returns a value without secrets. A value without any is returned unchanged.
+func redactJSON(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := large.JSON(raw)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ type result struct {
 }
 
 func readResult(f *serve.Fields) (r result) {
-	r = result{Task: protocol.ID(f, "task_id"), Status: f.Text("status"), Content: []content{}, Error: masked(f.OptText("error_message"))}
+	r = result{Task: protocol.ID(f, "task_id"), Status: f.Text("status"), Content: []content{}, Error: redactOptional(f.OptText("error_message"))}
 	if r.Status != "ok" && r.Status != "error" && r.Status != "partial" {
 		f.Fail("status", "not understood")
 	}
@@ -131,7 +131,7 @@ func readResult(f *serve.Fields) (r result) {
 				c.Fail("value", "missing")
 				break
 			}
-			v, err := maskedJSON(v)
+			v, err := redactJSON(v)
 			if err != nil {
 				c.Fail("value", "not understood")
 			}
@@ -151,15 +151,15 @@ func sendTask(f *serve.Fields) Action {
 	f.Object("task", func(in *serve.Fields) { t = readTask(in) })
 	return func(ctx context.Context, s *Session) (any, error) {
 		if t.Sender != s.Peer {
-			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.Peer.Display,
+			return nil, s.recordRejection(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.Peer.Display,
 				"claimed_sender_display", t.Sender.Display},
 				fmt.Sprintf("a2a send rejected: task.sender %q does not match authenticated peer %q", t.Sender.Display, s.Peer.Display))
 		}
-		to, err := s.addressed(ctx, t.Recipient)
+		to, err := s.resolveRecipient(ctx, t.Recipient)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.gate(ctx, dealing("send", to, t.ID, "a2a-send:"+t.Recipient.Display)); err != nil {
+		if err := s.gate(ctx, peerGate("send", to, t.ID, "a2a-send:"+t.Recipient.Display)); err != nil {
 			return nil, err
 		}
 		if err := s.recipientAccepts(ctx, t); err != nil {
@@ -169,14 +169,14 @@ func sendTask(f *serve.Fields) Action {
 			return nil, err
 		}
 		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: kit.Must(t.Sender), Recipient: t.Recipient.Pubkey,
-			Deadline: t.Deadline, Cache: t.work, Body: kit.Must(t)}
-		err = s.Mailbox.Send(home.Now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
-		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.boxError(err, t.ID)
+			Deadline: t.Deadline, Cache: t.cacheKey, Body: kit.Must(t)}
+		err = s.Mailbox.Send(home.Now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return withTaskID(cached, t.ID) })
+		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.mailboxError(err, t.ID)
 	}
 }
 
-// renamed returns a cached result as the answer to another task.
-func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
+// withTaskID returns a cached result as the answer to another task.
+func withTaskID(body json.RawMessage, id string) (json.RawMessage, error) {
 	f := serve.Parse(body)
 	if f.Err != nil {
 		return nil, f.Err
@@ -186,9 +186,9 @@ func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 	return kit.JSON(r)
 }
 
-// addressed returns the agent that a task is for. If another key is enrolled under the name in the address, the agent
-// goes by its key alone: a capability to send to a name is for the agent that is enrolled under it.
-func (s *Session) addressed(ctx context.Context, to home.AgentID) (home.AgentID, error) {
+// resolveRecipient returns the recipient of a task. If its display name is not enrolled with its key, the recipient
+// is identified by its key only: a capability to send to a name is for the agent that is enrolled under it.
+func (s *Session) resolveRecipient(ctx context.Context, to home.AgentID) (home.AgentID, error) {
 	a, err := home.Read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: to.Display})
 	if err == nil && (a.Identity == nil || a.Identity.Key != to.Pubkey) {
 		to.Display = to.Pubkey
@@ -196,16 +196,16 @@ func (s *Session) addressed(ctx context.Context, to home.AgentID) (home.AgentID,
 	return to, err
 }
 
-// dealing returns the capability check for sending to an agent, or for answering one.
-func dealing(what string, with home.AgentID, id, label string) gate {
+// peerGate returns the capability check for sending to a peer, or for answering it.
+func peerGate(what string, with home.AgentID, id, label string) gate {
 	actions := slices.Compact([]string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey})
 	return gate{label: label, actions: actions,
 		missing: fmt.Sprintf(`a2a %s to %s requires capability "a2a.%s.%s".`, what, with.Display, what, with.Display),
-		allows:  func(sc scope) bool { return sc.task(with.Pubkey, id) },
+		allows:  func(sc scope) bool { return sc.allowsTask(with.Pubkey, id) },
 		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}
 }
 
-// recipientAccepts rejects a task whose recipient has not granted its sender to send. An agent may always send to
+// recipientAccepts rejects a task if the recipient has not allowed the sender to send. An agent may always send to
 // itself.
 func (s *Session) recipientAccepts(ctx context.Context, t task) error {
 	if t.Recipient.Same(s.Peer) {
@@ -217,17 +217,17 @@ func (s *Session) recipientAccepts(ctx context.Context, t task) error {
 		return err
 	}
 	for _, c := range live {
-		if readScope(c.Scope).task(s.Peer.Pubkey, t.ID) {
+		if readScope(c.Scope).allowsTask(s.Peer.Pubkey, t.ID) {
 			return nil
 		}
 	}
-	return s.refuse(kit.Object{"type", "a2_a_recipient_rejected", "sender_display", s.Peer.Display, "recipient_display",
+	return s.recordRejection(kit.Object{"type", "a2_a_recipient_rejected", "sender_display", s.Peer.Display, "recipient_display",
 		t.Recipient.Display, "action", names[0]},
 		fmt.Sprintf("a2a send to %s rejected: recipient has not granted capability %q", t.Recipient.Display, names[0]))
 }
 
-// refusals are the texts that clients are told of the mailbox's refusals.
-var refusals = map[error]string{
+// mailboxErrors are the texts that clients get for the errors of a mailbox.
+var mailboxErrors = map[error]string{
 	mailbox.ErrDuplicate: "a2a: invalid task: duplicate task id",
 	mailbox.ErrUnknown:   "a2a: task TASK was never dispatched through this daemon",
 	mailbox.ErrFinal:     "a2a: task TASK already has a final result",
@@ -236,19 +236,18 @@ var refusals = map[error]string{
 
 var errMailbox = errors.New("a2a: mailbox failed")
 
-// boxError returns the error that a client gets when the mailbox rejects a task. Errors of the disk go to the log
-// alone.
-func (s *Session) boxError(err error, task string) error {
-	if text, ok := refusals[err]; ok {
+// mailboxError returns the error that a client gets for an error of the mailbox. Errors of the disk are logged only.
+func (s *Session) mailboxError(err error, task string) error {
+	if text, ok := mailboxErrors[err]; ok {
 		return errors.New(strings.ReplaceAll(text, "TASK", task))
 	}
-	return s.Told(err, "mailbox not written", errMailbox)
+	return s.PublicError(err, "mailbox not written", errMailbox)
 }
 
 func tryRecvTask(*serve.Fields) Action {
 	return func(_ context.Context, s *Session) (any, error) {
 		body, err := s.Mailbox.Lease(home.Now(), s.Peer.Pubkey, protocol.NewID(), kit.Must(s.Peer))
-		return kit.Object{"kind", "a2_a_task_opt", "task", body}, s.boxError(err, "")
+		return kit.Object{"kind", "a2_a_task_opt", "task", body}, s.mailboxError(err, "")
 	}
 }
 
@@ -258,34 +257,35 @@ func postResult(f *serve.Fields) Action {
 	return func(ctx context.Context, s *Session) (any, error) {
 		t, ok := s.Mailbox.Task(r.Task)
 		if !ok {
-			return nil, s.refuse(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "unknown_task"},
+			return nil, s.recordRejection(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "unknown_task"},
 				fmt.Sprintf("a2a respond rejected: task_id %s was never dispatched through this daemon", r.Task))
 		}
 		var sender home.AgentID
 		if json.Unmarshal(t.SenderID, &sender) != nil {
 			return nil, errMailbox
 		}
-		if err := s.gate(ctx, dealing("respond", sender, r.Task, "a2a-respond:"+r.Task)); err != nil {
+		if err := s.gate(ctx, peerGate("respond", sender, r.Task, "a2a-respond:"+r.Task)); err != nil {
 			return nil, err
 		}
 		if t.Recipient != s.Peer.Pubkey {
-			return nil, s.refuse(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "not_recipient"},
+			return nil, s.recordRejection(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "not_recipient"},
 				fmt.Sprintf("a2a respond rejected: task_id %s is not addressed to the authenticated peer", r.Task))
 		}
 		return kit.Object{"kind", "a2_a_result_posted", "task_id", r.Task}, s.post(r)
 	}
 }
 
-// post gives a result to the sender of its task.
+// post stores a result for the sender of its task.
 func (s *Session) post(r result) error {
 	body, err := kit.JSON(r)
 	if err != nil {
 		return err
 	}
-	return s.boxError(s.Mailbox.Post(home.Now(), mailbox.Result{Task: r.Task, Final: r.Status != "partial", Body: body}), r.Task)
+	return s.mailboxError(s.Mailbox.Post(home.Now(), mailbox.Result{Task: r.Task, Final: r.Status != "partial", Body: body}), r.Task)
 }
 
-// repairTask takes a task from a worker that died. Only the operator may: no agent can tell that another has died.
+// repairTask ends the lease of a worker that died. Only the operator may, because no agent can know that another one
+// has died.
 func repairTask(f *serve.Fields) Action {
 	id, how := protocol.ID(f, "task_id"), f.Text("action")
 	if how != "requeue" && how != "force_error" {
@@ -295,7 +295,7 @@ func repairTask(f *serve.Fields) Action {
 	return operatorOnly("a2a repair requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		answer := kit.Object{"kind", "a2_a_task_repaired", "task_id", id}
 		if how == "requeue" {
-			return answer, s.boxError(s.Mailbox.Requeue(home.Now(), id), id)
+			return answer, s.mailboxError(s.Mailbox.Requeue(home.Now(), id), id)
 		}
 		return answer, s.post(result{Task: id, Status: "error", Content: []content{}, Error: &reason})
 	})
@@ -304,30 +304,29 @@ func repairTask(f *serve.Fields) Action {
 func tryRecvResult(*serve.Fields) Action {
 	return func(_ context.Context, s *Session) (any, error) {
 		body, err := s.Mailbox.Take(home.Now(), s.Peer.Pubkey)
-		return kit.Object{"kind", "a2_a_result_opt", "result", body}, s.boxError(err, "")
+		return kit.Object{"kind", "a2_a_result_opt", "result", body}, s.mailboxError(err, "")
 	}
 }
 
-// recentTasks are the newest tasks that the caller sent or is to receive and that no final result has ended, oldest
-// first.
+// recentTasks returns the newest unfinished tasks that the caller sent or is to receive, oldest first.
 func recentTasks(f *serve.Fields) Action {
 	limit := f.Count("limit", 10)
 	return func(_ context.Context, s *Session) (any, error) {
-		tasks := newest(s.Mailbox.Tasks(s.Peer.Pubkey), limit)
+		tasks := lastRows(s.Mailbox.Tasks(s.Peer.Pubkey), limit)
 		return kit.Object{"kind", "a2_a_tasks", "tasks", api.Each(tasks, func(e mailbox.Entry) json.RawMessage { return e.Body })}, nil
 	}
 }
 
-// recentResults are the newest results that wait for the caller, oldest first. They stay.
+// recentResults returns the newest results for the caller, oldest first. It does not remove them.
 func recentResults(f *serve.Fields) Action {
 	limit := f.Count("limit", 10)
 	return func(_ context.Context, s *Session) (any, error) {
-		return kit.Object{"kind", "a2_a_results", "results", newest(s.Mailbox.Results(s.Peer.Pubkey, math.MaxUint64), limit)}, nil
+		return kit.Object{"kind", "a2_a_results", "results", lastRows(s.Mailbox.Results(s.Peer.Pubkey, math.MaxUint64), limit)}, nil
 	}
 }
 
-// newest are the last rows of a list, at most limit.
-func newest[T any](rows []T, limit uint64) []T {
+// lastRows returns the last rows of a list, at most limit.
+func lastRows[T any](rows []T, limit uint64) []T {
 	return rows[uint64(len(rows))-min(uint64(len(rows)), limit):]
 }
 

@@ -11,15 +11,15 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// errNoReading is the error that a client is told of audit files that this node cannot read.
-var errNoReading = errors.New("audit: cannot be read")
+// errAuditUnreadable is the error that a client gets if this node cannot read its audit files.
+var errAuditUnreadable = errors.New("audit: cannot be read")
 
 func recentAudit(f *serve.Fields) Action {
 	limit, since, streams := f.Count("limit", 10), serve.Or(f.OptNumber("since_ms"), 0), f.Flag("prefer_stream")
 	return func(_ context.Context, s *Session) (any, error) {
 		reader, err := s.Audit.Reader()
 		if err != nil {
-			return nil, errNoReading
+			return nil, errAuditUnreadable
 		}
 		places, err := reader.Last(limit, since, func(e *audit.Event) bool {
 			var who struct {
@@ -29,14 +29,14 @@ func recentAudit(f *serve.Fields) Action {
 		})
 		if err != nil {
 			reader.Close()
-			return nil, errNoReading
+			return nil, errAuditUnreadable
 		}
-		return protocol.Listed(&protocol.Stream{Kind: "audit_events", Chunks: func(emit func(any) (bool, error)) error {
+		return protocol.StreamOrList(&protocol.Stream{Kind: "audit_events", Chunks: func(emit func(any) (bool, error)) error {
 			defer reader.Close()
 			for _, p := range places {
 				line, err := reader.At(p)
 				if err != nil {
-					return errNoReading
+					return errAuditUnreadable
 				}
 				if more, err := emit(line); err != nil || !more {
 					return err
@@ -51,7 +51,7 @@ func verifyAuditIntegrity(*serve.Fields) Action {
 	return operatorOnly("audit integrity verification requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		r, err := s.Audit.Verify()
 		if err != nil {
-			return nil, errNoReading
+			return nil, errAuditUnreadable
 		}
 		return kit.Object{"kind", "audit_integrity", "report", r}, nil
 	})
@@ -60,7 +60,7 @@ func verifyAuditIntegrity(*serve.Fields) Action {
 func purgeAudit(_ context.Context, s *Session, before uint64) (uint64, error) {
 	n, err := s.Audit.Purge(before)
 	if err != nil || n == 0 {
-		return 0, s.Told(err, "audit not purged", errors.New("audit: purge failed"))
+		return 0, s.PublicError(err, "audit not purged", errors.New("audit: purge failed"))
 	}
 	return n, s.record(kit.Object{"type", "audit_purged", "tier", nil, "before_ms", before, "purged", n})
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// named is the agent of a key.
-func named(names map[string]string, key string) home.AgentID {
+// agentNamed returns the agent of a key, with its display name if that is known.
+func agentNamed(names map[string]string, key string) home.AgentID {
 	return home.AgentID{Display: cmp.Or(names[key], "unknown@local"), Pubkey: key}
 }
 
@@ -26,7 +26,7 @@ func recentCapabilities(f *serve.Fields) Action {
 	return func(ctx context.Context, s *Session) (any, error) {
 		q := &api.GrantsRequest{Subject: s.Peer.Pubkey, Limit: limit}
 		if s.isOperator() {
-			q.Subject = "" // it granted them all
+			q.Subject = "" // the operator granted them all
 		}
 		a, err := home.Read(ctx, s.Home, "permissions", api.Grants, q)
 		if err != nil {
@@ -35,8 +35,8 @@ func recentCapabilities(f *serve.Fields) Action {
 		slices.Reverse(a.Grants)
 		return kit.Object{"kind", "capabilities", "capabilities", api.Each(a.Grants, func(g oplog.StoredGrant) kit.Object {
 			return kit.Object{"capability",
-				home.Capability{Subject: named(a.Names, g.Subject), Action: g.Action, Scope: g.Scope,
-					GrantedBy: named(a.Names, g.GrantedBy), Expires: home.Expiry(g)},
+				home.Capability{Subject: agentNamed(a.Names, g.Subject), Action: g.Action, Scope: g.Scope,
+					GrantedBy: agentNamed(a.Names, g.GrantedBy), Expires: home.Expiry(g)},
 				"signature", g.Signature}
 		})}, nil
 	}
@@ -46,11 +46,11 @@ func grantCapability(f *serve.Fields) Action {
 	name, scope, expires := f.Text("action"), f.Raw("scope"), f.OptNumber("expires_at")
 	return func(ctx context.Context, s *Session) (any, error) {
 		signature, err := "", errors.New("permissions: grants require the operator identity")
-		if s.isOperator() || ownGrant(name) {
+		if s.isOperator() || selfGrantable(name) {
 			signature, err = s.GrantTo(ctx, s.Peer, name, scope, expires)
 		}
 		if err != nil {
-			return nil, s.refuse(kit.Object{"type", "capability_grant_rejected", "subject_display", s.Peer.Display, "action",
+			return nil, s.recordRejection(kit.Object{"type", "capability_grant_rejected", "subject_display", s.Peer.Display, "action",
 				name, "reason", err.Error()},
 				err.Error())
 		}
@@ -86,14 +86,14 @@ func revokeCapability(f *serve.Fields) Action {
 }
 
 func purgeCapabilities(ctx context.Context, s *Session, before uint64) (uint64, error) {
-	done, err := home.Write(ctx, s.Home, api.PurgeGrants, &oplog.PurgeGrants{Before: micros(before), At: oplog.At(time.Now())})
+	done, err := home.Write(ctx, s.Home, api.PurgeGrants, &oplog.PurgeGrants{Before: toMicros(before), At: oplog.At(time.Now())})
 	if err != nil {
 		return 0, home.StoreError("permissions", err)
 	}
 	return done.Purged, nil
 }
 
-// micros is a protocol time as the state keeps it; times beyond its range become the latest one.
-func micros(ms uint64) oplog.Time {
+// toMicros converts a protocol time to the microseconds of the state. Times over the limit become the latest time.
+func toMicros(ms uint64) oplog.Time {
 	return oplog.Time(min(ms, uint64(oplog.LastTime)/1000) * 1000)
 }

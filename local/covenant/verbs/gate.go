@@ -12,17 +12,17 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A gate is the capabilities that a request needs: any one of some, with a scope that allows the request.
+// gate is the capability check of a request. It needs any one of the actions, with a scope that allows the request.
 type gate struct {
-	label   string   // what the audit calls it
-	actions []string // any one is enough
-	missing string   // the error without a capability; the hint is added
+	label   string   // names the check in audit rows
+	actions []string // any of them is enough
+	missing string   // error without a capability; a hint is appended
 	allows  func(scope) bool
-	reject  string // the error when no scope allows it
+	reject  string // error if no scope allows the request
 }
 
-// gated is an action behind a gate.
-func gated(g gate, do Action) Action {
+// requireGate makes an action that runs do if the gate passes.
+func requireGate(g gate, do Action) Action {
 	return func(ctx context.Context, s *Session) (any, error) {
 		if err := s.gate(ctx, g); err != nil {
 			return nil, err
@@ -31,14 +31,14 @@ func gated(g gate, do Action) Action {
 	}
 }
 
-// gate checks, and records the check; the client reads its error.
+// gate makes the capability check and records it. The client gets the error.
 func (s *Session) gate(ctx context.Context, g gate) error {
-	_, err := s.scopes(ctx, g)
+	_, err := s.passingScopes(ctx, g)
 	return err
 }
 
-// scopes is gate, and gives the scopes that let the request pass.
-func (s *Session) scopes(ctx context.Context, g gate) (passed []scope, err error) {
+// passingScopes makes the same check as gate, and returns the scopes that allow the request.
+func (s *Session) passingScopes(ctx context.Context, g gate) (passed []scope, err error) {
 	live, err := s.capabilities(ctx, s.Peer.Pubkey, g.actions)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Session) scopes(ctx context.Context, g gate) (passed []scope, err error
 			"passed", len(live) > 0, "authorized_by", authorized}
 	}
 	if len(live) == 0 {
-		return nil, s.refuse(check(g.actions, []kit.Object{}),
+		return nil, s.recordRejection(check(g.actions, []kit.Object{}),
 			fmt.Sprintf("%s Grant it with `covenant capabilities grant %s`.", g.missing, g.actions[0]))
 	}
 	authorized := []kit.Object{}
@@ -63,13 +63,13 @@ func (s *Session) scopes(ctx context.Context, g gate) (passed []scope, err error
 		return nil, err
 	}
 	if len(passed) == 0 {
-		return nil, s.refuse(kit.Object{"type", "capability_scope_rejected", "agent_id", g.label, "action", live[0].Action,
+		return nil, s.recordRejection(kit.Object{"type", "capability_scope_rejected", "agent_id", g.label, "action", live[0].Action,
 			"reason", g.reject}, g.reject)
 	}
 	return passed, nil
 }
 
-// capabilities are the live ones of a subject for any of some actions.
+// capabilities returns the live capabilities of a subject for any of the actions.
 func (s *Session) capabilities(ctx context.Context, subject string, actions []string) ([]oplog.StoredGrant, error) {
 	a, err := home.Read(ctx, s.Home, "permissions", api.Grants,
 		&api.GrantsRequest{Subject: subject, Actions: actions, By: s.Operator.Pubkey, At: home.Now(), Limit: maxLive})
@@ -79,13 +79,14 @@ func (s *Session) capabilities(ctx context.Context, subject string, actions []st
 	return slices.DeleteFunc(a.Grants, func(g oplog.StoredGrant) bool { return !home.Signed(g) }), nil
 }
 
-// maxLive bounds how many capabilities one check reads.
+// maxLive bounds the capabilities that one check reads.
 const maxLive = 64
 
 func (s *Session) record(row kit.Object) error { return s.Home.Record(s.Peer, row) }
 
-// refuse records a rejection and gives the error for it; without the row the client is told only that.
-func (s *Session) refuse(row kit.Object, message string) error {
+// recordRejection records a rejection and returns its error. If the row cannot be written, it returns that error
+// instead.
+func (s *Session) recordRejection(row kit.Object, message string) error {
 	if err := s.record(row); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ const (
 	maxQuote    = 1000 // characters
 	maxIntent   = 1 << 20
 
-	evidenceScore = 0.2 // what a memory must score to answer an intent: of several that match alike, each has about that
+	evidenceScore = 0.2 // lowest score of a quoted memory; several equal matches score about that each
 )
 
 func submitIntent(f *serve.Fields) Action {
@@ -39,12 +39,12 @@ func submitIntent(f *serve.Fields) Action {
 			return nil, err
 		}
 		ignored, line := rules.Check(text)
-		text := redact.String(text) // from here on the secret is gone
+		text := redact.String(text) // shadows the text with secrets
 		if ignored {
 			return intentResult(id, "ignored", "ignored by .covenantignore rule: "+line, []string{}),
 				s.record(kit.Object{"type", "intent_ignored", "intent_id", id, "intent_text", text, "matched_pattern", line})
 		}
-		answer, sources, err := s.dispatch(ctx, id, text)
+		answer, sources, err := s.answerIntent(ctx, id, text)
 		if err != nil || !streams {
 			return intentResult(id, "ok", answer, sources), err
 		}
@@ -56,8 +56,8 @@ func submitIntent(f *serve.Fields) Action {
 	}
 }
 
-// resumeIntent is for intents that a budget interrupted. This server answers an intent at once or not at all, so none
-// waits.
+// resumeIntent resumes an intent that a budget has interrupted. There are none, because this server answers an intent
+// at once.
 func resumeIntent(f *serve.Fields) Action {
 	id := protocol.ID(f, "intent_id")
 	return func(context.Context, *Session) (any, error) {
@@ -69,22 +69,22 @@ func intentResult(id, status, text string, sources []string) kit.Object {
 	return kit.Object{"kind", "intent_result", "intent_id", id, "status", status, "text", text, "sources", sources, "settlement", nil}
 }
 
-// dispatch answers an intent from memory and remembers the answer.
-func (s *Session) dispatch(ctx context.Context, id, text string) (answer string, sources []string, err error) {
+// answerIntent answers an intent from memory and stores the answer.
+func (s *Session) answerIntent(ctx context.Context, id, text string) (answer string, sources []string, err error) {
 	at := time.Now()
 	err = s.gate(ctx, gate{label: "memory:write", actions: []string{"memory.write"},
 		missing: `intent dispatch requires capability "memory.write" because successful dispatch writes working memory.`,
 		allows: func(sc scope) bool {
-			return sc.apply(true) && sc.tiers("working") && sc.admits(id, home.Millis(at))
+			return sc.allowsChange(true) && sc.allowsTier("working") && sc.allowsRecord(id, home.Millis(at))
 		},
 		reject: "memory write rejected by capability scope: tier or before_ms does not match capability scope"})
 	if err != nil {
 		return "", nil, err
 	}
-	if answer, sources, err = s.evidence(ctx, text); err != nil {
+	if answer, sources, err = s.quoteEvidence(ctx, text); err != nil {
 		return "", nil, home.StoreError("memory", err)
 	}
-	defer s.Flight(id)()
+	defer s.TrackInFlight(id)()
 	if err := s.remember(ctx, id, text, answer, sources, at); err != nil {
 		return "", nil, home.StoreError("memory", err)
 	}
@@ -93,8 +93,8 @@ func (s *Session) dispatch(ctx context.Context, id, text string) (answer string,
 		"result_hash_hex", hex.EncodeToString(hash[:]), "status", "ok"})
 }
 
-// evidence quotes what the session's own memories say about a text. Nothing is said that they do not say.
-func (s *Session) evidence(ctx context.Context, text string) (answer string, sources []string, err error) {
+// quoteEvidence answers a text with quotes from the session's own memories. It adds nothing to them.
+func (s *Session) quoteEvidence(ctx context.Context, text string) (answer string, sources []string, err error) {
 	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, evidenceScore, false)
 	if err != nil {
 		return "", nil, err
@@ -106,7 +106,7 @@ func (s *Session) evidence(ctx context.Context, text string) (answer string, sou
 			break
 		}
 		if said, _ := intentOf(r.Metadata); said.Derived {
-			continue // an answer is not evidence
+			continue // do not quote an answer that quotes
 		}
 		if len(sources) > 0 {
 			b.WriteByte('\n')
@@ -115,7 +115,7 @@ func (s *Session) evidence(ctx context.Context, text string) (answer string, sou
 		fmt.Fprintf(&b, "[%d] %s", len(sources), api.OneLine(quote(r.Text)))
 	}
 	if len(sources) == 0 {
-		return echoed(text), sources, nil
+		return echoAnswer(text), sources, nil
 	}
 	return b.String(), sources, nil
 }
@@ -131,8 +131,8 @@ func quote(s string) string {
 	return s
 }
 
-// intentMetadata is stored next to an intent. The memory's text is the client's sentence, and the other dialects show
-// that; this one shows its answer (see shown).
+// intentMetadata is stored with an intent. The text of the memory is the client's sentence, which other dialects
+// show. This dialect shows the answer (see displayed).
 type intentMetadata struct {
 	Text    string   `json:"intent_text"`
 	Agent   *string  `json:"agent_id"`
@@ -140,22 +140,22 @@ type intentMetadata struct {
 	Origin  string   `json:"origin_node"`
 	Derived bool     `json:"derived,omitempty"`
 	Sources []string `json:"source_ids,omitempty"`
-	Answer  string   `json:"answer,omitempty"` // nothing for an echo
+	Answer  string   `json:"answer,omitempty"` // empty for an echo
 }
 
-// intentOf reads what a memory's metadata says of its intent. What other protocols wrote may be of other types: the
-// rest is read.
+// intentOf reads the intent in the metadata of a memory. Fields of other types, as other protocols may write them,
+// are skipped.
 func intentOf(meta json.RawMessage) (said intentMetadata, err error) {
 	err = json.Unmarshal(meta, &said)
 	return said, err
 }
 
-// echoed is the answer where nothing is known.
-func echoed(text string) string { return "phase 0 echo (no agent matched): " + text }
+// echoAnswer is the answer to an intent without evidence.
+func echoAnswer(text string) string { return "phase 0 echo (no agent matched): " + text }
 
-// shown are the text and the metadata of a memory as this protocol has them: of an intent its answer, unless its text
-// was corrected since.
-func shown(m *oplog.Memory) (text string, meta json.RawMessage) {
+// displayed returns the text and the metadata of a memory as this protocol shows them. An intent shows its answer,
+// unless its text was corrected.
+func displayed(m *oplog.Memory) (text string, meta json.RawMessage) {
 	text, meta = m.Text, json.RawMessage(m.Metadata)
 	if len(meta) == 0 || !json.Valid(meta) {
 		meta = json.RawMessage("{}")
@@ -165,19 +165,19 @@ func shown(m *oplog.Memory) (text string, meta json.RawMessage) {
 		return text, meta
 	}
 	if text = said.Answer; text == "" {
-		return echoed(said.Text), meta
+		return echoAnswer(said.Text), meta
 	}
-	return text, with(meta, "answer", nil)
+	return text, withMember(meta, "answer", nil)
 }
 
-// remember stores an answer and its receipt in one entry.
+// remember stores an intent, its answer and its receipt as one entry.
 func (s *Session) remember(ctx context.Context, id, text, answer string, sources []string, at time.Time) error {
 	said := intentMetadata{Text: text, Status: "ok", Origin: s.Origin(), Derived: len(sources) > 0, Sources: sources}
 	if said.Derived {
 		said.Answer = answer
 	}
 	if text == "" {
-		text = answer // a memory has a text
+		text = answer // a memory needs a text
 	}
 	t := oplog.At(at)
 	_, err := home.Write(ctx, s.Home, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
@@ -188,7 +188,7 @@ func (s *Session) remember(ctx context.Context, id, text, answer string, sources
 	return err
 }
 
-// credits returns the cost of a text: one for each kibibyte begun.
+// credits returns the cost of a text, one for each started kibibyte.
 func credits(text string) uint64 { return max(1, (uint64(len(text))+1023)/1024) }
 
 func ignoreCheck(f *serve.Fields) Action {

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Record is a memory as this protocol shows it. All keys are always there.
+// Record is a memory in the form of this protocol. All keys are always present.
 type Record struct {
 	ID        string          `json:"id"`
 	Tier      string          `json:"tier"`
@@ -28,20 +28,19 @@ type Record struct {
 	Parent    *string         `json:"parent"`
 }
 
-// show makes the record of one of the session's memories. A memory of another protocol gets a uuid when its id is none,
-// always the same.
-func (s *Session) show(m *oplog.Memory) Record {
-	id, same := home.ForeignID(m.RID)
-	text, meta := shown(m)
+// toRecord makes the record of one of the session's memories. A memory whose id is not a UUID gets a stable one.
+func (s *Session) toRecord(m *oplog.Memory) Record {
+	id, same := home.StableID(m.RID)
+	text, meta := displayed(m)
 	if !same {
-		meta = with(meta, "source_id", m.RID)
+		meta = withMember(meta, "source_id", m.RID)
 	}
 	return Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: s.Peer, Text: text, Embedding: []float32{}, Metadata: meta,
 		Created: home.ToMillis(m.Created)}
 }
 
-// with sets a key of a JSON object, or of an object around another value. With nil the key goes.
-func with(meta json.RawMessage, key string, value any) json.RawMessage {
+// withMember sets a member of a JSON object, and removes it for nil. A value that is not an object is wrapped in one.
+func withMember(meta json.RawMessage, key string, value any) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(meta, &m) != nil || m == nil {
 		m = map[string]json.RawMessage{"value": meta}
@@ -57,7 +56,7 @@ func with(meta json.RawMessage, key string, value any) json.RawMessage {
 	return out
 }
 
-// readGate lets memory be read.
+// readGate returns the capability check for reading memories.
 func readGate(verb, label, tier string) gate {
 	g := gate{label: "memory:" + label, actions: []string{"memory.read"}, missing: fmt.Sprintf(
 		`memory %s requires capability "memory.read" or a tier-specific memory.read.<tier> capability.`, verb),
@@ -65,55 +64,56 @@ func readGate(verb, label, tier string) gate {
 	if tier != "" {
 		g.actions = append(g.actions, "memory.read."+tier)
 	}
-	g.allows = func(s scope) bool { return s.apply(false) && s.tiers(tier) }
+	g.allows = func(s scope) bool { return s.allowsChange(false) && s.allowsTier(tier) }
 	return g
 }
 
-// sees says which memories a session may see: its own, of one tier if one is given, as far as its scopes reach.
-func (s *Session) sees(tier string, scopes []scope) func(namespace, owner, t string, created uint64) bool {
+// visible returns the filter for the memories that a session may see: its own, of one tier if tier is set, and
+// created at a time that a scope allows.
+func (s *Session) visible(tier string, scopes []scope) func(namespace, owner, t string, created uint64) bool {
 	return func(namespace, owner, t string, created uint64) bool {
 		return s.OwnerOf(namespace, owner) == s.Peer.Pubkey && (tier == "" || oplog.TierOf(t) == tier) &&
-			slices.ContainsFunc(scopes, func(sc scope) bool { return sc.before(created) })
+			slices.ContainsFunc(scopes, func(sc scope) bool { return sc.allowsTime(created) })
 	}
 }
 
-// only reports whether the scopes let a record of this id be seen; time is for sees.
-func only(scopes []scope, r *Record) bool {
-	return slices.ContainsFunc(scopes, func(sc scope) bool { return sc.admits(r.ID, r.Created) })
+// inScope reports whether the scopes allow a record with this id and time.
+func inScope(scopes []scope, r *Record) bool {
+	return slices.ContainsFunc(scopes, func(sc scope) bool { return sc.allowsRecord(r.ID, r.Created) })
 }
 
 func recentMemory(f *serve.Fields) Action {
 	tier, limit, streams := protocol.Tier(f, "tier"), f.Count("limit", 10), f.Flag("prefer_stream")
 	return func(ctx context.Context, s *Session) (any, error) {
-		scopes, err := s.scopes(ctx, readGate("read", "recent", tier))
+		scopes, err := s.passingScopes(ctx, readGate("read", "recent", tier))
 		if err != nil {
 			return nil, err
 		}
-		w := &walk{s: s, tier: tier, scopes: scopes, left: limit}
-		page, err := w.next(ctx) // a fault before the first chunk is a plain error
+		w := &recordPager{s: s, tier: tier, scopes: scopes, left: limit}
+		page, err := w.next(ctx) // an error before the first chunk is a plain error
 		if err != nil {
 			return nil, err
 		}
-		return protocol.Listed(&protocol.Stream{Kind: "memories", Chunks: w.chunks(ctx, page)}, "records", streams)
+		return protocol.StreamOrList(&protocol.Stream{Kind: "memories", Chunks: w.chunks(ctx, page)}, "records", streams)
 	}
 }
 
-// Weight is at most what the record is as JSON.
+// Weight estimates the size of the record as JSON.
 func (r *Record) Weight() int { return len(r.Text) + len(r.Metadata) + 2*len(r.Embedding) }
 
-// A walk goes through a session's memories from the newest to the oldest, some at a time. Each page is read at its own
-// moment: newer memories do not come in, purged ones are left out.
-type walk struct {
+// recordPager reads a session's memories page by page, from the newest to the oldest. Each page is read from the
+// current state: newer memories do not appear, and purged ones are left out.
+type recordPager struct {
 	s      *Session
 	tier   string
 	scopes []scope
 	left   uint64
-	before oplog.Time // where to go on; 0 is the newest
+	before oplog.Time // time of the next page; 0: the newest
 	done   bool
 }
 
-// next gives some more records; none at the end.
-func (w *walk) next(ctx context.Context) (page []Record, err error) {
+// next returns the next page, empty at the end.
+func (w *recordPager) next(ctx context.Context) (page []Record, err error) {
 	for len(page) == 0 && !w.done && w.left > 0 {
 		a, err := home.Read(ctx, w.s.Home, "memory", api.Owned,
 			&api.OwnedRequest{Owner: w.s.Peer.Pubkey, Tier: w.tier, Before: w.before, Limit: w.left})
@@ -121,23 +121,23 @@ func (w *walk) next(ctx context.Context) (page []Record, err error) {
 			return nil, err
 		}
 		for _, m := range a.Memories {
-			r := w.s.show(m.Memory)
+			r := w.s.toRecord(m.Memory)
 			r.Embedding = m.Vector
-			if only(w.scopes, &r) {
+			if inScope(w.scopes, &r) {
 				page = append(page, r)
 			}
 		}
 		w.before, w.done = a.Next, a.Next == 0
 	}
-	// Time as the protocol knows it ends with a millisecond: records of one are ordered by id.
+	// The protocol has milliseconds: records of the same millisecond are ordered by id.
 	slices.SortStableFunc(page, func(a, b Record) int { return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID)) })
 	page = page[:min(uint64(len(page)), w.left)]
 	w.left -= uint64(len(page))
 	return page, nil
 }
 
-// chunks streams the pages, the first of which was read already.
-func (w *walk) chunks(ctx context.Context, page []Record) func(func(any) (bool, error)) error {
+// chunks streams the pages, beginning with one that was read already.
+func (w *recordPager) chunks(ctx context.Context, page []Record) func(func(any) (bool, error)) error {
 	return func(emit func(any) (bool, error)) (err error) {
 		for len(page) > 0 {
 			for i := range page {
@@ -155,13 +155,13 @@ func (w *walk) chunks(ctx context.Context, page []Record) func(func(any) (bool, 
 
 func purgeMemory(f *serve.Fields) Action {
 	tier, before := protocol.Tier(f, "tier"), f.Number("before_ms")
-	return gated(gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
+	return requireGate(gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
 		allows: func(sc scope) bool {
-			return sc.apply(true) && sc.tiers(tier) && sc.atMost("before_ms", before) && sc.Raw("record_id") == nil
+			return sc.allowsChange(true) && sc.allowsTier(tier) && sc.atMost("before_ms", before) && sc.Raw("record_id") == nil
 		},
 		reject: "memory purge rejected by capability scope: tier or before_ms does not match capability scope",
 	}, func(ctx context.Context, s *Session) (any, error) {
-		op := oplog.Purge{Before: micros(before), Tier: tier, At: oplog.At(time.Now())}
+		op := oplog.Purge{Before: toMicros(before), Tier: tier, At: oplog.At(time.Now())}
 		if !s.isOperator() {
 			op.Owner, op.Namespace = s.Peer.Pubkey, oplog.CovenantNamespace
 		}
@@ -174,8 +174,8 @@ func purgeMemory(f *serve.Fields) Action {
 	})
 }
 
-// purge goes through the memories a step an entry, so that none of them keeps the log waiting. Which memories go is
-// decided where the entries are applied: every node drops the same.
+// purge removes memories in steps, one entry of the log each, so that none of them blocks the log for long. Apply
+// decides which memories a step removes, so all nodes remove the same ones.
 func (s *Session) purge(ctx context.Context, op oplog.Purge) (purged uint64, err error) {
 	for {
 		step, err := home.Write(ctx, s.Home, api.PurgeStep, &op)

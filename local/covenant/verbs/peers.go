@@ -16,14 +16,14 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// errRegistry is the error that a client is told of a registry that was not written. The reason is in the log alone.
+// errRegistry is the error that a client gets if the registry was not written. The cause is in the log.
 var errRegistry = errors.New("peers: registry failed")
 
 func (s *Session) registryError(err error) error {
-	return s.Told(err, "registry not written", errRegistry)
+	return s.PublicError(err, "registry not written", errRegistry)
 }
 
-// maxActions bounds what one enrolment may grant.
+// maxActions bounds the grants of one enrolment.
 const maxActions = 256
 
 func enrollPeer(f *serve.Fields) Action {
@@ -39,11 +39,11 @@ func enrollPeer(f *serve.Fields) Action {
 	})
 }
 
-// enroll keeps the identity, grants the actions, and writes the token last. An enrolment that was cut off on the way,
-// or whose token is revoked, may be repeated on its node: it has the same key then, and what was granted before ends.
+// enroll stores the identity, grants the actions, and issues the token last. On the same node, an incomplete
+// enrolment, or one whose token was revoked, may be repeated: the peer keeps its key, and its old grants are revoked.
 func (s *Session) enroll(ctx context.Context, display string, actions []string) (any, error) {
 	for _, name := range actions {
-		if err := s.Grantable(name); err != nil {
+		if err := s.CheckGrantable(name); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +65,7 @@ func (s *Session) enroll(ctx context.Context, display string, actions []string) 
 	case same.Identity != nil && same.Identity.Key != key:
 		return nil, taken
 	case same.Identity != nil:
-		err = s.withdraw(ctx, peer)
+		err = s.revokeGrants(ctx, peer)
 	default:
 		identity := &oplog.Identity{Key: key, Display: display, At: oplog.At(time.Now())}
 		_, err = home.Write(ctx, s.Home, api.KeepIdentity, &api.KeepIdentityRequest{Identity: identity})
@@ -85,8 +85,8 @@ func (s *Session) enroll(ctx context.Context, display string, actions []string) 
 		s.registryError(err)
 }
 
-// withdraw revokes what a peer holds.
-func (s *Session) withdraw(ctx context.Context, peer home.AgentID) error {
+// revokeGrants revokes all capabilities of a peer.
+func (s *Session) revokeGrants(ctx context.Context, peer home.AgentID) error {
 	a, err := home.Read(ctx, s.Home, "permissions", api.Grants, &api.GrantsRequest{Subject: peer.Pubkey, Limit: math.MaxUint64})
 	if err != nil {
 		return err
@@ -105,12 +105,12 @@ func (s *Session) withdraw(ctx context.Context, peer home.AgentID) error {
 	return nil
 }
 
-// summary is a registration as it is shown: of the token only its beginning.
+// summary formats a registration, with only the beginning of the token.
 func (s *Session) summary(r home.Registration) kit.Object {
 	return kit.Object{"agent_id", s.AgentOf(r), "token_prefix", r.Prefix, "registered_at", r.Registered, "revoked_at", orNull(r.Revoked)}
 }
 
-// listPeers shows registrations, the newest first. truncated says that there are more than the limit.
+// listPeers lists registrations, newest first. truncated reports that there are more than the limit.
 func listPeers(f *serve.Fields) Action {
 	limit, prefix, status := f.Count("limit", 10), f.OptText("pubkey_prefix"), f.OptText("status_filter")
 	if status != nil && *status != "live" && *status != "revoked" {
@@ -132,7 +132,7 @@ func listPeers(f *serve.Fields) Action {
 	})
 }
 
-// revokePeer ends a token, named by its beginning as list_peers shows it or as a whole. Connections that are open stay.
+// revokePeer revokes a token, given as a whole or by the prefix that list_peers shows. Its open connections stay.
 func revokePeer(f *serve.Fields) Action {
 	prefix, force, most := f.Text("token_prefix"), f.Flag("force"), serve.Or(f.OptNumber("match_limit"), 10)
 	return operatorOnly("peers: revoking requires the operator identity", func(_ context.Context, s *Session) (any, error) {
@@ -148,10 +148,10 @@ func revokePeer(f *serve.Fields) Action {
 	})
 }
 
-// revokeToken gives an outcome: revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous with
-// all that match, or not_found.
+// revokeToken returns an outcome: revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous
+// with all matches, or not_found.
 func (s *Session) revokeToken(prefix string, force bool, most uint64) (kit.Object, error) {
-	found := slices.DeleteFunc(s.Peers.List(), func(r home.Registration) bool { return !r.Begins(prefix) })
+	found := slices.DeleteFunc(s.Peers.List(), func(r home.Registration) bool { return !r.HasPrefix(prefix) })
 	switch len(found) {
 	case 0:
 		return kit.Object{"type", "not_found"}, nil

@@ -14,13 +14,13 @@ import (
 
 func recentReceipts(f *serve.Fields) Action {
 	limit, since := f.Count("limit", 10), serve.Or(f.OptNumber("since_ms"), 0)
-	return gated(gate{label: "chain:receipts", actions: []string{"chain.receipts"},
+	return requireGate(gate{label: "chain:receipts", actions: []string{"chain.receipts"},
 		missing: `receipt reads require capability "chain.receipts".`,
 		allows:  func(sc scope) bool { return sc.atMost("limit", limit) },
 		reject:  "receipt read rejected by capability scope: limit does not match capability scope",
 	}, func(ctx context.Context, s *Session) (any, error) {
 		a, err := home.Read(ctx, s.Home, "memory", api.Receipts,
-			&api.ReceiptsRequest{Payer: s.Peer.Pubkey, Since: micros(since), Limit: min(limit, maxReceipts)})
+			&api.ReceiptsRequest{Payer: s.Peer.Pubkey, Since: toMicros(since), Limit: min(limit, maxReceipts)})
 		if err != nil {
 			return nil, err
 		}
@@ -29,15 +29,14 @@ func recentReceipts(f *serve.Fields) Action {
 	})
 }
 
-// recentDebits lists what agents were charged against a budget. This server runs no agents of its own, so there are
-// none; what intents cost is in the receipts.
+// recentDebits lists what agents were charged against a budget. The list is always empty, because this server runs no
+// agents. The costs of intents are in the receipts.
 func recentDebits(f *serve.Fields) Action {
 	f.Count("limit", 10)
-	return always(kit.Object{"kind", "debits", "debits", []kit.Object{}})(f)
+	return constant(kit.Object{"kind", "debits", "debits", []kit.Object{}})(f)
 }
 
-// showReceipt shows the cost of a memory in this protocol's form. There is no chain behind it: fields about one are
-// null.
+// showReceipt formats the cost of a memory. There is no chain behind it, so the fields about a chain are null.
 func (s *Session) showReceipt(r oplog.Receipt) kit.Object {
 	o := kit.Object{"id", r.ID, "payer", s.Peer, "resource", r.Resource}
 	if r.Memory != "" {
@@ -50,5 +49,5 @@ func (s *Session) showReceipt(r oplog.Receipt) kit.Object {
 	return o
 }
 
-// maxReceipts is more than any frame holds.
+// maxReceipts bounds an answer. It is more than a frame can hold.
 const maxReceipts = math.MaxUint16

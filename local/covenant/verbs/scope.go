@@ -10,30 +10,29 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// ownGrant reports whether an identity may grant an action to itself: whom an agent receives from is its own to
-// allow.
-func ownGrant(name string) bool {
+// selfGrantable reports whether an agent may grant the action to itself. Each agent decides whom it receives tasks
+// from.
+func selfGrantable(name string) bool {
 	return strings.HasPrefix(name, "a2a.recv.") && len(name) > len("a2a.recv.")
 }
 
-// A scope narrows a capability. A field that it does not name narrows nothing; a field of the wrong form allows
-// nothing.
+// scope narrows a capability. An absent field does not narrow it. A malformed field allows nothing.
 type scope struct{ *serve.Fields }
 
 func readScope(raw []byte) scope { return scope{serve.Parse(raw)} }
 
-// is reports whether a field, if there is one, has a value.
-func (s scope) is(name, value string) bool {
+// matches reports whether a field is absent or equal to a value.
+func (s scope) matches(name, value string) bool {
 	return serve.Or(s.OptText(name), value) == value && s.Err == nil
 }
 
-// atMost reports whether a number is within a field's, if there is one.
+// atMost reports whether a field is absent or at least n.
 func (s scope) atMost(name string, n uint64) bool {
 	return n <= serve.Or(s.OptNumber(name), n) && s.Err == nil
 }
 
-// tiers reports whether a tier is allowed, or, without one, every tier.
-func (s scope) tiers(tier string) bool {
+// allowsTier reports whether a tier is allowed. An empty tier requires all tiers.
+func (s scope) allowsTier(tier string) bool {
 	if s.Raw("tiers") == nil {
 		return s.Err == nil
 	}
@@ -44,32 +43,32 @@ func (s scope) tiers(tier string) bool {
 	return s.Err == nil && (tier != "" && allowed[tier] || allowed["working"] && allowed["episodic"] && allowed["longterm"])
 }
 
-// apply reports whether the scope is for changing (true) or for reading (false); absent is for both. Which records
-// may be read is for admits.
-func (s scope) apply(change bool) bool {
+// allowsChange reports whether the scope allows changes (true) or reads (false). Without the field it allows both.
+// allowsRecord decides which records may be read.
+func (s scope) allowsChange(change bool) bool {
 	if s.Raw("apply") == nil {
 		return s.Err == nil
 	}
 	return s.Flag("apply") == change && s.Err == nil
 }
 
-// before reports whether records of a time may be seen.
-func (s scope) before(created uint64) bool {
+// allowsTime reports whether records of a time may be seen.
+func (s scope) allowsTime(created uint64) bool {
 	end := s.OptNumber("before_ms")
 	return s.Err == nil && (end == nil || created < *end)
 }
 
-// admits reports whether a record may be seen.
-func (s scope) admits(id string, created uint64) bool {
-	return s.before(created) && s.is("record_id", id)
+// allowsRecord reports whether a record may be seen.
+func (s scope) allowsRecord(id string, created uint64) bool {
+	return s.allowsTime(created) && s.matches("record_id", id)
 }
 
-// narrow reports whether there is anything for admits to look at.
-func (s scope) narrow() bool { return s.Raw("before_ms") != nil || s.Raw("record_id") != nil }
+// limitsRecords reports whether allowsRecord can reject a record.
+func (s scope) limitsRecords() bool { return s.Raw("before_ms") != nil || s.Raw("record_id") != nil }
 
-// tool reports whether a call is allowed.
-func (s scope) tool(name string, arguments json.RawMessage) bool {
-	if !s.is("tool", name) {
+// allowsCall reports whether a call of a tool is allowed.
+func (s scope) allowsCall(name string, arguments json.RawMessage) bool {
+	if !s.matches("tool", name) {
 		return false
 	}
 	rule := s.Raw("arguments")
@@ -86,7 +85,7 @@ func (s scope) tool(name string, arguments json.RawMessage) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(want, got)
 }
 
-// task reports whether dealing with a peer about a task is allowed.
-func (s scope) task(peer, task string) bool {
-	return s.is("peer_pubkey_b58", peer) && s.is("task_id", task)
+// allowsTask reports whether the scope allows a task with a peer.
+func (s scope) allowsTask(peer, task string) bool {
+	return s.matches("peer_pubkey_b58", peer) && s.matches("task_id", task)
 }

@@ -14,32 +14,32 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A scored record is a search result, with a score from 0 to 1.
+// scored is a search result with a score from 0 to 1.
 type scored struct {
 	Record
 	score  float64
 	memory *oplog.Memory
 }
 
-// search ranks a session's memories by likeness to a question: those that score above 0 and at least least, the best
-// first. quiet leaves them unreinforced.
+// search ranks the memories of a session by their relevance to a question. It returns those with a score above 0 and
+// of at least least, best first. quiet does not reinforce them.
 func (s *Session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, least float64, quiet bool) ([]scored, error) {
 	if strings.TrimSpace(question) == "" || limit == 0 {
 		return nil, nil
 	}
-	sees := s.sees(tier, scopes)
+	sees := s.visible(tier, scopes)
 	k := int(min(limit, api.MaxHits))
-	if slices.ContainsFunc(scopes, scope.narrow) {
-		k = api.MaxHits // some of them are taken out below
+	if slices.ContainsFunc(scopes, scope.limitsRecords) {
+		k = api.MaxHits // inScope removes some of them
 	}
 	var out []scored
-	// A memory that the session is not shown is not reinforced.
+	// Only memories that are returned are reinforced.
 	pick := func(hits []api.Hit) []api.Hit {
 		shown := map[*oplog.Memory]api.Hit{}
 		for _, h := range hits {
-			r := scored{Record: s.show(h.Memory), memory: h.Memory}
-			r.score = likeness(h, r.Text, question)
-			if r.score > 0 && r.score >= least && only(scopes, &r.Record) {
+			r := scored{Record: s.toRecord(h.Memory), memory: h.Memory}
+			r.score = relevance(h, r.Text, question)
+			if r.score > 0 && r.score >= least && inScope(scopes, &r.Record) {
 				out, shown[h.Memory] = append(out, r), h
 			}
 		}
@@ -58,8 +58,8 @@ func (s *Session) search(ctx context.Context, question, tier string, scopes []sc
 	return out, err
 }
 
-// likeness brings a score to 0..1; the very text is 1.
-func likeness(h api.Hit, shown, question string) float64 {
+// relevance clamps a score to 0..1. Only the exact text scores 1.
+func relevance(h api.Hit, shown, question string) float64 {
 	q := strings.TrimSpace(question)
 	if strings.TrimSpace(h.Memory.Text) == q || strings.TrimSpace(shown) == q || strings.TrimSpace(h.Memory.Intent()) == q {
 		return 1
@@ -67,28 +67,28 @@ func likeness(h api.Hit, shown, question string) float64 {
 	if math.IsNaN(h.Score) {
 		return 0
 	}
-	return min(max(h.Score, 0), almost)
+	return min(max(h.Score, 0), maxInexact)
 }
 
-// almost is the highest score of a text that is not the question itself.
-const almost = 0.99
+// maxInexact is the highest score of a text that is not the question itself.
+const maxInexact = 0.99
 
 func searchMemory(f *serve.Fields) Action {
 	query, tier, limit, quiet := f.Text("query"), protocol.Tier(f, "tier"), f.Count("limit", 10), f.Flag("skip_reinforce")
 	least := serve.Or(serve.Optional[float64](f, "min_relevance", "not a number"), 0)
 	return func(ctx context.Context, s *Session) (any, error) {
-		scopes, err := s.scopes(ctx, readGate("search", "search", tier))
+		scopes, err := s.passingScopes(ctx, readGate("search", "search", tier))
 		if err != nil {
 			return nil, err
 		}
 		found, err := s.search(ctx, query, tier, scopes, limit, least, quiet)
 		if err == nil {
-			err = s.embed(ctx, found)
+			err = s.addVectors(ctx, found)
 		}
 		out := []any{}
 		for _, r := range found {
 			if s.Config.ShowScore {
-				r.Metadata = with(r.Metadata, "_score", r.score)
+				r.Metadata = withMember(r.Metadata, "_score", r.score)
 			}
 			out = append(out, &r.Record)
 		}
@@ -96,8 +96,8 @@ func searchMemory(f *serve.Fields) Action {
 	}
 }
 
-// embed gives records their vectors.
-func (s *Session) embed(ctx context.Context, found []scored) error {
+// addVectors adds the vectors of the found records.
+func (s *Session) addVectors(ctx context.Context, found []scored) error {
 	q, at := &api.NumberedRequest{Vectors: true}, map[oplog.Seq]int{}
 	for i, r := range found {
 		q.Seqs, at[r.memory.Seq] = append(q.Seqs, r.memory.Seq), i

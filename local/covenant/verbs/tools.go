@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// content is a block of a tool's or task's result.
+// content is a block of the result of a tool or task.
 type content struct {
 	Type  string          `json:"type"`
 	Text  *string         `json:"text,omitempty"`
@@ -24,8 +24,8 @@ type content struct {
 
 func textBlock(s string) content { return content{Type: "text", Text: &s} }
 
-// A tool is a verb, behind the verb's own gate where it has one. It answers a text, records, or another value. An error
-// of its work is an answer too, with is_error.
+// tool is a verb that call_tool runs, including the verb's own capability check. Its answer is a text, records, or
+// another value. An error is an answer too, with is_error.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -58,13 +58,13 @@ func echo(f *serve.Fields) Action {
 }
 
 func callTool(f *serve.Fields) Action {
-	name, arguments := redact.String(f.Text("name")), f.Members["arguments"] // the name goes into the audit log, known or not
+	name, arguments := redact.String(f.Text("name")), f.Members["arguments"] // audit rows have the name, even of an unknown tool
 	if arguments == nil {
 		arguments = json.RawMessage("null")
 	}
-	return gated(gate{label: "tool:" + name, actions: []string{"tool.call." + name},
+	return requireGate(gate{label: "tool:" + name, actions: []string{"tool.call." + name},
 		missing: fmt.Sprintf(`tool %s requires capability ["tool.call.%s"].`, name, name),
-		allows:  func(sc scope) bool { return sc.tool(name, arguments) },
+		allows:  func(sc scope) bool { return sc.allowsCall(name, arguments) },
 		reject:  fmt.Sprintf("tool %s rejected by capability scope: tool or arguments do not match capability scope", name),
 	}, func(ctx context.Context, s *Session) (any, error) {
 		i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
@@ -83,13 +83,13 @@ func callTool(f *serve.Fields) Action {
 		if failed != nil {
 			answer = failed.Error()
 		}
-		c, err := block(answer)
+		c, err := toContent(answer)
 		return kit.Object{"kind", "tool_result", "content", []content{c}, "is_error", failed != nil}, err
 	})
 }
 
-// block is a tool's answer as a block of its result.
-func block(answer any) (content, error) {
+// toContent converts a tool's answer to a block of its result.
+func toContent(answer any) (content, error) {
 	switch v := answer.(type) {
 	case string:
 		return textBlock(v), nil
@@ -100,8 +100,7 @@ func block(answer any) (content, error) {
 	return content{Type: "json", Value: b}, err
 }
 
-// checkArguments holds arguments against a schema: required fields are there, each has its type, and there are no
-// others.
+// checkArguments checks arguments against a schema: required fields, types, and no unknown fields.
 func checkArguments(schema, arguments json.RawMessage) (*serve.Fields, error) {
 	var sc struct {
 		Properties map[string]struct{ Type string }
@@ -136,7 +135,7 @@ func checkArguments(schema, arguments json.RawMessage) (*serve.Fields, error) {
 
 func isType(raw json.RawMessage, want string) bool {
 	var v any
-	_ = json.Unmarshal(raw, &v) // it was read before
+	_ = json.Unmarshal(raw, &v) // it is valid JSON
 	switch v := v.(type) {
 	case string:
 		return want == "string"

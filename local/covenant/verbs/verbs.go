@@ -1,5 +1,5 @@
-// Package verbs has the requests of Covenant: the table of their kinds, and for each its fields, its gate and its work
-// on a home. It knows no connection: socket and HTTP mirror run the same verbs.
+// Package verbs implements the requests of Covenant: a table of their kinds, and for each kind its fields, its
+// capability check and its work on a home. The socket and the HTTP mirror run the same verbs.
 package verbs
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A verb reads its fields and gives the action that they ask for. Reading comes first, so that a malformed request does
-// nothing.
+// Verb reads the fields of a request and returns the action to run. All fields are read before the action runs, so a
+// malformed request has no effect.
 type Verb func(*serve.Fields) Action
 
-// An action does a request's work and gives its reply: a frame, or a *stream. What an error says is the client's to
-// read.
+// Action does the work of a request and returns its reply: a frame, or a *protocol.Stream. The client gets the text
+// of an error.
 type Action func(context.Context, *Session) (any, error)
 
-// Fresh is the verb with its reading done on a node that is as new as the request asks: min_index and consistency are
-// fields of every kind.
-func (v Verb) Fresh(f *serve.Fields) Action {
+// Prepare reads the fields and returns an action that first waits until this node has the state that the request
+// requires (fields min_index and consistency of every kind).
+func (v Verb) Prepare(f *serve.Fields) Action {
 	want, err := api.FreshOf(f.Members)
 	if err != nil {
 		f.Fail("fresh", err.Error())
@@ -35,14 +35,14 @@ func (v Verb) Fresh(f *serve.Fields) Action {
 	do := v(f)
 	return func(ctx context.Context, s *Session) (any, error) {
 		if err := s.Config.Memory.Await(ctx, want); err != nil {
-			return nil, notFresh(err)
+			return nil, awaitError(err)
 		}
 		return do(ctx, s)
 	}
 }
 
-// notFresh is the error that a client is told when this node did not become as new as it asked.
-func notFresh(err error) error {
+// awaitError returns the error that the client gets if this node did not reach the required state.
+func awaitError(err error) error {
 	var e *oplog.Error
 	if errors.As(err, &e) && e.Kind == oplog.Unavailable {
 		return fmt.Errorf("memory: %s", e.Text)
@@ -50,16 +50,16 @@ func notFresh(err error) error {
 	return home.StoreError("memory", err)
 }
 
-// A kind describes a kind of request: its handler, and its path in the HTTP mirror, if it has one.
+// kind is a kind of request: its verb, and its route over HTTP if it has one.
 type kind struct {
 	Verb
 	Route
 }
 
-// Table is the protocol at a glance.
+// Table lists all kinds of requests.
 var Table = map[string]kind{
-	"ping":                   {Verb: always(kit.Object{"kind", "pong"})},
-	"protocol_info":          {Verb: always(About)},
+	"ping":                   {Verb: constant(kit.Object{"kind", "pong"})},
+	"protocol_info":          {Verb: constant(About)},
 	"authenticate":           {Verb: authenticate},
 	"submit_intent":          {submitIntent, Route{Path: "POST /intent", Streams: true}},
 	"recent_memory":          {recentMemory, Route{Path: "GET /memory/recent", Query: "tier limit#10", Streams: true}},
@@ -69,19 +69,19 @@ var Table = map[string]kind{
 	"recent_capabilities":    {recentCapabilities, Route{Path: "GET /capabilities/recent", Query: "limit#10"}},
 	"grant_capability":       {grantCapability, Route{Path: "POST /capabilities/grant"}},
 	"revoke_capability":      {revokeCapability, Route{Path: "POST /capabilities/revoke"}},
-	"purge_capabilities":     {purge("capabilities", purgeCapabilities), Route{Path: "POST /capabilities/purge"}},
+	"purge_capabilities":     {purgeVerb("capabilities", purgeCapabilities), Route{Path: "POST /capabilities/purge"}},
 	"verify":                 {verify, Route{Path: "GET /verify", Query: "window#100"}},
 	"ignore_check":           {ignoreCheck, Route{Path: "POST /ignore/check"}},
-	"list_tools":             {always(kit.Object{"kind", "tool_list", "tools", tools}), Route{Path: "GET /tools"}},
+	"list_tools":             {constant(kit.Object{"kind", "tool_list", "tools", tools}), Route{Path: "GET /tools"}},
 	"call_tool":              {callTool, Route{Path: "POST /tools/call"}},
 	"recent_audit":           {recentAudit, Route{Path: "GET /audit/recent", Query: "limit#20 since_ms#", Streams: true}},
 	"verify_audit_integrity": {verifyAuditIntegrity, Route{Path: "GET /audit/verify"}},
-	"purge_audit":            {purge("audit", purgeAudit), Route{Path: "POST /audit/purge"}},
+	"purge_audit":            {purgeVerb("audit", purgeAudit), Route{Path: "POST /audit/purge"}},
 	"enroll_peer":            {enrollPeer, Route{Path: "POST /peers/enroll"}},
 	"list_peers":             {listPeers, Route{Path: "GET /peers/list", Query: "limit#20 prefix:pubkey_prefix status:status_filter"}},
 	"revoke_peer":            {revokePeer, Route{Path: "POST /peers/revoke"}},
 	"rotate_operator_token":  {rotateOperatorToken, Route{Path: "POST /peers/rotate", Empty: true}},
-	"purge_peers":            {purge("peers", purgePeers), Route{Path: "POST /peers/purge"}},
+	"purge_peers":            {purgeVerb("peers", purgePeers), Route{Path: "POST /peers/purge"}},
 	"send_a2_a_task":         {sendTask, Route{Path: "POST /a2a/tasks", Under: "task"}},
 	"try_recv_a2_a_task":     {tryRecvTask, Route{Path: "GET /a2a/tasks/next"}},
 	"post_a2_a_result":       {postResult, Route{Path: "POST /a2a/results", Under: "result"}},
@@ -95,10 +95,10 @@ var Table = map[string]kind{
 	"resume_intent":    {resumeIntent, Route{Path: "POST /intents/resume"}},
 }
 
-// Kinds returns the kinds of requests, in order.
+// Kinds returns the names of all kinds, sorted.
 func Kinds() []string { return slices.Sorted(maps.Keys(Table)) }
 
-// orNull is a value, or null instead of an empty one.
+// orNull returns nil in place of a zero value.
 func orNull[T comparable](v T) any {
 	if v == *new(T) {
 		return nil
@@ -106,19 +106,19 @@ func orNull[T comparable](v T) any {
 	return v
 }
 
-// always is a verb without fields that answers one thing.
-func always(answer any) Verb {
+// constant makes a verb without fields that always gives the same answer.
+func constant(answer any) Verb {
 	return func(*serve.Fields) Action {
 		return func(context.Context, *Session) (any, error) { return answer, nil }
 	}
 }
 
-// About answers protocol_info.
+// About is the answer to protocol_info.
 var About = kit.Object{"kind", "protocol_info", "info",
 	kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}
 
-// authenticate binds a session that has no identity yet. One that has keeps it: the answer only says whose the token
-// is.
+// authenticate gives the session the identity of a token. A session that has an identity already keeps it, and the
+// answer only names the owner of the token.
 func authenticate(f *serve.Fields) Action {
 	token := f.Text("token_b58")
 	return func(ctx context.Context, s *Session) (any, error) {
@@ -136,7 +136,7 @@ func authenticate(f *serve.Fields) Action {
 	}
 }
 
-// operatorOnly lets a request's work be done for the operator alone.
+// operatorOnly makes an action that only the operator may run.
 func operatorOnly(refusal string, do Action) Action {
 	return func(ctx context.Context, s *Session) (any, error) {
 		if !s.isOperator() {
@@ -146,11 +146,11 @@ func operatorOnly(refusal string, do Action) Action {
 	}
 }
 
-// purge is a verb that drops rows from before a time. Of a scope it checks before_ms alone.
-func purge(what string, do func(ctx context.Context, s *Session, before uint64) (uint64, error)) Verb {
+// purgeVerb makes a verb that removes rows from before a time. It checks only before_ms of a scope.
+func purgeVerb(what string, do func(ctx context.Context, s *Session, before uint64) (uint64, error)) Verb {
 	return func(f *serve.Fields) Action {
 		before := f.Number("before_ms")
-		return gated(gate{label: what + ":purge", actions: []string{what + ".purge"},
+		return requireGate(gate{label: what + ":purge", actions: []string{what + ".purge"},
 			missing: fmt.Sprintf(`%s purge requires capability "%s.purge".`, what, what),
 			allows:  func(sc scope) bool { return sc.atMost("before_ms", before) },
 			reject:  what + " purge rejected by capability scope: before_ms does not match capability scope",
@@ -163,18 +163,19 @@ func purge(what string, do func(ctx context.Context, s *Session, before uint64) 
 
 func (s *Session) isOperator() bool { return s.Peer.Same(s.Operator) }
 
-// A session is one authenticated identity on one connection, or behind one HTTP request.
+// Session is an authenticated identity on a connection, or of one HTTP request.
 type Session struct {
 	*home.Home
 	Peer      home.AgentID
 	Transport string
 }
 
-// A route is a kind of request over HTTP: with GET its fields come from the query, else the body is its fields.
+// Route maps a kind of request to HTTP. The fields of a GET come from the query, those of other requests from the
+// body.
 type Route struct {
 	Path    string // method and path
-	Query   string // its parameters: NAME for a text, NAME#DEFAULT for a number, NAME:FIELD when the field has another name
-	Under   string // the body is this one field
-	Empty   bool   // no body is read
+	Query   string // query parameters: NAME for a text, NAME#DEFAULT for a number, NAME:FIELD for a field with another name
+	Under   string // the field that the body is; empty: the body is all fields
+	Empty   bool   // the request has no body
 	Streams bool   // may be answered as server-sent events
 }

@@ -21,17 +21,17 @@ func verify(f *serve.Fields) Action {
 		if err := c.collect(ctx); err != nil {
 			return nil, home.StoreError("memory", err)
 		}
-		c.memoryAndAudit()
-		c.check("memory parent references", 0, "0 stale parent reference(s)") // no verb of this protocol gives a record one
-		c.capabilities()
-		c.receipts()
+		c.checkMemories()
+		c.addCheck("memory parent references", 0, "0 stale parent reference(s)") // no verb sets a parent
+		c.checkCapabilities()
+		c.checkReceipts()
 		return kit.Object{"kind", "verify_report", "window", window, "checks", c.checks, "drift", c.drift, "orphans_total", c.orphans}, nil
 	}
 }
 
-// A census holds the records that the checks compare. The newest memories, receipts and capabilities are read first,
-// then whose rows are still to come, then the whole audit log: so a thing without a row had its time to get one. An
-// audit row, the other way round, is looked for in the state as it is after that.
+// census holds the records that the checks compare. The memories, receipts and capabilities are read first, then the
+// changes in flight, then the audit log: so a record without a row is not just waiting for it. The audit rows without
+// a record are looked up in the state afterwards, for the same reason.
 type census struct {
 	home   *home.Home
 	window uint64
@@ -39,13 +39,13 @@ type census struct {
 	checks, drift []kit.Object // of the report
 	orphans       int
 
-	memories []api.Paid // this protocol's, newest first
+	memories []api.Paid // of this protocol, newest first
 	unpaid   []oplog.Receipt
 	grants   []oplog.StoredGrant // live ones
 	pending  map[string]int
 
-	rows    map[string]int // intent or capability → its audit rows, of the memories and grants looked at
-	intents []string       // of the newest rows; in the end those without a memory
+	rows    map[string]int // number of audit rows, by the id of a memory or the signature of a grant
+	intents []string       // of the newest rows; finally only those without a memory
 }
 
 func (c *census) collect(ctx context.Context) error {
@@ -61,7 +61,7 @@ func (c *census) collect(ctx context.Context) error {
 		c.rows[g.Signature] = 0
 	}
 	c.pending = c.home.InFlight()
-	if err := c.audit(); err != nil {
+	if err := c.countRows(); err != nil {
 		return err
 	}
 	lost, err := api.Census.Ask(ctx, c.home.Config.Memory, &api.CensusRequest{RIDs: c.intents})
@@ -71,8 +71,8 @@ func (c *census) collect(ctx context.Context) error {
 	return err
 }
 
-// audit counts the rows of the memories and grants that were read.
-func (c *census) audit() error {
+// countRows counts the audit rows of the memories and grants.
+func (c *census) countRows() error {
 	return c.home.Audit.Each(func(e *audit.Event) {
 		var k struct {
 			Type      string `json:"type"`
@@ -87,7 +87,7 @@ func (c *census) audit() error {
 		case "intent_dispatched":
 			id = k.Intent
 			c.intents = append(c.intents, id)
-			c.intents = c.intents[max(uint64(len(c.intents)), c.window)-c.window:] // the newest ones stay
+			c.intents = c.intents[max(uint64(len(c.intents)), c.window)-c.window:] // keep the newest
 		case "capability_granted":
 		default:
 			return
@@ -98,13 +98,13 @@ func (c *census) audit() error {
 	})
 }
 
-// recorded reports whether a memory or grant of this node lacks no audit row: a row that is not there may be on its
-// way, or purged.
+// recorded reports whether a memory or grant of this node has its audit row. A missing row may also be in flight, or
+// purged.
 func (c *census) recorded(id string, at oplog.Time) bool {
 	return c.rows[id] > 0 || home.ToMillis(at) < c.home.Audit.Cutoff() || c.pending[id] > 0
 }
 
-func (c *census) found(kind, id, message, repair string) {
+func (c *census) addDrift(kind, id, message, repair string) {
 	d := kit.Object{"kind", kind}
 	if id != "" {
 		d = append(d, "id", id)
@@ -112,45 +112,45 @@ func (c *census) found(kind, id, message, repair string) {
 	c.drift = append(c.drift, append(d, "message", message, "repair", repair))
 }
 
-func (c *census) check(name string, orphans int, message string) {
+func (c *census) addCheck(name string, orphans int, message string) {
 	c.checks = append(c.checks, kit.Object{"name", name, "passed", orphans == 0, "message", message})
 	c.orphans += orphans
 }
 
-// ofOthers returns the text about n records that other nodes are responsible for.
-func ofOthers(n int) string {
+// skippedText reports n records of other nodes, whose audit rows are not on this node.
+func skippedText(n int) string {
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf("; %d replicated from other nodes skipped", n)
 }
 
-func (c *census) memoryAndAudit() {
+func (c *census) checkMemories() {
 	others := 0
 	for _, m := range c.memories {
-		c.shape(m.Memory)
+		c.checkRecord(m.Memory)
 		said, _ := intentOf(json.RawMessage(m.Metadata))
 		switch {
 		case said.Origin != c.home.Origin():
 			others++
 		case !c.recorded(m.RID, m.Created):
-			c.found("memory_without_audit", m.RID, "memory record has no intent_dispatched row",
+			c.addDrift("memory_without_audit", m.RID, "memory record has no intent_dispatched row",
 				"inspect the record; purge it if it was not asked for")
 		case c.rows[m.RID] > 1:
-			c.found("intent_dispatched_duplicate", m.RID, "intent has more than one intent_dispatched row", "inspect the audit log")
+			c.addDrift("intent_dispatched_duplicate", m.RID, "intent has more than one intent_dispatched row", "inspect the audit log")
 		}
 	}
 	memories := len(c.drift)
 	for _, id := range c.intents {
-		c.found("audit_without_memory", id, "intent_dispatched row has no memory record",
+		c.addDrift("audit_without_memory", id, "intent_dispatched row has no memory record",
 			"restore the store, or purge the audit log up to the row")
 	}
-	c.check("memory ↔ audit", len(c.drift),
-		fmt.Sprintf("%d memory orphan(s), %d audit orphan(s)%s", memories, len(c.intents), ofOthers(others)))
+	c.addCheck("memory ↔ audit", len(c.drift),
+		fmt.Sprintf("%d memory orphan(s), %d audit orphan(s)%s", memories, len(c.intents), skippedText(others)))
 }
 
-// shape looks at a record by itself.
-func (c *census) shape(m *oplog.Memory) {
+// checkRecord checks a single record.
+func (c *census) checkRecord(m *oplog.Memory) {
 	for _, s := range []struct {
 		kind string
 		bad  bool
@@ -160,51 +160,51 @@ func (c *census) shape(m *oplog.Memory) {
 		{"memory_record_created_at_zero", m.Created == 0},
 	} {
 		if s.bad {
-			c.found(s.kind, m.RID, "memory record is malformed", "purge the record")
+			c.addDrift(s.kind, m.RID, "memory record is malformed", "purge the record")
 		}
 	}
 }
 
-func (c *census) capabilities() {
+func (c *census) checkCapabilities() {
 	others, before := 0, len(c.drift)
 	for _, g := range c.grants {
 		switch {
 		case g.Node != c.home.Config.Node:
 			others++
 		case !c.recorded(g.Signature, g.At):
-			c.found("capability_without_audit", g.Signature, "capability has no capability_granted row", "revoke it if it was not granted")
+			c.addDrift("capability_without_audit", g.Signature, "capability has no capability_granted row", "revoke it if it was not granted")
 		}
 	}
 	missing := len(c.drift) - before
-	c.check("capability ↔ audit", missing, fmt.Sprintf("%d capabilit(ies) without matching grant audit event%s", missing, ofOthers(others)))
+	c.addCheck("capability ↔ audit", missing, fmt.Sprintf("%d capabilit(ies) without matching grant audit event%s", missing, skippedText(others)))
 }
 
-func (c *census) receipts() {
+func (c *census) checkReceipts() {
 	receipts, before := 0, len(c.drift)
 	for _, m := range c.memories {
 		receipts += len(m.Receipts)
-		c.compare(m)
+		c.checkReceipt(m)
 	}
 	for _, r := range c.unpaid {
-		c.found("receipt_without_memory_record", r.ID, "receipt names a memory record that never was", "inspect the store")
+		c.addDrift("receipt_without_memory_record", r.ID, "receipt names a memory record that never was", "inspect the store")
 	}
 	exact := len(c.drift) - before
 	diff := max(len(c.memories), receipts) - min(len(c.memories), receipts)
-	c.check("memory ↔ receipts", max(diff, exact), fmt.Sprintf(
+	c.addCheck("memory ↔ receipts", max(diff, exact), fmt.Sprintf(
 		"%d memory record(s) vs %d receipt(s); count diff = %d; exact drift = %d; legacy fallback = 0", len(c.memories),
 		receipts, diff, exact))
 }
 
-func (c *census) compare(m api.Paid) {
+func (c *census) checkReceipt(m api.Paid) {
 	const repair = "inspect the store"
 	switch rs := m.Receipts; {
 	case len(rs) == 0:
-		c.found("memory_without_receipt", m.RID, "memory record has no receipt", repair)
+		c.addDrift("memory_without_receipt", m.RID, "memory record has no receipt", repair)
 	case len(rs) > 1:
-		c.found("memory_receipt_duplicate", m.RID, "memory record has more than one receipt", repair)
+		c.addDrift("memory_receipt_duplicate", m.RID, "memory record has more than one receipt", repair)
 	case rs[0].Payer != m.Owner:
-		c.found("memory_receipt_owner_mismatch", m.RID, "receipt was paid by another identity", repair)
+		c.addDrift("memory_receipt_owner_mismatch", m.RID, "receipt was paid by another identity", repair)
 	case rs[0].Credits != credits(m.Text) && m.Revision == 0:
-		c.found("memory_receipt_mismatch", m.Owner, "receipt does not fit the memory record", repair)
+		c.addDrift("memory_receipt_mismatch", m.Owner, "receipt does not fit the memory record", repair)
 	}
 }

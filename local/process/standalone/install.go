@@ -21,8 +21,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// facts are the results of -install.
-type facts struct {
+// installResult is the output of -install.
+type installResult struct {
 	ServerVersion string `json:"serverVersion"`
 	OS            string `json:"os"`
 	Arch          string `json:"arch"`
@@ -32,7 +32,7 @@ type facts struct {
 	Error         string `json:"cliError,omitempty"`
 }
 
-func printFacts(w io.Writer, f facts) {
+func printResult(w io.Writer, f installResult) {
 	b, _ := json.Marshal(f) // strings and a bool
 	fmt.Fprintf(w, "__INSTALL_RESULT__%s\n", b)
 }
@@ -46,9 +46,9 @@ const (
 	maxCLI        = 1 << 30
 )
 
-// install makes sure that a command line is there and runs. What went wrong is one of the facts.
-func install(o *options, id string) facts {
-	f := facts{ServerVersion: id, OS: runtime.GOOS, Arch: runtime.GOARCH, Libc: libc()}
+// install makes sure that the command line tool is installed and runs. An error is part of the result.
+func install(o *options, id string) installResult {
+	f := installResult{ServerVersion: id, OS: runtime.GOOS, Arch: runtime.GOARCH, Libc: libc()}
 	if o.cliDir == "" || o.cliVersion == "" {
 		return f
 	}
@@ -58,11 +58,11 @@ func install(o *options, id string) facts {
 		return f
 	}
 	f.CliPath = filepath.Join(o.cliDir, v)
-	if runs(f.CliPath) {
+	if runnable(f.CliPath) {
 		f.WasPresent = true
 		return f
 	}
-	if err := fetch(o, f.CliPath); err != nil {
+	if err := installCLI(o, f.CliPath); err != nil {
 		f.Error = err.Error()
 		return f
 	}
@@ -86,7 +86,7 @@ func libc() string {
 	return "glibc"
 }
 
-func runs(path string) bool {
+func runnable(path string) bool {
 	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() {
 		return false
 	}
@@ -97,8 +97,9 @@ func runs(path string) bool {
 	return c.Run() == nil
 }
 
-// fetch brings the command line to path: staged next to it, tried, and only then renamed.
-func fetch(o *options, path string) error {
+// installCLI downloads and unpacks the command line tool into a temporary file, checks that it runs, and renames it
+// to path.
+func installCLI(o *options, path string) error {
 	var in io.ReadCloser
 	var err error
 	checked := o.cliChecksum != ""
@@ -139,7 +140,7 @@ func fetch(o *options, path string) error {
 		return err
 	}
 	if o.cliZst != "" {
-		_ = os.Remove(o.cliZst) // one that stays is no reason to call the installation failed
+		_ = os.Remove(o.cliZst) // a file that stays does no harm
 	}
 	return nil
 }
@@ -174,7 +175,7 @@ func unzstd(blob io.Reader, path string) error {
 	if err = errors.Join(err, out.Chmod(0o755), out.Sync(), out.Close()); err != nil {
 		return fmt.Errorf("decompressing: %w", err)
 	}
-	if !runs(out.Name()) {
+	if !runnable(out.Name()) {
 		return fmt.Errorf("installed cli at %s is not runnable", path)
 	}
 	return os.Rename(out.Name(), path)
@@ -193,7 +194,7 @@ func download(url string) (io.ReadCloser, error) {
 	return resp.Body, nil
 }
 
-// prune removes all but the newest versions, never the one just installed.
+// prune removes all but the n newest versions. It never removes the current one.
 func prune(dir, current string, n int) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || n <= 0 {
@@ -212,7 +213,7 @@ func prune(dir, current string, n int) {
 	slices.SortFunc(all, func(a, b version) int { return b.at.Compare(a.at) })
 	for i, v := range all {
 		if i >= n && v.name != current {
-			_ = os.Remove(filepath.Join(dir, v.name)) // one that stays is found at the next install
+			_ = os.Remove(filepath.Join(dir, v.name)) // the next install tries again
 		}
 	}
 }

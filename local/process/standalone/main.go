@@ -78,7 +78,7 @@ func Main(p Program) int {
 		fmt.Fprintf(p.Out, "claustrum %s (built %s)\n", p.ID, cmp.Or(p.Date, "unknown"))
 		return 0
 	case o.install:
-		printFacts(p.Out, install(&o, p.ID))
+		printResult(p.Out, install(&o, p.ID))
 		return 0
 	case !o.stop && !o.bridge && !o.serve:
 		fmt.Fprintln(p.Err, "claustrum: one of --version/--install/--serve/--bridge/--stop is required")

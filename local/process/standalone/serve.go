@@ -19,7 +19,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Environment variables in which the launcher tells the daemon what it is (childMark) and which descriptors are pipes.
+// Environment variables that the launcher sets for the daemon: that it is the daemon (childMark), and its pipes.
 const (
 	childMark  = "CLAUSTRUM_DAEMON_CHILD"
 	tokenPipe  = "CLAUSTRUM_TOKEN_PIPE"
@@ -28,7 +28,7 @@ const (
 	rpcToken   = "CLAUDE_RPC_TOKEN"
 )
 
-// launchTime bounds how long the launcher waits for its daemon.
+// launchTime bounds the wait of the launcher for its daemon.
 const launchTime = 30 * time.Second
 
 func serve(o *options, p Program) error {
@@ -41,8 +41,8 @@ func serve(o *options, p Program) error {
 	return launch(o, p)
 }
 
-// launch starts the daemon in its own session and returns when its socket accepts, or with the reason why it does
-// not.
+// launch starts the daemon in its own session. It returns when the daemon accepts connections, or the reason why it
+// does not.
 func launch(o *options, p Program) error {
 	token, err := o.givenToken()
 	if err != nil {
@@ -88,7 +88,7 @@ func launch(o *options, p Program) error {
 		return nil
 	}
 	switch {
-	case len(said) > 0: // why it does not serve
+	case len(said) > 0: // the error of the daemon
 		return errors.New(string(said))
 	case err != nil:
 		return errors.Join(fmt.Errorf("the daemon did not come up: %w", err), c.Process.Kill())
@@ -96,7 +96,7 @@ func launch(o *options, p Program) error {
 	return errors.New("the daemon ended before it listened")
 }
 
-// givenToken is the token that came by a descriptor; nil, when it is in a file.
+// givenToken reads the token from the descriptor of --token-fd. It returns nil if the token is in a file.
 func (o *options) givenToken() ([]byte, error) {
 	if o.tokenFD < 0 {
 		return nil, nil
@@ -112,9 +112,9 @@ func (o *options) givenToken() ([]byte, error) {
 	return token, nil
 }
 
-// output returns the writer that continues in the daemon what the launcher writes to f: f itself, unless that is a
-// pipe, whose reader would wait for the daemon's end, and then a file next to its socket. When that file cannot be
-// opened, output returns nil and the daemon writes nowhere.
+// output returns the file that the daemon writes in place of f. That is f itself unless f is a pipe: the reader of a
+// pipe would wait for the end of the daemon. Then it is a log file next to the socket. If that cannot be opened, the
+// daemon's output is discarded.
 func (o *options) output(f *os.File) io.Writer {
 	if i, err := f.Stat(); err == nil && i.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return f
@@ -123,12 +123,12 @@ func (o *options) output(f *os.File) io.Writer {
 	if err != nil {
 		return nil
 	}
-	return log // belongs to the daemon from here on; the launcher is about to end
+	return log // not closed: the launcher ends soon
 }
 
 const maxToken = 32 << 10
 
-// daemonToken is the token, from the pipe or from the file, which is removed.
+// daemonToken reads the token from the pipe, or from the file, which it then removes.
 func (o *options) daemonToken() (string, error) {
 	var b []byte
 	var err error
@@ -145,7 +145,7 @@ func (o *options) daemonToken() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read --token-file: %w", err)
 	}
-	if line, ok := bytes.CutSuffix(b, []byte("\n")); ok { // one end of a line; all else is the token's
+	if line, ok := bytes.CutSuffix(b, []byte("\n")); ok { // removes one line ending
 		b = bytes.TrimSuffix(line, []byte("\r"))
 	}
 	if len(b) == 0 || len(b) > maxToken {
@@ -154,7 +154,7 @@ func (o *options) daemonToken() (string, error) {
 	return string(b), nil
 }
 
-// errReported is a failure that the launcher prints.
+// errReported is an error that the launcher has printed already.
 var errReported = errors.New("reported")
 
 // daemon is the detached process.
@@ -184,7 +184,7 @@ func daemon(o *options, id string) (err error) {
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE) // caught, not ignored: ignoring is inherited
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE) // caught, not ignored: children inherit ignored signals
 	log := newLogger(os.Stderr, os.Getenv("CLAUSTRUM_LOG_LEVEL"))
 	s, err := process.Listen(process.Config{Socket: o.socket, Token: token, Version: id, SpillDir: spillDir(o.socket),
 		WarmPath: true, KeepChildren: o.keepChildren, Door: api.At{Host: process.Alone, Also: process.All}, Logger: log})
@@ -206,8 +206,8 @@ func daemon(o *options, id string) (err error) {
 	return s.Close()
 }
 
-// spillDir is the directory for old frames: that of the socket, which is the user's own, or else the system's temporary
-// one.
+// spillDir returns the directory for old frames: that of the socket if it is writable, else the system's temporary
+// directory.
 func spillDir(socket string) string {
 	if dir := filepath.Dir(socket); dir != "" {
 		if f, err := os.CreateTemp(dir, "replay-*"); err == nil {
@@ -219,7 +219,7 @@ func spillDir(socket string) string {
 	return os.TempDir()
 }
 
-// bridge copies between the program's streams and the socket.
+// bridge copies between stdin and stdout and the socket.
 func bridge(o *options, p Program) error {
 	nc, err := net.Dial("unix", o.socket)
 	if err != nil {
@@ -237,10 +237,10 @@ func bridge(o *options, p Program) error {
 	return nil
 }
 
-// stopTime bounds how long -stop waits for a daemon.
+// stopTime bounds the wait of -stop for a daemon.
 const stopTime = 2 * time.Second
 
-// stop asks a daemon to end. One that is not there has ended already.
+// stop requests the shutdown of a daemon. If none is running, it does nothing.
 func stop(o *options, out io.Writer) {
 	nc, err := net.DialTimeout("unix", o.socket, stopTime)
 	if err != nil {
@@ -254,5 +254,5 @@ func stop(o *options, out io.Writer) {
 	if _, err := fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":"server.shutdown","auth":%s}`+"\n", auth); err != nil {
 		return
 	}
-	_, _ = io.Copy(out, nc) // what comes until it closes
+	_, _ = io.Copy(out, nc) // until the daemon closes the connection
 }

@@ -23,24 +23,24 @@ func (c *call) act() (string, error) {
 	if c.Doc == nil {
 		return "", noDocument
 	}
-	id, args := c.sub, c.joined()
+	id, args := c.sub, c.argsAndBody()
 	if id == "" {
 		id, args = cutWord(args)
 	}
 	if id == "" || id == "--help" {
 		return lang.Under("Actions", cmp.Or(strings.Join(api.Each(c.Doc.Doc.Actions, schema), "\n"), "(none)")), nil
 	}
-	return c.perform(c.Doc, id, args)
+	return c.runAction(c.Doc, id, args)
 }
 
 // perform runs an action of a page.
-func (c *call) perform(p *state.Page, id, args string) (string, error) {
+func (c *call) runAction(p *state.Page, id, args string) (string, error) {
 	i := slices.IndexFunc(p.Doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
 	if i < 0 {
 		return "", lang.Failf(lang.NotFound, "Action not found: %q\nAvailable: %s", id,
 			cmp.Or(strings.Join(state.ActionIDs(p.Doc), ", "), "(none)"))
 	}
-	return (&performer{call: c, page: p, action: p.Doc.Actions[i]}).run(args)
+	return (&actionRun{call: c, page: p, action: p.Doc.Actions[i]}).run(args)
 }
 
 func cutWord(s string) (word, rest string) {
@@ -70,7 +70,7 @@ func (c *call) tool() (string, error) {
 		return "", lang.Failf(lang.InvalidPayload, "Tool %s has no default action. Available: %s", name,
 			strings.Join(state.ActionIDs(p.Doc), ", "))
 	}
-	return c.perform(p, id, c.joined())
+	return c.runAction(p, id, c.argsAndBody())
 }
 
 // tools returns the names of the files in the agent's directory of tools.
@@ -125,7 +125,7 @@ func schema(a sfmd.Action) string {
 }
 
 // A performer carries one action out.
-type performer struct {
+type actionRun struct {
 	*call
 	page   *state.Page
 	action sfmd.Action
@@ -137,7 +137,7 @@ type performer struct {
 // errHelp asks for the schema instead.
 var errHelp = errors.New("help")
 
-func (p *performer) run(args string) (string, error) {
+func (p *actionRun) run(args string) (string, error) {
 	var err error
 	if p.env, err = p.Session.Env(); err != nil {
 		return "", err
@@ -167,7 +167,7 @@ func (p *performer) run(args string) (string, error) {
 }
 
 // bind gives the fields their values.
-func (p *performer) bind(w []string) error {
+func (p *actionRun) bind(w []string) error {
 	p.values = map[string]string{}
 	var loose []string
 	for i := 0; i < len(w); i++ {
@@ -203,7 +203,7 @@ func (p *performer) bind(w []string) error {
 }
 
 // place fills fields in order with the arguments that came without a name, then with defaults.
-func (p *performer) place(loose []string, empty bool) error {
+func (p *actionRun) place(loose []string, empty bool) error {
 	for _, f := range p.action.Fields {
 		if _, ok := p.values[f.Name]; !ok && len(loose) > 0 {
 			if err := p.assign(f.Name, loose[0]); err != nil {
@@ -238,7 +238,7 @@ func (p *performer) place(loose []string, empty bool) error {
 	return nil
 }
 
-func (p *performer) field(flag string) *sfmd.Field {
+func (p *actionRun) field(flag string) *sfmd.Field {
 	for i, f := range p.action.Fields {
 		if flag == "--"+f.Name || f.Short != "" && flag == "-"+f.Short {
 			return &p.action.Fields[i]
@@ -248,7 +248,7 @@ func (p *performer) field(flag string) *sfmd.Field {
 }
 
 // assign sets a field to a caller's value: topic variables and shortcuts are put in, $variables are not for callers.
-func (p *performer) assign(name, value string) error {
+func (p *actionRun) assign(name, value string) error {
 	if persistent.MatchString(value) {
 		return lang.Failf(lang.InvalidPayload, "$var cannot be used in command arguments: %s", value)
 	}
@@ -269,7 +269,7 @@ func (p *performer) assign(name, value string) error {
 }
 
 // author resolves $variables in text of the document's author. Variables that are not set stay as written.
-func (p *performer) author(text string) string {
+func (p *actionRun) author(text string) string {
 	return persistent.ReplaceAllStringFunc(text, func(m string) string {
 		if v, ok := p.env[m[1:]]; ok {
 			return v
@@ -284,7 +284,7 @@ type response struct {
 	text   string
 }
 
-func (p *performer) cli() (response, error) {
+func (p *actionRun) cli() (response, error) {
 	line := p.script(p.author(p.action.Target))
 	out, err := p.once(line, cmp.Or(p.page.Dir(), p.Agent.Home))
 	if err != nil {
@@ -299,7 +299,7 @@ func (p *performer) cli() (response, error) {
 // script puts the callers' values into the author's line without letting them be read as shell: each becomes a
 // variable, set before the line, and the place that named it a quoted reference. However the author quoted the place, a
 // value is expanded after the line was parsed, and no part of it is ever run.
-func (p *performer) script(line string) string {
+func (p *actionRun) script(line string) string {
 	var pre, out strings.Builder
 	var quote byte
 	vars := 0
@@ -353,7 +353,7 @@ func (p *performer) script(line string) string {
 }
 
 // insert is the text in place of a {name} of the author's.
-func (p *performer) insert(name, as string, quote func(string) string) string {
+func (p *actionRun) insert(name, as string, quote func(string) string) string {
 	if v, ok := p.values[name]; ok {
 		return quote(v)
 	}

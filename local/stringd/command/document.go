@@ -42,7 +42,7 @@ func (c *call) openTarget(target, base string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return c.show("Opened", p)
+		return c.showPage("Opened", p)
 	case "http", "https":
 		return "", lang.Failf(lang.LoadError, "HTTP loading is disabled: %s", target)
 	}
@@ -62,11 +62,11 @@ func (c *call) openTarget(target, base string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.show("Opened", p)
+	return c.showPage("Opened", p)
 }
 
 // show makes p the session's document and renders it. One that is opened can be left with /back.
-func (c *call) show(verb string, p *state.Page) (string, error) {
+func (c *call) showPage(verb string, p *state.Page) (string, error) {
 	opened := verb == "Opened"
 	if opened && c.Doc != nil {
 		c.History = append(c.History, c.Doc)
@@ -83,7 +83,7 @@ func (c *call) show(verb string, p *state.Page) (string, error) {
 	}
 	out := lang.Under(verb+" "+name, text)
 	if id := p.Doc.Front.Text("default"); id != "" && p.Block == "" && opened {
-		if done, err := c.perform(p, id, ""); err == nil {
+		if done, err := c.runAction(p, id, ""); err == nil {
 			out += "\n\n---\n\n" + done
 		}
 	}
@@ -96,15 +96,15 @@ func (c *call) back() (string, error) {
 	}
 	last := c.History[len(c.History)-1]
 	c.History = c.History[:len(c.History)-1]
-	if fresh, err := c.again(last); err == nil {
-		return c.show("Back to", fresh)
+	if fresh, err := c.reload(last); err == nil {
+		return c.showPage("Back to", fresh)
 	}
 	c.Doc, c.Dir = last, ""
 	return lang.Under("Back to "+c.NameOf(last), last.Text), nil
 }
 
 // again reads a page again.
-func (c *call) again(p *state.Page) (*state.Page, error) {
+func (c *call) reload(p *state.Page) (*state.Page, error) {
 	if p.Path == "" {
 		return c.memoryPage(p.Uri)
 	}
@@ -119,11 +119,11 @@ func (c *call) refresh() (string, error) {
 	if c.Doc == nil {
 		return "", noDocument
 	}
-	p, err := c.again(c.Doc)
+	p, err := c.reload(c.Doc)
 	if err != nil {
 		return "", err
 	}
-	return c.show("Refreshed", p)
+	return c.showPage("Refreshed", p)
 }
 
 var noDocument = lang.Failf(lang.InvalidTarget, "No document open. Use /open <path> first.")

@@ -18,23 +18,23 @@ import (
 
 // An edit is a file to be changed, as it is now.
 type edit struct {
-	path, shown string
-	block       string
-	text        string
-	exists      bool
-	stamp       state.Stamp
+	path, display string
+	block         string
+	text          string
+	exists        bool
+	stamp         state.Stamp
 }
 
 // name is the file, or the block of it, as answers name it.
 func (e edit) name() string {
 	if e.block != "" {
-		return e.shown + "#" + e.block
+		return e.display + "#" + e.block
 	}
-	return e.shown
+	return e.display
 }
 
 // target reads the file an edit command names.
-func (c *call) target(typed string) (e edit, err error) {
+func (c *call) openEdit(typed string) (e edit, err error) {
 	if strings.HasPrefix(typed, "mem:") {
 		return e, lang.Failf(lang.Unsupported, "mem: documents are read-only.")
 	}
@@ -49,7 +49,7 @@ func (c *call) target(typed string) (e edit, err error) {
 	if e.path, err = c.Locate(path, c.WorkDir()); err != nil {
 		return e, err
 	}
-	e.shown = c.Display(e.path)
+	e.display = c.Display(e.path)
 	e.text, e.stamp, err = c.ReadFile(e.path)
 	var f *lang.Fault
 	if errors.As(err, &f) && f.Code == lang.NotFound {
@@ -60,7 +60,7 @@ func (c *call) target(typed string) (e edit, err error) {
 }
 
 // input is a command's path and the text after it: on the line, or below it.
-func (c *call) input() (path, content string, hasText bool) {
+func (c *call) pathAndText() (path, content string, hasText bool) {
 	line := c.args
 	if len(line) > 0 && (line[0] == '"' || line[0] == '\'') {
 		if end := strings.IndexByte(line[1:], line[0]); end >= 0 {
@@ -72,26 +72,26 @@ func (c *call) input() (path, content string, hasText bool) {
 	}
 	line = strings.TrimSpace(line)
 	switch {
-	case c.more && line != "":
+	case c.hasBody && line != "":
 		return path, line + "\n" + c.body, true
-	case c.more:
+	case c.hasBody:
 		return path, c.body, true
 	}
 	return path, line, line != ""
 }
 
 // existing is a target whose file is there.
-func (c *call) existing(typed string) (edit, error) {
-	e, err := c.target(typed)
+func (c *call) openExisting(typed string) (edit, error) {
+	e, err := c.openEdit(typed)
 	if err == nil && !e.exists {
-		err = lang.Failf(lang.NotFound, "File not found: %s", e.shown)
+		err = lang.Failf(lang.NotFound, "File not found: %s", e.display)
 	}
 	return e, err
 }
 
 func (c *call) edit() (string, error) {
-	path, content, hasText := c.input()
-	e, err := c.existing(path)
+	path, content, hasText := c.pathAndText()
+	e, err := c.openExisting(path)
 	if err != nil {
 		return "", err
 	}
@@ -101,15 +101,15 @@ func (c *call) edit() (string, error) {
 	}
 	if !hasText {
 		c.Seen[e.path] = e.stamp
-		return numbered(e, e.text[start:end]), nil
+		return numberLines(e, e.text[start:end]), nil
 	}
 	if e.block != "" {
 		return c.editBlock(e, start, end, content)
 	}
-	if err := c.unchanged(e); err != nil {
+	if err := c.checkSeen(e); err != nil {
 		return "", err
 	}
-	return c.save(e, fmt.Sprintf("Edited %s (%d lines, whole file)", e.shown, countLines(content)), content)
+	return c.save(e, fmt.Sprintf("Edited %s (%d lines, whole file)", e.display, countLines(content)), content)
 }
 
 // span is the part of the file that an edit is about.
@@ -120,7 +120,7 @@ func (e edit) span() (start, end int, err error) {
 	d := sfmd.Parse(e.text)
 	start, end, ok := d.Find(e.block)
 	if !ok {
-		return 0, 0, lang.Failf(lang.BlockNotFound, "Block not found: #%s in %s\n%s", e.block, e.shown, state.BlocksLine(d))
+		return 0, 0, lang.Failf(lang.BlockNotFound, "Block not found: #%s in %s\n%s", e.block, e.display, state.BlocksLine(d))
 	}
 	if strings.HasPrefix(e.text[start:end], "#") { // a heading's block: its line stays
 		if i := strings.IndexByte(e.text[start:end], '\n'); i >= 0 {
@@ -151,7 +151,7 @@ func (c *call) editBlock(e edit, start, end int, content string) (string, error)
 
 func countLines(s string) int { return len(splitLines(s)) }
 
-func numbered(e edit, text string) string {
+func numberLines(e edit, text string) string {
 	rows := splitLines(text)
 	width := len(fmt.Sprint(len(rows)))
 	for i := range rows {
@@ -161,7 +161,7 @@ func numbered(e edit, text string) string {
 }
 
 // unchanged refuses to overwrite a content that the client has not seen.
-func (c *call) unchanged(e edit) error {
+func (c *call) checkSeen(e edit) error {
 	if !e.exists {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (c *call) unchanged(e edit) error {
 		if ok {
 			why = "has changed since it was read"
 		}
-		return lang.Failf(lang.Conflict, "%s %s. Use /edit %s first, or /write --force.", e.shown, why, e.shown)
+		return lang.Failf(lang.Conflict, "%s %s. Use /edit %s first, or /write --force.", e.display, why, e.display)
 	}
 	return nil
 }
@@ -180,15 +180,15 @@ func (c *call) save(e edit, said, content string) (string, error) {
 	if len(content) > state.MaxFile {
 		return "", lang.Failf(lang.InvalidPayload, "%d bytes are more than %d", len(content), state.MaxFile)
 	}
-	if err := c.put(e.path, content); err != nil {
-		return "", lang.Failf(lang.LoadError, "Cannot write %s: %v", e.shown, state.Cause(err))
+	if err := c.writeFile(e.path, content); err != nil {
+		return "", lang.Failf(lang.LoadError, "Cannot write %s: %v", e.display, state.Cause(err))
 	}
 	c.Undo = &state.Undo{Path: e.path, Before: e.text, After: content, Created: !e.exists}
 	return said + "\n---\n" + diff(e.text, content) + "\n---\nUse /undo to revert.", nil
 }
 
 // put replaces a file's content and keeps its mode.
-func (c *call) put(path, content string) error {
+func (c *call) writeFile(path, content string) error {
 	return c.Files(func() error {
 		mode := fs.FileMode(0o644)
 		if fi, err := os.Stat(path); err == nil {
@@ -212,8 +212,8 @@ func (c *call) write() (string, error) {
 	if force {
 		c.args = strings.TrimSpace(rest)
 	}
-	path, content, _ := c.input()
-	e, err := c.target(path)
+	path, content, _ := c.pathAndText()
+	e, err := c.openEdit(path)
 	if err != nil {
 		return "", err
 	}
@@ -221,7 +221,7 @@ func (c *call) write() (string, error) {
 		return c.edit()
 	}
 	if !force {
-		if err := c.unchanged(e); err != nil {
+		if err := c.checkSeen(e); err != nil {
 			return "", err
 		}
 	}
@@ -229,12 +229,12 @@ func (c *call) write() (string, error) {
 	if !e.exists {
 		verb = "Created"
 	}
-	return c.save(e, fmt.Sprintf("%s: %s (%d bytes, %d lines)", verb, e.shown, len(content), countLines(content)), content)
+	return c.save(e, fmt.Sprintf("%s: %s (%d bytes, %d lines)", verb, e.display, len(content), countLines(content)), content)
 }
 
 func (c *call) appendTo() (string, error) {
-	path, content, hasText := c.input()
-	e, err := c.existing(path)
+	path, content, hasText := c.pathAndText()
+	e, err := c.openExisting(path)
 	if err != nil {
 		return "", err
 	}
@@ -246,7 +246,7 @@ func (c *call) appendTo() (string, error) {
 		next += "\n"
 	}
 	next += content
-	return c.save(e, fmt.Sprintf("Appended to: %s (now %d bytes)", e.shown, len(next)), next)
+	return c.save(e, fmt.Sprintf("Appended to: %s (now %d bytes)", e.display, len(next)), next)
 }
 
 var lineRange = regexp.MustCompile(`^(.+):L(\d+)(?:-L?(\d+))?$`)
@@ -258,13 +258,13 @@ func (c *call) replace() (string, error) {
 	}
 	path := lang.Unquote(args)
 	usage := lang.Failf(lang.InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
-	if !c.more {
+	if !c.hasBody {
 		return "", usage
 	}
 	if m := lineRange.FindStringSubmatch(path); m != nil {
 		return c.replaceLines(m)
 	}
-	e, err := c.existing(path)
+	e, err := c.openExisting(path)
 	if err != nil {
 		return "", err
 	}
@@ -287,19 +287,19 @@ func (c *call) replace() (string, error) {
 	n := strings.Count(e.text, old)
 	switch {
 	case n == 0:
-		return "", lang.Failf(lang.NotFound, "Text not found in %s", e.shown)
+		return "", lang.Failf(lang.NotFound, "Text not found in %s", e.display)
 	case n > 1 && !all:
-		return "", lang.Failf(lang.Conflict, "Text found %d times in %s. Add --all, or more of the text around it.", n, e.shown)
+		return "", lang.Failf(lang.Conflict, "Text found %d times in %s. Add --all, or more of the text around it.", n, e.display)
 	}
 	many := ""
 	if n > 1 {
 		many = "s"
 	}
-	return c.save(e, fmt.Sprintf("Replaced %d occurrence%s in %s", n, many, e.shown), strings.ReplaceAll(e.text, old, new))
+	return c.save(e, fmt.Sprintf("Replaced %d occurrence%s in %s", n, many, e.display), strings.ReplaceAll(e.text, old, new))
 }
 
 func (c *call) replaceLines(m []string) (string, error) {
-	e, err := c.existing(m[1])
+	e, err := c.openExisting(m[1])
 	if err != nil {
 		return "", err
 	}
@@ -315,14 +315,14 @@ func (c *call) replaceLines(m []string) (string, error) {
 		rows = rows[:len(rows)-1]
 	}
 	if err1 != nil || err2 != nil || from < 1 || to < from || to > len(rows) {
-		return "", lang.Failf(lang.InvalidTarget, "Invalid line range: %s (%s has %d lines)", where, e.shown, len(rows))
+		return "", lang.Failf(lang.InvalidTarget, "Invalid line range: %s (%s has %d lines)", where, e.display, len(rows))
 	}
 	content := strings.TrimSuffix(c.body, "\n")
 	if strings.HasSuffix(rows[to-1], "\n") {
 		content += "\n"
 	}
 	next := strings.Join(rows[:from-1], "") + content + strings.Join(rows[to:], "")
-	return c.save(e, fmt.Sprintf("Replaced %s:%s", e.shown, where), next)
+	return c.save(e, fmt.Sprintf("Replaced %s:%s", e.display, where), next)
 }
 
 func (c *call) undoLast() (string, error) {
@@ -343,7 +343,7 @@ func (c *call) undoLast() (string, error) {
 		delete(c.Seen, path)
 		return "Undo: deleted " + c.Display(path) + " (was newly created)", c.Files(func() error { return os.Remove(path) })
 	}
-	if err := c.put(path, u.Before); err != nil {
+	if err := c.writeFile(path, u.Before); err != nil {
 		return "", err
 	}
 	rows := splitLines(u.Before)
@@ -351,7 +351,7 @@ func (c *call) undoLast() (string, error) {
 }
 
 func (c *call) verify() (string, error) {
-	e, err := c.existing(lang.Unquote(c.args))
+	e, err := c.openExisting(lang.Unquote(c.args))
 	if err != nil {
 		return "", err
 	}

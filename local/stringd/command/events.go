@@ -13,7 +13,7 @@ import (
 const listedEvents = 50
 
 func (c *call) events() (string, error) {
-	args := strings.Fields(c.joined())
+	args := strings.Fields(c.argsAndBody())
 	verb := strings.ToLower(c.sub)
 	if verb == "" && len(args) > 0 {
 		verb, args = strings.ToLower(args[0]), args[1:]
@@ -38,7 +38,7 @@ func (c *call) eventVerb(verb string, args []string) (string, error) {
 			return "", lang.Failf(lang.InvalidPayload, "Usage: /events.ack <id>")
 		}
 		if err := box.Ack(id); err != nil {
-			return "", eventFault(err, id)
+			return "", eventError(err, id)
 		}
 		return "Acked " + id, nil
 	case "clear":
@@ -48,7 +48,7 @@ func (c *call) eventVerb(verb string, args []string) (string, error) {
 	return "", lang.Failf(lang.Unsupported, "Unknown command: /events.%s\nUse /info to see available commands.", verb)
 }
 
-func eventFault(err error, id string) error {
+func eventError(err error, id string) error {
 	if errors.Is(err, inbox.ErrNotFound) {
 		return lang.Failf(lang.NotFound, "Event not found: %s", id)
 	}
@@ -88,7 +88,7 @@ func readEvent(box *inbox.Inbox, id string) (string, error) {
 	}
 	e, err := box.Get(id)
 	if err != nil {
-		return "", eventFault(err, id)
+		return "", eventError(err, id)
 	}
 	return lang.Under("Event "+id,
 		fmt.Sprintf("receivedAt: %s\nsource: %s\nstatus: %s\n\n%s\n\nnext: /events.ack %s", e.ReceivedAt, e.Source, e.Status,

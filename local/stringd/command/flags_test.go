@@ -20,7 +20,7 @@ import (
 
 func TestTakeFlags(t *testing.T) {
 	t.Parallel()
-	known := []lang.Flag{tierFlag, {Name: "-k", Check: whole(1, 100)}, {Name: "--full", Bare: true}, nsFlag}
+	known := []lang.Flag{tierFlag, {Name: "-k", Check: wholeNumber(1, 100)}, {Name: "--full", Bare: true}, nsFlag}
 	for _, c := range []struct {
 		line, text string
 		flags      lang.Flags
@@ -96,12 +96,12 @@ func TestActsAreDoneByTheDoor(t *testing.T) {
 			lang.Topic{Name: "main", Type: lang.Tab})
 		s.Agent = state.Agent{Home: home}
 		c, file := &call{Session: s, ctx: t.Context()}, home+"/a.md"
-		err := c.put(file, "text")
+		err := c.writeFile(file, "text")
 		_, set := s.SetEnv("NAME", "x")
 		text, _, _ := s.ReadFile(file)
 		entries, _ := s.ReadDir(home)
 		env, _ := s.Env()
-		_, sent := (&performer{call: c, action: sfmd.Action{Method: "GET", Target: server.URL}}).http()
+		_, sent := (&actionRun{call: c, action: sfmd.Action{Method: "GET", Target: server.URL}}).http()
 		if err := errors.Join(err, set, sent); err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestFieldsInAQuery(t *testing.T) {
 	s.Agent = state.Agent{Home: t.TempDir()}
 	for _, method := range []string{"GET", "POST"} {
 		a := sfmd.Action{Method: method, Target: server.URL + "/{q}?q={q}&n=1", Fields: []sfmd.Field{{Name: "q", Type: "string"}}}
-		p := &performer{call: &call{Session: s, ctx: t.Context()}, action: a, values: map[string]string{"q": value}}
+		p := &actionRun{call: &call{Session: s, ctx: t.Context()}, action: a, values: map[string]string{"q": value}}
 		if res, err := p.http(); err != nil || res.text != "/"+value+"|"+value+"|2" {
 			t.Errorf("%s: %q, %v", method, res.text, err)
 		}

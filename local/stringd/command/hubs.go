@@ -85,7 +85,7 @@ func (c *call) hubAdd() (string, error) {
 			home = w[i]
 		case w[i] == "--allow" && i+1 < len(w):
 			i++
-			allowed = list(w[i])
+			allowed = splitList(w[i])
 		case id == "" && !strings.HasPrefix(w[i], "-"):
 			id = w[i]
 		default:

@@ -119,7 +119,9 @@ func (c *call) nav() (string, error) {
 		return c.navPage()
 	}
 	if c.args == "" {
-		rows := api.Each(c.Doc.Menus, func(m state.Menu) string { return fmt.Sprintf("%s (%d): %s", m.Name, len(m.Links), some(m.Links)) })
+		rows := api.Each(c.Doc.Menus, func(m state.Menu) string {
+			return fmt.Sprintf("%s (%d): %s", m.Name, len(m.Links), previewLinks(m.Links))
+		})
 		return lang.Under("Menus", cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
 	}
 	i := slices.IndexFunc(c.Doc.Menus, func(m state.Menu) bool { return m.Name == c.args })
@@ -129,7 +131,7 @@ func (c *call) nav() (string, error) {
 	return lang.Under("Menu: "+c.args, cmp.Or(strings.Join(c.Doc.Menus[i].Entries(), "\n"), "(empty)")), nil
 }
 
-func some(links []sfmd.Link) string {
+func previewLinks(links []sfmd.Link) string {
 	s := strings.Join(api.Each(links[:min(len(links), menuPreview)], func(l sfmd.Link) string { return l.ID }), ", ")
 	if k := len(links) - menuPreview; k > 0 {
 		s += fmt.Sprintf(", ... (%d more)", k)

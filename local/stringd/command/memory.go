@@ -50,7 +50,7 @@ func number(lo, hi float64) func(string) error {
 	}
 }
 
-func whole(lo, hi int) func(string) error {
+func wholeNumber(lo, hi int) func(string) error {
 	return func(v string) error {
 		if n, err := strconv.Atoi(v); err != nil || n < lo || n > hi {
 			return fmt.Errorf("want a whole number from %d to %d", lo, hi)
@@ -59,12 +59,12 @@ func whole(lo, hi int) func(string) error {
 	}
 }
 
-func instant(v string) error {
+func checkTime(v string) error {
 	_, err := parseTime(v)
 	return err
 }
 
-func pair(v string) error {
+func checkKeyValue(v string) error {
 	if k, _, ok := strings.Cut(v, "="); !ok || k == "" {
 		return errors.New("want key=value")
 	}
@@ -86,12 +86,12 @@ var (
 	helpFlag = lang.Flag{Name: "--help", Bare: true}
 	tierFlag = lang.Flag{Name: "--tier", Check: oneOf(tiers...)}
 
-	afterFlag       = lang.Flag{Name: "--after", Check: whole(0, math.MaxInt)}
+	afterFlag       = lang.Flag{Name: "--after", Check: wholeNumber(0, math.MaxInt)}
 	consistencyFlag = lang.Flag{Name: "--consistency", Check: oneOf("local", "leader")}
 )
 
 // An ask is a memory command with its flags read.
-type ask struct {
+type memoryArgs struct {
 	*call
 	flags lang.Flags
 	text  string // between the flags, with the body
@@ -99,17 +99,17 @@ type ask struct {
 }
 
 // question adapts a command that finds memories: without --ns it sees the whole database, for the memory is one.
-func question(f func(*call, ask) (view, error), known ...lang.Flag) func(*call) (string, error) {
-	return adapt(f, func(*call) string { return "" }, known)
+func allNamespaces(f func(*call, memoryArgs) (answer, error), known ...lang.Flag) func(*call) (string, error) {
+	return memoryCommand(f, func(*call) string { return "" }, known)
 }
 
 // memo adapts a memory command that stores, counts or removes: without --ns it works in the agent's own namespace.
-func memo(f func(*call, ask) (view, error), known ...lang.Flag) func(*call) (string, error) {
-	return adapt(f, func(c *call) string { return c.Agent.ID }, known)
+func ownNamespace(f func(*call, memoryArgs) (answer, error), known ...lang.Flag) func(*call) (string, error) {
+	return memoryCommand(f, func(c *call) string { return c.Agent.ID }, known)
 }
 
 // adapt reads flags, decides on the namespace, and answers --help and --json.
-func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known []lang.Flag) func(*call) (string, error) {
+func memoryCommand(f func(*call, memoryArgs) (answer, error), namespace func(*call) string, known []lang.Flag) func(*call) (string, error) {
 	// every command can be told how new its answer must be
 	if !slices.ContainsFunc(known, func(f lang.Flag) bool { return f.Name == afterFlag.Name }) {
 		known = append(known, afterFlag, consistencyFlag)
@@ -123,10 +123,10 @@ func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known
 		if err != nil {
 			return "", err
 		}
-		if c.more && c.body != "" {
+		if c.hasBody && c.body != "" {
 			text = strings.TrimPrefix(text+"\n"+c.body, "\n")
 		}
-		a := ask{call: c, flags: fl, text: text, ns: namespace(c)}
+		a := memoryArgs{call: c, flags: fl, text: text, ns: namespace(c)}
 		if ns, ok := fl["--ns"]; ok {
 			a.ns = ns
 		}
@@ -149,7 +149,7 @@ func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known
 }
 
 // A view is an answer in both its forms.
-type view struct {
+type answer struct {
 	text string
 	json any
 }
@@ -165,7 +165,7 @@ func (c *call) usage(known []lang.Flag) string {
 }
 
 // shortcut makes @m1, @m2 … the names of the memories of an answer.
-func (c *call) shortcut(i int, m *oplog.Memory) (name string) {
+func (c *call) addShortcut(i int, m *oplog.Memory) (name string) {
 	name = fmt.Sprint("m", i+1)
 	c.Values[name] = m.RID
 	return name
@@ -185,13 +185,13 @@ func (c *call) resolve(word string) (string, error) {
 
 // leaderless bounds a write while no leader is known: the client gets NO_LEADER soon, and an election may still end in
 // time.
-const leaderless = 700 * time.Millisecond
+const noLeaderTimeout = 700 * time.Millisecond
 
 // write asks for an operation that changes the memory.
 func write[Q, A any](c *call, of api.Of[Q, A], request *Q) (*A, error) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	if at, err := c.place(); err == nil && at.Leader == nil {
-		ctx, cancel = context.WithTimeout(c.ctx, leaderless)
+		ctx, cancel = context.WithTimeout(c.ctx, noLeaderTimeout)
 	}
 	defer cancel()
 	return of.Ask(ctx, c.Settings.Memory, request)
@@ -203,7 +203,7 @@ func (c *call) place() (*api.PlaceAnswer, error) {
 }
 
 // note is an answer's memory for JSON.
-type note struct {
+type memoryJSON struct {
 	ID         string          `json:"id"`
 	Namespace  string          `json:"ns"`
 	Text       string          `json:"text"`
@@ -218,8 +218,8 @@ type note struct {
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 }
 
-func noteOf(m *oplog.Memory) note {
-	n := note{ID: m.RID, Namespace: m.Namespace, Text: m.Text, Type: m.Type, Tier: tierOf(m), Importance: m.Importance, Source: m.Source,
+func toJSON(m *oplog.Memory) memoryJSON {
+	n := memoryJSON{ID: m.RID, Namespace: m.Namespace, Text: m.Text, Type: m.Type, Tier: tierOf(m), Importance: m.Importance, Source: m.Source,
 		Created: m.Created.Time().Format(time.RFC3339), Status: m.Status.String()}
 	if json.Valid(m.Metadata) {
 		n.Metadata = m.Metadata
@@ -245,7 +245,7 @@ func indented(m *oplog.Memory, full bool) string {
 }
 
 // tags are a memory's, from its metadata.
-func tags(m *oplog.Memory) []string {
+func tagsOf(m *oplog.Memory) []string {
 	var meta struct {
 		Tags []string `json:"tags"`
 	}
@@ -254,4 +254,4 @@ func tags(m *oplog.Memory) []string {
 }
 
 // list is a flag's list of texts with commas between them.
-func list(s string) []string { return lang.Trimmed(strings.Split(s, ",")) }
+func splitList(s string) []string { return lang.Trimmed(strings.Split(s, ",")) }

@@ -25,7 +25,7 @@ var fieldRef = regexp.MustCompile(`\{(\.\.\.args|[A-Za-z_][\w-]*)\}`)
 const maxResponse = 10 << 20
 
 // http asks the action's host. Only this host may be asked where the door lets no other be.
-func (p *performer) http() (res response, err error) {
+func (p *actionRun) http() (res response, err error) {
 	u, err := url.Parse(p.uri())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return response{}, lang.Failf(lang.InvalidTarget, "Invalid URI: %s", p.action.Target)
@@ -39,32 +39,32 @@ func (p *performer) http() (res response, err error) {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	for _, h := range p.action.Headers {
-		req.Header.Set(h[0], p.filled(h[1], strings.NewReplacer("\r", "", "\n", "").Replace))
+		req.Header.Set(h[0], p.expand(h[1], strings.NewReplacer("\r", "", "\n", "").Replace))
 	}
 	off := lang.Failf(lang.LoadError, "HTTP to other hosts is disabled: %s", u.Host)
 	err = p.Settings.Memory.Act(p.ctx, api.AskHosts, off, func(context.Context) (err error) {
-		res, err = p.exchange(req, true)
+		res, err = p.send(req, true)
 		return err
 	})
 	if err == off && loopbackHost(u.Hostname()) {
-		return p.exchange(req, false)
+		return p.send(req, false)
 	}
 	return res, err
 }
 
 // uri is the action's target with the values of the fields that it names. In its query a value may have & and +, which
 // stand for themselves in a path alone.
-func (p *performer) uri() string {
+func (p *actionRun) uri() string {
 	path, query, asks := strings.Cut(p.action.Target, "?")
-	uri := p.filled(path, url.PathEscape)
+	uri := p.expand(path, url.PathEscape)
 	if asks {
-		uri += "?" + p.filled(query, func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") })
+		uri += "?" + p.expand(query, func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") })
 	}
 	return uri
 }
 
 // exchange sends a request and reads its answer. It follows redirects to other hosts if others is set.
-func (p *performer) exchange(req *http.Request, others bool) (response, error) {
+func (p *actionRun) send(req *http.Request, others bool) (response, error) {
 	u := req.URL
 	client := &http.Client{Timeout: p.Settings.Timeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if !others && !loopbackHost(r.URL.Hostname()) || len(via) > 5 {
@@ -92,14 +92,14 @@ func (p *performer) exchange(req *http.Request, others bool) (response, error) {
 }
 
 // filled is an author's text with the values of the fields it names, each as quote writes it there.
-func (p *performer) filled(text string, quote func(string) string) string {
+func (p *actionRun) expand(text string, quote func(string) string) string {
 	return fieldRef.ReplaceAllStringFunc(p.author(text), func(m string) string { return p.insert(m[1:len(m)-1], m, quote) })
 }
 
 // payload is the request's body. The fields of a GET that its target does not name go into its query.
-func (p *performer) payload(u *url.URL) []byte {
+func (p *actionRun) payload(u *url.URL) []byte {
 	if p.action.Template != "" {
-		return []byte(p.filled(p.action.Template, func(s string) string {
+		return []byte(p.expand(p.action.Template, func(s string) string {
 			b, _ := json.Marshal(s) // a string always encodes
 			return string(b[1 : len(b)-1])
 		}))
@@ -113,7 +113,7 @@ func (p *performer) payload(u *url.URL) []byte {
 			continue
 		}
 		q.Set(f.Name, v)
-		left[f.Name] = typed(f.Type, v)
+		left[f.Name] = jsonValue(f.Type, v)
 	}
 	if p.action.Method == "GET" || p.action.Method == "DELETE" {
 		u.RawQuery = q.Encode()
@@ -124,7 +124,7 @@ func (p *performer) payload(u *url.URL) []byte {
 }
 
 // typed is a value as JSON has it.
-func typed(kind, v string) any {
+func jsonValue(kind, v string) any {
 	switch kind {
 	case "number", "integer", "int", "float", "boolean", "bool":
 		var x any
@@ -148,14 +148,14 @@ var (
 )
 
 // template turns an answer into text, variables and shortcuts, as the document's author wants it.
-func (p *performer) template(t string, res response) (string, error) {
+func (p *actionRun) template(t string, res response) (string, error) {
 	var body any
 	if json.Unmarshal([]byte(res.text), &body) != nil {
 		body = res.text
 	}
 	sc := scope{p, map[string]any{"Response": map[string]any{"status": float64(res.status), "body": body}}, map[string]int{}}
 	var out []string
-	if err := sc.lines(strings.Split(t, "\n"), &out, false); err != nil {
+	if err := sc.run(strings.Split(t, "\n"), &out, false); err != nil {
 		return "", err
 	}
 	return cmp.Or(strings.TrimSpace(strings.Join(out, "\n")), "(no output)"), nil
@@ -163,12 +163,12 @@ func (p *performer) template(t string, res response) (string, error) {
 
 // scope is the names a template sees.
 type scope struct {
-	p     *performer
+	p     *actionRun
 	names map[string]any
 	count map[string]int // of shortcuts made in loops
 }
 
-func (s scope) lines(lines []string, out *[]string, loop bool) error {
+func (s scope) run(lines []string, out *[]string, loop bool) error {
 	for i := 0; i < len(lines); i++ {
 		t := strings.TrimSpace(lines[i])
 		if m := forLine.FindStringSubmatch(t); m != nil {
@@ -182,10 +182,10 @@ func (s scope) lines(lines []string, out *[]string, loop bool) error {
 					}
 				}
 			}
-			list, _ := s.look(m[2]).([]any) // anything else is not a list
+			list, _ := s.lookup(m[2]).([]any) // anything else is not a list
 			for _, x := range list[:min(len(list), 1000)] {
 				s.names[m[1]] = x
-				if err := s.lines(lines[i+1:min(end, len(lines))], out, true); err != nil {
+				if err := s.run(lines[i+1:min(end, len(lines))], out, true); err != nil {
 					return err
 				}
 			}
@@ -198,7 +198,7 @@ func (s scope) lines(lines []string, out *[]string, loop bool) error {
 			return lang.Failf(lang.Unsupported, "save, decode and to are not offered by this node.")
 		case varLine.MatchString(t):
 			m := varLine.FindStringSubmatch(t)
-			s.p.Vars.Set(m[1], s.value(m[2]))
+			s.p.Vars.Set(m[1], s.eval(m[2]))
 		case shortLine.MatchString(t):
 			m := shortLine.FindStringSubmatch(t)
 			id := m[1]
@@ -206,40 +206,40 @@ func (s scope) lines(lines []string, out *[]string, loop bool) error {
 				s.count[id]++
 				id = fmt.Sprintf("%s-%d", id, s.count[id])
 			}
-			s.p.Session.Values[id] = s.value(m[2])
+			s.p.Session.Values[id] = s.eval(m[2])
 		default:
-			*out = append(*out, s.fill(lines[i]))
+			*out = append(*out, s.expand(lines[i]))
 		}
 	}
 	return nil
 }
 
 // value is the right side of an assignment: a path, or text with paths in braces.
-func (s scope) value(expr string) string {
+func (s scope) eval(expr string) string {
 	expr = strings.TrimSpace(expr)
 	if strings.HasPrefix(expr, "\"") {
-		return s.fill(lang.Unquote(expr))
+		return s.expand(lang.Unquote(expr))
 	}
 	if strings.ContainsAny(expr, "{ ") {
-		return s.fill(expr)
+		return s.expand(expr)
 	}
-	if v := s.look(expr); v != nil {
-		return show(v)
+	if v := s.lookup(expr); v != nil {
+		return formatValue(v)
 	}
 	return expr
 }
 
-func (s scope) fill(text string) string {
+func (s scope) expand(text string) string {
 	return exprRef.ReplaceAllStringFunc(text, func(m string) string {
-		if v := s.look(m[1 : len(m)-1]); v != nil {
-			return show(v)
+		if v := s.lookup(m[1 : len(m)-1]); v != nil {
+			return formatValue(v)
 		}
 		return m
 	})
 }
 
 // look follows a path such as Response.body.a[0].b.
-func (s scope) look(path string) any {
+func (s scope) lookup(path string) any {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 	if len(parts) == 0 {
 		return nil
@@ -271,7 +271,7 @@ func (s scope) look(path string) any {
 	return at
 }
 
-func show(v any) string {
+func formatValue(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}

@@ -16,15 +16,15 @@ import (
 )
 
 // query is the question a call's flags ask.
-func query(a ask, text string, k int) api.SearchRequest {
+func query(a memoryArgs, text string, k int) api.SearchRequest {
 	q := api.SearchRequest{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(),
 		Quiet: a.flags.Has("--skip-reinforce")}
-	q.Types, q.Since, q.Until = list(a.flags["--type"]), a.when("--since"), a.when("--until")
+	q.Types, q.Since, q.Until = splitList(a.flags["--type"]), a.when("--since"), a.when("--until")
 	return q
 }
 
 // when returns a flag's time, which was checked with it; 0 without the flag.
-func (a ask) when(name string) oplog.Time {
+func (a memoryArgs) when(name string) oplog.Time {
 	at, err := parseTime(a.flags[name])
 	if err != nil {
 		return 0
@@ -32,35 +32,35 @@ func (a ask) when(name string) oplog.Time {
 	return oplog.At(at)
 }
 
-func (c *call) recall(a ask) (view, error) {
+func (c *call) recall(a memoryArgs) (answer, error) {
 	if strings.TrimSpace(a.text) == "" {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /recall <query>")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /recall <query>")
 	}
 	k, budget := a.flags.Whole("-k", defaultK), a.flags.Whole("--budget", defaultBudget)
 	hits, matched, below, err := c.search(a, k)
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	at, err := c.place()
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
-	notes := make([]note, len(hits))
+	notes := make([]memoryJSON, len(hits))
 	entries := make([]string, len(hits))
 	for i, h := range hits {
-		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.shortcut(i, h.Memory), headline(h.Memory),
+		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.addShortcut(i, h.Memory), headline(h.Memory),
 			indented(h.Memory, a.flags.Has("--full")))
 		if a.flags.Has("--explain") {
 			entries[i] += "\n    why: " + strings.Join(h.Why, ", ")
 		}
-		notes[i] = noteOf(h.Memory)
+		notes[i] = toJSON(h.Memory)
 		notes[i].Score, notes[i].Why = h.Score, h.Why
 	}
 	head := fmt.Sprintf("Recalled %d of %d for \"%s\" (index %d, %s)", len(hits), matched, oneLine(a.text, 200), at.Applied, at.Role)
 	if below > 0 {
 		head += fmt.Sprintf("; %d more score less than %s", below, a.flags["--min-score"])
 	}
-	return view{lang.Under(head, within(entries, budget)),
+	return answer{lang.Under(head, within(entries, budget)),
 		map[string]any{"query": a.text, "matched": matched, "below_min_score": below, "index": at.Applied, "role": at.Role,
 			"memories": notes}}, nil
 }
@@ -84,8 +84,8 @@ func (c *call) fresh(fl lang.Flags) error {
 
 // search asks the index, and filters by tags itself. below counts the memories that match and score less than
 // --min-score.
-func (c *call) search(a ask, k int) (hits []api.Hit, matched, below int, err error) {
-	want := list(a.flags["--tags"])
+func (c *call) search(a memoryArgs, k int) (hits []api.Hit, matched, below int, err error) {
+	want := splitList(a.flags["--tags"])
 	q := query(a, a.text, k)
 	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
 		return nil, 0, 0, lang.Failf(lang.InvalidPayload, "--since is after --until: want two dates in order")
@@ -96,7 +96,7 @@ func (c *call) search(a ask, k int) (hits []api.Hit, matched, below int, err err
 	q.MinScore, _ = strconv.ParseFloat(cmp.Or(a.flags["--min-score"], "0"), 64) // checked with the flag
 	q.Pick = func(hits []api.Hit) []api.Hit {
 		hits = slices.DeleteFunc(hits, func(h api.Hit) bool {
-			have := tags(h.Memory)
+			have := tagsOf(h.Memory)
 			return slices.ContainsFunc(want, func(t string) bool { return !slices.Contains(have, t) })
 		})
 		return hits[:min(k, len(hits))]
@@ -134,26 +134,26 @@ func oneLine(s string, n int) string {
 	return lang.Cut(strings.Join(strings.Fields(s), " "), n)
 }
 
-func (c *call) showMemory(a ask) (view, error) {
+func (c *call) showMemory(a memoryArgs) (answer, error) {
 	words := strings.Fields(a.text)
 	if len(words) == 0 {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /memory <id|@mN>...")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /memory <id|@mN>...")
 	}
 	var texts []string
-	var notes []note
+	var notes []memoryJSON
 	for _, w := range words {
 		id, err := c.resolve(w)
 		if err != nil {
-			return view{}, err
+			return answer{}, err
 		}
 		found, err := c.lookUp(id, 0)
 		if err != nil {
-			return view{}, err
+			return answer{}, err
 		}
 		texts = append(texts, lang.Under("Memory "+found.Memory.RID, describeMemory(found.Memory, found.Edges)))
-		notes = append(notes, noteOf(found.Memory))
+		notes = append(notes, toJSON(found.Memory))
 	}
-	return view{strings.Join(texts, "\n\n"), notes}, nil
+	return answer{strings.Join(texts, "\n\n"), notes}, nil
 }
 
 // lookUp reads a memory that is not forgotten, the relations of what it mentions, and the memories of its namespace on
@@ -171,7 +171,7 @@ func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	fmt.Fprintf(&b, "id: %s\nns: %s\ntype: %s\ntier: %s\nimportance: %g\nsource: %s\ncreated: %s\nupdated: %s\nstatus: %s\n",
 		m.RID, api.OneLine(m.Namespace), api.OneLine(m.Type), tierOf(m), m.Importance, api.OneLine(m.Source),
 		m.Created.Time().Format(time.RFC3339), m.Updated.Time().Format(time.RFC3339), m.Status)
-	if t := tags(m); len(t) > 0 {
+	if t := tagsOf(m); len(t) > 0 {
 		fmt.Fprintf(&b, "tags: %s\n", api.OneLine(strings.Join(t, ", ")))
 	}
 	if len(m.Metadata) > 0 {
@@ -203,31 +203,31 @@ func (c *call) newest(q api.RecentRequest) (ms []*oplog.Memory, rest string, err
 	return a.Memories, rest, nil
 }
 
-func (c *call) recent(a ask) (view, error) {
+func (c *call) recent(a memoryArgs) (answer, error) {
 	found, rest, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Limit: a.flags.Whole("-n", defaultK)})
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	var entries []string
 	for i, m := range found {
-		entries = append(entries, fmt.Sprintf("[@%s] %s\n%s", c.shortcut(i, m), headline(m), indented(m, false)))
+		entries = append(entries, fmt.Sprintf("[@%s] %s\n%s", c.addShortcut(i, m), headline(m), indented(m, false)))
 	}
 	text := strings.TrimSuffix(within(entries, defaultBudget)+"\n"+rest, "\n")
-	return view{lang.Under(fmt.Sprintf("Recent %d", len(found)), text), api.Each(found, noteOf)}, nil
+	return answer{lang.Under(fmt.Sprintf("Recent %d", len(found)), text), api.Each(found, toJSON)}, nil
 }
 
-func (c *call) timeline(a ask) (view, error) {
+func (c *call) timeline(a memoryArgs) (answer, error) {
 	named := strings.TrimSpace(a.text)
 	if named == "" {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /timeline <id|@mN>")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /timeline <id|@mN>")
 	}
 	id, err := c.resolve(named)
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	found, err := c.lookUp(id, a.flags.Whole("--window", 10))
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	before, m, after := found.Before, found.Memory, found.After
 	line := func(mark string, m *oplog.Memory) string {
@@ -235,6 +235,6 @@ func (c *call) timeline(a ask) (view, error) {
 	}
 	plain := func(m *oplog.Memory) string { return line("  ", m) }
 	rows := slices.Concat([]string{"before"}, api.Each(before, plain), []string{line("> near ", m), "after"}, api.Each(after, plain))
-	return view{lang.Under("Timeline around "+m.RID, strings.Join(rows, "\n")),
-		map[string]any{"near": noteOf(m), "before": api.Each(before, noteOf), "after": api.Each(after, noteOf)}}, nil
+	return answer{lang.Under("Timeline around "+m.RID, strings.Join(rows, "\n")),
+		map[string]any{"near": toJSON(m), "before": api.Each(before, toJSON), "after": api.Each(after, toJSON)}}, nil
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func (c *call) remember(a ask) (view, error) {
+func (c *call) remember(a memoryArgs) (answer, error) {
 	text := a.text
 	if id, ok := a.flags["--event"]; ok {
 		e, err := c.Settings.Host.Inbox(c.Agent).Get(id)
 		if err != nil {
-			return view{}, eventFault(err, id)
+			return answer{}, eventError(err, id)
 		}
 		text = strings.TrimSpace(text + "\n" + e.Text)
 	}
 	if strings.TrimSpace(text) == "" {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /remember <text>")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /remember <text>")
 	}
 	meta := map[string]any{}
-	if t := list(a.flags["--tags"]); len(t) > 0 {
+	if t := splitList(a.flags["--tags"]); len(t) > 0 {
 		meta["tags"] = t
 	}
 	if kv, ok := a.flags["--meta"]; ok {
@@ -48,44 +48,44 @@ func (c *call) remember(a ask) (view, error) {
 const week = 168
 
 // store writes a memory to the call's namespace and answers with its id and log index.
-func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) (view, error) {
+func (c *call) store(a memoryArgs, n api.Draft, meta map[string]any, key, verb string) (answer, error) {
 	if len(n.Text) > maxText {
-		return view{}, lang.Failf(lang.InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
+		return answer{}, lang.Failf(lang.InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
 	}
 	n.Namespace = cmp.Or(a.ns, "default")
 	if len(meta) > 0 {
 		var err error
 		if n.Metadata, err = json.Marshal(meta); err != nil {
-			return view{}, err
+			return answer{}, err
 		}
 	}
 	n.Key, n.HalfLife, n.Certainty = key, week, 1
 	s, err := write(c, api.Remember, &api.RememberRequest{Draft: n})
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	c.Vars.Set("last_memory", s.RID)
 	if s.Replayed {
 		verb = "Already remembered"
 	}
 	text := fmt.Sprintf("id: %s\nns: %s\ntier: %s\nindex: %d", s.RID, n.Namespace, n.Tier, s.Index)
-	answer := map[string]any{"id": s.RID, "ns": n.Namespace, "tier": n.Tier, "index": uint64(s.Index), "replayed": s.Replayed}
+	fields := map[string]any{"id": s.RID, "ns": n.Namespace, "tier": n.Tier, "index": uint64(s.Index), "replayed": s.Replayed}
 	if len(s.Redacted) > 0 {
 		text += "\nredacted: " + strings.Join(s.Redacted, ", ")
-		answer["redacted"] = s.Redacted
+		fields["redacted"] = s.Redacted
 	}
-	return view{lang.Under(verb+" "+s.RID, text), answer}, nil
+	return answer{lang.Under(verb+" "+s.RID, text), fields}, nil
 }
 
 // capture remembers the output of a tool. The node takes secrets out of it.
-func (c *call) capture(a ask) (view, error) {
+func (c *call) capture(a memoryArgs) (answer, error) {
 	tool, body, _ := strings.Cut(a.text, "\n")
 	tool = strings.TrimSpace(tool)
 	if tool == "" || strings.TrimSpace(body) == "" {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /capture <tool> with a JSON body on the next line")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /capture <tool> with a JSON body on the next line")
 	}
 	if !json.Valid([]byte(body)) {
-		return view{}, lang.Failf(lang.InvalidPayload, "the body is not valid JSON")
+		return answer{}, lang.Failf(lang.InvalidPayload, "the body is not valid JSON")
 	}
 	meta := map[string]any{"tool": tool}
 	if s, ok := a.flags["--session"]; ok {
@@ -95,7 +95,7 @@ func (c *call) capture(a ask) (view, error) {
 		Source: cmp.Or(a.flags["--source"], tool)}, meta, "", "Captured")
 }
 
-func (c *call) forget(a ask) (view, error) {
+func (c *call) forget(a memoryArgs) (answer, error) {
 	if q, ok := a.flags["--query"]; ok {
 		if a.text != "" { // the value of a flag is one word; the question goes on
 			q += " " + a.text
@@ -104,25 +104,25 @@ func (c *call) forget(a ask) (view, error) {
 	}
 	words := strings.Fields(a.text)
 	if len(words) == 0 {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /forget <id|@mN>...")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /forget <id|@mN>...")
 	}
 	ids := make([]string, len(words))
 	for i, w := range words {
 		id, err := c.resolve(w)
 		if err != nil {
-			return view{}, err
+			return answer{}, err
 		}
 		ids[i] = id
 	}
 	forgotten, missing, err := c.forgetAll(ids)
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	if len(missing) > 0 {
-		return view{}, lang.Failf(lang.NotFound, "%s",
+		return answer{}, lang.Failf(lang.NotFound, "%s",
 			strings.TrimPrefix(forgot(forgotten)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
 	}
-	return view{forgot(forgotten), map[string]any{"forgotten": forgotten}}, nil
+	return answer{forgot(forgotten), map[string]any{"forgotten": forgotten}}, nil
 }
 
 func forgot(ids []string) string {
@@ -149,78 +149,78 @@ func (c *call) forgetAll(ids []string) (forgotten, missing []string, err error) 
 	return forgotten, missing, nil
 }
 
-func (c *call) forgetFound(a ask, q string) (view, error) {
+func (c *call) forgetFound(a memoryArgs, q string) (answer, error) {
 	found := query(a, q, maxK)
 	found.Quiet = true // a search for what to forget must not reinforce it
-	answer, err := api.Search.Ask(c.ctx, c.Settings.Memory, &found)
+	result, err := api.Search.Ask(c.ctx, c.Settings.Memory, &found)
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	// Only memories that contain the words are forgotten: similarity is not enough.
-	hits := slices.DeleteFunc(answer.Hits, func(h api.Hit) bool { return !slices.Contains(h.Why, "keyword_match") })
+	hits := slices.DeleteFunc(result.Hits, func(h api.Hit) bool { return !slices.Contains(h.Why, "keyword_match") })
 	var ids []string // null without any
 	for _, h := range hits {
 		ids = append(ids, h.Memory.RID)
 	}
 	if !a.flags.Has("--yes") {
 		found := api.Each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory, false) })
-		return view{lang.Under(fmt.Sprintf("Would forget %d", len(ids)),
+		return answer{lang.Under(fmt.Sprintf("Would forget %d", len(ids)),
 			strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
 			map[string]any{"would_forget": ids}}, nil
 	}
 	forgotten, _, err := c.forgetAll(ids)
-	return view{cmp.Or(forgot(forgotten), "(no memories)"), map[string]any{"forgotten": forgotten}}, err
+	return answer{cmp.Or(forgot(forgotten), "(no memories)"), map[string]any{"forgotten": forgotten}}, err
 }
 
 // purge forgets memories that were created before a time.
-func (c *call) purge(a ask) (view, error) {
+func (c *call) purge(a memoryArgs) (answer, error) {
 	if !a.flags.Has("--before") {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
 	}
 	found, err := api.Recent.Ask(c.ctx, c.Settings.Memory, &api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"],
 		Before: a.when("--before"), Limit: maxScan + 1, Bare: true})
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	ids, more := api.Each(found.Memories, func(m *oplog.Memory) string { return m.RID }), ""
 	if len(ids) > maxScan {
 		ids, more = ids[:maxScan], "\nThere are more: purge again afterwards."
 	}
 	if !a.flags.Has("--yes") {
-		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.%s", len(ids), more),
+		return answer{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.%s", len(ids), more),
 			map[string]any{"would_purge": len(ids), "more": more != ""}}, nil
 	}
 	forgotten, _, err := c.forgetAll(ids)
-	return view{fmt.Sprintf("Purged %d%s", len(forgotten), more), map[string]any{"purged": len(forgotten), "more": more != ""}}, err
+	return answer{fmt.Sprintf("Purged %d%s", len(forgotten), more), map[string]any{"purged": len(forgotten), "more": more != ""}}, err
 }
 
 // episode groups the memories that are stored in the agent's namespace from start to end.
-func (c *call) episode(a ask) (view, error) {
+func (c *call) episode(a memoryArgs) (answer, error) {
 	verb, rest, _ := strings.Cut(a.text, " ")
 	switch verb {
 	case "start":
 		made, err := write(c, api.StartSession,
 			&api.StartSessionRequest{Namespace: cmp.Or(a.ns, "default"), Client: "string/" + c.Agent.ID})
 		if err != nil {
-			return view{}, err
+			return answer{}, err
 		}
 		c.Vars.Set("_episode", made.ID)
-		return view{"Episode started " + made.ID, map[string]any{"id": made.ID}}, nil
+		return answer{"Episode started " + made.ID, map[string]any{"id": made.ID}}, nil
 	case "end":
 		id := c.Vars.Of["_episode"]
 		if id == "" {
-			return view{}, lang.Failf(lang.NotFound, "No episode was started in this topic.")
+			return answer{}, lang.Failf(lang.NotFound, "No episode was started in this topic.")
 		}
 		ended, err := write(c, api.EndSession, &api.EndSessionRequest{ID: id, Summary: strings.TrimSpace(rest)})
 		if err != nil {
-			return view{}, err
+			return answer{}, err
 		}
 		c.Vars.Del("_episode")
-		return view{fmt.Sprintf("Episode ended %s (%s)", id, api.Many(int(ended.Memories), "memory", "memories")),
+		return answer{fmt.Sprintf("Episode ended %s (%s)", id, api.Many(int(ended.Memories), "memory", "memories")),
 			map[string]any{"id": id, "memories": ended.Memories}}, nil
 	case "list":
 		id := c.Vars.Of["_episode"]
-		return view{lang.Under("Episodes", cmp.Or(id, "(none started in this topic)")), map[string]any{"active": id}}, nil
+		return answer{lang.Under("Episodes", cmp.Or(id, "(none started in this topic)")), map[string]any{"active": id}}, nil
 	}
-	return view{}, lang.Failf(lang.InvalidPayload, "Usage: /episode start|end|list")
+	return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /episode start|end|list")
 }

@@ -14,18 +14,18 @@ import (
 // A call is one command on its way.
 type call struct {
 	*state.Session
-	ctx  context.Context
-	word string // as typed, with its slash
-	name string // before the first . or : of the word, without the slash and folded
-	sub  string // after it
-	args string // rest of the first line
-	body string // after the first newline
-	more bool   // there was a newline
+	ctx     context.Context
+	word    string // as typed, with its slash
+	name    string // before the first . or : of the word, without the slash and folded
+	sub     string // after it
+	args    string // rest of the first line
+	body    string // after the first newline
+	hasBody bool   // there was a newline
 }
 
 // joined is the arguments with the body, for commands whose quoted values may span lines.
-func (c *call) joined() string {
-	if !c.more {
+func (c *call) argsAndBody() string {
+	if !c.hasBody {
 		return c.args
 	}
 	return c.args + "\n" + c.body
@@ -37,7 +37,7 @@ func Run(ctx context.Context, s *state.Session, a state.Agent, cmd string) (r la
 		if p := recover(); p != nil {
 			r = lang.Result{Code: lang.InternalError, Text: fmt.Sprint(p)}
 		}
-		s.Note()
+		s.UpdateMeta()
 	}()
 	s.Agent = a
 	return lang.ResultOf(dispatch(ctx, s, strings.TrimSpace(cmd)))
@@ -66,7 +66,7 @@ func parse(ctx context.Context, s *state.Session, cmd string) *call {
 	c := &call{Session: s, ctx: ctx}
 	head, body, more := strings.Cut(cmd, "\n")
 	head = strings.TrimSuffix(head, "\r")
-	c.body, c.more = body, more
+	c.body, c.hasBody = body, more
 	c.word = head
 	if i := strings.IndexAny(head, " \t"); i >= 0 {
 		c.word, c.args = head[:i], strings.TrimSpace(head[i:])
@@ -80,7 +80,7 @@ func parse(ctx context.Context, s *state.Session, cmd string) *call {
 }
 
 // A def is one command: a line of the table.
-type def struct {
+type commandDef struct {
 	name  string
 	sub   bool   // takes .sub or :sub
 	usage string // shown by /help
@@ -91,26 +91,26 @@ type def struct {
 
 // table is every command, made once.
 type table struct {
-	words, pages []def
-	hubs         map[string][]def // the hubs' own, under their names
+	words, pages []commandDef
+	hubs         map[string][]commandDef // the hubs' own, under their names
 }
 
 // made holds the table once commands was called.
-var made struct {
+var tableOnce struct {
 	sync.Once
 	table
 }
 
 func commands() *table {
-	made.Do(func() { made.table = table{words(), hubPages(), hubWords()} })
-	return &made.table
+	tableOnce.Do(func() { tableOnce.table = table{words(), hubPages(), hubWords()} })
+	return &tableOnce.table
 }
 
 // find looks a command up: the hub's own ones first, in a hub.
-func (c *call) find() *def {
+func (c *call) find() *commandDef {
 	bare := !strings.ContainsAny(c.word, ".:")
-	look := func(f []def) *def {
-		i := slices.IndexFunc(f, func(d def) bool { return d.name == c.name && (d.sub || bare) })
+	look := func(f []commandDef) *commandDef {
+		i := slices.IndexFunc(f, func(d commandDef) bool { return d.name == c.name && (d.sub || bare) })
 		if i < 0 {
 			return nil
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 func (c *call) exec() (string, error) {
-	line := c.joined()
+	line := c.argsAndBody()
 	if strings.TrimSpace(line) == "" {
 		return "", lang.Failf(lang.Unsupported, "Usage: /exec <shell command>")
 	}
@@ -96,6 +96,6 @@ func (c *call) inShell(line string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.Moved(out.CWD)
+	c.SetCWD(out.CWD)
 	return c.report(out)
 }

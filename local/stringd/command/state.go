@@ -16,10 +16,10 @@ import (
 // statsScan bounds the records that /stats reads to count by tier.
 const statsScan = 100_000
 
-func (c *call) stats(a ask) (view, error) {
+func (c *call) stats(a memoryArgs) (answer, error) {
 	t, err := api.Tiers.Ask(c.ctx, c.Settings.Memory, &api.TiersRequest{Namespace: a.ns, Look: statsScan})
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	counts, st := t.Tiers, t.Stats
 	names := slices.Clone(tiers)
@@ -39,25 +39,25 @@ func (c *call) stats(a ask) (view, error) {
 	if st.NextSeq > statsScan {
 		fmt.Fprintf(&b, "\n(tiers and bytes are of the first %d records)", statsScan)
 	}
-	return view{lang.Under("Memory stats", b.String()), map[string]any{"ns": a.ns, "tiers": counts, "bytes": t.Bytes, "active": st.Active,
+	return answer{lang.Under("Memory stats", b.String()), map[string]any{"ns": a.ns, "tiers": counts, "bytes": t.Bytes, "active": st.Active,
 		"tombstoned": st.Tombstoned, "edges": st.Edges, "index": t.Index}}, nil
 }
 
-func (c *call) cluster(a ask) (view, error) {
+func (c *call) cluster(a memoryArgs) (answer, error) {
 	switch a.text {
 	case "", "status", "nodes":
 	default:
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /cluster [status|nodes]")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /cluster [status|nodes]")
 	}
 	st, err := api.Cluster.Ask(c.ctx, c.Settings.Memory, &api.Nothing{})
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	return clusterView(st), nil
 }
 
 // clusterView is the cluster as one node sees it.
-func clusterView(st *api.ClusterStatus) view {
+func clusterView(st *api.ClusterStatus) answer {
 	leader := ""
 	if st.LeaderID != nil {
 		leader = strings.TrimSpace(fmt.Sprintf("n%d %s", *st.LeaderID, st.LeaderAddr))
@@ -83,21 +83,21 @@ func clusterView(st *api.ClusterStatus) view {
 	if peers == nil {
 		b.WriteString(" (none)")
 	}
-	return view{lang.Under("Cluster", b.String()), kit.Object{"node", st.NodeID, "role", st.Role, "leader", leader, "term", st.CurrentTerm,
+	return answer{lang.Under("Cluster", b.String()), kit.Object{"node", st.NodeID, "role", st.Role, "leader", leader, "term", st.CurrentTerm,
 		"commit", st.Commit, "applied", uint64(st.Applied), "peers", peers}}
 }
 
 // thinkLimit is for how many memories a round looks for duplicates.
 const thinkLimit = 1000
 
-func (c *call) think(a ask) (view, error) {
+func (c *call) think(a memoryArgs) (answer, error) {
 	if a.text != "" {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /think")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /think")
 	}
 	done, err := api.Think.Ask(c.ctx, c.Settings.Memory,
 		&api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: thinkLimit})
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	decayed, notes := 0, []string{} // important ones that have faded; what deserves attention, the most urgent first
 	for _, x := range done.Triggers {
@@ -111,7 +111,7 @@ func (c *call) think(a ask) (view, error) {
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\n- %s", oneLine(n, 200))
 	}
-	return view{lang.Under("Thought", b.String()),
+	return answer{lang.Under("Thought", b.String()),
 		kit.Object{"merged", done.Merged, "conflicts", done.Conflicts, "decayed", decayed, "notes", notes, "index", done.Index}}, nil
 }
 
@@ -119,35 +119,35 @@ func edgeLine(e oplog.Edge) string {
 	return api.OneLine(fmt.Sprintf("%s -%s-> %s (%g)", e.Src, e.Type, e.Dst, e.Weight))
 }
 
-func (c *call) relate(a ask) (view, error) {
+func (c *call) relate(a memoryArgs) (answer, error) {
 	w, err := lang.Words(a.text)
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	if len(w) != 3 {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /relate <src> <rel> <dst>")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /relate <src> <rel> <dst>")
 	}
 	weight, _ := strconv.ParseFloat(cmp.Or(a.flags["--weight"], "1"), 64) // checked with the flag
 	made, err := write(c, api.Relate, &api.RelateRequest{Src: w[0], Dst: w[2], Type: w[1], Weight: weight})
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
-	return view{"Related " + edgeLine(oplog.Edge{Src: w[0], Type: w[1], Dst: w[2], Weight: weight}),
+	return answer{"Related " + edgeLine(oplog.Edge{Src: w[0], Type: w[1], Dst: w[2], Weight: weight}),
 		map[string]any{"id": made.ID, "new": made.New}}, nil
 }
 
-func (c *call) edges(a ask) (view, error) {
+func (c *call) edges(a memoryArgs) (answer, error) {
 	entity := strings.TrimSpace(a.text)
 	if entity == "" {
-		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /edges <entity>")
+		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /edges <entity>")
 	}
 	found, err := api.LookUp.Ask(c.ctx, c.Settings.Memory, &api.LookUpRequest{Entities: []string{entity}, Edges: maxK + 1})
 	if err != nil {
-		return view{}, err
+		return answer{}, err
 	}
 	lines := api.Each(found.Edges, edgeLine)
 	if len(lines) > maxK {
 		lines, found.Edges = append(lines[:maxK], fmt.Sprintf("... (there are more than %d)", maxK)), found.Edges[:maxK]
 	}
-	return view{lang.Under("Edges of "+entity, cmp.Or(strings.Join(lines, "\n"), "(none)")), found.Edges}, nil
+	return answer{lang.Under("Edges of "+entity, cmp.Or(strings.Join(lines, "\n"), "(none)")), found.Edges}, nil
 }

@@ -5,8 +5,8 @@ import (
 )
 
 // words are the commands of all topics, in the order of /help.
-func words() []def {
-	return []def{
+func words() []commandDef {
+	return []commandDef{
 		{name: "open", usage: "/open <path|uri|path#block|@id|dir|mem:...>", about: "open a document", run: (*call).open},
 		{name: "back", usage: "/back", about: "return to the document before", run: (*call).back},
 		{name: "refresh", usage: "/refresh", about: "read the document again", run: (*call).refresh},
@@ -34,30 +34,30 @@ func words() []def {
 		{name: "session", usage: "/session list|close <topic>", about: "list topics, close one", shell: true, run: (*call).session},
 
 		{name: "remember", usage: "/remember <text>", about: "keep a memory: --type --tier --importance --tags --source --at --meta k=v --key --event --ns", shell: true,
-			run: memo((*call).remember, lang.Flag{Name: "--type"}, tierFlag, lang.Flag{Name: "--importance", Check: number(0, 1)}, lang.Flag{Name: "--tags"},
-				lang.Flag{Name: "--source"}, lang.Flag{Name: "--at", Check: instant}, lang.Flag{Name: "--meta", Check: pair}, lang.Flag{Name: "--key"},
+			run: ownNamespace((*call).remember, lang.Flag{Name: "--type"}, tierFlag, lang.Flag{Name: "--importance", Check: number(0, 1)}, lang.Flag{Name: "--tags"},
+				lang.Flag{Name: "--source"}, lang.Flag{Name: "--at", Check: checkTime}, lang.Flag{Name: "--meta", Check: checkKeyValue}, lang.Flag{Name: "--key"},
 				lang.Flag{Name: "--event"})},
 		{name: "recall", usage: "/recall <query>", about: "find memories of all agents and protocols: -k --tier --type --tags --since --until --min-score --after --budget --full --explain --consistency --skip-reinforce --ns", shell: true,
-			run: question((*call).recall, lang.Flag{Name: "-k", Check: whole(1, maxK)}, tierFlag, lang.Flag{Name: "--type"}, lang.Flag{Name: "--tags"},
-				lang.Flag{Name: "--since", Check: instant}, lang.Flag{Name: "--until", Check: instant}, lang.Flag{Name: "--min-score", Check: number(0, 1e9)}, afterFlag,
-				lang.Flag{Name: "--budget", Check: whole(1, 1<<20)}, lang.Flag{Name: "--full", Bare: true}, lang.Flag{Name: "--explain", Bare: true},
+			run: allNamespaces((*call).recall, lang.Flag{Name: "-k", Check: wholeNumber(1, maxK)}, tierFlag, lang.Flag{Name: "--type"}, lang.Flag{Name: "--tags"},
+				lang.Flag{Name: "--since", Check: checkTime}, lang.Flag{Name: "--until", Check: checkTime}, lang.Flag{Name: "--min-score", Check: number(0, 1e9)}, afterFlag,
+				lang.Flag{Name: "--budget", Check: wholeNumber(1, 1<<20)}, lang.Flag{Name: "--full", Bare: true}, lang.Flag{Name: "--explain", Bare: true},
 				lang.Flag{Name: "--skip-reinforce", Bare: true}, consistencyFlag)},
-		{name: "memory", usage: "/memory <id|@mN>...", about: "show memories whole", shell: true, run: memo((*call).showMemory)},
+		{name: "memory", usage: "/memory <id|@mN>...", about: "show memories whole", shell: true, run: ownNamespace((*call).showMemory)},
 		{name: "forget", usage: "/forget <id|@mN>...", about: "forget memories: --reason, or --query q --yes", shell: true,
-			run: memo((*call).forget, lang.Flag{Name: "--reason"}, lang.Flag{Name: "--query"}, lang.Flag{Name: "--yes", Bare: true})},
-		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: question((*call).recent, lang.Flag{Name: "-n", Check: whole(1, maxK)}, tierFlag)},
+			run: ownNamespace((*call).forget, lang.Flag{Name: "--reason"}, lang.Flag{Name: "--query"}, lang.Flag{Name: "--yes", Bare: true})},
+		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: allNamespaces((*call).recent, lang.Flag{Name: "-n", Check: wholeNumber(1, maxK)}, tierFlag)},
 		{name: "timeline", usage: "/timeline <id|@mN>", about: "what was remembered around one: --window", shell: true,
-			run: memo((*call).timeline, lang.Flag{Name: "--window", Check: whole(1, maxK)})},
-		{name: "stats", usage: "/stats", about: "how much is remembered", shell: true, run: memo((*call).stats)},
-		{name: "cluster", usage: "/cluster [status|nodes]", about: "the nodes, their roles and lag", shell: true, run: memo((*call).cluster)},
+			run: ownNamespace((*call).timeline, lang.Flag{Name: "--window", Check: wholeNumber(1, maxK)})},
+		{name: "stats", usage: "/stats", about: "how much is remembered", shell: true, run: ownNamespace((*call).stats)},
+		{name: "cluster", usage: "/cluster [status|nodes]", about: "the nodes, their roles and lag", shell: true, run: ownNamespace((*call).cluster)},
 		{name: "capture", usage: "/capture <tool>", about: "keep a tool's JSON: --session --source", shell: true,
-			run: memo((*call).capture, lang.Flag{Name: "--session"}, lang.Flag{Name: "--source"})},
+			run: ownNamespace((*call).capture, lang.Flag{Name: "--session"}, lang.Flag{Name: "--source"})},
 		{name: "purge", usage: "/purge --before <time> --yes", about: "forget what is older: --tier", shell: true,
-			run: memo((*call).purge, lang.Flag{Name: "--before", Check: instant}, tierFlag, lang.Flag{Name: "--yes", Bare: true})},
-		{name: "episode", usage: "/episode start|end|list", about: "group memories", shell: true, run: memo((*call).episode)},
-		{name: "relate", usage: "/relate <src> <rel> <dst>", about: "say that two things are related: --weight", shell: true, run: memo((*call).relate, lang.Flag{Name: "--weight", Check: number(0, 1e9)})},
-		{name: "edges", usage: "/edges <entity>", about: "what a thing is related to", shell: true, run: memo((*call).edges)},
-		{name: "think", usage: "/think", about: "merge duplicates, find contradictions, say what deserves attention", shell: true, run: memo((*call).think)},
+			run: ownNamespace((*call).purge, lang.Flag{Name: "--before", Check: checkTime}, tierFlag, lang.Flag{Name: "--yes", Bare: true})},
+		{name: "episode", usage: "/episode start|end|list", about: "group memories", shell: true, run: ownNamespace((*call).episode)},
+		{name: "relate", usage: "/relate <src> <rel> <dst>", about: "say that two things are related: --weight", shell: true, run: ownNamespace((*call).relate, lang.Flag{Name: "--weight", Check: number(0, 1e9)})},
+		{name: "edges", usage: "/edges <entity>", about: "what a thing is related to", shell: true, run: ownNamespace((*call).edges)},
+		{name: "think", usage: "/think", about: "merge duplicates, find contradictions, say what deserves attention", shell: true, run: ownNamespace((*call).think)},
 
 		{name: "install", sub: true, run: notOffered}, {name: "uninstall", sub: true, run: notOffered},
 		{name: "capability", sub: true, run: notOffered}, {name: "fs", sub: true, run: notOffered},
@@ -65,8 +65,8 @@ func words() []def {
 }
 
 // hubPages answer with a hub's page in every hub.
-func hubPages() []def {
-	return []def{
+func hubPages() []commandDef {
+	return []commandDef{
 		{name: "open", run: (*call).hubPage},
 		{name: "list", run: (*call).hubPage},
 		{name: "info", run: (*call).hubPage},
@@ -75,8 +75,8 @@ func hubPages() []def {
 }
 
 // hubWords are the commands that only one hub has.
-func hubWords() map[string][]def {
-	return map[string][]def{
+func hubWords() map[string][]commandDef {
+	return map[string][]commandDef{
 		"event": {
 			{name: "list", usage: "/list [--all]", run: (*call).hubEvent},
 			{name: "read", usage: "/read <id>", run: (*call).hubEvent},

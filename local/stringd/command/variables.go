@@ -17,7 +17,7 @@ var (
 )
 
 func (c *call) setVars() (string, error) {
-	input := strings.TrimSpace(c.joined())
+	input := strings.TrimSpace(c.argsAndBody())
 	if input == "" {
 		return c.listVars()
 	}

@@ -43,7 +43,7 @@ func (c *call) memoryPage(uri string) (*state.Page, error) {
 		var found *api.LookedUp
 		if found, err = c.lookUp(rest, 0); err == nil {
 			rid := found.Memory.RID
-			text = frontMatter("Memory "+rid) + "[@timeline Timeline](mem:timeline/" + rid + ")\n\n<!-- #m1 -->\n" + quoted(describeMemory(found.Memory, found.Edges)) + "\n<!-- /m1 -->"
+			text = frontMatter("Memory "+rid) + "[@timeline Timeline](mem:timeline/" + rid + ")\n\n<!-- #m1 -->\n" + quoteLines(describeMemory(found.Memory, found.Edges)) + "\n<!-- /m1 -->"
 		}
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func frontMatter(title string) string { return fmt.Sprintf("---\ntitle: %q\n---\
 
 // quoted is a memory's text as a quotation: trust ends here, no line of it can be read as a mark, a directive or an
 // action.
-func quoted(text string) string {
+func quoteLines(text string) string {
 	return "> " + strings.ReplaceAll(strings.ReplaceAll(text, "\r", ""), "\n", "\n> ")
 }
 
@@ -69,10 +69,10 @@ func (c *call) memoryDoc(title string, ms []*oplog.Memory, rest string) string {
 	var b strings.Builder
 	b.WriteString(frontMatter(title))
 	for i, m := range ms {
-		id := c.shortcut(i, m)
+		id := c.addShortcut(i, m)
 		rest := strings.TrimPrefix(headline(m), m.RID)
 		fmt.Fprintf(&b, "<!-- #%s -->\n[@%s %s](mem:%s)%s\n\n%s\n<!-- /%s -->\n\n", id, id, m.RID, m.RID, rest,
-			quoted(api.Quote(m.Source, m.Namespace, m.Text)), id)
+			quoteLines(api.Quote(m.Source, m.Namespace, m.Text)), id)
 	}
 	if len(ms) == 0 {
 		b.WriteString("(no memories)\n")

@@ -3,9 +3,8 @@
 //	events/<id>.json  {"id","agentId","receivedAt","source":"local-webhook","text","status":"pending"|"ack","ackedAt"?}
 //
 // On a node that encrypts each file is sealed. An event is on disk, directory entry included, before Append returns.
-// An inbox is full with Max events: those that were dealt with make room, the oldest first, and pending ones never.
-// Files that are not events are passed over, and a file that should be one and cannot be read is logged once. It
-// tells no stream of an event: stringd does, which opens one Inbox for an agent and calls it from any goroutine.
+// An inbox holds Max events. A full inbox removes acknowledged events, the oldest first, but never pending ones.
+// Files that are not events are ignored; an event file that cannot be read is logged once.
 package inbox
 
 import (
@@ -29,7 +28,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// An Event is a text that came through an agent's webhook.
+// Event is a text that was sent to an agent's webhook.
 type Event struct {
 	ID         string `json:"id"`
 	AgentID    string `json:"agentId"`
@@ -40,46 +39,46 @@ type Event struct {
 	AckedAt    string `json:"ackedAt,omitempty"`
 }
 
-// The statuses.
+// The statuses of an event.
 const (
 	Pending = "pending"
 	Acked   = "ack"
 )
 
-// Max is the number of events that one inbox holds.
+// Max is the capacity of an inbox.
 const Max = 10_000
 
-// Stamp is the form of times in files and answers.
+// Stamp is the time format in files and answers.
 const Stamp = "2006-01-02T15:04:05.000Z"
 
-// ErrNotFound says that there is no such event.
+// ErrNotFound reports that there is no such event.
 var ErrNotFound = errors.New("event not found")
 
-// ErrFull says that Max events are pending.
+// ErrFull reports that Max events are pending.
 var ErrFull = errors.New("inbox full")
 
 var eventID = regexp.MustCompile(`^evt_[a-z0-9]+_[A-Za-z0-9_-]+$`)
 
-// Inbox is one agent's. Its methods may be called from any goroutine.
+// Inbox holds the events of one agent. It is safe for concurrent use.
 type Inbox struct {
-	agent string
-	dir   string
-	keys  *seal.Ring // what files are sealed with; nil: they are not
-	log   *slog.Logger
-	told  sync.Map // ids of events that cannot be read, which the log has
+	agent    string
+	dir      string
+	keys     *seal.Ring // seals the files; nil: they are plain
+	log      *slog.Logger
+	reported sync.Map // ids of unreadable events that were logged
 
-	mu   sync.Mutex // one change at a time
-	last int64      // milliseconds of the newest id given out: ids sort as they came
-	held int        // number of events, or more; 0: to be counted
-	full time.Time  // when the directory had last changed as Max pending events were found in it; zero: unknown
+	mu     sync.Mutex // serializes changes
+	last   int64      // milliseconds of the newest id, so that ids increase
+	count  int        // upper bound of the number of events; 0: unknown
+	fullAt time.Time  // modification time of the directory when it was found full of pending events; zero: unknown
 }
 
-// New is the inbox of an agent below its home.
+// New returns the inbox of an agent, in its home.
 func New(agent, home string, keys *seal.Ring, log *slog.Logger) *Inbox {
 	return &Inbox{agent: agent, keys: keys, dir: filepath.Join(home, "events"), log: log}
 }
 
-// Append stores a text, then runs after, still before any later event.
+// Append stores a text and then calls after, before any later event is stored.
 func (b *Inbox) Append(text string, after func(Event)) (Event, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,44 +100,44 @@ func (b *Inbox) Append(text string, after func(Event)) (Event, error) {
 	if err := b.write(e); err != nil {
 		return Event{}, err
 	}
-	b.held++
+	b.count++
 	after(e)
 	return e, nil
 }
 
-// makeRoom removes events that were dealt with from a full inbox, a tenth of it at once. It lists an inbox that is full
-// of pending events again only after its directory changed: senders go on while an agent is away.
+// makeRoom removes acknowledged events from a full inbox, a tenth of it at once. If the inbox is full of pending
+// events, it is not listed again until its directory changes.
 func (b *Inbox) makeRoom() error {
-	if b.held > 0 && b.held < Max {
+	if b.count > 0 && b.count < Max {
 		return nil
 	}
 	dir, err := os.Stat(b.dir)
 	if err != nil {
 		return err
 	}
-	if dir.ModTime().Equal(b.full) {
+	if dir.ModTime().Equal(b.fullAt) {
 		return ErrFull
 	}
 	ids, err := b.ids()
 	if err != nil {
 		return err
 	}
-	if b.held = len(ids); b.held < Max {
+	if b.count = len(ids); b.count < Max {
 		return nil
 	}
 	for _, id := range ids {
-		if b.held <= Max-Max/10 {
+		if b.count <= Max-Max/10 {
 			break
 		}
 		if e, err := b.read(id); err == nil && e.Status == Acked {
 			if err := os.Remove(b.path(id)); err != nil {
 				return err
 			}
-			b.held--
+			b.count--
 		}
 	}
-	if b.held >= Max {
-		b.full = dir.ModTime()
+	if b.count >= Max {
+		b.fullAt = dir.ModTime()
 		return ErrFull
 	}
 	return nil
@@ -146,7 +145,7 @@ func (b *Inbox) makeRoom() error {
 
 func (b *Inbox) path(id string) string { return filepath.Join(b.dir, id+".json") }
 
-// ids are the events that the directory has files of, in the order that they came.
+// ids returns the ids of the event files, oldest first.
 func (b *Inbox) ids() (ids []string, err error) {
 	entries, err := os.ReadDir(b.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,14 +173,14 @@ func (b *Inbox) Get(id string) (Event, error) {
 		return Event{}, ErrNotFound
 	}
 	e, err := b.read(id)
-	if errors.Is(err, errUnread) {
+	if errors.Is(err, errUnreadable) {
 		err = ErrNotFound
 	}
 	return e, err
 }
 
-// errUnread says that a file holds no event.
-var errUnread = errors.New("event cannot be read")
+// errUnreadable reports that a file holds no event.
+var errUnreadable = errors.New("event cannot be read")
 
 func (b *Inbox) read(id string) (e Event, err error) {
 	raw, err := os.ReadFile(b.path(id))
@@ -193,12 +192,12 @@ func (b *Inbox) read(id string) (e Event, err error) {
 	}
 	raw, err = b.keys.Plain(raw)
 	if err != nil || json.Unmarshal(raw, &e) != nil || e.ID != id {
-		return Event{}, errUnread
+		return Event{}, errUnreadable
 	}
 	return e, nil
 }
 
-// List gives events, newest first: the pending ones, or all.
+// List returns the pending events, or all, newest first.
 func (b *Inbox) List(all bool) ([]Event, error) {
 	ids, err := b.ids()
 	if err != nil {
@@ -210,8 +209,8 @@ func (b *Inbox) List(all bool) ([]Event, error) {
 		switch {
 		case err == nil && (all || e.Status == Pending):
 			out = append(out, e)
-		case err != nil && !errors.Is(err, ErrNotFound): // which says that it was removed just now
-			if _, told := b.told.LoadOrStore(id, true); !told {
+		case err != nil && !errors.Is(err, ErrNotFound): // not found: removed meanwhile
+			if _, told := b.reported.LoadOrStore(id, true); !told {
 				b.log.Warn("an event cannot be read and is passed over", "agent", b.agent, "event", id, "err", err)
 			}
 		}
@@ -222,7 +221,7 @@ func (b *Inbox) List(all bool) ([]Event, error) {
 	return out, nil
 }
 
-// Ack marks an event as dealt with; once more changes nothing.
+// Ack acknowledges an event. Repeating it does nothing.
 func (b *Inbox) Ack(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -230,11 +229,11 @@ func (b *Inbox) Ack(id string) error {
 	if err != nil || e.Status == Acked {
 		return err
 	}
-	e.Status, e.AckedAt, b.full = Acked, time.Now().UTC().Format(Stamp), time.Time{}
+	e.Status, e.AckedAt, b.fullAt = Acked, time.Now().UTC().Format(Stamp), time.Time{}
 	return b.write(e)
 }
 
-// Clear removes the events that were dealt with, or all, and says how many.
+// Clear removes the acknowledged events, or all, and returns their number.
 func (b *Inbox) Clear(all bool) (n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -242,7 +241,7 @@ func (b *Inbox) Clear(all bool) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	b.held, b.full = 0, time.Time{}
+	b.count, b.fullAt = 0, time.Time{}
 	for _, e := range events {
 		if all || e.Status == Acked {
 			if err := os.Remove(b.path(e.ID)); err != nil {

@@ -14,7 +14,7 @@ type head struct {
 
 func (d *Document) heads() (all []head) {
 	for _, l := range d.lines {
-		if !l.plain() || !strings.HasPrefix(l.text, "#") {
+		if !l.isText() || !strings.HasPrefix(l.text, "#") {
 			continue
 		}
 		m := heading.FindStringSubmatch(l.text)

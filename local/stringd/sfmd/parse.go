@@ -139,14 +139,14 @@ func (d *Document) readFences() (fences []fence) {
 }
 
 // plain reports whether a line is text: neither code nor front matter.
-func (l line) plain() bool { return l.fence == 0 && !l.front }
+func (l line) isText() bool { return l.fence == 0 && !l.front }
 
 func (d *Document) readBlocks() {
 	var open []int // of Blocks
 	known, opened := map[string]bool{}, map[string]int{}
 	for _, l := range d.lines {
 		t := strings.TrimSpace(l.text)
-		if !l.plain() || !strings.HasPrefix(t, "<!--") {
+		if !l.isText() || !strings.HasPrefix(t, "<!--") {
 			continue
 		}
 		if m := openMark.FindStringSubmatch(t); m != nil {
@@ -189,7 +189,7 @@ func (d *Document) readBlocks() {
 // readLinks gathers directives, reference definitions and shortcuts.
 func (d *Document) readLinks() {
 	for _, l := range d.lines {
-		if !l.plain() {
+		if !l.isText() {
 			continue
 		}
 		t := strings.TrimSpace(l.text)
@@ -201,7 +201,7 @@ func (d *Document) readLinks() {
 	}
 	taken, there := map[string]int{}, map[[2]string]bool{}
 	for _, l := range d.lines {
-		if !l.plain() {
+		if !l.isText() {
 			continue
 		}
 		outsideCode(l.text, func(s string) string {
@@ -262,7 +262,7 @@ func outsideCode(s string, f func(string) string) string {
 			n++
 		}
 		ticks := s[i:n]
-		end := closing(s[n:], ticks)
+		end := closingTicks(s[n:], ticks)
 		if end < 0 {
 			break
 		}
@@ -275,7 +275,7 @@ func outsideCode(s string, f func(string) string) string {
 }
 
 // closing finds a run of exactly as many ticks.
-func closing(s, ticks string) int {
+func closingTicks(s, ticks string) int {
 	for at := 0; ; {
 		i := strings.Index(s[at:], ticks)
 		if i < 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // capture keeps the beginning of a stream, and its end for the marker.
-type capture struct {
+type outputBuffer struct {
 	head  []byte
 	tail  []byte
 	total int
@@ -16,7 +16,7 @@ type capture struct {
 
 const tailSize = 8 << 10
 
-func (c *capture) write(b []byte) {
+func (c *outputBuffer) write(b []byte) {
 	c.total += len(b)
 	if room := MaxOutput - len(c.head); room > 0 {
 		c.head = append(c.head, b[:min(room, len(b))]...)
@@ -28,17 +28,17 @@ func (c *capture) write(b []byte) {
 }
 
 // cut splits the stream at a marker.
-func (c *capture) cut(marker string) (text, rest string, ok bool) {
+func (c *outputBuffer) splitAt(marker string) (text, rest string, ok bool) {
 	i := bytes.LastIndex(c.tail, []byte(marker))
 	if i < 0 {
 		return "", "", false
 	}
-	return clean(c.upTo(c.total - (len(c.tail) - i))), string(c.tail[i+len(marker):]), true
+	return clean(c.first(c.total - (len(c.tail) - i))), string(c.tail[i+len(marker):]), true
 }
 
-func (c *capture) all() string { return c.upTo(c.total) }
+func (c *outputBuffer) all() string { return c.first(c.total) }
 
-func (c *capture) upTo(n int) string {
+func (c *outputBuffer) first(n int) string {
 	if n <= len(c.head) {
 		return string(c.head[:n])
 	}

@@ -36,7 +36,7 @@ func Once(ctx context.Context, l Line) (Out, error) {
 		c.ExtraFiles = []*os.File{script}
 	}
 	c.Dir, c.Env = l.Dir, l.Environ
-	var said capture
+	var said outputBuffer
 	err := child.Run(ctx, child.Program{Cmd: c, Out: said.write, Polite: syscall.SIGKILL, Whole: true})
 	out := Out{Text: strings.TrimRight(said.all(), " \t\r\n"), CWD: l.Dir, Status: status(c.ProcessState)}
 	out.TimedOut = err != nil && errors.Is(err, ctx.Err())

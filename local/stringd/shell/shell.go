@@ -47,7 +47,7 @@ type Shell struct {
 	cfg Config
 
 	mu     sync.Mutex // guards the fields below
-	live   *live
+	live   *process
 	closed bool
 }
 
@@ -109,7 +109,7 @@ func (s *Shell) Run(ctx context.Context, home, cmd string, timeout time.Duration
 }
 
 // start gives the running bash, or starts one.
-func (s *Shell) start(home string) (*live, error) {
+func (s *Shell) start(home string) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -129,7 +129,7 @@ func (s *Shell) start(home string) (*live, error) {
 		killSession(c.Process.Pid)
 		return nil, errors.Join(fmt.Errorf("start shell: %w", err), c.Wait())
 	}
-	l := &live{tty: tty, cmd: c, grace: s.cfg.Grace, cwd: home, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	l := &process{tty: tty, cmd: c, grace: s.cfg.Grace, cwd: home, wake: make(chan struct{}, 1), exited: make(chan struct{})}
 	l.tasks.Go(l.read)
 	go l.wait() // ends with the process, which kill ends
 	s.live = l

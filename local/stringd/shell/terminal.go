@@ -15,47 +15,47 @@ import (
 )
 
 // live is one running bash.
-type live struct {
-	tty   *os.File
-	cmd   *exec.Cmd
-	grace time.Duration
-	tasks sync.WaitGroup
-	wake  chan struct{} // output has come
-	gone  chan struct{} // closed when bash has ended and been waited for
+type process struct {
+	tty    *os.File
+	cmd    *exec.Cmd
+	grace  time.Duration
+	tasks  sync.WaitGroup
+	wake   chan struct{} // output has come
+	exited chan struct{} // closed when bash has ended and been waited for
 
 	mu   sync.Mutex // guards the fields below
-	buf  capture
+	buf  outputBuffer
 	cwd  string
 	once sync.Once
 }
 
-func (l *live) ended() bool {
+func (l *process) ended() bool {
 	select {
-	case <-l.gone:
+	case <-l.exited:
 		return true
 	default:
 		return false
 	}
 }
 
-func (l *live) wait() {
+func (l *process) wait() {
 	_ = l.cmd.Wait() // the status is read from ProcessState
 	killSession(l.cmd.Process.Pid)
-	close(l.gone)
+	close(l.exited)
 }
 
 // kill ends bash and its terminal, and waits for both.
-func (l *live) kill() {
+func (l *process) kill() {
 	l.once.Do(func() {
 		killSession(l.cmd.Process.Pid)
 		_ = l.cmd.Process.Kill()
-		<-l.gone
+		<-l.exited
 		l.tty.Close()
 		l.tasks.Wait()
 	})
 }
 
-func (l *live) read() {
+func (l *process) read() {
 	b := make([]byte, 32<<10)
 	for {
 		n, err := l.tty.Read(b)
@@ -91,9 +91,9 @@ func quiet(tty *os.File) {
 }
 
 // run has bash source a file.
-func (l *live) run(ctx context.Context, file string, timeout time.Duration) (Out, error) {
+func (l *process) run(ctx context.Context, file string, timeout time.Duration) (Out, error) {
 	l.mu.Lock()
-	l.buf = capture{}
+	l.buf = outputBuffer{}
 	l.mu.Unlock()
 	quiet(l.tty)
 	token := rand.Text()
@@ -111,7 +111,7 @@ func (l *live) run(ctx context.Context, file string, timeout time.Duration) (Out
 
 // say types a line that runs cmd and prints the token. The token is in two pieces there: an echo is not a marker.
 // Nothing follows the marker's last byte: it would be the next command's.
-func (l *live) say(cmd, token string) error {
+func (l *process) say(cmd, token string) error {
 	if cmd != "" {
 		cmd += "; "
 	}
@@ -121,14 +121,14 @@ func (l *live) say(cmd, token string) error {
 }
 
 // await waits for the marker, for the end of bash, or until it is to be stopped: ok is false then.
-func (l *live) await(token string, stop <-chan time.Time, done <-chan struct{}) (out Out, ok bool) {
+func (l *process) await(token string, stop <-chan time.Time, done <-chan struct{}) (out Out, ok bool) {
 	for {
 		if out, ok := l.marked(token); ok {
 			return out, true
 		}
 		select {
 		case <-l.wake:
-		case <-l.gone:
+		case <-l.exited:
 			// Bash's last output may still be on its way through the terminal.
 			if out, ok := l.marked(token); ok {
 				return out, true
@@ -142,13 +142,13 @@ func (l *live) await(token string, stop <-chan time.Time, done <-chan struct{}) 
 	}
 }
 
-func (l *live) marked(token string) (Out, bool) {
+func (l *process) marked(token string) (Out, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	text, rest, ok := l.buf.cut("\n\x1e" + token + "|")
+	text, rest, ok := l.buf.splitAt("\n\x1e" + token + "|")
 	if !ok {
 		// A terminal that turns newlines into CR LF has the CR first.
-		if text, rest, ok = l.buf.cut("\x1e" + token + "|"); !ok {
+		if text, rest, ok = l.buf.splitAt("\x1e" + token + "|"); !ok {
 			return Out{}, false
 		}
 	}
@@ -166,8 +166,8 @@ func (l *live) marked(token string) (Out, bool) {
 }
 
 // last is the answer of a bash that ended.
-func (l *live) last() Out {
-	<-l.gone
+func (l *process) last() Out {
+	<-l.exited
 	l.drain()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,7 +179,7 @@ const linger = 500 * time.Millisecond
 
 // drain waits until the reader has met the end of the terminal: everything that had it open is dead by now. A process
 // that left the session may have its other end still: then until there is nothing to read, or for some seconds.
-func (l *live) drain() {
+func (l *process) drain() {
 	done := make(chan struct{})
 	go func() { l.tasks.Wait(); close(done) }()
 	for range 10 {
@@ -208,7 +208,7 @@ func readable(f *os.File) (ok bool) {
 }
 
 // interrupt stops the foreground program: politely first, then with everything in the terminal.
-func (l *live) interrupt() Out {
+func (l *process) interrupt() Out {
 	l.mu.Lock()
 	partial := clean(l.buf.all())
 	l.mu.Unlock()
@@ -224,7 +224,7 @@ func (l *live) interrupt() Out {
 // recover brings bash back to where it takes a line. Ctrl-C discards what was typed, and bash may lose the beginning
 // of the line that it reads at that moment: hence an empty one first, and a marker that is requested until one comes.
 // A Ctrl-C that comes while bash hands the terminal on is lost, so there is more than one.
-func (l *live) recover() bool {
+func (l *process) recover() bool {
 	end := time.Now().Add(l.grace)
 	for i := 0; ; i++ {
 		if i%2 == 0 {
@@ -237,7 +237,7 @@ func (l *live) recover() bool {
 			return false
 		}
 		again := time.NewTimer(min(200*time.Millisecond<<(i/2), time.Until(end)))
-		_, ok := l.await(token, again.C, l.gone)
+		_, ok := l.await(token, again.C, l.exited)
 		again.Stop()
 		if ok {
 			return !l.ended()

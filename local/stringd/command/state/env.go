@@ -74,7 +74,7 @@ func (s *Session) Env() (map[string]string, error) {
 		}
 		return nil
 	})
-	if err != nil && err != filesOff {
+	if err != nil && err != errFilesOff {
 		return nil, err
 	}
 	return out, nil

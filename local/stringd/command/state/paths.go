@@ -22,13 +22,13 @@ const MaxFile = 10 << 20
 // Locate turns a path as typed into a file's, and holds it to where the agent may be.
 func (s *Session) Locate(typed, base string) (real string, err error) {
 	err = s.Files(func() (err error) {
-		real, err = s.bounded(typed, base)
+		real, err = s.locate(typed, base)
 		return err
 	})
 	return real, err
 }
 
-func (s *Session) bounded(typed, base string) (string, error) {
+func (s *Session) locate(typed, base string) (string, error) {
 	p := typed
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
@@ -51,7 +51,7 @@ func (s *Session) bounded(typed, base string) (string, error) {
 	if err != nil {
 		return "", lang.Failf(lang.InvalidPath, "Invalid path: %s", typed)
 	}
-	if !s.Settings.FullAccess && !s.inside(real) {
+	if !s.Settings.FullAccess && !s.reachable(real) {
 		return "", lang.Failf(lang.NotAllowed, "Path outside workspace: %s", typed)
 	}
 	return real, nil
@@ -59,12 +59,12 @@ func (s *Session) bounded(typed, base string) (string, error) {
 
 // inside reports whether a real path lies in the agent's home or in one of its allowed directories. What lies outside
 // the roots is neither: they may have been other ones when the agent was registered.
-func (s *Session) inside(real string) bool {
-	if !s.Settings.Roots.open(real) {
+func (s *Session) reachable(real string) bool {
+	if !s.Settings.Roots.notClosed(real) {
 		return false
 	}
 	for _, dir := range append([]string{s.Agent.Home}, s.Agent.Allowed...) {
-		if r, ok := s.Settings.Roots.resolve(s.Agent.Home, dir); ok && below(r, real) {
+		if r, ok := s.Settings.Roots.resolve(s.Agent.Home, dir); ok && within(r, real) {
 			return true
 		}
 	}
@@ -111,16 +111,16 @@ func (l Roots) resolve(home, dir string) (real string, ok bool) {
 		dir = home + rest
 	}
 	real, err := realPath(filepath.Clean(dir))
-	return real, err == nil && l.open(real) && slices.ContainsFunc(l.dirs, func(root string) bool { return below(root, real) })
+	return real, err == nil && l.notClosed(real) && slices.ContainsFunc(l.dirs, func(root string) bool { return within(root, real) })
 }
 
 // open reports whether a path without links is in no closed directory: a root may hold the node's own home.
-func (l Roots) open(real string) bool {
-	return l.homes != "" && below(l.homes, real) || !slices.ContainsFunc(l.closed, func(dir string) bool { return below(dir, real) })
+func (l Roots) notClosed(real string) bool {
+	return l.homes != "" && within(l.homes, real) || !slices.ContainsFunc(l.closed, func(dir string) bool { return within(dir, real) })
 }
 
 // below reports whether a path is a directory or in it.
-func below(dir, path string) bool {
+func within(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
@@ -214,7 +214,7 @@ func SplitBlock(target string) (path, block string) {
 
 // Files calls act, which reads or writes files.
 func (s *Session) Files(act func() error) error {
-	return s.Settings.Memory.Act(context.Background(), api.UseFiles, filesOff, func(context.Context) error { return act() }) // the door waits for nothing
+	return s.Settings.Memory.Act(context.Background(), api.UseFiles, errFilesOff, func(context.Context) error { return act() }) // the door waits for nothing
 }
 
 // Cause returns the system's error without its path, which may be a temporary one.
@@ -226,4 +226,4 @@ func Cause(err error) error {
 }
 
 // filesOff rejects a client that may not use files.
-var filesOff = lang.Failf(lang.NotAllowed, "Files are off on this node.")
+var errFilesOff = lang.Failf(lang.NotAllowed, "Files are off on this node.")

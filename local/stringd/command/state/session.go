@@ -69,7 +69,7 @@ type Session struct {
 	Doc     *Page
 	History []*Page           // where /back goes
 	Dir     string            // of the directory opened last; empty when a document was opened since
-	Vars    *ordered          // {name}
+	Vars    *orderedMap       // {name}
 	Values  map[string]string // @name of templates and recalls
 	Menus   map[string]bool   // sources that were unfolded once
 	Seen    map[string]Stamp  // files whose content the client knows
@@ -121,22 +121,22 @@ type Undo struct {
 }
 
 // Note keeps what Meta tells, when a command has ended.
-func (s *Session) Note() { s.meta.Store(s.describe()) }
+func (s *Session) UpdateMeta() { s.meta.Store(s.describe()) }
 
 // Moved keeps what CWD tells, when a line of the shell has ended.
-func (s *Session) Moved(dir string) { s.cwd.Store(&dir) }
+func (s *Session) SetCWD(dir string) { s.cwd.Store(&dir) }
 
 // ordered is a map that remembers the order of its keys: lists of variables read as they were set.
-type ordered struct {
+type orderedMap struct {
 	Keys []string
 	Of   map[string]string
 }
 
 // NewOrdered makes an empty one.
-func NewOrdered() *ordered { return &ordered{Of: map[string]string{}} }
+func NewOrdered() *orderedMap { return &orderedMap{Of: map[string]string{}} }
 
 // Set gives a key its value.
-func (o *ordered) Set(k, v string) {
+func (o *orderedMap) Set(k, v string) {
 	if _, ok := o.Of[k]; !ok {
 		o.Keys = append(o.Keys, k)
 	}
@@ -144,7 +144,7 @@ func (o *ordered) Set(k, v string) {
 }
 
 // Del takes a key away.
-func (o *ordered) Del(k string) {
+func (o *orderedMap) Del(k string) {
 	delete(o.Of, k)
 	o.Keys = slices.DeleteFunc(o.Keys, func(x string) bool { return x == k })
 }
