@@ -178,7 +178,7 @@ func (l *sessions) listLocked(agent string) (out []*session) {
 	return out
 }
 
-// remove takes sessions out of the list and closes them.
+// remove removes the matching sessions and closes them.
 func (l *sessions) remove(which func(*session) bool) int {
 	l.mu.Lock()
 	var removed []*session

@@ -17,10 +17,10 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// How much a body may hold, and how long it may take. When the first piece of a larger one is there (large.Piece), the
-// rest waits for its share of the byte budget before it is read: what does not come holds nothing.
+// Limits of bodies. After the first piece of a body (large.Piece), the rest waits for its share of the byte budget
+// before it is read. So a client that sends nothing takes no share.
 const (
-	maxSmall = 4 << 20 // a memory's text and metadata at their largest, as JSON
+	maxSmall = 4 << 20 // the largest text and metadata of a memory, as JSON
 	maxBody  = 64 << 20
 
 	maxStranger = 16 << 10 // of a client that needs no token
@@ -29,8 +29,8 @@ const (
 	pieceTimeout = 10 * time.Second // for each piece of it
 )
 
-// readBody reads the object, if there is a body. What it returns gives back the body's share of the byte budget, when
-// the request is answered.
+// readBody reads the JSON object in the body, if there is one. The caller releases the body's share of the byte
+// budget after the answer.
 func (g *Gateway) readBody(q *request, op *api.Op) (release func(), err error) {
 	if q.r.Body == nil || q.r.Method == http.MethodGet {
 		return func() {}, nil
@@ -50,7 +50,7 @@ func (g *Gateway) readBody(q *request, op *api.Op) (release func(), err error) {
 	return release, nil
 }
 
-// bodyOf reads a body of at most limit bytes. release may be called in any case.
+// bodyOf reads a body of at most limit bytes. The caller may call release in any case.
 func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 	release = func() {}
 	size := q.r.ContentLength
@@ -58,7 +58,7 @@ func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 		size = limit
 	}
 	over := oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)
-	if size > limit { // nothing of it is read
+	if size > limit { // read none of it
 		return nil, release, over
 	}
 	rc := http.NewResponseController(q.w)
@@ -93,13 +93,13 @@ func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 	return b, release, nil
 }
 
-// lingerTimeout bounds the time in which a rejected client may send the rest of its body, which the gateway discards,
-// and read the answer.
+// lingerTimeout is how long a rejected client may send the rest of its body, which is discarded, before the
+// connection is closed.
 const lingerTimeout = time.Second
 
-// leaveUnread answers without having read the body: the connection ends with the answer, and does not wait for the
-// rest.
-func leaveUnread(w http.ResponseWriter, r *http.Request) {
+// rejectUnread prepares an answer before the body is read. The connection is closed after it, without waiting for the
+// rest of the body.
+func rejectUnread(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 ends the stream alone
 		return
 	}
@@ -107,7 +107,7 @@ func leaveUnread(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTimeout)) // a connection that has none is a test's
 }
 
-// decodeInto decodes a body, if there is one.
+// decodeInto decodes a body, if it is not empty.
 func (g *Gateway) decodeInto(q *request, b []byte, to any) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil

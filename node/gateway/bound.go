@@ -44,8 +44,8 @@ func (q *request) bind(stream bool) (done func()) {
 	}
 }
 
-// ended is the error of a request: that its caller's rights have ended, where that is why it failed. An outcome that is
-// not known stays so.
+// ended is the error of a request: that its caller's rights have ended, where that is why it failed. An outcome that
+// is not known stays so.
 func (q *request) ended(err error) error {
 	var why *oplog.Error
 	if err != nil && q.r.Context().Err() != nil && errors.As(context.Cause(q.r.Context()), &why) &&
@@ -65,8 +65,9 @@ type boundBody struct {
 	reading bool
 }
 
-// interrupt ends a read that waits. The connection of a request that reads no body keeps its deadline: the server watches
-// it for the client's end, and would take a deadline for that, and the next request on it for one whose client has gone.
+// interrupt ends a read that waits. The connection of a request that reads no body keeps its deadline: the server
+// watches it for the client's end, and would take a deadline for that, and the next request on it for one whose
+// client has gone.
 func (b *boundBody) interrupt(connection *http.ResponseController) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,8 +20,8 @@ type Dialect interface {
 	Name() string
 	// Routes returns for each pattern of the mux the operation whose right a caller needs before its body is read.
 	Routes() map[string]*api.Op
-	// Serve answers a request. decode reads the body into a pointer, and leaves it as it is where there is none: JSON,
-	// or a form into url.Values.
+	// Serve answers a request. decode reads the body into a pointer, and leaves it as it is where there is none:
+	// JSON, or a form into url.Values.
 	Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error)
 	// Refuse returns the status and the body of a rejection that has another status and code on the table's paths.
 	Refuse(e *oplog.Error, status int, code string) (int, any)
@@ -43,7 +43,7 @@ func (g *Gateway) serveDialect(w http.ResponseWriter, r *http.Request, d Dialect
 	if err != nil {
 		var f failure
 		var e *oplog.Error
-		status, f, e = g.verdict(w, err)
+		status, f, e = g.reject(w, err)
 		status, answer = d.Refuse(e, status, f.Code)
 	}
 	writeJSON(w, status, answer)
@@ -68,11 +68,11 @@ func (g *Gateway) askDialect(q *request, d Dialect, op *api.Op) (status int, ans
 	}
 	defer release()
 	if err != nil {
-		leaveUnread(q.w, q.r)
+		rejectUnread(q.w, q.r)
 		return 0, nil, err
 	}
 	if q.c.Surface = d.Name(); op.Scope != "" {
-		if err := q.work(); err != nil {
+		if err := q.acquireSlot(); err != nil {
 			return 0, nil, err
 		}
 		defer q.idle()

@@ -22,13 +22,13 @@ var beside embed.FS
 
 // docs is the reference for people: one page, and nothing on it comes from elsewhere.
 var docs = sync.OnceValue(func() []byte {
-	known, shown := allShapes(), succeeded()
+	known, shown := allShapes(), successfulExamples()
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn: HTTP reference</title>
 <link rel="icon" href="/console/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="/docs/docs.css"><script type="module" src="/docs/docs.js"></script>
 <nav aria-label="Contents"><div class="search" role="search" hidden><input type="search" aria-label="Search the reference" placeholder="Search"><span role="status"></span></div>`)
 	contents(&b, known)
-	b.WriteString("</nav><main>" + introduction)
+	b.WriteString("</nav><main>" + docsIntro)
 	b.WriteString("<section id=errors><h2>Errors</h2><p>An error is <code>{\"error\": \"a message for people\", \"code\": \"a code for programs\"}</code>.</p><table><thead><tr><th>status<th>code<th>meaning</thead><tbody>")
 	for _, r := range slices.SortedStableFunc(slices.Values(refusals),
 		func(a, b refusal) int { return strings.Compare(a.status, b.status) }) {
@@ -55,9 +55,10 @@ var docs = sync.OnceValue(func() []byte {
 // introduction says what holds for all operations.
 //
 //go:embed docs.html
-var introduction string
+var docsIntro string
 
-// wrongField is an error as a node answers it, and someEvents is the beginning of a stream. Tests ask a node for both.
+// wrongField is an error as a node answers it, and someEvents is the beginning of a stream. Tests ask a node for
+// both.
 const (
 	wrongField = `<pre tabindex=0>{"code":"invalid_request","error":"unknown field 'queri': did you mean 'query'?"}</pre>`
 	someEvents = `<pre tabindex=0>event: subscribed

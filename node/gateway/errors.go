@@ -39,13 +39,13 @@ var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "f
 	"namespace_denied": http.StatusForbidden, "trust_denied": http.StatusForbidden, "quarantined": http.StatusForbidden,
 	"rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
 
-// failure holds what a client reads of an error.
+// failure is the JSON of an error.
 type failure struct {
 	Error string `json:"error" doc:"A message for people."`
 	Code  string `json:"code" doc:"A code for programs, the same in every version."`
 }
 
-// readOnly is the rejection of a node that does not lead, in every spelling that clients look for.
+// readOnly is the rejection of a write by a follower, with all field names that clients use.
 type readOnly struct {
 	failure
 	Leader     *uint32 `json:"leader" doc:"The node that leads; null while none is known."`
@@ -55,8 +55,8 @@ type readOnly struct {
 	RetryAfter int     `json:"retry_after_ms" doc:"Milliseconds to wait before a retry."`
 }
 
-// publicError returns what a client may know of an error. It logs an error without a kind, and the client reads
-// "internal error".
+// publicError returns the error that a client gets. An error without a kind is logged, and the client gets "internal
+// error".
 func (g *Gateway) publicError(err error) *oplog.Error {
 	e, known := api.Classify(err)
 	if !known {
@@ -66,8 +66,8 @@ func (g *Gateway) publicError(err error) *oplog.Error {
 	return e
 }
 
-// verdict counts a rejection, and says what a client reads of it and when it may try again.
-func (g *Gateway) verdict(w http.ResponseWriter, err error) (status int, f failure, e *oplog.Error) {
+// reject counts a rejection, returns its status and error, and sets Retry-After if a retry may succeed.
+func (g *Gateway) reject(w http.ResponseWriter, err error) (status int, f failure, e *oplog.Error) {
 	e = g.publicError(err)
 	if slow, ok := errors.AsType[*access.Limited](err); ok {
 		g.cfg.Metrics.Refused("rate limited")
@@ -88,10 +88,10 @@ func (g *Gateway) verdict(w http.ResponseWriter, err error) (status int, f failu
 	return status, f, e
 }
 
-// fail answers a request that is rejected. Where another node leads and its gateway is known, the client is sent
-// there.
+// fail answers a rejected request. If another node leads and the address of its gateway is known, it redirects the
+// client there.
 func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
-	status, f, e := g.verdict(w, err)
+	status, f, e := g.reject(w, err)
 	if refused, ok := errors.AsType[*api.Refusal](err); ok && refused.More != nil {
 		all := map[string]any{"error": f.Error, "code": f.Code}
 		maps.Copy(all, refused.More)

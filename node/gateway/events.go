@@ -11,15 +11,15 @@ import (
 	"github.com/cairndb/cairn/wire/sse"
 )
 
-// maxStreams bounds the event streams of a node, which are shared among principals: each costs a goroutine and its
-// buffers for as long as it lives.
+// maxStreams bounds the event streams of a node, shared among principals. Each takes a goroutine and buffers while it
+// is open.
 const maxStreams = 4096
 
-// writeTimeout bounds the time that a client has to read a piece of a stream.
+// writeTimeout bounds how long a client may take to read a piece of a stream.
 const writeTimeout = 30 * time.Second
 
-// streamEvents sends what happens. A reader that is slow is fed from the log; one that takes nothing for writeTimeout
-// is cut off. Writers wait for neither.
+// streamEvents sends the events of a subscription. A slow reader is served from the log; one that reads nothing for
+// writeTimeout is disconnected. Writers never wait for readers.
 func (g *Gateway) streamEvents(q *request, sub *api.Subscription) error {
 	defer sub.Close()
 	end, ok := g.streams.Try(q.c.Principal(), 1)
@@ -57,7 +57,7 @@ func cursor(s string) (uint64, error) {
 	return i, nil
 }
 
-// stream is an answer of events, each of which leaves at once.
+// stream is an answer of server-sent events, each flushed at once.
 type stream struct{ w http.ResponseWriter }
 
 func newStream(w http.ResponseWriter) stream {
@@ -65,7 +65,7 @@ func newStream(w http.ResponseWriter) stream {
 	return stream{w}
 }
 
-// event writes one event; it has an id only where a reader may resume.
+// event writes one event. It has an id only if a reader may resume there.
 func (s stream) event(id, name string, data any) error {
 	b, err := json.Marshal(data)
 	if err != nil {

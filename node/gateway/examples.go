@@ -40,7 +40,7 @@ func matches(route, path string) bool {
 }
 
 // succeeded are the examples whose answer is not an error.
-func succeeded() (list []example) {
+func successfulExamples() (list []example) {
 	files, err := examples.ReadDir("examples")
 	if err != nil {
 		panic(err) // they are in the program

@@ -14,7 +14,7 @@ import (
 func TestEveryOperationHasAnExample(t *testing.T) {
 	without := map[string]string{"reembed": "the node of the examples has no model", "cluster_change": "it is alone",
 		"trigger_move": "nothing deserves its attention"}
-	all := succeeded()
+	all := successfulExamples()
 	for _, s := range subjects() {
 		for _, op := range s.Ops {
 			if _, ok := exampleOf(op, all); ok == (without[op.Name] != "") {

@@ -26,30 +26,30 @@ const (
 	maxHeader   = 16 << 10 // read before the token is known
 )
 
-// request is one exchange on its way.
+// request is a running HTTP request.
 type request struct {
 	g    *Gateway
 	w    http.ResponseWriter
 	r    *http.Request
 	c    api.Caller
 	body map[string]json.RawMessage
-	idle func() // gives back its slot among the requests that are worked on; nil for those that need none
-	keys bool   // a token may come as the clients of dialects send it
+	idle func() // releases its slot; nil without one
+	keys bool   // accepts a token in the header of a dialect
 	mcp  bool   // the token may be an access token
 }
 
-// streamed is a result that the handler has written itself.
+// streamed is the result of a handler that has written its answer itself.
 type streamed struct{}
 
-// A Door can be asked before a request is read.
+// Door also checks a request before it is read.
 type Door interface {
 	api.Door
-	// Lead reports whether this node does the operation itself. If not, another node takes the write: then it returns the
-	// error that Do would return to the caller, nil for one whose writes are passed on.
+	// Lead reports whether this node does the operation itself. If not, it returns the error that Do would return, or
+	// nil if this node forwards the write.
 	Lead(c api.Caller, op *api.Op) (here bool, err error)
 }
 
-// Config says what a gateway works with. All of it is required but the flags.
+// Config configures a gateway. All fields are required, except for the flags.
 type Config struct {
 	Door   Door
 	Access *access.Control
@@ -57,8 +57,8 @@ type Config struct {
 
 	Metrics Metrics
 	Models  Models       // at /mcp
-	Foreign []Dialect    // APIs of other services; none is a gateway without them
-	OAuth   Authorizer   // issues access tokens for /mcp; nil: nobody does
+	Foreign []Dialect    // APIs of other services; may be empty
+	OAuth   Authorizer   // issues access tokens for /mcp; nil: none
 	Console http.Handler // at / and below /console/
 	Log     *slog.Logger
 
@@ -66,42 +66,42 @@ type Config struct {
 	Leader   func() api.Leader
 
 	Budget *large.Shares // of the bytes of requests and answers, shared with other ports
-	Turns  large.Turns   // at decoding large requests, shared as well
+	Turns  large.Turns   // for decoding large requests, shared with other ports
 
-	Lenient     bool     // requests are taken as the oldest clients send them
-	Forward     bool     // writes on a follower are passed on; else they are rejected with the leader's address
-	MaxInFlight int      // requests that are worked on at a time, shared among principals; streams that wait are not counted
-	MaxRPS      int      // what a token may ask a second that has no bound of its own; 0 and less for no bound
-	Hosts       []string // names and addresses that clients know the node by, in lower case: a proxy on this machine passes them on
-	CORSOrigins []string // whose pages may ask from a browser; * for all
+	Lenient     bool     // accepts requests of the oldest clients
+	Forward     bool     // a follower forwards writes; otherwise it rejects them with the leader's address
+	MaxInFlight int      // running requests, shared among principals; idle streams do not count
+	MaxRPS      int      // requests a second of a token without its own limit; 0 or less: no limit
+	Hosts       []string // lower-case names and addresses of the node, which a proxy on this machine passes on
+	CORSOrigins []string // origins of web pages that may send requests; *: all
 }
 
-// Metrics counts what a gateway does, and shows what is counted.
+// Metrics counts requests and serves the metrics page.
 type Metrics interface {
 	Handled(operation string, took time.Duration)
 	Refused(kind string)
 	Answered(status int)
 
-	// Show writes the page for a caller; nil for a client without a token.
+	// Show writes the page for a caller, nil for a client without a token.
 	Show(w http.ResponseWriter, r *http.Request, c *api.Caller)
 }
 
-// Models answers messages of models. decoded is called when a large message is decoded; nil for small ones.
+// Models answers messages of MCP. decoded is called after a large message is decoded; it is nil for small ones.
 type Models interface {
 	Serve(w http.ResponseWriter, r *http.Request, c api.Caller, message []byte, decoded func())
 }
 
-// Gateway is the port for HTTP of one node.
+// Gateway is the HTTP port of a node.
 type Gateway struct {
 	cfg     Config
 	srv     *http.Server
-	busy    *large.Shares // requests that are worked on
+	busy    *large.Shares // running requests
 	streams *large.Shares // event streams
-	open    sync.Map      // net.Conn to its *access.Place
+	open    sync.Map      // maps net.Conn to *access.Place
 	signIn  access.SignIn // the code of the console's sign-in link
 }
 
-// New makes a gateway that does not listen yet.
+// New returns a gateway that does not listen yet.
 func New(cfg Config) *Gateway {
 	g := &Gateway{cfg: cfg, busy: large.NewShares(cfg.MaxInFlight), streams: large.NewShares(maxStreams)}
 	mux := http.NewServeMux()
@@ -131,7 +131,7 @@ func New(cfg Config) *Gateway {
 	mux.Handle("GET /console/", cfg.Console)
 	mux.HandleFunc("POST "+signInPath, g.serveSignIn)
 	g.srv = &http.Server{Handler: g.outer(mux), ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
-		ConnContext: g.enter, ConnState: g.connection, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug)}
+		ConnContext: g.connContext, ConnState: g.connState, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug)}
 	return g
 }
 
@@ -141,7 +141,7 @@ func (g *Gateway) Connections() int { return g.cfg.Conns.Open() }
 // Streams returns the number of open event streams.
 func (g *Gateway) Streams() int { return g.streams.Used() }
 
-// Busy returns the number of requests that are being worked on.
+// Busy returns the number of running requests.
 func (g *Gateway) Busy() int { return g.busy.Used() }
 
 // Run accepts connections until the gateway is closed.
@@ -152,11 +152,11 @@ func (g *Gateway) Run(ln net.Listener) error {
 	return nil
 }
 
-// placeKey is the key of a connection's *access.Place in the contexts of its requests.
+// placeKey is the context key of the *access.Place of a connection.
 type placeKey struct{}
 
-// enter counts a connection in, and closes one beyond the bound; it is the server's ConnContext.
-func (g *Gateway) enter(ctx context.Context, nc net.Conn) context.Context {
+// connContext counts a new connection, and closes it if there are too many.
+func (g *Gateway) connContext(ctx context.Context, nc net.Conn) context.Context {
 	place, ok := g.cfg.Conns.Enter(nc)
 	if !ok {
 		nc.Close()
@@ -166,8 +166,8 @@ func (g *Gateway) enter(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, placeKey{}, place)
 }
 
-// connection counts connections out; it is the server's ConnState.
-func (g *Gateway) connection(nc net.Conn, s http.ConnState) {
+// connState uncounts closed connections.
+func (g *Gateway) connState(nc net.Conn, s http.ConnState) {
 	if s != http.StateClosed && s != http.StateHijacked {
 		return
 	}
@@ -176,7 +176,7 @@ func (g *Gateway) connection(nc net.Conn, s http.ConnState) {
 	}
 }
 
-// Close lets requests under way finish until ctx ends.
+// Close waits for running requests until ctx ends.
 func (g *Gateway) Close(ctx context.Context) error {
 	if err := g.srv.Shutdown(ctx); err != nil {
 		return g.srv.Close()
@@ -208,14 +208,14 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
 	writeJSON(w, http.StatusOK, result)
 }
 
-// answer checks a request in the order token, right, body, load, leadership, and asks the door, which counts it.
-// Clients see the order that they know: a node that does not take writes says so whether or not it knows the token.
+// answer checks token, right, body, load and leadership, in this order, and calls the door, which counts the
+// operation. Clients rely on the order: a node that rejects writes says so even for an unknown token.
 func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
 	lead := func() (here bool, err error) { return g.cfg.Door.Lead(api.Caller{Forward: g.forwards(q.r)}, op) }
 	done, err := g.identify(q, op)
 	defer done()
 	if err != nil {
-		leaveUnread(q.w, q.r)
+		rejectUnread(q.w, q.r)
 		_, refused := lead()
 		return nil, cmp.Or(refused, err)
 	}
@@ -223,13 +223,13 @@ func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
 	if !op.Stream {
 		release, err := g.readBody(q, op)
 		if err != nil {
-			leaveUnread(q.w, q.r)
+			rejectUnread(q.w, q.r)
 			return nil, err
 		}
 		defer release()
 	}
-	if op.Scope != "" { // whether the node lives is told however busy it is
-		if err := q.work(); err != nil {
+	if op.Scope != "" { // health checks need no slot
+		if err := q.acquireSlot(); err != nil {
 			return nil, err
 		}
 		defer q.idle()
@@ -239,13 +239,13 @@ func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
 		return nil, err
 	}
 	if !here {
-		g.nameLeader(q.w) // what streams its answer has sent the header when it is done
+		g.nameLeader(q.w) // before, for an answer that is streamed
 		defer g.nameLeader(q.w)
 	}
 	return g.do(q, op)
 }
 
-// leaderHeader names the node that took a write which this one has passed on.
+// leaderHeader names the node that executed a forwarded write.
 const leaderHeader = "X-Cairn-Leader"
 
 func (g *Gateway) nameLeader(w http.ResponseWriter) {
@@ -254,16 +254,16 @@ func (g *Gateway) nameLeader(w http.ResponseWriter) {
 	}
 }
 
-// forwardHeader makes a node forward a client's write although it is configured not to. The console sends it, so that
-// it works on every node.
+// forwardHeader makes a node forward a write although it is configured not to. The console sends it, so that it works
+// on every node.
 const forwardHeader = "X-Cairn-Forward"
 
 func (g *Gateway) forwards(r *http.Request) bool {
 	return g.cfg.Forward || r.Header.Get(forwardHeader) == "1"
 }
 
-// work takes a slot for a request, or rejects it.
-func (q *request) work() error {
+// acquireSlot acquires a slot for a running request, or rejects the request.
+func (q *request) acquireSlot() error {
 	idle, ok := q.g.busy.Try(q.c.Principal(), 1)
 	if !ok {
 		return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", q.g.busy.Used(),
@@ -273,9 +273,8 @@ func (q *request) work() error {
 	return nil
 }
 
-// identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header. A
-// request that has a caller is bound to the caller's rights: there is no way to a caller but this one. done is called
-// when the request is over.
+// identify finds the caller and its database, and checks its right. It reads only the header. Every caller comes from
+// here, so a request never runs without its rights. done is called at the end of the request.
 func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 	done = func() {}
 	if op.Scope == "" && strangers[op] == nil {
@@ -314,7 +313,7 @@ func (g *Gateway) authenticate(q *request) (api.Caller, error) {
 	return g.cfg.Access.Login(q.r.Context(), q.r.RemoteAddr, token)
 }
 
-// serveMetrics shows the node's own lines to all, and those of databases to callers that may use them.
+// serveMetrics shows the metrics of the node to everyone, and those of databases to callers that may use them.
 func (g *Gateway) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") == "" {
 		g.cfg.Metrics.Show(w, r, nil)

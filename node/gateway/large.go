@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// sendLarge writes an answer row by row: it is never held as text as a whole. A client sees from the missing end that
-// the answer broke off.
+// sendLarge writes an answer row by row, so that its text is never in memory as a whole. If it breaks off, the client
+// notices the missing end.
 func sendLarge(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, 32<<10)
@@ -23,7 +23,7 @@ func sendLarge(w http.ResponseWriter, answer any) {
 	}
 }
 
-// encode writes what json.Marshal makes of a pointer to a struct, the elements of its lists one by one.
+// encode writes a pointer to a struct as json.Marshal does, but the elements of its lists one by one.
 func encode(w io.Writer, v reflect.Value) error {
 	next := "{"
 	if err := encodeFields(w, v.Elem(), &next); err != nil {
@@ -95,7 +95,7 @@ func encodeValue(w io.Writer, before string, x reflect.Value) error {
 	return err
 }
 
-// isEmpty says what json leaves out of an object with omitempty.
+// isEmpty reports whether omitempty leaves a value out.
 func isEmpty(x reflect.Value) bool {
 	switch x.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:

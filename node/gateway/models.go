@@ -26,14 +26,14 @@ const (
 	modelScopes = "read write" // what tools need
 )
 
-// An Authorizer issues access tokens to clients that act for a person. They are good at /mcp alone.
+// Authorizer issues access tokens to clients that act for a person. They are valid for /mcp only.
 type Authorizer interface {
 	Dialect
 	// Issuer is the origin at which clients reach /mcp, whichever node answers.
 	Issuer() string
-	// Issued reports whether a token looks like one of its own.
+	// Issued reports whether a token looks like one of its access tokens.
 	Issued(token string) bool
-	// Login lets in the client at an address that shows an access token.
+	// Login returns the caller of an access token that a client at an address sent.
 	Login(ctx context.Context, from, token string) (api.Caller, error)
 }
 
@@ -45,7 +45,7 @@ func (g *Gateway) origin(r *http.Request) string {
 	return origin(r)
 }
 
-// origin is this server's as the client of a request knows it.
+// origin returns the origin of this server as the client of a request knows it.
 func origin(r *http.Request) string {
 	at := url.URL{Scheme: "http", Host: r.Host}
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
@@ -54,8 +54,8 @@ func origin(r *http.Request) string {
 	return at.String()
 }
 
-// serveAboutTokens tells a client that has no token how one is sent and who issues one, as RFC 9728 has it. Without an
-// authorization server `cairn token create` makes tokens.
+// serveAboutTokens tells a client without a token how to send one and who issues one (RFC 9728). Without an
+// authorization server, `cairn token create` makes tokens.
 func (g *Gateway) serveAboutTokens(w http.ResponseWriter, r *http.Request) {
 	var servers []string
 	if g.cfg.OAuth != nil {
@@ -70,7 +70,7 @@ func (g *Gateway) serveAboutTokens(w http.ResponseWriter, r *http.Request) {
 	}{g.origin(r) + modelsPath, servers, []string{"header"}, strings.Fields(modelScopes), "Cairn memory"})
 }
 
-// challenge says in WWW-Authenticate how a client gets a token, and what is wrong with the one that it has shown.
+// challenge sets WWW-Authenticate: how to get a token, and what is wrong with the one that was sent.
 func (g *Gateway) challenge(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *api.Refusal
 	said := `Bearer resource_metadata="` + g.origin(r) + aboutTokens + modelsPath + `", scope="` + modelScopes + `"`
@@ -83,7 +83,7 @@ func (g *Gateway) challenge(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("WWW-Authenticate", said)
 }
 
-// serveModels lets models in, and reads their messages.
+// serveModels authenticates clients of MCP and reads their messages.
 func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	q := &request{g: g, w: w, r: r, mcp: true}
@@ -99,14 +99,14 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 	}
 	defer release()
 	if err != nil {
-		leaveUnread(w, r)
+		rejectUnread(w, r)
 		if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
 			g.challenge(w, r, err)
 		}
 		g.fail(w, r, q.ended(err))
 		return
 	}
-	if err := q.work(); err != nil {
+	if err := q.acquireSlot(); err != nil {
 		g.fail(w, r, err)
 		return
 	}

@@ -10,8 +10,8 @@ import (
 
 const ndjsonType = "application/x-ndjson"
 
-// sendExport writes an export, a JSON object a line. A reader that takes nothing for writeTimeout is cut off. What
-// breaks off half way ends without the last chunk, so that no client takes it for the whole.
+// sendExport writes an export, one JSON object a line. A reader that reads nothing for writeTimeout is disconnected.
+// An incomplete answer lacks its last chunk, so no client mistakes it for a complete one.
 func sendExport(q *request, a *api.Exported) {
 	q.w.Header().Set("Content-Type", ndjsonType)
 	q.w.Header().Set("Cache-Control", "no-store")

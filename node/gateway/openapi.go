@@ -18,7 +18,7 @@ const about = "Memory for agents over HTTP. Times in answers are Unix seconds; r
 	"Writes go to the leader: a follower forwards them and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address " +
 	"unless the request says X-Cairn-Forward: 1. The header Idempotency-Key stands for the field idempotency_key of a body."
 
-// openAPI describes the gateway. It is made of the table of operations, so that it cannot tell of another gateway.
+// openAPI is the OpenAPI document. It is generated from the table of operations, so it always matches the gateway.
 var openAPI = sync.OnceValue(func() []byte {
 	paths, tags := map[string]map[string]any{}, []any{}
 	for _, s := range subjects() {
@@ -28,7 +28,7 @@ var openAPI = sync.OnceValue(func() []byte {
 			if paths[path] == nil {
 				paths[path] = map[string]any{}
 			}
-			paths[path][strings.ToLower(op.Method())] = described(s, op)
+			paths[path][strings.ToLower(op.Method())] = describeOp(s, op)
 		}
 	}
 	token := map[string]any{"type": "http", "scheme": "bearer", "description": "A token, or the cluster secret."}
@@ -49,11 +49,11 @@ var openAPI = sync.OnceValue(func() []byte {
 	return b
 })
 
-// described is an operation as the document has it.
-func described(s api.Subject, op *api.Op) map[string]any {
+// describeOp returns the description of an operation.
+func describeOp(s api.Subject, op *api.Op) map[string]any {
 	d := map[string]any{"summary": summary(op), "description": terms(op), "operationId": op.Name, "tags": []string{s.Name},
 		"responses": responses(op), "security": []any{}}
-	if params := append(parameters("path", op.InPath()), parameters("query", inQuery(op))...); len(params) > 0 {
+	if params := append(parameters("path", op.InPath()), parameters("query", queryParams(op))...); len(params) > 0 {
 		d["parameters"] = params
 	}
 	if body := op.InBody(); len(body) > 0 {
@@ -75,23 +75,23 @@ func described(s api.Subject, op *api.Op) map[string]any {
 // text describes bodies that are read and written line by line, such as NDJSON.
 var text = map[string]any{"type": "string"}
 
-// everywhere holds the parameters that every request which needs a token accepts.
-type everywhere struct {
+// commonParams are the parameters of every request that needs a token.
+type commonParams struct {
 	Database string `json:"database" doc:"The database's name, where it is not the token's own: only tokens with the scope admin and the cluster secret reach others."`
 }
 
-// inQuery are the parameters of an operation.
-func inQuery(op *api.Op) field.Object {
+// queryParams returns the query parameters of an operation.
+func queryParams(op *api.Op) field.Object {
 	if op.Scope == "" {
 		return op.InQuery()
 	}
-	return slices.Concat(op.InQuery(), field.Of(reflect.TypeFor[everywhere]()))
+	return slices.Concat(op.InQuery(), field.Of(reflect.TypeFor[commonParams]()))
 }
 
-// shared holds the parameters of many operations, which the document describes once, by name.
-var shared = sync.OnceValue(func() map[string]field.Field {
+// sharedParams are the parameters of many operations, by name. The document describes them once.
+var sharedParams = sync.OnceValue(func() map[string]field.Field {
 	all := map[string]field.Field{}
-	for _, f := range slices.Concat(field.Of(reflect.TypeFor[api.Fresh]()), field.Of(reflect.TypeFor[everywhere]())) {
+	for _, f := range slices.Concat(field.Of(reflect.TypeFor[api.Fresh]()), field.Of(reflect.TypeFor[commonParams]())) {
 		all[f.Name] = f
 	}
 	return all
@@ -100,7 +100,7 @@ var shared = sync.OnceValue(func() map[string]field.Field {
 // sharedParameters are the shared parameters as the document has them.
 func sharedParameters() map[string]any {
 	all := map[string]any{}
-	for name, f := range shared() {
+	for name, f := range sharedParams() {
 		all[name] = parameter("query", f)
 	}
 	return all
@@ -109,7 +109,7 @@ func sharedParameters() map[string]any {
 // parameters are fields that come in the path or the query.
 func parameters(in string, o field.Object) (list []any) {
 	for _, f := range o {
-		if s, ok := shared()[f.Name]; ok && in == "query" && s.Doc == f.Doc {
+		if s, ok := sharedParams()[f.Name]; ok && in == "query" && s.Doc == f.Doc {
 			list = append(list, map[string]any{"$ref": "#/components/parameters/" + f.Name})
 		} else if !f.Idle {
 			list = append(list, parameter(in, f))

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A linter holds a document to what OpenAPI 3.1 asks of one, and to what a reader needs: everything has a description.
+// A linter holds a document to what OpenAPI 3.1 asks of one, and to what a reader needs: everything has a
+// description.
 type linter struct {
 	t       *testing.T
 	shapes  map[string]any

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire/ownhost"
 )
 
-// answerTimeout bounds the time that a client has to read an answer, or the next piece of a long one; event streams set
-// their own.
+// answerTimeout bounds the time that a client has to read an answer, or the next piece of a long one; event streams
+// set their own.
 const answerTimeout = 2 * time.Minute
 
 // outer wraps every exchange: it gives the request an id, checks its origin, answers in JSON where there is no route,
@@ -44,7 +44,7 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 				"status", w.status, "took", time.Since(start))
 		}()
 		if !g.named(r) {
-			leaveUnread(w, r)
+			rejectUnread(w, r)
 			writeJSON(w, http.StatusForbidden, failure{"Host not allowed: " + r.Host, "forbidden"})
 			return
 		}

@@ -54,8 +54,8 @@ func needsToken(op *api.Op) bool { return op.Scope != "" }
 func hasBody(op *api.Op) bool    { return op.Method() != http.MethodGet }
 func writes(op *api.Op) bool     { return op.Writes }
 
-// class is the name under which the document has the errors that many operations share, 4XX or 5XX; blank for one that it
-// names by its status.
+// class is the name under which the document has the errors that many operations share, 4XX or 5XX; blank for one
+// that it names by its status.
 func (r refusal) class() string {
 	switch r.name {
 	case "invalid", "unauthorized", "forbidden", "not_found", "too_large", "not_json", "too_many", "failed", "busy":

@@ -19,8 +19,8 @@ const maxSignIn = 1 << 10 // bytes of a body
 var errOnlyHere = &oplog.Error{Kind: oplog.Denied,
 	Text: "sign-in links work in a browser on the node's own machine alone; sign in with the token"}
 
-// SignInLink returns a link that signs the console in with a token, once, within a minute, on this machine. The caller
-// shows it to the node's user and logs it nowhere.
+// SignInLink returns a link that signs the console in with a token, once, within a minute, on this machine. The
+// caller shows it to the node's user and logs it nowhere.
 func (g *Gateway) SignInLink(base, token string) string {
 	return base + "/#sign-in=" + g.signIn.Offer(token, time.Now())
 }
@@ -44,7 +44,7 @@ func (g *Gateway) serveSignIn(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
-		leaveUnread(w, r)
+		rejectUnread(w, r)
 		g.fail(w, r, err)
 		return
 	}

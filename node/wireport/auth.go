@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// auth reads the first frame.
+// auth handles the first frame.
 func (ss *session) auth(ctx context.Context, f wire.Frame) bool {
 	if !f.Op.Known() {
 		_ = ss.fail(f, &wire.Error{Code: wire.CodeInvalidPayload, Message: fmt.Sprintf("unknown opcode: 0x%02X", uint8(f.Op))})
@@ -44,14 +44,14 @@ func (ss *session) auth(ctx context.Context, f wire.Frame) bool {
 	return ss.reply(f, wire.OpAuthOK, &wire.AuthOK{Database: c.Database, DatabaseID: uint32(c.DB)}) == nil
 }
 
-// setCaller gives the requests behind this one their caller.
+// setCaller sets the caller of later requests.
 func (ss *session) setCaller(c api.Caller) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.caller = c
 }
 
-// selectDB goes to another database.
+// selectDB switches to another database.
 func (ss *session) selectDB(ctx context.Context, _ api.Caller, f wire.Frame) error {
 	var m wire.Name
 	if err := ss.unpack(f, &m); err != nil {

@@ -1,14 +1,14 @@
-// Package wireport is the clients' binary protocol: connections, streams, tokens, and each opcode as a row of the table
-// of operations.
+// Package wireport implements the clients' binary protocol: connections, streams, tokens, and each opcode as a row of
+// the table of operations.
 //
-// It translates frames (wire) to requests (api) and answers to frames, and no more: it knows no right, no limit of an
-// operation, no leader; the door does. A node opens one Server on its wire listener and closes it first of all.
+// It only translates frames (wire) to requests (api) and answers to frames. The door checks rights, limits and
+// leadership. A node opens one Server on its wire listener, and closes it before everything else.
 //
-// A connection's first frame is AUTH. Behind it the frames of one stream are answered one after the other, those of
-// different streams side by side; over all connections so many requests are under way at once (Config.MaxInFlight), and
-// one more waits. A client that ends its side gets the answers to what it has asked, for fifteen seconds; then its
-// subscriptions and the connection end. What a connection holds before AUTH is bounded to a few KiB, and large frames
-// behind it wait for their share of the node's budget before they are read.
+// The first frame of a connection is AUTH. After it, the frames of one stream are answered one after the other, and
+// those of different streams concurrently. Config.MaxInFlight bounds the running requests of all connections; further
+// ones wait. A client that closes its write side still gets the answers to its requests, for fifteen seconds; then
+// its subscriptions and the connection end. Before AUTH a connection may use a few KiB. Later, large frames wait for
+// their share of the node's byte budget before they are read.
 //
 // Lock order: Server.mu before session.mu.
 package wireport

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// codes maps what went wrong to the protocol's numbers.
+// codes maps kinds of errors to the numbers of the protocol.
 var codes = map[oplog.Kind]wire.Code{
 	oplog.Internal:       wire.CodeInternal,
 	oplog.Invalid:        wire.CodeInvalidPayload,
@@ -29,7 +29,7 @@ var codes = map[oplog.Kind]wire.Code{
 	oplog.OverQuota:      wire.CodeInvalidPayload,
 }
 
-// A codedError has its own number where its kind's is too coarse.
+// codedError is an error with a more specific number than its kind.
 type codedError struct {
 	code wire.Code
 	error
@@ -37,21 +37,21 @@ type codedError struct {
 
 func (e *codedError) Unwrap() error { return e.error }
 
-// coded gives a row's rejection its own number, where clients know one.
-func coded(row *api.Op, err error) error {
+// withCode gives the rejection of a row its own number, if clients know one.
+func withCode(row *api.Op, err error) error {
 	if row == api.CreateDatabase.Op && errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
 		return &codedError{wire.CodeDBExists, err}
 	}
 	return err
 }
 
-// Errors says errors in the protocol. The peer port speaks it too, and says them with the same value.
+// Errors converts errors to frames. The peer port uses it too.
 type Errors struct {
 	Leader func() api.Leader
 	Log    *slog.Logger // of errors that are the node's own
 }
 
-// Of is the frame that tells a client of an error.
+// Of returns the frame that reports an error to a client.
 func (x Errors) Of(err error) (wire.Op, *wire.Error) {
 	if wire.IsPayload(err) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInvalidPayload, Message: err.Error()}
@@ -76,13 +76,13 @@ func (x Errors) Of(err error) (wire.Op, *wire.Error) {
 	case e.Kind == oplog.UnknownOutcome:
 		w.Details = wire.JSON(`{"unknown_outcome":true}`)
 	default:
-		w.Details = refusal(err)
+		w.Details = rejectionDetails(err)
 	}
 	return wire.OpError, w
 }
 
-// refusal returns, as JSON, the code of an error that has one of its own and what it comes with; nil for others.
-func refusal(err error) wire.JSON {
+// rejectionDetails returns the code and details of a rejection as JSON, or nil if it has none.
+func rejectionDetails(err error) wire.JSON {
 	var refused *api.Refusal
 	if !errors.As(err, &refused) || refused.More == nil {
 		return nil
@@ -96,7 +96,7 @@ func refusal(err error) wire.JSON {
 	return b
 }
 
-// leader returns, as JSON, the node that a write may go to.
+// leader returns, as JSON, the node that accepts writes.
 func (x Errors) leader() wire.JSON {
 	l := x.Leader()
 	d := wire.Leader{Term: l.Term, ID: l.ID, Lost: l.Lost}

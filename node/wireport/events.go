@@ -11,13 +11,13 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// subscribe answers with EVENT frames on the request's stream until UNSUBSCRIBE or the end of the connection.
+// subscribe sends EVENT frames on the stream of the request until UNSUBSCRIBE or the end of the connection.
 func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) error {
 	var m wire.Subscribe
 	if err := ss.unpack(f, &m); err != nil {
 		return err
 	}
-	if ss.followsMost(f.Stream) {
+	if ss.tooManySubscriptions(f.Stream) {
 		return ss.fail(f, overloaded)
 	}
 	sub, err := api.Events.Do(ctx, ss.w.cfg.Door, c,
@@ -29,7 +29,7 @@ func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) er
 	ended := make(chan struct{})
 	ss.mu.Lock()
 	old, known := ss.subs[f.Stream]
-	ss.subs[f.Stream] = subscribed{cancel, ended, m.Events}
+	ss.subs[f.Stream] = subscription{cancel, ended, m.Events}
 	ss.mu.Unlock()
 	if known {
 		old.end()
@@ -50,35 +50,35 @@ func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) er
 			return ss.reply(f, wire.OpEvent, &wire.Event{EventType: e.Name, Data: wire.JSON(e.Data)})
 		})
 		if err != nil {
-			ss.end()
+			ss.close()
 		}
 	})
 	return nil
 }
 
-// followsMost reports whether a connection has as many subscriptions as it may, and none on this stream.
-func (ss *session) followsMost(stream uint32) bool {
+// tooManySubscriptions reports whether a new subscription on this stream would exceed the limit of the connection.
+func (ss *session) tooManySubscriptions(stream uint32) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	_, known := ss.subs[stream]
 	return !known && len(ss.subs) >= subsPerConn
 }
 
-// subscribed is a subscription of this connection.
-type subscribed struct {
+// subscription is a subscription of this connection.
+type subscription struct {
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when it sends nothing any more
 	events []string
 }
 
-// end returns when the last event is sent, so that the answer to UNSUBSCRIBE comes behind it.
-func (s subscribed) end() {
+// end returns after the last event is sent, so that the answer to UNSUBSCRIBE follows it.
+func (s subscription) end() {
 	s.cancel()
 	<-s.ended
 }
 
-// unsubscribe ends the subscription of its own stream; on another stream those to the same events, or all when it names
-// none.
+// unsubscribe ends the subscription of its own stream. On another stream it ends those to the same events, or all if
+// it names none.
 func (ss *session) unsubscribe(_ context.Context, _ api.Caller, f wire.Frame) error {
 	var m wire.Subscribe
 	if err := ss.unpack(f, &m); err != nil {
@@ -86,7 +86,7 @@ func (ss *session) unsubscribe(_ context.Context, _ api.Caller, f wire.Frame) er
 	}
 	ss.mu.Lock()
 	_, own := ss.subs[f.Stream]
-	var over []subscribed
+	var over []subscription
 	for stream, sub := range ss.subs {
 		if own && stream == f.Stream || !own && (len(m.Events) == 0 || sameEvents(m.Events, sub.events)) {
 			over = append(over, sub)

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// An exchange describes how an opcode is answered. A new row with an opcode needs a line in exchanges and a vector.
+// exchange describes how an opcode is answered. A new row with an opcode needs a line in exchanges and a vector.
 type exchange struct {
 	opcode  wire.Op
 	row     *api.Op   // nil for what concerns the connection alone
@@ -19,32 +19,32 @@ type exchange struct {
 	answer  func(*session, context.Context, api.Caller, wire.Frame) error
 }
 
-// exchanges is the protocol behind AUTH, at a glance.
+// exchanges lists all opcodes after AUTH.
 var exchanges = byOpcode([]exchange{
 	{opcode: wire.OpPing, replies: []wire.Op{wire.OpPong}, early: true},
 	{opcode: wire.OpSelectDB, replies: []wire.Op{wire.OpDBOK}, early: true, answer: (*session).selectDB},
 	{opcode: wire.OpUnsubscribe, replies: []wire.Op{wire.OpEvent}, answer: (*session).unsubscribe},
 
-	on[wire.Name, wire.DBOK](api.CreateDatabase, wire.OpDBOK, nil, nil),
-	bare(api.Databases, wire.OpListDBResult, byName[api.DatabaseList, wire.ListDBResult](nil)),
-	on[wire.Remember, wire.RememberOK](api.Remember, wire.OpRememberOK, nil, nil),
-	on[wire.RememberBatch, wire.RememberBatchOK](api.RememberBatch, wire.OpRememberOK, toRememberBatch, nil),
+	tableExchange[wire.Name, wire.DBOK](api.CreateDatabase, wire.OpDBOK, nil, nil),
+	emptyRequest(api.Databases, wire.OpListDBResult, byName[api.DatabaseList, wire.ListDBResult](nil)),
+	tableExchange[wire.Remember, wire.RememberOK](api.Remember, wire.OpRememberOK, nil, nil),
+	tableExchange[wire.RememberBatch, wire.RememberBatchOK](api.RememberBatch, wire.OpRememberOK, toRememberBatch, nil),
 	{opcode: api.Recall.Wire, row: api.Recall.Op, replies: []wire.Op{wire.OpRecallResult, wire.OpRecallEnd}, answer: (*session).recall},
-	on[wire.Forget, wire.ForgetOK](api.Forget, wire.OpForgetOK, nil, nil),
-	on[wire.Relate, wire.RelateOK](api.Relate, wire.OpRelateOK, nil, nil),
-	on[wire.Entity, wire.EdgesResult](api.Edges, wire.OpEdgesResult, nil, nil),
-	on(api.Claim, wire.OpClaimOK, nil, fromClaimed),
-	on(api.Claims, wire.OpClaimsResult, toClaims, fromClaims),
-	on(api.Alias, wire.OpAliasOK, nil, fromAliased),
-	on[wire.SessionStart, wire.SessionStarted](api.StartSession, wire.OpSessionOK, nil, nil),
-	on[wire.SessionEnd, wire.SessionEnded](api.EndSession, wire.OpSessionOK,
-		byName[wire.SessionEnd, api.EndSessionRequest](names{"session_id": "id"}), nil),
-	on[wire.Think, wire.ThinkResult](api.Think, wire.OpThinkResult, nil, nil),
-	on[wire.Conflicts, wire.ConflictResult](api.Conflicts, wire.OpConflictResult, nil, nil),
-	on(api.Resolve, wire.OpConflictResult, byName[wire.Resolve, api.ResolveRequest](names{"conflict_id": "id"}), fromResolved),
-	bare(api.Personality, wire.OpInfoResult, byName[api.TraitList, wire.Personality](nil)),
-	bare(api.Stats, wire.OpInfoResult, byName[api.Counters, wire.Stats](nil)),
-	bare(api.Cluster, wire.OpClusterStatusResult, fromCluster),
+	tableExchange[wire.Forget, wire.ForgetOK](api.Forget, wire.OpForgetOK, nil, nil),
+	tableExchange[wire.Relate, wire.RelateOK](api.Relate, wire.OpRelateOK, nil, nil),
+	tableExchange[wire.Entity, wire.EdgesResult](api.Edges, wire.OpEdgesResult, nil, nil),
+	tableExchange(api.Claim, wire.OpClaimOK, nil, fromClaimed),
+	tableExchange(api.Claims, wire.OpClaimsResult, toClaims, fromClaims),
+	tableExchange(api.Alias, wire.OpAliasOK, nil, fromAliased),
+	tableExchange[wire.SessionStart, wire.SessionStarted](api.StartSession, wire.OpSessionOK, nil, nil),
+	tableExchange[wire.SessionEnd, wire.SessionEnded](api.EndSession, wire.OpSessionOK,
+		byName[wire.SessionEnd, api.EndSessionRequest](fieldNames{"session_id": "id"}), nil),
+	tableExchange[wire.Think, wire.ThinkResult](api.Think, wire.OpThinkResult, nil, nil),
+	tableExchange[wire.Conflicts, wire.ConflictResult](api.Conflicts, wire.OpConflictResult, nil, nil),
+	tableExchange(api.Resolve, wire.OpConflictResult, byName[wire.Resolve, api.ResolveRequest](fieldNames{"conflict_id": "id"}), fromResolved),
+	emptyRequest(api.Personality, wire.OpInfoResult, byName[api.TraitList, wire.Personality](nil)),
+	emptyRequest(api.Stats, wire.OpInfoResult, byName[api.Counters, wire.Stats](nil)),
+	emptyRequest(api.Cluster, wire.OpClusterStatusResult, fromCluster),
 	{opcode: wire.OpOperation, replies: []wire.Op{wire.OpOperationResult}, answer: (*session).operation},
 	{opcode: api.Events.Wire, row: api.Events.Op, replies: []wire.Op{wire.OpEvent}, answer: (*session).subscribe},
 })
@@ -63,9 +63,9 @@ type message[T any] interface {
 	wire.Message
 }
 
-// on is a row that one message asks for and one answers. Where to or from is nil, one is made of the other by the names
-// of their fields.
-func on[M, R, Q, A any, P message[M], S message[R]](row api.Of[Q, A], reply wire.Op, to func(*M) *Q, from func(*M, *A) *R) exchange {
+// tableExchange makes the exchange of a row with one request and one answer message. A nil to or from converts by the
+// names of the fields.
+func tableExchange[M, R, Q, A any, P message[M], S message[R]](row api.Of[Q, A], reply wire.Op, to func(*M) *Q, from func(*M, *A) *R) exchange {
 	if to == nil {
 		to = byName[M, Q](nil)
 	}
@@ -81,14 +81,15 @@ func on[M, R, Q, A any, P message[M], S message[R]](row api.Of[Q, A], reply wire
 			}
 			a, err := row.Do(ctx, ss.w.cfg.Door, c, to(m))
 			if err != nil {
-				return coded(row.Op, err)
+				return withCode(row.Op, err)
 			}
 			return ss.reply(in, reply, S(from(m, a)))
 		}}
 }
 
-// bare is a row whose request says no more than how new the answer must be, if that.
-func bare[R, Q, A any, S message[R]](row api.Of[Q, A], reply wire.Op, from func(*A) *R) exchange {
+// emptyRequest makes the exchange of a row whose request has no fields, except perhaps those for the freshness of the
+// answer.
+func emptyRequest[R, Q, A any, S message[R]](row api.Of[Q, A], reply wire.Op, from func(*A) *R) exchange {
 	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply},
 		answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
 			q := new(Q)
@@ -106,7 +107,7 @@ func bare[R, Q, A any, S message[R]](row api.Of[Q, A], reply wire.Op, from func(
 		}}
 }
 
-// unpack reads a request. Large ones take their turn, so that there are always processors for the small ones.
+// unpack decodes a request. Large ones take turns, so that processors remain for small ones.
 func (ss *session) unpack(in wire.Frame, m wire.Message) error {
 	read := wire.UnpackExact
 	if ss.w.cfg.Lenient {
@@ -115,11 +116,11 @@ func (ss *session) unpack(in wire.Frame, m wire.Message) error {
 	return ss.w.cfg.Turns.Decode(ss.ctx, wire.PlainSize(in, wire.MaxPlainClient), func() error { return read(in, m, wire.MaxPlainClient) })
 }
 
-// unpacked takes from the byte budget what a request takes when it is decompressed, beyond the bytes of its frame. It
-// waits no longer than for a piece of a frame: what it waits for may be held by requests that wait as well.
-func (ss *session) unpacked(f wire.Frame) (release func(), ok bool) {
+// reserveUnpacked acquires the share of the byte budget that a request takes when decompressed, beyond its frame. It
+// waits at most pieceTimeout, because waiting requests may hold the share that it waits for.
+func (ss *session) reserveUnpacked(f wire.Frame) (release func(), ok bool) {
 	more := wire.PlainSize(f, wire.MaxPlainClient)
-	if len(f.Payload) >= large.From { // these are counted
+	if len(f.Payload) >= large.From { // the frame is counted already
 		more -= len(f.Payload)
 	}
 	if f.Flags&wire.FlagZstd == 0 || more < large.From {
@@ -147,8 +148,8 @@ func (ss *session) serve(f wire.Frame) error {
 		}
 	}
 	c, err := ss.admit(x)
-	if err == nil { // only now is the payload looked at
-		release, ok := ss.unpacked(f)
+	if err == nil { // the payload is read only now
+		release, ok := ss.reserveUnpacked(f)
 		if !ok {
 			return ss.fail(f, overloaded)
 		}
@@ -157,7 +158,7 @@ func (ss *session) serve(f wire.Frame) error {
 		defer c.Hold.Release()
 		err = x.answer(ss, ss.ctx, c, f)
 	}
-	var gone *lost
+	var gone *connLost
 	if err == nil || errors.As(err, &gone) {
 		return err
 	}
@@ -165,7 +166,7 @@ func (ss *session) serve(f wire.Frame) error {
 	return ss.reply(f, op, e)
 }
 
-// admit is the caller of an exchange, with one operation counted.
+// admit returns the caller of an exchange and counts one operation.
 func (ss *session) admit(x exchange) (api.Caller, error) {
 	c := ss.currentCaller()
 	ss.w.cfg.Access.Used(c.Token)

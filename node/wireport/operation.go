@@ -14,8 +14,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// named holds the operations that OPERATION runs: those of HTTP with a JSON object as request and as answer.
-var named = func() map[string]*api.Op {
+// operationsByName holds the operations that OPERATION runs: those of HTTP with a JSON object as request and as
+// answer.
+var operationsByName = func() map[string]*api.Op {
 	all := map[string]*api.Op{}
 	for _, op := range api.Ops {
 		if op.HTTP != "" && !op.Stream && op.Body == "" && op.Media == "" {
@@ -25,16 +26,16 @@ var named = func() map[string]*api.Op {
 	return all
 }()
 
-// operation answers with whatever a row of the table says, requested by its name. It was counted as one operation
-// before its payload was read; the row's right is asked behind that, for the name is in the payload.
+// operation runs a row of the table by its name. One operation was counted before the payload was read. The right is
+// checked afterwards, because the name is in the payload.
 func (ss *session) operation(ctx context.Context, c api.Caller, f wire.Frame) error {
 	var m wire.Operation
 	if err := ss.unpack(f, &m); err != nil {
 		return err
 	}
-	op, known := named[m.Name]
+	op, known := operationsByName[m.Name]
 	if !known {
-		return unnamed(m.Name)
+		return unknownOperation(m.Name)
 	}
 	if err := ss.w.cfg.Door.May(c, op); err != nil {
 		return err
@@ -51,23 +52,23 @@ func (ss *session) operation(ctx context.Context, c api.Caller, f wire.Frame) er
 	}
 	answer, err := ss.w.cfg.Door.Do(ctx, c, op, request)
 	if err != nil {
-		return coded(op, err)
+		return withCode(op, err)
 	}
 	b, err := json.Marshal(answer)
 	if err != nil {
 		return fmt.Errorf("answer of %s: %w", op.Name, err)
 	}
 	if err := wire.JSON(b).CheckSize(maxAnswer); err != nil {
-		return oversized(op, err)
+		return answerTooLarge(op, err)
 	}
 	return ss.reply(f, wire.OpOperationResult, &wire.OperationResult{Answer: b})
 }
 
-// maxAnswer is the longest answer that a client can read, less what is around it.
+// maxAnswer is the longest answer that a client can read, without its envelope.
 const maxAnswer = wire.MaxPlainClient - 64
 
-// oversized refuses to send an answer that no client would take, and says how to get it.
-func oversized(op *api.Op, err error) error {
+// answerTooLarge rejects an answer that no client accepts, and says how to get it.
+func answerTooLarge(op *api.Op, err error) error {
 	if op.Writes {
 		return oplog.Errorf(oplog.TooLarge, "%s was done, but its answer is too long to send: %s", op.Name, err)
 	}
@@ -76,12 +77,12 @@ func oversized(op *api.Op, err error) error {
 		op.Name, err, op.HTTP)
 }
 
-// longestName bounds how many bytes of an unknown name an error repeats.
-const longestName = 64
+// maxErrorName bounds the bytes of an unknown name that an error repeats.
+const maxErrorName = 64
 
-// unnamed rejects a name that is not in named, and says how to ask for the operation, or which name was probably
-// meant.
-func unnamed(name string) error {
+// unknownOperation rejects a name that is not in operationsByName. It says how to request the operation, or suggests
+// a similar name.
+func unknownOperation(name string) error {
 	for _, op := range api.Ops {
 		switch {
 		case op.Name != name:
@@ -93,10 +94,10 @@ func unnamed(name string) error {
 			return oplog.Errorf(oplog.Invalid, "operation %q is for the dialects of this host: OPERATION runs only those of HTTP", name)
 		}
 	}
-	if len(name) > longestName {
-		name = strings.ToValidUTF8(name[:longestName], "") + "…"
+	if len(name) > maxErrorName {
+		name = strings.ToValidUTF8(name[:maxErrorName], "") + "…"
 	}
-	if best := field.Nearest(name, slices.Sorted(maps.Keys(named))); best != "" {
+	if best := field.Nearest(name, slices.Sorted(maps.Keys(operationsByName))); best != "" {
 		return oplog.Errorf(oplog.Invalid, "there is no operation %q: did you mean %q?", name, best)
 	}
 	return oplog.Errorf(oplog.Invalid, "there is no operation %q; /openapi.json of a gateway lists them as operationId", name)

@@ -14,12 +14,11 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Where a message says something else than the row's struct, or says it otherwise, a function here makes one of the
-// other.
+// The functions of this file convert between messages and rows that differ in more than the names of their fields.
 
-var toDraft = byName[wire.Remember, api.Draft](names{"idempotency_key": ""})
+var toDraft = byName[wire.Remember, api.Draft](fieldNames{"idempotency_key": ""})
 
-// toRememberBatch gives the batch its key as a whole; memories have none of their own in a batch.
+// toRememberBatch sets the key of the batch, because single memories of a batch have none.
 func toRememberBatch(m *wire.RememberBatch) *api.RememberBatchRequest {
 	q := &api.RememberBatchRequest{Memories: make([]api.Draft, len(m.Memories)), Whole: m.IdempotencyKey}
 	for i := range m.Memories {
@@ -42,7 +41,7 @@ func toClaims(m *wire.Claims) *api.ClaimsRequest {
 
 var fromClaimRows = byName[api.ClaimList, wire.ClaimsResult](nil)
 
-// fromClaims has the oldest first.
+// fromClaims orders the claims oldest first.
 func fromClaims(_ *wire.Claims, a *api.ClaimList) *wire.ClaimsResult {
 	r := fromClaimRows(a)
 	slices.Reverse(r.Claims)
@@ -76,7 +75,7 @@ func fromCluster(a *api.ClusterStatus) *wire.ClusterStatusResult {
 	return r
 }
 
-// recall answers with a frame a memory, and one more.
+// recall answers with a frame for each memory, and a final one.
 func (ss *session) recall(ctx context.Context, c api.Caller, f wire.Frame) error {
 	var m wire.Recall
 	if err := ss.unpack(f, &m); err != nil {
@@ -99,13 +98,13 @@ func (ss *session) recall(ctx context.Context, c api.Caller, f wire.Frame) error
 }
 
 var (
-	toQuestion   = byName[wire.Recall, api.RecallRequest](names{"explain": "", "since": "", "until": ""})
+	toQuestion   = byName[wire.Recall, api.RecallRequest](fieldNames{"explain": "", "since": "", "until": ""})
 	fromResult   = byName[api.Result, wire.RecallResult](nil)
 	fromRecalled = byName[api.Recalled, wire.RecallEnd](nil)
 )
 
-// leastScore is the min_score of a question that gives none, as the request declares it.
-var leastScore = sync.OnceValue(func() float64 {
+// defaultMinScore is the min_score of a request without one, as the row declares it.
+var defaultMinScore = sync.OnceValue(func() float64 {
 	least, err := strconv.ParseFloat(api.Recall.Op.Takes().Named("min_score").Default, 64)
 	if err != nil {
 		panic(err)
@@ -116,7 +115,7 @@ var leastScore = sync.OnceValue(func() float64 {
 func toRecall(m *wire.Recall) (*api.RecallRequest, error) {
 	q := toQuestion(m)
 	if m.MinScore == nil {
-		q.MinScore = leastScore()
+		q.MinScore = defaultMinScore()
 	}
 	q.Window = field.Window{From: field.UnixOrNone(m.Since), To: field.UnixOrNone(m.Until)}
 	if err := field.Ordered("since", q.Window.From, "until", q.Window.To); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Config says what a port works with. All of it is required but the flags.
+// Config configures a port. All fields are required, except for the flags.
 type Config struct {
 	Door   Door
 	Access *access.Control
@@ -28,21 +28,21 @@ type Config struct {
 	Indexed  func() oplog.Index          // how far this node's answers reflect the log
 
 	Budget *large.Shares // of the bytes of requests, shared with other ports
-	Turns  large.Turns   // at decoding large requests, shared as well
+	Turns  large.Turns   // for decoding large requests, shared with other ports
 
-	Lenient     bool          // requests are taken as the oldest clients send them
-	Forward     bool          // writes on a follower are passed on; else they are rejected with the leader's address
+	Lenient     bool          // accepts requests of the oldest clients
+	Forward     bool          // a follower forwards writes; otherwise it rejects them with the leader's address
 	MaxInFlight int           // requests under way over all connections
-	AuthTimeout time.Duration // to the first frame
+	AuthTimeout time.Duration // until the first frame
 
-	WriteTimeout time.Duration // a client that reads nothing for this long is gone
+	WriteTimeout time.Duration // after it a client that reads nothing is disconnected
 }
 
-// A Door can be asked before a request is read.
+// Door also checks a request before it is read.
 type Door interface {
 	api.Door
-	// Admit returns the error that Do would return whatever the request holds, and counts one operation. Do is given
-	// the caller that it returns, and counts only what the request holds beyond that. Without a row it counts alone.
+	// Admit returns the error that Do would return for any content of the request, and counts one operation. Do gets
+	// the returned caller and counts only further operations. Without a row, Admit only counts.
 	Admit(c api.Caller, op *api.Op) (api.Caller, error)
 }
 
@@ -61,7 +61,7 @@ type Server struct {
 	ln       net.Listener
 }
 
-// New makes a server that does not listen yet.
+// New returns a server that does not listen yet.
 func New(cfg Config) *Server {
 	w := &Server{cfg: cfg, accepted: make(chan struct{}), slots: large.NewShares(cfg.MaxInFlight), sessions: map[*session]struct{}{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -96,7 +96,7 @@ func (w *Server) Run(ln net.Listener) error {
 	}
 }
 
-// add counts a connection in; it is counted out by remove, whatever becomes of it.
+// add registers a connection. remove must follow, even if add fails.
 func (w *Server) add(ss *session) bool {
 	place, ok := w.cfg.Conns.Enter(ss.nc)
 	if !ok {
@@ -114,20 +114,20 @@ func (w *Server) add(ss *session) bool {
 }
 
 func (w *Server) remove(ss *session) {
-	ss.end()
+	ss.close()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.sessions, ss)
 	ss.place.Leave()
 }
 
-// tokenCheck sets how often tokens are checked without a reason: some expire, and one may be revoked between its check
-// and the opening of its connection.
-const tokenCheck = 2 * time.Second
+// tokenCheckInterval is how often tokens are checked: they may expire, or be revoked between their check and the
+// registration of the connection.
+const tokenCheckInterval = 2 * time.Second
 
 // watchTokens closes the connections of tokens that were revoked, have expired, or whose database is gone.
 func (w *Server) watchTokens() {
-	tick := time.NewTicker(tokenCheck)
+	tick := time.NewTicker(tokenCheckInterval)
 	defer tick.Stop()
 	for {
 		ended := w.cfg.Access.TokensEnded()
@@ -147,12 +147,12 @@ func (w *Server) checkTokens() {
 	w.mu.Unlock()
 	for _, ss := range all {
 		if !w.cfg.Access.Holds(ss.currentCaller()) {
-			ss.end()
+			ss.close()
 		}
 	}
 }
 
-// Close stops listening, gives requests under way a second to end, and closes every connection.
+// Close stops listening, waits a second for running requests, and closes all connections.
 func (w *Server) Close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -162,19 +162,19 @@ func (w *Server) Close() error {
 		ln.Close()
 		<-w.accepted
 	}
-	w.finish(time.Second)
+	w.awaitRequests(time.Second)
 	w.cancel()
 	w.mu.Lock()
 	for ss := range w.sessions {
-		ss.end()
+		ss.close()
 	}
 	w.mu.Unlock()
 	w.tasks.Wait()
 	return nil
 }
 
-// finish lets requests under way end, for a while.
-func (w *Server) finish(patience time.Duration) {
+// awaitRequests waits for running requests, for a limited time.
+func (w *Server) awaitRequests(patience time.Duration) {
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
 	w.slots.Drain(ctx)

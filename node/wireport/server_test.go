@@ -81,9 +81,9 @@ func dial(t *testing.T, addr string) net.Conn {
 	return nc
 }
 
-// TestEveryRowIsAnswered: each row of the table that has an opcode has an exchange, each exchange that has a row has it
-// for the row's opcode, and what clients may send is all of the protocol but what it answers with and what peers alone
-// send.
+// TestEveryRowIsAnswered: each row of the table that has an opcode has an exchange, each exchange that has a row has
+// it for the row's opcode, and what clients may send is all of the protocol but what it answers with and what peers
+// alone send.
 func TestEveryRowIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, op := range api.Ops {
@@ -162,8 +162,8 @@ func TestRefusalsOverTheWire(t *testing.T) {
 	}
 }
 
-// TestWhatWasAskedIsAnsweredAtTheEnd: a client that ends its side behind its requests gets their answers, and then the
-// end of the other side. Its subscriptions end with that.
+// TestWhatWasAskedIsAnsweredAtTheEnd: a client that ends its side behind its requests gets their answers, and then
+// the end of the other side. Its subscriptions end with that.
 func TestWhatWasAskedIsAnsweredAtTheEnd(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})

@@ -16,21 +16,21 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Bounds of a client's connection.
+// Limits of a connection.
 const (
-	streamsPerConn = 256         // requests under way on one connection
-	streamQueue    = 64          // requests waiting behind another of their stream
-	subsPerConn    = 256         // subscriptions; a token that has as many wants another connection
-	largeTimeout   = time.Minute // in which a large frame has to come, each piece of it in pieceTimeout
+	streamsPerConn = 256         // running requests of a connection
+	streamQueue    = 64          // waiting requests of a stream
+	subsPerConn    = 256         // subscriptions of a connection
+	largeTimeout   = time.Minute // for a large frame; pieceTimeout for each piece of it
 	pieceTimeout   = 10 * time.Second
-	restTimeout    = 15 * time.Second // in which a client that sends no more gets the answers to what it has asked
+	restTimeout    = 15 * time.Second // for the answers to a client that has closed its write side
 
-	earlyBuffer   = 4 << 10 // of a connection whose client has not shown a token
-	earlyFrame    = 8 << 10 // the longest AUTH: a client without a token is given no more memory than a token needs
+	earlyBuffer   = 4 << 10 // of a connection before AUTH
+	earlyFrame    = 8 << 10 // the largest AUTH frame
 	sessionBuffer = 32 << 10
 )
 
-// session is one client's connection.
+// session serves one connection.
 type session struct {
 	w     *Server
 	nc    net.Conn
@@ -40,21 +40,21 @@ type session struct {
 	ctx   context.Context
 	cut   context.CancelFunc
 
-	out sync.Mutex // of buf and of writing; the only lock that is held over I/O, so that frames do not mix
+	out sync.Mutex // guards buf and writes; the only lock held during I/O, so that frames do not mix
 	buf []byte
 
 	mu      sync.Mutex
 	caller  api.Caller
 	streams map[uint32]*stream
-	subs    map[uint32]subscribed
-	asked   sync.WaitGroup // requests that are not answered yet
-	tasks   sync.WaitGroup // whatever else runs
+	subs    map[uint32]subscription
+	asked   sync.WaitGroup // unanswered requests
+	tasks   sync.WaitGroup // all other goroutines
 }
 
-// stream is the requests of one stream id: done one after the other.
+// stream holds the waiting requests of a stream id. They run one after the other.
 type stream struct {
 	waiting []incoming
-	over    bool // the connection ends: nothing is served any more
+	over    bool // the connection ends: no more requests are served
 }
 
 // incoming is a request with its share of the byte budget.
@@ -70,20 +70,20 @@ func (a incoming) done() {
 }
 
 func newSession(w *Server, nc net.Conn) *session {
-	ss := &session{w: w, nc: nc, streams: map[uint32]*stream{}, subs: map[uint32]subscribed{}}
+	ss := &session{w: w, nc: nc, streams: map[uint32]*stream{}, subs: map[uint32]subscription{}}
 	ss.ctx, ss.cut = context.WithCancel(w.ctx)
 	ss.in = bufio.NewReaderSize(nc, earlyBuffer)
 	ss.r = wire.NewReader(ss.in, earlyFrame)
 	return ss
 }
 
-// end closes the connection. It may be called from any goroutine, any number of times.
-func (ss *session) end() {
+// close closes the connection. It is safe to call concurrently and repeatedly.
+func (ss *session) close() {
 	ss.cut()
 	ss.nc.Close()
 }
 
-// currentCaller is the client, in the database that it has selected.
+// currentCaller returns the client, with the database that it has selected.
 func (ss *session) currentCaller() api.Caller {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -93,13 +93,13 @@ func (ss *session) currentCaller() api.Caller {
 func (ss *session) run() {
 	defer ss.tasks.Wait()
 	defer ss.asked.Wait()
-	defer ss.end()
+	defer ss.close()
 	if err := ss.nc.SetDeadline(time.Now().Add(ss.w.cfg.AuthTimeout)); err != nil {
 		return
 	}
 	f, err := ss.r.Next() // where TLS is on, the handshake goes first
 	if err != nil {
-		ss.refuse(err)
+		ss.rejectFrame(err)
 		return
 	}
 	if !ss.auth(ss.ctx, f) {
@@ -135,9 +135,9 @@ func (ss *session) run() {
 		if err != nil {
 			a.done()
 			if errors.Is(err, io.EOF) {
-				ss.answerRest()
+				ss.awaitAnswers()
 			}
-			ss.refuse(err)
+			ss.rejectFrame(err)
 			return
 		}
 		if !ss.dispatch(a) {
@@ -146,14 +146,14 @@ func (ss *session) run() {
 	}
 }
 
-// answerRest waits until the client's requests are answered: it has ended its side, and may still read.
-func (ss *session) answerRest() {
-	defer time.AfterFunc(restTimeout, ss.end).Stop()
+// awaitAnswers waits for the answers to a client that has closed its write side.
+func (ss *session) awaitAnswers() {
+	defer time.AfterFunc(restTimeout, ss.close).Stop()
 	ss.asked.Wait()
 }
 
-// refuse answers a frame from which the stream cannot go on.
-func (ss *session) refuse(err error) {
+// rejectFrame answers a frame after which the connection cannot continue.
+func (ss *session) rejectFrame(err error) {
 	if fe, ok := errors.AsType[*wire.FrameError](err); ok {
 		_ = ss.fail(wire.Frame{}, &wire.Error{Code: wire.CodeInvalidPayload, Message: fe.Text})
 	}
@@ -165,7 +165,8 @@ func (ss *session) refuse(err error) {
 	}
 }
 
-// dispatch hands a frame to its stream. A stream's requests run one after the other, streams side by side.
+// dispatch passes a frame to its stream. The requests of a stream run one after the other, and streams run
+// concurrently.
 func (ss *session) dispatch(f incoming) bool {
 	ss.mu.Lock()
 	st, busy := ss.streams[f.Stream]
@@ -194,15 +195,15 @@ func (ss *session) work(f incoming) {
 		done, ok := ss.w.slots.Acquire(ss.ctx, ss.currentCaller().Principal(), 1)
 		if !ok {
 			f.done()
-			ss.drop(f.Stream)
+			ss.releaseQueued(f.Stream)
 			return
 		}
 		err := ss.serve(f.Frame)
 		done()
 		f.done()
 		if err != nil {
-			ss.drop(f.Stream)
-			ss.end()
+			ss.releaseQueued(f.Stream)
+			ss.close()
 			return
 		}
 		ss.mu.Lock()
@@ -217,8 +218,8 @@ func (ss *session) work(f incoming) {
 	}
 }
 
-// drop releases the byte budget of requests that will not be served.
-func (ss *session) drop(id uint32) {
+// releaseQueued releases the byte budget of requests that will not be served.
+func (ss *session) releaseQueued(id uint32) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	st := ss.streams[id]
@@ -228,32 +229,32 @@ func (ss *session) drop(id uint32) {
 	st.waiting, st.over = nil, true
 }
 
-// lost is an error that ends the connection: a write to the client failed, perhaps in the middle of an answer.
-type lost struct{ error }
+// connLost is an error that ends the connection: a write failed, perhaps in the middle of an answer.
+type connLost struct{ error }
 
-// reply sends a message as an answer to a frame. An error of it is a lost connection.
+// reply sends a message as the answer to a frame. Its error is a connLost.
 func (ss *session) reply(to wire.Frame, op wire.Op, m wire.Message) (err error) {
 	ss.out.Lock()
 	defer ss.out.Unlock()
 	if ss.buf, err = wire.AppendPack(ss.buf[:0], op, to.Stream, m, to.JSON()); err != nil {
-		return &lost{err}
+		return &connLost{err}
 	}
 	return ss.send(ss.buf)
 }
 
-// gathered sets how many bytes of frames are gathered before they are written.
-const gathered = 32 << 10
+// flushSize is the number of bytes of frames that are collected before they are written.
+const flushSize = 32 << 10
 
-// replyAll sends n messages as answers to a frame, as many of them in a write as come together. Frames of other streams
-// may leave between two writes.
+// replyAll sends n messages as answers to a frame, many of them in one write. Frames of other streams may be sent
+// between two writes.
 func (ss *session) replyAll(to wire.Frame, n int, answer func(i int) (wire.Op, wire.Message)) error {
 	some := func(i int) (_ int, err error) {
 		ss.out.Lock()
 		defer ss.out.Unlock()
-		for ss.buf = ss.buf[:0]; i < n && len(ss.buf) < gathered; i++ {
+		for ss.buf = ss.buf[:0]; i < n && len(ss.buf) < flushSize; i++ {
 			op, m := answer(i)
 			if ss.buf, err = wire.AppendPack(ss.buf, op, to.Stream, m, to.JSON()); err != nil {
-				return i, &lost{err}
+				return i, &connLost{err}
 			}
 		}
 		return i, ss.send(ss.buf)
@@ -276,14 +277,14 @@ func (ss *session) empty(to wire.Frame, op wire.Op) error {
 
 func (ss *session) send(b []byte) error {
 	if err := ss.nc.SetWriteDeadline(time.Now().Add(ss.w.cfg.WriteTimeout)); err != nil {
-		return &lost{err}
+		return &connLost{err}
 	}
 	_, err := ss.nc.Write(b)
 	if cap(ss.buf) > 1<<20 {
 		ss.buf = nil
 	}
 	if err != nil {
-		return &lost{err}
+		return &connLost{err}
 	}
 	return nil
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// names are the fields of a message that are called otherwise in the struct of the table; blank: the caller fills them.
-type names map[string]string
+// fieldNames maps fields of a message to different names in the struct of the table. An empty name means that the
+// caller sets the field.
+type fieldNames map[string]string
 
-// byName returns the function that makes a T of an F, of which one is a message and the other a struct of the table. A
-// field of the message goes into, or comes from, the field that has its name in the JSON of HTTP, or else its name in
-// Go. A field that has no partner makes it panic when it is used first.
-func byName[F, T any](but names) func(*F) *T {
+// byName returns a function that converts between a message and a struct of the table. A field of the message
+// corresponds to the field with its JSON name, or else with its Go name. A field without a counterpart causes a panic
+// at the first use.
+func byName[F, T any](but fieldNames) func(*F) *T {
 	move := sync.OnceValue(func() move { return moveFields(reflect.TypeFor[F](), reflect.TypeFor[T](), but) })
 	translations = append(translations, func() { move() })
 	return func(from *F) *T {
@@ -26,13 +27,13 @@ func byName[F, T any](but names) func(*F) *T {
 	}
 }
 
-// translations makes each of these functions ready, for a test.
+// translations run these conversions for a test.
 var translations []func()
 
-// A move puts a value into another one, which is empty.
+// move sets a value, which is zero, from another one.
 type move func(from, to reflect.Value)
 
-func moveFields(from, to reflect.Type, but names) move {
+func moveFields(from, to reflect.Type, but fieldNames) move {
 	type pair struct {
 		from, to []int
 		move     move
@@ -76,9 +77,9 @@ func partner(of reflect.Type, name, goName string) reflect.StructField {
 
 var date = reflect.TypeFor[field.Date]()
 
-// moveValue returns the function that turns a value of one type into one of another. Unix seconds become a date, where
-// 0 means none unless it is behind a pointer; nil leaves the other value empty.
-func moveValue(from, to reflect.Type, but names) move {
+// moveValue returns the conversion between two types. Unix seconds become a date: 0 means none, unless it is behind a
+// pointer. nil leaves the other value zero.
+func moveValue(from, to reflect.Type, but fieldNames) move {
 	switch kind := from.Kind(); {
 	case from.AssignableTo(to):
 		return func(from, to reflect.Value) { to.Set(from) }

@@ -150,8 +150,8 @@ func answerOf(op *api.Op) any {
 	return a.Interface()
 }
 
-// fill gives each field that has no value one of its own, made of the field's path alone: a field that is added changes
-// no other.
+// fill gives each field that has no value one of its own, made of the field's path alone: a field that is added
+// changes no other.
 func fill(v reflect.Value, path string) {
 	h := fnv.New32()
 	h.Write([]byte(path))

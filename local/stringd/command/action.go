@@ -33,7 +33,7 @@ func (c *call) act() (string, error) {
 	return c.runAction(c.Doc, id, args)
 }
 
-// perform runs an action of a page.
+// runAction runs an action of a page.
 func (c *call) runAction(p *state.Page, id, args string) (string, error) {
 	i := slices.IndexFunc(p.Doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
 	if i < 0 {
@@ -97,7 +97,7 @@ func (c *call) findTool(name string) (*state.Page, error) {
 	return nil, lang.Failf(lang.NotFound, "Tool not found: %s", name)
 }
 
-// schema is an action as /act shows it.
+// schema describes an action for /act.
 func schema(a sfmd.Action) string {
 	rows := []string{"/act." + a.ID}
 	for _, f := range a.Fields {
@@ -124,7 +124,7 @@ func schema(a sfmd.Action) string {
 	return strings.Join(rows, "\n")
 }
 
-// A performer carries one action out.
+// actionRun runs one action.
 type actionRun struct {
 	*call
 	page   *state.Page
@@ -134,7 +134,7 @@ type actionRun struct {
 	rest   []string          // what no field took
 }
 
-// errHelp asks for the schema instead.
+// errHelp requests the schema of the action instead of a run.
 var errHelp = errors.New("help")
 
 func (p *actionRun) run(args string) (string, error) {
@@ -166,7 +166,7 @@ func (p *actionRun) run(args string) (string, error) {
 	return cmp.Or(strings.TrimRight(res.text, " \t\r\n"), "(no output)"), nil
 }
 
-// bind gives the fields their values.
+// bind assigns the arguments to the fields.
 func (p *actionRun) bind(w []string) error {
 	p.values = map[string]string{}
 	var loose []string
@@ -202,7 +202,7 @@ func (p *actionRun) bind(w []string) error {
 	return p.place(loose, len(w) == 0)
 }
 
-// place fills fields in order with the arguments that came without a name, then with defaults.
+// place assigns unnamed arguments to the fields in order, and then the defaults.
 func (p *actionRun) place(loose []string, empty bool) error {
 	for _, f := range p.action.Fields {
 		if _, ok := p.values[f.Name]; !ok && len(loose) > 0 {
@@ -247,7 +247,8 @@ func (p *actionRun) field(flag string) *sfmd.Field {
 	return nil
 }
 
-// assign sets a field to a caller's value: topic variables and shortcuts are put in, $variables are not for callers.
+// assign sets a field to a caller's value. It substitutes topic variables and shortcuts, but not $variables, which
+// callers must not read.
 func (p *actionRun) assign(name, value string) error {
 	if persistent.MatchString(value) {
 		return lang.Failf(lang.InvalidPayload, "$var cannot be used in command arguments: %s", value)
@@ -268,7 +269,7 @@ func (p *actionRun) assign(name, value string) error {
 	return nil
 }
 
-// author resolves $variables in text of the document's author. Variables that are not set stay as written.
+// author substitutes $variables in a text of the document's author. Unset variables stay as written.
 func (p *actionRun) author(text string) string {
 	return persistent.ReplaceAllStringFunc(text, func(m string) string {
 		if v, ok := p.env[m[1:]]; ok {
@@ -296,9 +297,9 @@ func (p *actionRun) cli() (response, error) {
 	return response{status: out.Status, text: out.Text}, nil
 }
 
-// script puts the callers' values into the author's line without letting them be read as shell: each becomes a
-// variable, set before the line, and the place that named it a quoted reference. However the author quoted the place, a
-// value is expanded after the line was parsed, and no part of it is ever run.
+// script inserts the callers' values into the author's shell line so that the shell never parses them. Each value
+// becomes a variable that is set before the line, and a quoted reference replaces the field. The shell expands it
+// after it has parsed the line, however the author quoted it.
 func (p *actionRun) script(line string) string {
 	var pre, out strings.Builder
 	var quote byte
@@ -352,7 +353,7 @@ func (p *actionRun) script(line string) string {
 	return pre.String() + out.String()
 }
 
-// insert is the text in place of a {name} of the author's.
+// insert returns the replacement of a {name} in a text of the author.
 func (p *actionRun) insert(name, as string, quote func(string) string) string {
 	if v, ok := p.values[name]; ok {
 		return quote(v)

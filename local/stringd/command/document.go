@@ -47,7 +47,7 @@ func (c *call) openTarget(target, base string) (string, error) {
 		return "", lang.Failf(lang.LoadError, "HTTP loading is disabled: %s", target)
 	}
 	path, block := state.SplitBlock(target)
-	if path == "" && c.Doc != nil { // #block of this document
+	if path == "" && c.Doc != nil { // a block of the open document
 		path = c.Doc.Path
 	}
 	real, err := c.Locate(path, base)
@@ -65,7 +65,7 @@ func (c *call) openTarget(target, base string) (string, error) {
 	return c.showPage("Opened", p)
 }
 
-// show makes p the session's document and renders it. One that is opened can be left with /back.
+// showPage makes p the document of the session and renders it. /back returns from a page that was opened.
 func (c *call) showPage(verb string, p *state.Page) (string, error) {
 	opened := verb == "Opened"
 	if opened && c.Doc != nil {
@@ -103,7 +103,7 @@ func (c *call) back() (string, error) {
 	return lang.Under("Back to "+c.NameOf(last), last.Text), nil
 }
 
-// again reads a page again.
+// reload reads a page again.
 func (c *call) reload(p *state.Page) (*state.Page, error) {
 	if p.Path == "" {
 		return c.memoryPage(p.Uri)

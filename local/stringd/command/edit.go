@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// An edit is a file to be changed, as it is now.
+// edit is a file to change, with its current content.
 type edit struct {
 	path, display string
 	block         string
@@ -25,7 +25,7 @@ type edit struct {
 	stamp         state.Stamp
 }
 
-// name is the file, or the block of it, as answers name it.
+// name returns the file, or its block, as answers name it.
 func (e edit) name() string {
 	if e.block != "" {
 		return e.display + "#" + e.block
@@ -33,7 +33,7 @@ func (e edit) name() string {
 	return e.display
 }
 
-// target reads the file an edit command names.
+// openEdit reads the file that an edit command names.
 func (c *call) openEdit(typed string) (e edit, err error) {
 	if strings.HasPrefix(typed, "mem:") {
 		return e, lang.Failf(lang.Unsupported, "mem: documents are read-only.")
@@ -59,7 +59,7 @@ func (c *call) openEdit(typed string) (e edit, err error) {
 	return e, err
 }
 
-// input is a command's path and the text after it: on the line, or below it.
+// pathAndText returns the path of a command, and the text after it on the same line or below.
 func (c *call) pathAndText() (path, content string, hasText bool) {
 	line := c.args
 	if len(line) > 0 && (line[0] == '"' || line[0] == '\'') {
@@ -80,7 +80,7 @@ func (c *call) pathAndText() (path, content string, hasText bool) {
 	return path, line, line != ""
 }
 
-// existing is a target whose file is there.
+// openExisting is openEdit for a file that must exist.
 func (c *call) openExisting(typed string) (edit, error) {
 	e, err := c.openEdit(typed)
 	if err == nil && !e.exists {
@@ -112,7 +112,7 @@ func (c *call) edit() (string, error) {
 	return c.save(e, fmt.Sprintf("Edited %s (%d lines, whole file)", e.display, countLines(content)), content)
 }
 
-// span is the part of the file that an edit is about.
+// span returns the part of the file that the edit changes.
 func (e edit) span() (start, end int, err error) {
 	if e.block == "" {
 		return 0, len(e.text), nil
@@ -122,7 +122,7 @@ func (e edit) span() (start, end int, err error) {
 	if !ok {
 		return 0, 0, lang.Failf(lang.BlockNotFound, "Block not found: #%s in %s\n%s", e.block, e.display, state.BlocksLine(d))
 	}
-	if strings.HasPrefix(e.text[start:end], "#") { // a heading's block: its line stays
+	if strings.HasPrefix(e.text[start:end], "#") { // keep the line of a heading
 		if i := strings.IndexByte(e.text[start:end], '\n'); i >= 0 {
 			start += i + 1
 		} else {
@@ -160,7 +160,7 @@ func numberLines(e edit, text string) string {
 	return fmt.Sprintf("[editing: %s]\n---\n%s\n\n(%d lines)", e.name(), strings.Join(rows, "\n"), len(rows))
 }
 
-// unchanged refuses to overwrite a content that the client has not seen.
+// checkSeen rejects overwriting a content that the client has not read.
 func (c *call) checkSeen(e edit) error {
 	if !e.exists {
 		return nil
@@ -175,7 +175,7 @@ func (c *call) checkSeen(e edit) error {
 	return nil
 }
 
-// save writes a file, remembers its old content for /undo, and shows the difference.
+// save writes a file, remembers its old content for /undo, and shows the diff.
 func (c *call) save(e edit, said, content string) (string, error) {
 	if len(content) > state.MaxFile {
 		return "", lang.Failf(lang.InvalidPayload, "%d bytes are more than %d", len(content), state.MaxFile)
@@ -187,7 +187,7 @@ func (c *call) save(e edit, said, content string) (string, error) {
 	return said + "\n---\n" + diff(e.text, content) + "\n---\nUse /undo to revert.", nil
 }
 
-// put replaces a file's content and keeps its mode.
+// writeFile replaces the content of a file and keeps its mode.
 func (c *call) writeFile(path, content string) error {
 	return c.Files(func() error {
 		mode := fs.FileMode(0o644)

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/inbox"
 )
 
-// listedEvents limits the events in a list.
+// listedEvents bounds the events in a list.
 const listedEvents = 50
 
 func (c *call) events() (string, error) {
@@ -76,7 +76,7 @@ func listEvents(box *inbox.Inbox, all bool) (string, error) {
 	return b.String(), nil
 }
 
-// preview is an event's first line that says something.
+// preview returns the first non-blank line of an event, cut.
 func preview(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return oneLine(first, 80)

@@ -49,7 +49,7 @@ func (c *call) follow(id string) (href, dir string, err error) {
 	return "", "", lang.Failf(lang.NotFound, "Shortcut not found: @%s", id)
 }
 
-// valueHref lets a memory's id be opened.
+// valueHref makes a link of a value, so that the id of a memory can be opened.
 func valueHref(v string) string {
 	if len(v) == 36 && strings.Count(v, "-") == 4 && !strings.ContainsAny(v, "/.:") {
 		return "mem:" + v

@@ -30,7 +30,7 @@ func (c *call) hubHelp() (string, error) {
 	return b.String(), nil
 }
 
-// hubRows is the list that a hub shows.
+// hubRows returns the entries of a hub.
 func (c *call) hubRows() (rows []string) {
 	switch c.Topic.Name {
 	case "agent":
@@ -61,7 +61,7 @@ func (c *call) hubRows() (rows []string) {
 	return rows
 }
 
-// hubEvent is a verb of /events that the hub of events has as a command.
+// hubEvent runs a verb of /events that is a command in the hub event.
 func (c *call) hubEvent() (string, error) { return c.eventVerb(c.name, strings.Fields(c.args)) }
 
 func (c *call) hubWebhook() (string, error) {

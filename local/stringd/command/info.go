@@ -56,7 +56,7 @@ func (c *call) info() (string, error) {
 	return lang.Under("Session info", strings.TrimRight(b.String(), "\n")), nil
 }
 
-// documentRows lists the parts of a document by kind, without kinds of which it has none.
+// documentRows lists the parts of a document by kind, without empty kinds.
 func (c *call) documentRows(p *state.Page, row func(key, value string)) {
 	links := api.Each(p.Doc.Links, func(l sfmd.Link) string { return "@" + l.ID })
 	if n := len(p.Auto); n > 0 {
@@ -104,7 +104,7 @@ func (c *call) help() (string, error) {
 	return lang.Under("String Commands", strings.TrimRight(b.String(), "\n")), nil
 }
 
-// menuPreview limits the entries of each menu in the list of menus.
+// menuPreview bounds the entries of each menu in the list of menus.
 const menuPreview = 5
 
 func (c *call) nav() (string, error) {

@@ -19,14 +19,14 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Bounds of the memory commands.
+// Limits of the memory commands.
 const (
 	defaultK      = 8
 	maxK          = 100
 	defaultBudget = 4000
 	cutText       = 240
 	maxText       = 1 << 20
-	maxScan       = 10_000 // rows looked at for one list
+	maxScan       = 10_000 // rows that one list reads
 	maxBatch      = 1000   // memories forgotten by one entry
 )
 
@@ -71,7 +71,7 @@ func checkKeyValue(v string) error {
 	return nil
 }
 
-// parseTime reads a time: a date as every surface takes it, or how long ago.
+// parseTime parses a date in any form that all surfaces accept, or a duration ago.
 func parseTime(v string) (time.Time, error) {
 	at, err := field.ParseWhen(v, time.Now())
 	if err != nil {
@@ -90,27 +90,29 @@ var (
 	consistencyFlag = lang.Flag{Name: "--consistency", Check: oneOf("local", "leader")}
 )
 
-// An ask is a memory command with its flags read.
+// memoryArgs are the arguments of a memory command.
 type memoryArgs struct {
 	*call
 	flags lang.Flags
-	text  string // between the flags, with the body
-	ns    string // empty for all
+	text  string // the text between the flags, and the body
+	ns    string // empty: all namespaces
 }
 
-// question adapts a command that finds memories: without --ns it sees the whole database, for the memory is one.
+// allNamespaces makes a command that reads memories. Without --ns it reads the whole database, because agents share
+// one memory.
 func allNamespaces(f func(*call, memoryArgs) (answer, error), known ...lang.Flag) func(*call) (string, error) {
 	return memoryCommand(f, func(*call) string { return "" }, known)
 }
 
-// memo adapts a memory command that stores, counts or removes: without --ns it works in the agent's own namespace.
+// ownNamespace makes a command that stores, counts or removes memories. Without --ns it works in the agent's own
+// namespace.
 func ownNamespace(f func(*call, memoryArgs) (answer, error), known ...lang.Flag) func(*call) (string, error) {
 	return memoryCommand(f, func(c *call) string { return c.Agent.ID }, known)
 }
 
-// adapt reads flags, decides on the namespace, and answers --help and --json.
+// memoryCommand makes a command that reads its flags, chooses the namespace, and answers --help and --json.
 func memoryCommand(f func(*call, memoryArgs) (answer, error), namespace func(*call) string, known []lang.Flag) func(*call) (string, error) {
-	// every command can be told how new its answer must be
+	// Every command has the flags for the freshness of its answer.
 	if !slices.ContainsFunc(known, func(f lang.Flag) bool { return f.Name == afterFlag.Name }) {
 		known = append(known, afterFlag, consistencyFlag)
 	}
@@ -148,7 +150,7 @@ func memoryCommand(f func(*call, memoryArgs) (answer, error), namespace func(*ca
 	}
 }
 
-// A view is an answer in both its forms.
+// answer is an answer as text and as JSON.
 type answer struct {
 	text string
 	json any
@@ -164,14 +166,14 @@ func (c *call) usage(known []lang.Flag) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// shortcut makes @m1, @m2 … the names of the memories of an answer.
+// addShortcut makes @m1, @m2 and so on shortcuts for the memories of an answer.
 func (c *call) addShortcut(i int, m *oplog.Memory) (name string) {
 	name = fmt.Sprint("m", i+1)
 	c.Values[name] = m.RID
 	return name
 }
 
-// resolve turns @m1 into the memory's id.
+// resolve returns the id for a shortcut such as @m1, or the word itself.
 func (c *call) resolve(word string) (string, error) {
 	name, ok := strings.CutPrefix(word, "@")
 	if !ok {
@@ -183,11 +185,11 @@ func (c *call) resolve(word string) (string, error) {
 	return "", lang.Failf(lang.NotFound, "Shortcut not found: @%s", name)
 }
 
-// leaderless bounds a write while no leader is known: the client gets NO_LEADER soon, and an election may still end in
-// time.
+// noLeaderTimeout bounds a write while no leader is known. The client gets NO_LEADER soon, but an election may still
+// end in time.
 const noLeaderTimeout = 700 * time.Millisecond
 
-// write asks for an operation that changes the memory.
+// write runs an operation that changes the memory.
 func write[Q, A any](c *call, of api.Of[Q, A], request *Q) (*A, error) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	if at, err := c.place(); err == nil && at.Leader == nil {
@@ -197,12 +199,12 @@ func write[Q, A any](c *call, of api.Of[Q, A], request *Q) (*A, error) {
 	return of.Ask(ctx, c.Settings.Memory, request)
 }
 
-// place is the node's role in its cluster, and how far its log is applied.
+// place returns the role of the node in its cluster, and how far its log is applied.
 func (c *call) place() (*api.PlaceAnswer, error) {
 	return api.Place.Ask(c.ctx, c.Settings.Memory, &api.Nothing{})
 }
 
-// note is an answer's memory for JSON.
+// memoryJSON is a memory in a JSON answer.
 type memoryJSON struct {
 	ID         string          `json:"id"`
 	Namespace  string          `json:"ns"`
@@ -227,15 +229,15 @@ func toJSON(m *oplog.Memory) memoryJSON {
 	return n
 }
 
-// tierOf is a memory's tier. A memory of another dialect that has none counts as longterm.
+// tierOf returns the tier of a memory. Memories of other dialects without a tier are longterm.
 func tierOf(m *oplog.Memory) string { return cmp.Or(m.Tier, "longterm") }
 
-// headline is a memory's id, day and tier.
+// headline returns the id, day and tier of a memory.
 func headline(m *oplog.Memory) string {
 	return fmt.Sprintf("%s · %s · %s", m.RID, m.Created.Time().Format(time.DateOnly), tierOf(m))
 }
 
-// indented returns a memory's text below its line: the beginning, or with full all of it.
+// indented returns the text of a memory for the lines below its headline: its beginning, or all of it if full is set.
 func indented(m *oplog.Memory, full bool) string {
 	text := strings.TrimSpace(m.Text)
 	if !full {
@@ -244,7 +246,7 @@ func indented(m *oplog.Memory, full bool) string {
 	return "    " + api.Quote(m.Source, m.Namespace, text)
 }
 
-// tags are a memory's, from its metadata.
+// tagsOf returns the tags in the metadata of a memory.
 func tagsOf(m *oplog.Memory) []string {
 	var meta struct {
 		Tags []string `json:"tags"`
@@ -253,5 +255,5 @@ func tagsOf(m *oplog.Memory) []string {
 	return meta.Tags
 }
 
-// list is a flag's list of texts with commas between them.
+// splitList splits the comma-separated value of a flag.
 func splitList(s string) []string { return lang.Trimmed(strings.Split(s, ",")) }

@@ -18,13 +18,13 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// fieldRef is a {name} or {...args} in an author's text.
+// fieldRef matches {name} or {...args} in a text of the document's author.
 var fieldRef = regexp.MustCompile(`\{(\.\.\.args|[A-Za-z_][\w-]*)\}`)
 
-// maxResponse limits the bytes read of an answer.
+// maxResponse bounds the bytes that are read of a response.
 const maxResponse = 10 << 20
 
-// http asks the action's host. Only this host may be asked where the door lets no other be.
+// http sends the HTTP request of an action. Unless the door allows other hosts, only this host may be called.
 func (p *actionRun) http() (res response, err error) {
 	u, err := url.Parse(p.uri())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -52,8 +52,8 @@ func (p *actionRun) http() (res response, err error) {
 	return res, err
 }
 
-// uri is the action's target with the values of the fields that it names. In its query a value may have & and +, which
-// stand for themselves in a path alone.
+// uri returns the target with the fields' values. Values in the query are escaped as such, because & and + have a
+// meaning there.
 func (p *actionRun) uri() string {
 	path, query, asks := strings.Cut(p.action.Target, "?")
 	uri := p.expand(path, url.PathEscape)
@@ -63,7 +63,7 @@ func (p *actionRun) uri() string {
 	return uri
 }
 
-// exchange sends a request and reads its answer. It follows redirects to other hosts if others is set.
+// send sends a request and reads the response. It follows redirects to other hosts only if others is set.
 func (p *actionRun) send(req *http.Request, others bool) (response, error) {
 	u := req.URL
 	client := &http.Client{Timeout: p.Settings.Timeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
@@ -91,12 +91,13 @@ func (p *actionRun) send(req *http.Request, others bool) (response, error) {
 	return response{res.StatusCode, string(b)}, nil
 }
 
-// filled is an author's text with the values of the fields it names, each as quote writes it there.
+// expand replaces the fields in a text of the author. quote escapes the values.
 func (p *actionRun) expand(text string, quote func(string) string) string {
 	return fieldRef.ReplaceAllStringFunc(p.author(text), func(m string) string { return p.insert(m[1:len(m)-1], m, quote) })
 }
 
-// payload is the request's body. The fields of a GET that its target does not name go into its query.
+// payload returns the body of the request. For GET and DELETE it adds the fields that the target does not name to the
+// query instead.
 func (p *actionRun) payload(u *url.URL) []byte {
 	if p.action.Template != "" {
 		return []byte(p.expand(p.action.Template, func(s string) string {
@@ -123,7 +124,7 @@ func (p *actionRun) payload(u *url.URL) []byte {
 	return b
 }
 
-// typed is a value as JSON has it.
+// jsonValue converts a value to the JSON type of its field.
 func jsonValue(kind, v string) any {
 	switch kind {
 	case "number", "integer", "int", "float", "boolean", "bool":
@@ -147,7 +148,7 @@ var (
 	exprRef   = regexp.MustCompile(`\{([A-Za-z_@][\w.\[\]-]*)\}`)
 )
 
-// template turns an answer into text, variables and shortcuts, as the document's author wants it.
+// template turns a response into text, variables and shortcuts, by the template of the document.
 func (p *actionRun) template(t string, res response) (string, error) {
 	var body any
 	if json.Unmarshal([]byte(res.text), &body) != nil {
@@ -161,11 +162,11 @@ func (p *actionRun) template(t string, res response) (string, error) {
 	return cmp.Or(strings.TrimSpace(strings.Join(out, "\n")), "(no output)"), nil
 }
 
-// scope is the names a template sees.
+// scope holds the names that a template can use.
 type scope struct {
 	p     *actionRun
 	names map[string]any
-	count map[string]int // of shortcuts made in loops
+	count map[string]int // number of shortcuts of a name that loops have made
 }
 
 func (s scope) run(lines []string, out *[]string, loop bool) error {
@@ -182,7 +183,7 @@ func (s scope) run(lines []string, out *[]string, loop bool) error {
 					}
 				}
 			}
-			list, _ := s.lookup(m[2]).([]any) // anything else is not a list
+			list, _ := s.lookup(m[2]).([]any) // another type is an empty list
 			for _, x := range list[:min(len(list), 1000)] {
 				s.names[m[1]] = x
 				if err := s.run(lines[i+1:min(end, len(lines))], out, true); err != nil {
@@ -214,7 +215,7 @@ func (s scope) run(lines []string, out *[]string, loop bool) error {
 	return nil
 }
 
-// value is the right side of an assignment: a path, or text with paths in braces.
+// eval evaluates the right side of an assignment: a path, or text with paths in braces.
 func (s scope) eval(expr string) string {
 	expr = strings.TrimSpace(expr)
 	if strings.HasPrefix(expr, "\"") {
@@ -238,7 +239,7 @@ func (s scope) expand(text string) string {
 	})
 }
 
-// look follows a path such as Response.body.a[0].b.
+// lookup resolves a path such as Response.body.a[0].b.
 func (s scope) lookup(path string) any {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 	if len(parts) == 0 {
@@ -275,5 +276,5 @@ func formatValue(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	return string(kit.Must(v)) // it was decoded
+	return string(kit.Must(v)) // decoded JSON can be encoded
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// query is the question a call's flags ask.
+// query makes a search request from the flags.
 func query(a memoryArgs, text string, k int) api.SearchRequest {
 	q := api.SearchRequest{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(),
 		Quiet: a.flags.Has("--skip-reinforce")}
@@ -23,7 +23,7 @@ func query(a memoryArgs, text string, k int) api.SearchRequest {
 	return q
 }
 
-// when returns a flag's time, which was checked with it; 0 without the flag.
+// when returns the time of a flag, or 0 without the flag. The flag was validated before.
 func (a memoryArgs) when(name string) oplog.Time {
 	at, err := parseTime(a.flags[name])
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *call) recall(a memoryArgs) (answer, error) {
 			"memories": notes}}, nil
 }
 
-// fresh waits until this node is as new as the flags ask.
+// fresh waits until this node has the state that the flags require.
 func (c *call) fresh(fl lang.Flags) error {
 	after, _ := strconv.ParseUint(fl["--after"], 10, 64) // checked with the flag
 	leader := fl["--consistency"] == "leader"
@@ -82,7 +82,7 @@ func (c *call) fresh(fl lang.Flags) error {
 	return err
 }
 
-// search asks the index, and filters by tags itself. below counts the memories that match and score less than
+// search searches the index and filters the hits by tags. below is the number of matches with a score under
 // --min-score.
 func (c *call) search(a memoryArgs, k int) (hits []api.Hit, matched, below int, err error) {
 	want := splitList(a.flags["--tags"])
@@ -108,7 +108,7 @@ func (c *call) search(a memoryArgs, k int) (hits []api.Hit, matched, below int, 
 	return found.Hits, found.Matched - found.Below, found.Below, nil
 }
 
-// within joins entries as far as the budget of characters goes; the first one is always there.
+// within joins as many entries as fit a budget of characters, but at least the first.
 func within(entries []string, budget int) string {
 	if len(entries) == 0 {
 		return "(no memories)"
@@ -129,7 +129,7 @@ func within(entries []string, budget int) string {
 	return out
 }
 
-// oneLine is a preview: blanks collapsed, cut to n characters.
+// oneLine returns a preview: white space collapsed, cut to n characters.
 func oneLine(s string, n int) string {
 	return lang.Cut(strings.Join(strings.Fields(s), " "), n)
 }
@@ -156,8 +156,7 @@ func (c *call) showMemory(a memoryArgs) (answer, error) {
 	return answer{strings.Join(texts, "\n\n"), notes}, nil
 }
 
-// lookUp reads a memory that is not forgotten, the relations of what it mentions, and the memories of its namespace on
-// both sides of it.
+// lookUp reads a live memory, the relations of the entities that it mentions, and its neighbours in its namespace.
 func (c *call) lookUp(id string, window int) (*api.LookedUp, error) {
 	a, err := api.LookUp.Ask(c.ctx, c.Settings.Memory, &api.LookUpRequest{RID: id, Window: window, Look: maxScan, Edges: 20})
 	if err == nil && a.Memory == nil {
@@ -187,7 +186,7 @@ func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	return b.String()
 }
 
-// newest reads the newest memories of a namespace, up to a number, and says what it leaves out: blank for nothing.
+// newest reads the newest memories of a namespace. rest describes what was left out, or is empty.
 func (c *call) newest(q api.RecentRequest) (ms []*oplog.Memory, rest string, err error) {
 	n := q.Limit
 	q.Limit, q.Look = n+1, maxScan

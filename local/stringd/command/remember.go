@@ -36,7 +36,7 @@ func (c *call) remember(a memoryArgs) (answer, error) {
 	n := api.Draft{Text: text, Type: cmp.Or(a.flags["--type"], "semantic"), Tier: cmp.Or(a.flags["--tier"], "longterm"),
 		Source: cmp.Or(a.flags["--source"], "user"), Importance: 0.5}
 	if v, ok := a.flags["--importance"]; ok {
-		n.Importance, _ = strconv.ParseFloat(v, 64) // checked with the flag
+		n.Importance, _ = strconv.ParseFloat(v, 64) // validated with the flag
 	}
 	if v, ok := a.flags["--at"]; ok {
 		n.Created.Time, _ = parseTime(v)
@@ -47,7 +47,7 @@ func (c *call) remember(a memoryArgs) (answer, error) {
 // week is the half-life of an agent's memories, in hours.
 const week = 168
 
-// store writes a memory to the call's namespace and answers with its id and log index.
+// store writes a memory to the namespace of the command, and answers with its id and log index.
 func (c *call) store(a memoryArgs, n api.Draft, meta map[string]any, key, verb string) (answer, error) {
 	if len(n.Text) > maxText {
 		return answer{}, lang.Failf(lang.InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
@@ -77,7 +77,7 @@ func (c *call) store(a memoryArgs, n api.Draft, meta map[string]any, key, verb s
 	return answer{lang.Under(verb+" "+s.RID, text), fields}, nil
 }
 
-// capture remembers the output of a tool. The node takes secrets out of it.
+// capture stores the output of a tool. The node removes secrets.
 func (c *call) capture(a memoryArgs) (answer, error) {
 	tool, body, _ := strings.Cut(a.text, "\n")
 	tool = strings.TrimSpace(tool)
@@ -97,7 +97,7 @@ func (c *call) capture(a memoryArgs) (answer, error) {
 
 func (c *call) forget(a memoryArgs) (answer, error) {
 	if q, ok := a.flags["--query"]; ok {
-		if a.text != "" { // the value of a flag is one word; the question goes on
+		if a.text != "" { // the value of a flag is one word: append the others
 			q += " " + a.text
 		}
 		return c.forgetFound(a, q)
@@ -129,7 +129,7 @@ func forgot(ids []string) string {
 	return strings.Join(api.Each(ids, func(id string) string { return "Forgot " + id }), "\n")
 }
 
-// forgetAll forgets memories, some at a time.
+// forgetAll forgets memories in batches.
 func (c *call) forgetAll(ids []string) (forgotten, missing []string, err error) {
 	for len(ids) > 0 {
 		n := min(len(ids), maxBatch)
@@ -158,7 +158,7 @@ func (c *call) forgetFound(a memoryArgs, q string) (answer, error) {
 	}
 	// Only memories that contain the words are forgotten: similarity is not enough.
 	hits := slices.DeleteFunc(result.Hits, func(h api.Hit) bool { return !slices.Contains(h.Why, "keyword_match") })
-	var ids []string // null without any
+	var ids []string // nil is null in JSON
 	for _, h := range hits {
 		ids = append(ids, h.Memory.RID)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
-// render is the view of a page, with the hints above it when it is the whole document.
+// render renders a page. A whole document has hints above its text.
 func (c *call) render(p *state.Page) (text string) {
 	if p.Block != "" {
 		start, end, _ := p.Doc.Find(p.Block)
@@ -61,10 +61,10 @@ func (c *call) missingEnv(d *sfmd.Document) (missing []string) {
 	return missing
 }
 
-// maxIncludes limits the depth of includes.
+// maxIncludes bounds the depth of includes.
 const maxIncludes = 16
 
-// include is another file's block in place of a directive.
+// include returns the block of another file that replaces a directive.
 func (c *call) include(from string, d sfmd.Directive, stack []string) string {
 	path := d.Path
 	if path == "" {

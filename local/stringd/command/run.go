@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/state"
 )
 
-// A call is one command on its way.
+// call is a running command.
 type call struct {
 	*state.Session
 	ctx     context.Context
@@ -20,10 +20,10 @@ type call struct {
 	sub     string // after it
 	args    string // rest of the first line
 	body    string // after the first newline
-	hasBody bool   // there was a newline
+	hasBody bool   // the command has a newline
 }
 
-// joined is the arguments with the body, for commands whose quoted values may span lines.
+// argsAndBody returns the arguments with the body, for commands whose quoted values may span lines.
 func (c *call) argsAndBody() string {
 	if !c.hasBody {
 		return c.args
@@ -31,7 +31,7 @@ func (c *call) argsAndBody() string {
 	return c.args + "\n" + c.body
 }
 
-// Run carries out one command of an agent in a session. It never panics: a fault of ours is an INTERNAL_ERROR.
+// Run runs a command of an agent in a session. A panic becomes an INTERNAL_ERROR.
 func Run(ctx context.Context, s *state.Session, a state.Agent, cmd string) (r lang.Result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -79,23 +79,23 @@ func parse(ctx context.Context, s *state.Session, cmd string) *call {
 	return c
 }
 
-// A def is one command: a line of the table.
+// commandDef describes a command, a line of the table.
 type commandDef struct {
 	name  string
-	sub   bool   // takes .sub or :sub
+	sub   bool   // accepts .sub or :sub
 	usage string // shown by /help
 	about string
 	shell bool // works in bash topics too
 	run   func(*call) (string, error)
 }
 
-// table is every command, made once.
+// table holds all commands.
 type table struct {
 	words, pages []commandDef
-	hubs         map[string][]commandDef // the hubs' own, under their names
+	hubs         map[string][]commandDef // commands of single hubs, by hub
 }
 
-// made holds the table once commands was called.
+// tableOnce builds the table at its first use.
 var tableOnce struct {
 	sync.Once
 	table
@@ -106,7 +106,7 @@ func commands() *table {
 	return &tableOnce.table
 }
 
-// find looks a command up: the hub's own ones first, in a hub.
+// find looks up the command, in a hub first among its own commands.
 func (c *call) find() *commandDef {
 	bare := !strings.ContainsAny(c.word, ".:")
 	look := func(f []commandDef) *commandDef {

@@ -40,7 +40,8 @@ func (c *call) once(line, dir string) (out shell.Out, err error) {
 	return out, err
 }
 
-// environ is the environment of programs: the daemon's, with the agent's home and the topic's variables.
+// environ returns the environment of programs: that of the daemon, the home of the agent, and the variables of the
+// topic.
 func (c *call) environ() []string {
 	env := append(slices.Clone(c.Settings.Environ), "HOME="+c.Agent.Home)
 	for _, k := range c.Vars.Keys {
@@ -51,7 +52,7 @@ func (c *call) environ() []string {
 	return env
 }
 
-// report is a program's end as the protocol tells it.
+// report returns the result of a program in the form of the protocol.
 func (c *call) report(out shell.Out) (string, error) {
 	body := cmp.Or(out.Text, "(no output)")
 	if out.TimedOut {
@@ -64,7 +65,7 @@ func (c *call) report(out shell.Out) (string, error) {
 	return text, nil
 }
 
-// bash is the input of a shell's topic: commands of ours by their names, everything else is for the shell.
+// bash handles the input of a bash topic: the commands that work there, and lines for the shell.
 func bash(ctx context.Context, s *state.Session, cmd string) (string, error) {
 	if rest, ok := strings.CutPrefix(cmd, "//"); ok {
 		c := parse(ctx, s, "/"+rest)

@@ -56,7 +56,7 @@ func (c *call) cluster(a memoryArgs) (answer, error) {
 	return clusterView(st), nil
 }
 
-// clusterView is the cluster as one node sees it.
+// clusterView formats the status of the cluster, as this node sees it.
 func clusterView(st *api.ClusterStatus) answer {
 	leader := ""
 	if st.LeaderID != nil {
@@ -87,7 +87,7 @@ func clusterView(st *api.ClusterStatus) answer {
 		"commit", st.Commit, "applied", uint64(st.Applied), "peers", peers}}
 }
 
-// thinkLimit is for how many memories a round looks for duplicates.
+// thinkLimit bounds the memories that a round checks for duplicates.
 const thinkLimit = 1000
 
 func (c *call) think(a memoryArgs) (answer, error) {

@@ -4,7 +4,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 )
 
-// words are the commands of all topics, in the order of /help.
+// words returns the commands of all topics, in the order of /help.
 func words() []commandDef {
 	return []commandDef{
 		{name: "open", usage: "/open <path|uri|path#block|@id|dir|mem:...>", about: "open a document", run: (*call).open},
@@ -64,7 +64,7 @@ func words() []commandDef {
 	}
 }
 
-// hubPages answer with a hub's page in every hub.
+// hubPages returns the commands of every hub that show its page.
 func hubPages() []commandDef {
 	return []commandDef{
 		{name: "open", run: (*call).hubPage},
@@ -74,7 +74,7 @@ func hubPages() []commandDef {
 	}
 }
 
-// hubWords are the commands that only one hub has.
+// hubWords returns the commands of single hubs.
 func hubWords() map[string][]commandDef {
 	return map[string][]commandDef{
 		"event": {

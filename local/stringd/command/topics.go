@@ -50,7 +50,7 @@ func (c *call) session() (string, error) {
 	return "Closed session: " + t.Name, nil
 }
 
-// notOffered are commands of the protocol that reach for hosts and stores this node has nothing to do with.
+// notOffered rejects commands of the protocol that need hosts or stores that this node does not use.
 func notOffered(c *call) (string, error) {
 	return "", lang.Failf(lang.Unsupported, "%s is not offered by this node.", c.word)
 }

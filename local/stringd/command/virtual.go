@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// memoryPage makes a mem: document: memories as a page, with a block and a shortcut each.
+// memoryPage makes the document of a mem: URI. Each memory has a block and a shortcut.
 func (c *call) memoryPage(uri string) (*state.Page, error) {
 	uri, block := state.SplitBlock(uri)
 	rest := strings.TrimPrefix(uri, "mem:")
@@ -35,7 +35,7 @@ func (c *call) memoryPage(uri string) (*state.Page, error) {
 	case kind == "timeline":
 		text, err = c.timelineDoc(arg)
 	case strings.HasPrefix(rest, "search?"):
-		query, _ := url.ParseQuery(strings.TrimPrefix(rest, "search?")) // of one that is malformed, what can be read
+		query, _ := url.ParseQuery(strings.TrimPrefix(rest, "search?")) // a malformed query is read as far as possible
 		text, err = c.searchDoc(query.Get("q"))
 	case rest == "":
 		err = lang.Failf(lang.InvalidTarget, "Usage: /open mem:recent | mem:<id> | mem:timeline/<id> | mem:search?q=... | mem:cluster")
@@ -55,8 +55,8 @@ func (c *call) memoryPage(uri string) (*state.Page, error) {
 
 func frontMatter(title string) string { return fmt.Sprintf("---\ntitle: %q\n---\n", title) }
 
-// quoted is a memory's text as a quotation: trust ends here, no line of it can be read as a mark, a directive or an
-// action.
+// quoteLines quotes the text of a memory line by line. The text is not trusted: no line of it may be read as a mark,
+// a directive or an action.
 func quoteLines(text string) string {
 	return "> " + strings.ReplaceAll(strings.ReplaceAll(text, "\r", ""), "\n", "\n> ")
 }
@@ -64,7 +64,7 @@ func quoteLines(text string) string {
 // pageRows is the number of memories on a page.
 const pageRows = 20
 
-// memoryDoc shows memories, and below them what is left out.
+// memoryDoc lists memories, followed by a note about what was left out.
 func (c *call) memoryDoc(title string, ms []*oplog.Memory, rest string) string {
 	var b strings.Builder
 	b.WriteString(frontMatter(title))

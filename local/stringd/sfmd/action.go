@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Action is something a document offers to do.
+// Action is an action that a document offers.
 type Action struct {
 	ID       string
 	Method   string // GET POST PUT PATCH DELETE CLI
@@ -16,7 +16,7 @@ type Action struct {
 	Fields   []Field
 }
 
-// A Field is one argument of an action.
+// Field is an argument of an action.
 type Field struct {
 	Name     string
 	Short    string // one letter, or empty
@@ -100,7 +100,7 @@ func parseAction(id string, text []string) (a Action, ok bool) {
 	return a, a.Method != ""
 }
 
-// options takes -H and -d out of the target.
+// options moves -H and -d from the target to their fields.
 func (a *Action) options() {
 	for _, m := range option.FindAllStringSubmatch(a.Target, -1) {
 		v := m[2] + m[3] + m[4]

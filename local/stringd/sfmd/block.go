@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A head is a heading in the text. Its block runs to the next head of the same or a higher level.
+// head is a heading in the text. Its block extends to the next heading of the same or a higher level.
 type head struct {
 	start, level int
-	id, slug     string // the id that it carries, or none; its words as one
+	id, slug     string // its explicit id, or ""; the id made of its words
 }
 
 func (d *Document) heads() (all []head) {
@@ -30,8 +30,8 @@ func (d *Document) heads() (all []head) {
 	return all
 }
 
-// Find looks a block up by its id: marked regions first, then headings that carry the id, then headings by slug.
-// start and end are byte offsets in Source of what an edit of the block replaces.
+// Find finds a block by its id: first marked regions, then headings with that explicit id, then headings by slug.
+// start and end are the byte offsets in Source of what an edit replaces.
 func (d *Document) Find(id string) (start, end int, ok bool) {
 	for _, b := range d.Blocks {
 		if b.ID == id && b.Closed {
@@ -54,7 +54,7 @@ func (d *Document) Find(id string) (start, end int, ok bool) {
 	return heads[at].start, len(d.Source), true
 }
 
-// BlockIDs are the ids that Find knows: marked regions, then headings' own ids.
+// BlockIDs returns the ids for Find: marked regions first, then headings.
 func (d *Document) BlockIDs() (ids []string) {
 	known := map[string]bool{"": true}
 	add := func(id string) {
@@ -73,7 +73,7 @@ func (d *Document) BlockIDs() (ids []string) {
 	return ids
 }
 
-// Slug is a heading as an id: lower case ASCII words joined by dashes.
+// Slug makes an id of a heading: lower-case ASCII words joined by dashes.
 func Slug(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {

@@ -6,11 +6,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Front is a front matter: a YAML map, whose values are read as they are requested. What is deeper than this
-// protocol reads is skipped.
+// Front is a front matter, a YAML map. Its values are decoded when they are requested. Nested values are skipped.
 type Front map[string]yaml.Node
 
-// Text is a key's value when it is a scalar.
+// Text returns the scalar value of a key.
 func (f Front) Text(key string) string {
 	if v := f[key]; v.Kind == yaml.ScalarNode {
 		return v.Value
@@ -18,7 +17,7 @@ func (f Front) Text(key string) string {
 	return ""
 }
 
-// List is a key's value as a list; a scalar is a list of one.
+// List returns the list value of a key. A scalar is a list of one.
 func (f Front) List(key string) (list []string) {
 	if one := f.Text(key); one != "" {
 		return []string{one}
@@ -33,7 +32,7 @@ func (f Front) List(key string) (list []string) {
 	return list
 }
 
-// maxFront bounds a front matter: parsed YAML is a hundred times its text.
+// maxFront bounds a front matter, because parsed YAML takes a hundred times the size of its text.
 const maxFront = 64 << 10
 
 func parseFront(text string) (f Front, err error) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Document is one parsed file. Its fields are not to be changed.
+// Document is a parsed file. Its fields must not be changed.
 type Document struct {
 	Source    string
 	Front     Front
@@ -22,17 +22,17 @@ type Document struct {
 	refs  map[string]string // [name]: url
 }
 
-// A Block is a marked region. Start and End are byte offsets in Source of the text between the marker lines.
+// Block is a marked region. Start and End are the byte offsets in Source of the text between the marker lines.
 type Block struct {
 	ID         string
 	Start, End int
 	Closed     bool
 }
 
-// A Directive names another file.
+// Directive refers to another file.
 type Directive struct{ Name, Path string }
 
-// A Link is a shortcut.
+// Link is a shortcut.
 type Link struct{ ID, Label, Href string }
 
 // line is one line of the source.
@@ -64,7 +64,7 @@ var (
 	headingID = regexp.MustCompile(`(?:\[\])?\{#(` + ident + `)\}\s*$`)
 )
 
-// Parse reads a document. It accepts every text, and tells its faults in Warnings.
+// Parse parses a document. It accepts any text and reports errors in Warnings.
 func Parse(source string) *Document {
 	d := &Document{Source: source, Responses: map[string]string{}, refs: map[string]string{}}
 	d.split()
@@ -93,7 +93,7 @@ func (d *Document) split() {
 	}
 }
 
-// readFront finds the front matter: only when the first line is ---, and only when it ends.
+// readFront reads the front matter, if the first line is --- and it has an end.
 func (d *Document) readFront() {
 	if strings.TrimRight(d.lines[0].text, " \t") != "---" {
 		return
@@ -138,7 +138,7 @@ func (d *Document) readFences() (fences []fence) {
 	return fences
 }
 
-// plain reports whether a line is text: neither code nor front matter.
+// isText reports whether a line is neither code nor front matter.
 func (l line) isText() bool { return l.fence == 0 && !l.front }
 
 func (d *Document) readBlocks() {
@@ -186,7 +186,7 @@ func (d *Document) readBlocks() {
 	}
 }
 
-// readLinks gathers directives, reference definitions and shortcuts.
+// readLinks collects directives, reference definitions and shortcuts.
 func (d *Document) readLinks() {
 	for _, l := range d.lines {
 		if !l.isText() {
@@ -232,7 +232,7 @@ func (d *Document) readDirective(m []string) {
 	}
 }
 
-// addLink gives a repeated id the next free number; the same link again is the same shortcut.
+// addLink adds a shortcut. A repeated id gets the next free number; a repeated link is skipped.
 func (d *Document) addLink(taken map[string]int, there map[[2]string]bool, l Link) {
 	if there[[2]string{l.ID, l.Href}] {
 		return
@@ -246,7 +246,7 @@ func (d *Document) addLink(taken map[string]int, there map[[2]string]bool, l Lin
 	d.Links = append(d.Links, l)
 }
 
-// outsideCode is s with f applied to the text outside inline code.
+// outsideCode applies f to the text outside of inline code.
 func outsideCode(s string, f func(string) string) string {
 	if !strings.Contains(s, "`") {
 		return f(s)
@@ -274,7 +274,7 @@ func outsideCode(s string, f func(string) string) string {
 	return b.String()
 }
 
-// closing finds a run of exactly as many ticks.
+// closingTicks finds a run of exactly as many backticks, or returns -1.
 func closingTicks(s, ticks string) int {
 	for at := 0; ; {
 		i := strings.Index(s[at:], ticks)

@@ -15,11 +15,11 @@ var (
 
 const longHref = 40
 
-// Whole is the end of the whole document, for Render.
+// Whole returns the end offset for rendering the whole document.
 func (d *Document) Whole() int { return len(d.Source) + 1 }
 
-// Render shows the part of the document between two offsets, as an agent reads it. auto are shortcuts made for links
-// that were too long to show. include, when not nil, gives the text in place of an include directive.
+// Render renders the part of the document between two offsets for an agent. auto are the shortcuts that it made for
+// long links. include, if not nil, returns the text that replaces an include directive.
 func (d *Document) Render(start, end int, include func(Directive) string) (text string, auto []Link) {
 	r := renderer{d: d, used: map[string]int{}, short: map[Link]string{}}
 	for _, l := range d.Links {
@@ -58,7 +58,7 @@ type renderer struct {
 	numbered int
 }
 
-// links rewrites the links of a piece of text.
+// links rewrites the links in a text.
 func (r *renderer) links(s string) string {
 	if !strings.Contains(s, "[") {
 		return s
@@ -81,12 +81,12 @@ func (r *renderer) links(s string) string {
 	})
 }
 
-// rewrite replaces what a pattern matches; f gets the match and its groups.
+// rewrite replaces the matches of a pattern. f gets the match and its groups.
 func rewrite(pattern *regexp.Regexp, s string, f func(m []string) string) string {
 	return pattern.ReplaceAllStringFunc(s, func(match string) string { return f(pattern.FindStringSubmatch(match)) })
 }
 
-// shorten gives a link a shortcut: its label's slug, or a number.
+// shorten makes a shortcut for a link: the slug of its label, or a number.
 func (r *renderer) shorten(label, href string) string {
 	link := Link{Label: label, Href: href}
 	if id, ok := r.short[link]; ok {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// capture keeps the beginning of a stream, and its end for the marker.
+// outputBuffer keeps the beginning of a stream, and its end to find the marker.
 type outputBuffer struct {
 	head  []byte
 	tail  []byte
@@ -27,7 +27,7 @@ func (c *outputBuffer) write(b []byte) {
 	}
 }
 
-// cut splits the stream at a marker.
+// splitAt splits the stream at a marker.
 func (c *outputBuffer) splitAt(marker string) (text, rest string, ok bool) {
 	i := bytes.LastIndex(c.tail, []byte(marker))
 	if i < 0 {
@@ -47,10 +47,10 @@ func (c *outputBuffer) first(n int) string {
 
 func truncated(n int) string { return fmt.Sprintf("\n... (truncated, %d bytes omitted)", n) }
 
-// escapes are the control sequences of terminals: CSI, OSC, and the two-byte ones.
+// escapes matches the control sequences of terminals: CSI, OSC, and two-byte ones.
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\^_]|[()][0-9A-Za-z])")
 
-// clean removes control sequences of terminals, carriage returns, and blanks at the end.
+// clean removes control sequences, carriage returns, and trailing white space.
 func clean(s string) string {
 	if strings.ContainsRune(s, '\x1b') {
 		s = escapes.ReplaceAllString(s, "")

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/local/child"
 )
 
-// Line is one command for its own shell.
+// Line is one command that runs in its own shell.
 type Line struct {
 	Text    string
 	Dir     string
@@ -20,8 +20,8 @@ type Line struct {
 	Timeout time.Duration
 }
 
-// Once runs a line with /bin/bash -c. Output and errors come in one stream, input is empty. Nothing of its process
-// group is left when it returns: a program that is to live longer belongs into a Shell.
+// Once runs a line with /bin/bash -c, with empty input and one stream for stdout and stderr. It kills the process
+// group at the end; a program that is to live longer needs a Shell.
 func Once(ctx context.Context, l Line) (Out, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
@@ -46,10 +46,10 @@ func Once(ctx context.Context, l Line) (Out, error) {
 	return out, err
 }
 
-// maxArgument is a length that every system accepts as one argument; a longer line is read from a pipe.
+// maxArgument is a length that every system accepts as one argument. A longer line is passed through a pipe.
 const maxArgument = 100 << 10
 
-// pipe gives a file that reads as text.
+// pipe returns a file from which the text can be read.
 func pipe(text string) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -62,7 +62,7 @@ func pipe(text string) (*os.File, error) {
 	return r, nil
 }
 
-// status returns the value of $? for an ended program; -1 for one that was not started.
+// status returns $? of an ended program, or -1 if it was not started.
 func status(p *os.ProcessState) int {
 	if p == nil {
 		return -1

@@ -1,5 +1,5 @@
-// Package shell runs programs for agents: one line at a time in a shell of its own (Once), or command after command in
-// one bash on a pseudo-terminal that remembers directory, variables and functions (Shell).
+// Package shell runs programs for agents: one line at a time in a shell of its own (Once), or command after command
+// in one bash on a pseudo-terminal that remembers directory, variables and functions (Shell).
 //
 // A command is never typed into the terminal: a terminal's line holds about four kilobytes, and programs that read
 // would eat what follows. It is written to a file, and one short line sources the file and prints a marker with the
@@ -23,7 +23,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// MaxOutput limits the kept part of a command's output.
+// MaxOutput bounds the output that is kept of a command.
 const MaxOutput = 1 << 20
 
 // Out is the result of a command.
@@ -34,15 +34,15 @@ type Out struct {
 	TimedOut bool
 }
 
-// Config is the same for all commands of a shell.
+// Config is shared by all commands of a shell.
 type Config struct {
-	Environ []string      // HOME is told with each command
+	Environ []string      // HOME comes with each command
 	Temp    string        // directory for command files
 	Grace   time.Duration // 2s: from Ctrl-C until the terminal's programs are killed
 }
 
-// Shell is one bash. It starts with the first command, and again after it has ended. Run is called by one goroutine at
-// a time, Close and Alive by any.
+// Shell is one bash. It starts with the first command, and again after it has ended. Only one Run may be active;
+// Close and Alive are safe at any time.
 type Shell struct {
 	cfg Config
 
@@ -51,7 +51,7 @@ type Shell struct {
 	closed bool
 }
 
-// New makes a shell that has not started.
+// New returns a shell that has not started.
 func New(cfg Config) *Shell {
 	cfg.Grace = cmp.Or(cfg.Grace, 2*time.Second)
 	return &Shell{cfg: cfg}
@@ -75,7 +75,7 @@ func (s *Shell) Close() {
 	s.Reset()
 }
 
-// Reset kills bash; the next command gets a fresh one.
+// Reset kills bash. The next command starts a new one.
 func (s *Shell) Reset() {
 	s.mu.Lock()
 	l := s.live
@@ -86,7 +86,7 @@ func (s *Shell) Reset() {
 	}
 }
 
-// Run runs a command. When it takes longer than timeout it is interrupted, and killed when that does not help in time.
+// Run runs a command. After the timeout it interrupts the command, and kills it if that does not help.
 func (s *Shell) Run(ctx context.Context, home, cmd string, timeout time.Duration) (Out, error) {
 	l, err := s.start(home)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Shell) Run(ctx context.Context, home, cmd string, timeout time.Duration
 	return out, err
 }
 
-// start gives the running bash, or starts one.
+// start returns the running bash, or starts one.
 func (s *Shell) start(home string) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// live is one running bash.
+// process is one running bash.
 type process struct {
 	tty    *os.File
 	cmd    *exec.Cmd
@@ -44,7 +44,7 @@ func (l *process) wait() {
 	close(l.exited)
 }
 
-// kill ends bash and its terminal, and waits for both.
+// kill ends bash and its terminal and waits for both.
 func (l *process) kill() {
 	l.once.Do(func() {
 		killSession(l.cmd.Process.Pid)
@@ -72,7 +72,7 @@ func (l *process) read() {
 	}
 }
 
-// quiet has the terminal neither echo nor turn newlines into pairs, whatever the last program left it as.
+// quiet switches off the echo and the newline translation of the terminal, which programs may have changed.
 func quiet(tty *os.File) {
 	rc, err := tty.SyscallConn()
 	if err != nil {
@@ -90,7 +90,7 @@ func quiet(tty *os.File) {
 	})
 }
 
-// run has bash source a file.
+// run makes bash source a file.
 func (l *process) run(ctx context.Context, file string, timeout time.Duration) (Out, error) {
 	l.mu.Lock()
 	l.buf = outputBuffer{}
@@ -109,8 +109,8 @@ func (l *process) run(ctx context.Context, file string, timeout time.Duration) (
 	return l.interrupt(), nil
 }
 
-// say types a line that runs cmd and prints the token. The token is in two pieces there: an echo is not a marker.
-// Nothing follows the marker's last byte: it would be the next command's.
+// say types a line that runs cmd and prints the token. The line has the token in two pieces, so that its echo is no
+// marker. Nothing may follow the last byte of the marker, because it would belong to the next command.
 func (l *process) say(cmd, token string) error {
 	if cmd != "" {
 		cmd += "; "
@@ -120,7 +120,7 @@ func (l *process) say(cmd, token string) error {
 	return err
 }
 
-// await waits for the marker, for the end of bash, or until it is to be stopped: ok is false then.
+// await waits for the marker or the end of bash. ok is false if stop or done comes first.
 func (l *process) await(token string, stop <-chan time.Time, done <-chan struct{}) (out Out, ok bool) {
 	for {
 		if out, ok := l.marked(token); ok {
@@ -165,7 +165,7 @@ func (l *process) marked(token string) (Out, bool) {
 	return Out{Text: text, Status: n, CWD: cwd}, true
 }
 
-// last is the answer of a bash that ended.
+// last returns the output of a bash that has ended.
 func (l *process) last() Out {
 	<-l.exited
 	l.drain()
@@ -174,11 +174,11 @@ func (l *process) last() Out {
 	return Out{Text: strings.TrimSuffix(clean(l.buf.all()), "\nexit"), Status: status(l.cmd.ProcessState), CWD: l.cwd}
 }
 
-// linger limits the time for output after its program's end.
+// linger bounds the wait for output after the end of the program.
 const linger = 500 * time.Millisecond
 
-// drain waits until the reader has met the end of the terminal: everything that had it open is dead by now. A process
-// that left the session may have its other end still: then until there is nothing to read, or for some seconds.
+// drain waits until the reader reaches the end of the terminal. A process that left the session may still have it
+// open: then it waits until there is nothing to read, or for some seconds.
 func (l *process) drain() {
 	done := make(chan struct{})
 	go func() { l.tasks.Wait(); close(done) }()
@@ -194,7 +194,7 @@ func (l *process) drain() {
 	}
 }
 
-// readable reports whether a read would not wait: there is something, or the end.
+// readable reports whether a read would return at once.
 func readable(f *os.File) (ok bool) {
 	rc, err := f.SyscallConn()
 	if err != nil {
@@ -207,7 +207,7 @@ func readable(f *os.File) (ok bool) {
 	return ok
 }
 
-// interrupt stops the foreground program: politely first, then with everything in the terminal.
+// interrupt stops the foreground program, first with Ctrl-C, then by killing everything in the terminal.
 func (l *process) interrupt() Out {
 	l.mu.Lock()
 	partial := clean(l.buf.all())
@@ -221,9 +221,9 @@ func (l *process) interrupt() Out {
 	return out
 }
 
-// recover brings bash back to where it takes a line. Ctrl-C discards what was typed, and bash may lose the beginning
-// of the line that it reads at that moment: hence an empty one first, and a marker that is requested until one comes.
-// A Ctrl-C that comes while bash hands the terminal on is lost, so there is more than one.
+// recover makes bash ready for the next line. Ctrl-C discards the typed line, and bash may lose the beginning of the
+// line that it reads at that moment. So recover types an empty line first, and requests markers until one comes. It
+// sends Ctrl-C repeatedly, because one is lost while bash hands the terminal to a program.
 func (l *process) recover() bool {
 	end := time.Now().Add(l.grace)
 	for i := 0; ; i++ {

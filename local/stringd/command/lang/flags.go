@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// A flag is an option of a memory command.
+// Flag is an option of a memory command.
 type Flag struct {
 	Name  string
 	Bare  bool               // takes no value
 	Check func(string) error // nil: any value but an empty one
 }
 
-// Flags are the values of a command's flags; a flag that was not given is absent.
+// Flags maps the flags that were given to their values.
 type Flags map[string]string
 
 // Has reports whether a flag was given.
 func (f Flags) Has(name string) bool { _, ok := f[name]; return ok }
 
-// Whole is a flag's whole number, which was checked with it; def without the flag.
+// Whole returns the integer value of a flag, or def without the flag. The flag was validated before.
 func (f Flags) Whole(name string, def int) int {
 	if n, err := strconv.Atoi(f[name]); err == nil {
 		return n
@@ -31,9 +31,10 @@ func (f Flags) Whole(name string, def int) int {
 
 var bareWord = regexp.MustCompile(`[^ \t]+`)
 
-// TakeFlags reads the flags around a text. Questions hold apostrophes and dashes, so nothing is quoted: known flags are
-// taken from the front up to the first other word or --, then from the end; the text is the rest between them, byte for
-// byte. A value that is not valid is an error, but for --flag=value at the end, which is text, as an unknown --word is.
+// TakeFlags separates flags from the text between them. Quotes have no meaning, because questions contain
+// apostrophes. Known flags are read from the front up to the first other word or --, then from the end; the text is
+// the rest, byte for byte. An invalid value is an error, except for --flag=value at the end, which belongs to the
+// text, as does an unknown --word.
 func TakeFlags(line string, known []Flag) (f Flags, text string, err error) {
 	words := bareWord.FindAllStringIndex(line, -1)
 	r := flagReader{known: known, line: line, words: words, to: len(words), read: Flags{}}
@@ -53,7 +54,7 @@ func TakeFlags(line string, known []Flag) (f Flags, text string, err error) {
 	return r.read, text, nil
 }
 
-// A flagReader has read flags before and behind the words from..to of a line.
+// flagReader has read the flags before and after the words from..to of a line.
 type flagReader struct {
 	known    []Flag
 	line     string
@@ -64,7 +65,7 @@ type flagReader struct {
 
 func (r *flagReader) word(i int) string { return r.line[r.words[i][0]:r.words[i][1]] }
 
-// find is the known flag that a word names; nil for none. value is the text behind its =.
+// find returns the known flag that a word names, or nil. value is the text after its =.
 func (r *flagReader) find(word string) (k *Flag, value string, eq bool) {
 	name, value, eq := strings.Cut(word, "=")
 	if i := slices.IndexFunc(r.known, func(k Flag) bool { return k.Name == name }); i >= 0 {
@@ -73,7 +74,8 @@ func (r *flagReader) find(word string) (k *Flag, value string, eq bool) {
 	return nil, "", false
 }
 
-// front reads the flags before the text; literal says that -- ended them, and nothing behind the text is a flag.
+// front reads the flags before the text. literal reports that -- ended them, so that nothing after the text is a
+// flag.
 func (r *flagReader) front() (literal bool, err error) {
 	for ; r.from < r.to; r.from++ {
 		word := r.word(r.from)
@@ -100,7 +102,7 @@ func (r *flagReader) front() (literal bool, err error) {
 	return false, nil
 }
 
-// back reads the last flag behind the text; more says that there was one.
+// back reads the last flag after the text. more reports whether there was one.
 func (r *flagReader) back() (more bool, err error) {
 	if r.to == r.from {
 		return false, nil
@@ -151,7 +153,7 @@ func setOnce(f Flags, name, v string) {
 	}
 }
 
-// Unquote takes the quotes from around a text.
+// Unquote removes the quotes around a text.
 func Unquote(s string) string {
 	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
 		return s[1 : len(s)-1]

@@ -1,5 +1,5 @@
-// Package lang has the forms of the command language: topics, results and their codes, flags around a text, and quoted
-// words. It knows no session and no command.
+// Package lang implements the forms of the command language: topics, results and their codes, flags around a text,
+// and quoted words.
 package lang
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Code says why a command failed. Clients branch on it.
+// Code says why a command failed. Clients branch on it.
 type Code string
 
 // The codes of the protocol, besides EXIT_<n>.
@@ -39,7 +39,7 @@ type Result struct {
 // OK reports whether the command succeeded.
 func (r Result) OK() bool { return r.Code == "" }
 
-// Body is the text a client reads.
+// Body returns the text that a client reads.
 func (r Result) Body() string {
 	if r.OK() {
 		return r.Text
@@ -47,7 +47,7 @@ func (r Result) Body() string {
 	return "ERROR(" + string(r.Code) + "): " + r.Text
 }
 
-// A fault is a failure with its code.
+// Fault is an error with a code.
 type Fault struct {
 	Code Code
 	text string
@@ -55,22 +55,22 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.text }
 
-// Failf makes a failure that a client reads.
+// Failf returns an error that the client gets.
 func Failf(c Code, format string, args ...any) error {
 	return &Fault{c, fmt.Sprintf(format, args...)}
 }
 
-// Exit is the fault of a program that ended with a status.
+// Exit returns the error of a program that ended with a status.
 func Exit(status int, text string) error { return &Fault{Code(fmt.Sprintf("EXIT_%d", status)), text} }
 
-// codes carries the errors of the memory over.
+// codes maps the errors of the memory to codes.
 var codes = map[oplog.Kind]Code{
 	oplog.Invalid: InvalidPayload, oplog.TooLarge: InvalidPayload, oplog.OverQuota: InvalidPayload, oplog.NotFound: NotFound,
 	oplog.Denied:   AuthRequired,
 	oplog.Conflict: Conflict, oplog.Unavailable: NoLeader, oplog.NotLeader: ReadOnly, oplog.UnknownOutcome: Timeout,
 }
 
-// ResultOf is the result that a command's output and error make.
+// ResultOf makes a result of the output and the error of a command.
 func ResultOf(text string, err error) Result {
 	if err == nil {
 		return Result{Text: text}

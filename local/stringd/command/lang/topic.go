@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// TopicType is the kind of a topic: it decides which commands a topic accepts.
+// TopicType is the kind of a topic. It decides which commands the topic accepts.
 type TopicType string
 
 // The topic types.
@@ -17,7 +17,7 @@ const (
 	Hub  TopicType = "hub"
 )
 
-// A Topic is the name of one session of an agent, in canonical form.
+// Topic is the canonical name of a session of an agent.
 type Topic struct {
 	Name string
 	Type TopicType
@@ -27,10 +27,10 @@ const maxTopic = 200
 
 var hubs = []string{"app", "bash", "tool", "event", "system", "agent"}
 
-// Segment is a part of a topic's name.
+// Segment matches one part of the name of a topic.
 var Segment = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// ParseTopic reads a topic; an empty one is the tab main.
+// ParseTopic parses a topic. An empty one is the tab main.
 func ParseTopic(raw string) (Topic, bool) {
 	name := strings.TrimSpace(raw)
 	if name == "" {
@@ -51,7 +51,7 @@ func ParseTopic(raw string) (Topic, bool) {
 	return Topic{}, false
 }
 
-// App splits an app topic into the app's name and its configuration's.
+// App returns the name of an app topic and of its configuration.
 func (t Topic) App() (name, config string) {
 	if t.Type != App {
 		return "", ""

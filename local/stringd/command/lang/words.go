@@ -2,7 +2,7 @@ package lang
 
 import "strings"
 
-// Cut shortens a text to n characters: dots stand for the rest.
+// Cut shortens a text to n characters that end with dots.
 func Cut(s string, n int) string {
 	r := []rune(s)
 	if len(r) > n {
@@ -11,7 +11,7 @@ func Cut(s string, n int) string {
 	return string(r)
 }
 
-// Trimmed is a list without blanks around its texts, and without those that are blank.
+// Trimmed trims the texts of a list and removes empty ones.
 func Trimmed(list []string) (out []string) {
 	for _, s := range list {
 		if s = strings.TrimSpace(s); s != "" {
@@ -21,7 +21,7 @@ func Trimmed(list []string) (out []string) {
 	return out
 }
 
-// Words splits at whitespace, except within quotes; a quoted word may be empty and span lines.
+// Words splits a text at white space outside of quotes. A quoted word may be empty and span lines.
 func Words(s string) (out []string, err error) {
 	var b strings.Builder
 	in, quote := false, rune(0)

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// An envScope is a file of $variables. Those of a configuration hide those of its app, and these the agent's.
+// envScope is a file of $variables. Those of a configuration hide those of its app, which hide those of the agent.
 type envScope struct {
 	label, path string
 	nested      bool // below the key env
@@ -56,7 +56,7 @@ func (e envScope) read() (all, env map[string]json.RawMessage, err error) {
 	return all, env, nil
 }
 
-// Env is the persistent variables this topic sees. The daemon's own environment is not part of it: it holds secrets.
+// Env returns the persistent variables of the topic. It excludes the environment of the daemon, which holds secrets.
 func (s *Session) Env() (map[string]string, error) {
 	out := map[string]string{}
 	err := s.Files(func() error {
@@ -80,14 +80,14 @@ func (s *Session) Env() (map[string]string, error) {
 	return out, nil
 }
 
-// SetEnv writes a persistent variable to the topic's own scope.
+// SetEnv writes a persistent variable to the own scope of the topic.
 func (s *Session) SetEnv(name, value string) (label string, err error) {
 	all := s.scopes()
 	e := all[len(all)-1]
 	return e.label, s.Files(func() error { return e.set(name, value) })
 }
 
-// setting is held while a file of variables is read and written again: an agent's topics share them.
+// setting serializes the changes of variable files, because the topics of an agent share them.
 var setting sync.Mutex
 
 func (e envScope) set(name, value string) error {
@@ -115,7 +115,7 @@ func (e envScope) set(name, value string) error {
 	return syncwriter.Replace(e.path, append(b, '\n'), 0o600)
 }
 
-// Substitute replaces {name} by the topic's variables; unset ones stay as written.
+// Substitute replaces {name} with topic variables. Unset ones stay as written.
 func (s *Session) Substitute(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(m string) string {
 		if v, ok := s.Vars.Of[m[1:len(m)-1]]; ok {
@@ -125,5 +125,5 @@ func (s *Session) Substitute(text string) string {
 	})
 }
 
-// reference is a {name} in a text.
+// reference matches {name} in a text.
 var reference = regexp.MustCompile(`\{([A-Za-z_]\w*)\}`)

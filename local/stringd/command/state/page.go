@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// A page is the document of a session.
+// Page is the document of a session.
 type Page struct {
 	Uri   string
 	Path  string // of its file; empty for mem: documents
@@ -21,7 +21,7 @@ type Page struct {
 	Text  string      // the last view, for when the file cannot be read again
 }
 
-// Dir returns the directory of the page's file; empty without one.
+// Dir returns the directory of the file, or "" for a page without one.
 func (p *Page) Dir() string {
 	if p == nil || p.Path == "" {
 		return ""
@@ -29,13 +29,13 @@ func (p *Page) Dir() string {
 	return filepath.Dir(p.Path)
 }
 
-// A menu is the shortcuts of another file.
+// Menu holds the shortcuts of another file.
 type Menu struct {
 	Name, Dir string
 	Links     []sfmd.Link
 }
 
-// Load reads a document and finds the block in it.
+// Load reads a document and checks that it has the block.
 func (s *Session) Load(path, block string) (*Page, error) {
 	text, st, err := s.ReadFile(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func BlocksLine(d *sfmd.Document) string {
 	return "This document has no blocks."
 }
 
-// NameOf is a document as answers name it.
+// NameOf returns the name of a document in answers.
 func (s *Session) NameOf(p *Page) string {
 	if p.Path == "" {
 		return p.Uri
@@ -95,7 +95,7 @@ func (s *Session) loadMenu(p *Page, d sfmd.Directive) Menu {
 	return m
 }
 
-// describe is the meta of an answer.
+// describe returns the meta of an answer.
 func (s *Session) describe() *Meta {
 	p := s.Doc
 	if p == nil {
@@ -112,7 +112,7 @@ func (s *Session) describe() *Meta {
 // MenuNames lists the page's menus.
 func (p *Page) MenuNames() []string { return api.Each(p.Menus, func(m Menu) string { return m.Name }) }
 
-// Entries are a menu's lines.
+// Entries formats the shortcuts of a menu.
 func (m Menu) Entries() []string {
 	return api.Each(m.Links, func(l sfmd.Link) string { return fmt.Sprintf("[%s][@%s.%s]", l.Label, m.Name, l.ID) })
 }

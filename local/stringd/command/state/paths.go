@@ -16,10 +16,10 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// MaxFile limits the size of a document.
+// MaxFile bounds the size of a document.
 const MaxFile = 10 << 20
 
-// Locate turns a path as typed into a file's, and holds it to where the agent may be.
+// Locate resolves a typed path to a real file path, and rejects one that the agent may not reach.
 func (s *Session) Locate(typed, base string) (real string, err error) {
 	err = s.Files(func() (err error) {
 		real, err = s.locate(typed, base)
@@ -57,8 +57,8 @@ func (s *Session) locate(typed, base string) (string, error) {
 	return real, nil
 }
 
-// inside reports whether a real path lies in the agent's home or in one of its allowed directories. What lies outside
-// the roots is neither: they may have been other ones when the agent was registered.
+// reachable reports whether a real path is in the agent's home or an allowed directory. Those count only within the
+// current roots, which may have changed since the agent was registered.
 func (s *Session) reachable(real string) bool {
 	if !s.Settings.Roots.notClosed(real) {
 		return false
@@ -71,15 +71,15 @@ func (s *Session) reachable(real string) bool {
 	return false
 }
 
-// Roots holds the directories in which agents' homes and allowed directories may lie. All paths in it are without
+// Roots holds the directories that may contain agents' homes and allowed directories. All its paths are free of
 // links.
 type Roots struct {
 	dirs   []string // homes first
-	homes  string   // of agents that chose none
-	closed []string // no agent may reach what they contain, except below homes
+	homes  string   // directory of the default homes
+	closed []string // agents may not reach these, except in homes
 }
 
-// NewRoots resolves directories as they are now: a link that is put in their place later leads nowhere.
+// NewRoots resolves the links in the directories now. A link that replaces one of them later has no effect.
 func NewRoots(homes string, dirs, closed []string) Roots {
 	out := Roots{dirs: realPaths(append([]string{homes}, dirs...)), closed: realPaths(closed)}
 	if h := realPaths([]string{homes}); len(h) > 0 {
@@ -99,13 +99,13 @@ func realPaths(dirs []string) (out []string) {
 
 func (l Roots) String() string { return strings.Join(l.dirs, ", ") }
 
-// Contain reports whether the roots contain a directory of an agent with this home, links resolved.
+// Contain reports whether a directory of an agent with this home is in the roots, after resolving links.
 func (l Roots) Contain(home, dir string) bool {
 	_, ok := l.resolve(home, dir)
 	return ok
 }
 
-// resolve is a directory without links, when the roots contain it. ~ is the agent's home.
+// resolve returns the real path of a directory if it is in the roots. ~ is the home of the agent.
 func (l Roots) resolve(home, dir string) (real string, ok bool) {
 	if rest, ok := strings.CutPrefix(dir, "~"); ok {
 		dir = home + rest
@@ -114,17 +114,18 @@ func (l Roots) resolve(home, dir string) (real string, ok bool) {
 	return real, err == nil && l.notClosed(real) && slices.ContainsFunc(l.dirs, func(root string) bool { return within(root, real) })
 }
 
-// open reports whether a path without links is in no closed directory: a root may hold the node's own home.
+// notClosed reports whether a real path is outside of all closed directories, because a root may contain the node's
+// own home.
 func (l Roots) notClosed(real string) bool {
 	return l.homes != "" && within(l.homes, real) || !slices.ContainsFunc(l.closed, func(dir string) bool { return within(dir, real) })
 }
 
-// below reports whether a path is a directory or in it.
+// within reports whether a path is dir or in it.
 func within(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// realPath follows links; of a path that is not there yet, those of its deepest part that is.
+// realPath resolves links. For a path that does not exist, it resolves its deepest existing parent.
 func realPath(p string) (string, error) {
 	real, err := filepath.EvalSymlinks(p)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -141,8 +142,8 @@ func realPath(p string) (string, error) {
 	return filepath.Join(parent, filepath.Base(p)), err
 }
 
-// ReadFile reads a regular file that locate gave. It is opened without following links and without waiting for a
-// writer.
+// ReadFile reads a regular file that Locate returned. It does not follow links, and does not wait for the writer of a
+// pipe.
 func (s *Session) ReadFile(path string) (text string, at Stamp, err error) {
 	err = s.Files(func() (err error) {
 		text, at, err = s.readRegular(path)
@@ -187,7 +188,7 @@ func (s *Session) ReadDir(path string) (entries []fs.DirEntry, err error) {
 	return entries, err
 }
 
-// Display is a path as answers show it: from home when it is below.
+// Display returns a path for answers, relative to the home if it is in it.
 func (s *Session) Display(path string) string {
 	home, err := realPath(s.Agent.Home)
 	if err != nil {
@@ -204,7 +205,7 @@ func (s *Session) Display(path string) string {
 
 func fileURI(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// SplitBlock parts path#block.
+// SplitBlock splits path#block.
 func SplitBlock(target string) (path, block string) {
 	if i := strings.LastIndexByte(target, '#'); i >= 0 {
 		return target[:i], target[i+1:]
@@ -212,12 +213,12 @@ func SplitBlock(target string) (path, block string) {
 	return target, ""
 }
 
-// Files calls act, which reads or writes files.
+// Files runs act, which uses files, if the door allows it.
 func (s *Session) Files(act func() error) error {
-	return s.Settings.Memory.Act(context.Background(), api.UseFiles, errFilesOff, func(context.Context) error { return act() }) // the door waits for nothing
+	return s.Settings.Memory.Act(context.Background(), api.UseFiles, errFilesOff, func(context.Context) error { return act() }) // the door does not wait
 }
 
-// Cause returns the system's error without its path, which may be a temporary one.
+// Cause returns the system error without its path, which may be that of a temporary file.
 func Cause(err error) error {
 	if why := syscall.Errno(0); errors.As(err, &why) {
 		return why
@@ -225,5 +226,5 @@ func Cause(err error) error {
 	return err
 }
 
-// filesOff rejects a client that may not use files.
+// errFilesOff rejects an agent that may not use files.
 var errFilesOff = lang.Failf(lang.NotAllowed, "Files are off on this node.")

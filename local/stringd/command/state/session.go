@@ -1,5 +1,5 @@
-// Package state holds the state of a topic of an agent between commands: its document and history, variables, the files
-// it has seen, the last edit and its shell, and the paths that its agent may reach. It knows no command.
+// Package state holds the state of a topic of an agent between commands: its document and history, variables, the
+// files it has seen, the last edit and its shell, and the paths that its agent may reach. It knows no command.
 package state
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// An Agent issues commands.
+// Agent issues commands.
 type Agent struct {
 	ID      string
 	Home    string
 	Allowed []string // further directories its documents may be in
 }
 
-// Host is the daemon that commands run in. Its methods may be called from any goroutine.
+// Host is the daemon that commands run in. It is safe for concurrent use.
 type Host interface {
 	Agents() []Agent
 	AddAgent(id, home string, allowed []string) (created bool, err error)
@@ -35,7 +35,7 @@ type Host interface {
 	Shutdown() error
 }
 
-// Settings are the same for every session of a daemon.
+// Settings are shared by all sessions of a daemon.
 type Settings struct {
 	Host       Host
 	Memory     api.At        // its scopes let commands run programs, use files and ask other hosts
@@ -59,20 +59,20 @@ type Meta struct {
 	Warnings      []string `json:"warnings"`
 }
 
-// A Session is the state of one topic of one agent. Run is called by one goroutine at a time; Meta, CWD and Close by
-// any, which may read Topic too.
+// Session is the state of one topic of one agent. One command uses it at a time. Meta, CWD, Close and reads of Topic
+// are safe at any time.
 type Session struct {
 	Settings *Settings
 	Topic    lang.Topic
 	Agent    Agent // of the running command
 
 	Doc     *Page
-	History []*Page           // where /back goes
-	Dir     string            // of the directory opened last; empty when a document was opened since
+	History []*Page           // pages for /back
+	Dir     string            // the directory opened last; empty after a document was opened
 	Vars    *orderedMap       // {name}
 	Values  map[string]string // @name of templates and recalls
-	Menus   map[string]bool   // sources that were unfolded once
-	Seen    map[string]Stamp  // files whose content the client knows
+	Menus   map[string]bool   // menus that were shown in full once
+	Seen    map[string]Stamp  // files whose content the client has read
 	Undo    *Undo
 
 	Shell *shell.Shell
@@ -80,7 +80,7 @@ type Session struct {
 	meta  atomic.Pointer[Meta]
 }
 
-// NewSession makes the empty session of a topic.
+// NewSession returns the empty session of a topic.
 func NewSession(set *Settings, t lang.Topic) *Session {
 	return &Session{Settings: set, Topic: t, Vars: NewOrdered(), Values: map[string]string{}, Menus: map[string]bool{},
 		Seen:  map[string]Stamp{},
@@ -90,7 +90,7 @@ func NewSession(set *Settings, t lang.Topic) *Session {
 // Meta describes the session's document; nil without one.
 func (s *Session) Meta() *Meta { return s.meta.Load() }
 
-// CWD returns the working directory of the session's shell; empty when it has none.
+// CWD returns the working directory of the shell, or "" if no shell runs.
 func (s *Session) CWD() string {
 	if p := s.cwd.Load(); p != nil && s.Shell.Alive() {
 		return *p
@@ -98,19 +98,18 @@ func (s *Session) CWD() string {
 	return ""
 }
 
-// Close ends the session's shell, and with it a command that runs there.
+// Close ends the shell and the command that runs in it.
 func (s *Session) Close() { s.Shell.Close() }
 
-// WorkDir returns the directory that relative paths start from: the directory opened last, else the document's, else
-// home.
+// WorkDir returns the base of relative paths: the directory opened last, else that of the document, else the home.
 func (s *Session) WorkDir() string {
 	return cmp.Or(s.Dir, s.Doc.Dir(), s.Agent.Home)
 }
 
-// Stamp reports whether a file is still the one that was read.
+// Stamp identifies the content of a file by its modification time and size.
 type Stamp struct{ modified, size int64 } // in nanoseconds, bytes
 
-// StampOf is the stamp of a file as it is now.
+// StampOf returns the current stamp of a file.
 func StampOf(fi fs.FileInfo) Stamp { return Stamp{fi.ModTime().UnixNano(), fi.Size()} }
 
 // Undo is the last change of a topic.
@@ -120,22 +119,22 @@ type Undo struct {
 	Created       bool
 }
 
-// Note keeps what Meta tells, when a command has ended.
+// UpdateMeta sets the result of Meta, after a command has ended.
 func (s *Session) UpdateMeta() { s.meta.Store(s.describe()) }
 
-// Moved keeps what CWD tells, when a line of the shell has ended.
+// SetCWD sets the result of CWD, after a line of the shell has ended.
 func (s *Session) SetCWD(dir string) { s.cwd.Store(&dir) }
 
-// ordered is a map that remembers the order of its keys: lists of variables read as they were set.
+// orderedMap keeps its keys in insertion order, so that variables are listed in the order in which they were set.
 type orderedMap struct {
 	Keys []string
 	Of   map[string]string
 }
 
-// NewOrdered makes an empty one.
+// NewOrdered returns an empty map.
 func NewOrdered() *orderedMap { return &orderedMap{Of: map[string]string{}} }
 
-// Set gives a key its value.
+// Set sets a key.
 func (o *orderedMap) Set(k, v string) {
 	if _, ok := o.Of[k]; !ok {
 		o.Keys = append(o.Keys, k)
@@ -143,7 +142,7 @@ func (o *orderedMap) Set(k, v string) {
 	o.Of[k] = v
 }
 
-// Del takes a key away.
+// Del deletes a key.
 func (o *orderedMap) Del(k string) {
 	delete(o.Of, k)
 	o.Keys = slices.DeleteFunc(o.Keys, func(x string) bool { return x == k })
