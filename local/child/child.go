@@ -1,7 +1,7 @@
-// Package child runs programs for clients of a dialect and reads what they write: to its last byte when a program ends,
-// however late the readers are, and no longer than a bound when another process holds its pipes open. It asks no door
-// whether a program may run, and sets no environment: its callers, local/process and local/stringd/shell, have done
-// both. It imports nothing of ours.
+// Package child runs programs for clients of a dialect and reads what they write: to its last byte when a program
+// ends, however late the readers are, and no longer than a bound when another process holds its pipes open. It asks
+// no door whether a program may run, and sets no environment: its callers, local/process and local/stringd/shell,
+// have done both. It imports nothing of ours.
 package child
 
 import (

@@ -9,27 +9,26 @@ import (
 	"time"
 )
 
-// Pipes receive a program's output. They are read until no process holds them, or until Finish has waited for that long
-// enough.
+// Pipes read the output of a program, until no process has the pipes open, or Finish ends the wait.
 type Pipes struct {
 	files   []*os.File
 	readers sync.WaitGroup
 }
 
-// Read hands everything that a pipe of an exec.Cmd brings to sink, which keeps nothing of it, in pieces of MaxPiece
-// bytes at most.
+// Read passes the output of a pipe of an exec.Cmd to sink, at most MaxPiece bytes at once. sink must not keep its
+// argument.
 func (p *Pipes) Read(pipe io.Reader, sink func([]byte)) {
 	f := pipe.(*os.File)
 	p.files = append(p.files, f)
 	p.readers.Go(func() { drain(f, sink) })
 }
 
-// MaxPiece limits the bytes read from a pipe at once.
+// MaxPiece bounds the bytes of one read from a pipe.
 const MaxPiece = 32 << 10
 
-// Finish returns when all is read. Descendants of the process may hold its pipes for so long, or until hurry is closed.
-// What was written by then is read in any case, however late the readers are: bytes that a process wrote before its end
-// are not lost because the machine is busy, or the disk they go to is slow.
+// Finish returns when all output is read. Descendants of the process may hold the pipes open for the given time, or
+// until hurry is closed. Output that was written by then is never lost, even if the machine is busy or the disk of
+// the sink is slow.
 func (p *Pipes) Finish(within time.Duration, hurry <-chan struct{}) {
 	drained := make(chan struct{})
 	go func() { p.readers.Wait(); close(drained) }() // ends below
@@ -47,7 +46,7 @@ func (p *Pipes) Finish(within time.Duration, hurry <-chan struct{}) {
 	<-drained
 }
 
-// drain reads a pipe to its end, or, when its deadline has passed, what is in it.
+// drain reads a pipe to its end, or, after its deadline, what it contains.
 func drain(f *os.File, sink func([]byte)) {
 	buf := make([]byte, MaxPiece)
 	for {
@@ -64,10 +63,11 @@ func drain(f *os.File, sink func([]byte)) {
 	}
 }
 
-// pipeCapacity is the largest capacity of a pipe, unless its maker changed that.
+// pipeCapacity is the largest capacity of a pipe, by default.
 const pipeCapacity = 1 << 20
 
-// readBuffered reads what a pipe holds and waits for nothing. A process that goes on writing is not read for ever.
+// readBuffered reads what a pipe contains without waiting, and at most pipeCapacity, because the process may still
+// write.
 func readBuffered(f *os.File, buf []byte, sink func([]byte)) {
 	pipe, err := f.SyscallConn()
 	if err != nil || f.SetReadDeadline(time.Time{}) != nil {

@@ -4,10 +4,10 @@
 //
 //   - Host names this machine, or the address the client has connected to. This stops DNS rebinding: the page of a
 //     rebound name sends that name.
-//   - No web page sent it, or a page of a listed origin did. Browsers send Origin, Sec-Fetch-Site or Referer; programs
-//     send none of them.
-//   - The node's own user sent it, or root, or a client with the token. Linux reports the owner of the client's socket.
-//     Where it cannot (another machine, another network namespace, another system), only a token counts.
+//   - No web page sent it, or a page of a listed origin did. Browsers send Origin, Sec-Fetch-Site or Referer;
+//     programs send none of them.
+//   - The node's own user sent it, or root, or a client with the token. Linux reports the owner of the client's
+//     socket. Where it cannot (another machine, another network namespace, another system), only a token counts.
 //
 // The owner is looked up once, when a connection is accepted. The token is in a file that only the node's user can
 // read, and accepts any client. Few untrusted connections are open at a time, so that they exhaust neither the memory

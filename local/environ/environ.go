@@ -1,6 +1,5 @@
-// Package environ is the environment of programs that run for clients: that of the node, without the node's own
-// configuration and secrets. It reads the process's environment and changes nothing. stringd and process import it,
-// which start such programs.
+// Package environ provides the environment of programs that run for clients: that of the node, without the node's own
+// configuration and secrets. It reads the environment of the process and changes nothing.
 package environ
 
 import (
@@ -9,14 +8,15 @@ import (
 	"strings"
 )
 
-// prefixes of names that configure a node. All of them go, not those of secrets alone: a name that is new is safe, too.
+// prefixes of variables that configure a node. All of them are removed, not only known secrets, so a new variable is
+// safe too.
 var prefixes = []string{"CAIRN_", "YANTRIKDB_", "CLAUSTRUM_"}
 
-// names in addition to those that are secrets.
+// names are further variables to remove.
 var names = []string{"CLAUDE_RPC_TOKEN", "YQL_TOKEN"}
 
-// Clean is the environment of such a program. A variable that [encryption] key_env names is no longer in the
-// environment: the node removes it when it has read the key.
+// Clean returns the environment. The variable that [encryption] key_env names is not in it: the node removes it after
+// it has read the key.
 func Clean() []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

@@ -12,21 +12,20 @@ import (
 	"strings"
 )
 
-// off switches off what a repository's configuration may start.
+// off disables everything that the configuration of a repository may start.
 var off = []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.pager=cat",
 	"-c", "core.sshCommand=false",
 	"-c", "core.askPass=", "-c", "credential.helper=", "-c", "diff.external=", "-c", "core.alternateRefsCommand=", "-c",
 	"protocol.allow=never"}
 
-// redirects are the variables that would point git at another repository than the one that is asked about, or at a
-// program.
+// redirects are the environment variables that could point git to another repository or to a program.
 var redirects = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
 	"GIT_OBJECT_DIRECTORY",
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS",
 	"GIT_PROXY_COMMAND", "GIT_ALLOW_PROTOCOL"}
 
-// Command is a run of a git program in a directory, in an environment, that is killed when ctx ends. More are settings,
-// as Filters returns them.
+// Command returns a git command for a directory. It is killed when ctx ends. more are further settings, as Filters
+// returns them.
 func Command(ctx context.Context, program, dir string, env, more []string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, program, slices.Concat([]string{"-C", dir}, off, more, args)...)
 	c.Env = append(slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
@@ -36,13 +35,13 @@ func Command(ctx context.Context, program, dir string, env, more []string, args 
 	return c
 }
 
-// Listing are the arguments of git that list the filters of a repository's own configuration, for Filters.
+// Listing are the arguments of git that list the filters of a repository, for Filters.
 var Listing = []string{"config", "--show-scope", "--includes", "--null", "--name-only", "--get-regexp", `^filter\..*\.`}
 
 var errFilter = errors.New("the repository has a filter whose name cannot be switched off")
 
-// Filters are the settings that switch off the filters that a repository's own configuration names: git status and git
-// worktree add would run them. Those of the user stay, such as that of large files.
+// Filters returns the settings that disable the filters of the repository's own configuration, because git status and
+// git worktree add would run them. The user's filters, such as Git LFS, stay enabled.
 func Filters(listing string) (off []string, err error) {
 	parts := strings.Split(listing, "\x00")
 	for i := 0; i+1 < len(parts); i += 2 {

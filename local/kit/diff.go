@@ -1,18 +1,19 @@
 package kit
 
-// A Change is a line of two texts; a zero number means that it is not on that side.
+// Change is a line of a diff. A zero line number means that the line is not in that text.
 type Change struct {
 	Old, New int
 	Text     string
 }
 
-// Changes are all lines of two texts, those of both once.
+// Changes is a diff of two texts. It includes the common lines.
 type Changes []Change
 
-// diffCells bounds the table of common lines: what would take a larger one is shown as replaced whole.
+// diffCells bounds the table of common lines. A part that needs a larger one is shown as replaced.
 const diffCells = 4 << 20
 
-// Diff walks both texts: common lines at the beginning and the end, and between them the longest common subsequence.
+// Diff compares two texts: common lines at the beginning and the end, and the longest common subsequence between
+// them.
 func Diff(a, b []string) (out Changes) {
 	pre, post := 0, 0
 	for pre < len(a) && pre < len(b) && a[pre] == b[pre] {
@@ -46,7 +47,8 @@ func Diff(a, b []string) (out Changes) {
 	return out
 }
 
-// common returns a table: the number of lines that x from i and y from j share, in order; nil if it would be too large.
+// common returns a table of the length of the longest common subsequence of x[i:] and y[j:], or nil if the table
+// would be too large.
 func common(x, y []string) (left [][]int32) {
 	if len(x)*len(y) > diffCells {
 		return nil
@@ -64,7 +66,7 @@ func common(x, y []string) (left [][]int32) {
 	return left
 }
 
-// Near reports whether a line is on one side alone, or at most so many lines from one that is.
+// Near reports whether line i has changed, or is at most context lines from one that has.
 func (c Changes) Near(i, context int) bool {
 	for k := max(0, i-context); k <= min(len(c)-1, i+context); k++ {
 		if c[k].Old == 0 || c[k].New == 0 {

@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Object is a JSON object whose members are written in this order: names and values in turn. Answers are made of it
-// where their names are said once, next to the values. A nil one is null.
+// Object is a JSON object with members in a fixed order: names and values alternate. A nil Object is null.
 type Object []any
 
 // MarshalJSON implements json.Marshaler.
@@ -31,7 +30,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Must is JSON of a value that always has one: texts, finite numbers, and JSON that was read.
+// Must returns the JSON of a value that can always be encoded: strings, finite numbers, and decoded JSON.
 func Must(v any) []byte {
 	b, err := JSON(v)
 	if err != nil {
@@ -40,7 +39,7 @@ func Must(v any) []byte {
 	return b
 }
 
-// JSON is a value's JSON as the dialects write it: on one line, and nothing escaped for HTML.
+// JSON encodes a value on one line, without escaping HTML.
 func JSON(v any) ([]byte, error) {
 	if o, ok := v.(Object); ok { // directly: an encoder would check and copy the output of a Marshaler once more
 		return o.MarshalJSON()

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Whole returns how many bytes of a text stand before a character that is cut at its end.
+// Whole returns the length of a text without an incomplete character at its end.
 func Whole(text []byte) int {
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
 		tail := text[len(text)-back:]
@@ -23,12 +23,11 @@ func Whole(text []byte) int {
 	return len(text)
 }
 
-// ErrLongLine stands in Lines for a line that is over the limit. The lines behind it are read.
+// ErrLongLine is the error of a line over the limit. Lines continues after it.
 var ErrLongLine = errors.New("line is too long")
 
-// Lines are the lines of a file, each with its newline; the last may lack it. A line belongs to the iterator, and is
-// overwritten by the next. A line of more than most bytes is an ErrLongLine; any other error is the last that is
-// yielded.
+// Lines iterates over the lines of a file, each with its newline; the last may lack it. The next line overwrites a
+// line. A line over most bytes is an ErrLongLine; any other error ends the iteration.
 func Lines(r io.Reader, most int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReaderSize(r, 64<<10)

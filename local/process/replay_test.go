@@ -120,7 +120,7 @@ func TestReplayLeavesNoFile(t *testing.T) {
 	}
 }
 
-// A run is read without the process's lock: while a client reads, however slowly, frames are added, moved and
+// A frame range is read without the process's lock: while a client reads, however slowly, frames are added, moved and
 // dropped.
 func TestReadersHoldNoLock(t *testing.T) {
 	suite.Full(t)

@@ -223,7 +223,7 @@ func (c *call) event(o *observation) api.CapturedEvent {
 		Expires: o.expires}}}
 }
 
-// zip is shared: EncodeAll may be called from any goroutine.
+// encoder is shared: EncodeAll may be called from any goroutine.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4),
 		zstd.WithAllLitEntropyCompression(true)) // compresses text without repeats too: the largest request must fit an entry

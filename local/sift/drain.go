@@ -377,7 +377,7 @@ func decodePayload(e *oplog.StoredEvent) ([]byte, error) {
 	return decoder().DecodeAll(e.Payload, nil)
 }
 
-// unzip is shared: DecodeAll may be called from any goroutine.
+// decoder is shared: DecodeAll may be called from any goroutine.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(2*format.Max)), zstd.WithDecoderConcurrency(0))
 	if err != nil {

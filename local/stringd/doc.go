@@ -1,8 +1,8 @@
-// Package stringd serves the stringd protocol, version 0.1, to agents on this host: HTTP/1.1 on loopback, commands
-// answered as server-sent events, and the same commands as a tool of the Model Context Protocol. It listens nowhere
-// else. Package door decides which requests come in: programs of the node's own user and of root, clients with the
-// node's token as a bearer, and pages of listed origins; any other request is rejected with 403 before anything
-// happens. Those who are in trust each other: the X-Agent-Id header says which agent asks without proving it.
+// Package stringd serves the stringd protocol, version 0.1, to agents on this host: HTTP/1.1 on loopback only,
+// commands answered as server-sent events, and the same commands as a tool of the Model Context Protocol. Package
+// door accepts requests from programs of the node's user and of root, from clients with the node's token, and from
+// pages of listed origins. It rejects any other request with 403 first. Accepted clients trust each other: the
+// X-Agent-Id header names the agent without a proof.
 //
 // # Endpoints
 //
@@ -26,11 +26,11 @@
 // Access-Control-Allow-Headers: Content-Type, X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for what
 // cannot be read, 401 for an agent or token that is not known, 403 for what the door rejects and for a shutdown that
 // is not allowed, 404 for a path or method, 413 over 10 MiB, 429 and 504 from the queue; 429 also for a webhook whose
-// agent has as many pending events as an inbox holds.
+// agent has a full inbox.
 //
-// An agent's documents lie in its home and in its allowed paths, and those in the roots of the daemon (Config.Roots,
-// and the directory of homes that were not chosen): /agents rejects others with 400. What lies in a closed directory
-// (Config.Closed, and Config.Data) is not an agent's though a root holds it.
+// An agent's documents are in its home and its allowed paths. Both must be in the roots of the daemon (Config.Roots
+// and Config.Agents): /agents rejects others with 400. Agents cannot reach closed directories (Config.Closed and
+// Config.Data), even within a root.
 //
 // # An answer of /exec
 //
@@ -49,9 +49,9 @@
 // # Topics and the queue
 //
 // A topic is a bare name (a tab), app:name[:config], bash:name, or one of the hubs app, bash, tool, event, system,
-// agent. It runs one command at a time; five wait, the next gets 429 QUEUE_FULL, and who waited 120 seconds 504
-// QUEUE_TIMEOUT. A client that leaves while it waits is forgotten; one that leaves while its command runs loses only
-// the answer. A command through /mcp takes the same turn, but is told BUSY instead of waiting.
+// agent. It runs one command at a time. Five commands may wait; a further one gets 429 QUEUE_FULL, and one that has
+// waited 120 seconds gets 504 QUEUE_TIMEOUT. If a client disconnects, its waiting command is dropped, but a running
+// one completes. A command through /mcp does not wait: if the topic is busy, it gets BUSY.
 //
 // # Commands
 //

@@ -52,7 +52,7 @@ var docs = sync.OnceValue(func() []byte {
 	return []byte(b.String())
 })
 
-// introduction says what holds for all operations.
+// docsIntro describes what applies to all operations.
 //
 //go:embed docs.html
 var docsIntro string

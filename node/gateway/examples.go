@@ -39,7 +39,7 @@ func matches(route, path string) bool {
 	return slices.EqualFunc(want, got, func(w, g string) bool { return w == g || strings.HasPrefix(w, "{") })
 }
 
-// succeeded are the examples whose answer is not an error.
+// successfulExamples returns the examples whose answer is not an error.
 func successfulExamples() (list []example) {
 	files, err := examples.ReadDir("examples")
 	if err != nil {

@@ -23,10 +23,10 @@ const (
 	rebuildingFile = "rebuilding" // the state was moved aside, and it is not known yet whether the log reaches that index
 )
 
-// Damage says which damage a node has found, and what its next start does about it.
+// Damage describes damage that a node has found, and what its next start does about it.
 type Damage struct{ Found, Next string }
 
-// Damaged reads what a node has left in its home for its next start.
+// Damaged reads the notes about damage that a node has left for its next start.
 func Damaged(home string) (all []Damage) {
 	for _, w := range []struct{ name, next string }{
 		{DamageFile, "it moves state and log aside, and gets both from the other members"},
@@ -78,8 +78,8 @@ func Replace(cfg Config, dir string, opts state.Options) error {
 	return clearNotes(cfg)
 }
 
-// SetAside moves a state aside, if there is one, and returns its new place. Its checkpoints stay where they are: the
-// snapshots of the log name them.
+// SetAside moves a state aside, if there is one, and returns its new path. Its checkpoints stay in place, because
+// snapshots of the log refer to them.
 func SetAside(dir string) (aside string, err error) {
 	aside = recovery.AsideName(dir)
 	if _, err := os.Stat(filepath.Join(dir, state.CheckpointDir)); errors.Is(err, fs.ErrNotExist) {
@@ -120,13 +120,13 @@ func restart(cfg Config, dir string, opts state.Options) error {
 	return errors.Join(clearNotes(cfg), os.Rename(word, filepath.Join(cfg.Dir, rebuildingFile)))
 }
 
-// opens reports whether a state can be opened, whatever is damaged in it.
+// opens reports whether a state can be opened, even if it is damaged.
 func opens(dir string, opts state.Options) bool {
 	s, err := state.Open(dir, opts)
 	return err == nil && s.Close() == nil
 }
 
-// Rebuilt refuses to go on when the log does not lead to where the state was.
+// Rebuilt returns an error if the log does not reach the index of the state that was set aside.
 func Rebuilt(cfg Config, last uint64) error {
 	lost, err := unreached(cfg.Dir, last)
 	if err != nil {
@@ -158,11 +158,10 @@ func unreached(home string, last uint64) (lost string, err error) {
 	return recovery.Span{First: last + 1, Last: was}.String(), nil
 }
 
-// ErrLoss says that records are lost that this node acknowledged: it does not start before its operator has accepted
-// that.
+// ErrLoss reports that acknowledged records are lost. The node does not start until its operator has accepted that.
 var ErrLoss = errors.New("records that were acknowledged are lost")
 
-// LossOf reports whether a node does not start because of what it has lost.
+// LossOf reports whether a node does not start because acknowledged records are lost.
 func LossOf(err error) bool {
 	_, lost := errors.AsType[*recovery.LossError](err)
 	return lost || errors.Is(err, ErrLoss)
@@ -201,7 +200,7 @@ func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err erro
 
 func clearNotes(cfg Config) error { return removeIfThere(cfg.Dir, DamageFile, SuspectFile, lostFile) }
 
-// SetAsides are the states, logs and snapshots in a home that were moved aside, by name.
+// SetAsides returns the names of the states, logs and snapshots in a home that were moved aside.
 func SetAsides(home string) (names []string) {
 	for _, pattern := range []string{"*.corrupt-*", "raft/*.corrupt-*"} {
 		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good

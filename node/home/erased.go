@@ -9,21 +9,21 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A purge deletes rows, and files still have their bytes: the log and the snapshots, which a member that joins would be
-// sent, tables of the state that were not merged since, and files of the index. A node cuts log and snapshots as soon
-// as it has applied the purge, and rewrites the other files while it runs.
+// A purge deletes rows, and files still have their bytes: the log and the snapshots, which a member that joins would
+// be sent, tables of the state that were not merged since, and files of the index. A node cuts log and snapshots as
+// soon as it has applied the purge, and rewrites the other files while it runs.
 
 // erasedFile names the file in a home that records how far its node has come with erasing.
 const erasedFile = "erased"
 
-// Erased is the progress of a node.
+// Erased is the progress of a node with erasing purged bytes.
 type Erased struct {
 	Cut       oplog.Index `json:"cut"`       // log and snapshots are free of rows that were purged up to this record
 	Rewritten oplog.Index `json:"rewritten"` // the files of state and index are, too
 }
 
-// ReadErased is zero for a home in which nothing was erased, and with an error: then all of it is done again. With a
-// larger number a purge would not be finished.
+// ReadErased returns the progress, or zero if nothing was erased or the note cannot be read. With zero, everything is
+// erased again. A number that is too large would leave a purge unfinished.
 func ReadErased(home string) (e Erased, err error) {
 	path := filepath.Join(home, erasedFile)
 	text, whole, err := readNote(path)
@@ -37,7 +37,7 @@ func ReadErased(home string) (e Erased, err error) {
 	return e, err
 }
 
-// Write notes it in a home.
+// Write stores the progress in a home.
 func (e Erased) Write(home string) error {
 	b, err := json.Marshal(e)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// readIfThere reads a file that nobody else may read; nil when there is none.
+// readIfThere reads a private file, or returns nil if there is none.
 func readIfThere(path string) ([]byte, error) {
 	raw, err := private.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -19,7 +19,7 @@ func readIfThere(path string) ([]byte, error) {
 	return raw, err
 }
 
-// removeIfThere removes files of a home.
+// removeIfThere removes files of a home, if they exist.
 func removeIfThere(home string, names ...string) error {
 	for _, name := range names {
 		if err := os.Remove(filepath.Join(home, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -29,8 +29,8 @@ func removeIfThere(home string, names ...string) error {
 	return nil
 }
 
-// readNote reads a note for the next start without its checksum; nil when there is none. whole is false when the note
-// does not match its checksum.
+// readNote reads a note for the next start without its checksum, or nil if there is none. whole is false if the
+// checksum does not match.
 func readNote(path string) (text []byte, whole bool, err error) {
 	raw, err := readIfThere(path)
 	if raw == nil {

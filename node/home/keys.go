@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// OpenKeys opens the keyring of a home; nil when it is not encrypted and is not to be. A new home that is to be
-// encrypted gets one. Whatever does not fit is rejected before a file is touched.
+// OpenKeys opens the keyring of a home. It returns nil for a home without encryption, and creates the keyring of a
+// new home that is to be encrypted. It rejects a mismatch of home and configuration before it changes any file.
 func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 	if _, err := os.Lstat(filepath.Join(cfg.Dir, rekeyDir, rekeyDone)); err == nil {
 		return nil, fmt.Errorf("home %s: %w", cfg.Dir, errRekey)
@@ -39,7 +39,7 @@ func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 	return keys, err
 }
 
-// unused rejects a home that has data and no keyring.
+// unused returns an error if a home without a keyring has data.
 func unused(home string) error {
 	for _, name := range []string{StateDir, filepath.Join("raft", "log")} {
 		if _, err := os.Lstat(filepath.Join(home, name)); err == nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // A member that steps aside may hold acknowledged records that the cluster has lost. They stay in its log, which its
-// next start moves aside, and a note in there says which they are. An operator has them imported, or removes them with
-// the log.
+// next start moves aside, and a note in there says which they are. An operator has them imported, or removes them
+// with the log.
 
 // lostFile is the note: in the home until the log is moved aside, then next to that log. importedFile is its name
 // when the records were imported.
@@ -27,13 +27,13 @@ const (
 	importedFile = "imported-records"
 )
 
-// LostRecords are records in a log that was moved aside, which the cluster lacks.
+// LostRecords are the records in a set-aside log that the cluster lacks.
 type LostRecords struct {
 	Log string // the name of its directory in the home
 	raft.Lost
 }
 
-// NoteLost notes which records this node's log has that the cluster lacks.
+// NoteLost writes a note about the records in this node's log that the cluster lacks.
 func NoteLost(cfg Config, lost raft.Lost) error {
 	if lost.First == 0 {
 		return nil
@@ -62,7 +62,7 @@ func keepLost(cfg Config, log string) error {
 	return errors.Join(os.Rename(from, filepath.Join(log, lostFile)), syncwriter.Dir(log))
 }
 
-// Lost are the records in the logs of a home that the cluster lacks, and that were not imported.
+// Lost returns the records in the logs of a home that the cluster lacks and that were not imported.
 func Lost(home string) (all []LostRecords) {
 	notes, _ := filepath.Glob(filepath.Join(home, "raft.corrupt-*", lostFile)) // the pattern is good
 	for _, path := range notes {
@@ -74,7 +74,7 @@ func Lost(home string) (all []LostRecords) {
 	return all
 }
 
-// An Imported says what became of lost records.
+// Imported is the result of importing lost records.
 type Imported struct {
 	Entries  int            // taken by the cluster
 	Replayed int            // it had them already, by their keys
@@ -123,7 +123,7 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 	return done, errors.Join(os.Rename(filepath.Join(dir, lostFile), filepath.Join(dir, importedFile)), syncwriter.Dir(dir))
 }
 
-// final are the kinds of rejections that stand, however often the leader is asked. Others say that it cannot be now.
+// final are the kinds of rejections that a retry cannot change.
 var final = []oplog.Kind{oplog.Invalid, oplog.NotFound, oplog.Denied, oplog.Conflict, oplog.TooLarge, oplog.OverQuota}
 
 func numbersDatabases(op oplog.Op) bool {

@@ -18,8 +18,7 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// withFiles opens the files of a node that does not run, and calls f. at is the point that its state has reached when f
-// has returned.
+// withFiles opens the files of a stopped node and calls f. at is the point of the state after f.
 func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (at state.Point, err error) {
 	keys, err := OpenKeys(context.Background(), cfg)
 	if err == nil {
@@ -31,7 +30,7 @@ func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (at state.
 	return withFilesIn(cfg.Dir, cfg, keys, f)
 }
 
-// withFilesIn does so with state and log in a folder of the home.
+// withFilesIn is withFiles for state and log in another folder of the home.
 func withFilesIn(dir string, cfg Config, keys *seal.Ring, f func(raft.Config, commit.Offline) error) (at state.Point, err error) {
 	skip, err := Skipped(cfg.Dir)
 	if err != nil {
@@ -48,9 +47,9 @@ func withFilesIn(dir string, cfg Config, keys *seal.Ring, f func(raft.Config, co
 	return st.Point(), err
 }
 
-// Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
-// begins there. The other nodes join with empty homes. It is all or nothing: what an earlier one has left is removed
-// first.
+// Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster
+// that begins there. The other nodes join with empty homes. It is all or nothing: what an earlier one has left is
+// removed first.
 func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at state.Point, err error) {
 	if err := place(cfg.Dir); err != nil {
 		return at, err
@@ -97,7 +96,7 @@ func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at
 	return at, place(cfg.Dir)
 }
 
-// Files says how far the state and the log of a node that does not run reach.
+// Files says how far the state and the log of a stopped node reach.
 type Files struct {
 	State state.Point
 	Log   raft.Extent
@@ -123,7 +122,7 @@ func Check(cfg Config, deep bool) (f Files, err error) {
 	return f, err
 }
 
-// Members returns the members of the cluster of a node that does not run, and the point that its state has reached.
+// Members returns the members in the cluster of a stopped node, and the point of its state.
 func Members(cfg Config) (members []raft.Member, at state.Point, err error) {
 	at, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) (err error) {
 		members, err = raft.Members(rc, sm)
@@ -132,13 +131,13 @@ func Members(cfg Config) (members []raft.Member, at state.Point, err error) {
 	return members, at, err
 }
 
-// Recover makes a node that does not run the only member of its cluster; see raft.Recover for what that means.
+// Recover makes a stopped node the only member of its cluster (see raft.Recover).
 func Recover(cfg Config) (at state.Point, err error) {
 	return withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.Recover(rc, sm) })
 }
 
-// AcceptLoss lets a node that is alone and does not run go on without the records that none of its files has, and names
-// them; empty when nothing is lost.
+// AcceptLoss allows a stopped single node to start without the records that none of its files has. It returns a
+// description of them, or "" if nothing is lost.
 func AcceptLoss(cfg Config) (lost string, err error) {
 	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		if sole, err := SoleNode(cfg, sm.State); err != nil || !sole {

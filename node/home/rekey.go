@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// A Kept is a file of a surface of this host that is sealed next to the node's own: whole, or line by line.
+// Kept is a file of another surface of this host that is sealed with the node's keys, as a whole or line by line.
 type Kept struct {
 	Path  string
 	Place string // what its lines are sealed as; empty for a file that is sealed whole
@@ -29,11 +29,11 @@ const (
 	rekeyDone = "whole"
 )
 
-// errRekey rejects a start while some files of the home are old and some are new.
+// errRekey rejects a start while the home has both old and new files.
 var errRekey = errors.New("a change of its encryption was cut short; the same `cairn key` command finishes it")
 
-// Encrypt turns the home of a node that does not run into an encrypted one. Of one that is, it encrypts what is kept
-// next to it.
+// Encrypt encrypts the home of a stopped node. In a home that is encrypted already, it encrypts the files of the
+// other surfaces.
 func Encrypt(ctx context.Context, cfg Config) error {
 	if !cfg.Encryption.On() {
 		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
@@ -52,7 +52,7 @@ func Encrypt(ctx context.Context, cfg Config) error {
 	return finishRekey(cfg, work, masters)
 }
 
-// convert makes the new files in a directory. The state is locked meanwhile: no node runs in this home.
+// convert writes the new files into a work directory. It holds the lock of the state, so no node runs in the home.
 func convert(cfg Config, work string, masters []seal.Master) error {
 	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o700)); err != nil {
 		return err
@@ -78,7 +78,7 @@ func convert(cfg Config, work string, masters []seal.Master) error {
 	return syncwriter.Replace(filepath.Join(work, rekeyDone), nil, 0o600)
 }
 
-// finishRekey puts what is new in the place of what is old. Each step may have been done before.
+// finishRekey replaces the old files with the new ones. Every step may have been done before.
 func finishRekey(cfg Config, work string, masters []seal.Master) error {
 	if err := stopped(cfg.Dir); err != nil {
 		return err
@@ -121,7 +121,7 @@ func placeFiles(home, work string) error {
 	return nil
 }
 
-// Held reports whether a process has the state of a home open: a node runs there, or a command works on its files.
+// Held reports whether a process has the state of a home open: a running node, or a command.
 func Held(home string) bool { return stopped(home) != nil }
 
 // stopped returns an error while a process has the state open.
@@ -132,7 +132,7 @@ func stopped(home string) error {
 	return nil
 }
 
-// RewriteKept seals the files of this host's surfaces again, when none has them open.
+// RewriteKept seals the files of the other surfaces again. No surface may have them open.
 func RewriteKept(cfg Config, keys *seal.Ring) error {
 	if cfg.Kept == nil {
 		return nil
@@ -149,7 +149,7 @@ func RewriteKept(cfg Config, keys *seal.Ring) error {
 	return nil
 }
 
-// rewrite seals a file under the active key, whether it was sealed before or not. One that is not there stays away.
+// rewrite seals a file under the active key, whether it is sealed or plain. It does not create a missing file.
 func (k Kept) rewrite(keys *seal.Ring) error {
 	raw, err := os.ReadFile(k.Path)
 	if errors.Is(err, fs.ErrNotExist) {

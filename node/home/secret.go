@@ -11,21 +11,21 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// SecretFile names the file in a home that holds the cluster secret when the configuration has none.
+// SecretFile is the name of the file with the cluster secret, for a configuration without one.
 const SecretFile = "cluster.secret"
 
-// MinSecret is the least length of a cluster secret in characters: it opens the peer port, and where the configuration
-// says so it is an admin token.
+// MinSecret is the minimum length of a cluster secret in characters. The secret protects the peer port, and may also
+// be an admin token.
 const MinSecret = 32
 
-// NewSecret makes a cluster secret.
+// NewSecret returns a random cluster secret.
 func NewSecret() string {
 	b := make([]byte, 32)
 	rand.Read(b) // never fails
 	return "ydb_cluster_" + hex.EncodeToString(b)
 }
 
-// CheckSecret rejects a secret that could be guessed. key says where it comes from.
+// CheckSecret rejects a weak secret. key names its source for the error.
 func CheckSecret(key, secret string) error {
 	if len(secret) >= MinSecret {
 		return nil
@@ -33,10 +33,10 @@ func CheckSecret(key, secret string) error {
 	return fmt.Errorf("%s: %d characters, and a secret has at least %d: `cairn cluster secret` makes one", key, len(secret), MinSecret)
 }
 
-// identityFile names the file in a home that holds the key which proves which node it is: the key's seed, in hex.
+// identityFile is the name of the file with the seed of the key that proves the node's identity, in hex.
 const identityFile = "node.key"
 
-// OpenIdentity is the key of a home, which is made at the first start.
+// OpenIdentity returns the key of a home. The first start creates it.
 func OpenIdentity(home string) (ed25519.PrivateKey, error) {
 	path := filepath.Join(home, identityFile)
 	raw, err := readIfThere(path)
@@ -55,8 +55,8 @@ func OpenIdentity(home string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// OpenSecret is the cluster secret of a home: the configured one, else that of the home's file, which is made at the
-// first start. A node with peers does not make one, for its peers would not know it.
+// OpenSecret returns the configured cluster secret, or else that of the home's file, which the first start creates. A
+// node with peers does not create one, because its peers would not know it.
 func OpenSecret(cfg Config) (string, error) {
 	if cfg.Secret != "" {
 		return cfg.Secret, nil // validate has looked at it
@@ -77,7 +77,7 @@ func OpenSecret(cfg Config) (string, error) {
 	return secret, writeSecret(path, secret)
 }
 
-// writeSecret puts a secret on disk, whole or not at all.
+// writeSecret writes a secret atomically.
 func writeSecret(path, secret string) error {
 	if err := syncwriter.Replace(path, []byte(secret+"\n"), 0o600); err != nil {
 		return fmt.Errorf("secret: %w", err)

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// skipFile names the records of the log that an operator has given up, a line each. It stays in the home: a state that
-// goes back to its last checkpoint, or is rebuilt from its log, meets the record again.
+// skipFile names the records of the log that an operator has given up, a line each. It stays in the home: a state
+// that goes back to its last checkpoint, or is rebuilt from its log, meets the record again.
 const skipFile = "skipped-records"
 
 type skipLine struct {
@@ -27,7 +27,7 @@ type skipLine struct {
 	Fault  string      `json:"fault"` // why it could not be applied
 }
 
-// Skipped reads the file of a home.
+// Skipped reads the skipped records of a home.
 func Skipped(home string) (map[oplog.Index]oplog.Digest, error) {
 	path := filepath.Join(home, skipFile)
 	raw, err := readIfThere(path)
@@ -47,10 +47,10 @@ func Skipped(home string) (map[oplog.Index]oplog.Digest, error) {
 	return skip, nil
 }
 
-// wholeLines leaves out a line that was not written to its end.
+// wholeLines cuts off an incomplete last line.
 func wholeLines(raw []byte) []byte { return raw[:bytes.LastIndexByte(raw, '\n')+1] }
 
-// An Unapplied is a record that a node which does not run cannot apply.
+// Unapplied is a record that a stopped node cannot apply.
 type Unapplied struct {
 	Index  oplog.Index
 	Digest oplog.Digest
@@ -58,10 +58,10 @@ type Unapplied struct {
 	Fault  error // what it meets
 }
 
-// ErrApplies says that a record can be applied: nothing is to be skipped.
+// ErrApplies reports that a record can be applied, so it must not be skipped.
 var ErrApplies = errors.New("this record can be applied")
 
-// FindUnapplied looks at a record that a node which does not run stops at. Nothing is changed.
+// FindUnapplied finds the record at which a stopped node fails. It changes nothing.
 func FindUnapplied(cfg Config, at oplog.Index) (u Unapplied, err error) {
 	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		applied, _ := sm.State.Applied()
@@ -92,7 +92,7 @@ func FindUnapplied(cfg Config, at oplog.Index) (u Unapplied, err error) {
 	return u, err
 }
 
-// SkipRecord has a node that does not run pass over a record when it starts.
+// SkipRecord makes a stopped node skip a record at its next start.
 func SkipRecord(cfg Config, u Unapplied) error {
 	line, err := json.Marshal(skipLine{Index: u.Index, Digest: u.Digest.String(), At: time.Now().UTC(), Fault: u.Fault.Error()})
 	if err != nil {

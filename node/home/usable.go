@@ -24,8 +24,8 @@ const (
 	restoredDir  = "restored"
 )
 
-// Usable says what to do with a home that no node may start in: one whose state is a file, as versions before the first
-// release kept it, or one that a restore has begun to fill. It puts what a restore has made whole in its place.
+// Usable says what to do with a home that no node may start in: one whose state is a file, as versions before the
+// first release kept it, or one that a restore has begun to fill. It puts what a restore has made whole in its place.
 func Usable(home string) error {
 	old := filepath.Join(home, "state.db")
 	if _, err := os.Lstat(old); err == nil {
@@ -58,7 +58,7 @@ func place(home string) error {
 	return os.Remove(whole)
 }
 
-// exists reports whether there is a file or folder; one that cannot be looked at is there.
+// exists reports whether a path exists. It counts a path that cannot be examined as existing.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)

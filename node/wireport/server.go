@@ -96,7 +96,7 @@ func (w *Server) Run(ln net.Listener) error {
 	}
 }
 
-// add registers a connection. remove must follow, even if add fails.
+// add registers a connection and reports whether it may be served. If so, remove must follow.
 func (w *Server) add(ss *session) bool {
 	place, ok := w.cfg.Conns.Enter(ss.nc)
 	if !ok {
