@@ -46,7 +46,6 @@ type DigestRequest struct {
 }
 
 type DigestAnswer struct {
-	Namespace    string     `json:"namespace" doc:"The namespace that is summarised."`
 	Head         *string    `json:"narrative_head" doc:"Summary of the newest session that has one."`
 	Decisions    []Decision `json:"top_decisions" doc:"The most important of the newest 500 memories."`
 	Conflicts    []Conflict `json:"open_conflicts" doc:"Open contradictions, the most urgent first."`

@@ -15,8 +15,7 @@ import (
 const digestLook = 500
 
 func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest) (*api.DigestAnswer, error) {
-	ns := orDefault(q.Namespace)
-	a := &api.DigestAnswer{Namespace: ns}
+	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
 	r := c.Reach(ns)
 	err := s.state.Read(func(v *state.View) error {
 		newest, _ := state.Pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.InNamespace(c.DB, ns, f) }), func(m *oplog.Memory) bool {

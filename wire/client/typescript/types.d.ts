@@ -610,7 +610,6 @@ export interface DeliverTriggersRequest {
 }
 
 export interface DigestAnswer {
-  /** The namespace that is summarised. */ namespace: string;
   /** Summary of the newest session that has one. */ narrative_head: string | null;
   /** The most important of the newest 500 memories. */ top_decisions: Decision[];
   /** Open contradictions, the most urgent first. */ open_conflicts: Conflict[];

@@ -473,7 +473,6 @@ class DeleteAnswer(TypedDict):
 
 
 class _DigestAnswer(TypedDict):
-    namespace: str  # The namespace that is summarised.
     narrative_head: Optional[str]  # Summary of the newest session that has one.
     top_decisions: List[Decision]  # The most important of the newest 500 memories.
     open_conflicts: List[Conflict]  # Open contradictions, the most urgent first.
