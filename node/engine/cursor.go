@@ -18,7 +18,7 @@ type timeScan struct {
 	cut     bool        // it ended at its bound, and the walk goes on
 }
 
-// atLimit reports whether the stretch is at its bound. It is called at each row, so it is not at the end of the walk.
+// atLimit reports whether the scan is at its bound. It is called at each row, so it is not at the end of the walk.
 func (w *timeScan) atLimit() bool {
 	w.cut = w.scanned == maxScan
 	return w.cut

@@ -35,7 +35,7 @@ func (x *exchange) page(usual, most int) (p page, err error) {
 
 func (p page) skip() int { return (p.number - 1) * p.size }
 
-// of is the page's answer.
+// pageOf returns the answer for a page.
 func (x *exchange) pageOf(p page, count int, results any) object {
 	at := func(number int, there bool) any {
 		if !there {
