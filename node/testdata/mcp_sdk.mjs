@@ -33,7 +33,7 @@ const text = async (name, args) => {
   assert.ok(!r.isError && r.structuredContent === undefined, name);
   return r.content[0].text;
 };
-assert.match(await text("recall", { query: "what is the staging database called" }), /^- \[#1, 0\.\d\d\] \d{4}-\d\d-\d\d, "user" in "default": "the staging database is called osprey"$/m);
+assert.match(await text("recall", { query: "what is the staging database called" }), /^- \[#1, 0\.\d\d, corrected \d{4}-\d\d-\d\d\] \d{4}-\d\d-\d\d, "user" in "default": "the staging database is called osprey"$/m);
 assert.match(await text("correct", { rid: "#1", reason: "renamed", new_text: "the staging database is called osprey" }), /^rid: #1, revision: 2$/m);
 
 const { resources } = await client.listResources();
