@@ -7,9 +7,9 @@ import (
 )
 
 // attributes holds the memories' own attributes for filters: for each name its distinct values, and for each value the
-// rows that have it. A row without attributes costs nothing. A row keeps its attributes until it dies: a correction makes
-// another row. One goroutine changes them. A reader looks up a name under the database's lock, and reads the rest without
-// it.
+// rows that have it. A row without attributes costs nothing. A row keeps its attributes until it dies: a correction
+// makes another row. One goroutine changes them. A reader looks up a name under the database's lock, and reads the rest
+// without it.
 type attributes struct {
 	named   map[string]*attribute
 	entries int // rows of all values together
@@ -75,8 +75,8 @@ func (a *attributes) leave() {
 // sweptAfter bounds the dead rows that stay in the lists: half of all entries, plus this number.
 const sweptAfter = 1024
 
-// sweep removes dead rows from the lists once there are enough of them, and values without rows. Searches under way keep
-// the lists that they have.
+// sweep removes dead rows from the lists once there are enough of them, and values without rows. Searches under way
+// keep the lists that they have.
 func (a *attributes) sweep(rows columnView) bool {
 	if a.dead < sweptAfter+a.entries/2 {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A changeover holds the vectors of the embedder to which a database changes. Questions use them once all are made; then
-// they replace the others. No file has them: an index that is opened meanwhile reads them from the state.
+// A changeover holds the vectors of the embedder to which a database changes. Questions use them once all are made;
+// then they replace the others. No file has them: an index that is opened meanwhile reads them from the state.
 type changeover struct {
 	number uint32        // oplog.Embedding.Changes
 	epoch  uint32        // of these vectors
@@ -65,8 +65,8 @@ func (d *database) gatherPending(v *state.View, id oplog.DB, list []renewal) {
 	}
 }
 
-// readVectors completes an index that was opened: no file has the vectors of the pending embedder, nor those of a current
-// one that is newer than the files.
+// readVectors completes an index that was opened: no file has the vectors of the pending embedder, nor those of a
+// current one that is newer than the files.
 func (d *database) readVectors(v *state.View, id oplog.DB) {
 	if d.withoutVectors {
 		d.withoutVectors = false

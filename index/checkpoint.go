@@ -163,8 +163,8 @@ func (x *Index) captureCheckpoint() func() {
 	}
 }
 
-// capturePiece captures the next piece of a database. whole makes it the only one. It returns the piece's writer, and the
-// files of the checkpoint with it.
+// capturePiece captures the next piece of a database. whole makes it the only one. It returns the piece's writer, and
+// the files of the checkpoint with it.
 func (d *database) capturePiece(at oplog.Index, unit int, whole bool) (w pieceWriter, files []pieceFile) {
 	stay, next := d.nextPiece(at, unit, whole)
 	w = pieceWriter{piece: next, cols: d.cols.view(), seq: d.seq, top: oplog.Seq(d.bySeq.top.Load()), facets: d.facets,

@@ -9,8 +9,8 @@ import (
 )
 
 // A question that names a time, such as last week or August 2026, is about rows of that time. All of these are
-// candidates, and the time counts as one more word of the question, at least as rare as the rarest other one. A relative
-// date is cut from the words to search for. A named month or day stays, because texts name it as well.
+// candidates, and the time counts as one more word of the question, at least as rare as the rarest other one. A
+// relative date is cut from the words to search for. A named month or day stays, because texts name it as well.
 
 // maxTimeRows bounds the rows that are candidates by their time alone. With more, as after an import, the time tells
 // little, and a named month or day counts by its words only.

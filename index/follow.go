@@ -22,8 +22,8 @@ var ErrPartial = errors.New("the index lacks a part of the log and must be rebui
 // already be ahead of an outcome; the later outcome then finds its work done.
 //
 // Invariant: the position that a checkpoint claims moves only when all work up to it is done. After an error there is
-// no checkpoint and no further step before a Rebuild; the next Open continues from the last checkpoint. If the text index
-// met damage while it wrote, Follow rebuilds the index.
+// no checkpoint and no further step before a Rebuild; the next Open continues from the last checkpoint. If the text
+// index met damage while it wrote, Follow rebuilds the index.
 func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 	x.following.Lock()
 	defer x.following.Unlock()
@@ -165,8 +165,8 @@ func rows(op oplog.Op) []string {
 	return nil
 }
 
-// refresh brings the index of a database up to date with operations and the memories that they touched. It does not wait
-// for an index that is closed or being opened.
+// refresh brings the index of a database up to date with operations and the memories that they touched. It does not
+// wait for an index that is closed or being opened.
 func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []oplog.Op, list memories) error {
 	info, ok := v.Database(id)
 	if !ok {
@@ -218,8 +218,8 @@ type renewal struct {
 
 // renew refreshes some memories of a database, in the order in which they were stored: row numbers follow that order.
 //
-// Invariant: a memory in an outcome is newer than what the index has of it. No entry touches a memory before the one that
-// stores it, and memories from before the index was made (asOf) are read from the state.
+// Invariant: a memory in an outcome is newer than what the index has of it. No entry touches a memory before the one
+// that stores it, and memories from before the index was made (asOf) are read from the state.
 func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *database, list memories) error {
 	todo := make([]renewal, 0, len(list))
 	for rid, b := range list {

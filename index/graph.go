@@ -83,8 +83,8 @@ func (n *names) alias(namespace, spelled, canonical string) {
 	}
 }
 
-// resolve returns the name that an alias stands for in a namespace. Of aliases that differ only in case, the last one by
-// its bytes counts, in whatever order they came.
+// resolve returns the name that an alias stands for in a namespace. Of aliases that differ only in case, the last one
+// by its bytes counts, in whatever order they came.
 func (n *names) resolve(key, namespace string) (canonical string, ok bool) {
 	for _, ns := range []string{cmp.Or(namespace, "default"), "default"} {
 		if list := n.aliases[key][ns]; len(list) > 0 {
@@ -164,8 +164,8 @@ type seed struct {
 	byAlias bool // the question names it by an alias
 }
 
-// find returns the entities that a text names, in the order of the text, longer names first. It leaves out entities that
-// are gone (there): an index that was just opened does not know their names.
+// find returns the entities that a text names, in the order of the text, longer names first. It leaves out entities
+// that are gone (there): an index that was just opened does not know their names.
 func (n *names) find(s, namespace string, there func(name string) bool) (found []seed) {
 	words := foldWords(s)
 	n.mu.RLock()
@@ -252,8 +252,8 @@ func (in *question) neighbours(name string) (out []reached) {
 	return out
 }
 
-// byGraph sets the proximity of rows that name entities near the question's, and adds the best rows that no other search
-// found.
+// byGraph sets the proximity of rows that name entities near the question's, and adds the best rows that no other
+// search found.
 func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 	asked := text.AnalyzeQuery(in.q.Text)
 	slices.Sort(asked)

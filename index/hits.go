@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// hits reads the memories of the answer, in the order in which the state has them, which is cheaper than a random order.
-// If they have no room together, the last ones are left out; left is their number.
+// hits reads the memories of the answer, in the order in which the state has them, which is cheaper than a random
+// order. If they have no room together, the last ones are left out; left is their number.
 func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	hits := make([]Hit, len(ranked))
 	order := make([]int, len(ranked))

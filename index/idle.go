@@ -15,9 +15,10 @@ import (
 )
 
 // A database whose index is closed costs a place in a table. A small one has no files: its index is made from the state
-// when a question comes, so that entries skip a closed one. An index with files is closed when a checkpoint has all of it
-// and nothing came since. Entries skip it as well, and defer the ids of the memories that they touch to the next opening
-// (opening.go). A start opens a few large indexes of those that were open, and leaves the others closed (restart.go).
+// when a question comes, so that entries skip a closed one. An index with files is closed when a checkpoint has all of
+// it and nothing came since. Entries skip it as well, and defer the ids of the memories that they touch to the next
+// opening (opening.go). A start opens a few large indexes of those that were open, and leaves the others closed
+// (restart.go).
 //
 // Invariant: only the task that holds the turn of a database closes, feeds or replaces its index. Entries that Follow
 // skips because the index is closed are in the state already, and the opening reads the state after that. What comes

@@ -68,8 +68,8 @@ type Index struct {
 	closer sync.WaitGroup     // waits for closeIdle and for openings in the background
 }
 
-// remaking holds the databases that Remake has to rebuild, and the changes that come while it does. The index's mu guards
-// both maps.
+// remaking holds the databases that Remake has to rebuild, and the changes that come while it does. The index's mu
+// guards both maps.
 type remaking struct {
 	remakes sync.Mutex           // held by Remake, before all other locks
 	stale   map[oplog.DB]bool    // databases with damaged files
@@ -84,8 +84,8 @@ const postingCache = 128 << 20
 // tailBytes bounds the rows that wait in memory for the text indexes of all databases together.
 const tailBytes = 24 << 20
 
-// Open brings the index up to date with the state. It reuses the files of an earlier run that are readable and belong to
-// the same database. It returns a log index: the caller continues with Follow after it.
+// Open brings the index up to date with the state. It reuses the files of an earlier run that are readable and belong
+// to the same database. It returns a log index: the caller continues with Follow after it.
 func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	cfg.deferred, cfg.piece = cmp.Or(cfg.deferred, maxDeferred), cmp.Or(cfg.piece, pieceRows)
 	if cfg.Logger == nil {

@@ -11,8 +11,8 @@ import (
 // rows of values that pass are bits, which the scans test. Tests that need a row's column, such as its time, run on the
 // rows whose bits are set.
 
-// A part holds the rows that pass a part of a filter: those whose bit is set and that rest admits. No bits means that all
-// bits are set; no rest admits all.
+// A part holds the rows that pass a part of a filter: those whose bit is set and that rest admits. No bits means that
+// all bits are set; no rest admits all.
 type part struct {
 	bits []uint64
 	rest func(row uint32) bool

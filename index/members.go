@@ -47,8 +47,8 @@ func (d *database) leave(rows *columnView, row uint32) {
 	}
 }
 
-// candidateLists returns lists of the rows that the filter may admit, and how many live rows they have: the same on every
-// replica. It returns none if a filter by attributes leaves more rows than are compared one by one.
+// candidateLists returns lists of the rows that the filter may admit, and how many live rows they have: the same on
+// every replica. It returns none if a filter by attributes leaves more rows than are compared one by one.
 func (in *question) candidateLists() (lists [][]uint32, most int) {
 	if in.match.bits != nil {
 		if rows, few := in.fewRows(); few {

@@ -13,8 +13,8 @@ import (
 // Opening a closed index may take long. The answers to all writes wait for Follow, so Follow must not wait for an
 // opening: the index is loaded without the turn of its database, and Follow defers to the opening what comes meanwhile.
 // Searches wait until the opening has applied that, so that a question after an answered write finds it. An entry that
-// touches a closed index does not open it. It defers the ids of its memories to the next opening, by a question or, when
-// much is deferred, by a task in the background.
+// touches a closed index does not open it. It defers the ids of its memories to the next opening, by a question or,
+// when much is deferred, by a task in the background.
 
 // Bounds of what is deferred to openings. Beyond them the index is opened in the background.
 const (
@@ -282,8 +282,8 @@ func discard(d *database, err error) (*database, error) {
 	return nil, err
 }
 
-// end ends an opening, with mu held: searches find the index, or it stays closed. After a failure its files lack what was
-// deferred, and the next opening reads the whole state.
+// end ends an opening, with mu held: searches find the index, or it stays closed. After a failure its files lack what
+// was deferred, and the next opening reads the whole state.
 func (x *Index) end(id oplog.DB, o *opening, d *database, err error) {
 	failed := err != nil && !errors.Is(err, errRebuilt) && x.dbs != nil
 	switch {

@@ -10,8 +10,8 @@ import (
 )
 
 // A checkpoint of a database is a list of pieces. A piece holds the rows that came after the piece before it, and the
-// older rows that changed or died since. So a checkpoint writes changes and not everything. Pieces of about the same size
-// are merged into one, which is written from memory.
+// older rows that changed or died since. So a checkpoint writes changes and not everything. Pieces of about the same
+// size are merged into one, which is written from memory.
 //
 // The file of a piece is
 //

@@ -9,8 +9,8 @@ import (
 const endOfRows = ^uint32(0)
 
 // A pieceWriter holds one database as it was between two steps of Follow, and writes a piece of its checkpoint. Atomic
-// fields may be newer by the time they are written; the entries that changed them come after the checkpoint's index, and
-// the next start applies them again.
+// fields may be newer by the time they are written; the entries that changed them come after the checkpoint's index,
+// and the next start applies them again.
 type pieceWriter struct {
 	piece
 	cols     columnView
@@ -135,8 +135,8 @@ func (p *pieceWriter) session(out *sectionWriter, id uint32) {
 	out.str(s.session)
 }
 
-// attributes writes the values that rows of the piece have. The rows of a value ascend. Rows adopted from an earlier run
-// do not, but after them the next piece holds everything.
+// attributes writes the values that rows of the piece have. The rows of a value ascend. Rows adopted from an earlier
+// run do not, but after them the next piece holds everything.
 func (p *pieceWriter) attributes(out *sectionWriter) {
 	out.u32(uint32(len(p.values)))
 	for _, v := range p.values {

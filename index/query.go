@@ -26,8 +26,8 @@ type Query struct {
 	Expand   bool    // follow relations of entities named in the question
 	Bare     bool    // hits have only the numbers, ids and times of their memories: the caller reads the rest
 	Hashed   bool    // the vector is a hashed embedder's: it only orders rows that words do not find
-	// Epoch is that of the embedder that made the vector, if a node did. The index ignores the vector when its own are of
-	// another epoch.
+	// Epoch is that of the embedder that made the vector, if a node did. The index ignores the vector when its own are
+	// of another epoch.
 	Epoch   *uint32
 	Weights *rank.Weights     // learned by the database; nil for the default
 	Without []string          // signals to turn off: rank.Switches

@@ -11,8 +11,9 @@ import (
 )
 
 // A start works for open indexes, not for all that exist. Of the indexes that were open when the last checkpoint was
-// written it opens the largest, which take the longest. All others stay closed until a question comes. The log after the
-// checkpoint is read once: memories of open indexes are refreshed, ids of the others are deferred to their next opening.
+// written it opens the largest, which take the longest. All others stay closed until a question comes. The log after
+// the checkpoint is read once: memories of open indexes are refreshed, ids of the others are deferred to their next
+// opening.
 
 // openedAtStart bounds the indexes that a start opens.
 const openedAtStart = 8

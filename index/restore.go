@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// An identity names the database of a directory. It is written before the first text, so that a directory is never taken
-// for another database's.
+// An identity names the database of a directory. It is written before the first text, so that a directory is never
+// taken for another database's.
 type identity struct {
 	Format   int        `json:"format"`
 	Cluster  string     `json:"cluster"`

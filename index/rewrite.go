@@ -10,9 +10,9 @@ import (
 	"github.com/cairndb/cairn/index/text"
 )
 
-// Rewrite encrypts the files of the index that are under outdated keys under the active one, while the index is searched
-// and follows the log. It returns when no such file is left. If a checkpoint is replaced while its old head is rewritten,
-// it becomes unreadable, and the next start reads the state instead.
+// Rewrite encrypts the files of the index that are under outdated keys under the active one, while the index is
+// searched and follows the log. It returns when no such file is left. If a checkpoint is replaced while its old head is
+// rewritten, it becomes unreadable, and the next start reads the state instead.
 func (x *Index) Rewrite(ctx context.Context, pause func() error) error {
 	if err := x.cfg.Keys.RewriteAll(ctx, x.cfg.Dir, pause); err != nil {
 		return fmt.Errorf("index: %w", err)

@@ -52,8 +52,8 @@ func (x *Index) Count(db oplog.DB, f Filter) (n int, _ error) {
 	return n, err
 }
 
-// withQuestion calls see with a question that has a filter alone, at a moment in which no row is being replaced, if a few
-// attempts find one. see may be called again.
+// withQuestion calls see with a question that has a filter alone, at a moment in which no row is being replaced, if a
+// few attempts find one. see may be called again.
 func (x *Index) withQuestion(db oplog.DB, f Filter, see func(in *question)) error {
 	d, err := x.acquire(db)
 	if d == nil || err != nil {
@@ -177,8 +177,8 @@ func (d *database) capture(q *Query) *question {
 	return in
 }
 
-// answer gathers candidates, ranks them, and reads the memories of the answer from the state. beside says that processors
-// are idle, by the number of searches under way: words and vector are then searched at the same time.
+// answer gathers candidates, ranks them, and reads the memories of the answer from the state. beside says that
+// processors are idle, by the number of searches under way: words and vector are then searched at the same time.
 func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	var question rank.Question
 	var cands []rank.Candidate
@@ -295,8 +295,8 @@ func (q *Query) settings() (rank.Settings, error) {
 	return set, nil
 }
 
-// likeness returns a function that measures how similar two rows are: by the cosine of their vectors or, if one has none,
-// by the words that they share.
+// likeness returns a function that measures how similar two rows are: by the cosine of their vectors or, if one has
+// none, by the words that they share.
 func (in *question) likeness() func(a, b uint32) float64 {
 	store := in.d.vectors.Load()
 	known := map[uint32][]string{}

@@ -34,7 +34,8 @@ type conversations struct {
 	moves map[uint32]*sessionMoves // by session
 }
 
-// sessionMoves holds the memories that joined a session after later ones, and those that left it, until reorderSessions.
+// sessionMoves holds the memories that joined a session after later ones, and those that left it, until
+// reorderSessions.
 type sessionMoves struct{ came, left []uint64 }
 
 func newConversations() conversations {

@@ -14,8 +14,8 @@ import (
 )
 
 // A boundStream is a request that has begun, and whose answer is not read. The system takes in a part of an answer of
-// ten megabytes. Its buffer is left as it is: a smaller one closes the window, and what opens it again, the sender's next
-// probe, comes the later the longer nobody has read.
+// ten megabytes. Its buffer is left as it is: a smaller one closes the window, and what opens it again, the sender's
+// next probe, comes the later the longer nobody has read.
 type boundStream struct {
 	t     *testing.T
 	nc    net.Conn

@@ -206,8 +206,8 @@ func (s *surface) overMCP(op *api.Op, fields obj) outcome {
 	return s.outcome(op, "", out)
 }
 
-// odd spoils a request: a field is of another type, in an odd form or out of bounds, or there is one too many. A URL has
-// texts alone.
+// odd spoils a request: a field is of another type, in an odd form or out of bounds, or there is one too many. A URL
+// has texts alone.
 func (d *drawn) odd(op *api.Op, takes field.Object, fields obj) {
 	values := []any{nil, " ", 0.0, -1.0, 1.5, 1e300, json.Number("-0"), json.Number("-0.0"), json.Number("2.0"), true,
 		[]any{nil}, []any{json.Number("1.0")}, []any{"a", 1.0}, obj{"a": 1.0},

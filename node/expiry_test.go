@@ -268,8 +268,8 @@ func TestExpiryOnAFollowerWhoseLeaderDies(t *testing.T) {
 	}
 }
 
-// TestExpiryFollowsNoClockThatIsOff: the leader's own clock runs seventy years ahead, and then behind. Memories expire by
-// the log's time, which the members decide together.
+// TestExpiryFollowsNoClockThatIsOff: the leader's own clock runs seventy years ahead, and then behind. Memories expire
+// by the log's time, which the members decide together.
 func TestExpiryFollowsNoClockThatIsOff(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

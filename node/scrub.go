@@ -28,8 +28,8 @@ const (
 // send it both, as after the loss of a disk. It reads a second time before it believes the first, and stops only while
 // a quorum of the others has verified its own state: damage that all members find at once is a bug and no broken disk,
 // and must not cost every member its state. Until then, and on a node that is alone, it logs the damage and goes on;
-// reads of damaged rows fail. The next start of a node that is alone rebuilds the state from a checkpoint and its log. The
-// files of the index are verified as well, and rebuilt from the state where they are damaged.
+// reads of damaged rows fail. The next start of a node that is alone rebuilds the state from a checkpoint and its log.
+// The files of the index are verified as well, and rebuilt from the state where they are damaged.
 func (n *Node) scrub(ctx context.Context) error {
 	var told time.Time
 	for look := n.state.Scrub; ; {

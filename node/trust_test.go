@@ -18,8 +18,8 @@ import (
 )
 
 // TestNoReadHasAMemoryInQuarantine asks every operation that reads before and after a release: until then only what
-// names the memory by its id has it. No subscriber hears of it, no round of thinking merges it, and no look into the past
-// before the release finds it.
+// names the memory by its id has it. No subscriber hears of it, no round of thinking merges it, and no look into the
+// past before the release finds it.
 func TestNoReadHasAMemoryInQuarantine(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep = time.Hour })
@@ -199,8 +199,8 @@ func TestALowerClassComesNotFirst(t *testing.T) {
 }
 
 // TestPoisonedContext compares the blocks that a node writes for a prompt with testdata/poisoned.txt, after memories of
-// testdata/poisoned.jsonl were stored: texts that give orders, forge sources, writers or the end of the block, and floods
-// of one text, by a crawler whose texts are in part held. A question is a line that begins with "? ".
+// testdata/poisoned.jsonl were stored: texts that give orders, forge sources, writers or the end of the block, and
+// floods of one text, by a crawler whose texts are in part held. A question is a line that begins with "? ".
 func TestPoisonedContext(t *testing.T) {
 	t.Parallel()
 	owner := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.NoThink = true }).web(0)
@@ -251,8 +251,8 @@ func TestPoisonedContext(t *testing.T) {
 	}
 }
 
-// TestATokenGivesNoMoreTrustThanItHas: a token that an owner makes has at most the owner's class, and holds at least what
-// the owner's own token holds, whatever the request leaves out or asks for.
+// TestATokenGivesNoMoreTrustThanItHas: a token that an owner makes has at most the owner's class, and holds at least
+// what the owner's own token holds, whatever the request leaves out or asks for.
 func TestATokenGivesNoMoreTrustThanItHas(t *testing.T) {
 	t.Parallel()
 	owner := start(t, 1).web(0)

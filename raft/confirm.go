@@ -109,8 +109,8 @@ func (n *Node) quorum(voters []hraft.Server, ask func(hraft.Server) bool) bool {
 	return yes > len(voters)/2
 }
 
-// probeFollower asks one member whether it follows this node in a term, and whether its log has a record of a term unless
-// the index is 0; it returns where that log ends.
+// probeFollower asks one member whether it follows this node in a term, and whether its log has a record of a term
+// unless the index is 0; it returns where that log ends.
 func (n *Node) probeFollower(s hraft.Server, term, index, indexTerm uint64) (last uint64, ok bool) {
 	var resp hraft.AppendEntriesResponse
 	err := n.transport.Append(transport.ForAppend, s.ID, s.Address,

@@ -16,8 +16,8 @@ var (
 	ErrRefused        = errors.New("refused")
 )
 
-// translateError maps the library's errors to ours: either the record certainly did not enter the log, or its outcome is
-// unknown.
+// translateError maps the library's errors to ours: either the record certainly did not enter the log, or its outcome
+// is unknown.
 func translateError(err error) error {
 	switch {
 	case err == nil:

@@ -285,8 +285,8 @@ func TestAKeyThatTheLogBringsLater(t *testing.T) {
 	c.have(want)
 }
 
-// TestAFollowerLearnsItsLeadersKeyLate: a follower that starts lets its leader in before it has applied a key of it, and
-// then applies one that the leader had before. It follows the leader on new connections too.
+// TestAFollowerLearnsItsLeadersKeyLate: a follower that starts lets its leader in before it has applied a key of it,
+// and then applies one that the leader had before. It follows the leader on new connections too.
 func TestAFollowerLearnsItsLeadersKeyLate(t *testing.T) {
 	t.Parallel()
 	c, want := startNamed(t, &cluster{})

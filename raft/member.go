@@ -63,8 +63,8 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 
 const changeTimeout = 10 * time.Second
 
-// awaitCommit waits until a majority has stored a change of members. A change that a majority answers but does not store
-// would be waited for as long as the leader leads: after changeTimeout its outcome is unknown.
+// awaitCommit waits until a majority has stored a change of members. A change that a majority answers but does not
+// store would be waited for as long as the leader leads: after changeTimeout its outcome is unknown.
 func (n *Node) awaitCommit(ctx context.Context, f hraft.Future) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()

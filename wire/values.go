@@ -120,8 +120,8 @@ func appendToken(b []byte, t field.Token) []byte {
 	return appendBin(b, binary.BigEndian.AppendUint64(nil, uint64(t)))
 }
 
-// readToken reads it as it was written, which is a list of numbers to a client that speaks JSON; as the number that it was to the oldest
-// clients; or as the text that it is over HTTP.
+// readToken reads it as it was written, which is a list of numbers to a client that speaks JSON; as the number that it
+// was to the oldest clients; or as the text that it is over HTTP.
 func readToken(in input) (field.Token, error) {
 	switch in.kind {
 	case kUint:

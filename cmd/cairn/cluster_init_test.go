@@ -147,8 +147,8 @@ func TestInitNamesHomesWhole(t *testing.T) {
 	}
 }
 
-// TestOneElectionTimeout: a node that was configured by cluster init, or as deploy/ has it, has the timing of a node that
-// was told none, so that the promise of a new leader within 2 s is one.
+// TestOneElectionTimeout: a node that was configured by cluster init, or as deploy/ has it, has the timing of a node
+// that was told none, so that the promise of a new leader within 2 s is one.
 func TestOneElectionTimeout(t *testing.T) {
 	dir := t.TempDir()
 	one := filepath.Join(dir, "one.toml")

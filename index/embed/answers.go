@@ -10,7 +10,8 @@ import (
 // answersBytes bounds the vectors of questions that are kept.
 const answersBytes = 16 << 20
 
-// answers caches the vectors of the latest questions by the hash of their text: no text is kept. The zero value is empty.
+// answers caches the vectors of the latest questions by the hash of their text: no text is kept. The zero value is
+// empty.
 type answers struct {
 	mu    sync.Mutex
 	byKey map[[32]byte]*list.Element

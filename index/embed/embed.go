@@ -32,7 +32,8 @@ func (i Identity) String() string {
 // An Embedder makes vectors of one dimension.
 type Embedder interface {
 	Identity() Identity
-	// Embed returns a vector for each text, in order; nil for a text with nothing to embed. It returns soon after ctx ends.
+	// Embed returns a vector for each text, in order; nil for a text with nothing to embed. It returns soon after ctx
+	// ends.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
@@ -48,8 +49,8 @@ func each(ctx context.Context, texts []string, one func(string) []float32) ([][]
 	return out, nil
 }
 
-// A Questioner is an Embedder that embeds questions differently from texts: some models were trained with a prompt before
-// each.
+// A Questioner is an Embedder that embeds questions differently from texts: some models were trained with a prompt
+// before each.
 type Questioner interface {
 	EmbedQuestions(ctx context.Context, texts []string) ([][]float32, error)
 }

@@ -1,6 +1,6 @@
 // Package exact is arithmetic that gives the same bits on every architecture and in every order. The standard library's
-// logarithm and exponential may be assembly, sums of floats depend on their order, and a compiler may fuse a product with
-// a sum; explicit conversions forbid that.
+// logarithm and exponential may be assembly, sums of floats depend on their order, and a compiler may fuse a product
+// with a sum; explicit conversions forbid that.
 package exact
 
 import "math"

@@ -181,9 +181,9 @@ func (r *Ranker) matched(sum, covered float64) float64 {
 	return float64(sum/r.perfect) * (covered / float64(len(r.weight)))
 }
 
-// briefLength is the mean length, in tokens, up to which a namespace's texts are brief: turns or single facts. From twice
-// that length on they are not brief, and in between in part. A brief text says one thing, so its length counts against
-// it later and the texts around it count more.
+// briefLength is the mean length, in tokens, up to which a namespace's texts are brief: turns or single facts. From
+// twice that length on they are not brief, and in between in part. A brief text says one thing, so its length counts
+// against it later and the texts around it count more.
 const briefLength = 30
 
 // strongHit is the share of the best row's own match from which a row is a strong hit. A row without a word of the

@@ -36,8 +36,8 @@ var spreadShares = [...]float64{1, .25, .125}
 // knowledge lift next to nothing, vectors that repeat the words lift little, and good ones decide. Nothing about the
 // model has to be learned or replicated.
 //
-// Rows without relevance by words are ordered below all others, by their cosines, unless they stand out. The vectors of a
-// hashed embedder repeat the words and are weaker: they only order those rows.
+// Rows without relevance by words are ordered below all others, by their cosines, unless they stand out. The vectors of
+// a hashed embedder repeat the words and are weaker: they only order those rows.
 func (r *Ranker) fuse() {
 	vectors, graph, words := false, false, false
 	for i := range r.entries {
@@ -162,16 +162,16 @@ func (r *Ranker) background() (b background) {
 	r.residuals = r.residuals[:0]
 	each(func(o, v float64) { r.residuals = append(r.residuals, v-float64(b.slope*o)) })
 	slices.Sort(r.residuals)
-	// Rows that answer lie above the middle, so that they do not widen the spread below it. The spread of few rows is not
-	// known well.
+	// Rows that answer lie above the middle, so that they do not widen the spread below it. The spread of few rows is
+	// not known well.
 	b.middle = r.residuals[len(r.residuals)/2]
 	var squares exact.Sum
 	half := r.residuals[:(len(r.residuals)+1)/2]
 	for _, v := range half {
 		squares.Add(float64((b.middle - v) * (b.middle - v)))
 	}
-	// The cosines of a model that knows little are skewed: unrelated rows lie farther above the middle than below. So do
-	// rows that answer, so the spread above the middle may widen the result only a little.
+	// The cosines of a model that knows little are skewed: unrelated rows lie farther above the middle than below. So
+	// do rows that answer, so the spread above the middle may widen the result only a little.
 	below, above := math.Sqrt(squares.Value()/float64(len(half))), (r.residuals[len(r.residuals)*4/5]-b.middle)/upperFifth
 	b.deviation = max(below, min(above, maxWidening*below)) * (1 + 1/math.Sqrt(b.n))
 	return b

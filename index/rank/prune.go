@@ -6,8 +6,8 @@ import (
 )
 
 // When a question has words alone and no row belongs to a session, a row's score does not depend on other rows, and its
-// frequencies and length bound it. Only the rows that may be among the K best then become entries: a tenth of a thousand
-// or fewer. The columns of the others are not read.
+// frequencies and length bound it. Only the rows that may be among the K best then become entries: a tenth of a
+// thousand or fewer. The columns of the others are not read.
 
 // pruning holds the buffers for that.
 type pruning struct {

@@ -52,7 +52,8 @@ func (r *Ranker) timeAlone(c *Candidate) bool {
 }
 
 // why returns a row's reasons, in the order that clients know. Recency and importance are reasons only when they moved
-// the row. asked is the time in the question's own words. timeAlone says that the row has no other word of the question.
+// the row. asked is the time in the question's own words. timeAlone says that the row has no other word of the
+// question.
 func why(p *Parts, c *Candidate, moved movedBy, asked string, timeAlone bool) (out []string) {
 	if p.Vector > .5 {
 		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))

@@ -278,8 +278,8 @@ func (b *threshold) count(score float64) {
 	}
 }
 
-// raiseThreshold sets minSum and essential from the step. It subtracts what rounding may have added to a row's sum: less
-// than two units for each term, and a billionth when scores are compared.
+// raiseThreshold sets minSum and essential from the step. It subtracts what rounding may have added to a row's sum:
+// less than two units for each term, and a billionth when scores are compared.
 func (a *accumulator) raiseThreshold() {
 	a.raised = false
 	score := stepScore(a.step)

@@ -156,8 +156,8 @@ func (a *analyzer) rune(i int) (rune, int) {
 	return r, n
 }
 
-// simple returns the end of a plain word: lower-case letters and digits, perhaps after one capital, followed by an ASCII
-// character that joins no words. Most words are plain; for others it returns start.
+// simple returns the end of a plain word: lower-case letters and digits, perhaps after one capital, followed by an
+// ASCII character that joins no words. Most words are plain; for others it returns start.
 func (a *analyzer) simple(start int) int {
 	s := a.text
 	end := start
@@ -175,7 +175,8 @@ func (a *analyzer) simple(start int) int {
 	return end
 }
 
-// thousands returns the end of a number with commas between groups of digits, such as 1,000,000; start if there is none.
+// thousands returns the end of a number with commas between groups of digits, such as 1,000,000; start if there is
+// none.
 func (a *analyzer) thousands(start int) int {
 	s := a.text
 	digits := func(at int) (n int) {

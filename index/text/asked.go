@@ -12,8 +12,8 @@ type AskedTime struct {
 	Year  int // parts of a date that the question names; zero: not named
 	Month time.Month
 	Day   int
-	// The span is From ≤ time < To, in microseconds and UTC. A relative date counts from the moment of the question, a month
-	// without a year is the last one of that name, and weeks begin on Monday.
+	// The span is From ≤ time < To, in microseconds and UTC. A relative date counts from the moment of the question, a
+	// month without a year is the last one of that name, and weeks begin on Monday.
 	From, To int64
 	Since    bool   // nothing from before the span can answer
 	Why      string // "from last week", "since Monday"

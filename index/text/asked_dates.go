@@ -138,8 +138,8 @@ func inOrder(from time.Time, fromYear bool, m dateSpan, toYear bool) (time.Time,
 	return from, m
 }
 
-// year returns the year of a date. A date without one is of the last year that had it. A day that the month never has is
-// dropped.
+// year returns the year of a date. A date without one is of the last year that had it. A day that the month never has
+// is dropped.
 func (q *questionParser) year(a *AskedTime) (year int) {
 	lacks := func(year int) bool { return a.Day > time.Date(year, a.Month+1, 0, 0, 0, 0, 0, time.UTC).Day() }
 	const leap = 2000

@@ -19,8 +19,8 @@ type Backlog struct {
 // NewBacklog returns a backlog in which all tails together hold about this many bytes.
 func NewBacklog(bytes int) *Backlog { return &Backlog{max: bytes} }
 
-// unstoredTails limits the rows in segments that are not on disk: to this multiple of the tail's limit, because rows are
-// smaller there.
+// unstoredTails limits the rows in segments that are not on disk: to this multiple of the tail's limit, because rows
+// are smaller there.
 const unstoredTails = 4
 
 func (g *Backlog) add(tail, unstored int) {

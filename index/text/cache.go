@@ -10,8 +10,8 @@ import (
 // minCached is the smallest segment whose postings are worth keeping decoded.
 const minCached = 1000
 
-// A Cache keeps decoded postings of large segments, and buffers of searches. Postings that are not used are evicted. All
-// indexes of a process share one Cache.
+// A Cache keeps decoded postings of large segments, and buffers of searches. Postings that are not used are evicted.
+// All indexes of a process share one Cache.
 type Cache struct {
 	idle sync.Pool // of *scratch
 

@@ -21,8 +21,9 @@ var freqOffset = func() []int {
 // notEncoded is Bleve's offset of frequencies that are not there.
 const notEncoded = 0
 
-// checkChunks checks the number of chunks of frequencies that postings in a file declare; each chunk has at least a byte.
-// Bleve allocates as many as declared, so a bit that changed since the file was opened could make it run out of memory.
+// checkChunks checks the number of chunks of frequencies that postings in a file declare; each chunk has at least a
+// byte. Bleve allocates as many as declared, so a bit that changed since the file was opened could make it run out of
+// memory.
 func checkChunks(list segment.PostingsList, seg segment.Segment) error {
 	file, onDisk := seg.(*zap.Segment)
 	p, ok := list.(*zap.PostingsList)

@@ -147,7 +147,8 @@ func numericDates(s string) (out []date) {
 	return out
 }
 
-// namedDate reads a month's name with the day or the year next to it: March 5th, 2024; 5. März 2024; 5 de marzo de 2024.
+// namedDate reads a month's name with the day or the year next to it: March 5th, 2024; 5. März 2024; 5 de marzo de
+// 2024.
 func (a *analyzer) namedDate(tokens []Token, at int) (d date, ok bool) {
 	raw := a.text[tokens[at].Start:tokens[at].End]
 	if !monthPrefilter.mayContain(raw) {

@@ -14,8 +14,8 @@ import (
 
 // Config says where an index lives.
 type Config struct {
-	// Dir is the directory of this index alone, created if absent. Without one everything stays in the tail: no Bleve, no
-	// file, no goroutine. That is for few rows.
+	// Dir is the directory of this index alone, created if absent. Without one everything stays in the tail: no Bleve,
+	// no file, no goroutine. That is for few rows.
 	Dir     string
 	Cache   *Cache       // shared posting cache; nil is a private one of 16 MiB
 	Backlog *Backlog     // shared bound of Ready; nil is a private one of 24 MiB
@@ -50,7 +50,8 @@ type Restored struct {
 	Tag         Tag
 }
 
-// Restored returns the rows that Open found, in ascending order, once. next is above every row number that was ever used.
+// Restored returns the rows that Open found, in ascending order, once. next is above every row number that was ever
+// used.
 func (x *Index) Restored() (rows []Restored, next uint32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -128,8 +129,8 @@ type tail struct {
 }
 
 // ApplyDocuments makes rows and deletions searchable before it returns, as one change. It never waits for Bleve: the
-// caller calls Ready first, outside the path that must not stall. A row number seen before is ignored, as is the deletion
-// of an unknown row, so applying a change again is safe.
+// caller calls Ready first, outside the path that must not stall. A row number seen before is ignored, as is the
+// deletion of an unknown row, so applying a change again is safe.
 func (x *Index) ApplyDocuments(add []Document, del []uint32) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -247,7 +248,8 @@ func (x *Index) totalsLocked(groups []uint32) Totals {
 	return sum
 }
 
-// Sync waits until every change applied before the call is on disk. An index without a directory has nothing to wait for.
+// Sync waits until every change applied before the call is on disk. An index without a directory has nothing to wait
+// for.
 func (x *Index) Sync(ctx context.Context) error {
 	if x.store == nil {
 		return nil

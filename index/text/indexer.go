@@ -54,8 +54,8 @@ func (x *Index) mayLinger() bool {
 	return !x.closed && x.syncing == 0 && len(x.sealed) == 0 && !x.open.empty() && x.cfg.Backlog.full() == nil
 }
 
-// linger waits for more rows, to make a larger batch: every batch costs a segment, and an fsync of the disk to which the
-// log syncs too. No caller waits for it, because the tail answers searches meanwhile.
+// linger waits for more rows, to make a larger batch: every batch costs a segment, and an fsync of the disk to which
+// the log syncs too. No caller waits for it, because the tail answers searches meanwhile.
 func (x *Index) linger() {
 	t := time.NewTimer(linger)
 	defer t.Stop()
@@ -104,8 +104,8 @@ const (
 	restShare = 3 // times as long as the work
 )
 
-// yielding returns the function that the building of a segment calls again and again. After each moment of work it sleeps
-// for several, unless more rows wait, in this index or in all together, or a caller waits for the disk.
+// yielding returns the function that the building of a segment calls again and again. After each moment of work it
+// sleeps for several, unless more rows wait, in this index or in all together, or a caller waits for the disk.
 func (x *Index) yielding() func() {
 	began := time.Now()
 	return func() {

@@ -319,8 +319,8 @@ const (
 	longCompound = 40 // letters; a longer one is not a word
 )
 
-// addCompoundParts adds the parts of a word that may be a compound: the letters before and after each place where a word
-// may begin. Some of these are not words; no question asks for them.
+// addCompoundParts adds the parts of a word that may be a compound: the letters before and after each place where a
+// word may begin. Some of these are not words; no question asks for them.
 func (a *analyzer) addCompoundParts(of int, word string, t Token) {
 	if len(word) < wholeLetters || len(word) > longCompound || !ascii(word) {
 		return

@@ -60,8 +60,8 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 	}
 }
 
-// asOne writes a folded name as one word: front-end as frontend, node.js as nodejs, u.s.a as usa; iphone is one already.
-// With instead the word takes the place of the name: a hyphen between two parts makes no other name of it.
+// asOne writes a folded name as one word: front-end as frontend, node.js as nodejs, u.s.a as usa; iphone is one
+// already. With instead the word takes the place of the name: a hyphen between two parts makes no other name of it.
 func asOne(name string) (one string, instead bool) {
 	if front, rest, found := strings.Cut(name, "-"); found && !strings.ContainsFunc(front+rest, isConnector) {
 		return front + rest, strings.ContainsFunc(name, unicode.IsLetter)

@@ -8,8 +8,8 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// eachNear calls add with the terms at an edit distance of letters that begin with the same letter, or with the same two
-// in either order. Few typos are in the first letter, and many words differ in it alone.
+// eachNear calls add with the terms at an edit distance of letters that begin with the same letter, or with the same
+// two in either order. Few typos are in the first letter, and many words differ in it alone.
 func (s *search) eachNear(term string, letters uint8, add func(string)) error {
 	builder, err := automata[letters]()
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *search) eachNear(term string, letters uint8, add func(string)) error {
 	return nil
 }
 
-// eachTerm calls f with the terms that begin with start and that an automaton matches, of every segment and block, those
-// of dead rows as well.
+// eachTerm calls f with the terms that begin with start and that an automaton matches, of every segment and block,
+// those of dead rows as well.
 func (s *search) eachTerm(match segment.Automaton, start string, f func(string)) (err error) {
 	defer recoverCorrupt(&err)
 	for _, terms := range s.tail {

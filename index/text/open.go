@@ -17,8 +17,8 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// marker is the file that says the directory once held a stored state. With it, and without the state, the index has lost
-// its segments.
+// marker is the file that says the directory once held a stored state. With it, and without the state, the index has
+// lost its segments.
 const marker = "cairn.format"
 
 // Open opens the index in cfg.Dir, or creates it. The error for a directory without a readable index wraps ErrCorrupt:

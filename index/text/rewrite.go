@@ -56,8 +56,8 @@ func (x *Index) dropKeys(ids map[string]struct{}) error {
 	return x.guarded(func() error { return x.store.(*scorch.Scorch).DropFileWriterIDs(ids) })
 }
 
-// guarded calls a function of Bleve that reads the list of segments. If it panics, Bleve's locks stay held: the store is
-// given up.
+// guarded calls a function of Bleve that reads the list of segments. If it panics, Bleve's locks stay held: the store
+// is given up.
 func (x *Index) guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -86,8 +86,8 @@ func (x *Index) Rewrite(ctx context.Context) error {
 		}
 		if time.Since(asked) > rewriteAgain {
 			asked = time.Now()
-			// Bleve's call does not return if there is nothing to merge after all, or if the index is closed. So nothing
-			// waits for it: the loop asks Bleve which keys are in use instead.
+			// Bleve's call does not return if there is nothing to merge after all, or if the index is closed. So
+			// nothing waits for it: the loop asks Bleve which keys are in use instead.
 			go x.dropKeys(ids)
 		}
 		select {

@@ -88,8 +88,8 @@ func onEvent(e scorch.Event) bool {
 	return true
 }
 
-// onAsyncError handles a failure of one of Bleve's goroutines. A goroutine that panicked has ended: callers that wait for
-// it would wait for ever.
+// onAsyncError handles a failure of one of Bleve's goroutines. A goroutine that panicked has ended: callers that wait
+// for it would wait for ever.
 func onAsyncError(err error, dir string) {
 	if !errors.Is(err, scorch.ErrAsyncPanic) {
 		return // Bleve tries again

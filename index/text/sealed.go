@@ -14,10 +14,10 @@ import (
 var hooked sync.Once
 
 // installHooks sets Bleve's variables before the first store of the process is opened: how files are written and read,
-// which plugin makes segments, and which functions get events. They apply to the whole process, in which indexes may have
-// different keys or none: the hooks look up the index of the file's directory. They encrypt the terms, postings, stored
-// fields and field names of a segment, and the values of the root file, each piece by itself. The number and the lengths
-// of the pieces stay readable. The segment's checksum covers all of them.
+// which plugin makes segments, and which functions get events. They apply to the whole process, in which indexes may
+// have different keys or none: the hooks look up the index of the file's directory. They encrypt the terms, postings,
+// stored fields and field names of a segment, and the values of the root file, each piece by itself. The number and the
+// lengths of the pieces stay readable. The segment's checksum covers all of them.
 func installHooks() {
 	hooked.Do(func() {
 		bleve.WriterHook, bleve.ReaderHook = writerHook, readerHook

@@ -12,13 +12,14 @@ import (
 // Times holds what a text says about times.
 type Times struct {
 	Any bool // the text holds a time: a day, a year, last week, three months
-	// Day is the day that the text's first relative date means, counted from 1970; 0 without one. Exact is false for a week
-	// or longer: then only the month is known.
+	// Day is the day that the text's first relative date means, counted from 1970; 0 without one. Exact is false for a
+	// week or longer: then only the month is known.
 	Day   int32
 	Exact bool
 }
 
-// TimesOf reads the times of a text. written is when it was written, in microseconds; 0: unknown. It is a pure function.
+// TimesOf reads the times of a text. written is when it was written, in microseconds; 0: unknown. It is a pure
+// function.
 func TimesOf(text string, written int64) (t Times) {
 	var buf [64]timeWord
 	words := buf[:0]

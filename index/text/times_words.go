@@ -126,8 +126,8 @@ var marked = foldedSet("önce há março dün gün")
 // smallMonths are months only without a capital; with one they are names.
 var smallMonths = foldedSet("mars mayo mei maj julio avril")
 
-// spacelessTimes are times in scripts that write without spaces, or join endings to words as Korean does, with their days
-// from today. A word comes after longer ones that begin with it.
+// spacelessTimes are times in scripts that write without spaces, or join endings to words as Korean does, with their
+// days from today. A word comes after longer ones that begin with it.
 var spacelessTimes = []spacelessTime{
 	{"一昨日", -2, true}, {"大前天", -3, true}, {"เมื่อวานซืน", -2, true}, {"上上周", -14, false}, {"上上週", -14, false},
 	{"下下周", 14, false}, {"再来週", 14, false},

@@ -44,8 +44,8 @@ func (s *Store) Division() (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Assignment returns the assignment of the rows from a number on that are below another. Any goroutine may call it; rows
-// that are put or deleted meanwhile may be left out, and so may some that came before older ones.
+// Assignment returns the assignment of the rows from a number on that are below another. Any goroutine may call it;
+// rows that are put or deleted meanwhile may be left out, and so may some that came before older ones.
 func (s *Store) Assignment(from, to uint32) (a Assignment) {
 	parts := s.parts.Load()
 	if parts == nil {

@@ -18,8 +18,8 @@ const (
 	learnMissed    = 3  // of a thousand nearest rows may be missed: fewer than the wanted recall, .99, allows
 )
 
-// partitionsFor returns the number of partitions for n vectors: a question is compared with each centroid, and then with
-// the rows of a few.
+// partitionsFor returns the number of partitions for n vectors: a question is compared with each centroid, and then
+// with the rows of a few.
 func partitionsFor(n, dim int) int {
 	parts := int(4 * math.Sqrt(float64(n)))
 	return max(1, min((parts+63)/64*64, oplog.MaxPartitions, oplog.MaxCentroids/dim))
@@ -77,8 +77,8 @@ func (f *forms) add(int8s []int8, scale float32) {
 
 func (f *forms) at(s *Store, i int) []int8 { return f.int8s[i*s.padded : (i+1)*s.padded] }
 
-// draw copies the forms of live rows at even distances. Questions are not part of the sample: a vector pulls the centroid
-// that is learned from it towards itself.
+// draw copies the forms of live rows at even distances. Questions are not part of the sample: a vector pulls the
+// centroid that is learned from it towards itself.
 func (l *learner) draw() {
 	s := l.s
 	want := min(l.rows, max(learnLeast, learnEach*l.parts))

@@ -18,8 +18,8 @@ const (
 	nearGroups = 8 // groups whose centroids a row is compared with
 )
 
-// A Partition is the result of Learn: centroids of the vectors, and how far from a question a search has to look. Stores
-// with the same vectors and the same partition answer alike.
+// A Partition is the result of Learn: centroids of the vectors, and how far from a question a search has to look.
+// Stores with the same vectors and the same partition answer alike.
 type Partition struct {
 	Rows      int    // vectors that were there
 	Groups    []int8 // centroids of groups of centroids, each of the store's dimension
@@ -33,8 +33,8 @@ func (p *Partition) valid(dim int) bool {
 	return len(p.Centroids) == parts*dim && len(p.Groups) == groups*dim && groups > 0 && groups <= parts && parts <= oplog.MaxPartitions
 }
 
-// centroids are int8 forms, one after the other, and a weight for each: 2^30 over its length. A product times the weight
-// orders as the cosine does.
+// centroids are int8 forms, one after the other, and a weight for each: 2^30 over its length. A product times the
+// weight orders as the cosine does.
 type centroids struct {
 	int8s  []int8 // each padded as the forms of rows are
 	weight []int64

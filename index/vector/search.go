@@ -17,19 +17,19 @@ const (
 	estimateSteps = 2048   // number of steps of an estimate, each a thousandth of a cosine
 )
 
-// codesKeep returns how many of n rows the codes leave for int8. Without any structure in the data the nearest of n rows
-// stand out from the rest by little more than the error of an estimate: 16·√n had 98.6 % of the nearest ten of a
+// codesKeep returns how many of n rows the codes leave for int8. Without any structure in the data the nearest of n
+// rows stand out from the rest by little more than the error of an estimate: 16·√n had 98.6 % of the nearest ten of a
 // million, this has 99.
 func codesKeep(n int) int { return max(minCoded, int(24*math.Sqrt(float64(n)))) }
 
 // A Query asks for the K nearest rows.
 type Query struct {
 	K int
-	// Precise bounds the rows that are ordered by their originals; 0 means twice K. Rows whose int8 forms show that they are
-	// not among the Sure ones are left out. The rest keep their int8 score.
+	// Precise bounds the rows that are ordered by their originals; 0 means twice K. Rows whose int8 forms show that
+	// they are not among the Sure ones are left out. The rest keep their int8 score.
 	Precise int
-	// Sure is the number of answers that have to be the nearest of all rows when rows are divided; 0 means K. The rest are
-	// the nearest of the rows that were compared.
+	// Sure is the number of answers that have to be the nearest of all rows when rows are divided; 0 means K. The rest
+	// are the nearest of the rows that were compared.
 	Sure int
 	// Below hides rows from this number on; 0 hides none.
 	Below uint32
@@ -134,8 +134,8 @@ func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, k
 }
 
 // mostDirect returns the largest number of chosen rows that are compared by their int8 forms alone, without codes. In a
-// large store the int8 forms lie in random places, so comparing one takes as long as reading forty codes, which lie side
-// by side.
+// large store the int8 forms lie in random places, so comparing one takes as long as reading forty codes, which lie
+// side by side.
 func (s *Store) mostDirect(n int) int {
 	if all := s.Len(); all >= PartitionedRows {
 		return min(DirectRows, all/codesPerForm+codesKeep(n))
@@ -250,8 +250,8 @@ func (s *Store) direct(q *Query, c *scratch, ws workers, keep int) []Hit {
 	return all.hits
 }
 
-// byCodes estimates the n chosen rows by their codes, and compares the int8 forms of those with the best estimates, from
-// the top down, until the rest is too far below the rows found.
+// byCodes estimates the n chosen rows by their codes, and compares the int8 forms of those with the best estimates,
+// from the top down, until the rest is too far below the rows found.
 func (s *Store) byCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
 	rotated := append(make([]float32, 0, s.dim), q.unit...)
 	s.rotation.apply(rotated)

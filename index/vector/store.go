@@ -95,8 +95,8 @@ func (s *Store) replace(n int, b *block) {
 	s.blocks.Store(&table)
 }
 
-// Delete removes a row's vector, if it has one. A block that is not the newest is packed when it is half empty, and freed
-// when it is empty.
+// Delete removes a row's vector, if it has one. A block that is not the newest is packed when it is half empty, and
+// freed when it is empty.
 func (s *Store) Delete(row uint32) {
 	table, n := *s.blocks.Load(), int(row/blockRows)
 	if n >= len(table) || table[n] == nil {
@@ -184,7 +184,8 @@ func (s *Store) middle(q *Query, b *block, slot int) float64 {
 	return float64(float64(float64(n)*float64(q.scale)) * float64(b.scale[slot]))
 }
 
-// At returns what is kept of a row's vector; ok is false when it has none. The result is valid until the row is deleted.
+// At returns what is kept of a row's vector; ok is false when it has none. The result is valid until the row is
+// deleted.
 func (s *Store) At(row uint32) (p Prepared, ok bool) {
 	b, slot, ok := s.find(row)
 	if !ok {

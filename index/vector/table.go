@@ -3,8 +3,8 @@ package vector
 // maxEntry bounds an entry of a table: two are added in a byte.
 const maxEntry = 127
 
-// A table computes the product of one question with the signs of a code. It has an entry of 0 to maxEntry for each value
-// of each four bits of a code. If the entries of a code add up to sum, the product is offset + step·sum.
+// A table computes the product of one question with the signs of a code. It has an entry of 0 to maxEntry for each
+// value of each four bits of a code. If the entries of a code add up to sum, the product is offset + step·sum.
 type table struct {
 	entries      []byte   // 16 for the low half of the code's first byte, 16 for its high half, and so on
 	bytes        []uint16 // the same by whole bytes, 256 for each; only for kernels that ask for it

@@ -89,7 +89,8 @@ func (o Of[Q, A]) Ask(ctx context.Context, at At, request *Q) (*A, error) {
 	return o.Do(ctx, at, c, request)
 }
 
-// Act has the door call act, which does something to the host. It returns denied when the door does not let the clients.
+// Act has the door call act, which does something to the host. It returns denied when the door does not let the
+// clients.
 func (at At) Act(ctx context.Context, what Of[HostRequest, Nothing], denied error, act func(context.Context) error) error {
 	_, err := what.Ask(ctx, at, &HostRequest{Run: act})
 	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// bound holds the requests of a token that is bound to agents/billing: a value for each field that a request must have, and for
-// those that make its answer show more.
+// bound holds the requests of a token that is bound to agents/billing: a value for each field that a request must have,
+// and for those that make its answer show more.
 var bound = map[string]string{"query": `"who drinks tea"`, "skip_reinforce": "true", "explain": "true", "min_score": "0",
 	"top_k": "100", "name": `"Shared"`, "entity": `"Shared"`,
 	"status": `"all"`, "days": "30", "verbose": "true", "full": "true", "include_gaps": "true", "key": `"/k"`,

@@ -15,8 +15,8 @@ import (
 // callerError is an error that the caller's function returned. It ends a watch.
 type callerError struct{ error }
 
-// Changes are the events that Watch hands over, for a loop. The last one comes with the error that ended the watch, unless
-// the loop ended it.
+// Changes are the events that Watch hands over, for a loop. The last one comes with the error that ended the watch,
+// unless the loop ended it.
 func (c *Client) Changes(ctx context.Context, m wire.Subscribe) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		err := c.Watch(ctx, m, func(e wire.Event) error {

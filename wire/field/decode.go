@@ -222,7 +222,8 @@ func beyond(err error) error {
 	return err
 }
 
-// digits returns the digits of a whole number in another form, such as 5.0, 1e2, +3 or -0. Other texts stay as they are.
+// digits returns the digits of a whole number in another form, such as 5.0, 1e2, +3 or -0. Other texts stay as they
+// are.
 func digits(s string) string {
 	v, err := strconv.ParseFloat(s, 64)
 	switch {

@@ -114,8 +114,8 @@ func covenantVerdict(answer json.RawMessage) error {
 	return nil
 }
 
-// covenantText is the request of a kind whose words are one field, if it has one. Each flag is a field too, sent when it
-// is given or has a default.
+// covenantText is the request of a kind whose words are one field, if it has one. Each flag is a field too, sent when
+// it is given or has a default.
 func covenantText(kind, name string) func(*pflag.FlagSet, []string) (any, error) {
 	return func(flags *pflag.FlagSet, args []string) (any, error) {
 		request := map[string]any{"kind": kind}

@@ -135,8 +135,8 @@ func (src source) open(ctx context.Context, s *cli.Streams) (io.ReadCloser, erro
 // looked bounds the beginning of a source that is looked at to find out what it holds.
 const looked = 256 << 10
 
-// reader chooses by the content, and by the name where that says Markdown or JSON: a text that begins with a bracket may
-// be either, and a file of JSON lines whose first line is damaged is not one long memory.
+// reader chooses by the content, and by the name where that says Markdown or JSON: a text that begins with a bracket
+// may be either, and a file of JSON lines whose first line is damaged is not one long memory.
 func (src source) reader(in io.Reader) (rowReader, error) {
 	b := bufio.NewReaderSize(in, looked)
 	if _, err := b.Peek(1); err != nil && !errors.Is(err, io.EOF) {

@@ -96,8 +96,8 @@ func TestFoldersOfMarkdown(t *testing.T) {
 	}
 }
 
-// TestSessionsOfAgents: what was said in sessions of Claude Code and Codex, each message under an id that stays when the
-// session goes on. What the clients add in tags, tools and the line that is being written are left out.
+// TestSessionsOfAgents: what was said in sessions of Claude Code and Codex, each message under an id that stays when
+// the session goes on. What the clients add in tags, tools and the line that is being written are left out.
 func TestSessionsOfAgents(t *testing.T) {
 	t.Parallel()
 	const id = "019ac0de-1234-7abc-8def-0123456789ab"

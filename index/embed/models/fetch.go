@@ -59,8 +59,8 @@ func (f *Fetcher) URL(m *Model, file File) (string, error) {
 	return u.JoinPath(m.Repository, "resolve", m.Revision, file.Name).String(), nil
 }
 
-// Fetch fetches a model, unless its folder is complete, and returns the folder. Anything else in the model's place is an
-// error, and stays.
+// Fetch fetches a model, unless its folder is complete, and returns the folder. Anything else in the model's place is
+// an error, and stays.
 func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool, err error) {
 	dir = f.Dir(m)
 	if Verify(dir, m) == nil {

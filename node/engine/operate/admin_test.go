@@ -47,8 +47,8 @@ func administered(t *testing.T) *Admin {
 		MaxDatabases: 1, Write: write, CatchUp: func(context.Context) error { return nil }})
 }
 
-// TestAListShowsWhatATokenWrites: a token of a home, or of an older version, names no class of trust. The list shows the
-// one that its texts get.
+// TestAListShowsWhatATokenWrites: a token of a home, or of an older version, names no class of trust. The list shows
+// the one that its texts get.
 func TestAListShowsWhatATokenWrites(t *testing.T) {
 	t.Parallel()
 	ad := administered(t)
