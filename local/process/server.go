@@ -57,7 +57,7 @@ type counters struct {
 	conns, spawns, exits, reattaches, output, input atomic.Int64
 }
 
-// exitedRetention is how long clients can reattach to an ended process.
+// exitedRetention bounds how long clients can reattach to an ended process.
 const exitedRetention = 15 * time.Minute
 
 // Listen takes over the socket and serves until Close. It rejects a path that holds a file of another kind.

@@ -28,8 +28,8 @@ type stdinQueue struct {
 // stdinBudget bounds the queued input of one process.
 const stdinBudget = 8 << 20
 
-// deathGrace is how long after a broken pipe the queue waits for the exit of the process. The kernel closes the pipes
-// of a dying process shortly before it reports the exit, and on a busy machine that takes a while. The wait costs
+// deathGrace bounds how long after a broken pipe the queue waits for the exit of the process. The kernel closes the
+// pipes of a dying process shortly before it reports the exit, and on a busy machine that takes a while. The wait costs
 // little, because a process that has closed its stdin reads nothing.
 const deathGrace = 5 * time.Second
 

@@ -21,7 +21,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// toolOutput is what a tool did, as the client sent it. It may hold secrets.
+// toolOutput holds what a tool did, as the client sent it. It may hold secrets.
 type toolOutput struct {
 	api.Said
 	at, expires oplog.Time

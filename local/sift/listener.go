@@ -92,7 +92,7 @@ func daemonAnswers(socket string) bool {
 	return err == nil
 }
 
-// watchEvery is how often a listener checks that the file at its path is still its socket.
+// watchEvery is the interval at which a listener checks that the file at its path is still its socket.
 const watchEvery = 500 * time.Millisecond
 
 // watch takes the path back when another process has replaced the socket. A client that starts its own daemon does

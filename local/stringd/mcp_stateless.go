@@ -30,7 +30,7 @@ const (
 	metaServer       = "io.modelcontextprotocol/serverInfo"
 )
 
-// listTTL is how long a client may cache lists. They only change with the version of the node.
+// listTTL bounds how long a client may cache lists. They only change with the version of the node.
 const listTTL = time.Hour
 
 // statelessMethods are the requests of statelessVersion.

@@ -93,7 +93,7 @@ func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 	return b, release, nil
 }
 
-// lingerTimeout is how long a rejected client may send the rest of its body, which is discarded, before the
+// lingerTimeout bounds how long a rejected client may send the rest of its body, which is discarded, before the
 // connection is closed.
 const lingerTimeout = time.Second
 

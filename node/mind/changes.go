@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A change is what a clause says has changed: "the standup moved to 10", "we renamed the dog to Bruno", "Sam sold his
-// Golf". It replaces older statements about that thing, or with that old value, by other rules than a statement of what
-// holds: an older one need not begin with the same words.
+// A change holds what a clause says has changed: "the standup moved to 10", "we renamed the dog to Bruno", "Sam sold
+// his Golf". It replaces older statements about that thing, or with that old value, by other rules than a statement of
+// what holds: an older one need not begin with the same words.
 type change struct {
 	sort  changeSort
 	thing []word // what changed; empty where only its old value is named

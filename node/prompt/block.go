@@ -34,7 +34,7 @@ func Outdated(id string) string { return "perhaps outdated by " + id + ", which 
 // Corrected is the mark of a row whose text was corrected, with the day of the last correction.
 func Corrected(at time.Time) string { return CorrectedOn + at.UTC().Format(time.DateOnly) }
 
-// CorrectedOn is what such a mark begins with.
+// CorrectedOn begins such a mark.
 const CorrectedOn = "corrected "
 
 // From is the mark of a row whose writer is trusted less than an agent: tool or web.

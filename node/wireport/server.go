@@ -121,8 +121,8 @@ func (w *Server) remove(ss *session) {
 	ss.place.Leave()
 }
 
-// tokenCheckInterval is how often tokens are checked: they may expire, or be revoked between their check and the
-// registration of the connection.
+// tokenCheckInterval is the interval at which tokens are checked: they may expire, or be revoked between their check
+// and the registration of the connection.
 const tokenCheckInterval = 2 * time.Second
 
 // watchTokens closes the connections of tokens that were revoked, have expired, or whose database is gone.
