@@ -14,7 +14,8 @@ func TestGatewayIdempotency(t *testing.T) {
 		t.Errorf("the same again: %v, first %v", again, first)
 	}
 	status, other := w.send("POST", "/v1/remember", obj{"text": "other", "idempotency_key": "k"})
-	if status != http.StatusConflict || other["stored"] != false || other["idempotency_conflict"] != true || other["rid"] != first {
+	if status != http.StatusOK || other["stored"] != false || other["idempotency_conflict"] != true || other["rid"] != first ||
+		other["code"] != "conflict" {
 		t.Errorf("another under the same key: %d, %v", status, other)
 	}
 	if n := w.ok("GET", "/v1/stats", nil)["active_memories"]; n != 1.0 {
@@ -32,6 +33,9 @@ func TestGatewayIdempotency(t *testing.T) {
 		if status, got := asHeader("k", body); status != http.StatusOK || got["rid"] != first {
 			t.Errorf("the same under the header, %s: %d %v", body, status, got)
 		}
+	}
+	if status, got := asHeader("k", `{"text":"other"}`); status != http.StatusConflict || got["rid"] != first {
+		t.Errorf("another under the header: %d %v", status, got)
 	}
 	if status, got := asHeader("k", `{"text":"once","idempotency_key":"l"}`); status != http.StatusBadRequest {
 		t.Errorf("two keys: %d %v", status, got)

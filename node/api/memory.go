@@ -69,8 +69,17 @@ type Near struct {
 	Score   float64 `json:"score" doc:"How likely it says the same as the new one, from 0 to 1."`
 }
 
+// ReusedKey is what HTTP answers a remember whose idempotency key was used with another text.
+type ReusedKey struct {
+	Stored   *bool  `json:"stored,omitempty" doc:"false: nothing was stored, because idempotency_key was used with another text; rid is the memory that was stored with it. Absent otherwise."`
+	Conflict bool   `json:"idempotency_conflict,omitempty" doc:"true: the same; absent otherwise."`
+	Error    string `json:"error,omitempty" doc:"Why nothing was stored; absent when it was."`
+	Code     string `json:"code,omitempty" doc:"conflict when nothing was stored; absent otherwise."`
+}
+
 // Remembered is the result of storing a memory.
 type Remembered struct {
+	ReusedKey
 	RID        string      `json:"rid" is:"rid" doc:"The memory's id."`
 	Index      field.Token `json:"log_index,omitzero" doc:"Position of the write in the log; min_index on another node waits for it."`
 	Redacted   []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`

@@ -76,7 +76,7 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 		_ = rc.SetWriteDeadline(time.Now().Add(answerTimeout))
 	}
 	if err != nil {
-		return nil, refusedAs(op, err)
+		return reusedKey(q, op, refusedAs(op, err))
 	}
 	if quirk := quirks[op]; quirk != nil {
 		return quirk(q, answer)
@@ -84,7 +84,7 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 	return answer, nil
 }
 
-// keyHeader is a header that stands for the field idempotency_key of a body.
+// keyHeader is a header that stands for the field idempotency_key of a body. What reusedKey answers differs.
 const keyHeader = "Idempotency-Key"
 
 // keyed puts the idempotency key of the header into a body that has a field for it and names none there.
@@ -119,6 +119,19 @@ func refusedAs(op *api.Op, err error) error {
 		return &api.Refusal{Code: op.Missing, Err: err}
 	}
 	return err
+}
+
+// reusedKey answers a remember whose idempotency key was used with another text. YantrikDB's clients raise their own
+// error for it only when the status is 200. A request that names its key in the header, which they never send, is
+// rejected with 409 like any conflict.
+func reusedKey(q *request, op *api.Op, err error) (any, error) {
+	refused, ok := errors.AsType[*api.Refusal](err)
+	if op != api.Remember.Op || !ok || refused.More["idempotency_conflict"] != true || q.r.Header.Get(keyHeader) != "" {
+		return nil, err
+	}
+	_, f, _ := q.g.reject(q.w, err)
+	rid, _ := refused.More["rid"].(string)
+	return &api.Remembered{RID: rid, ReusedKey: api.ReusedKey{Stored: new(bool), Conflict: true, Error: f.Error, Code: f.Code}}, nil
 }
 
 // misread is the rejection of a request that its row does not describe.

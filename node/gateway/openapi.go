@@ -16,7 +16,8 @@ import (
 const about = "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. " +
 	"Unknown fields, values of another type and numbers out of range are rejected, and the error names the field (`[server] lenient = true` accepts what the oldest clients send). " +
 	"Writes go to the leader: a follower forwards them and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address " +
-	"unless the request says X-Cairn-Forward: 1. The header Idempotency-Key stands for the field idempotency_key of a body."
+	"unless the request says X-Cairn-Forward: 1. The header Idempotency-Key stands for the field idempotency_key of a body. " +
+	"A remember whose key was used with another text stores nothing: under the header the status is 409; under the field it is 200 with idempotency_conflict true, as the oldest clients expect."
 
 // openAPI is the OpenAPI document. It is generated from the table of operations, so it always matches the gateway.
 var openAPI = sync.OnceValue(func() []byte {

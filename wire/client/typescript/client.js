@@ -1,5 +1,5 @@
 import { encode, later, newKey } from "./encode.js";
-import { CairnError, refusal, UnknownOutcomeError } from "./errors.js";
+import { CairnError, refusal, rejection, UnknownOutcomeError } from "./errors.js";
 import { operations } from "./operations.js";
 import { Feed, importLines, readLines, readRecall, sleep } from "./streams.js";
 
@@ -198,7 +198,10 @@ export class Client {
         redirect: "manual",
         signal,
       });
-      return response.ok ? { answer: await asked.read(response) } : await this.#refused(response, at, token);
+      if (!response.ok) return await this.#refused(response, at, token);
+      const answer = await asked.read(response);
+      if (answer?.idempotency_conflict) return { error: rejection(response, at, answer), meaning: final };
+      return { answer };
     } catch (e) {
       if (options.signal?.aborted)
         return { error: options.signal.reason, meaning: op.repeat === "read" ? final : perhapsTaken };

@@ -32,6 +32,11 @@ export async function refusal(response, endpoint) {
   try {
     body = JSON.parse(text);
   } catch {} // a proxy's page
+  return rejection(response, endpoint, body);
+}
+
+/** rejection makes the error of an answer and its body. */
+export function rejection(response, endpoint, body) {
   const seconds = Number(response.headers.get("retry-after")) || 0;
   return new CairnError(body?.error ?? `HTTP ${response.status} from ${endpoint}`, {
     code: body?.code ?? "",

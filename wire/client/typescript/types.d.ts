@@ -1962,6 +1962,10 @@ export interface RememberRequest {
 }
 
 export interface Remembered {
+  /** false: nothing was stored, because idempotency_key was used with another text; rid is the memory that was stored with it. Absent otherwise. */ stored?: boolean | null;
+  /** true: the same; absent otherwise. */ idempotency_conflict?: boolean;
+  /** Why nothing was stored; absent when it was. */ error?: string;
+  /** conflict when nothing was stored; absent otherwise. */ code?: string;
   /** The memory's id. */ rid: string;
   /** Position of the write in the log; min_index on another node waits for it. */ log_index?: string;
   /** Kinds of secrets removed before storing, such as github or email; absent when there were none. */ redacted?: string[];

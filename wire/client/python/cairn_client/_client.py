@@ -266,7 +266,7 @@ class Client(Operations):
             if status == 200:
                 raise http.client.HTTPException(f"the answer is no JSON: {e}") from e
             body = None  # a proxy's page
-        if status == 200:
+        if status == 200 and not (isinstance(body, dict) and body.get("idempotency_conflict")):
             return body
         if status == 503 and isinstance(body, dict) and "error" not in body:
             return body  # health: the node says that it cannot serve

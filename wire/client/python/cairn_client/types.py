@@ -1413,6 +1413,10 @@ class _Remembered(TypedDict):
 
 
 class Remembered(_Remembered, total=False):
+    stored: Optional[bool]  # false: nothing was stored, because idempotency_key was used with another text; rid is the memory that was stored with it. Absent otherwise.
+    idempotency_conflict: bool  # true: the same; absent otherwise.
+    error: str  # Why nothing was stored; absent when it was.
+    code: str  # conflict when nothing was stored; absent otherwise.
     log_index: str  # Position of the write in the log; min_index on another node waits for it.
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
     near: List[Near]  # Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set. An answer that an idempotency key repeats may lack them.

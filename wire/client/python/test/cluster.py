@@ -56,6 +56,8 @@ def memories():
     assert [r["rid"] for r in cairn.recall_each("payments team", top_k=5)] == [rid]
     key = new_key()
     assert cairn.remember("stored once", idempotency_key=key)["rid"] == cairn.remember("stored once", idempotency_key=key)["rid"]
+    with rejected(code="conflict"):
+        cairn.remember("another", idempotency_key=key)
     assert cairn.remember_batch([{"text": "one"}, {"text": "two", "created_at": moment}])["count"] == 2
     assert cairn.forget(rid)["found"] is True
 

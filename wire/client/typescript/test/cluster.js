@@ -62,6 +62,7 @@ async function memories() {
   const key = newKey(),
     same = { text: "stored once", idempotency_key: key };
   assert.equal((await cairn.remember(same)).rid, (await cairn.remember(same)).rid);
+  await rejects(cairn.remember({ ...same, text: "another" }), { code: "conflict" });
   assert.equal((await cairn.rememberBatch({ memories: [{ text: "one" }, { text: "two" }] })).count, 2);
   assert.equal((await cairn.forget({ rid })).found, true);
 }
