@@ -90,3 +90,34 @@ func TestANewStatementSupersedes(t *testing.T) {
 		return true
 	})
 }
+
+// TestACorrectionHoldsFromItsDay: a memory whose text was corrected says what is so since then, and is not superseded
+// by a statement that is dated between the memory and its correction. The correction of a superseded memory is about
+// the past, and leaves it superseded.
+func TestACorrectionHoldsFromItsDay(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	say := func(text, day string) string {
+		return w.ok("POST", "/v1/remember", obj{"text": text, "created_at": day})["rid"].(string)
+	}
+	supersededBy := func(rid string) any { return w.ok("GET", "/v1/memory/"+rid, nil)["superseded_by"] }
+
+	ada := say("Ada likes herons.", "2020-01-01")
+	w.ok("POST", "/v1/correct", obj{"rid": ada, "new_text": "Ada lives in Oslo.", "reason": "she moved"})
+	rome := say("Ada lives in Rome.", "2020-02-01")
+	if supersededBy(ada) != nil || supersededBy(rome) != ada {
+		t.Errorf("a statement from before the correction: %v and %v", supersededBy(ada), supersededBy(rome))
+	}
+
+	old, current := say("Bob lives in Riga.", "2020-01-01"), say("Bob lives in Turin.", "2020-02-01")
+	w.ok("POST", "/v1/correct", obj{"rid": old, "new_text": "Bob lives in Vilnius.", "reason": "it was never Riga"})
+	if supersededBy(old) != current || supersededBy(current) != nil {
+		t.Errorf("a correction of the past: %v and %v", supersededBy(old), supersededBy(current))
+	}
+
+	cat, acme := say("Carl has a cat.", "2020-01-01"), say("Carl works at Acme.", "2020-02-01")
+	got := w.ok("POST", "/v1/correct", obj{"rid": cat, "new_text": "Carl works at Globex.", "reason": "he changed"})
+	if supersededBy(cat) != nil || supersededBy(acme) != cat {
+		t.Errorf("a correction that replaces a later statement: %v, %v and %v", got, supersededBy(cat), supersededBy(acme))
+	}
+}

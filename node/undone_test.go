@@ -3,6 +3,7 @@ package node_test
 import (
 	"net/http"
 	"testing"
+	"time"
 )
 
 // undone undoes the last change of a memory under a key, twice, and wants the same answer both times.
@@ -65,7 +66,7 @@ func TestAnUndoTakesBackAWholeCorrection(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
 	rid := w.ok("POST", "/v1/remember", obj{"text": "The bridge is painted red"})["rid"].(string)
-	w.ok("POST", "/v1/remember", obj{"text": "Ada lives in Oslo"})
+	w.ok("POST", "/v1/remember", obj{"text": "Ada lives in Oslo", "created_at": time.Now().Add(24 * time.Hour).Format(time.RFC3339)})
 	w.ok("POST", "/v1/correct", obj{"rid": rid, "new_text": "Ada lives in Rome", "reason": "r"})
 	if m := w.ok("GET", "/v1/memory/"+rid, nil); m["superseded_by"] == nil {
 		t.Fatalf("nothing supersedes %v", m)

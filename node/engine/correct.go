@@ -136,9 +136,13 @@ func (s *Service) enrich(ctx context.Context, c api.Caller, op *oplog.Correct) e
 		return err
 	}
 	if m.RID != "" && m.Text != *op.Text && op.Marks == nil { // an undo says itself which marks follow
-		m.Text, m.By, m.Unsearchable = *op.Text, "", false
+		since := op.At
+		if m.By != "" {
+			since = m.Created // a correction of a superseded memory is about the past
+		}
+		m.Text, m.Unsearchable = *op.Text, false
 		m.Revision++ // by this correction
-		if op.Marks, err = s.findMarks(ctx, c.DB, &m, op.At); err != nil {
+		if op.Marks, err = s.findMarks(ctx, c.DB, &m, since, op.At); err != nil {
 			return err
 		}
 	}

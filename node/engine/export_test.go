@@ -25,9 +25,9 @@ func (s *Service) Propose(ctx context.Context, c api.Caller, ops ...oplog.Op) er
 
 // Marks compares a statement with those of its namespace.
 func (s *Service) Marks(ctx context.Context, db oplog.DB, text string) ([]oplog.Mark, error) {
+	now := oplog.At(time.Now())
 	return s.findMarks(ctx, db,
-		&oplog.Memory{Content: oplog.Content{RID: "new", Text: text, Namespace: "default", Created: oplog.At(time.Now())}},
-		oplog.At(time.Now()))
+		&oplog.Memory{Content: oplog.Content{RID: "new", Text: text, Namespace: "default", Created: now}}, now, now)
 }
 
 // ThinkAlone is a round that the leader makes by itself.

@@ -112,7 +112,7 @@ func (s *Service) marksOfUndo(ctx context.Context, db oplog.DB, op *oplog.Correc
 		return op.Marks, err
 	}
 	m.Text, m.By, m.Unsearchable, m.Namespace, m.Revision = was.Text, "", was.Hidden, cmp.Or(was.Namespace, m.Namespace), now+1
-	found, err := s.findMarks(ctx, db, &m, op.At)
+	found, err := s.findMarks(ctx, db, &m, m.Created, op.At)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remem
 		if op.Was != nil || op.Held || op.Session != "" {
 			continue
 		}
-		if op.Marks, err = s.findMarks(ctx, db, &m, oplog.At(s.now())); err != nil {
+		if op.Marks, err = s.findMarks(ctx, db, &m, m.Created, oplog.At(s.now())); err != nil {
 			return err
 		}
 	}
@@ -79,8 +79,8 @@ func replaceable(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 // neverReplaced lists the kinds of memories that no other replaces.
 var neverReplaced = []string{"episodic", "emotional", "capture", "cache", kindTurn, "constraint", "rule", "goal", selfModel}
 
-// findMarks compares a memory with those that share its words.
-func (s *Service) findMarks(ctx context.Context, db oplog.DB, m *oplog.Memory, at oplog.Time) (marks []oplog.Mark, err error) {
+// findMarks compares a memory, whose text holds since a time, with those that share its words.
+func (s *Service) findMarks(ctx context.Context, db oplog.DB, m *oplog.Memory, since, at oplog.Time) (marks []oplog.Mark, err error) {
 	if len(m.Text) > statedBytes {
 		return nil, nil
 	}
@@ -107,15 +107,15 @@ func (s *Service) findMarks(ctx context.Context, db oplog.DB, m *oplog.Memory, a
 				!replaceable(v, db, o) {
 				continue
 			}
+			older, newer, said := o, m, said
+			if holdsSince(v, db, o) > since {
+				older, newer, said = m, o, mind.Read(o.Text)
+			}
 			if o.By == m.RID {
 				o.Revision++ // the correction makes it current first
 			}
-			older, newer, said := o, m, said
-			if o.Created > m.Created {
-				older, newer, said = m, o, mind.Read(o.Text)
-			}
 			r, ok := said.Replaces(older.Text, relations)
-			if !ok || place > 0 && r.How == mind.Changed || v.HadConflict(db, m.RID, o.RID) && o.By != m.RID && !v.InConflict(db, o.RID) {
+			if !ok || place > 0 && r.How == mind.Changed || v.HadConflict(db, m.RID, o.RID) && o.By != m.RID && m.By != o.RID && !v.InConflict(db, o.RID) {
 				continue
 			}
 			marks = append(marks, markOf(older, newer, r, at))
@@ -124,6 +124,15 @@ func (s *Service) findMarks(ctx context.Context, db oplog.DB, m *oplog.Memory, a
 			}
 		}
 	})
+}
+
+// holdsSince returns the time since which a memory's text holds: of a current one its last correction. A correction of
+// a superseded one is about the past.
+func holdsSince(v *state.View, db oplog.DB, m *oplog.Memory) oplog.Time {
+	if m.By != "" {
+		return m.Created
+	}
+	return max(m.Created, v.Corrected(db, m))
 }
 
 // markOf says that a memory replaces another, and how the list of conflicts tells it.
