@@ -71,6 +71,7 @@ func TestAnalyze(t *testing.T) {
 		{"3月に, 13月5日, 3月5, 12024年3月", "3 +月 月に +に 13 月 5 日 3 月 5 12024 年 3 月"}, // no dates
 		{"2024-03-05", "+2024-03-05 +--03-05 +2024-03 2024 03 05"},
 		{"She met him and bought skates", "meet buy skate"},
+		{"How long are logs kept", "long log keep"},
 		{"E-1234", "+e1234 1234"},
 		{"1,000,000 euros, 12,345.50 or 1,2,3 and 1,0000 rows", "1000000 euro 12345 50 1 2 3 1 0000 row"},
 		{"dont ask why it isnt done", "ask done"},

@@ -334,7 +334,7 @@ func (x *Index) segmentsChanged() bool {
 var storedState = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, format), 0)
 
 // format is raised when the meaning of what is stored changes.
-const format = 6
+const format = 7
 
 func checkFormat(state []byte) error {
 	if len(state) != len(storedState) || binary.BigEndian.Uint32(state) != format {

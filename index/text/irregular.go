@@ -12,7 +12,7 @@ var irregular = func() map[string]string {
 		blow blew blown|break broke broken|breed bred|build built|buy bought|catch caught|choose chose chosen|creep crept|
 		deal dealt|dig dug|draw drew drawn|dream dreamt|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|fight fought|flee fled|
 		fly flew flown|forbid forbade forbidden|forget forgot forgotten|forgive forgave forgiven|freeze froze frozen|
-		grow grew grown|hang hung|hear heard|hide hid hidden|kneel knelt|learn learnt|lend lent|
+		grow grew grown|hang hung|hear heard|hide hid hidden|hold held|keep kept|kneel knelt|learn learnt|lend lent|
 		lose lost|meet met|pay paid|ride rode ridden|ring rang rung|rise risen|seek sought|sell sold|send sent|
 		shake shook shaken|shine shone|shoot shot|shrink shrank shrunk|sing sang sung|sink sank sunk|sit sat|sleep slept|slide slid|speak spoke spoken|
 		spend spent|spin spun|steal stole stolen|stick stuck|sting stung|strike struck|swear swore sworn|sweep swept|swim swam swum|swing swung|
