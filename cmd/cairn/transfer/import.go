@@ -31,7 +31,8 @@ func Import(s *cli.Streams) *cobra.Command {
   the first, /notes/todo.md#later for the one below the heading Later. A section that is removed, or whose heading is
   renamed, keeps its memory: cairn delete KEY forgets it.
 
-A folder is read with all below it: files that end in .md, .markdown, .jsonl or .ndjson.
+A folder is read with all below it: files that end in .md, .markdown, .jsonl or .ndjson. A file that is named, or stdin, may
+be compressed with gzip.
 
 Import again whenever you like, also after an import that was cut off: what is there already stays as it is. A row with a
 "key" or an "external_id" whose text or fields have changed corrects its memory. Exported memories come back as they were,

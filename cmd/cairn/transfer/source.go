@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -96,12 +97,17 @@ func distinct(all []source) error {
 
 // markdown reports whether a file is Markdown by its name.
 func (src source) markdown() bool {
-	return slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(src.path)))
+	return slices.Contains([]string{".md", ".markdown"}, src.suffix())
 }
 
 // json reports whether a file is JSON by its name.
 func (src source) json() bool {
-	return slices.Contains([]string{".json", ".jsonl", ".ndjson"}, strings.ToLower(filepath.Ext(src.path)))
+	return slices.Contains([]string{".json", ".jsonl", ".ndjson"}, src.suffix())
+}
+
+// suffix is the ending of a file's name, without that of its compression.
+func (src source) suffix() string {
+	return filepath.Ext(strings.TrimSuffix(strings.ToLower(src.path), ".gz"))
 }
 
 // filesBelow finds the files of a folder, in the order of their paths. Hidden ones, and links, are left out.
@@ -139,6 +145,13 @@ const looked = 256 << 10
 // may be either, and a file of JSON lines whose first line is damaged is not one long memory.
 func (src source) reader(in io.Reader) (rowReader, error) {
 	b := bufio.NewReaderSize(in, looked)
+	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, err
+		}
+		b = bufio.NewReaderSize(unpacked, looked)
+	}
 	if _, err := b.Peek(1); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package transfer
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -65,6 +67,25 @@ func writeFiles(t *testing.T, files map[string]string) string {
 		}
 	}
 	return dir
+}
+
+// TestCompressedFiles: a file that gzip compressed reads like the file, and one that is cut off ends with an error.
+func TestCompressedFiles(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	fmt.Fprintln(w, `{"text":"one","key":"/a"}`)
+	fmt.Fprintln(w, `{"text":"two"}`)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := writeFiles(t, map[string]string{"all.jsonl.gz": packed.String(), "cut.jsonl.gz": packed.String()[:packed.Len()-12]})
+	if got, want := readAll(t, filepath.Join(dir, "all.jsonl.gz")), "1: /a \"one\"\n2:  \"two\""; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := readAll(t, filepath.Join(dir, "cut.jsonl.gz")); !strings.HasSuffix(got, "unexpected EOF") {
+		t.Errorf("one that is cut off: %s", got)
+	}
 }
 
 // TestFoldersOfMarkdown: a memory for each heading with a text, under the path; hidden files and others are left out.
