@@ -77,7 +77,7 @@ func TestANewStatementSupersedes(t *testing.T) {
 	offsite := leader.ok("POST", "/v1/remember", obj{"text": "The offsite is in Lisbon."})
 	early := leader.ok("POST", "/v1/remember", obj{"text": "The offsite is in Oslo.", "created_at": "2020-01-01"})
 	if m := leader.ok("GET", "/v1/memory/"+fmt.Sprint(early["rid"]), nil); early["superseded"] != nil ||
-		m["superseded_by"] != offsite["rid"] {
+		m["superseded_by"] != offsite["rid"] || early["superseded_by"] != offsite["rid"] {
 		t.Errorf("one that is dated earlier: %v, by %v", early, m["superseded_by"])
 	}
 	suite.Eventually(t, "the states to be the same", func() bool {
@@ -110,9 +110,9 @@ func TestACorrectionHoldsFromItsDay(t *testing.T) {
 	}
 
 	old, current := say("Bob lives in Riga.", "2020-01-01"), say("Bob lives in Turin.", "2020-02-01")
-	w.ok("POST", "/v1/correct", obj{"rid": old, "new_text": "Bob lives in Vilnius.", "reason": "it was never Riga"})
-	if supersededBy(old) != current || supersededBy(current) != nil {
-		t.Errorf("a correction of the past: %v and %v", supersededBy(old), supersededBy(current))
+	past := w.ok("POST", "/v1/correct", obj{"rid": old, "new_text": "Bob lives in Vilnius.", "reason": "it was never Riga"})
+	if supersededBy(old) != current || supersededBy(current) != nil || past["superseded_by"] != current || past["superseded"] != nil {
+		t.Errorf("a correction of the past: %v and %v, answered with %v", supersededBy(old), supersededBy(current), past)
 	}
 
 	cat, acme := say("Carl has a cat.", "2020-01-01"), say("Carl works at Acme.", "2020-02-01")

@@ -85,6 +85,7 @@ type Remembered struct {
 	Redacted   []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 	Near       []Near      `json:"near,omitempty" doc:"Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set. An answer that an idempotency key repeats may lack them."`
 	Superseded []string    `json:"superseded,omitempty" is:"[]rid" doc:"Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again."`
+	By         string      `json:"superseded_by,omitempty" is:"rid" doc:"A newer memory that replaces this one, which has an earlier date; absent when this one is current."`
 	Held       bool        `json:"quarantined,omitempty" doc:"true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now."`
 
 	Replayed bool `json:"-"` // the key answered: the memory was stored before
@@ -160,7 +161,8 @@ type Corrected struct {
 	Revision   uint64      `json:"revision" doc:"Number of corrections."`
 	Index      field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 	Redacted   []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
-	Superseded []string    `json:"superseded,omitempty" is:"[]rid" doc:"Memories that the new text supersedes, or that supersede it."`
+	Superseded []string    `json:"superseded,omitempty" is:"[]rid" doc:"Memories that the new text supersedes."`
+	By         string      `json:"superseded_by,omitempty" is:"rid" doc:"The newer memory that replaces this one still: correct that one if the new text is what holds now. Absent when this one is current."`
 	Check      []Edge      `json:"relations_to_check,omitempty" doc:"Stated relations of names that are in the old text and not in the new one: use unrelate to remove those that no longer hold."`
 }
 

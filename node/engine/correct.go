@@ -70,9 +70,12 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err == nil && w.Replayed {
 		err = s.addEarlierSuperseded(c.DB, &w)
 	}
+	if err != nil {
+		return nil, err
+	}
+	older, by, err := s.dividedMarks(c.DB, q.RID, &w)
 	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index),
-		Redacted:   secrets.found.Kinds(),
-		Superseded: w.Superseded, Check: dropRestated(stated, op)}, err
+		Redacted: secrets.found.Kinds(), Superseded: older, By: by, Check: dropRestated(stated, op)}, err
 }
 
 // maxToCheck bounds the relations that a correction asks about.

@@ -33,9 +33,13 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 		refused.More["rid"] = s.storedUnderKey(c, key)
 		return nil, refused
 	}
+	if err != nil {
+		return nil, err
+	}
+	older, by, err := s.dividedMarks(c.DB, r.First.ID, &r.Written)
 	near = slices.DeleteFunc(near, func(n api.Near) bool { return n.RID == r.First.ID }) // it was stored before
 	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near,
-		Superseded: earlierSuperseded(r), Held: r.Held > 0, Replayed: r.Replayed}, err
+		Superseded: older, By: by, Held: r.Held > 0, Replayed: r.Replayed}, err
 }
 
 // earlierSuperseded returns the stored memories that new ones supersede, without the new ones: a new memory with an

@@ -63,6 +63,18 @@ func (s *Service) addEarlierSuperseded(db oplog.DB, w *Written) error {
 	})
 }
 
+// dividedMarks returns the memories that a written one superseded, and the one that supersedes it.
+func (s *Service) dividedMarks(db oplog.DB, rid string, w *Written) (older []string, by string, err error) {
+	if w.Replayed || slices.Contains(w.Superseded, rid) {
+		m, err := s.memory(db, rid)
+		if err != nil {
+			return nil, "", err
+		}
+		by = m.By
+	}
+	return slices.DeleteFunc(w.Superseded, func(other string) bool { return other == rid }), by, nil
+}
+
 // replaceable reports whether a memory is a statement that another may replace: no turn of a dialogue, no event,
 // nothing that a key or its kind keeps as it was said.
 func replaceable(v *state.View, db oplog.DB, m *oplog.Memory) bool {

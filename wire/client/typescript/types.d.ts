@@ -444,7 +444,8 @@ export interface Corrected {
   /** Number of corrections. */ revision: number;
   /** Position of the write in the log; min_index on another node waits for it. */ log_index: string;
   /** Kinds of secrets removed before storing, such as github or email; absent when there were none. */ redacted?: string[];
-  /** Memories that the new text supersedes, or that supersede it. */ superseded?: string[];
+  /** Memories that the new text supersedes. */ superseded?: string[];
+  /** The newer memory that replaces this one still: correct that one if the new text is what holds now. Absent when this one is current. */ superseded_by?: string;
   /** Stated relations of names that are in the old text and not in the new one: use unrelate to remove those that no longer hold. */ relations_to_check?: Edge[];
 }
 
@@ -1971,6 +1972,7 @@ export interface Remembered {
   /** Kinds of secrets removed before storing, such as github or email; absent when there were none. */ redacted?: string[];
   /** Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set. An answer that an idempotency key repeats may lack them. */ near?: Near[];
   /** Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again. */ superseded?: string[];
+  /** A newer memory that replaces this one, which has an earlier date; absent when this one is current. */ superseded_by?: string;
   /** true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now. */ quarantined?: boolean;
 }
 

@@ -354,7 +354,8 @@ class _Corrected(TypedDict):
 
 class Corrected(_Corrected, total=False):
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
-    superseded: List[str]  # Memories that the new text supersedes, or that supersede it.
+    superseded: List[str]  # Memories that the new text supersedes.
+    superseded_by: str  # The newer memory that replaces this one still: correct that one if the new text is what holds now. Absent when this one is current.
     relations_to_check: List[Edge]  # Stated relations of names that are in the old text and not in the new one: use unrelate to remove those that no longer hold.
 
 
@@ -1421,6 +1422,7 @@ class Remembered(_Remembered, total=False):
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
     near: List[Near]  # Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set. An answer that an idempotency key repeats may lack them.
     superseded: List[str]  # Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again.
+    superseded_by: str  # A newer memory that replaces this one, which has an earlier date; absent when this one is current.
     quarantined: bool  # true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now.
 
 
