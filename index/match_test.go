@@ -112,6 +112,7 @@ func (r *replica) checkValues(name string) error {
 // TestFiltersAgreeWithTheState: whatever happened to rows, an answer with a filter is what a scan of the state says,
 // also after restarts, from a checkpoint and when made from the state.
 func TestFiltersAgreeWithTheState(t *testing.T) {
+	suite.NotShort(t, "many records, one after the other")
 	t.Parallel()
 	rows := suite.Count(200, 600, 600)
 	l, r := history(t, rows), openReplica(t)

@@ -12,6 +12,7 @@ import (
 // TestPieces: an index that goes on from the pieces of its checkpoints, however often it is closed or ends between them,
 // answers as one that was never closed.
 func TestPieces(t *testing.T) {
+	suite.NotShort(t, "many records, one after the other")
 	t.Parallel()
 	l, qs := history(t, 900), questions()[:suite.Count(15, 60, 60)]
 	whole := openReplica(t)
@@ -46,6 +47,7 @@ func TestPieces(t *testing.T) {
 
 // TestACheckpointWritesWhatChanged: as a database grows, all its checkpoints together write each row a few times.
 func TestACheckpointWritesWhatChanged(t *testing.T) {
+	suite.NotShort(t, "many records, one after the other")
 	t.Parallel()
 	const unit, n = 50, 6400
 	cfg := index.Config{}

@@ -200,6 +200,7 @@ func (k *curation) check() {
 // TestCurationFollowsAModel: whatever is remembered, corrected, moved, merged, forgotten, erased and undone in two
 // namespaces, reads say what a small model says.
 func TestCurationFollowsAModel(t *testing.T) {
+	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()
 	w := start(t, 1).web(0)
 	for seed := range uint64(suite.Count(2, 15, 100)) {

@@ -14,6 +14,7 @@ import (
 // TestDrawnWorkIsErased: memories that share a word are merged, split, moved, corrected, forgotten and undone at random;
 // when all of them are erased for good, no answer has the word.
 func TestDrawnWorkIsErased(t *testing.T) {
+	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()
 	c := start(t, 1)
 	d := newDrawn(*alikeSeed)

@@ -135,6 +135,7 @@ func mayDiffer(op *api.Op, field string, was, between, is obj) bool {
 
 // TestAnUndoIsAnInverse: whatever memories went through, a change that an undo takes back leaves everything as it was.
 func TestAnUndoIsAnInverse(t *testing.T) {
+	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()
 	c := start(t, 1)
 	d := newDrawn(*alikeSeed)

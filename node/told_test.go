@@ -32,6 +32,7 @@ func (l *listener) upTo(id string) (about map[string]bool, purged bool) {
 // TestEveryChangeIsTold: whatever is asked, each memory that it adds, changes or takes away is one that an event names.
 // A client that follows the events and reads again each memory that they name therefore holds the same as the database.
 func TestEveryChangeIsTold(t *testing.T) {
+	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()
 	c := start(t, 1)
 	w := c.web(0)

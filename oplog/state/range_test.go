@@ -96,6 +96,7 @@ func TestRangesLeadOverPurges(t *testing.T) {
 // TestARangeLeadsOverErasing: a dropped database is erased in steps, and a restore without all of its entries has
 // other rows to erase. Still each database has in the end what it had in the source.
 func TestARangeLeadsOverErasing(t *testing.T) {
+	suite.NotShort(t, "many records, one after the other")
 	t.Parallel()
 	t.Run("with fewer rows", func(t *testing.T) { leadsOverErasing(t, 0, 900) })
 	t.Run("with rows that were purged", func(t *testing.T) { leadsOverErasing(t, suite.Count(4, 10, 10), 0) })
