@@ -163,11 +163,8 @@ func TestABrokenSnapshotLeavesAVote(t *testing.T) {
 	}
 	begin := wire.SnapshotBegin{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise, LastIndex: index + 10, LastTerm: term,
 		Configuration: hraft.EncodeConfiguration(servers.Configuration()), ConfigurationIndex: servers.Index(), Size: 1 << 10}
-	for i, n := range c.nodes {
-		if n != f {
-			c.nodes[i].crash()
-		}
-	}
+	c.nodes[other].crash() // the leader last: the two others could elect one, and move the term
+	l.crash()
 	c.wait("it to stand for election", func() bool { return f.raft.State() == hraft.Candidate })
 	from := c.forger(int(l.cfg.NodeID-1), c.identity(int(l.cfg.NodeID-1)), false)
 	c.wait("the snapshot to break off", func() bool {
