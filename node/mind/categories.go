@@ -9,19 +9,20 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// The lists of categories (words.go) are fixed. A word that several memories use where others use words of one category
-// probably belongs to that category: a trigger reports it, and no list changes by itself.
+// The lists of categories (words.go) are fixed. If several memories use an unlisted word as the value of an attribute
+// whose other values belong to one category, the word probably belongs to it too. A trigger suggests it; the lists do
+// not change by themselves.
 const (
-	maxFrames   = 10_000
-	familiar    = 3 // words of a category that make an attribute its own
-	unfamiliar  = 2 // memories that use another word there
-	growUrgency = .3
+	maxFrames        = 10_000
+	minCategoryWords = 3 // values of one category that tie an attribute to it
+	minUnknownUses   = 2 // memories that use the unlisted word
+	categoryUrgency  = .3
 )
 
-// noteFrame notes a fact whose value is one word, by its attribute without what it is for.
+// noteFrame counts a fact's one-word value by its attribute, without the part after " for ".
 func (s *Snapshot) noteFrame(f *fact) {
 	word := strings.ToLower(f.shown)
-	if f.denied || strings.ContainsRune(word, ' ') || !isUpper(f.shown) && categories[word] == "" || temporal(word) || hasNumber(word) {
+	if f.denied || strings.ContainsRune(word, ' ') || !isUpper(f.shown) && categories[word] == "" || isTemporal(word) || hasNumber(word) {
 		return
 	}
 	frame, _, _ := strings.Cut(f.attr, " for ")
@@ -34,8 +35,8 @@ func (s *Snapshot) noteFrame(f *fact) {
 	s.frames[frame][word]++
 }
 
-// Growth is about words that may belong to a category. It reads what Contradictions saw.
-func Growth(s *Snapshot) (out []oplog.TriggerRow) {
+// CategoryTriggers suggests words that may belong to a category. It reads the values that Contradictions collected.
+func CategoryTriggers(s *Snapshot) (out []oplog.TriggerRow) {
 	for frame, words := range s.frames {
 		members := map[string]int{}
 		for w := range words {
@@ -44,13 +45,13 @@ func Growth(s *Snapshot) (out []oplog.TriggerRow) {
 			}
 		}
 		for c, n := range members {
-			if n < familiar {
+			if n < minCategoryWords {
 				continue
 			}
 			for w, seen := range words {
-				if categories[w] == "" && seen >= unfamiliar {
+				if categories[w] == "" && seen >= minUnknownUses {
 					out = append(out,
-						s.Trigger("gossip_expand_category", growUrgency, fmt.Sprintf("%q stands where %s stand (%s): is it one of them?", w,
+						s.Trigger("gossip_expand_category", categoryUrgency, fmt.Sprintf("%q stands where %s stand (%s): is it one of them?", w,
 							strings.ReplaceAll(c, "_", " "), strings.TrimSpace(frame)), c+"/"+w))
 				}
 			}
@@ -59,5 +60,5 @@ func Growth(s *Snapshot) (out []oplog.TriggerRow) {
 	slices.SortFunc(out, func(a, b oplog.TriggerRow) int {
 		return cmp.Or(cmp.Compare(a.Entity, b.Entity), cmp.Compare(a.Reason, b.Reason))
 	})
-	return out[:min(len(out), maxOf)]
+	return out[:min(len(out), maxPerKind)]
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/cairndb/cairn/node/mind"
 )
 
-// TestChangesReplace: a statement that says what has changed replaces an older one about that thing, or with that old
-// value, however that one begins.
+// TestChangesReplace checks that a statement of a change replaces an older one about the same thing, or with the old
+// value, however the older one begins.
 func TestChangesReplace(t *testing.T) {
 	for _, c := range [][2]string{
 		{"Our CI runs on Jenkins.", "CI moved to GitHub Actions."},
@@ -44,7 +44,8 @@ func TestChangesReplace(t *testing.T) {
 	}
 }
 
-// TestChangesOfOthersReplaceNothing: what is another thing, another side of it, somebody else's or not done yet.
+// TestChangesOfOthersReplaceNothing checks that a change does not replace statements about another thing, another
+// property of it or somebody else's, and that a change that did not happen replaces nothing.
 func TestChangesOfOthersReplaceNothing(t *testing.T) {
 	for _, c := range [][2]string{
 		{"Our CI takes 12 minutes.", "CI moved to GitHub Actions."},

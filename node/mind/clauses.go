@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// finders read a clause, each in its own way, the surest first. They return the words that name its subject, which read
-// looks at, and the rest of the fact; no words when the clause is not of their form.
-var finders = []func([]word) (about []word, f fact){possessive, ofPhrase, inverse, usesFor, prefers, hasNumbered, aged,
-	framed, definite, predicate}
+// clauseReaders parse a clause, each in one form, the most reliable first. They return the words of the subject,
+// which readClause parses, and the other fields of the fact; no words if the clause does not have their form.
+var clauseReaders = []func([]word) (about []word, f fact){possessive, ofPhrase, inverse, usesFor, prefers, hasNumbered, aged,
+	verbFrame, definite, predicate}
 
-// indexIn returns the position of the first word between from and to, both included, that is in a set; -1 when there
-// is none.
+// indexIn returns the index of the first word from position from to position to (inclusive) that is in the set, or
+// -1.
 func indexIn(ws []word, from, to int, of map[string]bool) int {
 	for i := from; i < len(ws) && i <= to; i++ {
 		if of[ws[i].lower] {
@@ -24,7 +24,7 @@ func indexIn(ws []word, from, to int, of map[string]bool) int {
 // possessive reads "Alice's birthday is May 3" and "my favorite color is green".
 func possessive(ws []word) (about []word, f fact) {
 	at := slices.IndexFunc(ws, func(w word) bool { return w.possessive })
-	if indexIn(ws, 0, 0, ours) == 0 {
+	if indexIn(ws, 0, 0, possessivePronouns) == 0 {
 		at = 0
 	}
 	if at < 0 || at > 4 {
@@ -50,7 +50,7 @@ func ofPhrase(ws []word) (about []word, f fact) {
 	return ws[at+1 : v], f
 }
 
-// definite reads "the staging password is swordfish9": what has an article is one thing.
+// definite reads "the staging password is swordfish9": a subject with an article names one thing.
 func definite(ws []word) (about []word, f fact) {
 	v, next := findCopula(ws, 1)
 	if v < 1 || v > 5 || next >= len(ws) {
@@ -61,7 +61,7 @@ func definite(ws []word) (about []word, f fact) {
 		return about, fact{attr: "is " + state, value: ws[next].lower, shown: ws[next].raw, kind: identity, single: true}
 	}
 	last := ws[v-1]
-	if isUpper(last.raw) && !singleValued[last.stem] && (!hasTime(ws[next:]) || !dated(ws[next])) { // a name may be many things
+	if isUpper(last.raw) && !singleValued[last.stem] && (!hasTime(ws[next:]) || !dated(ws[next])) { // "Alice is …" may have many values
 		return nil, f
 	}
 	val, shown, vw := value(ws[next:])
@@ -72,10 +72,10 @@ func definite(ws []word) (about []word, f fact) {
 	return about, fact{attr: "is", value: val, shown: shown, single: true, kind: kindOf(folded, vw)}
 }
 
-// predicate reads "Maria is vegetarian": nothing excludes it but its own denial.
+// predicate reads "Maria is vegetarian". Only the denial of the statement contradicts it.
 func predicate(ws []word) (about []word, f fact) {
 	v, next := findCopula(ws, 1)
-	if v < 1 || v > 3 || next != len(ws)-1 || !isUpper(ws[0].raw) || strings.HasSuffix(ws[next].lower, "ing") || temporal(ws[next].lower) {
+	if v < 1 || v > 3 || next != len(ws)-1 || !isUpper(ws[0].raw) || strings.HasSuffix(ws[next].lower, "ing") || isTemporal(ws[next].lower) {
 		return nil, f
 	}
 	f.attr, f.kind = "is so", identity
@@ -83,12 +83,12 @@ func predicate(ws []word) (about []word, f fact) {
 	return ws[:v], f
 }
 
-// dated reports whether a word leads to a time: "is on Friday", "is at 9".
+// dated reports whether a word introduces a time: "is on Friday", "is at 9".
 func dated(w word) bool {
-	return w.lower == "on" || w.lower == "at" || w.lower == "in" || w.lower == "due" || temporal(w.lower)
+	return w.lower == "on" || w.lower == "at" || w.lower == "in" || w.lower == "due" || isTemporal(w.lower)
 }
 
-// inverse reads "Alice is the CTO of Acme" as what it says of Acme: one at a time holds such a post.
+// inverse reads "Alice is the CTO of Acme" as a fact about Acme: only one person at a time holds such a post.
 func inverse(ws []word) (about []word, f fact) {
 	v, next := findCopula(ws, 1)
 	if v < 1 || v > 4 || ws[v].lower != "is" {
@@ -110,10 +110,10 @@ func inverse(ws []word) (about []word, f fact) {
 	return nil, f
 }
 
-// posts are held by one at a time.
+// posts are roles that one person at a time holds.
 var posts = set("ceo cto cfo coo president chair chairman chairwoman mayor captain lead leader head director principal owner")
 
-// states are words of which one holds at a time.
+// states maps a state to its group; of each group one holds at a time.
 var states = func() map[string]string {
 	m := map[string]string{}
 	for _, group := range []string{"left-handed right-handed", "enabled disabled", "open closed",
@@ -127,13 +127,13 @@ var states = func() map[string]string {
 	return m
 }()
 
-// numerals are numbers as words.
+// numerals are spelled-out numbers.
 var numerals = set("no one two three four five six seven eight nine ten eleven twelve")
 
 // hasNumbered reads "Carol has two children", "the server has 16 GB of memory".
 func hasNumbered(ws []word) (about []word, f fact) {
 	for i := 1; i+2 < len(ws) && i <= 5; i++ {
-		if ws[i].lower != "has" || !digit(ws[i+1].lower) && !numerals[ws[i+1].lower] {
+		if ws[i].lower != "has" || !allDigits(ws[i+1].lower) && !numerals[ws[i+1].lower] {
 			continue
 		}
 		what, _, _ := value(ws[i+2:])
@@ -145,7 +145,7 @@ func hasNumbered(ws []word) (about []word, f fact) {
 	return nil, f
 }
 
-// usesFor reads "we use Postgres for billing": for one purpose one thing is used.
+// usesFor reads "we use Postgres for billing". One purpose has one tool.
 func usesFor(ws []word) (about []word, f fact) {
 	for i := 1; i < len(ws)-3 && i <= 5; i++ {
 		if ws[i].stem != using || ws[i].lower == "used" {
@@ -165,8 +165,8 @@ func usesFor(ws []word) (about []word, f fact) {
 	return nil, f
 }
 
-// prefers reads "Alice prefers tea over coffee", "prefers Vim for Go", "prefers Postgres". Only what is preferred for
-// the same end, or within one category, excludes another preference.
+// prefers reads "Alice prefers tea over coffee", "prefers Vim for Go", "prefers Postgres". Two preferences exclude
+// each other only for the same purpose or within one category.
 func prefers(ws []word) (about []word, f fact) {
 	at := indexIn(ws, 1, 5, preferring)
 	if at < 0 {
@@ -200,20 +200,20 @@ func prefers(ws []word) (about []word, f fact) {
 // aged reads "Alice is 34 years old".
 func aged(ws []word) (about []word, f fact) {
 	for i := 1; i+3 < len(ws) && i <= 5; i++ {
-		if ws[i].lower == "is" && digit(ws[i+1].lower) && ws[i+2].stem == "year" && ws[i+3].lower == "old" {
+		if ws[i].lower == "is" && allDigits(ws[i+1].lower) && ws[i+2].stem == "year" && ws[i+3].lower == "old" {
 			return ws[:i], fact{attr: "age", value: ws[i+1].lower, shown: ws[i+1].raw, kind: identity, single: true}
 		}
 	}
 	return nil, f
 }
 
-// Words by which forms are told.
+// Word lists of the forms above.
 var (
-	using       = stem("uses")
-	ours        = set("my our")
-	forOf       = set("for of")
-	forAs       = set("for as")
-	preferring  = set("prefers prefer")
-	over        = set("over to than")
-	preferredTo = set("over to than for in on at when")
+	using              = stem("uses")
+	possessivePronouns = set("my our")
+	forOf              = set("for of")
+	forAs              = set("for as")
+	preferring         = set("prefers prefer")
+	over               = set("over to than")
+	preferredTo        = set("over to than for in on at when")
 )

@@ -10,25 +10,25 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Types and priorities of conflicts.
+// priorities maps the types of conflicts to their priorities.
 var priorities = map[string]oplog.Priority{"identity_fact": oplog.Critical, "preference": oplog.High, "temporal": oplog.High,
 	"minor": oplog.Low}
 
-// sourcedFact is a fact and the row that tells it.
+// sourcedFact is a fact and the index of its row.
 type sourcedFact struct {
 	fact
 	row int
 }
 
-// maxValues bounds how many values of one attribute contradict each other: more mean that the attribute has many
-// values.
+// maxValues bounds the values of one attribute that may contradict each other. An attribute with more is multi-valued
+// in practice.
 const maxValues = 4
 
-// MaxConflicts bounds what one round reports, of what is news.
+// MaxConflicts bounds the new conflicts that one round reports.
 const MaxConflicts = 500
 
-// Contradictions are the pairs of memories that cannot both be so. Sides are rids, the older one first; ids and times
-// are the caller's to give.
+// Contradictions returns the pairs of memories that contradict each other. The sides are rids, the older one first.
+// The caller sets ids and times.
 func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, error) {
 	by := map[string][]sourcedFact{}
 	var keys []string
@@ -38,8 +38,8 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 			return nil, err
 		}
 		r := &s.Rows[i]
-		if r.Made || exempt[r.Type] && r.Type != "procedural" {
-			continue // what a merge made tells nothing that its sources did not
+		if r.Merged || exempt[r.Type] && r.Type != "procedural" {
+			continue // a merged memory states nothing beyond its sources
 		}
 		for _, f := range facts(r.Text) {
 			s.noteFrame(&f)
@@ -60,7 +60,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 		if err := s.pause(ctx, n); err != nil {
 			return nil, err
 		}
-		sure, maybe := contradicting(by[key])
+		sure, maybe := contradictingPairs(by[key])
 		if s.Minor {
 			for i := range maybe {
 				maybe[i][0].kind, maybe[i][1].kind = "minor", "minor"
@@ -105,15 +105,16 @@ func quote(f fact) string {
 	return "'" + f.shown + "'"
 }
 
-// contradicting pairs what cannot both be so among facts about one subject and attribute, and what perhaps cannot.
-func contradicting(all []sourcedFact) (pairs, maybe [][2]sourcedFact) {
+// contradictingPairs compares facts about one subject and attribute. It returns the pairs that contradict each other,
+// and those that may.
+func contradictingPairs(all []sourcedFact) (pairs, maybe [][2]sourcedFact) {
 	if len(all) < 2 {
 		return nil, nil
 	}
-	newest := map[string]sourcedFact{} // by what is said
+	newest := map[string]sourcedFact{} // by value, with a prefix for denials
 	var values []string
 	denials := map[string]bool{}
-	for _, t := range all { // rows come the oldest first
+	for _, t := range all { // oldest first
 		key := t.value
 		if t.denied {
 			key = "\x00" + key
@@ -129,7 +130,7 @@ func contradicting(all []sourcedFact) (pairs, maybe [][2]sourcedFact) {
 		}
 	}
 	slices.SortFunc(values, func(x, y string) int { return cmp.Compare(newest[y].row, newest[x].row) })
-	for _, o := range values[min(len(values), 1):] { // the newest against each other one
+	for _, o := range values[min(len(values), 1):] { // compare the newest value with each other one
 		a, b := newest[values[0]], newest[o]
 		switch {
 		case !differ(a.value, b.value):
@@ -142,7 +143,7 @@ func contradicting(all []sourcedFact) (pairs, maybe [][2]sourcedFact) {
 	return pairs, maybe
 }
 
-// differ reports whether two values exclude each other: one that only says more does not.
+// differ reports whether two values exclude each other. A value that only adds words to the other does not.
 func differ(a, b string) bool {
 	x, y := slices.Sorted(strings.FieldsSeq(a)), slices.Sorted(strings.FieldsSeq(b))
 	return slices.ContainsFunc(x, notIn(y)) && slices.ContainsFunc(y, notIn(x))

@@ -9,24 +9,24 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// exempt are the types that are never merged: how to do things, and what holds for ever, is kept as it was said.
+// exempt are the memory types that are never merged: instructions, rules and goals keep their exact wording.
 var exempt = set("procedural constraint rule goal self_model")
 
-// MaxCluster bounds the memories that become one.
+// MaxCluster bounds the memories that one merge combines.
 const MaxCluster = 10
 
-// A meaning holds the parts of a text that are compared with those of another text.
+// A meaning holds the features of a text that are compared with those of another text.
 type meaning struct {
-	words   []string // stems that carry meaning, sorted, each once
-	numbers []string // in order
-	names   []string // capitalised stems inside sentences, where capitals mean something
-	order   []string // all of the words, as they come
-	denied  bool
-	partly  bool // the text may be longer than what is read of it
+	words     []string // meaningful stems, sorted and distinct
+	numbers   []string // in order
+	names     []string // capitalised stems that do not begin a sentence
+	order     []string // all meaningful stems, in the order of the text
+	denied    bool
+	truncated bool // the text may be longer than the part that was read
 }
 
 func meaningOf(text string) (m meaning) {
-	m.partly = len(text) >= MaxRead
+	m.truncated = len(text) >= MaxRead
 	for _, s := range sentences(text) {
 		for i, w := range s {
 			switch {
@@ -50,33 +50,33 @@ func meaningOf(text string) (m meaning) {
 	return m
 }
 
-// How far apart the words of duplicates may be: what one text says more than the other.
+// The differences that duplicates may have.
 const (
-	maxMore  = 2   // words
-	minShare = .75 // of all words are in both
-	minWords = 3   // under which nothing is compared
+	maxExtraWords = 2   // words that one text may add
+	minShare      = .75 // least share of the longer text's words that the shorter one has
+	minWords      = 3   // shorter texts are never duplicates
 )
 
-// sameMeaning reports whether two texts say the same.
+// sameMeaning reports whether two texts are duplicates.
 func sameMeaning(a, b *meaning) bool {
-	if d := len(a.words) - len(b.words); d > maxMore || d < -maxMore {
+	if d := len(a.words) - len(b.words); d > maxExtraWords || d < -maxExtraWords {
 		return false
 	}
-	if a.partly || b.partly || len(a.words) < minWords || len(b.words) < minWords || a.denied != b.denied ||
+	if a.truncated || b.truncated || len(a.words) < minWords || len(b.words) < minWords || a.denied != b.denied ||
 		!slices.Equal(a.numbers, b.numbers) {
 		return false
 	}
 	if len(a.words) < len(b.words) {
 		a, b = b, a
 	}
-	// one word in another's place is another fact
+	// a text that replaces a word states another fact
 	if float64(len(b.words)) < minShare*float64(len(a.words)) || slices.ContainsFunc(b.words, notIn(a.words)) {
 		return false
 	}
 	return !slices.ContainsFunc(a.names, notIn(b.words)) && slices.Equal(a.commonNames(b), b.commonNames(a))
 }
 
-// commonNames returns the names of both texts in the order in which one has them, which tells subject from object.
+// commonNames returns the names that both texts have, in the order of m. The order distinguishes subject from object.
 func (m *meaning) commonNames(o *meaning) (out []string) {
 	for _, w := range m.order {
 		if (slices.Contains(m.names, w) || slices.Contains(o.names, w)) && slices.Contains(o.order, w) && !slices.Contains(out, w) {
@@ -86,11 +86,11 @@ func (m *meaning) commonNames(o *meaning) (out []string) {
 	return out
 }
 
-// candidates bounds the rows one seed is compared with.
-const candidates = 400
+// maxCandidates bounds the rows that one seed is compared with.
+const maxCandidates = 400
 
-// Duplicates are the clusters of rows that say the same as a seed and were created within a window around it, all as
-// places in the snapshot. Rows in taken are left alone.
+// Duplicates returns clusters of rows that say the same as a seed and were created within a window around it, as
+// indexes in s.Rows. Rows in taken are skipped.
 func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time, taken map[string]bool) (clusters [][]int, err error) {
 	n := len(s.Rows)
 	if len(seeds) == 0 {
@@ -111,7 +111,7 @@ func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time
 		}
 	}
 	used := make([]bool, n)
-	look := finder{rows: rows, seen: make([]int32, n)}
+	look := candidateFinder{rows: rows, seen: make([]int32, n)}
 	for _, seed := range seeds {
 		if err := s.pause(ctx, 0); err != nil { // a seed may be compared with hundreds of rows
 			return nil, err
@@ -142,30 +142,30 @@ func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time
 }
 
 func mergeable(r *Row, taken map[string]bool) bool {
-	return !r.Made && !r.Held && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
+	return !r.Merged && !r.InConflict && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
 }
 
-// finder finds candidates for seeds, one after the other, and reuses its buffers.
-type finder struct {
+// candidateFinder finds the candidates of one seed after the other and reuses its buffers.
+type candidateFinder struct {
 	rows       map[string][]int32 // by word
-	seen       []int32            // by row: the last seed that met it, and one
+	seen       []int32            // row → last seed that returned it, plus one
 	rare       []string
 	candidates []int32
 }
 
-// candidatesOf returns the rows that share one of a seed's rarest words, since duplicates differ in few words. The
-// slice is valid until the next call.
-func (f *finder) candidatesOf(words []string, seed int32) []int32 {
+// candidatesOf returns the rows that share one of the seed's rarest words, because duplicates differ in few words.
+// The slice is valid until the next call.
+func (f *candidateFinder) candidatesOf(words []string, seed int32) []int32 {
 	f.rare, f.candidates = append(f.rare[:0], words...), f.candidates[:0]
 	slices.SortFunc(f.rare, func(a, b string) int { return cmp.Or(cmp.Compare(len(f.rows[a]), len(f.rows[b])), cmp.Compare(a, b)) })
 	f.seen[seed] = seed + 1
-	for _, w := range f.rare[:min(len(f.rare), maxMore+2)] {
+	for _, w := range f.rare[:min(len(f.rare), maxExtraWords+2)] {
 		for _, r := range f.rows[w] {
 			if f.seen[r] == seed+1 {
 				continue
 			}
 			f.seen[r] = seed + 1
-			if f.candidates = append(f.candidates, r); len(f.candidates) >= candidates {
+			if f.candidates = append(f.candidates, r); len(f.candidates) >= maxCandidates {
 				return f.candidates
 			}
 		}
@@ -173,15 +173,15 @@ func (f *finder) candidatesOf(words []string, seed int32) []int32 {
 	return f.candidates
 }
 
-// withinWindow reports whether two rows are of one namespace and close enough in time to be compared.
+// withinWindow reports whether two rows are in one namespace and their creation times differ by at most the window.
 func withinWindow(a, b *Row, window oplog.Time) bool {
 	d := a.Created - b.Created
 	return a.Namespace == b.Namespace && d <= window && -d <= window
 }
 
-// mayMerge reports whether two rows may be merged as far as class of trust, domain and entities go.
+// mayMerge reports whether the trust classes, domains and entities of two rows permit a merge.
 func mayMerge(a, b *Row) bool {
-	if oplog.TrustOf(a.Trust) != oplog.TrustOf(b.Trust) { // the product would have the lower class: whoever repeats a memory could demote it
+	if oplog.TrustOf(a.Trust) != oplog.TrustOf(b.Trust) { // the merged memory would get the lower class, so repeating a memory could demote it
 		return false
 	}
 	if a.Domain != b.Domain && a.Domain != "" && b.Domain != "" && a.Domain != "general" && b.Domain != "general" {

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// A fact holds what a sentence says of a subject.
+// A fact is a statement that a sentence makes about a subject.
 type fact struct {
-	subject string // folded
+	subject string // stems, joined by spaces
 	name    string // the subject as written
 	attr    string
-	value   string // stems, joined by blanks
+	value   string // stems, joined by spaces
 	shown   string // the value as written
 	kind    string // identity_fact, preference or temporal
 	single  bool   // the attribute has one value at a time
 	denied  bool
 }
 
-// maxFacts bounds what is read from one text.
+// maxFacts bounds the facts of one text.
 const maxFacts = 8
 
-// facts reads a text.
+// facts returns the facts that a text states, at most maxFacts.
 func facts(text string) []fact { return factsOf(sentences(text)) }
 
 func factsOf(text [][]word) (out []fact) {
 	var kept []word
 	for _, s := range text {
 		for clause := range clauses(s) {
-			f, ok := read(clause, &kept)
+			f, ok := readClause(clause, &kept)
 			if ok {
 				out = append(out, f)
 			}
@@ -40,7 +40,8 @@ func factsOf(text [][]word) (out []fact) {
 	return out
 }
 
-// clauses drops what changes nothing and splits at conjunctions behind a comma. "Note: …" loses its first part.
+// clauses splits a sentence at clause breaks and drops parts of fewer than three words, such as the first part of
+// "Note: …".
 func clauses(s []word) iter.Seq[[]word] {
 	return func(yield func([]word) bool) {
 		start := 0
@@ -56,7 +57,7 @@ func clauses(s []word) iter.Seq[[]word] {
 	}
 }
 
-// clauseEnders begin what no longer belongs to a value.
+// clauseEnders are words that end a value.
 var clauseEnders = set(`because since and but which who while so though although until after before with if when unless whereas where
 thanks according despite instead`)
 
@@ -64,23 +65,23 @@ var pronouns = set(`he she it they this these those there here you who which wha
 
 var selfWords = map[string]string{"i": "user", "my": "user", "me": "user", "we": "we", "our": "we"}
 
-// mostRead bounds how many words of a clause are read. A subject has five at most, and a value six.
-const mostRead = 32
+// maxClauseWords bounds the words of a clause that readClause considers. A subject has at most five, and a value six.
+const maxClauseWords = 32
 
-// read finds the fact of a clause: a subject, a verb that is known, a value. It keeps words in a buffer that is used
-// again.
-func read(c []word, kept *[]word) (fact, bool) {
+// readClause parses the fact of a clause: a subject, a known verb, a value. It stores the words in a buffer that the
+// next call overwrites.
+func readClause(c []word, kept *[]word) (fact, bool) {
 	denied := false
 	ws := (*kept)[:0]
 	defer func() { *kept = ws }()
-	for i, w := range c[:min(len(c), mostRead)] {
+	for i, w := range c[:min(len(c), maxClauseWords)] {
 		switch {
 		case w.lower == "used" && i+1 < len(c) && c[i+1].lower == "to",
 			w.lower == "formerly" || w.lower == "previously" || w.lower == "once" || w.lower == "maybe" || w.lower == "if":
-			return fact{}, false // the past, or no statement
+			return fact{}, false // about the past, or not a statement
 		case w.lower == "longer" && i > 0 && c[i-1].lower == "no", w.is(denial):
 			denied = true
-			if contracted[w.lower] {
+			if contractedDenials[w.lower] {
 				ws = append(ws, word{raw: "is", lower: "is", stem: "be"})
 			}
 		case w.lower == "longer" && denied, w.lower == "do" || w.lower == "does" || w.lower == "did":
@@ -89,7 +90,7 @@ func read(c []word, kept *[]word) (fact, bool) {
 			ws = append(ws, w)
 		}
 	}
-	for _, find := range finders {
+	for _, find := range clauseReaders {
 		about, f := find(ws)
 		var ok bool
 		if f.subject, f.name, ok = subject(about); ok {
@@ -100,15 +101,15 @@ func read(c []word, kept *[]word) (fact, bool) {
 	return fact{}, false
 }
 
-// contracted are denials with a verb in them that carries meaning.
-var contracted = set("isn't aren't isn’t aren’t")
+// contractedDenials contain the verb "be", which readClause keeps.
+var contractedDenials = set("isn't aren't isn’t aren’t")
 
-// subject reads the words before a verb: few, and no pronoun.
+// subject parses the words before a verb. It rejects more than five words, and pronouns.
 func subject(ws []word) (folded, shown string, ok bool) {
 	for len(ws) > 1 && (ws[len(ws)-1].stem == "be" || ws[len(ws)-1].stem == "hav") { // "has been moved to"
 		ws = ws[:len(ws)-1]
 	}
-	for len(ws) > 1 && (ours[ws[0].lower] || ws[0].lower == "user" && !ws[0].possessive) {
+	for len(ws) > 1 && (possessivePronouns[ws[0].lower] || ws[0].lower == "user" && !ws[0].possessive) {
 		ws = ws[1:]
 	}
 	if len(ws) == 0 || len(ws) > 5 || pronouns[ws[0].lower] {
@@ -127,13 +128,13 @@ func subject(ws []word) (folded, shown string, ok bool) {
 	return strings.Join(f, " "), strings.Join(n, " "), true
 }
 
-// leading may stand before a value and say nothing of it.
-var leading = set("in on at to every by")
+// valuePrepositions may precede a value and are not part of it.
+var valuePrepositions = set("in on at to every by")
 
-// maxValue bounds a value's words: longer ones are stories.
+// maxValue bounds the words of a value: a longer one is a story.
 const maxValue = 6
 
-// value reads the words behind a verb, up to what no longer belongs to it.
+// value parses the words after a verb, up to a word that ends a value.
 func value(ws []word) (stems, shown string, words []word) {
 	for i, w := range ws {
 		if clauseEnders[w.lower] || i > 0 && w.clauseBreak {
@@ -141,7 +142,7 @@ func value(ws []word) (stems, shown string, words []word) {
 			break
 		}
 	}
-	for len(ws) > 0 && leading[ws[0].lower] {
+	for len(ws) > 0 && valuePrepositions[ws[0].lower] {
 		ws = ws[1:]
 	}
 	if len(ws) == 0 || len(ws) > maxValue {
@@ -154,26 +155,26 @@ func value(ws []word) (stems, shown string, words []word) {
 	return strings.Join(s, " "), strings.Join(n, " "), ws
 }
 
-// normalizeTime spells times of day and ordinals in one way.
+// normalizeTime gives times of day and ordinals one spelling.
 func normalizeTime(w string) string {
-	if ordinal(w) {
+	if isOrdinal(w) {
 		return w[:len(w)-2]
 	}
-	if clock(w) {
+	if isClockTime(w) {
 		return strings.TrimSuffix(strings.ReplaceAll(w, ":00", ""), "h")
 	}
 	return w
 }
 
-// distinctive reports whether a value is one that excludes others: a name, a number, a time, a word of a category.
+// distinctive reports whether a value can exclude others: it has a name, a number, a time or a word of a category.
 func distinctive(ws []word) bool {
 	return slices.ContainsFunc(ws, func(w word) bool {
-		return isUpper(w.raw) || hasNumber(w.raw) || temporal(w.lower) || categories[w.lower] != "" || strings.ContainsAny(w.raw, "_/@.")
+		return isUpper(w.raw) || hasNumber(w.raw) || isTemporal(w.lower) || categories[w.lower] != "" || strings.ContainsAny(w.raw, "_/@.")
 	})
 }
 
 func hasTime(ws []word) bool {
-	return slices.ContainsFunc(ws, func(w word) bool { return temporal(w.lower) })
+	return slices.ContainsFunc(ws, func(w word) bool { return isTemporal(w.lower) })
 }
 
 func kindOf(attr string, ws []word) string {
@@ -191,7 +192,8 @@ func kindOf(attr string, ws []word) string {
 	return identity
 }
 
-// setNoun says what a possessive or definite fact is about: its attribute and value.
+// setNoun sets the attribute and value of a fact with a possessive or definite subject. It reports whether the words
+// are such a fact.
 func (f *fact) setNoun(attr []word, val []word) bool {
 	var a []string
 	favorite := strings.HasPrefix(attr[0].stem, "favo")
@@ -211,8 +213,8 @@ func (f *fact) setNoun(attr []word, val []word) bool {
 	return true
 }
 
-// findCopula finds the copula: "is", "was changed to", "moved to". Past tense is not a statement about now, but for
-// "is now".
+// findCopula returns the position of the copula ("is", "moved to") and of the word after it, or -1. The past tense is
+// not a statement about now.
 func findCopula(ws []word, from int) (at, next int) {
 	for i := from; i < len(ws); i++ {
 		switch ws[i].lower {

@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestFacts runs the scripts: what a text is read to say, and which of several texts contradict each other.
+// TestFacts runs the scripts in testdata/texts: the facts of a text, and the contradictions and duplicates among
+// texts.
 func TestFacts(t *testing.T) {
 	datadriven.Walk(t, "testdata/texts", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -51,7 +52,7 @@ func FuzzFacts(f *testing.F) {
 		facts(x)
 		m, n := meaningOf(x), meaningOf(y)
 		if sameMeaning(&m, &n) != sameMeaning(&n, &m) {
-			t.Fatalf("%q and %q are the same one way only", x, y)
+			t.Fatalf("%q and %q are the same in one direction only", x, y)
 		}
 	})
 }

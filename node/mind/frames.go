@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// A frame is a verb with what it says of its subject.
+// A frame is a verb form and the attribute that it states of its subject.
 type frame struct {
 	words   []string // stems
 	attr    string
 	kind    string
 	single  bool
-	denies  bool // it says the contrary of attr
+	denies  bool // states the opposite of attr
 	timed   bool // the value must be a time
-	number  bool // or hold a number
-	version bool // or be a name with a number
+	number  bool // the value must contain a number
+	version bool // the value must be a name and a number
 }
 
-// The kind of a fact about who or what somebody or something is.
+// identity is the kind of facts about what somebody or something is.
 const identity = "identity_fact"
 
-// verbs are the frames with the forms of their verb, which are tried in order.
+// verbs lists the frames with the forms of their verbs.
 var verbs = []struct {
 	frame
-	forms string // with commas between them
+	forms string // separated by commas
 }{
 	{frame{attr: "lives in", kind: identity, single: true}, "lives in,is living in,resides in,moved to,relocated to"},
 	{frame{attr: "works at", kind: identity, single: true},
@@ -59,7 +59,7 @@ var verbs = []struct {
 	{frame{attr: "likes", kind: "preference", denies: true}, "dislikes,hates"},
 }
 
-// plainVerbs may have many objects at once.
+// plainVerbs are verbs that may have many objects at once.
 const plainVerbs = "eats drinks speaks knows owns drives smokes plays supports uses wants trusts needs requires"
 
 var frames = func() (out []frame) {
@@ -80,8 +80,8 @@ var frames = func() (out []frame) {
 	return out
 }()
 
-// framesBy are the places of frames, by their first words.
-var framesBy = func() map[string][]int {
+// framesByFirstWord holds indexes in frames by the first stem of each frame.
+var framesByFirstWord = func() map[string][]int {
 	by := map[string][]int{}
 	for j, f := range frames {
 		by[f.words[0]] = append(by[f.words[0]], j)
@@ -89,11 +89,11 @@ var framesBy = func() map[string][]int {
 	return by
 }()
 
-// framed reads a clause by its verb: the first that is known, and of forms that begin there the longest.
-func framed(ws []word) (about []word, f fact) {
+// verbFrame reads a clause by its first known verb. Of the forms that begin there, the longest one wins.
+func verbFrame(ws []word) (about []word, f fact) {
 	best, at := -1, -1
 	for i := 1; i < len(ws) && i <= 6 && best < 0; i++ {
-		for _, j := range framesBy[ws[i].stem] {
+		for _, j := range framesByFirstWord[ws[i].stem] {
 			if matches(ws[i:], frames[j].words) && (best < 0 || len(frames[j].words) > len(frames[best].words)) {
 				best, at = j, i
 			}
@@ -117,7 +117,7 @@ func framed(ws []word) (about []word, f fact) {
 	return ws[:at], f
 }
 
-// past reports whether a verb tells of what was: "worked at", "was based in". Births and moves tell of now.
+// past reports whether a verb is about the past: "worked at", "was based in". Births and moves still hold.
 func past(ws []word, at int, fr frame) bool {
 	w := ws[at].lower
 	return !births[fr.attr] && !moves[w] && (pasts[w] || strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed"))
@@ -153,7 +153,7 @@ func stems(words string) map[string]bool {
 	return m
 }
 
-// singleValued are attributes that have one value whatever the value looks like.
+// singleValued are attributes that have one value, whatever it looks like.
 var singleValued = stems(`name birthday email phone number address age height hometown job title role occupation profession manager boss spouse
 wife husband partner favorite favourite color colour password deadline budget price salary version capital currency timezone
 language database owner lead leader editor browser car employer nationality diet drink dish food`)

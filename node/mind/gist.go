@@ -6,26 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// A Gist is what a statement is about: its different words, each as a hash of its first letters, in order. The lowest
-// bit is 0 for a word with a capital or a digit.
+// A Gist is a fingerprint of a statement: its distinct words, each as a hash of its first letters, sorted. The lowest
+// bit is 0 for a word with a capital letter or a digit.
 type Gist []uint32
 
-// Which statements are about the same. Words are not stemmed, and those without a meaning of their own are not known:
-// most are short. So reading a statement costs a few microseconds, in any language.
+// Parameters of the fingerprint. Words are cut instead of stemmed, and short words are dropped instead of looked up in
+// a list of function words. So a fingerprint costs a few microseconds and works in any language.
 const (
-	gistBytes   = 512 // a longer text is more than one statement
-	gistLetters = 6   // of a word: its forms end differently
-	gistShort   = 4   // letters that a word has at least, if it has no digit
-	gistWords   = 2   // statements have so many words in common, and half of the one with fewer
+	gistBytes   = 512 // longer texts are not single statements and get no fingerprint
+	gistLetters = 6   // letters of a word that are hashed: the forms of a word differ at the end
+	gistShort   = 4   // least number of letters of a word without a digit
+	gistWords   = 2   // related statements share at least this many words, and half of the shorter one's
 )
 
-// GistOf reads a statement; it is empty for what is longer than one.
+// GistOf returns the fingerprint of a statement, empty if the text is longer than gistBytes.
 func GistOf(s string) Gist {
 	if len(s) > gistBytes {
 		return nil
 	}
 	g := make(Gist, 0, 48)
-	hash, letters, named, counts := uint32(fnvBasis), 0, false, false // of the word that is being read
+	hash, letters, named, counts := uint32(fnvBasis), 0, false, false // of the current word
 	end := func() {
 		if letters >= gistShort || counts {
 			if hash |= 1; named {
@@ -35,7 +35,7 @@ func GistOf(s string) Gist {
 		}
 		hash, letters, named, counts = fnvBasis, 0, false, false
 	}
-	var before rune // of a script without spaces: each two neighbours are a word
+	var before rune // the previous letter, in a script without spaces: each pair of neighbours counts as a word
 	for _, r := range s {
 		var class uint8
 		if r < utf8.RuneSelf {
@@ -73,22 +73,22 @@ func GistOf(s string) Gist {
 	return slices.CompactFunc(g, func(a, b uint32) bool { return a>>1 == b>>1 })
 }
 
-// The numbers of FNV-1a.
+// The constants of the FNV-1a hash.
 const (
 	fnvBasis = 2166136261
 	fnvPrime = 16777619
 )
 
-// What a letter is.
+// Classes of runes.
 const (
 	noLetter uint8 = iota
-	lower          // or of a script with one case
+	lower          // or a letter of a script without case
 	upper
 	numeric
-	ideogram // of a script without spaces
+	ideogram // a letter of a script without spaces
 )
 
-// plainClasses holds the classes of the letters of ASCII.
+// plainClasses holds the classes of ASCII characters.
 var plainClasses = func() (c [utf8.RuneSelf]uint8) {
 	for r := range c {
 		c[r] = gistClass(rune(r))
@@ -110,13 +110,13 @@ func gistClass(r rune) uint8 {
 	return noLetter
 }
 
-// Likeness is the share of the shorter statement's words that the other one has too; 0 where they are not about the
-// same, and where a question names something of this statement that the other lacks.
+// Likeness returns the share of the shorter statement's words that both have. It returns 0 for unrelated statements,
+// and if the question names a word of g that other lacks.
 func (g Gist) Likeness(other, question Gist) float64 {
 	shorter, common, j := min(len(g), len(other)), 0, 0
 	least := max(gistWords, (shorter+1)/2)
 	for i, w := range g {
-		if common+min(len(g)-i, len(other)-j) < least { // too few are left
+		if common+min(len(g)-i, len(other)-j) < least { // the remaining words cannot reach least
 			return 0
 		}
 		for j < len(other) && other[j]>>1 < w>>1 {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLikeness: statements about the same have enough of their words in common, in any of their forms and languages.
+// TestLikeness checks that statements about the same things are alike, in other forms of their words and in several
+// languages.
 func TestLikeness(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

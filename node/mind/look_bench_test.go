@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// BenchmarkLookFor reads a text that replaces nothing, and one that may replace another.
+// BenchmarkLookFor measures a text that replaces nothing, and one that may replace another.
 func BenchmarkLookFor(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var made []string

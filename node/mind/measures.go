@@ -2,10 +2,11 @@ package mind
 
 import "strings"
 
-// before are the words that stand before a measure. Behind others a number may be a name: room 4, version 7.
-var before = set("at of about every for around roughly nearly almost than least most only within under over until from")
+// measurePrepositions are words that may precede a measure. After other words a number may be part of a name: room 4,
+// version 7.
+var measurePrepositions = set("at of about every for around roughly nearly almost than least most only within under over until from")
 
-// dimensions are the units in which one thing can be measured, by what they measure.
+// dimensions maps a unit to the quantity that it measures.
 var dimensions = func() map[string]string {
 	by := map[string]string{}
 	for of, units := range map[string]string{
@@ -22,18 +23,18 @@ var dimensions = func() map[string]string {
 	return by
 }()
 
-// measures reports whether words that follow others begin with a measure: a number with its unit. A time of day is
-// none: something may happen at several.
-func measures(front, ws []word) bool {
+// beginsWithMeasure reports whether ws, which follow front, begin with a measure: a number with a unit. A time of day
+// is not a measure, because one thing may happen at several.
+func beginsWithMeasure(front, ws []word) bool {
 	if len(front) == 0 || len(ws) == 0 || !hasNumber(ws[0].raw) && !numerals[ws[0].lower] {
 		return false
 	}
 	last := front[len(front)-1]
-	return (before[last.lower] || isPlural(last)) && len(ws) > 1 && !clock(ws[0].lower) && !hasNumber(ws[1].raw)
+	return (measurePrepositions[last.lower] || isMultiValuedVerb(last)) && len(ws) > 1 && !isClockTime(ws[0].lower) && !hasNumber(ws[1].raw)
 }
 
-// sameMeasure reports whether of two measures, of the same thing as far as their texts say, one can replace the
-// other: what stands behind the older one stands behind the newer one too.
+// sameMeasure reports whether one of two measures can replace the other: the words after the older number also follow
+// the newer one.
 func sameMeasure(in, out []word) bool {
 	if len(in) < len(out) {
 		return false

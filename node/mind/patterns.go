@@ -10,10 +10,10 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// MaxPatterns bounds what one round reports.
+// MaxPatterns bounds the patterns that one round reports.
 const MaxPatterns = 50
 
-// FindPatterns returns the regularities that the snapshot shows, the most certain first.
+// FindPatterns returns the regularities in the snapshot, the most certain first.
 func FindPatterns(ctx context.Context, s *Snapshot) ([]oplog.Pattern, error) {
 	var out []oplog.Pattern
 	for _, f := range []func(*Snapshot) []oplog.Pattern{coOccurrence, clusters, valence, topics, hubPatterns, crossDomain, bridges} {
@@ -31,11 +31,11 @@ func FindPatterns(ctx context.Context, s *Snapshot) ([]oplog.Pattern, error) {
 	return out[:min(len(out), MaxPatterns)], nil
 }
 
-// coOccurrence: two entities share three targets or more.
+// coOccurrence finds pairs of entities that share three targets or more.
 func coOccurrence(s *Snapshot) (out []oplog.Pattern) {
 	dst := map[string][]string{}
 	for i, e := range s.Edges {
-		s.rest(i)
+		s.yieldAt(i)
 		if !slices.Contains(dst[e.Dst], e.Src) && len(dst[e.Dst]) < 50 {
 			dst[e.Dst] = append(dst[e.Dst], e.Src)
 		}
@@ -61,13 +61,13 @@ func coOccurrence(s *Snapshot) (out []oplog.Pattern) {
 
 var weekdayNames = [...]string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
 
-// clusters: episodic rows gather in one hour of the week. The epoch was a Thursday.
+// clusters finds hours of the week with unusually many episodic rows. The epoch was a Thursday.
 func clusters(s *Snapshot) (out []oplog.Pattern) {
 	var hours [168]int
 	total := 0
 	const hour = day / 24
 	for i := range s.Rows {
-		s.rest(i)
+		s.yieldAt(i)
 		if r := &s.Rows[i]; r.Type == "episodic" && r.Created >= 0 {
 			hours[(int64(r.Created/hour)+3*24)%168]++
 			total++
@@ -105,7 +105,7 @@ func valence(s *Snapshot) []oplog.Pattern {
 		Description: fmt.Sprintf("mood goes %s: %+.2f after %+.2f", way, now, then)}}
 }
 
-// topics: an entity is named by five of the newest rows or more, over a week at least and a month at most.
+// topics finds entities that five or more of the newest rows mention, over at least a week and at most a month.
 func topics(s *Snapshot) (out []oplog.Pattern) {
 	rows := s.Rows[max(0, len(s.Rows)-200):]
 	by := map[string][]*Row{}
@@ -140,14 +140,14 @@ func hubPatterns(s *Snapshot) (out []oplog.Pattern) {
 	return out
 }
 
-// Rows of two domains are similar when they share so many of their words.
+// Rows of two domains are similar when they share at least this part and this number of their words.
 const (
 	crossShare = .4
 	crossWords = 3
 )
 
-// crossDomain: memories of two domains share many words, among the newest that have a domain. The closest two are the
-// sources of the pattern.
+// crossDomain finds pairs of domains with memories that share many words, among the newest rows that have a domain.
+// The sources of the pattern are the two most similar memories.
 func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 	var rows []*Row
 	for i := len(s.Rows) - 1; i >= 0 && len(rows) < 200; i-- {
@@ -161,7 +161,7 @@ func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 	}
 	best := map[string]oplog.Pattern{}
 	for i, a := range rows {
-		s.rest(0)
+		s.yieldAt(0)
 		for j, b := range rows[:i] {
 			if a.Domain == b.Domain || a.Namespace != b.Namespace {
 				continue
@@ -185,11 +185,11 @@ func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 	return out
 }
 
-// bridges: an entity is named three times or more in each of two domains.
+// bridges finds entities that are mentioned three times or more in each of two domains.
 func bridges(s *Snapshot) (out []oplog.Pattern) {
 	in := map[string]map[string]int{}
 	for i := range s.Rows {
-		s.rest(i)
+		s.yieldAt(i)
 		r := &s.Rows[i]
 		if r.Domain == "" || r.Domain == "general" {
 			continue
@@ -219,7 +219,7 @@ func bridges(s *Snapshot) (out []oplog.Pattern) {
 	return out
 }
 
-// PatternTriggers tell of patterns that were not known.
+// PatternTriggers returns triggers for the patterns that the snapshot does not yet know.
 func PatternTriggers(s *Snapshot, found []oplog.Pattern) (out []oplog.TriggerRow) {
 	known := map[string]bool{}
 	for _, p := range s.Patterns {
@@ -241,9 +241,9 @@ func PatternTriggers(s *Snapshot, found []oplog.Pattern) (out []oplog.TriggerRow
 			entity = p.Entities[0] + "/" + p.Type
 		}
 		t := s.Trigger(name, u, p.Description, entity)
-		t.Sources = p.Sources // one that is found again in other memories is the same
+		t.Sources = p.Sources // after Trigger, so that the cooldown key does not depend on the sources
 		out = append(out, t)
 	}
 	SortTriggers(out)
-	return out[:min(len(out), maxOf)]
+	return out[:min(len(out), maxPerKind)]
 }

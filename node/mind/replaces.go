@@ -6,63 +6,63 @@ import (
 	"unicode"
 )
 
-// A Replacement says how one statement replaces an older one.
+// A Replacement tells how one statement replaces an older one.
 type Replacement struct {
 	How                        How
-	Kind                       string // of a conflict
-	Subject, Relation, Was, Is string // as far as they are known, as written
+	Kind                       string // type of the conflict
+	Subject, Relation, Was, Is string // as written; empty if unknown
 }
 
-// How says what shows that a statement replaces another, the surest first.
+// How is the evidence that a statement replaces another, the strongest first.
 type How uint8
 
-// The ways.
+// The kinds of evidence.
 const (
 	Stated   How = iota // both give one subject the value of a relation that has one value at a time
-	Reworded            // the same sentence with another value behind its verb, or with another holder before it
-	Told                // the newer one says what has changed, and from what
-	Changed             // the newer one says that something has changed, about the same things
+	Reworded            // the same sentence with another value after its verb, or another holder before it
+	Told                // the newer one names the change
+	Changed             // the newer one has a change phrase and is about the same things
 )
 
-// Relations are a database's changes to the relations that have one value at a time.
+// Relations holds a database's overrides of the relations that have one value at a time, or several.
 type Relations struct{ Single, Several []string }
 
-// has reports whether a list has a relation, which is written with blanks or underscores.
-func has(list []string, attr string) bool {
+// containsRelation reports whether a list contains a relation, written with spaces or underscores.
+func containsRelation(list []string, attr string) bool {
 	return slices.ContainsFunc(list, func(name string) bool { return strings.EqualFold(strings.ReplaceAll(name, "_", " "), attr) })
 }
 
 // single reports whether a fact's relation has one value at a time.
 func (r *Relations) single(f *fact) bool {
 	attr := strings.TrimSpace(f.attr)
-	return !has(r.Several, attr) && (f.single || has(r.Single, attr))
+	return !containsRelation(r.Several, attr) && (f.single || containsRelation(r.Single, attr))
 }
 
-// A Statement is a text that was read, to be compared with several others.
+// A Statement is a parsed text, ready to be compared with several others.
 type Statement struct {
 	text  string
 	facts []fact
 	statement
-	cue     bool     // it says that something has changed
-	changes []change // what it says has changed
+	saysChanged bool     // the text has a change phrase
+	changes     []change // the changes that the text names
 }
 
-// Read reads a text.
+// Read parses a text.
 func Read(text string) *Statement {
 	text = text[:min(len(text), MaxRead)]
 	said := sentences(text)
-	return &Statement{text, factsOf(said), statementOf(said), hasCue(text), changesOf(said)}
+	return &Statement{text, factsOf(said), statementOf(said), hasChangePhrase(text), changesOf(said)}
 }
 
-// Which words of a statement LookFor returns.
+// The words of a statement that LookFor returns.
 const (
-	fromFront = 4  // the first: byFrame finds only statements that begin with the same words
-	fromBack  = 3  // the last: or that end with them
-	mostWords = 10 // in all; the others fill up where the statement says that something has changed
+	fromFront = 4  // first words: replacesByWording needs a common beginning
+	fromBack  = 3  // last words: or a common end
+	mostWords = 10 // in all; with a change phrase, the longest other words fill up
 )
 
-// LookFor returns the words that an older statement has in common with this one if this one replaces it, blank if it
-// cannot replace any. Most texts cannot, which is known without looking at another one.
+// LookFor returns search terms for older statements that this one may replace, empty if it cannot replace any. Most
+// texts cannot, and that needs no look at another text.
 func (a *Statement) LookFor() string {
 	if question(a.text) {
 		return ""
@@ -83,7 +83,7 @@ func (a *Statement) LookFor() string {
 			add(word)
 		}
 	}
-	if !a.cue && !a.rewords() {
+	if !a.saysChanged && !a.canReword() {
 		return strings.Join(words, " ")
 	}
 	meaning := slices.DeleteFunc(slices.Clone(a.all), func(w word) bool { return w.is(functionWord) })
@@ -94,7 +94,7 @@ func (a *Statement) LookFor() string {
 	for _, w := range meaning[max(0, n-fromBack):] {
 		add(w.raw)
 	}
-	if a.cue {
+	if a.saysChanged {
 		slices.SortStableFunc(meaning, func(x, y word) int { return len(y.raw) - len(x.raw) })
 		for _, w := range meaning {
 			add(w.raw)
@@ -103,31 +103,31 @@ func (a *Statement) LookFor() string {
 	return strings.Join(words, " ")
 }
 
-// rewords reports whether byFrame may find that the statement replaces another: it has a verb that a value can
-// follow.
-func (s *statement) rewords() bool {
+// canReword reports whether replacesByWording may find that the statement replaces another: it has a verb that a
+// value can follow.
+func (s *statement) canReword() bool {
 	if s.past || len(s.all) < 3 {
 		return false
 	}
 	for i, w := range s.all {
-		if i > 0 && (isCopula(w) || w.clauseBreak) || i > 0 && i < 5 && holds[w.stem] || i < 8 && isPlural(w) || measures(s.all[:i], s.all[i:]) {
+		if i > 0 && (isCopula(w) || w.clauseBreak) || i > 0 && i < 5 && singleHolderVerbs[w.stem] || i < 8 && isMultiValuedVerb(w) || beginsWithMeasure(s.all[:i], s.all[i:]) {
 			return true
 		}
 	}
 	return false
 }
 
-// Replaces decides whether a statement replaces an older one of the same namespace, from the two texts alone.
+// Replaces decides whether the statement replaces an older one of the same namespace, from the two texts alone.
 func (a *Statement) Replaces(older string, relations Relations) (r Replacement, ok bool) {
 	if question(a.text) || question(older) {
 		return r, false
 	}
 	had := sentences(older)
 	was, is := factsOf(had), a.facts
-	if r, ok = byFacts(is, was, &relations); ok {
+	if r, ok = replacesByFacts(is, was, &relations); ok {
 		return r, true
 	}
-	if r, ok = a.byChange(had); ok {
+	if r, ok = a.replacesByChange(had); ok {
 		return r, true
 	}
 	b := statementOf(had)
@@ -136,26 +136,27 @@ func (a *Statement) Replaces(older string, relations Relations) (r Replacement, 
 	}
 	if len(was) > 0 && len(is) > 0 && was[0].subject == is[0].subject && !a.moves &&
 		(was[0].attr != is[0].attr || !relations.single(&was[0])) {
-		return r, false // two things about one subject
+		return r, false // two different attributes of one subject
 	}
 	r.Kind = "minor"
-	a.compared()
-	b.compared()
-	if max(len(a.text), len(older)) < MaxRead { // else what is not read may differ too
-		r.Was, r.Is, ok = byFrame(&a.statement, &b)
+	a.prepareWords()
+	b.prepareWords()
+	if max(len(a.text), len(older)) < MaxRead { // else the unread parts may differ too
+		r.Was, r.Is, ok = replacesByWording(&a.statement, &b)
 	}
 	if ok {
 		r.How = Reworded
 		return r, true
 	}
 	r.How = Changed
-	return r, byCue(a, &b)
+	return r, replacesByChangePhrase(a, &b)
 }
 
+// question reports whether a text ends with a question mark.
 func question(text string) bool { return strings.HasSuffix(strings.TrimSpace(text), "?") }
 
-// byFacts compares what the two texts say in forms that are known.
-func byFacts(is, was []fact, relations *Relations) (Replacement, bool) {
+// replacesByFacts compares the facts of two texts.
+func replacesByFacts(is, was []fact, relations *Relations) (Replacement, bool) {
 	for _, f := range is {
 		for _, o := range was {
 			if f.subject != o.subject || f.attr != o.attr || f.denied && o.denied {
@@ -170,14 +171,14 @@ func byFacts(is, was []fact, relations *Relations) (Replacement, bool) {
 	return Replacement{}, false
 }
 
-// A statement holds a text in the forms in which two are compared.
+// A statement holds the words of a text in the forms in which two texts are compared.
 type statement struct {
-	all   []word   // without what changes nothing
-	the   []bool   // of all: "the" or "our" stands before it
-	words []string // truncated stems that carry meaning, sorted, each once; see compared
-	first string   // of them
-	past  bool     // its first clause tells of what happened once
-	moves bool     // it says that something has moved
+	all      []word   // without fillers
+	definite []bool   // by index in all: "the" or "our" precedes the word
+	words    []string // meaningful truncated stems, sorted and distinct; set by prepareWords
+	first    string   // the first of words, in the order of the text
+	past     bool     // its first clause is about a past event
+	moves    bool     // it contains "moved" or "moves"
 }
 
 func statementOf(text [][]word) (s statement) {
@@ -185,7 +186,7 @@ func statementOf(text [][]word) (s statement) {
 	for _, sentence := range text {
 		n += len(sentence)
 	}
-	s.all, s.the = make([]word, 0, n), make([]bool, 0, n)
+	s.all, s.definite = make([]word, 0, n), make([]bool, 0, n)
 	clause := false
 	for i, sentence := range text {
 		for j := range sentence {
@@ -194,16 +195,16 @@ func statementOf(text [][]word) (s statement) {
 			if w.is(filler) && !w.possessive {
 				continue
 			}
-			s.past = s.past || !clause && j > 0 && j < 8 && happened(sentence, j)
+			s.past = s.past || !clause && j > 0 && j < 8 && isPastEvent(sentence, j)
 			s.moves = s.moves || w.lower == "moved" || w.lower == "moves"
-			s.all, s.the = append(s.all, *w), append(s.the, j > 0 && articles[sentence[j-1].lower])
+			s.all, s.definite = append(s.all, *w), append(s.definite, j > 0 && articles[sentence[j-1].lower])
 		}
 	}
 	return s
 }
 
-// compared sets the words by which a statement is compared with another. Most statements are compared with none.
-func (s *statement) compared() *statement {
+// prepareWords sets words and first on first use. Most statements are never compared with another.
+func (s *statement) prepareWords() *statement {
 	if s.words != nil {
 		return s
 	}
@@ -221,8 +222,8 @@ func (s *statement) compared() *statement {
 	return s
 }
 
-// happened reports whether a word is a verb that tells of what happened once: no participle behind "is".
-func happened(ws []word, at int) bool {
+// isPastEvent reports whether a word is a verb in the past tense. A participle after "is" is not.
+func isPastEvent(ws []word, at int) bool {
 	w := ws[at].lower
 	if !(strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || pasts[w] || events[w]) {
 		return false
@@ -235,7 +236,7 @@ func happened(ws []word, at int) bool {
 	return !ws[at-1].possessive
 }
 
-// truncateStem cuts a word so that its relatives are the same: collected and collection.
+// truncateStem cuts a word to its first letters, so that related words are equal: collected and collection.
 func truncateStem(w string) string {
 	const letters = 6
 	n := 0
@@ -251,22 +252,22 @@ func truncateStem(w string) string {
 	return w
 }
 
-// Words by which statements are told.
+// Word lists for the comparison of statements.
 var (
-	articles = set("the our")
-	events   = set("went gave took made saw came bought sold sent paid found left told said asked won lost got read wrote broke fell felt")
-	changing = set("now longer anymore instead new since only another moved move change changed switch switched replace replaced drop dropped remove removed")
-	plural   = stems("likes loves enjoys knows speaks uses owns plays eats drinks wants has have hates supports reads watches contains includes asks says thinks needs")
-	copula   = stems("is can may must will")
-	holds    = stems("keeps leads chairs runs owns manages approves handles maintains hosts supplies heads directs coordinates moderates")
+	articles          = set("the our")
+	events            = set("went gave took made saw came bought sold sent paid found left told said asked won lost got read wrote broke fell felt")
+	changeWords       = set("now longer anymore instead new since only another moved move change changed switch switched replace replaced drop dropped remove removed")
+	multiValuedVerbs  = stems("likes loves enjoys knows speaks uses owns plays eats drinks wants has have hates supports reads watches contains includes asks says thinks needs")
+	copula            = stems("is can may must will")
+	singleHolderVerbs = stems("keeps leads chairs runs owns manages approves handles maintains hosts supplies heads directs coordinates moderates")
 )
 
-func isCopula(w word) bool { return copula[w.stem] }
-func isPlural(w word) bool { return plural[w.stem] }
+func isCopula(w word) bool          { return copula[w.stem] }
+func isMultiValuedVerb(w word) bool { return multiValuedVerbs[w.stem] }
 
-// byFrame compares two sentences word by word: they are the same but for one stretch, which stands behind the verb, or
-// is who does what one at a time does.
-func byFrame(a, b *statement) (was, is string, ok bool) {
+// replacesByWording compares two sentences word by word. The newer one replaces the older one if they differ in one
+// stretch, which is either the value after the verb or the one holder of a role before it.
+func replacesByWording(a, b *statement) (was, is string, ok bool) {
 	x, y := a.all, b.all
 	n, m := common(x, y)
 	in, out := x[n:len(x)-m], y[n:len(y)-m]
@@ -281,18 +282,18 @@ func byFrame(a, b *statement) (was, is string, ok bool) {
 		}
 	}
 	verb := n > 1 && slices.ContainsFunc(front[1:], func(w word) bool { return isCopula(w) || w.clauseBreak })
-	after := func(w word) bool { return isCopula(w) || isPlural(w) }
+	after := func(w word) bool { return isCopula(w) || isMultiValuedVerb(w) }
 	if !verb && slices.ContainsFunc(in, isCopula) && slices.ContainsFunc(out, isCopula) || slices.ContainsFunc(back[:min(m, 3)], after) {
-		return "", "", false // the subjects differ: room 4 is free, and room 5 is free
+		return "", "", false // different subjects: room 4 is free, room 5 is free
 	}
-	several := slices.ContainsFunc(front[:min(n, 8)], isPlural)
+	several := slices.ContainsFunc(front[:min(n, 8)], isMultiValuedVerb)
 	switch {
 	case verb && meaningful >= 2 && (hasNumber(in[0].raw) && hasNumber(out[0].raw) || numerals[in[0].lower] && numerals[out[0].lower]):
-	case meaningful >= 2 && measures(front, in) && measures(front, out) && sameMeasure(in, out):
+	case meaningful >= 2 && beginsWithMeasure(front, in) && beginsWithMeasure(front, out) && sameMeasure(in, out):
 	case 2*both < min(len(a.words), len(b.words)):
 		return "", "", false
 	case verb && !several && (meaningful >= 2 || meaningful >= 1 && n >= 2):
-	case n <= 1 && m >= 3 && len(in) <= 3 && len(out) <= 3 && holds[back[0].stem] && a.the[len(x)-m+1]:
+	case n <= 1 && m >= 3 && len(in) <= 3 && len(out) <= 3 && singleHolderVerbs[back[0].stem] && a.definite[len(x)-m+1]:
 	case several && m >= 2 && both >= 3 && forAs[back[0].lower]:
 	default:
 		return "", "", false
@@ -300,7 +301,7 @@ func byFrame(a, b *statement) (was, is string, ok bool) {
 	return rawText(out), rawText(in), true
 }
 
-// common counts the words that two sentences have in common at their beginning and at their end.
+// common returns how many words two sentences share at the beginning and at the end.
 func common(x, y []word) (front, back int) {
 	for front < len(x) && front < len(y) && x[front].stem == y[front].stem {
 		front++
@@ -311,6 +312,7 @@ func common(x, y []word) (front, back int) {
 	return front, back
 }
 
+// rawText joins the first words as written, at most maxValue.
 func rawText(ws []word) string {
 	var s []string
 	for _, w := range ws[:min(len(ws), maxValue)] {
@@ -319,18 +321,17 @@ func rawText(ws []word) string {
 	return strings.Join(s, " ")
 }
 
-// strongShare is the share of the words of the shorter of two statements that both have, from which they are about the
-// same where the newer says that something has changed.
+// strongShare is the least share of the shorter statement's words that both must have for a change phrase to count.
 const strongShare = .3
 
-// byCue compares a statement that says that something has changed with an older one about the same.
-func byCue(a *Statement, b *statement) bool {
-	if !a.cue {
+// replacesByChangePhrase reports whether a statement with a change phrase is about the same things as an older one.
+func replacesByChangePhrase(a *Statement, b *statement) bool {
+	if !a.saysChanged {
 		return false
 	}
-	about := 0 // words that are neither numbers nor times
+	about := 0 // common words that are neither numbers nor times
 	for _, w := range a.words {
-		if !temporal(w) && !digit(w) && !numerals[w] && !notIn(b.words)(w) {
+		if !isTemporal(w) && !allDigits(w) && !numerals[w] && !notIn(b.words)(w) {
 			about++
 		}
 	}
@@ -338,19 +339,19 @@ func byCue(a *Statement, b *statement) bool {
 	named := func(w word) bool { return hasNumber(w.raw) || isUpper(w.raw) }
 	alike := a.first == b.first
 	if about < 2 || alike && a.all[1].stem != b.all[1].stem && named(a.all[1]) && named(b.all[1]) {
-		return false // Ann Lee and Ann Cole, room 4 and room 5
+		return false // different names: Ann Lee and Ann Cole, room 4 and room 5
 	}
-	if a.gives(b.first) {
-		return false // Priya owns checkout, and search was handed to Priya
+	if a.isRecipient(b.first) {
+		return false // different subjects: Priya owns checkout, search was handed to Priya
 	}
-	says := slices.ContainsFunc(a.words, notIn(b.words)) && slices.ContainsFunc(b.words, notIn(a.words)) // neither repeats the other
+	says := slices.ContainsFunc(a.words, notIn(b.words)) && slices.ContainsFunc(b.words, notIn(a.words)) // each has a word that the other lacks
 	return says && !(alike && subjectsDiffer(a.all, b.all)) && (about >= 3 || !notIn(b.words)(a.first) || !notIn(a.words)(b.first)) &&
 		float64(about) >= strongShare*least
 }
 
-// gives reports whether a statement has a word only where something goes to it: the word is the new value, and an
-// older statement that begins with it is about something else.
-func (s *statement) gives(word string) (to bool) {
+// isRecipient reports whether a word occurs in the statement, and only after "to". The word is then the new value,
+// and an older statement that begins with it is about something else.
+func (s *statement) isRecipient(word string) (found bool) {
 	for i := range s.all {
 		if truncateStem(normalizeTime(s.all[i].stem)) != word {
 			continue
@@ -358,22 +359,22 @@ func (s *statement) gives(word string) (to bool) {
 		if i == 0 || s.all[i-1].lower != "to" {
 			return false
 		}
-		to = true
+		found = true
 	}
-	return to
+	return found
 }
 
-// subjectsDiffer reports whether what two sentences have in common at their beginning is a part of their subjects
-// alone.
+// subjectsDiffer reports whether the common beginning of two sentences ends before their verbs, so that their
+// subjects differ.
 func subjectsDiffer(a, b []word) bool {
 	n, _ := common(a, b)
 	if n > 1 && n < len(a) && n < len(b) && a[n].is(changed) && isCopula(b[n]) {
-		return false // flags moved to, flags are kept in
+		return false // "flags moved to", "flags are kept in"
 	}
 	return !slices.ContainsFunc(a[:n], isCopula) && slices.ContainsFunc(a[n:], isCopula) && slices.ContainsFunc(b[n:], isCopula)
 }
 
-// States reports whether a text has the words of a relation, and denies nothing.
+// States reports whether a text contains the words of a relation and no denial.
 func States(text, relation string) bool {
 	ws := slices.Concat(sentences(text)...)
 	if slices.ContainsFunc(ws, func(w word) bool { return w.is(denial) || w.lower == "longer" }) {

@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/node/mind/mindtest"
 )
 
-// TestReplaces: pairs of an older and a newer statement, and how the newer one shows that it replaces the other.
+// TestReplaces checks pairs of an older and a newer statement: whether the newer one replaces the older, and by which
+// evidence.
 func TestReplaces(t *testing.T) {
 	const nothing = mind.Changed + 1
 	for _, c := range []struct {
@@ -70,7 +71,8 @@ func TestReplaces(t *testing.T) {
 	}
 }
 
-// TestReplacesByADatabasesRelations: a database says which relations have one value at a time.
+// TestReplacesByADatabasesRelations checks that a database's settings decide which relations have one value at a
+// time.
 func TestReplacesByADatabasesRelations(t *testing.T) {
 	older, newer := "Bob works at Acme.", "Bob works at Globex."
 	if _, ok := mind.Read(newer).Replaces(older, mind.Relations{Several: []string{"works_at"}}); ok {
@@ -85,8 +87,8 @@ func TestReplacesByADatabasesRelations(t *testing.T) {
 	}
 }
 
-// TestReplacesFindsPlantedTruth: of a corpus with planted contradictions and look-alikes, each row is compared with the
-// three before it that share most of its words.
+// TestReplacesFindsPlantedTruth compares each row of a generated corpus with the three earlier rows that share most
+// of its words.
 func TestReplacesFindsPlantedTruth(t *testing.T) {
 	c := mindtest.New(1)
 	words := make([][]string, len(c.Rows))
@@ -117,8 +119,8 @@ func TestReplacesFindsPlantedTruth(t *testing.T) {
 	}
 }
 
-// TestLongTextsAreNotReworded: of two texts that are too long to be read whole it is not known that they differ in one
-// stretch alone.
+// TestLongTextsAreNotReworded checks that a text longer than MaxRead replaces nothing by its wording, because its
+// unread part may differ too.
 func TestLongTextsAreNotReworded(t *testing.T) {
 	t.Parallel()
 	const older, newer, more = "Rudolph keeps the key of the stock room", "Leopold keeps the key of the stock room", " and every team can borrow it for a week"

@@ -12,21 +12,21 @@ import (
 var identityRelations = set("birthday age lives_in works_at email phone full_name spouse hometown")
 var preferenceRelations = set("prefers favorite likes dislikes")
 
-// A policy says what several values of one relation mean.
+// The relations for which several values at a time are normal (overlapping), or contradictory.
 var (
 	overlapping  = set("founded works_at speaks")
 	singleInTime = set("ceo_of cto_of cfo_of leads married_to")
 	singleHigh   = set("born_in headquartered_in acquired subsidiary_of")
 )
 
-// Statements are the contradictions among relations and claims. Claims that follow each other in time contradict
-// nothing: the older one's validity is bounded instead.
+// Statements returns the contradictions among relations and claims. Claims that succeed each other in time do not
+// contradict; Statements returns an end of validity for the older one instead.
 func Statements(s *Snapshot) (found []oplog.ConflictRow, bounds []oplog.ClaimBound) {
 	found = s.edgeConflicts()
 	byTriple := map[string][]oplog.StoredClaim{}
 	var keys []string
 	for i, c := range s.Claims {
-		s.rest(i)
+		s.yieldAt(i)
 		if c.Modality != "asserted" && c.Modality != "reported" {
 			continue
 		}
@@ -37,7 +37,7 @@ func Statements(s *Snapshot) (found []oplog.ConflictRow, bounds []oplog.ClaimBou
 		byTriple[key] = append(byTriple[key], c)
 	}
 	for i, key := range keys {
-		s.rest(i)
+		s.yieldAt(i)
 		f, b := s.claimConflicts(byTriple[key])
 		found, bounds = append(found, f...), append(bounds, b...)
 		if len(found) >= MaxConflicts {
@@ -51,9 +51,9 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 	by := map[string][]oplog.Edge{}
 	var keys []string
 	for i, e := range s.Edges {
-		s.rest(i)
+		s.yieldAt(i)
 		if !identityRelations[e.Type] && (!preferenceRelations[e.Type] || e.Type == "likes" || e.Type == "dislikes") {
-			continue // one may like many things
+			continue // these may have many values
 		}
 		key := e.Src + "\x00" + e.Type
 		if by[key] == nil {
@@ -62,7 +62,7 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 		by[key] = append(by[key], e)
 	}
 	for i, key := range keys {
-		s.rest(i)
+		s.yieldAt(i)
 		es := by[key]
 		slices.SortFunc(es, func(a, b oplog.Edge) int { return cmp.Compare(a.Updated, b.Updated) })
 		last := es[len(es)-1]
@@ -82,7 +82,8 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 	return found
 }
 
-// claimSide is the memory a claim is from, or the claim itself.
+// claimSide returns the rid of the memory that a claim was extracted from, or the claim's own id if there is no such
+// active memory.
 func (s *Snapshot) claimSide(c oplog.StoredClaim) string {
 	if c.SourceRID != "" && s.live(c.SourceRID) {
 		return c.SourceRID
@@ -90,35 +91,35 @@ func (s *Snapshot) claimSide(c oplog.StoredClaim) string {
 	return "claim:" + c.ID
 }
 
-// claimConflicts compares the claims of one subject and relation, the oldest first.
+// claimConflicts compares the newest claims of one subject and relation, in the order of their times.
 func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.ConflictRow, bounds []oplog.ClaimBound) {
 	slices.SortStableFunc(cs, func(a, b oplog.StoredClaim) int { return cmp.Compare(a.At, b.At) })
-	const few = 50
-	cs = cs[max(0, len(cs)-few):]
+	const maxClaims = 50
+	cs = cs[max(0, len(cs)-maxClaims):]
 	add := func(a, b oplog.StoredClaim, p oplog.Priority, why string) {
 		kind := "identity_fact"
-		if guessed(a, b) || a.Polarity == b.Polarity && mayHaveSeveral(a, b) {
+		if fromHeuristic(a, b) || a.Polarity == b.Polarity && mayHaveSeveral(a, b) {
 			kind, p = "minor", priorities["minor"]
 		}
 		c := oplog.ConflictRow{Type: kind, Priority: p, A: s.claimSide(a), B: s.claimSide(b), Entity: a.Src, Relation: a.Type,
 			Namespace: a.Namespace, Reason: fmt.Sprintf("%s %s: '%s' and '%s' %s", a.Src, a.Type, a.Dst, b.Dst, why)}
-		if c.A != c.B && s.isNew(c.A, c.B) { // nothing is recorded of a memory that contradicts itself, so it would be found in each round
+		if c.A != c.B && s.isNew(c.A, c.B) { // a memory that contradicts itself is not recorded, so each round would find it again
 			found = append(found, c)
 		}
 	}
 	for i, a := range cs {
-		var end *float64 // the begin of the first claim that follows
+		var end *float64 // start of the first claim that succeeds a
 		for _, b := range cs[i+1:] {
 			da, db := s.canonical(a.Namespace, a.Dst), s.canonical(b.Namespace, b.Dst)
 			switch {
-			case !s.Minor && (guessed(a, b) || da != db && mayHaveSeveral(a, b)):
-			case da == db && a.Polarity*b.Polarity < 0 && validityOverlap(a, b) != apart:
+			case !s.Minor && (fromHeuristic(a, b) || da != db && mayHaveSeveral(a, b)):
+			case da == db && a.Polarity*b.Polarity < 0 && validityOverlap(a, b) != disjoint:
 				add(a, b, oplog.High, "contradict via polarity")
 			case da == db || a.Polarity != 1 || b.Polarity != 1 || overlapping[a.Type] || !singleInTime[a.Type] && !singleHigh[a.Type]:
 			case validityOverlap(a, b) == overlaps:
 				add(a, b, oplog.High, "contradict via overlapping validity")
-			case validityOverlap(a, b) == apart:
-				if a.ValidTo == nil && *a.ValidFrom < *b.ValidFrom && (end == nil || *b.ValidFrom < *end) { // what was before bounds nothing
+			case validityOverlap(a, b) == disjoint:
+				if a.ValidTo == nil && *a.ValidFrom < *b.ValidFrom && (end == nil || *b.ValidFrom < *end) { // only a later claim ends an earlier one
 					end = b.ValidFrom
 				}
 			case singleHigh[a.Type]:
@@ -134,16 +135,16 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 	return found, bounds
 }
 
-// guessed reports whether a claim was read from a text that only reports it. A conflict with such a claim is at most
-// minor: a reader of texts errs more often than a client that states a claim.
-func guessed(cs ...oplog.StoredClaim) bool {
+// fromHeuristic reports whether one of the claims was extracted from a text that only reports it. A conflict with
+// such a claim is at most minor, because extraction errs more often than a client that states a claim.
+func fromHeuristic(cs ...oplog.StoredClaim) bool {
 	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {
 		return c.Extractor == extract.ClaimExtractor && c.Modality != "asserted"
 	})
 }
 
-// mayHaveSeveral reports whether a claim was read from a text, without a time, and its relation may have several
-// objects at a time. Such a conflict is at most minor, too.
+// mayHaveSeveral reports whether one of the claims was extracted from a text, without a time, and its relation may
+// have several objects at a time. Such a conflict is at most minor, too.
 func mayHaveSeveral(cs ...oplog.StoredClaim) bool {
 	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {
 		return c.Extractor == extract.ClaimExtractor && (singleInTime[c.Type] || c.Type == "acquired")
@@ -155,11 +156,10 @@ type overlap int
 const (
 	unknown overlap = iota
 	overlaps
-	apart
+	disjoint
 )
 
-// validityOverlap reports whether two claims' times of validity overlap. A claim without an end ends where a later
-// begins.
+// validityOverlap compares the validity periods of two claims. A period without an end ends when a later one begins.
 func validityOverlap(a, b oplog.StoredClaim) overlap {
 	if a.ValidFrom == nil || b.ValidFrom == nil {
 		return unknown
@@ -172,9 +172,9 @@ func validityOverlap(a, b oplog.StoredClaim) overlap {
 	case *first.ValidFrom == *second.ValidFrom:
 		return overlaps
 	case first.ValidTo == nil && first.ID == a.ID:
-		return apart // the newer claim succeeds it
+		return disjoint // the newer claim succeeds it
 	case first.ValidTo == nil || *first.ValidTo > *second.ValidFrom:
 		return overlaps
 	}
-	return apart
+	return disjoint
 }

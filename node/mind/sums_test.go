@@ -21,7 +21,7 @@ func rows(n int, change func(int, *Row)) (out []Row) {
 	return out
 }
 
-// TestTriggers: each kind is raised by what it is about, and not by a quiet database.
+// TestTriggers checks that each kind of trigger is raised by its condition, and none by a quiet database.
 func TestTriggers(t *testing.T) {
 	now := oplog.Time(400 * day)
 	quiet := rows(5, func(_ int, r *Row) { r.Created, r.Accessed, r.Importance = now, now, .4 })
@@ -70,7 +70,7 @@ func edges(src, kind string, n int) (out []oplog.Edge) {
 	return out
 }
 
-// TestPatterns: each kind is seen where it is, twice the same.
+// TestPatterns checks that each kind of pattern is found, and that a second search finds the same.
 func TestPatterns(t *testing.T) {
 	now := oplog.Time(400 * day)
 	s := &Snapshot{Now: now, Edges: append(edges("Alice", "knows", 6), edges("Bob", "knows", 6)...),
@@ -112,7 +112,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestTraits: the first round takes what it sees, later ones move a little; all stay between 0 and 1.
+// TestTraits checks that the first round takes the snapshot's traits, that later ones move them a little, and that
+// all stay between 0 and 1.
 func TestTraits(t *testing.T) {
 	now := oplog.Time(400 * day)
 	s := &Snapshot{Now: now, Rows: rows(70, func(i int, r *Row) { r.Created, r.Valence, r.Domain = now, 1, fmt.Sprint(i%5) })}
@@ -130,11 +131,12 @@ func TestTraits(t *testing.T) {
 	}
 }
 
-// TestLearn: what was called relevant comes to score higher, a little a generation; without enough words nothing moves.
+// TestLearn checks that relevant memories score higher after learning, that a generation changes little, and that too
+// little feedback changes nothing.
 func TestLearn(t *testing.T) {
 	now := oplog.Time(400 * day)
 	s := &Snapshot{Now: now, Rows: rows(40, func(i int, r *Row) {
-		r.Created, r.Accessed = now-oplog.Time(i%2)*30*day, now // the old ones are what is wanted
+		r.Created, r.Accessed = now-oplog.Time(i%2)*30*day, now // the relevant memories are the old ones
 	})}
 	for i := range 40 {
 		s.Judgements = append(s.Judgements, oplog.Judgement{Query: "event happened", RID: s.Rows[i].RID, Relevant: i%2 == 1})
@@ -152,7 +154,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestStatements: claims that overlap contradict each other, those that follow each other are bounded.
+// TestStatements checks that overlapping claims contradict each other and that succeeding claims are bounded.
 func TestStatements(t *testing.T) {
 	at := func(v float64) *float64 { return &v }
 	claim := func(id, dst string, from, to *float64, polarity int8) oplog.StoredClaim {
@@ -185,14 +187,14 @@ func TestStatements(t *testing.T) {
 	}
 	for _, c := range []struct {
 		kind, modality string
-		polarity       int8 // of the second
+		polarity       int8 // of the second claim
 		dst            string
 		found, minor   int
 	}{
-		{"leads", "asserted", 1, "Iris", 0, 1},         // one may lead two
-		{"born_in", "asserted", 1, "Oslo", 1, 1},       // but is born in one place
-		{"born_in", "reported", 1, "Oslo", 0, 1},       // as far as the text itself says so
-		{"reports_to", "asserted", -1, "Apollo", 1, 1}, // what is denied is denied
+		{"leads", "asserted", 1, "Iris", 0, 1},         // a person may lead two projects
+		{"born_in", "asserted", 1, "Oslo", 1, 1},       // but is born in one place only
+		{"born_in", "reported", 1, "Oslo", 0, 1},       // a reported claim is at most minor
+		{"reports_to", "asserted", -1, "Apollo", 1, 1}, // opposite polarity contradicts
 		{"speaks", "asserted", 1, "French", 0, 0},
 	} {
 		read := func(id, dst string, polarity int8) oplog.StoredClaim {
@@ -211,7 +213,7 @@ func TestStatements(t *testing.T) {
 		return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Ann", Type: "born_in", Dst: dst,
 			Polarity: 1, Modality: "asserted", SourceRID: source}}
 	}
-	for source, want := range map[string]int{"m1": 0, "m2": 1} { // a memory that contradicts itself is no news, round after round
+	for source, want := range map[string]int{"m1": 0, "m2": 1} { // a memory that contradicts itself is not reported
 		if found, _ := Statements(&Snapshot{Rows: []Row{{RID: "m1"}, {RID: "m2"}},
 			Claims: []oplog.StoredClaim{born("c1", "Lima", "m1"), born("c2", "Quito", source)}}); len(found) != want {
 			t.Errorf("claims of m1 and %s: %+v", source, found)
@@ -223,7 +225,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestThinkingIsCancelled: nothing goes on after the caller has left.
+// TestThinkingIsCancelled checks that work stops when the context is cancelled.
 func TestThinkingIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -236,7 +238,7 @@ func TestThinkingIsCancelled(t *testing.T) {
 	}
 }
 
-// TestCategoryGrowth: a word that stands where databases stand is asked about, once it has been seen there twice.
+// TestCategoryGrowth checks that a word that is used twice in place of databases raises a trigger.
 func TestCategoryGrowth(t *testing.T) {
 	var texts []string
 	for i, store := range []string{"Postgres", "MySQL", "SQLite", "Surreal", "Surreal", "Odd"} {
@@ -246,14 +248,14 @@ func TestCategoryGrowth(t *testing.T) {
 	if _, err := Contradictions(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	got := Growth(s)
+	got := CategoryTriggers(s)
 	if len(got) != 1 || got[0].Type != "gossip_expand_category" || got[0].Entity != "databases/surreal" || got[0].Urgency != .3 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestLongTextsAreReadWholeOrNotMerged: two texts that begin alike and are too long to be read whole say perhaps not
-// the same.
+// TestLongTextsAreReadWholeOrNotMerged checks that two texts with the same beginning are not merged if they are
+// longer than MaxRead.
 func TestLongTextsAreReadWholeOrNotMerged(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("The release checklist begins with the backup of the database. ", 1+MaxRead/60)

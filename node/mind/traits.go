@@ -2,10 +2,10 @@ package mind
 
 import "github.com/cairndb/cairn/oplog"
 
-// inertia sets how much of the old traits a new round keeps.
+// inertia is the weight of the old traits in a new round.
 const inertia = .85
 
-// Traits is the personality that the snapshot shows, moved from the last one.
+// Traits returns the personality: the traits of the snapshot, smoothed with those of earlier rounds.
 func Traits(s *Snapshot) *oplog.Personality {
 	raw := rawTraits(s)
 	p := s.Traits
@@ -30,7 +30,7 @@ func rawTraits(s *Snapshot) (p oplog.Personality) {
 	var mood float64
 	week := 0
 	for i := range s.Rows {
-		s.rest(i)
+		s.yieldAt(i)
 		if d := s.Rows[i].Domain; d != "" {
 			domains[d] = true
 		}

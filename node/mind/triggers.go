@@ -11,13 +11,13 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A kind of trigger: what is suggested, and for how long it is quiet and waits.
-type kind struct {
+// A triggerKind holds the suggested action of a trigger, its cooldown, and the time until it expires.
+type triggerKind struct {
 	action       string
 	cool, expiry oplog.Time
 }
 
-var kinds = map[string]kind{
+var triggerKinds = map[string]triggerKind{
 	"decay_review":             {"ask_user_to_confirm_or_forget", 3 * day, 7 * day},
 	"consolidation_ready":      {"run_consolidation", 1 * day, 3 * day},
 	"conflict_escalation":      {"review_conflicts", 2 * day, 14 * day},
@@ -34,16 +34,16 @@ var kinds = map[string]kind{
 	"gossip_expand_category":   {"ask_llm_to_classify", 3 * day, 7 * day},
 }
 
-// Trigger makes one. Its cooldown key is its type, its sources in order, and its entity.
+// Trigger creates a trigger. Its cooldown key is its type, its entity and its sources in order.
 func (s *Snapshot) Trigger(name string, urgency float64, reason, entity string, sources ...string) oplog.TriggerRow {
-	k := kinds[name]
+	k := triggerKinds[name]
 	slices.Sort(sources)
 	return oplog.TriggerRow{Type: name, Urgency: min(max(urgency, 0), 1), Reason: reason, Action: k.action, Sources: sources,
 		Entity: entity, Created: s.Now,
 		Expires: s.Now + k.expiry, CoolFor: k.cool, Cooldown: strings.Join(append([]string{name, entity}, sources...), "\x00")}
 }
 
-// decay returns what is left of a memory's importance.
+// decay returns the importance that the memory still has.
 func (r *Row) decay(now oplog.Time) float64 {
 	if r.HalfLife <= 0 {
 		return 0
@@ -51,10 +51,10 @@ func (r *Row) decay(now oplog.Time) float64 {
 	return r.Importance * math.Exp2(-max(0, (now-r.Accessed).Seconds())/r.HalfLife)
 }
 
-// maxOf bounds the triggers of one kind that one round considers.
-const maxOf = 10
+// maxPerKind bounds the triggers of one kind in one round.
+const maxPerKind = 10
 
-// Triggers returns what an agent should act on, the most urgent first.
+// Triggers returns suggestions for agents, the most urgent first.
 func Triggers(ctx context.Context, s *Snapshot) ([]oplog.TriggerRow, error) {
 	var out []oplog.TriggerRow
 	for _, f := range []func(*Snapshot) []oplog.TriggerRow{decayed, ready, escalation, drifted, redundant, insights, trend,
@@ -64,41 +64,41 @@ func Triggers(ctx context.Context, s *Snapshot) ([]oplog.TriggerRow, error) {
 		}
 		found := f(s)
 		SortTriggers(found)
-		out = append(out, found[:min(len(found), maxOf)]...)
+		out = append(out, found[:min(len(found), maxPerKind)]...)
 	}
 	SortTriggers(out)
 	return out, nil
 }
 
-// SortTriggers puts the most urgent first; those as urgent by type and reason.
+// SortTriggers sorts by urgency, the most urgent first, then by type and cooldown key.
 func SortTriggers(t []oplog.TriggerRow) {
 	slices.SortStableFunc(t, func(a, b oplog.TriggerRow) int {
 		return cmp.Or(cmp.Compare(b.Urgency, a.Urgency), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Cooldown, b.Cooldown))
 	})
 }
 
-// a rowUrgency is a row that may deserve a trigger.
+// A rowUrgency is a row and the urgency of its trigger.
 type rowUrgency struct {
 	row     *Row
 	urgency float64
 }
 
-// mostUrgent are the rows with the greatest urgency, as many as one kind of trigger may have; 0 means none.
+// mostUrgent returns the rows with the greatest urgency, at most maxPerKind. Urgency 0 means no trigger.
 func (s *Snapshot) mostUrgent(of func(*Row) float64) (top []rowUrgency) {
 	for i := range s.Rows {
-		s.rest(i)
+		s.yieldAt(i)
 		u := of(&s.Rows[i])
-		if u <= 0 || len(top) == maxOf && u <= top[maxOf-1].urgency {
+		if u <= 0 || len(top) == maxPerKind && u <= top[maxPerKind-1].urgency {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(top, u, func(x rowUrgency, u float64) int {
-			if x.urgency >= u { // of two as urgent the older comes first
+			if x.urgency >= u { // at equal urgency the older row comes first
 				return -1
 			}
 			return 1
 		})
 		top = slices.Insert(top, at, rowUrgency{&s.Rows[i], u})
-		top = top[:min(len(top), maxOf)]
+		top = top[:min(len(top), maxPerKind)]
 	}
 	return top
 }
@@ -119,7 +119,7 @@ func decayed(s *Snapshot) (out []oplog.TriggerRow) {
 func ready(s *Snapshot) []oplog.TriggerRow {
 	episodic := 0
 	for i := range s.Rows {
-		s.rest(i)
+		s.yieldAt(i)
 		if s.Rows[i].Type == "episodic" {
 			episodic++
 		}
@@ -157,10 +157,10 @@ func drifted(s *Snapshot) (out []oplog.TriggerRow) {
 	return out
 }
 
-// newest bounds the rows that are compared pair by pair.
+// newest is the number of rows that redundant compares pair by pair.
 const newest = 30
 
-// redundant finds pairs among the newest rows whose words are nearly the same.
+// redundant finds duplicates among the newest rows.
 func redundant(s *Snapshot) (out []oplog.TriggerRow) {
 	rows := s.Rows[max(0, len(s.Rows)-newest):]
 	means := make([]meaning, len(rows))
@@ -170,7 +170,7 @@ func redundant(s *Snapshot) (out []oplog.TriggerRow) {
 	for i := range rows {
 		for j := i + 1; j < len(rows); j++ {
 			a, b := &rows[i], &rows[j]
-			if a.Namespace != b.Namespace || a.Made || b.Made || !sameMeaning(&means[i], &means[j]) {
+			if a.Namespace != b.Namespace || a.Merged || b.Merged || !sameMeaning(&means[i], &means[j]) {
 				continue
 			}
 			sim := jaccard(means[i].words, means[j].words)
@@ -195,11 +195,11 @@ type counted struct {
 	n    int
 }
 
-// hubs are the entities with five outgoing relations or more, the most first.
+// hubs returns the entities with five or more outgoing relations, those with most relations first.
 func hubs(s *Snapshot) (out []counted) {
 	n := map[string]int{}
 	for i, e := range s.Edges {
-		s.rest(i)
+		s.yieldAt(i)
 		n[e.Src]++
 	}
 	for name, c := range n {
@@ -211,11 +211,12 @@ func hubs(s *Snapshot) (out []counted) {
 	return out
 }
 
-// meanValences are the mean valences of a stretch and of the one before it; ok with three rows in each.
+// meanValences returns the mean valences of the recent period and of the one before it. ok means that each has three
+// rows or more.
 func meanValences(s *Snapshot, recent, before oplog.Time) (now, then float64, ok bool) {
 	var n, m int
 	for i := range s.Rows {
-		s.rest(i)
+		s.yieldAt(i)
 		switch age := s.Now - s.Rows[i].Created; {
 		case age <= recent:
 			now, n = now+s.Rows[i].Valence, n+1
@@ -240,7 +241,7 @@ func trend(s *Snapshot) []oplog.TriggerRow {
 func anomalies(s *Snapshot) (out []oplog.TriggerRow) {
 	dst := map[[2]string]map[string]bool{}
 	for i, e := range s.Edges {
-		s.rest(i)
+		s.yieldAt(i)
 		if identityRelations[e.Type] || preferenceRelations[e.Type] {
 			k := [2]string{e.Src, e.Type}
 			if dst[k] == nil {

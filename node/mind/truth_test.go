@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/node/mind/mindtest"
 )
 
-// TestPlantedTruth: THINK's detection against a corpus whose truth is known, over several seeds.
+// TestPlantedTruth measures the detection of planted contradictions and duplicates, over several seeds.
 func TestPlantedTruth(t *testing.T) {
 	for seed := uint64(1); seed <= 8; seed++ {
 		c := mindtest.New(seed)

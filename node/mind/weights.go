@@ -7,18 +7,18 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// DefaultWeights holds the weights of a database that has learned nothing.
+// DefaultWeights holds the weights of a database that has not learned any.
 var DefaultWeights = oplog.Weights{Sim: .50, Decay: .20, Recency: .30, GateTau: .25, AlphaImp: .80, KeywordBoost: .31}
 
 const (
 	minJudgements = 20
 	margin        = .05
-	step          = .05  // share of a weight
-	tauStep       = .005 // of the gate's threshold
-	maxChange     = .05  // of any weight in one generation
+	step          = .05  // relative step of a weight
+	tauStep       = .005 // absolute step of GateTau
+	maxChange     = .05  // greatest change of a weight in one generation
 )
 
-// judged is a row of feedback with the signals it would be scored by.
+// judged is a row of feedback with the signals that recall would score.
 type judged struct {
 	query               string
 	relevant            bool
@@ -27,8 +27,8 @@ type judged struct {
 	keyword             bool
 }
 
-// Learn moves the weights so that what was called relevant scores above what was not; nil when there is too little to
-// learn from, or nothing is gained.
+// Learn adjusts the weights so that relevant memories score above irrelevant ones. It returns nil if there is too
+// little feedback or no improvement.
 func Learn(s *Snapshot) *oplog.Weights {
 	rows := s.judged()
 	if len(rows) < minJudgements {
@@ -41,7 +41,7 @@ func Learn(s *Snapshot) *oplog.Weights {
 	start, best := w, loss(rows, w)
 	before := best
 	for range 20 {
-		s.rest(0)
+		s.yieldAt(0)
 		improved := false
 		for i := range tunable(&w) {
 			for _, sign := range []float64{1, -1} {
@@ -71,14 +71,14 @@ func Learn(s *Snapshot) *oplog.Weights {
 	return &w
 }
 
-// tunable are the weights that Learn moves; gate is the place of the gate's threshold among them.
+// tunable returns the weights that Learn adjusts; gate is the index of GateTau.
 func tunable(w *oplog.Weights) [5]*float64 {
 	return [5]*float64{&w.Sim, &w.Decay, &w.Recency, &w.AlphaImp, &w.GateTau}
 }
 
 const gate = 4
 
-// normalize makes the three shares sum to 1.
+// normalize scales the three shares so that they sum to 1.
 func normalize(w oplog.Weights) oplog.Weights {
 	if sum := w.Sim + w.Decay + w.Recency; sum > 0 {
 		w.Sim, w.Decay, w.Recency = w.Sim/sum, w.Decay/sum, w.Recency/sum
@@ -95,7 +95,7 @@ func withinMaxChange(a, b oplog.Weights) bool {
 	return b.GateTau >= 0
 }
 
-// loss is the mean hinge over pairs of relevant and irrelevant rows of one query.
+// loss returns the mean hinge loss over all pairs of a relevant and an irrelevant row of one query.
 func loss(rows []judged, w oplog.Weights) float64 {
 	scores := make([]float64, len(rows))
 	for i := range rows {
@@ -131,11 +131,11 @@ func (r *judged) score(w oplog.Weights) float64 {
 	return s
 }
 
-// MaxLearn bounds the judgements that are learned from: pairs are compared.
+// MaxLearn bounds the judgements that Learn uses, because it compares pairs.
 const MaxLearn = 400
 
-// judged joins the feedback with the rows that are still there. Similarity is by words: the share of the question's
-// that the memory has.
+// judged joins the feedback with the rows that still exist. Similarity is the Jaccard index of the words of the
+// question and the memory.
 func (s *Snapshot) judged() (out []judged) {
 	for _, j := range s.Judgements {
 		r := s.row(j.RID)

@@ -10,27 +10,27 @@ import (
 // A word is a token of a text.
 type word struct {
 	raw         string // as written
-	lower       string // in small letters
+	lower       string // in lower case
 	stem        string
 	use         use
-	possessive  bool // had 's
-	clauseBreak bool // punctuation that ends a clause stands before it
+	possessive  bool // ended in 's
+	clauseBreak bool // follows punctuation that ends a clause
 }
 
-// A use says what a word does in a sentence. A word may have several.
+// A use is the role of a word in a sentence. A word may have several.
 type use uint8
 
 const (
-	filler       use = 1 << iota // it changes nothing about what a sentence says
-	functionWord                 // it is grammar, which is not compared
-	denial                       // it denies
-	changed                      // it says that something has changed
+	filler       use = 1 << iota // does not change the meaning of a sentence
+	functionWord                 // grammatical; not compared
+	denial                       // negates the sentence
+	changed                      // indicates a change
 )
 
-// uses holds the words that have a use.
+// uses maps words to their uses.
 var uses = func() map[string]use {
 	all := map[string]use{}
-	for u, words := range map[use]map[string]bool{filler: fillers, functionWord: functionWords, denial: denials, changed: changing} {
+	for u, words := range map[use]map[string]bool{filler: fillers, functionWord: functionWords, denial: denials, changed: changeWords} {
 		for w := range words {
 			all[w] |= u
 		}
@@ -38,13 +38,13 @@ var uses = func() map[string]use {
 	return all
 }()
 
-// is reports whether a word has one of these uses.
+// is reports whether the word has one of these uses.
 func (w *word) is(u use) bool { return w.use&u != 0 }
 
-// MaxRead bounds how many bytes of a text are read for meaning. A Row whose text has as many may have more.
+// MaxRead bounds the bytes of a text that are parsed. A Row whose text has this length may be truncated.
 const MaxRead = 2048
 
-// sentences splits a text into sentences of words, few enough to be cheap.
+// sentences splits the first MaxRead bytes of a text into sentences of words.
 func sentences(s string) (out [][]word) {
 	if len(s) > MaxRead {
 		s = s[:MaxRead]
@@ -58,9 +58,9 @@ func sentences(s string) (out [][]word) {
 		from, brk = len(all), false
 	}
 	for line := range strings.SplitSeq(s, "\n") {
-		for tok := range strings.FieldsFuncSeq(line, blank) {
+		for tok := range strings.FieldsFuncSeq(line, isBlank) {
 			core := tok
-			if !letter(tok[0]) || !letter(tok[len(tok)-1]) {
+			if !isLetter(tok[0]) || !isLetter(tok[len(tok)-1]) {
 				core = strings.Trim(tok, `.,;:!?()[]{}"“”'’…*`)
 			}
 			if core != "" {
@@ -81,12 +81,12 @@ func sentences(s string) (out [][]word) {
 	return out
 }
 
-// letters is the usual number of bytes of a word and the blank behind it.
+// letters is the typical number of bytes of a word and the space after it.
 const letters = 5
 
-func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-func blank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' }
+func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' }
 
 var irregular = map[string]string{"is": "be", "are": "be", "was": "be", "were": "be", "been": "be", "am": "be", "has": "hav",
 	"had": "hav", "have": "hav", "ran": "run", "runs": "run", "led": "lead", "built": "build", "began": "begin", "spoke": "speak",
@@ -95,11 +95,11 @@ var irregular = map[string]string{"is": "be", "are": "be", "was": "be", "were": 
 
 const longestIrregular = len("children")
 
-// american spells a few common words in one way.
+// american maps British spellings of common words to American ones.
 var american = strings.NewReplacer("favour", "favor", "colour", "color", "flavour", "flavor", "behaviour", "behavior",
 	"neighbour", "neighbor", "labour", "labor")
 
-// stem maps the forms of a word to one. It need not be right, only the same for both texts that are compared.
+// stem maps the forms of a word to one. The stem need not be correct, only the same for both texts.
 func stem(w string) string {
 	if len(w) <= longestIrregular {
 		if s, ok := irregular[w]; ok {
@@ -137,6 +137,7 @@ func undouble(w string) string {
 	return w
 }
 
+// set returns the set of the words of a list.
 func set(words string) map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {
@@ -145,13 +146,13 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// fillers change nothing about what a sentence says.
+// fillers are words that do not change the meaning of a sentence.
 var fillers = set(`a an the just also really actually currently still now again basically simply quite very already so too
 please btw fyi apparently indeed certainly definitely today recently officially presently nowadays that
 i think believe heard hear know note noted remember reminder recall mentioned told said says confirmed seems seemingly
 update info information well ok okay oh yes`)
 
-// functionWords are the words of grammar, which are not compared.
+// functionWords are grammatical words, which are not compared.
 var functionWords = set(`in on at to for from by with of into onto over under and or but is are was were be been being am do does did
 has have had will would can could should shall may might must it its this these those there here he she they we you his her
 their our your my i me him them us who which what when where how than then while about up out`)
@@ -168,38 +169,38 @@ saturdays sundays mon tue tues wed thu thur thurs fri sat sun`)
 var dayParts = set(`morning noon afternoon evening night midnight today tomorrow tonight yesterday weekly daily monthly yearly q1 q2
 q3 q4 am pm`)
 
-// temporal reports whether a word tells a time.
-func temporal(low string) bool {
-	return months[low] || weekdays[low] || dayParts[low] || clock(low) ||
-		digit(low) && len(low) == 4 && (low[:2] == "19" || low[:2] == "20") || ordinal(low) ||
-		isoDate(low)
+// isTemporal reports whether a word denotes a time.
+func isTemporal(low string) bool {
+	return months[low] || weekdays[low] || dayParts[low] || isClockTime(low) ||
+		allDigits(low) && len(low) == 4 && (low[:2] == "19" || low[:2] == "20") || isOrdinal(low) ||
+		isISODate(low)
 }
 
-func isoDate(low string) bool {
+func isISODate(low string) bool {
 	return len(low) >= 8 && strings.Count(low, "-") == 2 &&
 		strings.IndexFunc(low, func(r rune) bool { return r != '-' && !unicode.IsDigit(r) }) < 0
 }
 
-func digit(w string) bool {
+func allDigits(w string) bool {
 	return w != "" && strings.IndexFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
 }
 
-func ordinal(w string) bool {
-	return len(w) > 2 && digit(w[:len(w)-2]) && slices.Contains([]string{"st", "nd", "rd", "th"}, w[len(w)-2:])
+func isOrdinal(w string) bool {
+	return len(w) > 2 && allDigits(w[:len(w)-2]) && slices.Contains([]string{"st", "nd", "rd", "th"}, w[len(w)-2:])
 }
 
-// clock reports whether a word is a time of day: 9am, 9:30, 14h.
-func clock(w string) bool {
+// isClockTime reports whether a word is a time of day: 9am, 9:30, 14h.
+func isClockTime(w string) bool {
 	n := strings.TrimRight(w, "apmh")
 	if n == w {
 		h, m, ok := strings.Cut(w, ":")
-		return ok && digit(h) && digit(m) && len(h) <= 2 && len(m) == 2
+		return ok && allDigits(h) && allDigits(m) && len(h) <= 2 && len(m) == 2
 	}
 	h, m, _ := strings.Cut(n, ":")
-	return digit(h) && len(h) <= 2 && (m == "" || digit(m))
+	return allDigits(h) && len(h) <= 2 && (m == "" || allDigits(m))
 }
 
-// hasNumber reports whether a word holds a digit.
+// hasNumber reports whether a word contains a digit.
 func hasNumber(w string) bool {
 	for i := range len(w) {
 		switch c := w[i]; {
@@ -217,7 +218,8 @@ func isUpper(w string) bool {
 	return unicode.IsUpper(first)
 }
 
-// categories are words that exclude each other as the value of one attribute, such as two databases for one purpose.
+// categories maps words to groups of alternatives, such as two databases for one purpose. Two words of a group
+// exclude each other as the value of one attribute.
 var categories = func() map[string]string {
 	m := map[string]string{}
 	for name, words := range map[string]string{
@@ -249,12 +251,12 @@ func Categories() map[string][]string {
 	return all
 }
 
-// Words are the stems of a text that carry meaning, sorted, each once.
+// Words returns the meaningful stems of a text, sorted and distinct.
 func Words(text string) []string {
 	return meaningOf(text).words
 }
 
-// Share returns the share of the first words that are among the others, 0 to 1. Both lists are as Words returns them.
+// Share returns the part of the words in of that in contains, 0 to 1. Both lists are as Words returns them.
 func Share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 0
@@ -262,7 +264,7 @@ func Share(of, in []string) float64 {
 	return float64(shared(of, in)) / float64(len(of))
 }
 
-// notIn returns a function that reports whether a word is missing from others, which are sorted.
+// notIn returns a function that reports whether a sorted list lacks a word.
 func notIn(sorted []string) func(string) bool {
 	return func(w string) bool {
 		_, has := slices.BinarySearch(sorted, w)
@@ -270,7 +272,7 @@ func notIn(sorted []string) func(string) bool {
 	}
 }
 
-// shared counts the first words that are among the others, which are sorted.
+// shared returns how many words of the first list the second, sorted one contains.
 func shared(of, in []string) (n int) {
 	for _, w := range of {
 		if _, ok := slices.BinarySearch(in, w); ok {
@@ -280,7 +282,7 @@ func shared(of, in []string) (n int) {
 	return n
 }
 
-// jaccard is the share of all words that both have.
+// jaccard returns the Jaccard index of two sorted lists.
 func jaccard(a, b []string) float64 {
 	both := shared(a, b)
 	return float64(both) / float64(max(len(a)+len(b)-both, 1))

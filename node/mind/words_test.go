@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// What people write, by hand: each line is two memories.
+// Hand-written sentences; each line is a pair of memories.
 const (
 	contradictory = `Nina's flight leaves at 9:40.|Nina's flight leaves at 11:15.
 The office wifi password is tulip42.|The office wifi password is rose77.
@@ -98,7 +98,7 @@ Lukas is learning to play the piano.|Lukas is currently learning to play the pia
 The invoice number for March is 4471.|Invoice number for March is 4471.`
 )
 
-// TestOtherWords: what holds on the generated corpus holds on sentences that no template made.
+// TestOtherWords checks that detection also works on sentences that no template generated.
 func TestOtherWords(t *testing.T) {
 	conflicts := func(x, y string) bool {
 		s := &Snapshot{Rows: rows(2, func(i int, r *Row) { r.Text, r.Created = []string{x, y}[i], oplog.Time(i) })}

@@ -128,7 +128,7 @@ func (r *round) findMerges(ctx context.Context, taken map[string]bool) error {
 		return err
 	}
 	for _, cl := range clusters {
-		r.snap.Rest()
+		r.snap.Yield()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -226,7 +226,7 @@ func (r *round) triggers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found = append(found, mind.Growth(&r.snap)...)
+	found = append(found, mind.CategoryTriggers(&r.snap)...)
 	found = append(found, mind.PatternTriggers(&r.snap, r.op.Patterns)...)
 	if r.op.Weights != nil {
 		found = append(found, r.snap.Trigger("weights_updated", .3, "recall has learned from feedback", ""))
@@ -283,7 +283,7 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 		r.op.Conflicts, r.op.Bounds, r.op.Merges, r.op.Retier, r.op.Outdated = nil, nil, nil, nil, nil
 	}
 	for _, e := range append(entries, r.op) {
-		r.snap.Rest() // applying a part costs a moment on this node too
+		r.snap.Yield() // applying a part costs a moment on this node too
 		at, first, err := r.th.cfg.Write(ctx, r.c, &e)
 		if err != nil {
 			return nil, err

@@ -46,7 +46,7 @@ func (r *round) gather(ctx context.Context) error {
 	if err := r.th.cfg.State.Read(r.begin); err != nil {
 		return err
 	}
-	r.snap.Rest = r.th.yieldToReaders(ctx)
+	r.snap.Yield = r.th.yieldToReaders(ctx)
 	memories := r.gatherPart
 	if r.whole {
 		memories = r.gatherAll
@@ -123,7 +123,7 @@ func inSlices[K, T any](ctx context.Context, r *round, from K, walk func(*state.
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		r.snap.Rest()
+		r.snap.Yield()
 	}
 	return nil
 }
@@ -144,8 +144,8 @@ func (r *round) addRow(v *state.View, m *oplog.Memory) (place int, ok bool) {
 			Namespace: m.Namespace, Domain: m.Domain,
 			Trust: m.Trust, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife,
 			Valence: m.Valence, Revision: m.Revision,
-			Made: m.Merged > 0,
-			Held: m.Pin || m.Path != "" || m.Expires != 0 || m.Namespace == oplog.Mem0Namespace || m.By != "" ||
+			Merged: m.Merged > 0,
+			InConflict: m.Pin || m.Path != "" || m.Expires != 0 || m.Namespace == oplog.Mem0Namespace || m.By != "" ||
 				v.InConflict(r.c.DB, m.RID), Entities: m.Entities})
 	return place, true
 }

@@ -135,7 +135,7 @@ func (r *round) gatherWithPartners(ctx context.Context, from oplog.Seq, most, ro
 			if err := r.partners(ctx, r.snap.Rows[place]); err != nil {
 				return 0, err
 			}
-			r.snap.Rest()
+			r.snap.Yield()
 		}
 		if looked < partnerPage {
 			return 0, nil
@@ -149,7 +149,7 @@ func (r *round) gatherWithPartners(ctx context.Context, from oplog.Seq, most, ro
 
 // partners reads the memories of a memory's namespace that it may contradict or repeat.
 func (r *round) partners(ctx context.Context, row mind.Row) error {
-	if row.Made {
+	if row.Merged {
 		return nil
 	}
 	text := strings.ToValidUTF8(row.Text[:min(len(row.Text), partnerText)], "")

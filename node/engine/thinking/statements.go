@@ -72,7 +72,7 @@ func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*
 		}); cmp.Or(err, ctx.Err()) != nil || len(list) == most || time.Now().After(r.until) {
 			return list, cmp.Or(err, ctx.Err())
 		}
-		r.snap.Rest()
+		r.snap.Yield()
 	}
 	return list, nil
 }

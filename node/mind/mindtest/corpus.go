@@ -1,4 +1,4 @@
-// Package mindtest makes memories with planted truth, for tests of thinking.
+// Package mindtest generates memories with known contradictions and duplicates, for tests of thinking.
 package mindtest
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Corpus is a made-up memory with planted truth. Templates are filled by chance; what is planted is known by rid.
+// A Corpus is a generated set of memories. The contradictions and duplicates that New plants in it are known by rid.
 type Corpus struct {
 	Rows       []mind.Row
-	Conflicts  map[[2]string]bool // pairs, in order of rid
+	Conflicts  map[[2]string]bool // pairs of rids in order
 	Duplicates map[[2]string]bool
-	Innocent   map[string]bool // rids of look-alikes
-	At         oplog.Time      // of the newest
+	Innocent   map[string]bool // rids of look-alikes, which are neither
+	At         oplog.Time      // creation time of the newest row
 
 	rng  *rand.Rand
 	used map[string]bool
@@ -40,11 +40,11 @@ var (
 	openings   = []string{"", "", "", "Note: ", "FYI, ", "Remember that ", "", "Apparently "}
 )
 
-// contradictory templates: %s is the subject, the value varies.
+// contradictory are templates of contradictions: %s is the subject, the value varies.
 var contradictory = []struct {
 	text   string
 	values func(*Corpus) []string
-	of     string // person, project or service
+	of     string // kind of subject: person, project or service
 }{
 	{"%s lives in %s.", func(*Corpus) []string { return cities }, "person"},
 	{"%s works at %s as an engineer.", func(*Corpus) []string { return companies }, "person"},
@@ -64,7 +64,7 @@ var contradictory = []struct {
 	{"The lead of Project %s is %s.", func(*Corpus) []string { return firstNames }, "project"},
 }
 
-// lookAlikes are pairs of templates that share an entity and much of their words, and do not contradict.
+// lookAlikes are pairs of templates that share an entity and many words, and do not contradict each other.
 var lookAlikes = [][2]string{
 	{"%s speaks French fluently.", "%s speaks Portuguese fluently."},
 	{"%s visited Rome in May.", "%s visited Oslo in June."},
@@ -119,7 +119,7 @@ func (c *Corpus) person() string {
 
 func pick(c *Corpus, from []string) string { return from[c.rng.IntN(len(from))] }
 
-// two different values.
+// two returns two different values.
 func (c *Corpus) two(from []string) (string, string) {
 	for {
 		if a, b := pick(c, from), pick(c, from); a != b {
@@ -128,10 +128,10 @@ func (c *Corpus) two(from []string) (string, string) {
 	}
 }
 
-// Pair is a pair of rids in order.
+// Pair returns two rids in order.
 func Pair(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
-// vary says a sentence in another way: an opening, a filler, punctuation, capitals, another order of its last part.
+// vary rewords a sentence: an opening, a filler word, punctuation, or another order of its parts.
 func (c *Corpus) vary(s string) string {
 	switch c.rng.IntN(6) {
 	case 0:
@@ -153,7 +153,7 @@ func (c *Corpus) vary(s string) string {
 	}
 }
 
-// New plants 30 contradictions, 40 duplicates and 100 look-alikes among filler.
+// New generates a corpus with 30 contradictions, 40 duplicates and 100 look-alikes among unrelated memories.
 func New(seed uint64) *Corpus {
 	c := &Corpus{rng: rand.New(rand.NewPCG(seed, 7)), Conflicts: map[[2]string]bool{}, Duplicates: map[[2]string]bool{},
 		Innocent: map[string]bool{}, used: map[string]bool{}}
