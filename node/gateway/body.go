@@ -20,22 +20,22 @@ import (
 // Limits of bodies. After the first piece of a body (large.Piece), the rest waits for its share of the byte budget
 // before it is read. So a client that sends nothing takes no share.
 const (
-	maxSmall = 4 << 20 // the largest text and metadata of a memory, as JSON
-	maxBody  = 64 << 20
+	maxSmallBody = 4 << 20 // fits the largest text and metadata of a memory, as JSON
+	maxBody      = 64 << 20
 
-	maxStranger = 16 << 10 // of a client that needs no token
+	maxAnonymousBody = 16 << 10 // for operations that need no token
 
-	bodyTimeout  = time.Minute      // for all of a body
+	bodyTimeout  = time.Minute      // for a whole body
 	pieceTimeout = 10 * time.Second // for each piece of it
 )
 
-// readBody reads the JSON object in the body, if there is one. The caller releases the body's share of the byte
-// budget after the answer.
+// readBody reads and decodes the JSON object in the body, if there is one. The caller releases the body's share of
+// the byte budget after the answer.
 func (g *Gateway) readBody(q *request, op *api.Op) (release func(), err error) {
 	if q.r.Body == nil || q.r.Method == http.MethodGet {
 		return func() {}, nil
 	}
-	limit := int64(maxSmall)
+	limit := int64(maxSmallBody)
 	if op.Large {
 		limit = maxBody
 	}
@@ -58,7 +58,7 @@ func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 		size = limit
 	}
 	over := oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)
-	if size > limit { // read none of it
+	if size > limit { // before any byte is read
 		return nil, release, over
 	}
 	rc := http.NewResponseController(q.w)
@@ -68,7 +68,7 @@ func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 		if next.After(until) {
 			next = until
 		}
-		_ = rc.SetReadDeadline(next) // a connection that has none is a test's
+		_ = rc.SetReadDeadline(next) // only tests' connections lack deadlines
 		return nil
 	})
 	b, err = large.Read(nil, io.LimitReader(body, large.Piece), min(size, large.Piece))
@@ -89,7 +89,7 @@ func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 	if err != nil {
 		return b, release, invalidBody(oplog.Errorf(oplog.Invalid, "the request body ended early"))
 	}
-	_ = rc.SetReadDeadline(time.Time{}) // the server watches the connection from here on
+	_ = rc.SetReadDeadline(time.Time{}) // from here on the server watches the connection
 	return b, release, nil
 }
 
@@ -100,11 +100,11 @@ const lingerTimeout = time.Second
 // rejectUnread prepares an answer before the body is read. The connection is closed after it, without waiting for the
 // rest of the body.
 func rejectUnread(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 ends the stream alone
+	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 ends only the stream
 		return
 	}
 	w.Header().Set("Connection", "close")
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTimeout)) // a connection that has none is a test's
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTimeout)) // only tests' connections lack deadlines
 }
 
 // decodeInto decodes a body, if it is not empty.
@@ -140,8 +140,8 @@ var errNotJSON = &oplog.Error{Kind: oplog.Invalid, Text: "Expected request with 
 
 func invalidBody(err error) error { return &api.Refusal{Code: "invalid_body", Err: err} }
 
-// param is a parameter of the query, blank for none.
+// param returns a query parameter, or "".
 func (q *request) param(name string) string { return q.r.URL.Query().Get(name) }
 
-// behindWait bounds how long a read waits for an index before its client is told to ask another node.
-const behindWait = 2 * time.Second
+// indexWaitTimeout bounds how long a read waits for its min_index before the client is told to ask another node.
+const indexWaitTimeout = 2 * time.Second

@@ -11,17 +11,18 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// lastWords bounds the time that a client has to read the answer after its request was ended.
-const lastWords = time.Second
+// finalWriteTimeout is the time that a client has to read the answer after its rights have ended.
+const finalWriteTimeout = time.Second
 
-// bind bounds a request to its caller's rights: when they end, so do its context, what reads its body and what writes
-// its answer, also where they wait for the client. Every request with a caller is bound, and what streams uses the
-// body and the writer it is given. A body that is not a stream is read as a whole, in its own time.
+// bind ends the request when its caller's rights end: the context is cancelled, and reads of the body and writes of
+// the answer return, even if they wait for the client. Every request with a caller is bound. A streaming handler must
+// use the body and the writer that bind sets. A body that is not streamed is read as a whole and has its own
+// deadline.
 func (q *request) bind(stream bool) (done func()) {
 	ctx, release := q.g.cfg.Access.Bound(q.r.Context(), q.c)
 	own := http.NewResponseController(q.w)
 	connection := own
-	if w, ok := q.w.(*answerWriter); ok { // which only the request's own goroutine may use
+	if w, ok := q.w.(*answerWriter); ok { // only the request's own goroutine may use an answerWriter
 		connection = http.NewResponseController(w.ResponseWriter)
 	}
 	q.r = q.r.WithContext(ctx)
@@ -33,7 +34,7 @@ func (q *request) bind(stream bool) (done func()) {
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
 		body.interrupt(connection)
-		_ = connection.SetWriteDeadline(time.Now().Add(lastWords)) // a connection that has none is a test's
+		_ = connection.SetWriteDeadline(time.Now().Add(finalWriteTimeout)) // only tests' connections lack deadlines
 	})
 	q.w = &boundWriter{ResponseWriter: q.w, ctx: ctx, rc: own}
 	return func() {
@@ -44,9 +45,9 @@ func (q *request) bind(stream bool) (done func()) {
 	}
 }
 
-// ended is the error of a request: that its caller's rights have ended, where that is why it failed. An outcome that
-// is not known stays so.
-func (q *request) ended(err error) error {
+// causeOf returns the reason why the caller's rights ended, if that is why the request failed; else err. It does not
+// hide an unknown outcome.
+func (q *request) causeOf(err error) error {
 	var why *oplog.Error
 	if err != nil && q.r.Context().Err() != nil && errors.As(context.Cause(q.r.Context()), &why) &&
 		!errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) {
@@ -55,7 +56,7 @@ func (q *request) ended(err error) error {
 	return err
 }
 
-// boundBody is a body that ends with its request's context. Its sender has bodyTimeout for each piece.
+// A boundBody is a body whose reads end with the request's context. The client has bodyTimeout for each piece.
 type boundBody struct {
 	io.ReadCloser
 	ctx context.Context
@@ -65,28 +66,28 @@ type boundBody struct {
 	reading bool
 }
 
-// interrupt ends a read that waits. The connection of a request that reads no body keeps its deadline: the server
-// watches it for the client's end, and would take a deadline for that, and the next request on it for one whose
-// client has gone.
+// interrupt ends a waiting read. If no read waits, it sets no deadline: the server watches the connection in the
+// background, and would take an expired deadline for the client's end and fail the next request of the connection.
 func (b *boundBody) interrupt(connection *http.ResponseController) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.reading {
-		_ = connection.SetReadDeadline(time.Now()) // a connection that has none is a test's
+		_ = connection.SetReadDeadline(time.Now()) // only tests' connections lack deadlines
 	}
 }
 
-// begins reports whether a read may begin. If the context ends later, interrupt sets an earlier deadline.
-func (b *boundBody) begins() bool {
+// startRead sets the deadline of a read, and reports whether it may begin. If the context ends later, interrupt
+// shortens the deadline.
+func (b *boundBody) startRead() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_ = b.rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
+	_ = b.rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // only tests' connections lack deadlines
 	b.reading = b.ctx.Err() == nil
 	return b.reading
 }
 
 func (b *boundBody) Read(p []byte) (n int, err error) {
-	if b.begins() {
+	if b.startRead() {
 		n, err = b.ReadCloser.Read(p)
 		b.mu.Lock()
 		b.reading = false
@@ -98,32 +99,34 @@ func (b *boundBody) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// boundWriter is an answer that ends with its request's context. Its reader has writeTimeout for each piece.
+// A boundWriter is an answer whose writes fail once the request's context ends. The client has writeTimeout for each
+// piece.
 type boundWriter struct {
 	http.ResponseWriter
-	ctx context.Context
-	rc  *http.ResponseController
-	cut bool // something of the answer was not written
+	ctx        context.Context
+	rc         *http.ResponseController
+	incomplete bool // part of the answer was not written
 }
 
 func (w *boundWriter) Write(p []byte) (int, error) {
-	_ = w.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // a connection that has none is a test's
+	_ = w.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // only tests' connections lack deadlines
 	if w.ctx.Err() != nil {
-		_ = w.rc.SetWriteDeadline(time.Now().Add(lastWords)) // what was written before is still on its way
-		w.cut = true
+		_ = w.rc.SetWriteDeadline(time.Now().Add(finalWriteTimeout)) // earlier pieces may still be in transit
+		w.incomplete = true
 		return 0, context.Cause(w.ctx)
 	}
 	n, err := w.ResponseWriter.Write(p)
-	w.cut = w.cut || err != nil
+	w.incomplete = w.incomplete || err != nil
 	return n, err
 }
 
-// WriteHeader implements http.ResponseWriter. A request that has ended gets another header.
+// WriteHeader implements http.ResponseWriter. After the context's end it does nothing, because the error's header
+// follows.
 func (w *boundWriter) WriteHeader(status int) {
 	if w.ctx.Err() == nil {
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController find the wrapped writer.
 func (w *boundWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// subjects are the parts of the table that HTTP offers.
-func subjects() (list []api.Subject) {
+// httpSubjects returns the table of operations without those that HTTP does not serve.
+func httpSubjects() (list []api.Subject) {
 	for _, s := range api.Subjects {
 		s.Ops = slices.DeleteFunc(slices.Clone(s.Ops), func(op *api.Op) bool { return op.HTTP == "" })
 		if len(s.Ops) > 0 {
@@ -27,29 +27,29 @@ func subjects() (list []api.Subject) {
 	return list
 }
 
-// offered are the operations that HTTP offers.
-func offered() (list []*api.Op) {
-	for _, s := range subjects() {
+// httpOps returns the operations that HTTP serves.
+func httpOps() (list []*api.Op) {
+	for _, s := range httpSubjects() {
 		list = append(list, s.Ops...)
 	}
 	return list
 }
 
-// do decodes a request as its row describes it, and asks the door.
-func (g *Gateway) do(q *request, op *api.Op) (any, error) {
+// execute decodes a request by its row's description, calls the door, and converts the answer.
+func (g *Gateway) execute(q *request, op *api.Op) (any, error) {
 	request, takes, lenient := op.New(), op.Takes(), g.cfg.Lenient
 	path := map[string][]string{}
 	for _, f := range op.InPath() {
 		path[f.Name] = []string{q.r.PathValue(f.Name)}
 	}
-	err := cmp.Or(op.InPath().DecodeText(request, path, true), op.InQuery().DecodeText(request, q.params(), lenient))
+	err := cmp.Or(op.InPath().DecodeText(request, path, true), op.InQuery().DecodeText(request, q.queryValues(), lenient))
 	if body := op.InBody(); err == nil && (len(body) > 0 || len(q.body) > 0) {
-		if err = q.keyed(body); err == nil {
+		if err = q.mergeIdempotencyKey(body); err == nil {
 			err = body.Decode(request, q.body, lenient)
 		}
 	}
 	if err != nil {
-		return nil, misread(takes, err)
+		return nil, decodingError(takes, err)
 	}
 	if prepare := preparers[op]; prepare != nil {
 		if err := prepare(q, request); err != nil {
@@ -57,26 +57,26 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 		}
 	}
 	ctx := q.r.Context()
-	if w, ok := request.(interface{ Waits() bool }); ok && w.Waits() { // it works on nothing meanwhile
-		q.idle()
+	if w, ok := request.(interface{ Waits() bool }); ok && w.Waits() { // a waiting request does no work
+		q.releaseSlot()
 	}
 	if f, ok := request.(interface{ Wanted() api.Fresh }); ok && f.Wanted().MinIndex > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, behindWait)
+		ctx, cancel = context.WithTimeout(ctx, indexWaitTimeout)
 		defer cancel()
 	}
 	answer, err := g.cfg.Door.Do(ctx, q.c, op, request)
-	if op.Body != "" { // it read its body for as long as the client took: what was stored is stored, and the answer has its time from now on
+	if op.Body != "" { // the operation streamed the body at the client's pace, so the deadlines start again
 		rc := http.NewResponseController(q.w)
 		if ctx.Err() == nil {
-			_ = rc.SetReadDeadline(time.Time{}) // a connection that has none is a test's
+			_ = rc.SetReadDeadline(time.Time{}) // only tests' connections lack deadlines
 		} else {
-			q.w.Header().Set("Connection", "close") // what its client still sends is not read
+			q.w.Header().Set("Connection", "close") // the rest of the body is not read
 		}
 		_ = rc.SetWriteDeadline(time.Now().Add(answerTimeout))
 	}
 	if err != nil {
-		return reusedKey(q, op, refusedAs(op, err))
+		return reusedKey(q, op, notFoundError(op, err))
 	}
 	if quirk := quirks[op]; quirk != nil {
 		return quirk(q, answer)
@@ -84,19 +84,20 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 	return answer, nil
 }
 
-// keyHeader is a header that stands for the field idempotency_key of a body. What reusedKey answers differs.
-const keyHeader = "Idempotency-Key"
+// idempotencyHeader is a header that replaces the field idempotency_key of a body. Only for reusedKey do they differ.
+const idempotencyHeader = "Idempotency-Key"
 
-// keyed puts the idempotency key of the header into a body that has a field for it and names none there.
-func (q *request) keyed(body field.Object) error {
+// mergeIdempotencyKey copies the header's idempotency key into a body that has the field and leaves it empty. It
+// rejects two different keys.
+func (q *request) mergeIdempotencyKey(body field.Object) error {
 	const name = "idempotency_key"
-	key := q.r.Header.Get(keyHeader)
+	key := q.r.Header.Get(idempotencyHeader)
 	if key == "" || !slices.ContainsFunc(body, func(f field.Field) bool { return f.Name == name }) {
 		return nil
 	}
 	var own string
 	if raw := q.body[name]; json.Unmarshal(raw, &own) == nil && own != "" && own != key {
-		return fmt.Errorf("%s is not the one of the header %s", name, keyHeader)
+		return fmt.Errorf("%s is not the one of the header %s", name, idempotencyHeader)
 	}
 	if own == "" {
 		raw, err := json.Marshal(key)
@@ -111,9 +112,8 @@ func (q *request) keyed(body field.Object) error {
 	return nil
 }
 
-// refusedAs is a rejection as clients of this protocol know it: what is not found has its own code where the row
-// names one.
-func refusedAs(op *api.Op, err error) error {
+// notFoundError gives a NotFound error the code that the operation's row names, if it names one.
+func notFoundError(op *api.Op, err error) error {
 	var refused *api.Refusal
 	if op.Missing != "" && !errors.As(err, &refused) && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 		return &api.Refusal{Code: op.Missing, Err: err}
@@ -126,7 +126,7 @@ func refusedAs(op *api.Op, err error) error {
 // rejected with 409 like any conflict.
 func reusedKey(q *request, op *api.Op, err error) (any, error) {
 	refused, ok := errors.AsType[*api.Refusal](err)
-	if op != api.Remember.Op || !ok || refused.More["idempotency_conflict"] != true || q.r.Header.Get(keyHeader) != "" {
+	if op != api.Remember.Op || !ok || refused.More["idempotency_conflict"] != true || q.r.Header.Get(idempotencyHeader) != "" {
 		return nil, err
 	}
 	_, f, _ := q.g.reject(q.w, err)
@@ -134,8 +134,8 @@ func reusedKey(q *request, op *api.Op, err error) (any, error) {
 	return &api.Remembered{RID: rid, ReusedKey: api.ReusedKey{Stored: new(bool), Conflict: true, Error: f.Error, Code: f.Code}}, nil
 }
 
-// misread is the rejection of a request that its row does not describe.
-func misread(takes field.Object, err error) error {
+// decodingError returns the rejection of a request that its row does not describe.
+func decodingError(takes field.Object, err error) error {
 	refused := oplog.Errorf(oplog.Invalid, "%s", err)
 	var e *field.Error
 	if !errors.As(err, &e) {
@@ -152,8 +152,8 @@ func misread(takes field.Object, err error) error {
 	return refused
 }
 
-// params are the query's, without the database, which is the caller's.
-func (q *request) params() map[string][]string {
+// queryValues returns the query parameters without database, which selects the caller's database.
+func (q *request) queryValues() map[string][]string {
 	params := maps.Clone(q.r.URL.Query())
 	delete(params, "database")
 	return params

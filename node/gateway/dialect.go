@@ -12,55 +12,57 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Dialect is the API of another service, at its own paths. Its clients are let in, counted and bounded as those of
-// the table's rows are, and so are their bodies and answers; its writes are always passed on, for its clients know no
+// A Dialect is the API of another service, at its own paths. The gateway authenticates, counts and limits its
+// requests as it does for the table's rows. Its writes are always forwarded, because its clients do not know of a
 // cluster.
 type Dialect interface {
-	// Name is the dialect's name in metrics and in the slow log.
+	// Name returns the dialect's name in metrics and in the slow log.
 	Name() string
-	// Routes returns for each pattern of the mux the operation whose right a caller needs before its body is read.
+	// Routes maps each pattern of the mux to an operation. A caller needs the right to that operation before its body
+	// is read.
 	Routes() map[string]*api.Op
-	// Serve answers a request. decode reads the body into a pointer, and leaves it as it is where there is none:
-	// JSON, or a form into url.Values.
+	// Serve answers a request. decode decodes the body into a pointer: a form into *url.Values, JSON into any other
+	// type. Without a body it leaves the value as it is.
 	Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error)
-	// Refuse returns the status and the body of a rejection that has another status and code on the table's paths.
-	Refuse(e *oplog.Error, status int, code string) (int, any)
+	// Reject returns the dialect's status and body for a rejection, given the ones that the table's paths would have.
+	Reject(e *oplog.Error, status int, code string) (int, any)
 }
 
-// A dialect's answer holds 8 MiB of memories at most: as rows, as objects of the dialect and as text.
+// A dialect's answer holds at most 8 MiB of memories. They exist in up to four copies: as rows, as objects of the
+// dialect and as text.
 const (
-	dialectAnswer = 8 << 20
-	dialectCopies = 4
+	maxDialectAnswer = 8 << 20
+	dialectCopies    = 4
 )
 
 func (g *Gateway) serveDialect(w http.ResponseWriter, r *http.Request, d Dialect, op *api.Op) {
 	start := time.Now()
-	q := &request{g: g, w: w, r: r, keys: true}
-	defer func() { q.c.Hold.Release() }() // when the answer is sent
+	q := &request{g: g, w: w, r: r, apiKeys: true}
+	defer func() { q.c.Hold.Release() }() // after the answer is sent
 	defer func() { g.cfg.Metrics.Handled(d.Name(), time.Since(start)) }()
-	w.Header().Set("Cache-Control", "no-store") // memories and tokens, for this client alone
-	status, answer, err := g.askDialect(q, d, op)
+	w.Header().Set("Cache-Control", "no-store") // the answer may hold memories and tokens
+	status, answer, err := g.answerDialect(q, d, op)
 	if err != nil {
 		var f failure
 		var e *oplog.Error
 		status, f, e = g.reject(w, err)
-		status, answer = d.Refuse(e, status, f.Code)
+		status, answer = d.Reject(e, status, f.Code)
 	}
 	writeJSON(w, status, answer)
 }
 
-// askDialect checks a request as answer does.
-func (g *Gateway) askDialect(q *request, d Dialect, op *api.Op) (status int, answer any, err error) {
+// answerDialect checks a request as answer does, and lets the dialect serve it.
+func (g *Gateway) answerDialect(q *request, d Dialect, op *api.Op) (status int, answer any, err error) {
 	done, err := g.identify(q, op)
 	defer done()
-	defer func() { err = q.ended(err) }()
+	defer func() { err = q.causeOf(err) }()
 	var body []byte
 	release := func() {}
 	if err == nil && q.r.ContentLength != 0 {
-		limit := int64(maxSmall)
+		limit := int64(maxSmallBody)
 		switch {
 		case op.Scope == "":
-			limit = maxStranger
+			limit = maxAnonymousBody
 		case op.Large:
 			limit = maxBody
 		}
@@ -75,12 +77,12 @@ func (g *Gateway) askDialect(q *request, d Dialect, op *api.Op) (status int, ans
 		if err := q.acquireSlot(); err != nil {
 			return 0, nil, err
 		}
-		defer q.idle()
+		defer q.releaseSlot()
 		q.c.Forward = true
-		q.c.Hold.Narrow(dialectAnswer, dialectCopies)
+		q.c.Hold.Narrow(maxDialectAnswer, dialectCopies)
 	}
 	if q.param("min_index") != "" {
-		ctx, cancel := context.WithTimeout(q.r.Context(), behindWait)
+		ctx, cancel := context.WithTimeout(q.r.Context(), indexWaitTimeout)
 		defer cancel()
 		q.r = q.r.WithContext(ctx)
 	}
@@ -92,6 +94,7 @@ func (g *Gateway) askDialect(q *request, d Dialect, op *api.Op) (status int, ans
 	})
 }
 
+// decodeForm decodes a URL-encoded form.
 func decodeForm(r *http.Request, b []byte, to *url.Values) (err error) {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
 		return oplog.Errorf(oplog.Invalid, "Expected request with `Content-Type: application/x-www-form-urlencoded`")
@@ -102,10 +105,11 @@ func decodeForm(r *http.Request, b []byte, to *url.Values) (err error) {
 	return nil
 }
 
-// tokenOf is the token that a request shows; dialects' clients have more ways to show it.
-func (q *request) tokenOf() (token string, ok bool) {
+// bearerToken returns the token of a request. Clients of dialects may also use the scheme Token or the header
+// X-API-Key.
+func (q *request) bearerToken() (token string, ok bool) {
 	said := q.r.Header.Get("Authorization")
-	if token, ok = strings.CutPrefix(said, "Bearer "); ok || !q.keys {
+	if token, ok = strings.CutPrefix(said, "Bearer "); ok || !q.apiKeys {
 		return token, ok
 	}
 	if token, ok = strings.CutPrefix(said, "Token "); !ok && said == "" {

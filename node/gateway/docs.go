@@ -15,12 +15,12 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// beside holds the files that the page loads: its style, and its search.
+// docsFiles holds the style and the search of the page.
 //
 //go:embed docs.css docs.js
-var beside embed.FS
+var docsFiles embed.FS
 
-// docs is the reference for people: one page, and nothing on it comes from elsewhere.
+// docs returns the reference for people: one page that loads nothing from other servers.
 var docs = sync.OnceValue(func() []byte {
 	known, shown := allShapes(), successfulExamples()
 	var b strings.Builder
@@ -30,12 +30,12 @@ var docs = sync.OnceValue(func() []byte {
 	contents(&b, known)
 	b.WriteString("</nav><main>" + docsIntro)
 	b.WriteString("<section id=errors><h2>Errors</h2><p>An error is <code>{\"error\": \"a message for people\", \"code\": \"a code for programs\"}</code>.</p><table><thead><tr><th>status<th>code<th>meaning</thead><tbody>")
-	for _, r := range slices.SortedStableFunc(slices.Values(refusals),
-		func(a, b refusal) int { return strings.Compare(a.status, b.status) }) {
-		fmt.Fprintf(&b, "<tr><td><code>%s</code><td>%s<td>%s", r.status, codes(r), html.EscapeString(r.text))
+	for _, r := range slices.SortedStableFunc(slices.Values(documentedErrors),
+		func(a, b documentedError) int { return strings.Compare(a.status, b.status) }) {
+		fmt.Fprintf(&b, "<tr><td><code>%s</code><td>%s<td>%s", r.status, codesHTML(r), html.EscapeString(r.text))
 	}
-	b.WriteString("</tbody></table>" + wrongField + "</section></div>\n")
-	for _, s := range subjects() {
+	b.WriteString("</tbody></table>" + errorExample + "</section></div>\n")
+	for _, s := range httpSubjects() {
 		fmt.Fprintf(&b, "<div class=subject><h1 id=subject-%s>%s</h1><p>%s</p>\n", s.Name, title(s.Name), html.EscapeString(s.About))
 		for _, op := range s.Ops {
 			documentOp(&b, op, known, shown)
@@ -57,11 +57,10 @@ var docs = sync.OnceValue(func() []byte {
 //go:embed docs.html
 var docsIntro string
 
-// wrongField is an error as a node answers it, and someEvents is the beginning of a stream. Tests ask a node for
-// both.
+// An error answer, and the beginning of an event stream. Tests compare both with a node's answers.
 const (
-	wrongField = `<pre tabindex=0>{"code":"invalid_request","error":"unknown field 'queri': did you mean 'query'?"}</pre>`
-	someEvents = `<pre tabindex=0>event: subscribed
+	errorExample  = `<pre tabindex=0>{"code":"invalid_request","error":"unknown field 'queri': did you mean 'query'?"}</pre>`
+	eventsExample = `<pre tabindex=0>event: subscribed
 data: {"index":41}
 
 id: 42
@@ -70,8 +69,8 @@ data: {"index":42,"number":1,"id":"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c4104","at":17
 </pre>`
 )
 
-// codes are the codes of an error's status.
-func codes(r refusal) string {
+// codesHTML lists the codes of an error.
+func codesHTML(r documentedError) string {
 	list := slices.Clone(r.codes)
 	if r.name == "not_found" {
 		for _, op := range api.Ops {
@@ -83,13 +82,13 @@ func codes(r refusal) string {
 	return "<code>" + strings.Join(list, "</code><br><code>") + "</code>"
 }
 
-// title is a subject's name as a heading.
+// title returns a subject's name as a heading.
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// contents lists the operations by subject, and the shapes.
+// contents writes the table of contents: the operations by subject, and the shapes.
 func contents(b *strings.Builder, known map[string]field.Object) {
 	b.WriteString("<ul><li><a href=#quick-start>Quick start</a><li><a href=#conventions>Conventions</a><li><a href=#filters>Filters</a><li><a href=#errors>Errors</a></ul>")
-	for _, s := range subjects() {
+	for _, s := range httpSubjects() {
 		fmt.Fprintf(b, "<details><summary>%s</summary><ul>", title(s.Name))
 		for _, op := range s.Ops {
 			fmt.Fprintf(b, "<li><a href=#%s>%s</a>", op.Name, op.Name)
@@ -103,10 +102,10 @@ func contents(b *strings.Builder, known map[string]field.Object) {
 	b.WriteString("</ul></details>")
 }
 
-// documentOp writes what an operation is for, its fields, a request that can be pasted, and its answer.
+// documentOp writes the section of an operation: its purpose, its fields, an example to paste, and the answer.
 func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object, shown []example) {
 	fmt.Fprintf(b, "<section id=%s><h2>%s</h2><p class=call><b>%s</b> <code>%s</code> <a href=\"/#requests/%s\">Try it</a></p><p>%s <i>%s</i></p>",
-		op.Name, op.Name, op.Method(), html.EscapeString(op.Path()), op.Name, html.EscapeString(summary(op)), html.EscapeString(terms(op)))
+		op.Name, op.Name, op.Method(), html.EscapeString(op.Path()), op.Name, html.EscapeString(summary(op)), html.EscapeString(requirements(op)))
 	for _, part := range []struct {
 		name string
 		of   field.Object
@@ -115,7 +114,7 @@ func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object, s
 	}
 	documentExample(b, op, shown)
 	if op == api.Events.Op {
-		b.WriteString(someEvents)
+		b.WriteString(eventsExample)
 		describe(b, "data of an event", field.Of(reflect.TypeFor[api.Change]()).Answered(), known, true)
 	}
 	if op.Missing != "" {
@@ -125,7 +124,8 @@ func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object, s
 	b.WriteString("</section>\n")
 }
 
-// describe writes a table of fields: of an answer it says what may be missing, of a request what may not.
+// describe writes a table of fields. For an answer it marks fields that may be missing, for a request the required
+// ones.
 func describe(b *strings.Builder, what string, o field.Object, shapes map[string]field.Object, answer bool) {
 	if o = slices.DeleteFunc(slices.Clone(o), func(f field.Field) bool { return f.Idle }); len(o) == 0 {
 		return
@@ -147,13 +147,13 @@ func describe(b *strings.Builder, what string, o field.Object, shapes map[string
 		case f.Must || f.In == "path":
 			need = "<strong>required</strong>"
 		}
-		fmt.Fprintf(b, "<tr><td><code>%s</code><td>%s<td>%s<td>%s", f.Name, kind(f, shapes), need, html.EscapeString(f.Doc))
+		fmt.Fprintf(b, "<tr><td><code>%s</code><td>%s<td>%s<td>%s", f.Name, typeCell(f, shapes), need, html.EscapeString(f.Doc))
 	}
 	b.WriteString("</tbody></table>")
 }
 
-// kind says in words what a field holds, with a link to its shape.
-func kind(f field.Field, shapes map[string]field.Object) string {
+// typeCell returns the type of a field, with a link to its shape.
+func typeCell(f field.Field, shapes map[string]field.Object) string {
 	name := strings.TrimPrefix(f.Kind.Name, "[]")
 	switch {
 	case shapes[name] == nil:
@@ -164,12 +164,12 @@ func kind(f field.Field, shapes map[string]field.Object) string {
 	return "a list of <a href=#" + name + ">" + name + "</a>"
 }
 
-// docsPolicy lets the page load what this node serves and nothing more; no script or style is inline.
+// docsPolicy lets the page load only files of this node, and no inline script or style.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// serveDocs answers with the page, and with what it loads.
+// serveDocs serves the page and its files.
 func serveDocs() http.Handler {
-	below := http.StripPrefix("/docs", http.FileServerFS(beside))
+	below := http.StripPrefix("/docs", http.FileServerFS(docsFiles))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", docsPolicy)
@@ -180,6 +180,6 @@ func serveDocs() http.Handler {
 			return
 		}
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(docs()) // a client that went away is not a failure of ours
+		_, _ = w.Write(docs()) // the client may have left
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// kinds are the status of an error by its kind, and the code next to the message, for programs that branch on it.
-var kinds = map[oplog.Kind]struct {
+// errorsByKind maps the kinds of errors to their HTTP status and to the code for programs.
+var errorsByKind = map[oplog.Kind]struct {
 	status int
 	code   string
 }{
@@ -34,7 +34,7 @@ var kinds = map[oplog.Kind]struct {
 	oplog.OverQuota:      {http.StatusTooManyRequests, "rate_limited"},
 }
 
-// codeStatuses are the codes of rejections whose status is not that of their kind.
+// codeStatuses holds the status of codes whose status differs from that of their kind.
 var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "forbidden": http.StatusForbidden,
 	"namespace_denied": http.StatusForbidden, "trust_denied": http.StatusForbidden, "quarantined": http.StatusForbidden,
 	"rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
@@ -75,7 +75,7 @@ func (g *Gateway) reject(w http.ResponseWriter, err error) (status int, f failur
 		return http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"}, e
 	}
 	g.cfg.Metrics.Refused(e.Kind.String())
-	status, f = kinds[e.Kind].status, failure{e.Text, kinds[e.Kind].code}
+	status, f = errorsByKind[e.Kind].status, failure{e.Text, errorsByKind[e.Kind].code}
 	if refused, ok := errors.AsType[*api.Refusal](err); ok {
 		status, f.Code = cmp.Or(codeStatuses[refused.Code], status), cmp.Or(refused.Code, f.Code)
 	}
@@ -104,7 +104,7 @@ func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 	}
 	r := readOnly{failure: failure{"read-only: no leader elected", "not_leader"}, RetryAfter: 1000}
 	if e.Text != api.ErrNoLeader.Text && e.Kind != oplog.NotLeader {
-		r.Error += ": " + e.Text // why there is none
+		r.Error += ": " + e.Text // the reason why there is no leader
 	}
 	if l := g.cfg.Leader(); l.ID != nil {
 		r.Error = fmt.Sprintf("read-only: not the leader (current leader: node %d)", *l.ID)
@@ -125,5 +125,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // a client that went away is not a failure of ours
+	_, _ = w.Write(append(b, '\n')) // the client may have left
 }

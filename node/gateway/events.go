@@ -27,12 +27,12 @@ func (g *Gateway) streamEvents(q *request, sub *api.Subscription) error {
 		return oplog.Errorf(oplog.Unavailable, "%d event streams are open; retry later", g.streams.Used())
 	}
 	defer end()
-	q.idle() // it waits, and works on nothing
+	q.releaseSlot() // an open stream mostly waits
 	out := newStream(q.w)
 	if out.event("", "subscribed", sub.Begins) != nil {
 		return nil // the client left
 	}
-	_ = sub.Follow(q.r.Context(), func(e api.Event) error { // an error is the client's going away, or its token's end
+	_ = sub.Follow(q.r.Context(), func(e api.Event) error { // it fails when the client leaves or its rights end
 		if e.Name == "" {
 			return out.beat()
 		}

@@ -14,16 +14,16 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// examples holds requests with their answers. TestGatewayTranscript sends them to a node, so the reference shows
-// answers that a node gave. In answers "…" replaces text that differs each time.
+// examples holds requests with their answers. TestGatewayTranscript sends them to a node and compares the answers, so
+// the reference shows real ones. In answers "…" replaces text that differs each time.
 //
 //go:embed examples/*.txt
 var examples embed.FS
 
-// An example is a request and what it was answered.
+// An example is a request and its answer.
 type example struct{ method, path, body, answer string }
 
-// exampleOf is the first request of the examples that an operation answered as it was asked to.
+// exampleOf returns the first successful example of an operation.
 func exampleOf(op *api.Op, all []example) (example, bool) {
 	i := slices.IndexFunc(all, func(e example) bool { return e.method == op.Method() && matches(op.Path(), e.path) })
 	if i < 0 {
@@ -32,7 +32,7 @@ func exampleOf(op *api.Op, all []example) (example, bool) {
 	return all[i], true
 }
 
-// matches reports whether a path is one of a route's.
+// matches reports whether a path belongs to a route.
 func matches(route, path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	want, got := strings.Split(route, "/"), strings.Split(path, "/")
@@ -43,7 +43,7 @@ func matches(route, path string) bool {
 func successfulExamples() (list []example) {
 	files, err := examples.ReadDir("examples")
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // the files are embedded
 	}
 	for _, f := range files {
 		text, err := examples.ReadFile("examples/" + f.Name())
@@ -67,7 +67,7 @@ func successfulExamples() (list []example) {
 	return list
 }
 
-// documentExample shows a request as a shell runs it, and what a node answered.
+// documentExample writes a request as a shell command, and its answer.
 func documentExample(b *strings.Builder, op *api.Op, all []example) {
 	e, ok := exampleOf(op, all)
 	if !ok {
@@ -86,7 +86,7 @@ func documentExample(b *strings.Builder, op *api.Op, all []example) {
 	}
 }
 
-// curl is a request as a command.
+// curl returns the command that sends a request.
 func curl(op *api.Op, e example) string {
 	var b strings.Builder
 	b.WriteString("curl -s")
@@ -117,7 +117,7 @@ func curl(op *api.Op, e example) string {
 	return b.String()
 }
 
-// withIDs replaces the names that the examples have for ids, ${A} and so on, by ids.
+// withIDs replaces the examples' placeholders for ids, such as ${A}, with ids.
 func withIDs(text string) string {
 	return variable.ReplaceAllStringFunc(text, func(name string) string {
 		return fmt.Sprintf("0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c%02x%02x", name[2], len(name))

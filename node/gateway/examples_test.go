@@ -9,13 +9,12 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestEveryOperationHasAnExample: the reference shows a request of each operation that it lists, and what a node
-// answered.
+// TestEveryOperationHasAnExample checks that the reference shows a successful example of each operation.
 func TestEveryOperationHasAnExample(t *testing.T) {
 	without := map[string]string{"reembed": "the node of the examples has no model", "cluster_change": "it is alone",
 		"trigger_move": "nothing deserves its attention"}
 	all := successfulExamples()
-	for _, s := range subjects() {
+	for _, s := range httpSubjects() {
 		for _, op := range s.Ops {
 			if _, ok := exampleOf(op, all); ok == (without[op.Name] != "") {
 				t.Errorf("%s: no request of %s %s succeeds in examples/", op.Name, op.Method(), op.Path())
@@ -24,14 +23,14 @@ func TestEveryOperationHasAnExample(t *testing.T) {
 	}
 }
 
-// TestWhatThePageShows: an error and events on the page are as a node tells them.
+// TestWhatThePageShows checks that the error and the events on the page look like a node's.
 func TestWhatThePageShows(t *testing.T) {
 	wrong, err := examples.ReadFile("examples/05_wrong.txt")
-	if shown := strings.TrimSuffix(strings.TrimPrefix(wrongField, "<pre tabindex=0>"), "</pre>"); err != nil ||
+	if shown := strings.TrimSuffix(strings.TrimPrefix(errorExample, "<pre tabindex=0>"), "</pre>"); err != nil ||
 		!strings.Contains(string(wrong), "\n"+shown+"\n") {
 		t.Errorf("no node answered %s (%v)", shown, err)
 	}
-	_, data, _ := strings.Cut(someEvents, "event: stored\ndata: ")
+	_, data, _ := strings.Cut(eventsExample, "event: stored\ndata: ")
 	d := json.NewDecoder(strings.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&api.Change{}); err != nil {
@@ -39,11 +38,11 @@ func TestWhatThePageShows(t *testing.T) {
 	}
 }
 
-// TestCodes: the page names the code of each error in the examples.
+// TestCodes checks that the page names the code of each error in the examples.
 func TestCodes(t *testing.T) {
 	var known string
-	for _, r := range refusals {
-		known += codes(r)
+	for _, r := range documentedErrors {
+		known += codesHTML(r)
 	}
 	files, err := examples.ReadDir("examples")
 	for _, f := range files {

@@ -23,25 +23,25 @@ import (
 
 const (
 	headTimeout = 10 * time.Second
-	maxHeader   = 16 << 10 // read before the token is known
+	maxHeader   = 16 << 10 // bytes that are read before the token is known
 )
 
 // request is a running HTTP request.
 type request struct {
-	g    *Gateway
-	w    http.ResponseWriter
-	r    *http.Request
-	c    api.Caller
-	body map[string]json.RawMessage
-	idle func() // releases its slot; nil without one
-	keys bool   // accepts a token in the header of a dialect
-	mcp  bool   // the token may be an access token
+	g            *Gateway
+	w            http.ResponseWriter
+	r            *http.Request
+	c            api.Caller
+	body         map[string]json.RawMessage
+	releaseSlot  func() // releases the request's slot; nil if it has none
+	apiKeys      bool   // also accept the token headers of dialects
+	accessTokens bool   // also accept OAuth access tokens
 }
 
 // streamed is the result of a handler that has written its answer itself.
 type streamed struct{}
 
-// Door also checks a request before it is read.
+// Door executes operations, and reports before a body is read whether this node can.
 type Door interface {
 	api.Door
 	// Lead reports whether this node does the operation itself. If not, it returns the error that Do would return, or
@@ -53,7 +53,7 @@ type Door interface {
 type Config struct {
 	Door   Door
 	Access *access.Control
-	Conns  *access.Conns // of this port
+	Conns  *access.Conns // open connections of this port
 
 	Metrics Metrics
 	Models  Models       // at /mcp
@@ -62,7 +62,7 @@ type Config struct {
 	Console http.Handler // at / and below /console/
 	Log     *slog.Logger
 
-	WaitOpen func(context.Context) error // returns when the node answers more than stale recalls
+	WaitOpen func(context.Context) error // returns once the node serves more than stale recalls
 	Leader   func() api.Leader
 
 	Budget *large.Shares // of the bytes of requests and answers, shared with other ports
@@ -97,7 +97,7 @@ type Gateway struct {
 	srv     *http.Server
 	busy    *large.Shares // running requests
 	streams *large.Shares // event streams
-	open    sync.Map      // maps net.Conn to *access.Place
+	places  sync.Map      // maps net.Conn to *access.Place
 	signIn  access.SignIn // the code of the console's sign-in link
 }
 
@@ -105,7 +105,7 @@ type Gateway struct {
 func New(cfg Config) *Gateway {
 	g := &Gateway{cfg: cfg, busy: large.NewShares(cfg.MaxInFlight), streams: large.NewShares(maxStreams)}
 	mux := http.NewServeMux()
-	for _, op := range offered() {
+	for _, op := range httpOps() {
 		for _, path := range append([]string{op.Path()}, op.Also...) {
 			mux.HandleFunc(op.Method()+" "+path, func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, op) })
 		}
@@ -120,8 +120,8 @@ func New(cfg Config) *Gateway {
 		}
 	}
 	mux.HandleFunc(modelsPath, g.serveModels)
-	mux.HandleFunc("GET "+aboutTokens, g.serveAboutTokens)
-	mux.HandleFunc("GET "+aboutTokens+modelsPath, g.serveAboutTokens)
+	mux.HandleFunc("GET "+resourceMetadataPath, g.serveResourceMetadata)
+	mux.HandleFunc("GET "+resourceMetadataPath+modelsPath, g.serveResourceMetadata)
 	mux.HandleFunc("GET /metrics", g.serveMetrics)
 	mux.HandleFunc("GET /openapi.json", serveOpenAPI)
 	docs := serveDocs()
@@ -162,7 +162,7 @@ func (g *Gateway) connContext(ctx context.Context, nc net.Conn) context.Context 
 		nc.Close()
 		return ctx
 	}
-	g.open.Store(nc, place)
+	g.places.Store(nc, place)
 	return context.WithValue(ctx, placeKey{}, place)
 }
 
@@ -171,7 +171,7 @@ func (g *Gateway) connState(nc net.Conn, s http.ConnState) {
 	if s != http.StateClosed && s != http.StateHijacked {
 		return
 	}
-	if place, known := g.open.LoadAndDelete(nc); known {
+	if place, known := g.places.LoadAndDelete(nc); known {
 		place.(*access.Place).Leave()
 	}
 }
@@ -187,12 +187,12 @@ func (g *Gateway) Close(ctx context.Context) error {
 // serve answers a request for an operation.
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
 	start := time.Now()
-	if other := strangers[op]; other != nil && r.Header.Get("Authorization") == "" {
+	if other := anonymousOps[op]; other != nil && r.Header.Get("Authorization") == "" {
 		op = other
 	}
 	defer func() { g.cfg.Metrics.Handled(op.Name, time.Since(start)) }()
 	q := &request{g: g, w: w, r: r}
-	defer func() { q.c.Hold.Release() }() // when the answer is sent
+	defer func() { q.c.Hold.Release() }() // after the answer is sent
 	result, err := g.answer(q, op)
 	if err != nil {
 		g.fail(w, r, err)
@@ -209,7 +209,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
 }
 
 // answer checks token, right, body, load and leadership, in this order, and calls the door, which counts the
-// operation. Clients rely on the order: a node that rejects writes says so even for an unknown token.
+// operation. Clients rely on the order: a node that does not accept writes says so even to an unknown token.
 func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
 	lead := func() (here bool, err error) { return g.cfg.Door.Lead(api.Caller{Forward: g.forwards(q.r)}, op) }
 	done, err := g.identify(q, op)
@@ -219,7 +219,7 @@ func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
 		_, refused := lead()
 		return nil, cmp.Or(refused, err)
 	}
-	defer func() { err = q.ended(err) }()
+	defer func() { err = q.causeOf(err) }()
 	if !op.Stream {
 		release, err := g.readBody(q, op)
 		if err != nil {
@@ -232,23 +232,23 @@ func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
 		if err := q.acquireSlot(); err != nil {
 			return nil, err
 		}
-		defer q.idle()
+		defer q.releaseSlot()
 	}
 	here, err := lead()
 	if err != nil {
 		return nil, err
 	}
 	if !here {
-		g.nameLeader(q.w) // before, for an answer that is streamed
-		defer g.nameLeader(q.w)
+		g.setLeaderHeader(q.w) // before a streamed answer begins, and again in case the leader changed
+		defer g.setLeaderHeader(q.w)
 	}
-	return g.do(q, op)
+	return g.execute(q, op)
 }
 
 // leaderHeader names the node that executed a forwarded write.
 const leaderHeader = "X-Cairn-Leader"
 
-func (g *Gateway) nameLeader(w http.ResponseWriter) {
+func (g *Gateway) setLeaderHeader(w http.ResponseWriter) {
 	if id := g.cfg.Leader().ID; id != nil {
 		w.Header().Set(leaderHeader, strconv.FormatUint(uint64(*id), 10))
 	}
@@ -269,15 +269,16 @@ func (q *request) acquireSlot() error {
 		return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", q.g.busy.Used(),
 			q.g.cfg.MaxInFlight)
 	}
-	q.idle = idle
+	q.releaseSlot = idle
 	return nil
 }
 
-// identify finds the caller and its database, and checks its right. It reads only the header. Every caller comes from
-// here, so a request never runs without its rights. done is called at the end of the request.
+// identify finds the caller and its database, and checks its right to the operation. It reads only the header. All
+// callers come from here, so no request runs without its caller's limits. done must be called at the end of the
+// request.
 func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 	done = func() {}
-	if op.Scope == "" && strangers[op] == nil {
+	if op.Scope == "" && anonymousOps[op] == nil {
 		q.c.Surface = "http"
 		return done, nil
 	}
@@ -291,7 +292,7 @@ func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 		q.w.Header().Set("Connection", "close")
 		return done, oplog.Errorf(oplog.Unavailable, "too many connections of this client; retry")
 	}
-	if _, err := url.ParseQuery(q.r.URL.RawQuery); err != nil && !g.cfg.Lenient { // Query leaves out what it cannot read
+	if _, err := url.ParseQuery(q.r.URL.RawQuery); err != nil && !g.cfg.Lenient { // url.URL.Query ignores malformed parts
 		return done, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "malformed query: %s", err)}
 	}
 	q.c.Usual = max(0, g.cfg.MaxRPS)
@@ -303,17 +304,17 @@ func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 }
 
 func (g *Gateway) authenticate(q *request) (api.Caller, error) {
-	token, ok := q.tokenOf()
+	token, ok := q.bearerToken()
 	if !ok {
 		return api.Caller{}, oplog.Errorf(oplog.Denied, "missing Bearer token")
 	}
-	if q.mcp && g.cfg.OAuth != nil && g.cfg.OAuth.Issued(token) {
+	if q.accessTokens && g.cfg.OAuth != nil && g.cfg.OAuth.Issued(token) {
 		return g.cfg.OAuth.Login(q.r.Context(), q.r.RemoteAddr, token)
 	}
 	return g.cfg.Access.Login(q.r.Context(), q.r.RemoteAddr, token)
 }
 
-// serveMetrics shows the metrics of the node to everyone, and those of databases to callers that may use them.
+// serveMetrics serves the metrics of the node to everyone, and those of databases to callers that may use them.
 func (g *Gateway) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") == "" {
 		g.cfg.Metrics.Show(w, r, nil)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// sendLarge writes an answer row by row, so that its text is never in memory as a whole. If it breaks off, the client
-// notices the missing end.
+// sendLarge writes an answer row by row, so that its text is never in memory as a whole. If it fails, it aborts the
+// connection, so the client notices that the answer is incomplete.
 func sendLarge(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, 32<<10)
@@ -19,11 +19,11 @@ func sendLarge(w http.ResponseWriter, answer any) {
 		_, err = out.WriteString("\n")
 	}
 	if err != nil || out.Flush() != nil {
-		panic(http.ErrAbortHandler) // the server's way to break a connection off
+		panic(http.ErrAbortHandler) // aborts the connection
 	}
 }
 
-// encode writes a pointer to a struct as json.Marshal does, but the elements of its lists one by one.
+// encode writes a pointer to a struct like json.Marshal, but encodes the elements of its lists one by one.
 func encode(w io.Writer, v reflect.Value) error {
 	next := "{"
 	if err := encodeFields(w, v.Elem(), &next); err != nil {
@@ -68,7 +68,7 @@ func encodeFields(w io.Writer, v reflect.Value, next *string) error {
 	return nil
 }
 
-// encodeList writes a value, the elements of a list one by one.
+// encodeList writes a value; of a list it encodes the elements one by one.
 func encodeList(w io.Writer, x reflect.Value) error {
 	if x.Kind() != reflect.Slice || x.Type().Elem().Kind() != reflect.Struct || x.Len() == 0 {
 		return encodeValue(w, "", x)
@@ -95,7 +95,7 @@ func encodeValue(w io.Writer, before string, x reflect.Value) error {
 	return err
 }
 
-// isEmpty reports whether omitempty leaves a value out.
+// isEmpty reports whether omitempty drops a value.
 func isEmpty(x reflect.Value) bool {
 	switch x.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:

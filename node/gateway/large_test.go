@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestLargeAnswersAreTheSame: the answer of every operation, empty and with two rows in each list, is written row by
-// row as it is at once.
+// TestLargeAnswersAreTheSame checks that encode and json.Marshal agree on the answer of every operation, empty and
+// with two rows in each list.
 func TestLargeAnswersAreTheSame(t *testing.T) {
 	t.Parallel()
 	for _, op := range api.Ops {

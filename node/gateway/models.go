@@ -14,22 +14,22 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// A model's answer holds 4 MiB of memories at most, which are sent as text and as an object, and encoded in each.
+// A model's answer holds at most 4 MiB of memories. Each is sent as text and as an object, and encoded for both.
 const (
-	modelAnswer = 4 << 20
-	modelCopies = 12
+	maxModelAnswer = 4 << 20
+	modelCopies    = 12
 )
 
 const (
-	modelsPath  = "/mcp"
-	aboutTokens = "/.well-known/oauth-protected-resource"
-	modelScopes = "read write" // what tools need
+	modelsPath           = "/mcp"
+	resourceMetadataPath = "/.well-known/oauth-protected-resource"
+	modelScopes          = "read write" // the scopes that tools need
 )
 
 // Authorizer issues access tokens to clients that act for a person. They are valid for /mcp only.
 type Authorizer interface {
 	Dialect
-	// Issuer is the origin at which clients reach /mcp, whichever node answers.
+	// Issuer returns the origin at which clients reach /mcp, on whichever node.
 	Issuer() string
 	// Issued reports whether a token looks like one of its access tokens.
 	Issued(token string) bool
@@ -54,9 +54,9 @@ func origin(r *http.Request) string {
 	return at.String()
 }
 
-// serveAboutTokens tells a client without a token how to send one and who issues one (RFC 9728). Without an
-// authorization server, `cairn token create` makes tokens.
-func (g *Gateway) serveAboutTokens(w http.ResponseWriter, r *http.Request) {
+// serveResourceMetadata serves the protected resource metadata of RFC 9728: how to send a token, and who issues one.
+// Without an authorization server, `cairn token create` makes tokens.
+func (g *Gateway) serveResourceMetadata(w http.ResponseWriter, r *http.Request) {
 	var servers []string
 	if g.cfg.OAuth != nil {
 		servers = []string{g.cfg.OAuth.Issuer()}
@@ -70,10 +70,10 @@ func (g *Gateway) serveAboutTokens(w http.ResponseWriter, r *http.Request) {
 	}{g.origin(r) + modelsPath, servers, []string{"header"}, strings.Fields(modelScopes), "Cairn memory"})
 }
 
-// challenge sets WWW-Authenticate: how to get a token, and what is wrong with the one that was sent.
+// challenge sets WWW-Authenticate: how to get a token, and the error of the one that was sent.
 func (g *Gateway) challenge(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *api.Refusal
-	said := `Bearer resource_metadata="` + g.origin(r) + aboutTokens + modelsPath + `", scope="` + modelScopes + `"`
+	said := `Bearer resource_metadata="` + g.origin(r) + resourceMetadataPath + modelsPath + `", scope="` + modelScopes + `"`
 	switch {
 	case errors.As(err, &refused):
 		said += `, error="` + refused.Code + `"`
@@ -86,16 +86,16 @@ func (g *Gateway) challenge(w http.ResponseWriter, r *http.Request, err error) {
 // serveModels authenticates clients of MCP and reads their messages.
 func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	q := &request{g: g, w: w, r: r, mcp: true}
-	defer func() { q.c.Hold.Release() }() // when the answer is sent
+	q := &request{g: g, w: w, r: r, accessTokens: true}
+	defer func() { q.c.Hold.Release() }() // after the answer is sent
 	done, err := g.identify(q, api.Message.Op)
 	defer done()
 	if err == nil {
-		err = g.cfg.Access.Ready(q.c) // each message is counted by itself
+		err = g.cfg.Access.Ready(q.c) // the MCP server counts each message
 	}
 	message, release := []byte(nil), func() {}
 	if err == nil {
-		message, release, err = q.bodyOf(maxSmall)
+		message, release, err = q.bodyOf(maxSmallBody)
 	}
 	defer release()
 	if err != nil {
@@ -103,22 +103,22 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
 			g.challenge(w, r, err)
 		}
-		g.fail(w, r, q.ended(err))
+		g.fail(w, r, q.causeOf(err))
 		return
 	}
 	if err := q.acquireSlot(); err != nil {
 		g.fail(w, r, err)
 		return
 	}
-	defer q.idle()
+	defer q.releaseSlot()
 	defer func() { g.cfg.Metrics.Handled("mcp", time.Since(start)) }()
-	q.c.Hold.Narrow(modelAnswer, modelCopies)
-	q.c.Forward, q.c.Surface = true, "mcp" // a model has no idea of a cluster
+	q.c.Hold.Narrow(maxModelAnswer, modelCopies)
+	q.c.Forward, q.c.Surface = true, "mcp" // models do not know of a cluster
 	var decoded func()
 	if len(message) >= large.From {
 		done, err := g.cfg.Turns.Take(q.r.Context())
 		if err != nil {
-			g.fail(w, r, q.ended(err)) // the client left, or may not stay
+			g.fail(w, r, q.causeOf(err)) // the client left or its rights ended
 			return
 		}
 		decoded = sync.OnceFunc(done)
@@ -130,8 +130,8 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a.status == 0 {
-		g.fail(w, r, q.ended(context.Canceled))
-	} else if b, ok := q.w.(*boundWriter); ok && b.cut {
-		panic(http.ErrAbortHandler) // what was sent is not the whole answer
+		g.fail(w, r, q.causeOf(context.Canceled))
+	} else if b, ok := q.w.(*boundWriter); ok && b.incomplete {
+		panic(http.ErrAbortHandler) // the answer is incomplete, so abort the connection
 	}
 }

@@ -10,15 +10,15 @@ import (
 
 const ndjsonType = "application/x-ndjson"
 
-// sendExport writes an export, one JSON object a line. A reader that reads nothing for writeTimeout is disconnected.
-// An incomplete answer lacks its last chunk, so no client mistakes it for a complete one.
+// sendExport writes an export as NDJSON. A client that reads nothing for writeTimeout is disconnected. An incomplete
+// answer lacks its last chunk, so clients notice.
 func sendExport(q *request, a *api.Exported) {
 	q.w.Header().Set("Content-Type", ndjsonType)
 	q.w.Header().Set("Cache-Control", "no-store")
 	out := json.NewEncoder(q.w)
-	out.SetEscapeHTML(false) // metadata leaves with the bytes that it came with
+	out.SetEscapeHTML(false) // metadata keeps its exact bytes
 	if writeLines(out, a.Memories) != nil || writeLines(out, a.Edges) != nil {
-		panic(http.ErrAbortHandler) // the server's way to break a connection off
+		panic(http.ErrAbortHandler) // aborts the connection
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// about describes the gateway as a whole in the document.
-const about = "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. " +
+// documentDescription is the description of the whole document.
+const documentDescription = "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. " +
 	"Unknown fields, values of another type and numbers out of range are rejected, and the error names the field (`[server] lenient = true` accepts what the oldest clients send). " +
 	"Writes go to the leader: a follower forwards them and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address " +
 	"unless the request says X-Cairn-Forward: 1. The header Idempotency-Key stands for the field idempotency_key of a body. " +
@@ -22,7 +22,7 @@ const about = "Memory for agents over HTTP. Times in answers are Unix seconds; r
 // openAPI is the OpenAPI document. It is generated from the table of operations, so it always matches the gateway.
 var openAPI = sync.OnceValue(func() []byte {
 	paths, tags := map[string]map[string]any{}, []any{}
-	for _, s := range subjects() {
+	for _, s := range httpSubjects() {
 		tags = append(tags, map[string]any{"name": s.Name, "description": s.About})
 		for _, op := range s.Ops {
 			path := op.Path()
@@ -35,12 +35,12 @@ var openAPI = sync.OnceValue(func() []byte {
 	token := map[string]any{"type": "http", "scheme": "bearer", "description": "A token, or the cluster secret."}
 	b, err := json.Marshal(map[string]any{
 		"openapi": "3.1.0",
-		"info": map[string]any{"title": "Cairn gateway", "version": "1", "description": about,
+		"info": map[string]any{"title": "Cairn gateway", "version": "1", "description": documentDescription,
 			"license": map[string]any{"name": "Apache License 2.0", "identifier": "Apache-2.0"}},
 		"servers":  []any{map[string]any{"url": "/", "description": "The node that this document comes from."}},
 		"tags":     tags,
 		"security": []any{map[string]any{"token": []string{}}},
-		"components": map[string]any{"schemas": components(), "parameters": sharedParameters(), "responses": refused(),
+		"components": map[string]any{"schemas": components(), "parameters": sharedParameters(), "responses": errorResponses(),
 			"securitySchemes": map[string]any{"token": token}},
 		"paths": paths,
 	})
@@ -52,7 +52,7 @@ var openAPI = sync.OnceValue(func() []byte {
 
 // describeOp returns the description of an operation.
 func describeOp(s api.Subject, op *api.Op) map[string]any {
-	d := map[string]any{"summary": summary(op), "description": terms(op), "operationId": op.Name, "tags": []string{s.Name},
+	d := map[string]any{"summary": summary(op), "description": requirements(op), "operationId": op.Name, "tags": []string{s.Name},
 		"responses": responses(op), "security": []any{}}
 	if params := append(parameters("path", op.InPath()), parameters("query", queryParams(op))...); len(params) > 0 {
 		d["parameters"] = params
@@ -62,7 +62,7 @@ func describeOp(s api.Subject, op *api.Op) map[string]any {
 		d["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": content(jsonType, schema)}
 	}
 	if op.Body != "" {
-		d["requestBody"] = map[string]any{"required": true, "content": content(op.Body, text)}
+		d["requestBody"] = map[string]any{"required": true, "content": content(op.Body, textSchema)}
 	}
 	if op.Confirm != "" {
 		d["x-confirm"] = op.Confirm
@@ -73,8 +73,8 @@ func describeOp(s api.Subject, op *api.Op) map[string]any {
 	return d
 }
 
-// text describes bodies that are read and written line by line, such as NDJSON.
-var text = map[string]any{"type": "string"}
+// textSchema is the schema of bodies that are read and written line by line, such as NDJSON.
+var textSchema = map[string]any{"type": "string"}
 
 // commonParams are the parameters of every request that needs a token.
 type commonParams struct {
@@ -89,7 +89,7 @@ func queryParams(op *api.Op) field.Object {
 	return slices.Concat(op.InQuery(), field.Of(reflect.TypeFor[commonParams]()))
 }
 
-// sharedParams are the parameters of many operations, by name. The document describes them once.
+// sharedParams returns the parameters of many operations, by name. The document describes them once.
 var sharedParams = sync.OnceValue(func() map[string]field.Field {
 	all := map[string]field.Field{}
 	for _, f := range slices.Concat(field.Of(reflect.TypeFor[api.Fresh]()), field.Of(reflect.TypeFor[commonParams]())) {
@@ -98,7 +98,7 @@ var sharedParams = sync.OnceValue(func() map[string]field.Field {
 	return all
 })
 
-// sharedParameters are the shared parameters as the document has them.
+// sharedParameters returns sharedParams as OpenAPI components.
 func sharedParameters() map[string]any {
 	all := map[string]any{}
 	for name, f := range sharedParams() {
@@ -107,7 +107,7 @@ func sharedParameters() map[string]any {
 	return all
 }
 
-// parameters are fields that come in the path or the query.
+// parameters returns fields of the path or the query as OpenAPI parameters.
 func parameters(in string, o field.Object) (list []any) {
 	for _, f := range o {
 		if s, ok := sharedParams()[f.Name]; ok && in == "query" && s.Doc == f.Doc {
@@ -119,7 +119,7 @@ func parameters(in string, o field.Object) (list []any) {
 	return list
 }
 
-// parameter is a field as a parameter.
+// parameter returns a field as an OpenAPI parameter.
 func parameter(in string, f field.Field) map[string]any {
 	schema := f.Schema()
 	p := map[string]any{"name": f.Name, "in": in, "required": f.Must || in == "path", "description": schema["description"],
@@ -128,7 +128,7 @@ func parameter(in string, f field.Field) map[string]any {
 	return p
 }
 
-// summary says what an operation does, and lists the other paths that serve it.
+// summary returns what an operation does, and the other paths that serve it.
 func summary(op *api.Op) string {
 	if len(op.Also) == 0 {
 		return op.Does
@@ -136,9 +136,9 @@ func summary(op *api.Op) string {
 	return strings.TrimSuffix(op.Does, ".") + "; also at " + strings.Join(op.Also, ", ") + "."
 }
 
-// terms says what a caller of an operation needs, what a call counts as, and which node does it.
-func terms(op *api.Op) string {
-	if other := strangers[op]; other != nil {
+// requirements tells what a caller needs, how a call is counted, and which node executes it.
+func requirements(op *api.Op) string {
+	if other := anonymousOps[op]; other != nil {
 		return "Any token will do; without one: " + other.Does
 	}
 	if op.Scope == "" {
@@ -158,7 +158,7 @@ func terms(op *api.Op) string {
 	return said
 }
 
-// components are the shapes that answers and requests refer to.
+// components returns the schemas that requests and answers refer to.
 func components() map[string]any {
 	all := map[string]any{}
 	for name, o := range allShapes() {
@@ -169,10 +169,10 @@ func components() map[string]any {
 	return all
 }
 
-// allShapes are the objects in requests and answers, by name.
+// allShapes returns the objects in requests and answers, by name.
 func allShapes() map[string]field.Object {
 	all := map[string]field.Object{}
-	for _, op := range offered() {
+	for _, op := range httpOps() {
 		op.Takes().Shapes(all, false)
 		op.Gives().Shapes(all, true)
 	}
@@ -181,12 +181,12 @@ func allShapes() map[string]field.Object {
 
 const jsonType = "application/json"
 
-// content is a body of a media type.
+// content returns an OpenAPI content object for a media type.
 func content(media string, schema map[string]any) map[string]any {
 	return map[string]any{media: map[string]any{"schema": schema}}
 }
 
 func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(openAPI()) // a client that went away is not a failure of ours
+	_, _ = w.Write(openAPI()) // the client may have left
 }

@@ -11,17 +11,16 @@ import (
 	"testing"
 )
 
-// A linter holds a document to what OpenAPI 3.1 asks of one, and to what a reader needs: everything has a
-// description.
+// A linter checks a document against OpenAPI 3.1 and requires a description of everything.
 type linter struct {
 	t       *testing.T
 	shapes  map[string]any
 	answers map[string]any
 	params  map[string]any
-	used    map[string]bool // shapes and answers that something refers to
+	used    map[string]bool // shapes and answers with a reference to them
 	ids     map[string]bool
 	tags    map[string]bool
-	missing int // descriptions
+	missing int // number of missing descriptions
 }
 
 // TestOpenAPI lints the document.
@@ -72,7 +71,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// at is an object in an object.
+// at returns a nested object.
 func at(m map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		m, _ = m[name].(map[string]any)
@@ -148,7 +147,7 @@ func (l *linter) operation(where, path string, op map[string]any) {
 	l.responses(where, op)
 }
 
-// bounded asks of every number of a request from where on it is taken. A date may be a number, and a vector has any.
+// bounded requires a minimum for every number in a request. Dates and vectors are exempt.
 func (l *linter) bounded(where string, s map[string]any) {
 	l.t.Helper()
 	if ref, ok := s["$ref"].(string); ok {
@@ -209,12 +208,11 @@ func (l *linter) parameters(where, path string, op map[string]any) {
 	}
 }
 
-// confirm holds what an operation asks for again to a field that a request cannot leave out, and asks it of all that
-// delete.
+// confirm checks that a field that confirms an operation is required, and that all deletions have one.
 func (l *linter) confirm(where string, op map[string]any) {
 	name, _ := op["x-confirm"].(string)
 	if name == "" {
-		if strings.HasPrefix(where, "delete ") && op["operationId"] != "session_end" { // a session that ended is kept
+		if strings.HasPrefix(where, "delete ") && op["operationId"] != "session_end" { // ending a session deletes nothing
 			l.t.Errorf("%s: deletes and asks for no name", where)
 		}
 		return

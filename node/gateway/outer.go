@@ -13,14 +13,14 @@ import (
 	"github.com/cairndb/cairn/wire/ownhost"
 )
 
-// answerTimeout bounds the time that a client has to read an answer, or the next piece of a long one; event streams
-// set their own.
+// answerTimeout bounds the time that a client has to read an answer, or the next piece of a long one. Event streams
+// set their own deadlines.
 const answerTimeout = 2 * time.Minute
 
-// outer wraps every exchange: it gives the request an id, checks its origin, answers in JSON where there is no route,
+// outer wraps every exchange: it sets the request id, checks the host and the origin, answers unknown routes in JSON,
 // and logs a line.
 func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
-	early := map[string]bool{} // routes that need no log
+	early := map[string]bool{} // routes that work before the node has opened its log
 	for _, op := range api.Ops {
 		early[op.HTTP] = early[op.HTTP] || op.Early
 	}
@@ -34,16 +34,16 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 		h := w.Header()
 		h.Set("X-Request-Id", id)
 		h.Set("X-Content-Type-Options", "nosniff")
-		w.arm(start)
-		if r.ContentLength != 0 { // what no handler reads, the server does
-			_ = http.NewResponseController(rw).SetReadDeadline(start.Add(bodyTimeout)) // a connection that has none is a test's
+		w.extendDeadline(start)
+		if r.ContentLength != 0 { // bounds how long the server discards a body that no handler reads
+			_ = http.NewResponseController(rw).SetReadDeadline(start.Add(bodyTimeout)) // only tests' connections lack deadlines
 		}
 		defer func() {
 			g.cfg.Metrics.Answered(w.status)
 			g.cfg.Log.Debug("request", "surface", "http", "id", id, "method", r.Method, "route", r.Pattern,
 				"status", w.status, "took", time.Since(start))
 		}()
-		if !g.named(r) {
+		if !g.hostAllowed(r) {
 			rejectUnread(w, r)
 			writeJSON(w, http.StatusForbidden, failure{"Host not allowed: " + r.Host, "forbidden"})
 			return
@@ -57,15 +57,15 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 			return
 		}
 		if !early[pattern] && g.cfg.WaitOpen(r.Context()) != nil {
-			panic(http.ErrAbortHandler) // the client has gone: to return would be to answer 200
+			panic(http.ErrAbortHandler) // the client has left; returning would answer 200
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// named reports whether a request over loopback names this node as it is known. A name of somebody's web page that
-// leads to this machine is no such name. From other machines any name may lead here.
-func (g *Gateway) named(r *http.Request) bool {
+// hostAllowed reports whether a request over loopback names this node in its Host header. This stops DNS rebinding: a
+// web page whose name resolves to this machine has another Host. Requests from other machines may use any name.
+func (g *Gateway) hostAllowed(r *http.Request) bool {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return r.Host == "" || at == nil || !at.IP.IsLoopback() || ownhost.Is(r.Host, at) ||
 		slices.Contains(g.cfg.Hosts, strings.ToLower(ownhost.Name(r.Host)))
@@ -76,7 +76,7 @@ func printable(id string) bool {
 	return id != "" && len(id) <= 128 && !slices.ContainsFunc([]byte(id), func(b byte) bool { return b <= ' ' || b > '~' })
 }
 
-// cors lets the pages of configured origins ask; a preflight is answered here.
+// cors lets pages of configured origins send requests. It answers preflight requests itself.
 func (g *Gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 	origin := r.Header.Get("Origin")
 	if origin == "" || len(g.cfg.CORSOrigins) == 0 {
@@ -94,7 +94,7 @@ func (g *Gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
 	may := "Authorization, Content-Type, Accept, Last-Event-ID, X-Request-Id, Idempotency-Key, X-Cairn-Forward, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Param-Namespace, Mcp-Param-Database"
-	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" { // clients of dialects have headers of their own
+	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" { // clients of dialects send headers of their own
 		may += ", " + asked
 	}
 	h.Set("Access-Control-Allow-Headers", may)
@@ -103,7 +103,8 @@ func (g *Gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 	return true
 }
 
-// unrouted answers what no route takes. The mux knows whether another method would do.
+// unrouted answers a request without a route. It asks the mux whether the path has another method or another
+// spelling.
 func unrouted(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	probe := muxProbe{header: http.Header{}, status: http.StatusOK}
 	mux.ServeHTTP(&probe, r)
@@ -120,7 +121,7 @@ func unrouted(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	}
 }
 
-// muxProbe records the status and the header of the mux's own answer, and drops its text.
+// A muxProbe records the status and the header of the mux's own answer, and drops its body.
 type muxProbe struct {
 	header http.Header
 	status int
@@ -130,27 +131,27 @@ func (p *muxProbe) Header() http.Header         { return p.header }
 func (p *muxProbe) WriteHeader(status int)      { p.status = status }
 func (p *muxProbe) Write(b []byte) (int, error) { return len(b), nil }
 
-// answerWriter remembers the status.
+// An answerWriter records the status and extends the write deadline of long answers.
 type answerWriter struct {
 	http.ResponseWriter
-	status int
-	armed  time.Time // when the write deadline was set last
-	owned  bool      // the handler sets its own deadlines
+	status       int
+	extended     time.Time // when the write deadline was last set
+	ownDeadlines bool      // the handler sets its own deadlines
 }
 
-// SetWriteDeadline is called by http.ResponseController for a handler, which sets its own deadlines from then on.
+// SetWriteDeadline is called through http.ResponseController by a handler that sets its own deadlines from then on.
 func (w *answerWriter) SetWriteDeadline(t time.Time) error {
-	w.owned = true
+	w.ownDeadlines = true
 	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t)
 }
 
-// rearmEvery sets how often a long answer gets a new answerTimeout.
-const rearmEvery = 10 * time.Second
+// extendEvery is the time after which a write extends the deadline.
+const extendEvery = 10 * time.Second
 
-// arm gives the client answerTimeout from now on.
-func (w *answerWriter) arm(now time.Time) {
-	w.armed = now
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(now.Add(answerTimeout)) // a connection that has none is a test's
+// extendDeadline gives the client answerTimeout from now on.
+func (w *answerWriter) extendDeadline(now time.Time) {
+	w.extended = now
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(now.Add(answerTimeout)) // only tests' connections lack deadlines
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -166,14 +167,14 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	if now := time.Now(); !w.owned && now.Sub(w.armed) > rearmEvery {
-		w.arm(now)
+	if now := time.Now(); !w.ownDeadlines && now.Sub(w.extended) > extendEvery {
+		w.extendDeadline(now)
 	}
 	return w.ResponseWriter.Write(b)
 }
 
-// Flush implements http.Flusher for handlers that do not ask through Unwrap.
+// Flush implements http.Flusher for handlers that do not use http.ResponseController.
 func (w *answerWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController find the wrapped writer.
 func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

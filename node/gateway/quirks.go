@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// preparers fill in what a request has outside its path, its parameters and its body.
+// preparers set the fields of a request that are in no path, parameter or body.
 var preparers = map[*api.Op]func(q *request, request any) error{
 	api.Recall.Op: func(q *request, request any) error {
 		request.(*api.RecallRequest).Bare = strings.Contains(q.r.Header.Get("Accept"), "text/event-stream")
@@ -32,16 +32,16 @@ var preparers = map[*api.Op]func(q *request, request any) error{
 		request.(*api.LogRequest).Only = q.param("database")
 		return nil
 	},
-	api.Memories.Op: func(q *request, request any) error { // a parameter without a value asks for records too
+	api.Memories.Op: func(q *request, request any) error { // even an empty parameter requests records
 		request.(*api.MemoriesRequest).Walks = slices.ContainsFunc([]string{"kind", "drive_id", "since_rid", "order"}, q.r.URL.Query().Has)
 		return nil
 	},
 }
 
-// strangers maps an operation to the one that answers it for a caller without a token.
-var strangers = map[*api.Op]*api.Op{api.Cluster.Op: api.Up.Op}
+// anonymousOps maps an operation to the one that answers callers without a token.
+var anonymousOps = map[*api.Op]*api.Op{api.Cluster.Op: api.Up.Op}
 
-// quirks maps an operation to what only HTTP does with its answer, such as a header, a status or a stream.
+// quirks maps an operation to the HTTP-specific handling of its answer: a header, a status or a stream.
 var quirks = map[*api.Op]func(q *request, answer any) (any, error){
 	api.Relate.Op: func(q *request, answer any) (any, error) {
 		q.w.Header().Set("Deprecation", "true")
@@ -55,10 +55,10 @@ var quirks = map[*api.Op]func(q *request, answer any) (any, error){
 		return answer, nil
 	},
 	api.DeepHealth.Op: func(q *request, answer any) (any, error) {
-		return available(q, answer, answer.(*api.DeepHealthAnswer).Status == "healthy")
+		return withReadinessStatus(q, answer, answer.(*api.DeepHealthAnswer).Status == "healthy")
 	},
 	api.Ready.Op: func(q *request, answer any) (any, error) {
-		return available(q, answer, answer.(*api.ReadyAnswer).Ready)
+		return withReadinessStatus(q, answer, answer.(*api.ReadyAnswer).Ready)
 	},
 	api.Events.Op: func(q *request, answer any) (any, error) {
 		return streamed{}, q.g.streamEvents(q, answer.(*api.Subscription))
@@ -87,8 +87,8 @@ var quirks = map[*api.Op]func(q *request, answer any) (any, error){
 	},
 }
 
-// available sends an answer; of a node that cannot serve, with a status that load balancers act on.
-func available(q *request, answer any, serves bool) (any, error) {
+// withReadinessStatus sends an answer. A node that cannot serve answers 503, on which load balancers act.
+func withReadinessStatus(q *request, answer any, serves bool) (any, error) {
 	if serves {
 		return answer, nil
 	}
@@ -96,15 +96,15 @@ func available(q *request, answer any, serves bool) (any, error) {
 	return streamed{}, nil
 }
 
-// streamRecalled sends rows as they are read: no client waits for the last row to see the first. A client that takes
-// nothing for writeTimeout is cut off.
+// streamRecalled sends each row as soon as it is read, so a client sees the first before the last is read. A client
+// that reads nothing for writeTimeout is disconnected.
 func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
 	out := newStream(q.w)
 	r.Total = 0
 	for page, err := range r.Pages {
 		if err != nil {
 			e := g.publicError(err)
-			_ = out.event("", "error", failure{e.Text, kinds[e.Kind].code})
+			_ = out.event("", "error", failure{e.Text, errorsByKind[e.Kind].code})
 			return nil
 		}
 		for _, row := range page {
@@ -118,7 +118,7 @@ func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
 	return nil
 }
 
-// recallEnd ends a streamed recall: it holds what concerns the answer as a whole.
+// recallEnd is the last event of a streamed recall: the fields that concern the answer as a whole.
 type recallEnd struct {
 	Total      int         `json:"total"`
 	Fallback   *string     `json:"fallback"`

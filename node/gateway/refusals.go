@@ -9,18 +9,19 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A refusal describes an answer that is an error, and says which operations have it.
-type refusal struct {
-	name   string // in the document
-	status string
-	text   string
-	codes  []string
-	shape  string
-	of     func(*api.Op) bool
+// A documentedError describes an error answer and the operations that may return it.
+type documentedError struct {
+	name    string // name in the document
+	status  string
+	text    string
+	codes   []string
+	schema  string
+	applies func(*api.Op) bool
 }
 
-// refusals holds the errors of all operations. Of several with one status an operation has the last that applies.
-var refusals = []refusal{
+// documentedErrors holds the errors of all operations. If several have the same status, an operation documents the
+// last that applies.
+var documentedErrors = []documentedError{
 	{"invalid", "400", "A field or a parameter is missing, unknown or wrong. The text names it.",
 		[]string{"invalid_request", "invalid_body", "invalid_query_parameter", "invalid_cursor", "invalid_min_seq"}, "Error", always},
 	{"unauthorized", "401", "The token is missing, invalid or revoked.", []string{"unauthenticated"}, "Error", needsToken},
@@ -54,9 +55,9 @@ func needsToken(op *api.Op) bool { return op.Scope != "" }
 func hasBody(op *api.Op) bool    { return op.Method() != http.MethodGet }
 func writes(op *api.Op) bool     { return op.Writes }
 
-// class is the name under which the document has the errors that many operations share, 4XX or 5XX; blank for one
-// that it names by its status.
-func (r refusal) class() string {
+// class returns the name that the document gives to common errors, 4XX or 5XX; "" for an error that it lists by its
+// status.
+func (r documentedError) class() string {
 	switch r.name {
 	case "invalid", "unauthorized", "forbidden", "not_found", "too_large", "not_json", "too_many", "failed", "busy":
 		return r.status[:1] + "XX"
@@ -64,19 +65,19 @@ func (r refusal) class() string {
 	return ""
 }
 
-// refused holds the errors as the document describes them once.
-func refused() map[string]any {
+// errorResponses returns the errors as OpenAPI components.
+func errorResponses() map[string]any {
 	texts, shapes := map[string]string{}, map[string]string{}
-	for _, r := range refusals {
+	for _, r := range documentedErrors {
 		name, text := r.name, r.text
 		switch {
-		case r.status == "405": // paths of the document have the methods that they take
+		case r.status == "405": // the document lists the methods of each path
 			continue
 		case r.class() != "":
 			name = r.class()
 			text = strings.TrimSpace(texts[name] + " " + r.status + ": " + text)
 		}
-		texts[name], shapes[name] = text, r.shape
+		texts[name], shapes[name] = text, r.schema
 	}
 	all := map[string]any{}
 	for name, text := range texts {
@@ -86,7 +87,7 @@ func refused() map[string]any {
 	return all
 }
 
-// responses are the answers of an operation: the good one, and references to its errors.
+// responses returns the answers of an operation: the successful one, and references to its errors.
 func responses(op *api.Op) map[string]any {
 	ok := map[string]any{"description": "Done."}
 	switch {
@@ -95,11 +96,11 @@ func responses(op *api.Op) map[string]any {
 	case op.Media == "application/octet-stream":
 		ok["content"] = map[string]any{op.Media: map[string]any{}}
 	default:
-		ok["content"] = content(op.Media, text)
+		ok["content"] = content(op.Media, textSchema)
 	}
 	all := map[string]any{"200": ok}
-	for _, r := range refusals {
-		if r.of(op) {
+	for _, r := range documentedErrors {
+		if r.applies(op) {
 			status, name := r.status, r.name
 			if class := r.class(); class != "" {
 				status, name = class, class

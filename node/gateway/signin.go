@@ -9,18 +9,18 @@ import (
 	"github.com/cairndb/cairn/wire/ownhost"
 )
 
-// signInPath takes the code of a sign-in link from the console. The code comes in a body, so no log of requests
-// has it; the link carries it behind the #, which browsers send to nobody.
+// signInPath exchanges the code of a sign-in link for a token. The console sends the code in a body, so no log of
+// requests contains it. The link has the code after the #, which browsers do not send.
 const signInPath = "/console/sign-in"
 
-const maxSignIn = 1 << 10 // bytes of a body
+const maxSignInBody = 1 << 10 // bytes of a body
 
-// errOnlyHere rejects an exchange that does not come from a page of this node in a browser on this machine.
-var errOnlyHere = &oplog.Error{Kind: oplog.Denied,
+// errNotLocal rejects an exchange that does not come from a page of this node in a browser on this machine.
+var errNotLocal = &oplog.Error{Kind: oplog.Denied,
 	Text: "sign-in links work in a browser on the node's own machine alone; sign in with the token"}
 
-// SignInLink returns a link that signs the console in with a token, once, within a minute, on this machine. The
-// caller shows it to the node's user and logs it nowhere.
+// SignInLink returns a link that signs the console in with a token. It works once, within a minute, on this machine.
+// The caller shows it to the node's user and must not log it.
 func (g *Gateway) SignInLink(base, token string) string {
 	return base + "/#sign-in=" + g.signIn.Offer(token, time.Now())
 }
@@ -30,11 +30,11 @@ func (g *Gateway) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Code string `json:"code"`
 	}
-	token, err := "", error(errOnlyHere)
+	token, err := "", error(errNotLocal)
 	if onThisMachine(r) {
 		var b []byte
 		var release func()
-		b, release, err = q.bodyOf(maxSignIn)
+		b, release, err = q.bodyOf(maxSignInBody)
 		defer release()
 		if err == nil {
 			err = g.decodeInto(q, b, &body)
@@ -54,8 +54,8 @@ func (g *Gateway) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	}{token})
 }
 
-// onThisMachine reports whether a request comes over loopback, under a loopback name, from no page of another origin,
-// and through no proxy that says so: a proxy on this machine may speak for clients elsewhere.
+// onThisMachine reports whether a request comes over loopback, with a loopback host name, from no page of another
+// origin, and without the headers of a proxy. A proxy on this machine may forward requests of other machines.
 func onThisMachine(r *http.Request) bool {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)

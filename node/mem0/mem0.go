@@ -125,14 +125,14 @@ func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (s
 	}
 	answer, err = routes[r.Pattern].answer(&exchange{made})
 	if why, lacking := answer.(missing); lacking {
-		status, answer := a.Refuse(oplog.Errorf(oplog.Invalid, "%s", string(why)), http.StatusNotImplemented, "not_implemented")
+		status, answer := a.Reject(oplog.Errorf(oplog.Invalid, "%s", string(why)), http.StatusNotImplemented, "not_implemented")
 		return status, answer, err
 	}
 	return http.StatusOK, answer, err
 }
 
-// Refuse returns the status and the body of an error. A database without room is a quota of theirs.
-func (*API) Refuse(e *oplog.Error, status int, code string) (int, any) {
+// Reject returns the status and the body of an error. A database without room is a quota of theirs.
+func (*API) Reject(e *oplog.Error, status int, code string) (int, any) {
 	if e.Kind == oplog.OverQuota {
 		status = http.StatusRequestEntityTooLarge
 	}

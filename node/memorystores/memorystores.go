@@ -89,8 +89,8 @@ var kinds = map[int]string{
 	http.StatusGatewayTimeout: "timeout_error",
 }
 
-// Refuse returns the status and the body of an error.
-func (*API) Refuse(e *oplog.Error, status int, code string) (int, any) {
+// Reject returns the status and the body of an error.
+func (*API) Reject(e *oplog.Error, status int, code string) (int, any) {
 	kind, known := kinds[status]
 	if !known {
 		kind = "invalid_request_error"

@@ -61,7 +61,8 @@ func definite(ws []word) (about []word, f fact) {
 		return about, fact{attr: "is " + state, value: ws[next].lower, shown: ws[next].raw, kind: identity, single: true}
 	}
 	last := ws[v-1]
-	if isUpper(last.raw) && !singleValued[last.stem] && (!hasTime(ws[next:]) || !dated(ws[next])) { // "Alice is …" may have many values
+	// "Alice is …" may have many values.
+	if isUpper(last.raw) && !singleValued[last.stem] && (!hasTime(ws[next:]) || !dated(ws[next])) {
 		return nil, f
 	}
 	val, shown, vw := value(ws[next:])

@@ -8,16 +8,17 @@
 //
 // The package extracts facts from a text: a subject, an attribute, a value (facts.go). Two memories of one namespace
 // contradict each other when they give one subject two values of a single-valued attribute (a birthday, a home, a
-// deadline, "uses … for billing"), or when one denies what the other states. Similar words alone are no contradiction:
-// a false alarm costs a person's time, and a missed contradiction leaves the database as it was. Relations and claims
-// are compared in the same way (statements.go). Two values of an attribute that may have several are reported only on
-// request, with type minor.
+// deadline, "uses … for billing"), or when one denies what the other states. Similar words alone are no
+// contradiction: a false alarm costs a person's time, and a missed contradiction leaves the database as it was.
+// Relations and claims are compared in the same way (statements.go). Two values of an attribute that may have several
+// are reported only on request, with type minor.
 //
 // When a memory is stored, Statement.Replaces compares it with an older one (replaces.go) and decides whether it
 // replaces the older one. It uses the two texts alone. Besides facts it recognizes the same sentence with another
-// value, a sentence that names the change ("we renamed master to main", changes.go), and a sentence with a phrase such
-// as "no longer" about the same things (cues.go). The engine then marks the older memory as superseded, and recall
-// ranks it below the newer one. Recall omits the older memory only if it states a single relation whose value changed.
+// value, a sentence that names the change ("we renamed master to main", changes.go), and a sentence with a phrase
+// such as "no longer" about the same things (cues.go). The engine then marks the older memory as superseded, and
+// recall ranks it below the newer one. Recall omits the older memory only if it states a single relation whose value
+// changed.
 //
 // # Duplicates
 //

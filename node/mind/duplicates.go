@@ -181,7 +181,8 @@ func withinWindow(a, b *Row, window oplog.Time) bool {
 
 // mayMerge reports whether the trust classes, domains and entities of two rows permit a merge.
 func mayMerge(a, b *Row) bool {
-	if oplog.TrustOf(a.Trust) != oplog.TrustOf(b.Trust) { // the merged memory would get the lower class, so repeating a memory could demote it
+	// The merged memory would get the lower class, so a client could demote a memory by repeating it.
+	if oplog.TrustOf(a.Trust) != oplog.TrustOf(b.Trust) {
 		return false
 	}
 	if a.Domain != b.Domain && a.Domain != "" && b.Domain != "" && a.Domain != "general" && b.Domain != "general" {

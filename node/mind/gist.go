@@ -10,8 +10,8 @@ import (
 // bit is 0 for a word with a capital letter or a digit.
 type Gist []uint32
 
-// Parameters of the fingerprint. Words are cut instead of stemmed, and short words are dropped instead of looked up in
-// a list of function words. So a fingerprint costs a few microseconds and works in any language.
+// Parameters of the fingerprint. Words are cut instead of stemmed, and short words are dropped instead of looked up
+// in a list of function words. So a fingerprint costs a few microseconds and works in any language.
 const (
 	gistBytes   = 512 // longer texts are not single statements and get no fingerprint
 	gistLetters = 6   // letters of a word that are hashed: the forms of a word differ at the end

@@ -103,7 +103,8 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 		}
 		c := oplog.ConflictRow{Type: kind, Priority: p, A: s.claimSide(a), B: s.claimSide(b), Entity: a.Src, Relation: a.Type,
 			Namespace: a.Namespace, Reason: fmt.Sprintf("%s %s: '%s' and '%s' %s", a.Src, a.Type, a.Dst, b.Dst, why)}
-		if c.A != c.B && s.isNew(c.A, c.B) { // a memory that contradicts itself is not recorded, so each round would find it again
+		// A conflict of a memory with itself is never recorded, so each round would report it again.
+		if c.A != c.B && s.isNew(c.A, c.B) {
 			found = append(found, c)
 		}
 	}
@@ -118,8 +119,8 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 			case da == db || a.Polarity != 1 || b.Polarity != 1 || overlapping[a.Type] || !singleInTime[a.Type] && !singleHigh[a.Type]:
 			case validityOverlap(a, b) == overlaps:
 				add(a, b, oplog.High, "contradict via overlapping validity")
-			case validityOverlap(a, b) == disjoint:
-				if a.ValidTo == nil && *a.ValidFrom < *b.ValidFrom && (end == nil || *b.ValidFrom < *end) { // only a later claim ends an earlier one
+			case validityOverlap(a, b) == disjoint: // only a later claim ends an earlier one
+				if a.ValidTo == nil && *a.ValidFrom < *b.ValidFrom && (end == nil || *b.ValidFrom < *end) {
 					end = b.ValidFrom
 				}
 			case singleHigh[a.Type]:

@@ -113,8 +113,8 @@ func (s *Server) Serve(r *http.Request, c api.Caller, decode func(to any) error)
 
 type object = map[string]any
 
-// Refuse implements gateway.Dialect: the errors of RFC 6749, section 5.2.
-func (*Server) Refuse(e *oplog.Error, status int, code string) (int, any) {
+// Reject implements gateway.Dialect: the errors of RFC 6749, section 5.2.
+func (*Server) Reject(e *oplog.Error, status int, code string) (int, any) {
 	return status, object{"error": code, "error_description": e.Text}
 }
 
