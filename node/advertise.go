@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire/ownhost"
 )
 
-// Invariant: a node advertises no unspecified address (0.0.0.0, [::]). A listener reads it as "every address of this
-// machine", and a dialer as "this machine": a client that is sent to it would ask itself.
+// Invariant: a node never advertises an unspecified address (0.0.0.0, [::]). For a listener it means every address of
+// this machine, but for a dialer this machine: a client that dials it would reach itself.
 
 // unspecified reports whether an address has no host that others could dial.
 func unspecified(addr string) bool {
@@ -22,10 +22,9 @@ func unspecified(addr string) bool {
 	return err == nil && (host == "" || perr == nil && ip.Unmap().IsUnspecified())
 }
 
-// reachedAt is the address that a node advertises for a listener: the host at which its peers dial it with the
-// listener's port, or the listener's own address when it listens on loopback alone. It is empty when the host is not
-// known.
-func reachedAt(bound, advertise string) string {
+// advertisedAddr returns the address to advertise for a listener: the host at which peers dial the node, with the
+// listener's port. For a listener on loopback it is the listener's own address. It returns "" if the host is unknown.
+func advertisedAddr(bound, advertise string) string {
 	host, port, err := net.SplitHostPort(bound)
 	if err != nil {
 		return bound
@@ -42,8 +41,8 @@ func reachedAt(bound, advertise string) string {
 	return bound
 }
 
-// hosts are the names at which the configuration says that clients and peers find the node.
-func (c Config) hosts() (names []string) {
+// hostNames returns the names at which, by the configuration, clients and peers reach the node.
+func (c Config) hostNames() (names []string) {
 	for _, addr := range []string{c.Addresses.Advertise, c.Addresses.AdvertiseWire, c.Addresses.AdvertiseHTTP} {
 		if addr != "" {
 			names = append(names, strings.ToLower(ownhost.Name(addr)))
@@ -57,8 +56,8 @@ func (c Config) hosts() (names []string) {
 	return names
 }
 
-// reachable rejects a configuration that would advertise unspecified addresses.
-func (c Config) reachable() error {
+// checkAdvertised rejects a configuration that would advertise unspecified addresses.
+func (c Config) checkAdvertised() error {
 	var errs []error
 	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Addresses.Advertise},
 		{"advertise_wire", c.Addresses.AdvertiseWire}, {"advertise_http", c.Addresses.AdvertiseHTTP}} {

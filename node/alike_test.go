@@ -18,8 +18,8 @@ var alikeSeed = flag.Uint64("alike", 1, "TestNodesReadAlike: the seed of its req
 // ofTheMoment matches the fields that differ between nodes, or change with time and by being read.
 var ofTheMoment = regexp.MustCompile(`^(lag_seconds|index|log_index|node_id|operations|node_key|signature|node_files_hold|urgency|depth|per_day|half_life|access_count|last_access.*|last_seen.*)$`)
 
-// settled leaves out of an answer what is of the moment. Scores fall with time: two digits of them are the same on all
-// nodes that are asked within seconds.
+// settled leaves out of an answer what is of the moment. Scores fall with time: two digits of them are the same on
+// all nodes that are asked within seconds.
 func settled(v any) any {
 	switch x := v.(type) {
 	case obj:

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestMembersAskInACallersName: what one node asks the others for a client goes over the peer port, in the name of the
-// client. A listener in the place of the gateways that the members advertise gets no connection, and so no token.
+// TestMembersAskInACallersName: what one node asks the others for a client goes over the peer port, in the name of
+// the client. A listener in the place of the gateways that the members advertise gets no connection, and so no token.
 func TestMembersAskInACallersName(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// BenchmarkFollowerSees measures how long a memory that the leader has acknowledged takes to be readable on a follower.
+// BenchmarkFollowerSees measures how long a memory that the leader has acknowledged takes to be readable on a
+// follower.
 func BenchmarkFollowerSees(b *testing.B) {
 	c := start(b, 3)
 	l := c.leader()
@@ -69,8 +70,8 @@ func BenchmarkRemember(b *testing.B) {
 	}
 }
 
-// BenchmarkWritesWhileMemoriesExpire measures the tail of writes on three nodes while a million memories an hour expire,
-// and while none does. -benchtime 1x is one run of each.
+// BenchmarkWritesWhileMemoriesExpire measures the tail of writes on three nodes while a million memories an hour
+// expire, and while none does. -benchtime 1x is one run of each.
 func BenchmarkWritesWhileMemoriesExpire(b *testing.B) {
 	const runs, perSecond, writers = 20 * time.Second, 1_000_000 / 3600, 4
 	for _, expire := range []bool{false, true} {

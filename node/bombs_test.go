@@ -62,7 +62,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestBombsAfterTheHandshake: who is let in is not trusted either. The connection stays where the frame has a boundary.
+// TestBombsAfterTheHandshake: who is let in is not trusted either. The connection stays where the frame has a
+// boundary.
 func TestBombsAfterTheHandshake(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

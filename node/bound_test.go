@@ -88,8 +88,8 @@ func (s *boundStream) begin(stream string) {
 }
 
 // TestStreamsEndWithTheirCaller: an event stream, an export, a streamed recall and an answer to a model whose readers
-// wait, and an import whose sender waits end when their token is revoked or expires, or their database is dropped. What
-// an import sends after that is not stored.
+// wait, and an import whose sender waits end when their token is revoked or expires, or their database is dropped.
+// What an import sends after that is not stored.
 func TestStreamsEndWithTheirCaller(t *testing.T) {
 	t.Parallel()
 	admin := start(t, 1).web(0)

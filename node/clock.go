@@ -7,38 +7,38 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// clockWatch notices that this node's clock is off (raft/clock.go says how that is known), says so, and has a leader
-// with such a clock hand over. Such a leader stamps by the others' clocks meanwhile.
+// A clockWatch detects that this node's clock is off (raft/clock.go explains how that is known), logs it, and makes a
+// leader with such a clock hand leadership over. Until then such a leader stamps by the others' clocks.
 type clockWatch struct {
-	off    int       // checks in a row that found the clock off; one alone may be a heartbeat that was delayed
-	told   bool      // the log says so
-	handed time.Time // when this node last tried to hand leadership over
+	off        int       // consecutive checks that found the clock off; a single one may be a delayed heartbeat
+	logged     bool      // whether that is logged
+	handedOver time.Time // last attempt to hand leadership over
 }
 
 const (
-	looksOff  = 3                // checks in a row that must agree
-	handPause = 10 * time.Second // between two attempts to hand over
+	minOffChecks     = 3                // consecutive checks that must agree
+	handOverInterval = 10 * time.Second // between two attempts to hand over
 )
 
-// look is called about once a heartbeat.
-func (w *clockWatch) look(n *Node, leads bool) {
+// check is called about once a heartbeat.
+func (w *clockWatch) check(n *Node, leads bool) {
 	r := n.raft.Clock()
 	if !r.Off {
-		if w.told {
+		if w.logged {
 			n.log.Info("this node's clock is within the limit again", "offset", r.Offset.Round(time.Millisecond))
 		}
-		w.off, w.told = 0, false
+		w.off, w.logged = 0, false
 		return
 	}
-	if w.off++; w.off < looksOff {
+	if w.off++; w.off < minOffChecks {
 		return
 	}
-	if !w.told {
-		w.told = true
+	if !w.logged {
+		w.logged = true
 		n.log.Error("this node's clock is off; run a time service on every node", "offset", r.Offset.Round(time.Millisecond))
 	}
-	if leads && time.Since(w.handed) > handPause {
-		w.handed = time.Now()
+	if leads && time.Since(w.handedOver) > handOverInterval {
+		w.handedOver = time.Now()
 		n.spawn("hand over", func(ctx context.Context) error {
 			n.handOverForClock(ctx)
 			return nil
@@ -46,7 +46,7 @@ func (w *clockWatch) look(n *Node, leads bool) {
 	}
 }
 
-// handOverForClock gives the lead to a voter whose clock is right.
+// handOverForClock transfers leadership to a voter whose clock is right.
 func (n *Node) handOverForClock(ctx context.Context) {
 	id, ok := n.raft.PunctualVoter()
 	if !ok {
@@ -61,5 +61,5 @@ func (n *Node) handOverForClock(ctx context.Context) {
 	n.log.Info("leadership handed over, because this node's clock is off", "peer", id)
 }
 
-// now is the time as the members know it. The log is made after those that ask it.
+// now returns the cluster's time. It must not be called before the commit log is created.
 func (n *Node) now() time.Time { return n.commit.Now() }

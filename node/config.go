@@ -23,7 +23,8 @@ import (
 	"github.com/cairndb/cairn/wire/accept"
 )
 
-// Config says what a node is, by subject. Home is required; a zero elsewhere means the default next to it.
+// Config configures a node, by subject. Home is required. A zero value elsewhere means the default in the comment
+// next to it.
 type Config struct {
 	Home    string       // data directory, created if absent
 	Version string       // "dev"
@@ -37,101 +38,101 @@ type Config struct {
 	Limits     Limits
 	Surfaces   Surfaces
 	Tokens     Tokens
-	OAuth      oauth.Settings     // the issuer of access tokens for /mcp; none where it is blank
-	Background engine.Background  // what the leader does by itself
-	Indexes    Indexes            // of the databases, in memory
-	Backup     operate.BackupPlan // none without a directory
-	Embedder   embed.Embedder     // none: vectors are the clients' own
-	Reranker   *rerank.Reranker   // none: the order is the index's own
+	OAuth      oauth.Settings     // issuer of access tokens for /mcp; none if empty
+	Background engine.Background  // background tasks of the leader
+	Indexes    Indexes            // bounds of the in-memory indexes of databases
+	Backup     operate.BackupPlan // scheduled backups; none without a directory
+	Embedder   embed.Embedder     // nil: clients send vectors
+	Reranker   *rerank.Reranker   // nil: results keep the order of the index
 	Seams      Seams
 }
 
 // Addresses holds the addresses that a node listens on, and those that others dial to reach it.
 type Addresses struct {
-	Wire    string // 127.0.0.1:7437: the clients' wire protocol; port 0 picks one
-	HTTP    string // 127.0.0.1:7438: the gateway
-	Cluster string // peers; none: no peer port is open, 127.0.0.1:7440 where there are Peers
+	Wire    string // default 127.0.0.1:7437: wire protocol of clients; port 0 picks one
+	HTTP    string // default 127.0.0.1:7438: the gateway
+	Cluster string // peer port; default 127.0.0.1:7440 with Peers, else none is open
 
-	Advertise     string // Cluster: the address peers dial
-	AdvertiseWire string // Wire: the address clients are sent to
-	AdvertiseHTTP string // HTTP, as host:port
+	Advertise     string // address at which peers dial Cluster; default Cluster
+	AdvertiseWire string // address of Wire for clients; default Wire
+	AdvertiseHTTP string // address of HTTP for clients, as host:port; default HTTP
 }
 
 // Member identifies the node in its cluster and names the other members.
 type Member struct {
-	NodeID       uint32   // 1
-	Role         string   // voter; or read_replica
-	Secret       string   // shared by the members, at least MinSecret long; that of the home's SecretFile
-	OtherSecrets []string // valid next to Secret while one is changed for another; not shown to others
+	NodeID       uint32   // default 1
+	Role         string   // voter (default) or read_replica
+	Secret       string   // shared by the members, at least home.MinSecret long; default: the home's SecretFile
+	OtherSecrets []string // also accepted from others, while the secret is being changed; not sent
 	Peers        []string // the other members; empty for a cluster of one
-	FixedKeys    bool     // an emptied member, which has a new key, waits until an operator removes it
+	FixedKeys    bool     // a member that lost its home, and so has a new key, waits until an operator removes it
 }
 
 // Raft sets the timing and the sizes of the members' log.
 type Raft = raft.Timing
 
-// Storage configures what a node keeps on its disk, and how.
+// Storage configures the files of a node.
 type Storage struct {
-	RetainOps  int           // 1,000,000 operations served to OPLOG_PULL
-	RetainTime time.Duration // 7 days
-	Encryption seal.Source   // the master key of the home's files; they are plain when zero
-	// what surfaces of this host seal as well: brought under a new data key before Open returns; none
+	RetainOps  int           // default 1,000,000: operations that OPLOG_PULL can read
+	RetainTime time.Duration // default 7 days
+	Encryption seal.Source   // the master key of the home's files; zero: they are plain
+	// returns the files that other surfaces of this host seal; Open seals them again under a new data key
 	Kept func(*seal.Ring) ([]home.Kept, error)
-	// 6 to 8 MiB, by the node's number: of changes to the state that gather in memory before they are flushed
+	// default 6 to 8 MiB, by NodeID: changes of the state that are buffered in memory before a flush
 	StateBuffer int
-	MinFree     uint64        // 64 MiB of disk; with less, writes are rejected
-	ScrubEvery  time.Duration // 6h: between two verifications of the state; one comes at the start
+	MinFree     uint64        // default 64 MiB: with less free disk space, writes are rejected
+	ScrubEvery  time.Duration // default 6h: interval between verifications of the state; the first is at the start
 
-	StateStep func(op, path string, do func() error) error // store.Options.Step: a seam for faults
+	StateStep func(op, path string, do func() error) error // store.Options.Step, for injecting faults
 }
 
-// Indexes bounds what the indexes of databases take while these are not used.
+// Indexes bounds the memory of unused indexes.
 type Indexes struct {
-	Idle    time.Duration // 5m: after which an index that is not used is closed; negative: never
-	MaxOpen int           // 128: indexes that are open at once, about; negative: no bound
+	Idle    time.Duration // default 5m: an index that is unused for so long is closed; negative: never
+	MaxOpen int           // default 128: approximate bound of open indexes; negative: none
 }
 
 // TLS names the certificates of a node.
 type TLS struct {
-	Clients certs.Files // secures Wire and HTTP; plain when zero
-	Peers   certs.Files // secures Cluster, from both sides; plain when zero
+	Clients certs.Files // secures Wire and HTTP; zero: plain text
+	Peers   certs.Files // secures Cluster with mutual TLS; zero: plain text
 
-	PlainPeers bool // Cluster may be plain off loopback, where every machine on the way can read and change what members say
+	PlainPeers bool // allows plain text between members off loopback, where others on the network can read and change it
 }
 
-// Limits bound what clients may ask and how long they may take.
+// Limits bounds the requests of clients. The comments begin with the defaults.
 type Limits struct {
-	MaxConns      int           // 4096 on each of Wire and HTTP, but at most a quarter of the descriptors that this process may open
+	MaxConns      int           // 4096 on each of Wire and HTTP, but at most a quarter of the process's file descriptors
 	MaxConnsPerIP int           // 100 on each of Wire and HTTP; loopback is exempt
-	MaxInFlight   int           // 1024 requests in progress on each port of clients
-	MaxRPS        int           // 10,000 operations a second of one token over HTTP, where nothing else is agreed on; negative for no limit
-	MaxDatabases  int           // 100 that the tokens of one database may make; those that may admin are not bounded; negative for no bound
-	FailedLogins  int           // 100 wrong tokens from one address at once, and one a second after that
+	MaxInFlight   int           // 1024 running requests on each of Wire and HTTP
+	MaxRPS        int           // 10,000 operations a second over HTTP for a token without its own limit; negative: no limit
+	MaxDatabases  int           // 100 that the tokens of one database may create; admin tokens are exempt; negative: no bound
+	FailedLogins  int           // 100 wrong tokens of one address at once, then one a second
 	ApplyTimeout  time.Duration // 10s: from proposal to applied
 	AuthTimeout   time.Duration // 10s: to the first frame
 
-	writeTimeout time.Duration // 30s: a wire client that reads nothing for this long is dropped
+	writeTimeout time.Duration // 30s: a wire client that reads nothing for so long is disconnected
 }
 
-// Surfaces configures how the clients' ports behave.
+// Surfaces configures the ports of clients.
 type Surfaces struct {
-	// nil: a follower's gateway passes writes on and its wire port rejects them; true: both pass them on; false: the
-	// gateway answers 307 with the leader's address
+	// nil: a follower's gateway forwards writes and its wire port rejects them; true: both forward them; false: the
+	// wire port rejects them, and the gateway answers 307 with the leader's address
 	ForwardWrites *bool
-	Lenient       bool          // requests are taken as the oldest clients send them: see fields
-	CORSOrigins   []string      // origins whose pages may ask the gateway, * for all; none
-	Slow          time.Duration // 1s: an operation that takes as long is logged; negative for none
+	Lenient       bool          // accepts requests of the oldest clients; see package wire/field
+	CORSOrigins   []string      // origins whose pages may send requests to the gateway, * for all; default none
+	Slow          time.Duration // default 1s: an operation that takes so long is logged; negative: none
 }
 
-// Tokens configures which tokens the node accepts from clients, and which one it makes.
+// Tokens configures which tokens the node accepts from clients, and which one it creates.
 type Tokens struct {
 	NoMaster   bool          // the cluster secret is not a client token
 	EnsureHome bool          // write an admin token of database "default" to HOME/token if there is none
-	ByHome     bool          // decide both by the home: a new one has a token and no master
-	Uses       time.Duration // 5m: how often the cluster is told when tokens were used last
+	ByHome     bool          // sets both by the home: a new home has a token and no master
+	Uses       time.Duration // default 5m: interval of reporting the last use of tokens to the cluster
 }
 
-// Seams let tests inject faults.
+// Seams are hooks with which tests inject faults.
 type Seams = raft.Seams
 
 // Files returns the part of the configuration that concerns the node's files.
@@ -143,12 +144,12 @@ func (c Config) Files() home.Config {
 		Advertise: cmp.Or(c.Addresses.Advertise, c.Addresses.Cluster)}
 }
 
-// forwards reports whether a follower's port passes writes on, which it does usually or not.
-func (s Surfaces) forwards(usually bool) bool {
-	return s.ForwardWrites == nil && usually || s.ForwardWrites != nil && *s.ForwardWrites
+// forwardWrites reports whether a follower's port forwards writes. byDefault is the answer if nothing is configured.
+func (s Surfaces) forwardWrites(byDefault bool) bool {
+	return s.ForwardWrites == nil && byDefault || s.ForwardWrites != nil && *s.ForwardWrites
 }
 
-// tokenSecrets are the cluster's secrets as far as clients may show them as tokens.
+// tokenSecrets returns the cluster secrets that clients may use as tokens.
 func (c Config) tokenSecrets() []string {
 	if c.Tokens.NoMaster {
 		return nil
@@ -156,8 +157,8 @@ func (c Config) tokenSecrets() []string {
 	return append([]string{c.Member.Secret}, c.Member.OtherSecrets...)
 }
 
-// stateBuffer is the largest default of StateBuffer. Members apply the same records: with buffers of one size all of
-// them would flush at the same record, and no quorum would have a disk and a processor to itself.
+// stateBuffer is the largest default of StateBuffer. Members apply the same records. With buffers of equal size all
+// of them would flush at the same record, and each quorum would contain a member that is busy flushing.
 const stateBuffer = 8 << 20
 
 func (c Config) withDefaults() Config {
@@ -202,7 +203,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Validate names every fault at once.
+// Validate returns all errors of the configuration at once.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	var home error
@@ -210,7 +211,7 @@ func (c Config) Validate() error {
 		home = errors.New("home: name a data directory")
 	}
 	return errors.Join(home, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.Validate("tls", false),
-		c.TLS.Peers.Validate("tls.cluster", true), c.OAuth.Validate(), c.Surfaces.validate(), c.reachable(), c.securePeers())
+		c.TLS.Peers.Validate("tls.cluster", true), c.OAuth.Validate(), c.Surfaces.validate(), c.checkAdvertised(), c.checkPeerTLS())
 }
 
 // validate rejects origins that no browser sends.

@@ -113,8 +113,8 @@ func TestErasingReachesWhatWasCurated(t *testing.T) {
 	}
 }
 
-// TestErasingReachesWhatIsMadeOfWhatIsMade: a part of what was merged goes with a source, and so does what was made of a
-// memory that was forgotten since. The other source is active again, the other part of a part's source stays.
+// TestErasingReachesWhatIsMadeOfWhatIsMade: a part of what was merged goes with a source, and so does what was made
+// of a memory that was forgotten since. The other source is active again, the other part of a part's source stays.
 func TestErasingReachesWhatIsMadeOfWhatIsMade(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

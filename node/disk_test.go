@@ -176,8 +176,8 @@ func openAlone(t *testing.T, home string, least uint64, change ...func(*Config))
 	return n
 }
 
-// TestANewHomeOnAFullDisk: the token of a home that the log cannot take yet is answered with the reason, and not as if
-// the node had just started and a retry would do.
+// TestANewHomeOnAFullDisk: the token of a home that the log cannot take yet is answered with the reason, and not as
+// if the node had just started and a retry would do.
 func TestANewHomeOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")

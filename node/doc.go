@@ -1,9 +1,9 @@
-// Package node is one running Cairn node. Open opens the files of a home and connects the parts in order: the state,
-// package engine around it, the index that follows it, consensus, and the ports of clients. Close closes them in
-// reverse. DESIGN.md has the map. A process or a test calls this package; nothing below it does.
+// Package node runs a Cairn node. Open opens the files of a home and connects the parts in this order: the state,
+// package engine around it, the index that follows the state, consensus, and the ports of clients. Close closes them
+// in reverse. DESIGN.md has an overview. Commands and tests call this package; the packages below it do not.
 //
 // # Goroutines
 //
-// Every task is started by spawn, has a name and ends with the node; the first that fails brings the node down. No lock
-// is held over I/O, a channel or a callback.
+// Every task is started by spawn, has a name and ends with the node. The first task that fails stops the node. No
+// lock is held during I/O, channel operations or callbacks.
 package node

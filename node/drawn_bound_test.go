@@ -68,7 +68,8 @@ func (n *narrow) look(r request, key string, v any) {
 }
 
 // TestDrawnRequestsStayInTheirNamespaces: whatever is asked with a token that is bound to a namespace, or with one of
-// another database, also with ids and words of others, the answer names no memory of those, and no request changes one.
+// another database, also with ids and words of others, the answer names no memory of those, and no request changes
+// one.
 func TestDrawnRequestsStayInTheirNamespaces(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()

@@ -67,8 +67,8 @@ func fadeAlike(body obj) {
 	}
 }
 
-// questions draws requests of each operation that reads, but for those about questions that a node was asked itself, and
-// for prompts, in which rows that answer about as well change places with time.
+// questions draws requests of each operation that reads, but for those about questions that a node was asked itself,
+// and for prompts, in which rows that answer about as well change places with time.
 func (d *drawn) questions(n int) (list []request) {
 	_, reads := d.operations()
 	for range n {
@@ -101,8 +101,8 @@ func (w *web) answer(r request) string {
 	return toJSON(w.t, []any{status, out})
 }
 
-// answers asks a node questions, and exports. What its reads reinforced may be written meanwhile, so it asks again until
-// the node's log stood still. It returns where.
+// answers asks a node questions, and exports. What its reads reinforced may be written meanwhile, so it asks again
+// until the node's log stood still. It returns where.
 func (w *web) answers(questions []request) (list []string, exported map[string]string, at oplog.Index) {
 	w.t.Helper()
 	suite.Eventually(w.t, "a node that writes nothing", func() bool {
@@ -146,8 +146,8 @@ func differs(copied *web, questions []request, answers []string, exported map[st
 	return all
 }
 
-// TestABackupReadsAlike: whatever a node was asked, a home that is restored from its backup answers every operation that
-// reads as the node did.
+// TestABackupReadsAlike: whatever a node was asked, a home that is restored from its backup answers every operation
+// that reads as the node did.
 func TestABackupReadsAlike(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
@@ -174,8 +174,8 @@ func TestABackupReadsAlike(t *testing.T) {
 	}
 }
 
-// TestAnExportReadsAlike: a database into which another's export is imported exports the same lines, has the same keys
-// and finds the same memories. Aliases, claims that clients stated, settings and feedback are not in it.
+// TestAnExportReadsAlike: a database into which another's export is imported exports the same lines, has the same
+// keys and finds the same memories. Aliases, claims that clients stated, settings and feedback are not in it.
 func TestAnExportReadsAlike(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -11,7 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A pager is a list that is read page by page: what an answer gives under one name the next request has under another.
+// A pager is a list that is read page by page: what an answer gives under one name the next request has under
+// another.
 type pager struct {
 	rows, id   string // the list in the answer, and what tells its rows apart
 	gives, has string

@@ -318,8 +318,8 @@ func sameJSON(t *rapid.T, raw []byte) []byte {
 	return b
 }
 
-// TestDrawnPeers: two clusters write, and exchange their operations in pages and pushes of any size, repeated and after
-// restarts. Each reader gets each operation once and in order, and each side has what was written on either.
+// TestDrawnPeers: two clusters write, and exchange their operations in pages and pushes of any size, repeated and
+// after restarts. Each reader gets each operation once and in order, and each side has what was written on either.
 func TestDrawnPeers(t *testing.T) {
 	t.Parallel()
 	clusters := [2]*cluster{start(t, 1), start(t, 1)}

@@ -253,8 +253,8 @@ func (d *drawn) fieldsOf(op *api.Op) obj {
 	return fields
 }
 
-// TestSurfacesAnswerAlike: a request has the same outcome over HTTP, over the wire and as a model's tool, whatever its
-// fields hold: the same answer, which is as the reference describes it, or the same error.
+// TestSurfacesAnswerAlike: a request has the same outcome over HTTP, over the wire and as a model's tool, whatever
+// its fields hold: the same answer, which is as the reference describes it, or the same error.
 func TestSurfacesAnswerAlike(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]obj{

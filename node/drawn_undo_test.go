@@ -133,7 +133,8 @@ func mayDiffer(op *api.Op, field string, was, between, is obj) bool {
 	return false
 }
 
-// TestAnUndoIsAnInverse: whatever memories went through, a change that an undo takes back leaves everything as it was.
+// TestAnUndoIsAnInverse: whatever memories went through, a change that an undo takes back leaves everything as it
+// was.
 func TestAnUndoIsAnInverse(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()

@@ -82,8 +82,8 @@ func (e *embedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(obj{"embeddings": vecs}) // a client that is gone is none of its business
 }
 
-// TestEmbedderInTrouble: whatever a real embedding server does, every write is stored at once; its vector follows when
-// the server is back, and recall by meaning finds it.
+// TestEmbedderInTrouble: whatever a real embedding server does, every write is stored at once; its vector follows
+// when the server is back, and recall by meaning finds it.
 func TestEmbedderInTrouble(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -16,10 +16,10 @@ import (
 // eraseEvery sets how often a node checks whether something was purged.
 const eraseEvery = time.Second
 
-// eraseRest is between quarters of a mebibyte of the state that are written again.
-const eraseRest = time.Millisecond
+// erasePause is the pause after each quarter of a mebibyte of the state that is rewritten.
+const erasePause = time.Millisecond
 
-// erase is the task that cuts away and writes again what holds purged rows.
+// erase is the task that removes purged rows from all files: it truncates log and snapshots and rewrites the others.
 func (n *Node) erase(ctx context.Context) error {
 	e, err := home.ReadErased(n.cfg.Home)
 	if err != nil {
@@ -29,14 +29,14 @@ func (n *Node) erase(ctx context.Context) error {
 	for range pause.Ticks(ctx.Done(), eraseEvery) {
 		start := time.Now()
 		done, err := n.erasePurged(ctx, &e)
-		if err != nil && !failed && ctx.Err() == nil { // it is tried at every tick
+		if err != nil && !failed && ctx.Err() == nil { // logged once; every tick tries again
 			n.log.Warn("files still hold what was purged", "cut", e.Cut, "err", err)
 		}
 		if failed = err != nil; !done {
 			continue
 		}
 		n.log.Info("no file of log, snapshots, state and index holds what was purged", "index", e.Cut, "took", time.Since(start))
-		if aside := home.SetAsides(n.cfg.Home); len(aside) > 0 {
+		if aside := home.SetAsideNames(n.cfg.Home); len(aside) > 0 {
 			n.log.Warn("files that were moved aside may hold what was purged: remove them when they are not needed any more",
 				"files", aside)
 		}
@@ -44,8 +44,8 @@ func (n *Node) erase(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// erasePurged goes as far as it can, and notes in the home how far that is; done is true when no file holds what was
-// purged any more.
+// erasePurged makes as much progress as it can, and records it in the home. done means that no file contains purged
+// rows any more.
 func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err error) {
 	var purged oplog.Index
 	var by state.Purges
@@ -57,7 +57,7 @@ func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err 
 		return false, err
 	}
 	if purged > e.Cut {
-		// a change of members is under way, or another snapshot; the disk may be full
+		// It fails during a change of members or another snapshot, or if the disk is full.
 		if err := n.raft.CutBehind(uint64(purged), by.Erase); err != nil {
 			return false, fmt.Errorf("log: %w", err)
 		}
@@ -70,25 +70,25 @@ func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err 
 		return false, errors.New("the index has not reached this record yet")
 	}
 	dbs, all := by.Since(e.Rewritten)
-	if err := errors.Join(n.state.Compact(ctx, dbs, all, eraseRest), n.index.Remake(ctx, dbs)); err != nil {
+	if err := errors.Join(n.state.Compact(ctx, dbs, all, erasePause), n.index.Remake(ctx, dbs)); err != nil {
 		return false, err
 	}
-	if err := n.raft.RenewSnapshot(); err != nil { // the others share tables that were rewritten
+	if err := n.raft.RenewSnapshot(); err != nil { // older snapshots share tables that were rewritten
 		return false, fmt.Errorf("snapshots: %w", err)
 	}
-	e.Rewritten = e.Cut // one that came since is the next round's
+	e.Rewritten = e.Cut // the next round handles later purges
 	return true, e.Write(n.cfg.Home)
 }
 
-// leftovers looks for what the operator may want to remove.
+// leftovers returns the files that the operator may want to remove.
 func (n *Node) leftovers() api.Leftovers {
-	purged, _ := state.Get(n.state, (*state.View).Purged) // a closing state says 0
-	e, _ := home.ReadErased(n.cfg.Home)                   // the task that writes it logs what is wrong with it
-	return api.Leftovers{SetAside: home.SetAsides(n.cfg.Home), Lost: lostRecords(n.cfg.Home),
+	purged, _ := state.Get(n.state, (*state.View).Purged) // 0 while the state is closing
+	e, _ := home.ReadErased(n.cfg.Home)                   // the task erase logs the error
+	return api.Leftovers{SetAside: home.SetAsideNames(n.cfg.Home), Lost: lostRecords(n.cfg.Home),
 		HoldPurge: purged > e.Rewritten, OldKeys: n.rotation.parts()}
 }
 
-// lostRecords are the records that a home keeps and the cluster lacks.
+// lostRecords returns the records in a home's logs that the cluster lacks.
 func lostRecords(dir string) (all []api.LostRecords) {
 	for _, l := range home.Lost(dir) {
 		all = append(all, api.LostRecords{Log: l.Log, First: l.First, Last: l.Last, Acknowledged: l.Count()})

@@ -85,8 +85,8 @@ func (w *web) everyRead(rid, word string) (found []string) {
 	return found
 }
 
-// TestWhatHasExpiredIsNotStored: a memory that no answer would return is rejected, not acknowledged and gone. A request
-// that is repeated after the memory's time gets the answer that it had.
+// TestWhatHasExpiredIsNotStored: a memory that no answer would return is rejected, not acknowledged and gone. A
+// request that is repeated after the memory's time gets the answer that it had.
 func TestWhatHasExpiredIsNotStored(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -107,8 +107,8 @@ func TestWhatHasExpiredIsNotStored(t *testing.T) {
 	}
 }
 
-// TestNoReadHasAnExpiredMemory asks every operation that reads, before a memory's time and after it. No sweep runs: the
-// memory is gone because an entry has moved the log's time past its own.
+// TestNoReadHasAnExpiredMemory asks every operation that reads, before a memory's time and after it. No sweep runs:
+// the memory is gone because an entry has moved the log's time past its own.
 func TestNoReadHasAnExpiredMemory(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep, cfg.Background.NoThink = time.Hour, true })
@@ -268,8 +268,8 @@ func TestExpiryOnAFollowerWhoseLeaderDies(t *testing.T) {
 	}
 }
 
-// TestExpiryFollowsNoClockThatIsOff: the leader's own clock runs seventy years ahead, and then behind. Memories expire
-// by the log's time, which the members decide together.
+// TestExpiryFollowsNoClockThatIsOff: the leader's own clock runs seventy years ahead, and then behind. Memories
+// expire by the log's time, which the members decide together.
 func TestExpiryFollowsNoClockThatIsOff(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

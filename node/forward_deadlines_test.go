@@ -40,8 +40,8 @@ func (o slowSyncs) Open(name string) (logstore.File, error) {
 	return slowFile{f}, err
 }
 
-// breaksBehindForwards ends its connection behind one in five of the entries that it sends: nobody hears what becomes of
-// them.
+// breaksBehindForwards ends its connection behind one in five of the entries that it sends: nobody hears what becomes
+// of them.
 type breaksBehindForwards struct{ net.Conn }
 
 func (b breaksBehindForwards) Write(p []byte) (int, error) {
@@ -53,8 +53,8 @@ func (b breaksBehindForwards) Write(p []byte) (int, error) {
 }
 
 // TestForwardsWithDeadlines passes a thousand writes on through leaders with slow disks, while leadership moves and
-// answers get lost. Half of the callers give up after a random time. Only they may be left without knowing what became
-// of their write; every other is told whether it is stored, and no memory is there twice.
+// answers get lost. Half of the callers give up after a random time. Only they may be left without knowing what
+// became of their write; every other is told whether it is stored, and no memory is there twice.
 func TestForwardsWithDeadlines(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -127,8 +127,8 @@ func TestEventsResumeBehindAnyID(t *testing.T) {
 	}
 }
 
-// A reader that takes nothing does not hold those up who write (TestReadersThatNeverRead compares how long they take),
-// and when it reads at last it has missed nothing.
+// A reader that takes nothing does not hold those up who write (TestReadersThatNeverRead compares how long they
+// take), and when it reads at last it has missed nothing.
 func TestSlowReaderSlowsNobody(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

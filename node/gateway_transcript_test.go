@@ -265,8 +265,8 @@ func (tr *transcript) note(method, path string) map[string]any {
 	return tr.doc["paths"].(map[string]any)[best].(map[string]any)[strings.ToLower(method)].(map[string]any)
 }
 
-// conforms holds an answer to what the document says of its status: every key is described, what must be there is, and
-// the types are right, all the way down.
+// conforms holds an answer to what the document says of its status: every key is described, what must be there is,
+// and the types are right, all the way down.
 func (tr *transcript) conforms(t *testing.T, d *datadriven.TestData, route map[string]any, status int, v any) {
 	t.Helper()
 	if len(route) == 0 {

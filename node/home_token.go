@@ -19,9 +19,9 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// openTokens decides which tokens clients may use, as soon as the state is open. A new home has its own admin token in
-// HOME/token, and only members use the cluster secret. A home with a state and without such a token, now or before, is
-// older: there the secret is an admin token, and stays one.
+// openTokens decides which tokens clients may use, as soon as the state is open. A new home gets its own admin token
+// in HOME/token, and the cluster secret is valid only between members. An older home has a state and never had such a
+// token: there the secret is an admin token, and stays one.
 func (n *Node) openTokens(older bool) error {
 	if n.cfg.Tokens.ByHome {
 		if older {
@@ -31,7 +31,7 @@ func (n *Node) openTokens(older bool) error {
 			if err != nil {
 				return err
 			}
-			older = !had // else the file was removed, or a restore has filled the home
+			older = !had // it had a token: the file was removed, or a restore filled the home
 		}
 		n.cfg.Tokens.NoMaster, n.cfg.Tokens.EnsureHome = !older, !older
 		if older {
@@ -50,17 +50,17 @@ func (n *Node) openTokens(older bool) error {
 	return err
 }
 
-// seemsOlder reports whether a home has files of a node and no token.
-func seemsOlder(dir string) bool {
-	return !there(filepath.Join(dir, "token")) && (there(filepath.Join(dir, home.StateDir)) || there(filepath.Join(dir, "raft")))
+// isOlderHome reports whether a home has files of a node and no token.
+func isOlderHome(dir string) bool {
+	return !exists(filepath.Join(dir, "token")) && (exists(filepath.Join(dir, home.StateDir)) || exists(filepath.Join(dir, "raft")))
 }
 
-// homeLabel is the label of the home's token.
+// homeLabel returns the label of the home's token.
 func (n *Node) homeLabel() string { return fmt.Sprintf("home of node %d", n.cfg.Member.NodeID) }
 
-// whole reports whether this node knows what it may be requested: all that it had before it was started, and the
-// token of its home, which a client may read and show before the log has it.
-func (n *Node) whole() bool {
+// tokensComplete reports whether the state has all tokens that clients may use: those that it had before the start,
+// and the home's token, which a client can read from its file before the log contains it.
+func (n *Node) tokensComplete() bool {
 	if n.homeToken == "" || n.homeKnown.Load() {
 		return n.commit.Recovered()
 	}
@@ -72,12 +72,12 @@ func (n *Node) whole() bool {
 	return known && n.commit.Recovered()
 }
 
-func there(path string) bool {
+func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// homeToken reads HOME/token; it returns a blank text when there is none.
+// homeToken reads HOME/token. It returns "" if there is none.
 func homeToken(dir string) (string, error) {
 	raw, err := private.Read(filepath.Join(dir, "token"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -86,8 +86,8 @@ func homeToken(dir string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// SignInLink returns a link that signs the console in with the token of HOME/token, once, within a minute, on this
-// machine; blank when there is no such token. base is the console's address.
+// SignInLink returns a link that signs the console in with the token of HOME/token. The link works once, within a
+// minute, on this machine. It returns "" if there is no such token. base is the console's address.
 func (n *Node) SignInLink(base string) (string, error) {
 	text, err := homeToken(n.cfg.Home)
 	if err != nil || text == "" {
@@ -96,11 +96,11 @@ func (n *Node) SignInLink(base string) (string, error) {
 	return n.gateway.SignInLink(base, text), nil
 }
 
-// ensureHomeToken registers the token of HOME/token with the cluster. The text is on disk before the log has its hash,
-// so a crash between the two leaves a token that the next start registers. A revoked token stays revoked.
+// ensureHomeToken registers the token of HOME/token with the cluster. The token is on disk before the log has its
+// hash, so the next start registers it after a crash between the two. A revoked token stays revoked.
 func (n *Node) ensureHomeToken(ctx context.Context) error {
 	text, err := homeToken(n.cfg.Home)
-	if err != nil || text == "" { // an operator removed it
+	if err != nil || text == "" { // an operator removed the token
 		return err
 	}
 	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: oplog.DefaultDB, Label: n.homeLabel(),
@@ -111,7 +111,7 @@ func (n *Node) ensureHomeToken(ctx context.Context) error {
 	}
 	err = n.service.Note(ctx, op)
 	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
-		return nil // another member has the same, and this one has not heard of it yet
+		return nil // already registered, but not yet applied by this node
 	}
 	return err
 }

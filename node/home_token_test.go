@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTheClusterSecretIsNoToken: in new homes clients cannot show the cluster secret, and each home has an admin token
-// of its own, which all members know.
+// TestTheClusterSecretIsNoToken: in new homes clients cannot show the cluster secret, and each home has an admin
+// token of its own, which all members know.
 func TestTheClusterSecretIsNoToken(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -49,8 +49,8 @@ func TestTheClusterSecretIsNoToken(t *testing.T) {
 	}
 }
 
-// TestAnOlderHomeKeepsItsToken: a home with a state, and without a token of its own now or before, is older. There the
-// secret is a token, and stays one.
+// TestAnOlderHomeKeepsItsToken: a home with a state, and without a token of its own now or before, is older. There
+// the secret is a token, and stays one.
 func TestAnOlderHomeKeepsItsToken(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(int, *node.Config) {})

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// ImportLost has the cluster of a node take records that the node's home keeps and the cluster has lost. It speaks to
-// the other members as this node, which may run or not.
+// ImportLost sends records that a node's home has and the cluster has lost to the cluster. It connects to the members
+// with the identity of this node, which may or may not be running.
 func ImportLost(ctx context.Context, cfg Config, lost home.LostRecords) (done home.Imported, err error) {
 	files := cfg.Files()
 	secret, err := home.OpenSecret(files)

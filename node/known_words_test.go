@@ -63,8 +63,8 @@ func TestRefusalsInKnownWords(t *testing.T) {
 	}
 }
 
-// TestForeignPeersAreRefusedInKnownWords: peers of old look for these texts and codes. What ends a connection is wrong
-// before the hello is answered; behind it the connection goes on.
+// TestForeignPeersAreRefusedInKnownWords: peers of old look for these texts and codes. What ends a connection is
+// wrong before the hello is answered; behind it the connection goes on.
 func TestForeignPeersAreRefusedInKnownWords(t *testing.T) {
 	t.Parallel()
 	addr := start(t, 1).nodes[0].Addrs().Cluster

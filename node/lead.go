@@ -15,26 +15,26 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// introduction tracks how far a node has come with making itself known to its cluster.
+// An introduction tracks how far a node has introduced itself to its cluster.
 type introduction struct {
-	followed   chan struct{} // holds a token when leadership was checked
-	ready      chan struct{} // closed when the node serves
+	followed   chan struct{} // signals that leadership was checked
+	ready      chan struct{} // closed once the node serves requests
 	introduced sync.Once
 
-	homeToken string      // hash of the token of HOME/token; blank for none
-	homeKnown atomic.Bool // the state has it
+	homeToken string      // hash of the token in HOME/token; "" if none
+	homeKnown atomic.Bool // whether the state has it
 }
 
-// led is called at each check of leadership. It has a leader whose clock is off hand over, and wakes introduce.
-func (n *Node) led(leads bool) {
-	n.clock.look(n, leads)
-	pause.Offer(n.followed, struct{}{}) // when introduce is at work, it reads the newest state
+// onLeadershipCheck is called at each check of leadership. It checks the clock and wakes introduce.
+func (n *Node) onLeadershipCheck(leads bool) {
+	n.clock.check(n, leads)
+	pause.Offer(n.followed, struct{}{}) // a running introduce reads the newest state anyway
 }
 
-// introduce is the task that makes sure that the cluster has a name, that this node's addresses are in the state, and
-// that there is a token when one is to be minted.
+// introduce is the task that ensures that the cluster has a name, and that the state has this node's addresses and
+// the home's token.
 func (n *Node) introduce(ctx context.Context) error {
-	var logged string // it is tried at every heartbeat
+	var logged string // every heartbeat tries again, but logs each error once
 	for range pause.Received(ctx.Done(), n.followed) {
 		if _, known := n.commit.Leader(); !known {
 			continue
@@ -50,8 +50,8 @@ func (n *Node) introduce(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// advertise puts into the log what every node knows of each member: the cluster's name, this node's addresses and
-// key, and, where one is requested, a token.
+// advertise writes into the log what every node must know: the cluster's name, this node's addresses and key, and, if
+// configured, the token of its home.
 func (n *Node) advertise(ctx context.Context) error {
 	var cluster string
 	var known bool

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestLimitsCountOperations: what a request holds counts, not the request, on every surface: a token of one operation a
-// second stores one memory, however its client packs them.
+// TestLimitsCountOperations: what a request holds counts, not the request, on every surface: a token of one operation
+// a second stores one memory, however its client packs them.
 func TestLimitsCountOperations(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

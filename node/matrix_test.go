@@ -191,8 +191,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestDialectsPassTheDoor asks the operations that no surface but the dialects of this host has: without the right, and
-// too often.
+// TestDialectsPassTheDoor asks the operations that no surface but the dialects of this host has: without the right,
+// and too often.
 func TestDialectsPassTheDoor(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

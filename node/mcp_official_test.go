@@ -111,8 +111,8 @@ func walkOAuth(t *testing.T, dir, nodejs string) {
 }
 
 // applicable are the scenarios about what every server has, for each version of the protocol. The others ask for
-// tools, prompts and resources of their own by name, or for what a server that answers each exchange by itself has not:
-// subscriptions and streams that are taken up again.
+// tools, prompts and resources of their own by name, or for what a server that answers each exchange by itself has
+// not: subscriptions and streams that are taken up again.
 var applicable = []struct {
 	program, version string
 	scenarios        []string

@@ -159,8 +159,8 @@ func TestARowSaysWhatMayOutdateIt(t *testing.T) {
 	}
 }
 
-// TestACorrectionIsNews: a memory is as new as the last correction of its text, and shows the day; that it was pinned,
-// or has another importance, makes what it says no newer.
+// TestACorrectionIsNews: a memory is as new as the last correction of its text, and shows the day; that it was
+// pinned, or has another importance, makes what it says no newer.
 func TestACorrectionIsNews(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -220,7 +220,8 @@ func TestKeysAreTools(t *testing.T) {
 	}
 }
 
-// TestListsArePrivate: what a server tells is for the caller of the token, and it declares nothing that it does not do.
+// TestListsArePrivate: what a server tells is for the caller of the token, and it declares nothing that it does not
+// do.
 func TestListsArePrivate(t *testing.T) {
 	t.Parallel()
 	m := start(t, 1).web(0).model("core")

@@ -69,8 +69,8 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	}
 }
 
-// TestAMemberNeverHeardGetsNoVote: a node that does not answer is not taken in, and one that was taken in by force gets
-// no vote. A request for it to leave removes no other node.
+// TestAMemberNeverHeardGetsNoVote: a node that does not answer is not taken in, and one that was taken in by force
+// gets no vote. A request for it to leave removes no other node.
 func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, small)
@@ -95,8 +95,8 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	}
 }
 
-// TestAJoinSaysWhatIsWrong: with another secret, with another id, and with another cluster a node does not join, and is
-// told why.
+// TestAJoinSaysWhatIsWrong: with another secret, with another id, and with another cluster a node does not join, and
+// is logged why.
 func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestTextsStateClaims: what a stored text states is claimed, over the wire and over HTTP, until the memory says so no
-// longer.
+// TestTextsStateClaims: what a stored text states is claimed, over the wire and over HTTP, until the memory says so
+// no longer.
 func TestTextsStateClaims(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

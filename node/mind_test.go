@@ -41,7 +41,8 @@ func store(t testing.TB, s *engine.Service, c api.Caller, corpus *mindtest.Corpu
 	}
 }
 
-// TestThinkFindsPlantedTruth: through three real nodes, with the counts that Apply accepted, and every follower equal.
+// TestThinkFindsPlantedTruth: through three real nodes, with the counts that Apply accepted, and every follower
+// equal.
 func TestThinkFindsPlantedTruth(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -19,9 +19,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestWrongTokensAreThrottled: an address that shows wrong tokens is told to wait, over HTTP and over the wire, and at
-// no other address is anything felt of it. A right token is let in from the same address meanwhile; the cluster secret
-// too, if it was shown from there before, and otherwise as soon as the wait is over.
+// TestWrongTokensAreThrottled: an address that shows wrong tokens is told to wait, over HTTP and over the wire, and
+// at no other address is anything felt of it. A right token is let in from the same address meanwhile; the cluster
+// secret too, if it was shown from there before, and otherwise as soon as the wait is over.
 func TestWrongTokensAreThrottled(t *testing.T) {
 	t.Parallel()
 	const most = 5
@@ -313,8 +313,8 @@ func TestStrangersLearnThatANodeLives(t *testing.T) {
 	}
 }
 
-// TestDatabasesAreCapped: the tokens of a database make so many others and no more, also those that its owner makes for
-// it; an administrator goes on.
+// TestDatabasesAreCapped: the tokens of a database make so many others and no more, also those that its owner makes
+// for it; an administrator goes on.
 func TestDatabasesAreCapped(t *testing.T) {
 	t.Parallel()
 	const most = 3

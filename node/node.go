@@ -28,41 +28,41 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// Node is one running Cairn node.
+// A Node is a running Cairn node.
 type Node struct {
 	cfg  Config
 	log  *slog.Logger
 	keys *seal.Ring // nil: the home is not encrypted
 
-	identity ed25519.PrivateKey // of the home
+	identity ed25519.PrivateKey // the identity of the home
 	disk     *disk.Space
 	state    *state.State
 	index    *index.Index
 	access   *access.Control
 	commit   *commit.Log
 	raft     *raft.Node
-	window   *raft.Window // of the log, for the state
+	window   *raft.Window // the newest records of the log, for the state
 	service  *engine.Service
 	surfaces
-	certs map[string]*certs.Certificates // by who is shown them; complete when the log is open
+	certs map[string]*certs.Certificates // by the audience, clients or peers; complete once the log is open
 
 	rotation rotation
-	clock    clockWatch // the task that watches leadership uses it alone
+	clock    clockWatch // used only by the task that watches leadership
 	introduction
-	life
+	lifecycle
 }
 
-// life is a node's tasks, and what ends with it.
-type life struct {
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	tasks   sync.WaitGroup
-	serving []func() error // closes what serves or runs tasks: surfaces, then the log; last opened, first closed
-	holding []func() error // closes what the tasks use, when they have ended: index, state, listeners
+// A lifecycle holds a node's tasks and the functions that stop it.
+type lifecycle struct {
+	ctx             context.Context
+	cancel          context.CancelCauseFunc
+	tasks           sync.WaitGroup
+	serverClosers   []func() error // closes surfaces, then the log, before the tasks end; last opened, first closed
+	resourceClosers []func() error // closes index, state and listeners, after the tasks have ended
 }
 
-// Open starts a node and returns when its surfaces listen; Ready says when it serves writes. ctx bounds the
-// opening, not the node's life. On error everything that was opened is closed.
+// Open starts a node and returns once its surfaces listen. Ready tells when it serves writes. ctx bounds the opening,
+// not the node's life. On error everything that was opened is closed.
 func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
@@ -83,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.disk, err = disk.Open(cfg.Home, cfg.Storage.MinFree, n.log); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
-	older := seemsOlder(cfg.Home)
+	older := isOlderHome(cfg.Home)
 	if n.cfg.Member.Secret, err = home.OpenSecret(cfg.Files()); err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if err := n.openIndexAndLog(ctx); err != nil {
-		if errors.Is(err, state.ErrState) { // the next start would meet it again
-			err = errors.Join(err, home.LeaveWord(n.cfg.Files(), home.SuspectFile, err))
+		if errors.Is(err, state.ErrState) { // the next start would fail in the same way
+			err = errors.Join(err, home.WriteNote(n.cfg.Files(), home.SuspectFile, err))
 		}
 		return nil, err
 	}
@@ -128,8 +128,8 @@ func (n *Node) openListeners(ctx context.Context) (err error) {
 	if n.httpLn, err = n.listen(ctx, "http", n.cfg.Addresses.HTTP, &n.cfg.Addresses.AdvertiseHTTP); err != nil {
 		return err
 	}
-	n.wireLn = n.secured("wire", n.wireLn, own)
-	n.httpLn = n.secured("http", n.httpLn, own, "h2", "http/1.1")
+	n.wireLn = n.withTLS("wire", n.wireLn, own)
+	n.httpLn = n.withTLS("http", n.httpLn, own, "h2", "http/1.1")
 	return nil
 }
 
@@ -138,8 +138,8 @@ func (n *Node) listen(ctx context.Context, name, addr string, advertise *string)
 	if err != nil {
 		return nil, fmt.Errorf("%s listener: %w", name, err)
 	}
-	n.holding = append(n.holding, func() error { return ignoreClosed(ln.Close()) })
-	*advertise = cmp.Or(*advertise, reachedAt(ln.Addr().String(), n.cfg.Addresses.Advertise))
+	n.resourceClosers = append(n.resourceClosers, func() error { return ignoreClosed(ln.Close()) })
+	*advertise = cmp.Or(*advertise, advertisedAddr(ln.Addr().String(), n.cfg.Addresses.Advertise))
 	return ln, nil
 }
 
@@ -150,9 +150,9 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// openState opens the state, and puts the service around it. A state that cannot be read is moved aside, kept and
-// named; the node starts empty and the leader, or the newest snapshot, brings it up to date. older says that the home
-// has no token, as homes of older versions.
+// openState opens the state and creates the service. A state that cannot be read is moved aside, kept and logged; the
+// node starts empty, and the leader or the newest snapshot brings it up to date. older means that the home has no
+// token, as homes of older versions.
 func (n *Node) openState(older bool) (err error) {
 	path := filepath.Join(n.cfg.Home, home.StateDir)
 	if err := home.Usable(n.cfg.Home); err != nil {
@@ -166,7 +166,7 @@ func (n *Node) openState(older bool) (err error) {
 	for i, d := range opts.Skip {
 		n.log.Warn("record of the log skipped, as the operator decided", "index", i, "sha256", d)
 	}
-	if err := home.Replace(n.cfg.Files(), path, opts); err != nil {
+	if err := home.SetAsideDamaged(n.cfg.Files(), path, opts); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
 	if n.state, err = state.Open(path, opts); state.IsCorrupt(err) {
@@ -180,37 +180,37 @@ func (n *Node) openState(older bool) (err error) {
 	if err != nil {
 		return err
 	}
-	n.holding = append(n.holding, n.state.Close)
-	n.spawn("state", func(ctx context.Context) error { // records may be long in coming that would find out
+	n.resourceClosers = append(n.resourceClosers, n.state.Close)
+	n.spawn("state", func(ctx context.Context) error { // without this task, only the next write would notice a failed state
 		failed, err := pause.Until(ctx, n.state.Failed())
 		return cmp.Or(failed, err)
 	})
 	if err := n.openTokens(older); err != nil {
 		return err
 	}
-	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.whole,
+	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.tokensComplete,
 		Refusal: n.disk.Refusal, FailedLogins: n.cfg.Limits.FailedLogins,
 		Latest: func(ctx context.Context) error { return n.commit.WaitLatest(ctx) }, Now: n.now})
 	n.commit = commit.New(commit.Options{
 		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat,
 		ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,
-		Audit: n.access.Audited, Observe: n.access.Follow, OnLeadership: n.led,
+		Audit: n.access.Audited, Observe: n.access.Follow, OnLeadership: n.onLeadershipCheck,
 		NoQuorum: func() (why, until string) { return n.service.Cluster().NoQuorum() },
 		Fail: func(err error) {
-			if errors.Is(err, state.ErrState) { // a restart with the same file would meet it again
-				err = errors.Join(err, home.LeaveWord(n.cfg.Files(), home.SuspectFile, err))
+			if errors.Is(err, state.ErrState) { // a restart with the same files would fail in the same way
+				err = errors.Join(err, home.WriteNote(n.cfg.Files(), home.SuspectFile, err))
 			}
-			n.cancel(n.askAbout(err))
+			n.cancel(n.explainUnapplied(err))
 		},
 	})
 	return n.openEngine()
 }
 
-// openEngine puts the memory around the state. What of it needs index or log waits for them.
+// openEngine creates the service around the state. Its operations that need index or log wait for them.
 func (n *Node) openEngine() (err error) {
 	at, member, limits := n.cfg.Addresses, n.cfg.Member, n.cfg.Limits
 	n.service, err = engine.New(engine.Config{
-		Logger: n.log, State: n.state, Commit: n.commit, Access: n.access, Disk: n.disk, Keys: n.keys, Budget: n.bodies,
+		Logger: n.log, State: n.state, Commit: n.commit, Access: n.access, Disk: n.disk, Keys: n.keys, Budget: n.byteBudget,
 		Home: engine.Home{Dir: n.cfg.Home, Models: filepath.Join(n.cfg.Home, "models"),
 			Spool: filepath.Join(n.cfg.Home, "backup-spool"), Leftovers: n.leftovers, Identity: n.identity,
 			Certificates: n.shownCertificates, Ports: n.ports},
@@ -224,31 +224,31 @@ func (n *Node) openEngine() (err error) {
 	return err
 }
 
-// openIndexAndLog opens both at once: each reads much where there is much, and the index needs of the log no more than
-// the window, which is there as soon as the log's files are open. What the log brings meanwhile is applied, and waits
-// for the index to follow. When the index is there, the surfaces answer what needs no log.
+// openIndexAndLog opens both at once, because each may read a lot. The index needs only the window of the log, which
+// is available as soon as the log's files are open. Records that the log delivers meanwhile are applied, and the
+// commit log waits for the index to follow. Once the index is open, the surfaces answer requests that need no log.
 func (n *Node) openIndexAndLog(ctx context.Context) error {
 	log := make(chan error, 1)
-	wanted, unwanted := context.WithCancel(ctx)
-	defer unwanted()
+	openCtx, cancelOpen := context.WithCancel(ctx)
+	defer cancelOpen()
 	go func() {
 		err := n.openRaft(ctx)
 		if err != nil {
-			unwanted() // before the window ends, which the index would take for damage that a read of the whole state mends
+			cancelOpen() // before the window is given up, or the index would read the whole state to repair supposed damage
 		}
-		n.window.GiveUp() // where it was not opened
+		n.window.GiveUp() // in case the log did not open it
 		log <- err
 	}()
-	x, at, err := index.Open(wanted, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys,
+	x, at, err := index.Open(openCtx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys,
 		Small: index.SmallRows, Idle: max(n.cfg.Indexes.Idle, 0), MaxOpen: max(n.cfg.Indexes.MaxOpen, 0)})
 	if err == nil {
-		n.holding = append(n.holding, x.Close)
+		n.resourceClosers = append(n.resourceClosers, x.Close)
 		n.index = x
 		n.service.SetIndex(x)
 		n.commit.SetIndex(x, at)
 	}
-	n.serving = append(n.serving, func() error {
-		n.commit.Stop() // first: raft's close waits for Apply
+	n.serverClosers = append(n.serverClosers, func() error {
+		n.commit.Stop() // first, because raft's Close waits for Apply
 		if n.raft == nil {
 			return nil
 		}
@@ -258,12 +258,12 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 		err = n.openSurfaces()
 	}
 	if failed := <-log; failed != nil {
-		return failed // the reason, also where the index was not wanted any more
+		return failed // the cause, also of a cancelled opening of the index
 	}
 	return err
 }
 
-// openService starts the tasks, and lets the service answer everything.
+// openService starts the tasks and lets the service answer all requests.
 func (n *Node) openService() {
 	n.service.Start(n.raft, n.spawn)
 	n.commit.Start(n.raft, n.spawn)
@@ -278,17 +278,17 @@ func (n *Node) openService() {
 	}
 }
 
-// Keys returns the keys that this node encrypts its files with, for the surfaces' own files; nil when it does not
+// Keys returns the keys that encrypt this node's files, for files of other surfaces; nil if the node does not
 // encrypt.
 func (n *Node) Keys() *seal.Ring { return n.keys }
 
-// State returns the state, for tests that compare nodes. Surfaces ask the Service.
+// State returns the state, for tests that compare nodes. Surfaces use the Service.
 func (n *Node) State() *state.State { return n.state }
 
-// Service is the memory, for surfaces in this process.
+// Service returns the memory service, for surfaces in this process.
 func (n *Node) Service() *engine.Service { return n.service }
 
-// Host is the node's door as the dialects of this host find it.
+// Host returns the interface to the node for the dialects of this host.
 func (n *Node) Host() api.Host {
 	return struct {
 		*engine.Service
@@ -296,13 +296,13 @@ func (n *Node) Host() api.Host {
 	}{n.service, n.access}
 }
 
-// Access says who is calling, for surfaces in this process.
+// Access returns the access control, for surfaces in this process.
 func (n *Node) Access() *access.Control { return n.access }
 
-// Secret is the cluster secret of the node's home, for what seals with it.
+// Secret returns the cluster secret, for surfaces that seal data with it.
 func (n *Node) Secret() string { return n.cfg.Member.Secret }
 
-// Addrs holds the addresses that the node listens on. Cluster is empty when no peer port is open.
+// Addrs holds the addresses that the node listens on. Cluster is empty if no peer port is open.
 type Addrs struct{ Wire, HTTP, Cluster string }
 
 // Addrs returns the bound addresses.
@@ -310,7 +310,7 @@ func (n *Node) Addrs() Addrs {
 	return Addrs{Wire: n.wireLn.Addr().String(), HTTP: n.httpLn.Addr().String(), Cluster: n.raft.Addr()}
 }
 
-// Ready returns when the node serves reads and writes: a node leads, and this one has said who it is.
+// Ready returns once the node serves reads and writes: a leader is known, and the state has this node's addresses.
 func (n *Node) Ready(ctx context.Context) error {
 	select {
 	case <-n.ready:
@@ -322,10 +322,11 @@ func (n *Node) Ready(ctx context.Context) error {
 	}
 }
 
-// Snapshot has the log snapshot the state now, for who measures what that costs, and waits until it is stored.
+// Snapshot makes the log take a snapshot of the state and waits until it is stored, for measurements.
 func (n *Node) Snapshot() error { return n.raft.Snapshot() }
 
-// Done is closed when the node stops, by Close or because a task failed; Err says which.
+// Done returns a channel that is closed when the node stops, by Close or because a task failed. Err returns the
+// reason.
 func (n *Node) Done() <-chan struct{} { return n.ctx.Done() }
 
 var errClosing = errors.New("closed")
@@ -338,7 +339,7 @@ func (n *Node) Err() error {
 	return nil
 }
 
-// spawn runs a task for the node's life; the first to fail brings the node down, named in the cause.
+// spawn runs a task for the node's life. The first task to fail stops the node; the cause names it.
 func (n *Node) spawn(name string, task func(context.Context) error) {
 	n.tasks.Go(func() {
 		if err := task(n.ctx); err != nil && n.ctx.Err() == nil {
@@ -348,16 +349,16 @@ func (n *Node) spawn(name string, task func(context.Context) error) {
 	})
 }
 
-// Close stops the node: surfaces first, then leadership and consensus, then the tasks, the state last.
-// It may be called twice.
+// Close stops the surfaces first, then leadership and consensus, the tasks, and the state last. It may be called
+// twice.
 func (n *Node) Close() error {
-	errs := closeAll(&n.serving)
+	errs := closeAll(&n.serverClosers)
 	n.cancel(errClosing)
 	n.tasks.Wait()
-	return errors.Join(append(errs, closeAll(&n.holding)...)...)
+	return errors.Join(append(errs, closeAll(&n.resourceClosers)...)...)
 }
 
-// closeAll calls the closers of a list, the last first, and empties it.
+// closeAll calls the functions of a list, the last first, and empties it.
 func closeAll(closers *[]func() error) (errs []error) {
 	for _, f := range slices.Backward(*closers) {
 		errs = append(errs, f())

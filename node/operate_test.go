@@ -81,8 +81,8 @@ func wireClient(t testing.TB, addr, token string) (*client.Client, error) {
 	return cl, err
 }
 
-// TestScopesHoldOnEverySurface: what a token may not do, it may not do over the wire, over HTTP and as a model's tool;
-// one that has expired or was revoked opens none of them.
+// TestScopesHoldOnEverySurface: what a token may not do, it may not do over the wire, over HTTP and as a model's
+// tool; one that has expired or was revoked opens none of them.
 func TestScopesHoldOnEverySurface(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -172,8 +172,8 @@ func orEmpty(err error) string {
 	return err.Error()
 }
 
-// TestLimitsHoldOnEveryNode: a bound that is set on one node is kept by all, over all surfaces that know tokens; who is
-// not bounded is not held, and a bound is taken away again.
+// TestLimitsHoldOnEveryNode: a bound that is set on one node is kept by all, over all surfaces that know tokens; who
+// is not bounded is not held, and a bound is taken away again.
 func TestLimitsHoldOnEveryNode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -392,7 +392,8 @@ func ofVersion(version string, change func(*wire.RaftHello)) *wire.RaftHello {
 	return h
 }
 
-// TestAHelloWithoutVersionsIsRefused: such a hello, under a member's id, does not keep the leader from new operations.
+// TestAHelloWithoutVersionsIsRefused: such a hello, under a member's id, does not keep the leader from new
+// operations.
 func TestAHelloWithoutVersionsIsRefused(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

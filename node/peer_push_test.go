@@ -74,8 +74,8 @@ func TestNumbersOfAPeer(t *testing.T) {
 	}
 }
 
-// TestALargePushIsStored: operations that fit into a frame are stored, though one entry has no room for them; a memory
-// as long as it may be is one of them, in whatever letters.
+// TestALargePushIsStored: operations that fit into a frame are stored, though one entry has no room for them; a
+// memory as long as it may be is one of them, in whatever letters.
 func TestALargePushIsStored(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -146,8 +146,8 @@ func TestTimeAsClientsSeeIt(t *testing.T) {
 	}
 }
 
-// TestSessionsAsClientsSeeThem: history newest first, memories in order, and one that no client ends is given up by the
-// leader.
+// TestSessionsAsClientsSeeThem: history newest first, memories in order, and one that no client ends is given up by
+// the leader.
 func TestSessionsAsClientsSeeThem(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

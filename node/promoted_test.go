@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAPromotedReplicaIsAVoterEverywhere: every node says of every member whether it votes, also the member itself; one
-// that was promoted takes the lead when it is asked to.
+// TestAPromotedReplicaIsAVoterEverywhere: every node says of every member whether it votes, also the member itself;
+// one that was promoted takes the lead when it is asked to.
 func TestAPromotedReplicaIsAVoterEverywhere(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 2, func(i int, cfg *node.Config) {

@@ -78,7 +78,7 @@ func TestAMemberThatIsAwayWhileTheLogIsPurged(t *testing.T) {
 	c.ready(away)
 	c.agree()
 	erased(away)
-	if aside := home.SetAsides(c.cfgs[away].Home); len(aside) > 0 {
+	if aside := home.SetAsideNames(c.cfgs[away].Home); len(aside) > 0 {
 		t.Errorf("it gave up %v", aside)
 	}
 }

@@ -75,7 +75,8 @@ func TestUnsubscribe(t *testing.T) {
 			t.Fatalf("%d: %+v", at, e)
 		}
 	}
-	// told writes and forgets a memory and says which streams hear of what. One event too many is the next one's first.
+	// told writes and forgets a memory and says which streams hear of what. One event too many is the next one's
+	// first.
 	told := func(events int) string {
 		t.Helper()
 		rid, err := cl.Remember(t.Context(), wire.NewRemember("heard of"))
@@ -117,7 +118,8 @@ func TestUnsubscribe(t *testing.T) {
 	}
 }
 
-// TestNothingComesBehindTheEnd: while somebody writes, nothing more is told once a subscription is said to have ended.
+// TestNothingComesBehindTheEnd: while somebody writes, nothing more is told once a subscription is said to have
+// ended.
 func TestNothingComesBehindTheEnd(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -158,8 +160,8 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestALateSubscriberIsTold: a cursor that the log has left behind is answered with "lagged", and then with what there
-// is.
+// TestALateSubscriberIsTold: a cursor that the log has left behind is answered with "lagged", and then with what
+// there is.
 func TestALateSubscriberIsTold(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Storage.RetainOps = 5 })

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAFollowerShowsWhatItAcknowledged: what a follower answered for is in its own lists with the next request, by each
-// of the paths that write.
+// TestAFollowerShowsWhatItAcknowledged: what a follower answered for is in its own lists with the next request, by
+// each of the paths that write.
 func TestAFollowerShowsWhatItAcknowledged(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

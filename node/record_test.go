@@ -53,9 +53,9 @@ func lost(got, want oplog.Content, but ...string) (names []string) {
 	return names
 }
 
-// TestEveryFieldArrives sends a memory with all of its fields through every surface that takes or shows whole memories:
-// what comes in through one comes in through all, and a field that gets lost on the way is named. Exports are tried by
-// TestMemoriesSurviveExport.
+// TestEveryFieldArrives sends a memory with all of its fields through every surface that takes or shows whole
+// memories: what comes in through one comes in through all, and a field that gets lost on the way is named. Exports
+// are tried by TestMemoriesSurviveExport.
 func TestEveryFieldArrives(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

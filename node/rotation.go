@@ -13,16 +13,16 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A rotation brings what a node keeps under a replaced data key under the active one, while the node runs, and then
-// drops the replaced key. The active key is that of the process for its life, so no file under another is being
-// written. Each part is begun again after a failure, and by the next process: none leaves half a file.
+// A rotation encrypts the files under a replaced data key again, under the active one, while the node runs, and then
+// drops the replaced key. The active key is fixed for the life of the process, so no file is being written under
+// another key. A failed part starts again, in this process or the next. No part leaves incomplete files.
 type rotation struct {
-	left atomic.Pointer[[]rotationPart] // the parts that are not done; nil on a node that has no replaced key
+	left atomic.Pointer[[]rotationPart] // the remaining parts; nil on a node without a replaced key
 }
 
-func (r *rotation) tell(left []rotationPart) { r.left.Store(&left) }
+func (r *rotation) setLeft(left []rotationPart) { r.left.Store(&left) }
 
-// parts names the parts that are not done.
+// parts returns the names of the remaining parts.
 func (r *rotation) parts() (names []string) {
 	if left := r.left.Load(); left != nil {
 		for _, p := range *left {
@@ -32,10 +32,10 @@ func (r *rotation) parts() (names []string) {
 	return names
 }
 
-// A rotation rests so long after each megabyte, and so long before it begins again what failed.
+// The pauses of a rotation: after each megabyte, and before it retries failed parts.
 const (
-	rotationRest  = 10 * time.Millisecond
-	rotationAgain = 5 * time.Second
+	rotationPause = 10 * time.Millisecond
+	rotationRetry = 5 * time.Second
 )
 
 // rotationPart rewrites the files of one owner.
@@ -45,28 +45,28 @@ type rotationPart struct {
 }
 
 func (n *Node) rotationParts(ctx context.Context) []rotationPart {
-	breath := func() error { return pause.For(ctx, rotationRest) }
+	rest := func() error { return pause.For(ctx, rotationPause) }
 	return []rotationPart{
 		{"log", n.raft.ResealLog},
-		{"state", func() error { return n.state.Rewrite(ctx, breath) }},
-		{"snapshots", func() error { return n.renewSnapshot(ctx, breath) }},
-		{"index", func() error { return n.index.Rewrite(ctx, breath) }},
-		{"files moved aside", n.noneAside},
+		{"state", func() error { return n.state.Rewrite(ctx, rest) }},
+		{"snapshots", func() error { return n.renewSnapshot(ctx, rest) }},
+		{"index", func() error { return n.index.Rewrite(ctx, rest) }},
+		{"files moved aside", n.checkNothingSetAside},
 	}
 }
 
-// renewSnapshot replaces the snapshots: their states share files with the state as it was before it was rewritten.
-func (n *Node) renewSnapshot(ctx context.Context, breath func() error) error {
-	if err := n.state.Rewrite(ctx, breath); err != nil {
+// renewSnapshot replaces the snapshots, whose states share files with the state before it was rewritten.
+func (n *Node) renewSnapshot(ctx context.Context, rest func() error) error {
+	if err := n.state.Rewrite(ctx, rest); err != nil {
 		return err
 	}
 	return n.raft.RenewSnapshot()
 }
 
-// rotate is the task that runs a rotation, on a node that has replaced keys.
+// rotate is the task that runs a rotation on a node with replaced keys.
 func (n *Node) rotate(ctx context.Context) error {
 	parts, start, told := n.rotationParts(ctx), time.Now(), map[string]bool{}
-	n.rotation.tell(parts)
+	n.rotation.setLeft(parts)
 	for len(parts) > 0 {
 		parts = slices.DeleteFunc(slices.Clone(parts), func(p rotationPart) bool {
 			err := p.do()
@@ -76,18 +76,18 @@ func (n *Node) rotate(ctx context.Context) error {
 			}
 			return err == nil
 		})
-		n.rotation.tell(parts)
+		n.rotation.setLeft(parts)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if len(parts) > 0 && pause.For(ctx, rotationAgain) != nil {
+		if len(parts) > 0 && pause.For(ctx, rotationRetry) != nil {
 			return ctx.Err()
 		}
 	}
 	switch err := n.keys.Retire(); {
 	case errors.Is(err, seal.ErrRotated):
 		n.log.Info("another data key was made meanwhile: the next start rewrites all files under it")
-	case err != nil: // a disk that is full: the next start tries again
+	case err != nil: // for example on a full disk; the next start tries again
 		n.log.Error("replaced data keys are not removed", "err", err)
 	default:
 		n.log.Info("all files are under the active data key, replaced keys are removed", "active", n.keys.Active(),
@@ -96,10 +96,10 @@ func (n *Node) rotate(ctx context.Context) error {
 	return nil
 }
 
-// noneAside refuses to drop a key while a file that was moved aside exists: an operator may want to read it, and needs
-// the key.
-func (n *Node) noneAside() error {
-	if aside := home.SetAsides(n.cfg.Home); len(aside) > 0 {
+// checkNothingSetAside returns an error while a file that was moved aside exists, so that its key is not dropped: an
+// operator may want to read it.
+func (n *Node) checkNothingSetAside() error {
+	if aside := home.SetAsideNames(n.cfg.Home); len(aside) > 0 {
 		return fmt.Errorf("%v: remove it when it is not needed any more", aside)
 	}
 	return nil

@@ -27,9 +27,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestFlippedBitsAreHealed changes bits in the tables of a member, under it and while it is down. The member finds it,
-// in a scrub or when it starts, answers nothing of it, and says so; it starts without those files and has from the
-// others what was written.
+// TestFlippedBitsAreHealed changes bits in the tables of a member, under it and while it is down. The member finds
+// it, in a scrub or when it starts, answers nothing of it, and says so; it starts without those files and has from
+// the others what was written.
 func TestFlippedBitsAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -195,7 +195,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 				if err == nil {
 					n.Close()
 				}
-				if !home.LossOf(err) {
+				if !home.IsLoss(err) {
 					t.Errorf("without its log it starts: %v", err)
 				}
 			}
@@ -207,7 +207,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 				if err == nil {
 					n.Close()
 				}
-				if !home.LossOf(err) {
+				if !home.IsLoss(err) {
 					t.Errorf("it starts, and all its tables are damaged: %v", err)
 				}
 				return

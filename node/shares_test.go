@@ -34,8 +34,8 @@ func opened(t *testing.T, w *web, method, path, token string, length int, begun 
 	return nc
 }
 
-// TestNoTenantTakesAll: one tenant opens bodies that never come, bodies that stop half way, imports that send nothing,
-// and event streams, as many as it gets. Another one's large write, import and stream go on.
+// TestNoTenantTakesAll: one tenant opens bodies that never come, bodies that stop half way, imports that send
+// nothing, and event streams, as many as it gets. Another one's large write, import and stream go on.
 func TestNoTenantTakesAll(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -67,8 +67,8 @@ func TestNoTenantTakesAll(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersEnd: an answer holds 16 MiB of memories. A list says where it goes on, a recall how many rows it left
-// out.
+// TestLargeAnswersEnd: an answer holds 16 MiB of memories. A list says where it goes on, a recall how many rows it
+// left out.
 func TestLargeAnswersEnd(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -32,8 +32,8 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestSlowOperationsAreLogged: what takes as long as the configuration says is named with its surface and its database,
-// without what it said; nothing is, when nothing is to be.
+// TestSlowOperationsAreLogged: what takes as long as the configuration says is named with its surface and its
+// database, without what it said; nothing is, when nothing is to be.
 func TestSlowOperationsAreLogged(t *testing.T) {
 	t.Parallel()
 	const planted = "a phrase that was planted"

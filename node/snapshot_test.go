@@ -71,8 +71,8 @@ func harmAll(t *testing.T, pattern string, harm func([]byte) []byte) {
 	}
 }
 
-// TestSnapshotsDamagedAtRest: a node whose snapshots were changed while it was down starts, though its log goes on from
-// them, and has everything; from the others, if there are any.
+// TestSnapshotsDamagedAtRest: a node whose snapshots were changed while it was down starts, though its log goes on
+// from them, and has everything; from the others, if there are any.
 func TestSnapshotsDamagedAtRest(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -9,11 +9,11 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// transferEvery is the least time between two attempts to give leadership to a node with free space.
+// transferEvery is the least time between two attempts to transfer leadership to a node with free space.
 const transferEvery = 10 * time.Second
 
-// watchSpace is the task that measures the free space, and gives leadership away while this node takes no writes for
-// want of it.
+// watchSpace is the task that measures the free space, and transfers leadership away while this node accepts no
+// writes for lack of space.
 func (n *Node) watchSpace(ctx context.Context) error {
 	var tried time.Time
 	for range pause.Ticks(ctx.Done(), disk.CheckEvery) {

@@ -96,7 +96,8 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 	}
 }
 
-// refusedToBound asks for every operation of the table that is about more than namespaces, on each surface that has it.
+// refusedToBound asks for every operation of the table that is about more than namespaces, on each surface that has
+// it.
 func refusedToBound(t *testing.T, w *web, at string) {
 	t.Helper()
 	const bound = "bound to agents/billing/"

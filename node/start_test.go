@@ -157,8 +157,8 @@ func TestALogThatDoesNotOpen(t *testing.T) {
 	}
 }
 
-// TestALoneNodeGrows: a node that was alone, without a peer port, gets one and is joined; the members find it where it
-// is now.
+// TestALoneNodeGrows: a node that was alone, without a peer port, gets one and is joined; the members find it where
+// it is now.
 func TestALoneNodeGrows(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

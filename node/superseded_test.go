@@ -9,10 +9,10 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestANewStatementSupersedes: what a follower stores supersedes what the leader stored, and all nodes tell the current
-// statement first, whatever words find it. A turn of a dialogue, a memory under a key and one of another namespace
-// supersede nothing; a relation that a database calls multi-valued neither. An undo makes the older one current again,
-// for good.
+// TestANewStatementSupersedes: what a follower stores supersedes what the leader stored, and all nodes tell the
+// current statement first, whatever words find it. A turn of a dialogue, a memory under a key and one of another
+// namespace supersede nothing; a relation that a database calls multi-valued neither. An undo makes the older one
+// current again, for good.
 func TestANewStatementSupersedes(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(true) })

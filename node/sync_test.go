@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// A platter is a disk that can fail as disks do: what is written is taken, and lost, and the sync that should have put
-// it there says so. The files stay whole up to that moment.
+// A platter is a disk that can fail as disks do: what is written is taken, and lost, and the sync that should have
+// put it there says so. The files stay whole up to that moment.
 type platter struct {
 	logstore.OS
 	mu   sync.Mutex
@@ -94,9 +94,9 @@ func (p *platter) fail(kind string) {
 
 func (p *platter) release() { p.fail("") }
 
-// TestAFailedSyncLosesNothing breaks the disk under the log or the state of a node, while clients write. The node takes
-// nothing more, says why and stops; where there are others they go on. With a disk that works again it has everything
-// that was acknowledged, and what the others have.
+// TestAFailedSyncLosesNothing breaks the disk under the log or the state of a node, while clients write. The node
+// takes nothing more, says why and stops; where there are others they go on. With a disk that works again it has
+// everything that was acknowledged, and what the others have.
 func TestAFailedSyncLosesNothing(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -22,8 +22,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestALeaderThatFallsWhileThinking: one is stopped, or cut off from the others. What it had decided is applied once or
-// not at all, what was acknowledged stays, and the next leader goes on.
+// TestALeaderThatFallsWhileThinking: one is stopped, or cut off from the others. What it had decided is applied once
+// or not at all, what was acknowledged stays, and the next leader goes on.
 func TestALeaderThatFallsWhileThinking(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

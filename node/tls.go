@@ -10,10 +10,10 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 )
 
-// secured puts TLS on a listener. Without certificates it logs a warning for plain text off loopback.
-func (n *Node) secured(name string, ln net.Listener, c *certs.Certificates, protocols ...string) net.Listener {
+// withTLS adds TLS to a listener. Without certificates it logs a warning for plain text off loopback.
+func (n *Node) withTLS(name string, ln net.Listener, c *certs.Certificates, protocols ...string) net.Listener {
 	if c == nil {
-		n.plainly(name, ln)
+		n.warnPlainText(name, ln)
 		return ln
 	}
 	cfg := c.ForClients()
@@ -21,8 +21,8 @@ func (n *Node) secured(name string, ln net.Listener, c *certs.Certificates, prot
 	return tls.NewListener(ln, cfg)
 }
 
-// securePeers rejects a plain-text peer port that other machines reach, unless the configuration allows it.
-func (c Config) securePeers() error {
+// checkPeerTLS rejects a plain-text peer port that other machines can reach, unless the configuration allows it.
+func (c Config) checkPeerTLS() error {
 	host, _, err := net.SplitHostPort(c.Addresses.Cluster)
 	if err != nil || c.TLS.Peers.On() || c.TLS.PlainPeers || host == "localhost" {
 		return nil // no peer port, or an address that is rejected elsewhere
@@ -34,14 +34,14 @@ func (c Config) securePeers() error {
 		"or insecure_peers = true in [cluster] if nobody else is on the network of the members", c.Addresses.Cluster)
 }
 
-func (n *Node) plainly(name string, ln net.Listener) {
+func (n *Node) warnPlainText(name string, ln net.Listener) {
 	if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 		n.log.Warn("PLAIN TEXT OFF LOOPBACK: every machine on the way can read memories, tokens and secrets; configure [tls] and [tls.cluster]",
 			"surface", name, "addr", a.String())
 	}
 }
 
-// shownCertificates are this node's certificates, by who is shown them.
+// shownCertificates returns this node's certificates, by their audience.
 func (n *Node) shownCertificates() map[string]certs.Shown {
 	shown := map[string]certs.Shown{}
 	for to, c := range n.certs {
@@ -55,7 +55,7 @@ func (n *Node) ports() (all []api.Port) {
 	at := n.Addrs()
 	for _, p := range []api.Port{{Name: "wire", Addr: at.Wire, TLS: n.cfg.TLS.Clients.On()},
 		{Name: "http", Addr: at.HTTP, TLS: n.cfg.TLS.Clients.On()}, {Name: "peers", Addr: at.Cluster, TLS: n.cfg.TLS.Peers.On()}} {
-		if p.Addr == "" { // a node that is alone listens for no members
+		if p.Addr == "" { // a single node has no peer port
 			continue
 		}
 		ap, err := netip.ParseAddrPort(p.Addr)

@@ -29,8 +29,9 @@ func (l *listener) upTo(id string) (about map[string]bool, purged bool) {
 	}
 }
 
-// TestEveryChangeIsTold: whatever is asked, each memory that it adds, changes or takes away is one that an event names.
-// A client that follows the events and reads again each memory that they name therefore holds the same as the database.
+// TestEveryChangeIsTold: whatever is asked, each memory that it adds, changes or takes away is one that an event
+// names. A client that follows the events and reads again each memory that they name therefore holds the same as the
+// database.
 func TestEveryChangeIsTold(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()
@@ -81,8 +82,8 @@ func TestEveryChangeIsTold(t *testing.T) {
 	}
 }
 
-// TestWhatIsRenewedKeepsItsId: a relation or a claim that is stated again has the id that it had, in the answer, in the
-// events and in the log.
+// TestWhatIsRenewedKeepsItsId: a relation or a claim that is stated again has the id that it had, in the answer, in
+// the events and in the log.
 func TestWhatIsRenewedKeepsItsId(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

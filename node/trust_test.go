@@ -198,8 +198,8 @@ func TestALowerClassComesNotFirst(t *testing.T) {
 	}
 }
 
-// TestPoisonedContext compares the blocks that a node writes for a prompt with testdata/poisoned.txt, after memories of
-// testdata/poisoned.jsonl were stored: texts that give orders, forge sources, writers or the end of the block, and
+// TestPoisonedContext compares the blocks that a node writes for a prompt with testdata/poisoned.txt, after memories
+// of testdata/poisoned.jsonl were stored: texts that give orders, forge sources, writers or the end of the block, and
 // floods of one text, by a crawler whose texts are in part held. A question is a line that begins with "? ".
 func TestPoisonedContext(t *testing.T) {
 	t.Parallel()

@@ -125,8 +125,8 @@ func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
 	}
 }
 
-// TestAnUndoBringsTrustBack: somebody who is trusted less replaces a text, and its class of trust sinks. Whoever undoes
-// that brings the class back with the text, and the next such correction lowers it again.
+// TestAnUndoBringsTrustBack: somebody who is trusted less replaces a text, and its class of trust sinks. Whoever
+// undoes that brings the class back with the text, and the next such correction lowers it again.
 func TestAnUndoBringsTrustBack(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

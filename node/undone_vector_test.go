@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestAnUndoKeepsNoVectorOfAnotherText: where clients bring the vectors, an undo takes the vector of the corrected text
-// away and says that the memory has none; its client sends that of the restored text with a correction. The undo of a
-// merge, a split or a move gives its sources the vectors that they had.
+// TestAnUndoKeepsNoVectorOfAnotherText: where clients bring the vectors, an undo takes the vector of the corrected
+// text away and says that the memory has none; its client sends that of the restored text with a correction. The undo
+// of a merge, a split or a move gives its sources the vectors that they had.
 func TestAnUndoKeepsNoVectorOfAnotherText(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

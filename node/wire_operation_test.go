@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestOperationsByNameOnAFollower: a follower answers what changes nothing, and the client takes a change from there to
-// the leader.
+// TestOperationsByNameOnAFollower: a follower answers what changes nothing, and the client takes a change from there
+// to the leader.
 func TestOperationsByNameOnAFollower(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -53,8 +53,8 @@ func TestOperationsByNameOnAFollower(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatDoesNotFitIsRefused: a client can read so many bytes, and so many values, and is told how to ask for
-// less. Its connection lives on.
+// TestAnAnswerThatDoesNotFitIsRefused: a client can read so many bytes, and so many values, and is told how to ask
+// for less. Its connection lives on.
 func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

@@ -59,7 +59,7 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 		if _, err := n.commit.Propose(t.Context(), wire.Asker{}, oplog.Entry{Node: 1, DB: c.DB, Ops: ops}, false); err != nil {
 			t.Fatal(err)
 		}
-		return n.wires.Open() == 0
+		return n.wireConns.Open() == 0
 	})
 }
 

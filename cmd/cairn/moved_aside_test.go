@@ -29,7 +29,7 @@ func TestStatesMovedAsideArePutBack(t *testing.T) {
 		p.Kill()
 	}
 	for _, p := range right {
-		if err := home.LeaveWord(home.Config{Dir: p.Line.Home}, home.DamageFile, errors.New("a guard that was wrong")); err != nil {
+		if err := home.WriteNote(home.Config{Dir: p.Line.Home}, home.DamageFile, errors.New("a guard that was wrong")); err != nil {
 			t.Fatal(err)
 		}
 	}

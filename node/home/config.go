@@ -10,24 +10,24 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Config holds the part of a node's configuration that concerns its files. node.Config.Files makes it, with the
+// Config holds the part of a node's configuration that concerns its files. node.Config.Files creates it, with the
 // defaults filled in.
 type Config struct {
 	Dir        string
 	Logger     *slog.Logger
 	Encryption seal.Source
-	Kept       func(*seal.Ring) ([]Kept, error) // what surfaces of this host seal as well
+	Kept       func(*seal.Ring) ([]Kept, error) // returns the files that other surfaces of this host seal
 	RetainOps  int
 	RetainTime time.Duration
 
 	NodeID          uint32
-	Secret          string // of the cluster, as configured
+	Secret          string // the cluster secret, as configured
 	Peers           bool   // other members are configured
 	Addr, Advertise string // where peers find this node
 }
 
-// SoleNode reports whether a state knows of no other node, and the configuration names none. It fails where the list
-// of nodes cannot be read.
+// SoleNode reports whether neither the state nor the configuration names another node. It fails if the list of nodes
+// cannot be read.
 func SoleNode(cfg Config, st *state.State) (yes bool, err error) {
 	return state.Get(st, func(v *state.View) bool {
 		return !cfg.Peers && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.NodeID })

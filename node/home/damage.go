@@ -14,13 +14,13 @@ import (
 	"github.com/cairndb/cairn/raft/recovery"
 )
 
-// Notes in the home: what a run has found, for the next start. They are files, because a process that stops may not
-// come to more.
+// The notes in a home, in which a run records damage for the next start. They are files, because a process that stops
+// may have no time for more.
 const (
-	DamageFile     = "damaged"    // the state is damaged: the next start moves state and log aside
-	SuspectFile    = "suspect"    // a read of the state failed: the next start verifies all rows first
-	RebuildFile    = "rebuild"    // the state is damaged: the next start rebuilds it from the log, to the index that this file names
-	rebuildingFile = "rebuilding" // the state was moved aside, and it is not known yet whether the log reaches that index
+	DamageFile     = "damaged"    // damage of the state: the next start moves state and log aside
+	SuspectFile    = "suspect"    // a failed read of the state: the next start verifies all rows first
+	RebuildFile    = "rebuild"    // damage of the state: the next start rebuilds it from the log, up to the index in this file
+	rebuildingFile = "rebuilding" // the state was moved aside; it is not yet known whether the log reaches that index
 )
 
 // Damage describes damage that a node has found, and what its next start does about it.
@@ -41,33 +41,33 @@ func Damaged(home string) (all []Damage) {
 	return all
 }
 
-// DamageAt is the text of a RebuildFile: the index that the rebuilt state must reach, and why it is rebuilt.
-func DamageAt(s *state.State, why error) error {
+// DamageNote returns the text of a RebuildFile: the index that the rebuilt state must reach, and the reason.
+func DamageNote(s *state.State, why error) error {
 	at, _ := s.Applied()
 	return fmt.Errorf("at index %d: %w", at, why)
 }
 
-// LeaveWord writes a note for the next start.
-func LeaveWord(cfg Config, name string, why error) error {
+// WriteNote writes a note for the next start.
+func WriteNote(cfg Config, name string, why error) error {
 	return syncwriter.Replace(filepath.Join(cfg.Dir, name), syncwriter.Summed(fmt.Appendln(nil, why)), 0o600)
 }
 
-// Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots next to it may have the
-// damage in them, and a member without its log asks the others for everything. The log of a node that is alone is all
-// it has.
-func Replace(cfg Config, dir string, opts state.Options) error {
-	bad, err := mustReplace(cfg, dir, opts)
+// SetAsideDamaged moves aside the state that an earlier run found damaged. The log of a member goes too: its
+// snapshots may share the damage, and a member without a log gets everything from the others. A single node keeps its
+// log, because no other copy exists.
+func SetAsideDamaged(cfg Config, dir string, opts state.Options) error {
+	bad, err := mustSetAside(cfg, dir, opts)
 	if err != nil {
 		return err
 	}
 	if !bad {
-		return restart(cfg, dir, opts)
+		return setAsideForRebuild(cfg, dir, opts)
 	}
 	log, err := raft.Discard(filepath.Join(cfg.Dir, "raft"))
 	if err != nil {
 		return err
 	}
-	if err := keepLost(cfg, log); err != nil {
+	if err := moveLostNote(cfg, log); err != nil {
 		return err
 	}
 	aside, err := SetAside(dir)
@@ -100,17 +100,17 @@ func SetAside(dir string) (aside string, err error) {
 	return aside, errors.Join(err, syncwriter.Dir(aside), syncwriter.Dir(dir), syncwriter.Dir(filepath.Dir(dir)))
 }
 
-// restart moves the state of a node that is alone aside when it is to be built again. A checkpoint shares tables with
-// the state: when the damage is in those, there is nothing to build it from, and it stays as long as it can be
+// setAsideForRebuild moves the state of a single node aside if a note requests a rebuild. A checkpoint shares tables
+// with the state. If those are damaged, nothing is left to rebuild from, so the state stays as long as it can be
 // opened.
-func restart(cfg Config, dir string, opts state.Options) error {
+func setAsideForRebuild(cfg Config, dir string, opts state.Options) error {
 	word := filepath.Join(cfg.Dir, RebuildFile)
 	if _, err := os.Stat(word); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if !state.Rebuildable(dir, opts) && opens(dir, opts) {
+	if !state.Rebuildable(dir, opts) && canOpen(dir, opts) {
 		cfg.Logger.Error("state damaged, and its checkpoints with it: it stays, and damaged rows are errors; restore a backup", "path", dir)
-		return errors.Join(clearNotes(cfg), removeIfThere(cfg.Dir, RebuildFile))
+		return errors.Join(clearNotes(cfg), removeIfExists(cfg.Dir, RebuildFile))
 	}
 	aside, err := SetAside(dir)
 	if err != nil {
@@ -120,15 +120,15 @@ func restart(cfg Config, dir string, opts state.Options) error {
 	return errors.Join(clearNotes(cfg), os.Rename(word, filepath.Join(cfg.Dir, rebuildingFile)))
 }
 
-// opens reports whether a state can be opened, even if it is damaged.
-func opens(dir string, opts state.Options) bool {
+// canOpen reports whether a state can be opened, even if it is damaged.
+func canOpen(dir string, opts state.Options) bool {
 	s, err := state.Open(dir, opts)
 	return err == nil && s.Close() == nil
 }
 
-// Rebuilt returns an error if the log does not reach the index of the state that was set aside.
-func Rebuilt(cfg Config, last uint64) error {
-	lost, err := unreached(cfg.Dir, last)
+// CheckRebuilt returns an error if the log does not reach the index of the state that was moved aside.
+func CheckRebuilt(cfg Config, last uint64) error {
+	lost, err := missingRecords(cfg.Dir, last)
 	if err != nil {
 		return err
 	}
@@ -137,12 +137,12 @@ func Rebuilt(cfg Config, last uint64) error {
 		return fmt.Errorf("the state was damaged and moved aside, and snapshot and log do not reach the index that it had: %w: %s",
 			ErrLoss, lost)
 	}
-	return removeIfThere(cfg.Dir, rebuildingFile)
+	return removeIfExists(cfg.Dir, rebuildingFile)
 }
 
-// unreached names what a log that ends at an index lacks of a state that was moved aside to be built again; empty for
-// nothing. Of a note in which something changed it is not known.
-func unreached(home string, last uint64) (lost string, err error) {
+// missingRecords returns the range of records that a log ending at last lacks of the state that was moved aside for a
+// rebuild, "" if none. If the note itself is damaged, the range is unknown.
+func missingRecords(home string, last uint64) (lost string, err error) {
 	word := filepath.Join(home, rebuildingFile)
 	text, whole, err := readNote(word)
 	if text == nil {
@@ -161,15 +161,15 @@ func unreached(home string, last uint64) (lost string, err error) {
 // ErrLoss reports that acknowledged records are lost. The node does not start until its operator has accepted that.
 var ErrLoss = errors.New("records that were acknowledged are lost")
 
-// LossOf reports whether a node does not start because acknowledged records are lost.
-func LossOf(err error) bool {
+// IsLoss reports whether a node does not start because acknowledged records are lost.
+func IsLoss(err error) bool {
 	_, lost := errors.AsType[*recovery.LossError](err)
 	return lost || errors.Is(err, ErrLoss)
 }
 
-// mustReplace reports whether state and log are moved aside: a scrub found damage, or a read failed and a
-// verification finds why. A node that is alone keeps its log, which is all it has, and rebuilds the state from it.
-func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err error) {
+// mustSetAside reports whether state and log must be moved aside: a scrub found damage, or a read failed and a
+// verification confirms damage. A single node keeps its log and gets a note to rebuild the state from it instead.
+func mustSetAside(cfg Config, dir string, opts state.Options) (bad bool, err error) {
 	found, whole, err := readNote(filepath.Join(cfg.Dir, DamageFile))
 	if err != nil {
 		return false, err
@@ -177,33 +177,33 @@ func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err erro
 	if found != nil && whole {
 		return true, nil
 	}
-	// a note that is not what a run wrote is a suspicion
+	// a note with a wrong checksum counts as a suspicion
 	if _, err := os.Stat(filepath.Join(cfg.Dir, SuspectFile)); err != nil && found == nil {
 		return false, nil
 	}
 	s, err := state.Open(dir, opts)
 	if err != nil {
-		return false, nil // the next opening finds out
+		return false, nil // the caller opens the state again and handles the error
 	}
 	err = s.Verify()
-	word := DamageAt(s, err)
+	word := DamageNote(s, err)
 	err = errors.Join(err, s.Close())
 	switch {
 	case errors.Is(err, state.ErrState) && cfg.Peers:
 		return true, nil
 	case errors.Is(err, state.ErrState):
-		return false, LeaveWord(cfg, RebuildFile, word)
+		return false, WriteNote(cfg, RebuildFile, word)
 	}
 	cfg.Logger.Warn("the state could not be read, and is not damaged", "err", err)
 	return false, clearNotes(cfg)
 }
 
-func clearNotes(cfg Config) error { return removeIfThere(cfg.Dir, DamageFile, SuspectFile, lostFile) }
+func clearNotes(cfg Config) error { return removeIfExists(cfg.Dir, DamageFile, SuspectFile, lostFile) }
 
-// SetAsides returns the names of the states, logs and snapshots in a home that were moved aside.
-func SetAsides(home string) (names []string) {
+// SetAsideNames returns the names of the states, logs and snapshots that were moved aside in a home.
+func SetAsideNames(home string) (names []string) {
 	for _, pattern := range []string{"*.corrupt-*", "raft/*.corrupt-*"} {
-		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good
+		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are valid
 		for _, path := range paths {
 			names = append(names, filepath.Base(path))
 		}

@@ -13,18 +13,18 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestWordsOfTheLastRun: what the next start does about each of them, in a home whose state is sound or damaged, of a
-// node that has others or none.
+// TestWordsOfTheLastRun checks how the next start handles each note, with an intact or a damaged state, in a cluster
+// or alone.
 func TestWordsOfTheLastRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name           string
 		words          []string
 		damaged, peers bool
-		spoiled        bool     // something changed in the words
+		spoiled        bool     // the note has a flipped bit
 		apart          bool     // the state shares no table with a checkpoint
-		moved          []string // what is set aside
-		left           []string // words that the start leaves
+		moved          []string // what is moved aside
+		left           []string // notes that the start leaves
 	}{
 		{name: "no word", damaged: true},
 		{name: "found damaged", words: []string{DamageFile}, moved: []string{"state", "log"}},
@@ -38,12 +38,12 @@ func TestWordsOfTheLastRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := alone(t)
+			cfg := soleNodeConfig(t)
 			cfg.Peers = c.peers
 			fill(t, cfg)
 			dir := filepath.Join(cfg.Dir, StateDir)
 			for _, w := range c.words {
-				must(t, LeaveWord(cfg, w, errors.New("at index 401: what was found")))
+				must(t, WriteNote(cfg, w, errors.New("at index 401: what was found")))
 				if c.spoiled {
 					rafttest.FlipOne(t, filepath.Join(cfg.Dir, w), rand.New(rand.NewPCG(1, 1)))
 				}
@@ -60,15 +60,15 @@ func TestWordsOfTheLastRun(t *testing.T) {
 			if c.damaged {
 				flipRow(t, dir)
 			}
-			must(t, Replace(cfg, dir, state.Options{}))
+			must(t, SetAsideDamaged(cfg, dir, state.Options{}))
 			var moved []string
 			for name, path := range map[string]string{"state": filepath.Join(dir, "1"), "log": filepath.Join(cfg.Dir, "raft", "log")} {
 				if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 					moved = append(moved, name)
 				}
 			}
-			if len(moved) != len(c.moved) || len(SetAsides(cfg.Dir)) != len(moved) {
-				t.Errorf("moved aside: %v, want %v; kept: %v", moved, c.moved, SetAsides(cfg.Dir))
+			if len(moved) != len(c.moved) || len(SetAsideNames(cfg.Dir)) != len(moved) {
+				t.Errorf("moved aside: %v, want %v; kept: %v", moved, c.moved, SetAsideNames(cfg.Dir))
 			}
 			if left := Damaged(cfg.Dir); len(left) != len(c.left) {
 				t.Errorf("words left: %+v, want %v", left, c.left)
@@ -76,16 +76,16 @@ func TestWordsOfTheLastRun(t *testing.T) {
 			if len(c.left) == 0 {
 				return
 			}
-			if err := Rebuilt(cfg, 400); !LossOf(err) { // the state was at 401
+			if err := CheckRebuilt(cfg, 400); !IsLoss(err) { // the state was at 401
 				t.Errorf("a log that ends before the state did: %v", err)
 			}
-			must(t, Rebuilt(cfg, 401))
-			must(t, Rebuilt(cfg, 0)) // there is no word any more
+			must(t, CheckRebuilt(cfg, 401))
+			must(t, CheckRebuilt(cfg, 0)) // the note is gone
 		})
 	}
 }
 
-// flipRow changes a bit in the middle of a state that can be opened all the same.
+// flipRow flips a bit in the middle of a table. The state can still be opened.
 func flipRow(t *testing.T, dir string) {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(dir, "*", "*.sst"))
@@ -102,7 +102,7 @@ func flipRow(t *testing.T, dir string) {
 	must(t, st.Close())
 }
 
-// TestWhatWasSetAsideStays: a second state that is moved aside does not take the place of the first.
+// TestWhatWasSetAsideStays checks that a second state that is moved aside does not replace the first.
 func TestWhatWasSetAsideStays(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), StateDir)
@@ -111,27 +111,27 @@ func TestWhatWasSetAsideStays(t *testing.T) {
 		_, err := SetAside(dir)
 		must(t, err)
 	}
-	if _, err := SetAside(dir); err != nil { // there is none
+	if _, err := SetAside(dir); err != nil { // there is no state
 		t.Error(err)
 	}
-	if all := SetAsides(filepath.Dir(dir)); len(all) != 2 {
+	if all := SetAsideNames(filepath.Dir(dir)); len(all) != 2 {
 		t.Errorf("kept: %v", all)
 	}
 }
 
-// TestFlipsOfNotes: a changed bit of what a home notes for later makes no other note: progress of a purge begins
-// again, and a state that is built again counts as one that lost something.
+// TestFlipsOfNotes checks that a flipped bit does not turn a note into another valid one: erasing begins again, and a
+// rebuilt state counts as one with a loss.
 func TestFlipsOfNotes(t *testing.T) {
 	t.Parallel()
-	cfg := alone(t)
-	must(t, LeaveWord(cfg, rebuildingFile, errors.New("at index 401: what was found")))
+	cfg := soleNodeConfig(t)
+	must(t, WriteNote(cfg, rebuildingFile, errors.New("at index 401: what was found")))
 	was := Erased{Cut: 1234, Rewritten: 1200}
 	must(t, was.Write(cfg.Dir))
 	rng, ends := rand.New(rand.NewPCG(8, 1)), rafttest.Ends{}
 	for name, read := range map[string]func() (same bool, says string){
 		rebuildingFile: func() (bool, string) {
-			err := Rebuilt(cfg, 400)
-			if !LossOf(err) {
+			err := CheckRebuilt(cfg, 400)
+			if !IsLoss(err) {
 				t.Fatalf("a log that ends before the state did: %v", err)
 			}
 			return false, err.Error()

@@ -1,5 +1,5 @@
-// Package home is the directory a node lives in: where its files lie, what they are encrypted with, what a run leaves
-// for the next start, and what commands do to the files of a node that does not run. It opens no port and starts no
-// task. Package node calls it before it opens the state; commands call it while no node runs, which the state's lock
-// makes sure of.
+// Package home manages the data directory of a node: the places of its files, their encryption, the notes that a run
+// leaves for the next start, and the commands that work on the files of a stopped node. It opens no port and starts
+// no task. Package node calls it before it opens the state. Commands call it while no node runs; the lock of the
+// state ensures that.
 package home

@@ -9,21 +9,21 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A purge deletes rows, and files still have their bytes: the log and the snapshots, which a member that joins would
-// be sent, tables of the state that were not merged since, and files of the index. A node cuts log and snapshots as
-// soon as it has applied the purge, and rewrites the other files while it runs.
+// A purge deletes rows, but files still contain their bytes: the log and the snapshots, which a joining member would
+// receive, tables of the state that have not been compacted since, and files of the index. A node truncates log and
+// snapshots as soon as it has applied the purge, and rewrites the other files while it runs.
 
-// erasedFile names the file in a home that records how far its node has come with erasing.
+// erasedFile is the name of the file that records how far a node has erased purged bytes.
 const erasedFile = "erased"
 
-// Erased is the progress of a node with erasing purged bytes.
+// Erased is a node's progress in erasing purged bytes.
 type Erased struct {
-	Cut       oplog.Index `json:"cut"`       // log and snapshots are free of rows that were purged up to this record
-	Rewritten oplog.Index `json:"rewritten"` // the files of state and index are, too
+	Cut       oplog.Index `json:"cut"`       // log and snapshots contain no rows purged up to this record
+	Rewritten oplog.Index `json:"rewritten"` // nor do the files of state and index
 }
 
-// ReadErased returns the progress, or zero if nothing was erased or the note cannot be read. With zero, everything is
-// erased again. A number that is too large would leave a purge unfinished.
+// ReadErased returns the progress, or zero if nothing was erased or the note is damaged. From zero, everything is
+// erased again; a number that is too large would leave a purge unfinished.
 func ReadErased(home string) (e Erased, err error) {
 	path := filepath.Join(home, erasedFile)
 	text, whole, err := readNote(path)

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// readIfThere reads a private file, or returns nil if there is none.
-func readIfThere(path string) ([]byte, error) {
+// readIfExists reads a private file, or returns nil if there is none.
+func readIfExists(path string) ([]byte, error) {
 	raw, err := private.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -19,8 +19,8 @@ func readIfThere(path string) ([]byte, error) {
 	return raw, err
 }
 
-// removeIfThere removes files of a home, if they exist.
-func removeIfThere(home string, names ...string) error {
+// removeIfExists removes files of a home, if they exist.
+func removeIfExists(home string, names ...string) error {
 	for _, name := range names {
 		if err := os.Remove(filepath.Join(home, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -32,7 +32,7 @@ func removeIfThere(home string, names ...string) error {
 // readNote reads a note for the next start without its checksum, or nil if there is none. whole is false if the
 // checksum does not match.
 func readNote(path string) (text []byte, whole bool, err error) {
-	raw, err := readIfThere(path)
+	raw, err := readIfExists(path)
 	if raw == nil {
 		return nil, true, err
 	}

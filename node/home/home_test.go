@@ -22,9 +22,9 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-const planted = "lighthouse number" // is in every memory of a filled home
+const planted = "lighthouse number" // part of every memory of a filled home
 
-// fill gives a home what a node that was stopped has left: a state of some memories, and a log that begins where it
+// fill gives a home the files of a stopped node: a state with some memories, and a log that begins where the state
 // ends.
 func fill(t *testing.T, cfg Config) Config {
 	t.Helper()
@@ -41,7 +41,7 @@ func fill(t *testing.T, cfg Config) Config {
 	}
 	add(oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}})
 	for i := range 400 {
-		text := fmt.Sprintf("%s %x", planted, sha256.Sum256([]byte{byte(i), byte(i >> 8)})) // no compression makes one block of them
+		text := fmt.Sprintf("%s %x", planted, sha256.Sum256([]byte{byte(i), byte(i >> 8)})) // texts that do not compress well
 		add(oplog.Entry{Node: 1, DB: oplog.DefaultDB,
 			Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: fmt.Sprint("m", i), Text: text,
 				Namespace: "default", Created: 1}}}})
@@ -53,14 +53,14 @@ func fill(t *testing.T, cfg Config) Config {
 	return cfg
 }
 
-// alone is the configuration of a node that knows of no other.
-func alone(t *testing.T) Config {
+// soleNodeConfig returns the configuration of a node without peers.
+func soleNodeConfig(t *testing.T) Config {
 	dir := filepath.Join(t.TempDir(), "h")
 	must(t, private.MakeDir(dir))
 	return Config{Dir: dir, Logger: slog.New(slog.DiscardHandler), NodeID: 1}
 }
 
-// masterKey makes a file with a new master key.
+// masterKey creates a file with a new master key.
 func masterKey(t *testing.T) seal.Source {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "master")
@@ -75,7 +75,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// contents are the sums of all files in a directory.
+// contents returns the checksums of all files in a directory.
 func contents(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
@@ -90,20 +90,21 @@ func contents(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// TestCommandsLeaveTheHomeOfARunningNodeAlone: each says that a process has the state open, and changes no file.
+// TestCommandsLeaveTheHomeOfARunningNodeAlone checks that each command reports that a process has the state open, and
+// changes no file.
 func TestCommandsLeaveTheHomeOfARunningNodeAlone(t *testing.T) {
 	t.Parallel()
-	cfg := fill(t, alone(t))
-	lock, err := os.OpenFile(filepath.Join(cfg.Dir, StateDir, "LOCK"), os.O_RDWR, 0) // as a node that runs has it
+	cfg := fill(t, soleNodeConfig(t))
+	lock, err := os.OpenFile(filepath.Join(cfg.Dir, StateDir, "LOCK"), os.O_RDWR, 0) // like a running node
 	must(t, err)
 	must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
-	if !Held(cfg.Dir) {
+	if !Locked(cfg.Dir) {
 		t.Error("a home whose state is open counts as free")
 	}
 	before := contents(t, cfg.Dir)
 	sealed := cfg
 	sealed.Encryption = masterKey(t)
-	var all sync.WaitGroup // each waits a while for a node that is ending
+	var all sync.WaitGroup // concurrent, because each waits a while for a stopping node
 	for name, f := range map[string]func() error{
 		"check":       func() error { _, err := Check(cfg, false); return err },
 		"members":     func() error { _, _, err := Members(cfg); return err },
@@ -120,12 +121,12 @@ func TestCommandsLeaveTheHomeOfARunningNodeAlone(t *testing.T) {
 		})
 	}
 	all.Wait()
-	must(t, os.RemoveAll(filepath.Join(cfg.Dir, rekeyDir))) // what was begun there has touched no other file
+	must(t, os.RemoveAll(filepath.Join(cfg.Dir, rekeyDir))) // an incomplete rekey has touched no other file
 	if after := contents(t, cfg.Dir); after != before {
 		t.Errorf("files were changed: %s\nbecame %s", before, after)
 	}
 	must(t, lock.Close())
-	if Held(cfg.Dir) {
+	if Locked(cfg.Dir) {
 		t.Error("a home whose state is closed counts as held")
 	}
 	if _, err := Check(cfg, true); err != nil {
@@ -133,10 +134,10 @@ func TestCommandsLeaveTheHomeOfARunningNodeAlone(t *testing.T) {
 	}
 }
 
-// TestAHomeAndItsKeysFit: a node opens a home only with the key that it has, and leaves every other one as it is.
+// TestAHomeAndItsKeysFit checks that a node opens a home only with its key, and changes nothing in any other home.
 func TestAHomeAndItsKeysFit(t *testing.T) {
 	t.Parallel()
-	plain, sealed := fill(t, alone(t)), alone(t)
+	plain, sealed := fill(t, soleNodeConfig(t)), soleNodeConfig(t)
 	sealed.Encryption = masterKey(t)
 	fill(t, sealed)
 	for _, c := range []struct {
@@ -164,11 +165,11 @@ func TestAHomeAndItsKeysFit(t *testing.T) {
 	}
 }
 
-// TestSecretsAreMadeOnce: a home's secret and its key are made at the first start, for its user alone, and are the same
-// at each later one.
+// TestSecretsAreMadeOnce checks that the first start creates the secret and the key of a home, readable only by its
+// user, and that later starts use the same.
 func TestSecretsAreMadeOnce(t *testing.T) {
 	t.Parallel()
-	cfg := alone(t)
+	cfg := soleNodeConfig(t)
 	secret, err := OpenSecret(cfg)
 	if err != nil || len(secret) < MinSecret {
 		t.Fatalf("%d characters, %v", len(secret), err)
@@ -196,7 +197,7 @@ func TestSecretsAreMadeOnce(t *testing.T) {
 	if _, err := OpenIdentity(cfg.Dir); err == nil || !strings.Contains(err.Error(), identityFile) {
 		t.Errorf("a damaged key: %v", err)
 	}
-	joining := alone(t)
+	joining := soleNodeConfig(t)
 	joining.Peers = true
 	if _, err := OpenSecret(joining); err == nil {
 		t.Error("a node with peers made a secret that they do not know")
@@ -207,10 +208,10 @@ func TestSecretsAreMadeOnce(t *testing.T) {
 	}
 }
 
-// TestRestoreNeedsAnEmptyHome: a home with a log is left as it is.
+// TestRestoreNeedsAnEmptyHome checks that a restore changes nothing in a home with a log.
 func TestRestoreNeedsAnEmptyHome(t *testing.T) {
 	t.Parallel()
-	cfg := fill(t, alone(t))
+	cfg := fill(t, soleNodeConfig(t))
 	before := contents(t, cfg.Dir)
 	if _, err := Restore(t.Context(), cfg, t.TempDir(), archive.Target{}); err == nil || !strings.Contains(err.Error(), "empty home") {
 		t.Errorf("got %v", err)

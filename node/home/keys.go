@@ -12,7 +12,7 @@ import (
 // OpenKeys opens the keyring of a home. It returns nil for a home without encryption, and creates the keyring of a
 // new home that is to be encrypted. It rejects a mismatch of home and configuration before it changes any file.
 func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
-	if _, err := os.Lstat(filepath.Join(cfg.Dir, rekeyDir, rekeyDone)); err == nil {
+	if _, err := os.Lstat(filepath.Join(cfg.Dir, rekeyDir, rekeyReady)); err == nil {
 		return nil, fmt.Errorf("home %s: %w", cfg.Dir, errRekey)
 	}
 	has := seal.Exists(cfg.Dir)
@@ -27,7 +27,7 @@ func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 		return nil, err
 	}
 	if !has {
-		if err := unused(cfg.Dir); err != nil {
+		if err := requireEmpty(cfg.Dir); err != nil {
 			return nil, err
 		}
 		return seal.Create(cfg.Dir, masters)
@@ -39,8 +39,8 @@ func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 	return keys, err
 }
 
-// unused returns an error if a home without a keyring has data.
-func unused(home string) error {
+// requireEmpty returns an error if a home without a keyring has data.
+func requireEmpty(home string) error {
 	for _, name := range []string{StateDir, filepath.Join("raft", "log")} {
 		if _, err := os.Lstat(filepath.Join(home, name)); err == nil {
 			return fmt.Errorf("home %s holds data and has no keyring: it is %w", home, seal.ErrPlain)

@@ -17,11 +17,11 @@ import (
 )
 
 // A member that steps aside may hold acknowledged records that the cluster has lost. They stay in its log, which its
-// next start moves aside, and a note in there says which they are. An operator has them imported, or removes them
+// next start moves aside, and a note next to the log names their range. An operator imports them, or removes them
 // with the log.
 
-// lostFile is the note: in the home until the log is moved aside, then next to that log. importedFile is its name
-// when the records were imported.
+// lostFile is the name of the note: first in the home, and next to the log once that is moved aside. After an import
+// the note is renamed to importedFile.
 const (
 	lostFile     = "lost-records"
 	importedFile = "imported-records"
@@ -29,7 +29,7 @@ const (
 
 // LostRecords are the records in a set-aside log that the cluster lacks.
 type LostRecords struct {
-	Log string // the name of its directory in the home
+	Log string // name of the log's directory in the home
 	raft.Lost
 }
 
@@ -45,15 +45,15 @@ func NoteLost(cfg Config, lost raft.Lost) error {
 	return syncwriter.Replace(filepath.Join(cfg.Dir, lostFile), syncwriter.Summed(append(b, '\n')), 0o600)
 }
 
-// keepLost puts the note next to the log, which was moved aside: just now, or by a start that ended before it moved
-// the note.
-func keepLost(cfg Config, log string) error {
+// moveLostNote moves the note next to the log that was moved aside, by this start or by an earlier one that ended
+// before it moved the note.
+func moveLostNote(cfg Config, log string) error {
 	from := filepath.Join(cfg.Dir, lostFile)
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if log == "" || !exists(filepath.Join(log, "log")) {
-		logs, _ := filepath.Glob(filepath.Join(cfg.Dir, "raft.corrupt-*", "log")) // the pattern is good; the newest is the last
+		logs, _ := filepath.Glob(filepath.Join(cfg.Dir, "raft.corrupt-*", "log")) // the pattern is valid; the newest is the last
 		if len(logs) == 0 {
 			return nil
 		}
@@ -64,7 +64,7 @@ func keepLost(cfg Config, log string) error {
 
 // Lost returns the records in the logs of a home that the cluster lacks and that were not imported.
 func Lost(home string) (all []LostRecords) {
-	notes, _ := filepath.Glob(filepath.Join(home, "raft.corrupt-*", lostFile)) // the pattern is good
+	notes, _ := filepath.Glob(filepath.Join(home, "raft.corrupt-*", lostFile)) // the pattern is valid
 	for _, path := range notes {
 		l := LostRecords{Log: filepath.Base(filepath.Dir(path))}
 		if text, whole, err := readNote(path); err == nil && whole && json.Unmarshal(text, &l.Lost) == nil {
@@ -76,24 +76,24 @@ func Lost(home string) (all []LostRecords) {
 
 // Imported is the result of importing lost records.
 type Imported struct {
-	Entries  int            // taken by the cluster
-	Replayed int            // it had them already, by their keys
-	Refused  map[string]int // why it rejected others, and how many
-	Left     map[string]int // operations that are not imported, by name
+	Entries  int            // entries that the cluster accepted
+	Replayed int            // entries that the cluster already had, by their keys
+	Refused  map[string]int // number of rejected entries by reason
+	Left     map[string]int // number of operations that were not imported, by name
 }
 
-// ImportLost has the cluster take the entries of lost records that change databases, in their order. What changed the
-// cluster itself is left, and so are entries of databases other than the first when databases were made or dropped
-// among them: their numbers may be others' now. The node may run.
+// ImportLost sends the entries of lost records that change databases to the cluster, in their order. It skips changes
+// of the cluster itself. If the records create or drop a database, it also skips entries of all databases but the
+// first, because their numbers may belong to other databases now. The node may run.
 func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Client) (done Imported, err error) {
 	done.Refused, done.Left = map[string]int{}, map[string]int{}
 	entries, err := lostEntries(ctx, cfg, lost)
 	if err != nil {
 		return done, err
 	}
-	moved := slices.ContainsFunc(entries, func(e oplog.Entry) bool { return slices.ContainsFunc(e.Ops, numbersDatabases) })
+	moved := slices.ContainsFunc(entries, func(e oplog.Entry) bool { return slices.ContainsFunc(e.Ops, createsOrDropsDatabase) })
 	for i, e := range entries {
-		if e.Key == "" { // the command may be repeated
+		if e.Key == "" { // makes repeating the command safe
 			e.Key = fmt.Sprintf("imported/%s/%d", lost.Log, i)
 		}
 		if e.Ops = slices.DeleteFunc(e.Ops, isAudit); len(e.Ops) == 0 {
@@ -107,7 +107,7 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 		}
 		o, err := commit.Send(ctx, to, e)
 		switch refusal, ok := errors.AsType[*oplog.Error](err); {
-		case ok && slices.Contains(final, refusal.Kind):
+		case ok && slices.Contains(permanentKinds, refusal.Kind):
 			done.Refused[refusal.Text]++
 		case err != nil:
 			return done, err
@@ -123,16 +123,16 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 	return done, errors.Join(os.Rename(filepath.Join(dir, lostFile), filepath.Join(dir, importedFile)), syncwriter.Dir(dir))
 }
 
-// final are the kinds of rejections that a retry cannot change.
-var final = []oplog.Kind{oplog.Invalid, oplog.NotFound, oplog.Denied, oplog.Conflict, oplog.TooLarge, oplog.OverQuota}
+// permanentKinds are the kinds of rejections that a retry cannot change.
+var permanentKinds = []oplog.Kind{oplog.Invalid, oplog.NotFound, oplog.Denied, oplog.Conflict, oplog.TooLarge, oplog.OverQuota}
 
-func numbersDatabases(op oplog.Op) bool {
+func createsOrDropsDatabase(op oplog.Op) bool {
 	return op.Kind() == oplog.KindOf[oplog.CreateDB]() || op.Kind() == oplog.KindOf[oplog.DropDB]()
 }
 
 func isAudit(op oplog.Op) bool { return op.Kind() == oplog.KindOf[oplog.Audit]() }
 
-// lostEntries reads the entries of lost records.
+// lostEntries decodes the entries of lost records.
 func lostEntries(ctx context.Context, cfg Config, lost LostRecords) (entries []oplog.Entry, err error) {
 	keys, err := OpenKeys(ctx, cfg)
 	if err != nil {

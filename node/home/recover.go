@@ -30,7 +30,7 @@ func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (at state.
 	return withFilesIn(cfg.Dir, cfg, keys, f)
 }
 
-// withFilesIn is withFiles for state and log in another folder of the home.
+// withFilesIn is like withFiles, for state and log in another directory of the home.
 func withFilesIn(dir string, cfg Config, keys *seal.Ring, f func(raft.Config, commit.Offline) error) (at state.Point, err error) {
 	skip, err := Skipped(cfg.Dir)
 	if err != nil {
@@ -47,18 +47,19 @@ func withFilesIn(dir string, cfg Config, keys *seal.Ring, f func(raft.Config, co
 	return st.Point(), err
 }
 
-// Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster
-// that begins there. The other nodes join with empty homes. It is all or nothing: what an earlier one has left is
-// removed first.
+// Restore fills a home without a state from a backup directory, and makes its node the only member of a new cluster.
+// The other nodes join with empty homes. Restore is all or nothing: it first removes the remains of an interrupted
+// one.
 func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at state.Point, err error) {
-	if err := place(cfg.Dir); err != nil {
+	if err := placeRestored(cfg.Dir); err != nil {
 		return at, err
 	}
 	if err := private.MakeDir(cfg.Dir); err != nil {
 		return at, err
 	}
 	for _, name := range []string{raftDir, StateDir} {
-		if err := os.Remove(filepath.Join(cfg.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder goes when it is empty
+		// Remove fails unless the folder is empty.
+		if err := os.Remove(filepath.Join(cfg.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return at, fmt.Errorf("%s has a folder %s already: restore into an empty home", cfg.Dir, name)
 		}
 	}
@@ -93,17 +94,17 @@ func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at
 	if err = os.Rename(part, filepath.Join(cfg.Dir, restoredDir)); err != nil {
 		return at, err
 	}
-	return at, place(cfg.Dir)
+	return at, placeRestored(cfg.Dir)
 }
 
-// Files says how far the state and the log of a stopped node reach.
+// Files tells how far the state and the log of a stopped node reach.
 type Files struct {
 	State state.Point
 	Log   raft.Extent
 }
 
-// Check opens the files of a node that does not run, and says where its state and its log are and whether one
-// continues the other; deep computes the state's hash again.
+// Check opens the files of a stopped node, and reports the positions of its state and log and whether the log
+// continues the state. With deep it also verifies the state's hash.
 func Check(cfg Config, deep bool) (f Files, err error) {
 	f.State, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		if deep {
@@ -122,7 +123,7 @@ func Check(cfg Config, deep bool) (f Files, err error) {
 	return f, err
 }
 
-// Members returns the members in the cluster of a stopped node, and the point of its state.
+// Members returns the members of the cluster of a stopped node, and the point of its state.
 func Members(cfg Config) (members []raft.Member, at state.Point, err error) {
 	at, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) (err error) {
 		members, err = raft.Members(rc, sm)
@@ -136,8 +137,8 @@ func Recover(cfg Config) (at state.Point, err error) {
 	return withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.Recover(rc, sm) })
 }
 
-// AcceptLoss allows a stopped single node to start without the records that none of its files has. It returns a
-// description of them, or "" if nothing is lost.
+// AcceptLoss allows a stopped single node to start without the records that none of its files has. It returns their
+// ranges, or "" if nothing is lost.
 func AcceptLoss(cfg Config) (lost string, err error) {
 	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		if sole, err := SoleNode(cfg, sm.State); err != nil || !sole {
@@ -154,12 +155,12 @@ func AcceptLoss(cfg Config) (lost string, err error) {
 		if err != nil {
 			return err
 		}
-		unreached, err := unreached(cfg.Dir, max(log.Last, log.Snapshot))
+		unreached, err := missingRecords(cfg.Dir, max(log.Last, log.Snapshot))
 		if err != nil {
 			return err
 		}
 		lost = cmp.Or(lost, unreached)
-		return removeIfThere(cfg.Dir, rebuildingFile) // it starts with the state that its log leads to
+		return removeIfExists(cfg.Dir, rebuildingFile) // the next start accepts the state that the log leads to
 	})
 	return lost, err
 }

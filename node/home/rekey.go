@@ -19,21 +19,21 @@ import (
 // Kept is a file of another surface of this host that is sealed with the node's keys, as a whole or line by line.
 type Kept struct {
 	Path  string
-	Place string // what its lines are sealed as; empty for a file that is sealed whole
+	Place string // the associated data of its lines; empty if the file is sealed as a whole
 }
 
-// The new files of a home are made in their own directory. When all are there it is marked as whole; from then on
-// they take the places of the old ones, and a change that is cut short goes on there when it is requested again.
+// The new files of a home are written to their own directory, which is marked when it is complete. From then on they
+// replace the old ones, and an interrupted change continues there when the command is repeated.
 const (
-	rekeyDir  = ".rekey"
-	rekeyDone = "whole"
+	rekeyDir   = ".rekey"
+	rekeyReady = "whole"
 )
 
 // errRekey rejects a start while the home has both old and new files.
 var errRekey = errors.New("a change of its encryption was cut short; the same `cairn key` command finishes it")
 
-// Encrypt encrypts the home of a stopped node. In a home that is encrypted already, it encrypts the files of the
-// other surfaces.
+// Encrypt encrypts the home of a stopped node and the files of the other surfaces. If the home is already encrypted,
+// it encrypts only the latter.
 func Encrypt(ctx context.Context, cfg Config) error {
 	if !cfg.Encryption.On() {
 		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
@@ -43,8 +43,8 @@ func Encrypt(ctx context.Context, cfg Config) error {
 		return err
 	}
 	work := filepath.Join(cfg.Dir, rekeyDir)
-	_, undone := os.Stat(filepath.Join(work, rekeyDone))
-	if undone != nil && !seal.Exists(cfg.Dir) { // of an encrypted home, what is kept elsewhere may still be plain
+	_, undone := os.Stat(filepath.Join(work, rekeyReady))
+	if undone != nil && !seal.Exists(cfg.Dir) { // in an encrypted home, files of other surfaces may still be plain
 		if err := convert(cfg, work, masters); err != nil {
 			return err
 		}
@@ -52,7 +52,8 @@ func Encrypt(ctx context.Context, cfg Config) error {
 	return finishRekey(cfg, work, masters)
 }
 
-// convert writes the new files into a work directory. It holds the lock of the state, so no node runs in the home.
+// convert writes the encrypted files into a work directory. It holds the lock of the state, so no node runs in the
+// home.
 func convert(cfg Config, work string, masters []seal.Master) error {
 	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o700)); err != nil {
 		return err
@@ -75,12 +76,12 @@ func convert(cfg Config, work string, masters []seal.Master) error {
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err
 	}
-	return syncwriter.Replace(filepath.Join(work, rekeyDone), nil, 0o600)
+	return syncwriter.Replace(filepath.Join(work, rekeyReady), nil, 0o600)
 }
 
-// finishRekey replaces the old files with the new ones. Every step may have been done before.
+// finishRekey replaces the old files with the new ones. It is idempotent.
 func finishRekey(cfg Config, work string, masters []seal.Master) error {
-	if err := stopped(cfg.Dir); err != nil {
+	if err := requireStopped(cfg.Dir); err != nil {
 		return err
 	}
 	if err := placeFiles(cfg.Dir, work); err != nil {
@@ -96,8 +97,8 @@ func finishRekey(cfg Config, work string, masters []seal.Master) error {
 	return errors.Join(os.RemoveAll(work), syncwriter.Dir(cfg.Dir))
 }
 
-// placeFiles moves files that are whole from a directory into the home, and removes what is made from them. Each step
-// may have been done before.
+// placeFiles moves the new files from a directory into the home, and removes files that are derived from the old
+// ones. It is idempotent.
 func placeFiles(home, work string) error {
 	for _, name := range []string{seal.RingFile, StateDir, filepath.Join("raft", "log"), filepath.Join("raft", "snapshots")} {
 		from, to := filepath.Join(work, name), filepath.Join(home, name)
@@ -121,11 +122,11 @@ func placeFiles(home, work string) error {
 	return nil
 }
 
-// Held reports whether a process has the state of a home open: a running node, or a command.
-func Held(home string) bool { return stopped(home) != nil }
+// Locked reports whether a process has the state of a home open: a running node, or a command.
+func Locked(home string) bool { return requireStopped(home) != nil }
 
-// stopped returns an error while a process has the state open.
-func stopped(home string) error {
+// requireStopped returns an error while a process has the state open.
+func requireStopped(home string) error {
 	if dir := filepath.Join(home, StateDir); state.Locked(dir) {
 		return fmt.Errorf("state %s: %w", dir, state.ErrLocked)
 	}
@@ -171,7 +172,7 @@ func (k Kept) rewrite(keys *seal.Ring) error {
 		for line := range bytes.Lines(raw) {
 			body, whole := bytes.CutSuffix(line, []byte("\n"))
 			if !whole {
-				break // torn: the next opening cuts it off
+				break // an incomplete last line, which the next opening drops
 			}
 			plain := body
 			if len(body) > 0 && body[0] != '{' { // a sealed line is base64

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// readable are the files of a directory that show what was planted.
+// readable returns the files of a directory that contain the planted text.
 func readable(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -29,13 +29,13 @@ func readable(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// TestAChangeOfKeysGoesOnFromEveryStep: a home with a snapshot, and a log that goes on behind it, is encrypted by a
-// process that ends before, between and within the moves of the new files. No node starts then; the same command
-// finishes the change, nothing is lost and nothing can be read.
+// TestAChangeOfKeysGoesOnFromEveryStep encrypts a home with a snapshot and a log in processes that end before,
+// between and within the moves of the new files. No node starts in between; the same command finishes the change,
+// nothing is lost, and no text is readable.
 func TestAChangeOfKeysGoesOnFromEveryStep(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	cfg := fill(t, alone(t))
+	cfg := fill(t, soleNodeConfig(t))
 	last := proposeGood(t, cfg)
 	if all := readable(t, cfg.Dir); len(all) < 2 {
 		t.Fatalf("readable before: %v", all)
@@ -74,11 +74,11 @@ func TestAChangeOfKeysGoesOnFromEveryStep(t *testing.T) {
 	}
 }
 
-// TestAConversionCutShortBeginsAnew: what was made before all of it was there is made again, and a node starts as
-// before meanwhile.
+// TestAConversionCutShortBeginsAnew checks that an incomplete conversion starts again from the beginning, and that a
+// node can start in between.
 func TestAConversionCutShortBeginsAnew(t *testing.T) {
 	t.Parallel()
-	cfg := fill(t, alone(t))
+	cfg := fill(t, soleNodeConfig(t))
 	for _, of := range []string{StateDir, "raft/log", "raft/snapshots"} {
 		dir := filepath.Join(cfg.Dir, rekeyDir, of)
 		must(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "half"), []byte(planted), 0o600)))
@@ -98,8 +98,8 @@ func TestAConversionCutShortBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestKeptFilesAreSealedAnew: those of surfaces, whole or line by line, plain before or sealed. A torn last line is cut
-// off, and a file that is not there stays away.
+// TestKeptFilesAreSealedAnew reseals files of other surfaces, as a whole or line by line, plain or sealed before. An
+// incomplete last line is dropped, and a missing file is not created.
 func TestKeptFilesAreSealedAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

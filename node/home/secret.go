@@ -21,11 +21,11 @@ const MinSecret = 32
 // NewSecret returns a random cluster secret.
 func NewSecret() string {
 	b := make([]byte, 32)
-	rand.Read(b) // never fails
+	rand.Read(b) // crypto/rand never fails
 	return "ydb_cluster_" + hex.EncodeToString(b)
 }
 
-// CheckSecret rejects a weak secret. key names its source for the error.
+// CheckSecret rejects a weak secret. key names the source of the secret in the error.
 func CheckSecret(key, secret string) error {
 	if len(secret) >= MinSecret {
 		return nil
@@ -36,10 +36,10 @@ func CheckSecret(key, secret string) error {
 // identityFile is the name of the file with the seed of the key that proves the node's identity, in hex.
 const identityFile = "node.key"
 
-// OpenIdentity returns the key of a home. The first start creates it.
+// OpenIdentity returns the private key that identifies the node. The first start creates it.
 func OpenIdentity(home string) (ed25519.PrivateKey, error) {
 	path := filepath.Join(home, identityFile)
-	raw, err := readIfThere(path)
+	raw, err := readIfExists(path)
 	if err != nil {
 		return nil, fmt.Errorf("node key: %w", err)
 	}
@@ -59,10 +59,10 @@ func OpenIdentity(home string) (ed25519.PrivateKey, error) {
 // node with peers does not create one, because its peers would not know it.
 func OpenSecret(cfg Config) (string, error) {
 	if cfg.Secret != "" {
-		return cfg.Secret, nil // validate has looked at it
+		return cfg.Secret, nil // node.Config.Validate has checked it
 	}
 	path := filepath.Join(cfg.Dir, SecretFile)
-	raw, err := readIfThere(path)
+	raw, err := readIfExists(path)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("cluster secret: %w", err)

@@ -16,21 +16,21 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// skipFile names the records of the log that an operator has given up, a line each. It stays in the home: a state
-// that goes back to its last checkpoint, or is rebuilt from its log, meets the record again.
+// skipFile is the name of the file that lists the records of the log to skip, one a line. It stays in the home,
+// because a state that returns to its last checkpoint, or is rebuilt from its log, reaches the record again.
 const skipFile = "skipped-records"
 
 type skipLine struct {
 	Index  oplog.Index `json:"index"`
 	Digest string      `json:"sha256"`
 	At     time.Time   `json:"at"`
-	Fault  string      `json:"fault"` // why it could not be applied
+	Fault  string      `json:"fault"` // the reason why it cannot be applied
 }
 
 // Skipped reads the skipped records of a home.
 func Skipped(home string) (map[oplog.Index]oplog.Digest, error) {
 	path := filepath.Join(home, skipFile)
-	raw, err := readIfThere(path)
+	raw, err := readIfExists(path)
 	if raw == nil {
 		return nil, err
 	}
@@ -55,13 +55,14 @@ type Unapplied struct {
 	Index  oplog.Index
 	Digest oplog.Digest
 	Bytes  int
-	Fault  error // what it meets
+	Fault  error // the error of applying it
 }
 
 // ErrApplies reports that a record can be applied, so it must not be skipped.
 var ErrApplies = errors.New("this record can be applied")
 
-// FindUnapplied finds the record at which a stopped node fails. It changes nothing.
+// FindUnapplied checks that a stopped node fails at the record with the given index, and returns it. It changes
+// nothing.
 func FindUnapplied(cfg Config, at oplog.Index) (u Unapplied, err error) {
 	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		applied, _ := sm.State.Applied()
@@ -85,7 +86,7 @@ func FindUnapplied(cfg Config, at oplog.Index) (u Unapplied, err error) {
 			return fmt.Errorf("record %d: %w", at, ErrApplies)
 		}
 		if !errors.Is(u.Fault, state.ErrUnapplied) && !errors.Is(u.Fault, oplog.ErrRecord) {
-			return fmt.Errorf("record %d is not what stops this node: %w", at, u.Fault) // a disk, or a damaged state
+			return fmt.Errorf("record %d is not what stops this node: %w", at, u.Fault) // a failing disk, or a damaged state
 		}
 		return nil
 	})
@@ -98,9 +99,9 @@ func SkipRecord(cfg Config, u Unapplied) error {
 	if err != nil {
 		return err
 	}
-	_, err = withFiles(cfg, func(raft.Config, commit.Offline) error { // the files are locked: the node does not run
+	_, err = withFiles(cfg, func(raft.Config, commit.Offline) error { // withFiles holds the lock, so the node does not run
 		path := filepath.Join(cfg.Dir, skipFile)
-		raw, err := readIfThere(path)
+		raw, err := readIfExists(path)
 		if err != nil {
 			return err
 		}

@@ -14,23 +14,24 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// deaf is a state machine that takes no notice of its records: consensus commits what no state can apply.
-type deaf struct {
+// ignoringMachine is a state machine that ignores its records, so that the log commits records that no state can
+// apply.
+type ignoringMachine struct {
 	raft.Handler
 	raft.StateMachine
 	index, term uint64
 }
 
-func (d deaf) Apply(batch []raft.Record) []any { return make([]any, len(batch)) }
-func (d deaf) Applied() (index, term uint64)   { return d.index, d.term }
-func (deaf) RetainSnapshots([]string) error    { return nil }
+func (d ignoringMachine) Apply(batch []raft.Record) []any { return make([]any, len(batch)) }
+func (d ignoringMachine) Applied() (index, term uint64)   { return d.index, d.term }
+func (ignoringMachine) RetainSnapshots([]string) error    { return nil }
 
-// propose has the log of a stopped node take in a record, which its state does not see.
+// propose appends a record to the log of a stopped node. Its state does not see the record.
 func propose(t *testing.T, cfg Config, data []byte) oplog.Index {
 	t.Helper()
 	f, err := Check(cfg, false)
 	must(t, err)
-	sm := deaf{index: uint64(f.State.Index), term: uint64(f.State.Term)}
+	sm := ignoringMachine{index: uint64(f.State.Index), term: uint64(f.State.Term)}
 	n, err := raft.Open(context.Background(), raft.Config{NodeID: 1, Dir: filepath.Join(cfg.Dir, "raft"), Alone: true, Handler: sm,
 		Timing: raft.Timing{Heartbeat: 20 * time.Millisecond, Election: 40 * time.Millisecond}}, sm)
 	must(t, err)
@@ -47,7 +48,7 @@ func propose(t *testing.T, cfg Config, data []byte) oplog.Index {
 	return oplog.Index(at)
 }
 
-// proposeGood has the log of a stopped node take in a memory that its state does not have yet.
+// proposeGood appends a valid memory to the log of a stopped node.
 func proposeGood(t *testing.T, cfg Config) oplog.Index {
 	t.Helper()
 	body, err := oplog.Entry{Node: 1, DB: oplog.DefaultDB,
@@ -57,11 +58,11 @@ func proposeGood(t *testing.T, cfg Config) oplog.Index {
 	return propose(t, cfg, oplog.EncodeRecord(oplog.MakeHLC(1000, 0, 1), body))
 }
 
-// TestOnlyWhatStopsANodeIsSkipped: a record that its state cannot apply is found by its index and passed over at the
-// next start; one that can be applied, or was, is not.
+// TestOnlyWhatStopsANodeIsSkipped checks that a record that the state cannot apply is found by its index and skipped
+// at the next start, and that records that can be applied, or were, are not.
 func TestOnlyWhatStopsANodeIsSkipped(t *testing.T) {
 	t.Parallel()
-	cfg := fill(t, alone(t))
+	cfg := fill(t, soleNodeConfig(t))
 	good := proposeGood(t, cfg)
 	poison := []byte("not what any version wrote, and long enough to have a time")
 	bad := propose(t, cfg, poison)
@@ -101,11 +102,11 @@ func TestOnlyWhatStopsANodeIsSkipped(t *testing.T) {
 	}
 }
 
-// TestASkipThatWasCutShort: a line that a full disk or a crash has cut short names no record, and keeps neither the
-// node from starting nor the operator from skipping the record again.
+// TestASkipThatWasCutShort checks that an incomplete line in the file names no record, and prevents neither a start
+// nor another skip.
 func TestASkipThatWasCutShort(t *testing.T) {
 	t.Parallel()
-	cfg := fill(t, alone(t))
+	cfg := fill(t, soleNodeConfig(t))
 	u := Unapplied{Index: 500, Digest: oplog.DigestOf([]byte("poison")), Fault: errors.New("a fault")}
 	must(t, SkipRecord(cfg, u))
 	path := filepath.Join(cfg.Dir, skipFile)

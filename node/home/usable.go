@@ -11,21 +11,22 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// StateDir names the folder of a home that holds the state, raftDir the one that holds the log.
+// StateDir is the name of the directory with the state, raftDir of the one with the log.
 const (
 	StateDir = "state"
 	raftDir  = "raft"
 )
 
-// A restore makes state and log in a folder of the home, which gets another name once both are whole: that decides.
-// They move to their places afterwards, or at the next start.
+// A restore writes state and log to restoringDir and renames it to restoredDir once both are complete. The rename
+// commits the restore. Both move to their places afterwards, or at the next start.
 const (
 	restoringDir = "restoring"
 	restoredDir  = "restored"
 )
 
-// Usable says what to do with a home that no node may start in: one whose state is a file, as versions before the
-// first release kept it, or one that a restore has begun to fill. It puts what a restore has made whole in its place.
+// Usable returns an error that tells the operator what to do if no node may start in the home: its state is a file of
+// a version before the first release, or a restore into it is incomplete. It moves the files of a complete restore to
+// their places.
 func Usable(home string) error {
 	old := filepath.Join(home, "state.db")
 	if _, err := os.Lstat(old); err == nil {
@@ -38,11 +39,11 @@ func Usable(home string) error {
 			oplog.Errorf(oplog.Conflict,
 				"a restore into it did not end: run the same `cairn restore` again, which starts again; or remove %s, and the home is empty", part))
 	}
-	return place(home)
+	return placeRestored(home)
 }
 
-// place moves what a restore has made whole to where it belongs. One that was cut short goes on.
-func place(home string) error {
+// placeRestored moves the files of a complete restore to their places. It continues an interrupted move.
+func placeRestored(home string) error {
 	whole := filepath.Join(home, restoredDir)
 	if !exists(whole) {
 		return nil

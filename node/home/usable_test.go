@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestAnOldHomeIsRefused: a home of a version before the first release is named, with the way out of it, and left as it
-// is.
+// TestAnOldHomeIsRefused checks that a home of a version before the first release is rejected with instructions, and
+// stays unchanged.
 func TestAnOldHomeIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -2,11 +2,11 @@ package mcp
 
 import "bytes"
 
-// maxBatch is the most messages in a batch: decoding turns a message of a byte or two into a hundred times that.
+// maxBatch bounds the messages of a batch, because a decoded message of a byte or two takes a hundred times that.
 const maxBatch = 1000
 
-// overMaxBatch reports whether a text is an array of more than maxBatch values. It stops reading when it knows. It
-// counts bytes, and decodes nothing: the library has its own decoder, which takes what encoding/json rejects.
+// overMaxBatch reports whether a text is an array of more than maxBatch values. It only scans bytes, and stops as
+// soon as it knows: the library's decoder accepts texts that encoding/json rejects.
 func overMaxBatch(b []byte) bool {
 	b = bytes.TrimLeft(b, " \t\r\n")
 	if len(b) == 0 || b[0] != '[' {

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// failing is a door that fails with an error. Messages pass, unless it is theirs.
+// failing is a door that returns an error for all operations, and for messages if counted is set.
 type failing struct {
 	api.Door
 	err     error
@@ -31,8 +31,8 @@ func (f failing) Do(_ context.Context, _ api.Caller, op *api.Op, _ any) (any, er
 
 func (failing) May(api.Caller, *api.Op) error { return nil }
 
-// TestCausesStayHere: a model reads what an error says to clients, and never its cause. An error of the node's own is
-// in its log.
+// TestCausesStayHere checks that a model gets the text of an error but never its cause, and that internal errors are
+// logged.
 func TestCausesStayHere(t *testing.T) {
 	t.Parallel()
 	const cause = "open /srv/cairn/state: input/output error"

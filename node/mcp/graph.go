@@ -11,10 +11,10 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// The tools of @modelcontextprotocol/server-memory, by their names, arguments and answers, so that a model which knows
-// them need not learn others. Package api says how the graph is stored.
+// The tools of @modelcontextprotocol/server-memory, with the same names, arguments and answers, for models that
+// already know them. Package api documents how the graph is stored.
 
-// The shapes of that server, in the order of its JSON.
+// The JSON objects of that server, with its order of fields.
 type (
 	graphEntity struct {
 		Name         string   `json:"name" is:"string!" doc:"The name of the entity"`
@@ -73,48 +73,49 @@ type (
 	}
 )
 
-// addGraph offers the nine tools, and the graph as a resource.
+// addGraph adds the nine tools, and the graph as a resource.
 func (s *Server) addGraph(srv *mcp.Server) {
 	create, remove, look := api.Tool{}, api.Tool{Destructive: true, Idempotent: true}, api.Tool{ReadOnly: true, Idempotent: true}
-	offer(s, srv, create, "create_entities", "Create Entities", "Create multiple new entities in the knowledge graph",
-		(*grapher).createEntities)
-	offer(s, srv, create, "create_relations", "Create Relations",
+	addGraphTool(s, srv, create, "create_entities", "Create Entities", "Create multiple new entities in the knowledge graph",
+		(*graphCall).createEntities)
+	addGraphTool(s, srv, create, "create_relations", "Create Relations",
 		"Create multiple new relations between entities in the knowledge graph. Relations should be in active voice",
-		(*grapher).createRelations)
-	offer(s, srv, create, "add_observations", "Add Observations",
-		"Add new observations to existing entities in the knowledge graph", (*grapher).addObservations)
-	offer(s, srv, remove, "delete_entities", "Delete Entities",
-		"Delete multiple entities and their associated relations from the knowledge graph", (*grapher).deleteEntities)
-	offer(s, srv, remove, "delete_observations", "Delete Observations",
-		"Delete specific observations from entities in the knowledge graph", (*grapher).deleteObservations)
-	offer(s, srv, remove, "delete_relations", "Delete Relations", "Delete multiple relations from the knowledge graph",
-		(*grapher).deleteRelations)
-	offer(s, srv, look, "read_graph", "Read Graph", "Read the entire knowledge graph", (*grapher).readGraph)
-	offer(s, srv, look, "search_nodes", "Search Nodes", "Search for nodes in the knowledge graph based on a query", (*grapher).searchNodes)
-	offer(s, srv, look, "open_nodes", "Open Nodes", "Open specific nodes in the knowledge graph by their names", (*grapher).openNodes)
+		(*graphCall).createRelations)
+	addGraphTool(s, srv, create, "add_observations", "Add Observations",
+		"Add new observations to existing entities in the knowledge graph", (*graphCall).addObservations)
+	addGraphTool(s, srv, remove, "delete_entities", "Delete Entities",
+		"Delete multiple entities and their associated relations from the knowledge graph", (*graphCall).deleteEntities)
+	addGraphTool(s, srv, remove, "delete_observations", "Delete Observations",
+		"Delete specific observations from entities in the knowledge graph", (*graphCall).deleteObservations)
+	addGraphTool(s, srv, remove, "delete_relations", "Delete Relations", "Delete multiple relations from the knowledge graph",
+		(*graphCall).deleteRelations)
+	addGraphTool(s, srv, look, "read_graph", "Read Graph", "Read the entire knowledge graph", (*graphCall).readGraph)
+	addGraphTool(s, srv, look, "search_nodes", "Search Nodes", "Search for nodes in the knowledge graph based on a query", (*graphCall).searchNodes)
+	addGraphTool(s, srv, look, "open_nodes", "Open Nodes", "Open specific nodes in the knowledge graph by their names", (*graphCall).openNodes)
 	srv.AddResource(&mcp.Resource{URI: "memory://knowledge-graph", Name: "knowledge-graph", Title: "Knowledge Graph",
 		Description: "The full knowledge graph with all entities and relations", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			g := &grapher{ctx, s.cfg.Door, caller(ctx)}
+			g := &graphCall{ctx, s.cfg.Door, callerOf(ctx)}
 			all, err := g.readGraph(&api.Nothing{})
 			if err != nil {
-				return nil, s.public(err)
+				return nil, s.publicError(err)
 			}
 			return resource(req.Params.URI, all)
 		})
 }
 
-// offer adds a tool of the graph. Its text is the structured answer's only list, or all of it, or its message.
-func offer[Q, A any](s *Server, srv *mcp.Server, kind api.Tool, name, title, text string, call func(*grapher, *Q) (*A, error)) {
+// addGraphTool adds a tool of the graph. Its text is the message of the answer, or the answer's only list, or else
+// the whole answer.
+func addGraphTool[Q, A any](s *Server, srv *mcp.Server, kind api.Tool, name, title, text string, call func(*graphCall, *Q) (*A, error)) {
 	kind.Name, kind.Title, kind.Text = name, title, text
 	takes := field.Of(reflect.TypeFor[Q]())
-	s.add(srv, tool{Tool: kind, takes: takes, gives: field.Of(reflect.TypeFor[A]()).Answered(),
+	s.addTool(srv, tool{Tool: kind, takes: takes, gives: field.Of(reflect.TypeFor[A]()).Answered(),
 		call: func(ctx context.Context, c api.Caller, args map[string]json.RawMessage) (a answer, err error) {
 			q := new(Q)
 			if err := s.decode(ctx, takes, q, args); err != nil {
 				return a, err
 			}
-			got, err := call(&grapher{ctx, s.cfg.Door, c}, q)
+			got, err := call(&graphCall{ctx, s.cfg.Door, c}, q)
 			if err != nil {
 				return a, err
 			}

@@ -17,15 +17,15 @@ import (
 // maxGraph bounds the facts and the relations that one call reads.
 const maxGraph = 10_000
 
-// A grapher answers one call.
-type grapher struct {
+// A graphCall executes one call of a graph tool.
+type graphCall struct {
 	ctx  context.Context
 	door api.Door
 	c    api.Caller
 }
 
-// draft is a fact under a key, to be stored unless the key has a memory.
-func draft(f api.GraphFact, key string) (api.BatchStep, error) {
+// putStep returns a step that stores a fact under a key, unless the key already has a memory.
+func putStep(f api.GraphFact, key string) (api.BatchStep, error) {
 	text, err := json.Marshal(f.Text())
 	if err != nil {
 		return api.BatchStep{}, err
@@ -36,8 +36,8 @@ func draft(f api.GraphFact, key string) (api.BatchStep, error) {
 	return api.BatchStep{Op: "put", Namespace: api.GraphNamespace, Path: key, Memory: d, Condition: api.Condition{IfAbsent: true}}, err
 }
 
-// write does steps, all or none.
-func (g *grapher) write(steps []api.BatchStep) error {
+// write executes steps, all or none.
+func (g *graphCall) write(steps []api.BatchStep) error {
 	if len(steps) == 0 {
 		return nil
 	}
@@ -45,11 +45,11 @@ func (g *grapher) write(steps []api.BatchStep) error {
 	return err
 }
 
-// maxTries bounds how often a write is decided again because another client wrote one of its keys meanwhile.
+// maxTries bounds the attempts of a write whose keys other clients change at the same time.
 const maxTries = 8
 
-// decided does the steps that decide makes of what is stored now.
-func (g *grapher) decided(decide func() ([]api.BatchStep, error)) error {
+// retryOnConflict executes the steps that decide returns for the stored graph, and decides again after a conflict.
+func (g *graphCall) retryOnConflict(decide func() ([]api.BatchStep, error)) error {
 	for try := 1; ; try++ {
 		steps, err := decide()
 		if err == nil {
@@ -61,8 +61,8 @@ func (g *grapher) decided(decide func() ([]api.BatchStep, error)) error {
 	}
 }
 
-// A stored fact has the key of its memory.
-type stored struct {
+// A storedFact is a fact with the key, id and creation time of its memory.
+type storedFact struct {
 	api.GraphFact
 	key    string
 	isType bool
@@ -70,9 +70,9 @@ type stored struct {
 	at     float64
 }
 
-// facts reads the facts below a folder, in the order in which they were stored.
-func (g *grapher) facts(folder string) (all []stored, err error) {
-	err = g.each(folder, func(f stored) error {
+// facts returns the facts below a folder, in the order in which they were stored.
+func (g *graphCall) facts(folder string) (all []storedFact, err error) {
+	err = g.eachFact(folder, func(f storedFact) error {
 		if all = append(all, f); len(all) > maxGraph {
 			return oplog.Errorf(oplog.TooLarge,
 				"the graph has more than %d observations: open_nodes reads entities by their names, and recall, in another profile, finds observations", maxGraph)
@@ -82,12 +82,12 @@ func (g *grapher) facts(folder string) (all []stored, err error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a, b stored) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.rid, b.rid)) })
+	slices.SortFunc(all, func(a, b storedFact) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.rid, b.rid)) })
 	return all, nil
 }
 
-// each calls what for every fact below a folder, in the order of their keys.
-func (g *grapher) each(folder string, what func(stored) error) error {
+// eachFact calls what for every fact below a folder, in the order of their keys.
+func (g *graphCall) eachFact(folder string, what func(storedFact) error) error {
 	q := &api.ListKeysRequest{Namespace: api.GraphNamespace, Prefix: folder, Limit: 1000, Full: true}
 	for {
 		page, err := api.ListKeys.Do(g.ctx, g.door, g.c, q)
@@ -99,7 +99,7 @@ func (g *grapher) each(folder string, what func(stored) error) error {
 				continue
 			}
 			f, isType := api.GraphFactOf(row.Path, row.Memory.Text)
-			if err := what(stored{f, row.Path, isType, row.RID, row.Created}); err != nil {
+			if err := what(storedFact{f, row.Path, isType, row.RID, row.Created}); err != nil {
 				return err
 			}
 		}
@@ -110,8 +110,8 @@ func (g *grapher) each(folder string, what func(stored) error) error {
 	}
 }
 
-// entities puts facts together.
-func entities(facts []stored) []graphEntity {
+// entities groups facts by entity, in the order of their type facts. It drops facts of entities without a type.
+func entities(facts []storedFact) []graphEntity {
 	all, at := []graphEntity{}, map[string]int{}
 	for _, f := range facts {
 		if f.isType {
@@ -127,8 +127,8 @@ func entities(facts []stored) []graphEntity {
 	return all
 }
 
-// relations reads the relations of some entities.
-func (g *grapher) relations(names []string) ([]oplog.Edge, error) {
+// relations returns the relations of some entities.
+func (g *graphCall) relations(names []string) ([]oplog.Edge, error) {
 	a, err := api.EdgesOf.Do(g.ctx, g.door, g.c, &api.EdgesOfRequest{Entities: names, Most: maxGraph})
 	if err != nil {
 		return nil, err
@@ -136,8 +136,8 @@ func (g *grapher) relations(names []string) ([]oplog.Edge, error) {
 	return a.Edges, nil
 }
 
-// with adds the relations that some entities are in.
-func (g *grapher) with(list []graphEntity) (*knowledge, error) {
+// withRelations returns entities together with their relations.
+func (g *graphCall) withRelations(list []graphEntity) (*knowledge, error) {
 	edges, err := g.relations(api.Each(list, func(e graphEntity) string { return e.Name }))
 	all := &knowledge{list, []graphRelation{}}
 	for _, e := range edges {
@@ -146,27 +146,27 @@ func (g *grapher) with(list []graphEntity) (*knowledge, error) {
 	return all, err
 }
 
-func (g *grapher) readGraph(*api.Nothing) (*knowledge, error) {
+func (g *graphCall) readGraph(*api.Nothing) (*knowledge, error) {
 	facts, err := g.facts(api.GraphFolder)
 	if err != nil {
 		return nil, err
 	}
-	return g.with(entities(facts))
+	return g.withRelations(entities(facts))
 }
 
-func (g *grapher) searchNodes(q *graphQuery) (*knowledge, error) {
+func (g *graphCall) searchNodes(q *graphQuery) (*knowledge, error) {
 	facts, err := g.facts(api.GraphFolder)
 	if err != nil {
 		return nil, err
 	}
 	has := func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(q.Query)) }
-	return g.with(slices.DeleteFunc(entities(facts), func(e graphEntity) bool {
+	return g.withRelations(slices.DeleteFunc(entities(facts), func(e graphEntity) bool {
 		return !has(e.Name) && !has(e.Type) && !slices.ContainsFunc(e.Observations, has)
 	}))
 }
 
-func (g *grapher) openNodes(q *graphOpened) (*knowledge, error) {
-	var all []stored
+func (g *graphCall) openNodes(q *graphOpened) (*knowledge, error) {
+	var all []storedFact
 	for _, name := range unique(q.Names) {
 		facts, err := g.facts(api.EntityFolder(name))
 		if err != nil {
@@ -174,15 +174,15 @@ func (g *grapher) openNodes(q *graphOpened) (*knowledge, error) {
 		}
 		all = append(all, facts...)
 	}
-	return g.with(entities(all))
+	return g.withRelations(entities(all))
 }
 
-// unique are names without repetitions.
+// unique returns sorted names without duplicates.
 func unique(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
-func (g *grapher) createEntities(q *graphEntities) (*graphEntities, error) {
+func (g *graphCall) createEntities(q *graphEntities) (*graphEntities, error) {
 	var made graphEntities
-	err := g.decided(func() (steps []api.BatchStep, err error) {
+	err := g.retryOnConflict(func() (steps []api.BatchStep, err error) {
 		made.Entities = []graphEntity{}
 		seen := map[string]bool{}
 		for _, e := range q.Entities {
@@ -195,11 +195,11 @@ func (g *grapher) createEntities(q *graphEntities) (*graphEntities, error) {
 			}
 			seen[e.Name] = true
 			kind := api.GraphFact{Entity: e.Name, Says: e.Type}
-			step, err := draft(kind, kind.TypeKey())
+			step, err := putStep(kind, kind.TypeKey())
 			if err != nil {
 				return nil, err
 			}
-			more, added, err := additions(e.Name, e.Observations, there)
+			more, added, err := newObservations(e.Name, e.Observations, there)
 			if err != nil {
 				return nil, err
 			}
@@ -211,16 +211,16 @@ func (g *grapher) createEntities(q *graphEntities) (*graphEntities, error) {
 	return &made, err
 }
 
-// additions are the steps that store what is new of some observations.
-func additions(entity string, contents []string, there []stored) (steps []api.BatchStep, added []string, err error) {
+// newObservations returns the observations that are not stored yet, and the steps that store them.
+func newObservations(entity string, contents []string, there []storedFact) (steps []api.BatchStep, added []string, err error) {
 	added = []string{}
 	for _, says := range contents {
-		known := slices.ContainsFunc(there, func(f stored) bool { return !f.isType && f.Says == says })
+		known := slices.ContainsFunc(there, func(f storedFact) bool { return !f.isType && f.Says == says })
 		if known || slices.Contains(added, says) {
 			continue
 		}
 		f := api.GraphFact{Entity: entity, Says: says}
-		step, err := draft(f, f.Key())
+		step, err := putStep(f, f.Key())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -229,9 +229,9 @@ func additions(entity string, contents []string, there []stored) (steps []api.Ba
 	return steps, added, nil
 }
 
-func (g *grapher) addObservations(q *graphAdditions) (*graphAllAdded, error) {
+func (g *graphCall) addObservations(q *graphAdditions) (*graphAllAdded, error) {
 	var done graphAllAdded
-	err := g.decided(func() (steps []api.BatchStep, err error) {
+	err := g.retryOnConflict(func() (steps []api.BatchStep, err error) {
 		done.Results = []graphAdded{}
 		for _, o := range q.Observations {
 			there, err := g.facts(api.EntityFolder(o.Entity))
@@ -241,7 +241,7 @@ func (g *grapher) addObservations(q *graphAdditions) (*graphAllAdded, error) {
 			if len(entities(there)) == 0 {
 				return nil, oplog.Errorf(oplog.NotFound, "Entity with name %s not found", api.OneLine(o.Entity))
 			}
-			more, added, err := additions(o.Entity, o.Contents, there)
+			more, added, err := newObservations(o.Entity, o.Contents, there)
 			if err != nil {
 				return nil, err
 			}
@@ -252,11 +252,11 @@ func (g *grapher) addObservations(q *graphAdditions) (*graphAllAdded, error) {
 	return &done, err
 }
 
-// drop deletes the facts below an entity's folder that which holds for: all or none of up to maxGraph, and of more than
-// that as many at a time.
-func (g *grapher) drop(entity string, which func(stored) bool) error {
+// deleteFacts deletes the facts of an entity for which which returns true, in batches of at most maxGraph. Each batch
+// is all or none.
+func (g *graphCall) deleteFacts(entity string, which func(storedFact) bool) error {
 	var steps []api.BatchStep
-	err := g.each(api.EntityFolder(entity), func(f stored) (err error) {
+	err := g.eachFact(api.EntityFolder(entity), func(f storedFact) (err error) {
 		if !which(f) {
 			return nil
 		}
@@ -272,9 +272,9 @@ func (g *grapher) drop(entity string, which func(stored) bool) error {
 	return g.write(steps)
 }
 
-// unrelate deletes the relations of some entities that which holds for. Of more than maxGraph it reads the rest once
-// the first are gone.
-func (g *grapher) unrelate(names []string, which func(graphRelation) bool) error {
+// deleteRelationsOf deletes the relations of some entities for which which returns true. If there are more than
+// maxGraph, it reads the next ones after the first are deleted.
+func (g *graphCall) deleteRelationsOf(names []string, which func(graphRelation) bool) error {
 	for {
 		edges, err := g.relations(names)
 		if err != nil {
@@ -296,27 +296,27 @@ func (g *grapher) unrelate(names []string, which func(graphRelation) bool) error
 	}
 }
 
-func (g *grapher) deleteEntities(q *graphNames) (*graphDone, error) {
+func (g *graphCall) deleteEntities(q *graphNames) (*graphDone, error) {
 	names := unique(q.Names)
 	for _, name := range names {
-		if err := g.drop(name, func(stored) bool { return true }); err != nil {
+		if err := g.deleteFacts(name, func(storedFact) bool { return true }); err != nil {
 			return nil, err
 		}
 	}
-	err := g.unrelate(names, func(graphRelation) bool { return true })
+	err := g.deleteRelationsOf(names, func(graphRelation) bool { return true })
 	return &graphDone{true, "Entities deleted successfully"}, err
 }
 
-func (g *grapher) deleteObservations(q *graphDeletions) (*graphDone, error) {
+func (g *graphCall) deleteObservations(q *graphDeletions) (*graphDone, error) {
 	for _, d := range q.Deletions {
-		if err := g.drop(d.Entity, func(f stored) bool { return !f.isType && slices.Contains(d.Observations, f.Says) }); err != nil {
+		if err := g.deleteFacts(d.Entity, func(f storedFact) bool { return !f.isType && slices.Contains(d.Observations, f.Says) }); err != nil {
 			return nil, err
 		}
 	}
 	return &graphDone{true, "Observations deleted successfully"}, nil
 }
 
-func (g *grapher) createRelations(q *graphRelations) (*graphRelations, error) {
+func (g *graphCall) createRelations(q *graphRelations) (*graphRelations, error) {
 	made := &graphRelations{[]graphRelation{}}
 	for _, r := range q.Relations {
 		done, err := api.Relate.Do(g.ctx, g.door, g.c, &api.RelateRequest{Src: r.From, Dst: r.To, Type: r.Type, Weight: 1})
@@ -330,8 +330,8 @@ func (g *grapher) createRelations(q *graphRelations) (*graphRelations, error) {
 	return made, nil
 }
 
-func (g *grapher) deleteRelations(q *graphRelations) (*graphDone, error) {
+func (g *graphCall) deleteRelations(q *graphRelations) (*graphDone, error) {
 	names := unique(api.Each(q.Relations, func(r graphRelation) string { return r.From }))
-	err := g.unrelate(names, func(r graphRelation) bool { return slices.Contains(q.Relations, r) })
+	err := g.deleteRelationsOf(names, func(r graphRelation) bool { return slices.Contains(q.Relations, r) })
 	return &graphDone{true, "Relations deleted successfully"}, err
 }

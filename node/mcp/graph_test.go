@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// large is a door to a graph with one entity that has more observations and relations than one call reads.
+// large is a door to a graph whose only entity has more observations and relations than one call reads.
 type large struct {
 	api.Door
 	keys  []string
@@ -49,7 +49,8 @@ func (l *large) Do(_ context.Context, _ api.Caller, op *api.Op, request any) (an
 	return nil, fmt.Errorf("%s was asked for", op.Name)
 }
 
-// TestALargeEntityIsDeleted: an entity with more observations and relations than one call reads goes in one call.
+// TestALargeEntityIsDeleted checks that one call deletes an entity with more observations and relations than one call
+// reads.
 func TestALargeEntityIsDeleted(t *testing.T) {
 	t.Parallel()
 	l := &large{}
@@ -59,7 +60,7 @@ func TestALargeEntityIsDeleted(t *testing.T) {
 	for i := range maxGraph + 5 {
 		l.edges = append(l.edges, oplog.Edge{ID: fmt.Sprint(i), Src: "Ada", Dst: fmt.Sprint(i), Type: "knows"})
 	}
-	g := &grapher{t.Context(), l, api.Caller{}}
+	g := &graphCall{t.Context(), l, api.Caller{}}
 	if _, err := g.deleteEntities(&graphNames{[]string{"Ada"}}); err != nil || len(l.keys) > 0 || len(l.edges) > 0 {
 		t.Errorf("%d observations and %d relations stay: %v", len(l.keys), len(l.edges), err)
 	}

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// mirrors are the arguments by which a proxy may route a call, and the headers in which clients that speak 2026-07-28
-// send them as well.
-var mirrors = map[string]string{"namespace": "Namespace", "database": "Database"}
+// routingHeaders maps the arguments by which a proxy may route a call to the suffixes of the headers in which clients
+// of protocol version 2026-07-28 repeat them.
+var routingHeaders = map[string]string{"namespace": "Namespace", "database": "Database"}
 
-const mirrorPrefix = "Mcp-Param-"
+const routingPrefix = "Mcp-Param-"
 
-// mirrored marks these arguments in a tool's schema.
-func mirrored(schema map[string]any) map[string]any {
+// markRouting marks these arguments in a tool's schema.
+func markRouting(schema map[string]any) map[string]any {
 	properties, _ := schema["properties"].(map[string]any)
-	for name, header := range mirrors {
+	for name, header := range routingHeaders {
 		if p, ok := properties[name].(map[string]any); ok && p["type"] == "string" {
 			p["x-mcp-header"] = header
 		}
@@ -24,33 +24,33 @@ func mirrored(schema map[string]any) map[string]any {
 	return schema
 }
 
-// mismatched says which header differs from the argument that it mirrors, and returns the message's id: a proxy that
-// looked at the header would have let another call pass. The library compares them too, but only for tools whose schema
-// has one type for each argument. A header may be absent; a batch has none.
-func mismatched(h http.Header, message []byte) (id json.RawMessage, wrong string) {
-	// Maps tell apart names that differ by case, as the library does.
+// headerMismatch returns the message's id and an error text if a routing header differs from its argument, because a
+// proxy would have checked another call than the one executed. The library compares them too, but only for tools
+// whose arguments have one type each. A header may be absent. A batch has none.
+func headerMismatch(h http.Header, message []byte) (id json.RawMessage, wrong string) {
+	// Unlike structs, maps distinguish names that differ by case, as the library does.
 	var call, params, arguments map[string]json.RawMessage
-	for name, header := range mirrors {
-		said, there := h[mirrorPrefix+header]
+	for name, header := range routingHeaders {
+		said, there := h[routingPrefix+header]
 		if !there {
 			continue
 		}
 		if call == nil {
-			_ = json.Unmarshal(message, &call) // what is wrong with a message the library says
+			_ = json.Unmarshal(message, &call) // the library reports malformed messages
 			_ = json.Unmarshal(call["params"], &params)
 			_ = json.Unmarshal(params["arguments"], &arguments)
 		}
 		var argument *string
-		value, err := unwrapped(strings.Join(said, ", "))
+		value, err := decodeHeader(strings.Join(said, ", "))
 		if json.Unmarshal(arguments[name], &argument) != nil || err != nil || argument == nil || *argument != value {
-			return call["id"], "header mismatch: " + mirrorPrefix + header + " is not the argument " + name
+			return call["id"], "header mismatch: " + routingPrefix + header + " is not the argument " + name
 		}
 	}
 	return nil, ""
 }
 
-// unwrapped reads a header's value. One that a header cannot hold as it is comes in base64.
-func unwrapped(value string) (string, error) {
+// decodeHeader decodes the value of a routing header. Clients send values that a header cannot hold in base64.
+func decodeHeader(value string) (string, error) {
 	inner, ok := strings.CutPrefix(value, "=?base64?")
 	if inner, whole := strings.CutSuffix(inner, "?="); ok && whole {
 		b, err := base64.StdEncoding.DecodeString(inner)

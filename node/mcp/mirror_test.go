@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestMirrors: a call whose header differs from the argument that it mirrors is rejected before it is looked at, also
-// for tools whose schema the library's own check passes over.
+// TestMirrors checks that a call whose routing header differs from its argument is rejected before it is decoded,
+// also for tools that the library's own check skips.
 func TestMirrors(t *testing.T) {
 	t.Parallel()
 	tools, _ := list(t, api.ToolsFull)

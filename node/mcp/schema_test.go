@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/node/prompt"
 )
 
-// A listed tool is one as a model is told of it.
+// A listed tool is a tool as the server describes it to a model.
 type listed struct {
 	Name, Title, Description  string
 	InputSchema, OutputSchema map[string]any
@@ -38,8 +38,7 @@ func list(t *testing.T, profile string) (tools []listed, whole string) {
 	return tools, string(said.Result.Tools)
 }
 
-// TestWhatToolsCost: what every conversation begins with is within 2,000 tokens, and no profile is named by default but
-// core.
+// TestWhatToolsCost checks that the tools of core, which is the default profile, cost at most 2,000 tokens.
 func TestWhatToolsCost(t *testing.T) {
 	t.Parallel()
 	for _, profile := range api.ToolProfiles {
@@ -55,8 +54,8 @@ func TestWhatToolsCost(t *testing.T) {
 	}
 }
 
-// TestTools lints what models are told: every tool has a title, a text, annotations and a schema, and every field of it
-// a description.
+// TestTools lints the descriptions of tools: each has a title, a text, annotations and a schema, and each field a
+// description.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	for _, profile := range api.ToolProfiles {
@@ -100,7 +99,7 @@ func defs(s map[string]any) map[string]any {
 	return d
 }
 
-// lint asks a description of every field, and that what is referred to is there.
+// lint checks that every field has a description and that all references resolve.
 func lint(t *testing.T, where string, s, known map[string]any) {
 	t.Helper()
 	if s["type"] != "object" {
@@ -121,7 +120,7 @@ func lint(t *testing.T, where string, s, known map[string]any) {
 	}
 }
 
-// bounded asks of every number that a tool takes from where on it is taken.
+// bounded checks that every number that a tool accepts has a minimum.
 func bounded(t *testing.T, where string, s map[string]any) {
 	t.Helper()
 	props, _ := s["properties"].(map[string]any)
@@ -133,7 +132,7 @@ func bounded(t *testing.T, where string, s map[string]any) {
 	}
 }
 
-// counting is a door that lets messages pass, and nothing else.
+// counting is a door that only counts messages.
 type counting struct{ api.Door }
 
 func (counting) May(api.Caller, *api.Op) error { return nil }

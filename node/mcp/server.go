@@ -23,58 +23,58 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Config says which door a server asks. Door and Version are required.
+// Config configures a server. Door and Version are required.
 type Config struct {
 	Door    api.Door
-	Version string       // of the node
-	Lenient bool         // arguments of another type count as absent
-	Log     *slog.Logger // discards
+	Version string       // version of the node
+	Lenient bool         // treats arguments of another type as absent
+	Log     *slog.Logger // default: discards
 }
 
-// A Server answers exchanges. Its methods may be called from any goroutine.
+// A Server answers MCP messages. Its methods may be called from any goroutine.
 type Server struct {
 	cfg  Config
 	http http.Handler
 }
 
-// New makes a server for each profile. They serve all exchanges, because making one takes milliseconds.
+// New returns a server with all profiles. Their MCP servers are created once, because that takes milliseconds.
 func New(cfg Config) *Server {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	s := &Server{cfg: cfg}
 	profiles := map[string]*mcp.Server{}
 	for _, name := range api.ToolProfiles {
-		profiles[name] = s.server(name)
+		profiles[name] = s.newServer(name)
 	}
 	s.http = mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return profiles[profileOf(r)] },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return s
 }
 
-// profileOf is the profile that a URL names.
+// profileOf returns the profile that a URL names.
 func profileOf(r *http.Request) string { return cmp.Or(r.URL.Query().Get("tools"), api.ToolsCore) }
 
-// Serve answers one exchange of a caller whose message was read. It calls decoded, if that is not nil, when it has
-// decoded the message, so that its caller can hold a turn for that long and no longer.
+// Serve answers a message of a caller. It calls decoded, if not nil, once it has decoded the message, so that the
+// caller can release its turn at decoding.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, message []byte, decoded func()) {
 	switch profile := profileOf(r); {
 	case !slices.Contains(api.ToolProfiles, profile):
-		refuse(w, nil, jsonrpc.CodeInvalidRequest,
+		reject(w, nil, jsonrpc.CodeInvalidRequest,
 			fmt.Sprintf("tools: want one of %s, got %.40q", strings.Join(api.ToolProfiles, ", "), profile))
 		return
 	case overMaxBatch(message):
-		refuse(w, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("Invalid Request: a batch holds at most %d messages", maxBatch))
+		reject(w, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("Invalid Request: a batch holds at most %d messages", maxBatch))
 		return
 	}
 	if err := field.UTF8(message); err != nil {
-		refuse(w, nil, jsonrpc.CodeParseError, "Parse error: "+err.Error())
+		reject(w, nil, jsonrpc.CodeParseError, "Parse error: "+err.Error())
 		return
 	}
-	if len(message) > 0 && !json.Valid(message) { // the library would answer in plain text
-		refuse(w, nil, jsonrpc.CodeParseError, "Parse error: malformed JSON")
+	if len(message) > 0 && !json.Valid(message) { // the library would answer with plain text
+		reject(w, nil, jsonrpc.CodeParseError, "Parse error: malformed JSON")
 		return
 	}
-	if id, wrong := mismatched(r.Header, message); wrong != "" {
-		refuse(w, id, mcp.CodeHeaderMismatch, wrong)
+	if id, wrong := headerMismatch(r.Header, message); wrong != "" {
+		reject(w, id, mcp.CodeHeaderMismatch, wrong)
 		return
 	}
 	ctx := context.WithValue(r.Context(), callerKey{}, c)
@@ -86,11 +86,11 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, mes
 	s.http.ServeHTTP(w, r)
 }
 
-// refuse answers a request whose message is not passed on; id is the message's, where it was read.
-func refuse(w http.ResponseWriter, id json.RawMessage, code int, text string) {
+// reject answers a request whose message is not passed on to the library. id is the message's id, if known.
+func reject(w http.ResponseWriter, id json.RawMessage, code int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
-	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": id, // a client that went away is no failure of ours
+	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": id, // the client may have left
 		"error": map[string]any{"code": code, "message": text}})
 }
 
@@ -99,8 +99,8 @@ type (
 	decodedKey struct{} // a func()
 )
 
-// caller is the caller of the exchange. A context without one gives a caller without rights.
-func caller(ctx context.Context) api.Caller {
+// callerOf returns the caller of an exchange. A context without one gives a caller without rights.
+func callerOf(ctx context.Context) api.Caller {
 	c, _ := ctx.Value(callerKey{}).(api.Caller)
 	return c
 }
@@ -109,12 +109,12 @@ func caller(ctx context.Context) api.Caller {
 const instructions = "A memory that outlives conversations. Recall before you answer; remember what will matter later. " +
 	"A rid is a memory's number, such as #812, or its whole id. Answers are text; with format json they are JSON. " + api.QuotedData
 
-// listTTL bounds how long a client keeps lists: they change with the node's version alone.
+// listTTL is the time for which clients may cache lists, which change only with the node's version.
 const listTTL = time.Hour
 
-// server makes the server of a profile. What it can do never changes while it runs, so it tells of no changes. What it
-// says is for the caller whose token came with the request, and no cache may give it to others.
-func (s *Server) server(profile string) *mcp.Server {
+// newServer returns the MCP server of a profile. Its capabilities never change, so it sends no notifications of
+// changes. Its answers depend on the caller, so shared caches must not keep them.
+func (s *Server) newServer(profile string) *mcp.Server {
 	opts := &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 		SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
@@ -126,58 +126,59 @@ func (s *Server) server(profile string) *mcp.Server {
 	if profile != api.ToolsMemory {
 		opts.Instructions, opts.Capabilities.Prompts = instructions, &mcp.PromptCapabilities{}
 		opts.CompletionHandler = func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-			return s.complete(ctx, caller(ctx), r.Params)
+			return s.complete(ctx, callerOf(ctx), r.Params)
 		}
 	}
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: s.cfg.Version}, opts)
-	srv.AddReceivingMiddleware(s.count)
+	srv.AddReceivingMiddleware(s.countMessages)
 	if profile == api.ToolsMemory {
 		s.addGraph(srv)
 		return srv
 	}
 	for _, op := range api.Ops {
 		if op.Tool != nil && (profile == api.ToolsFull || !op.Tool.Full) {
-			s.addTool(srv, op, profile == api.ToolsFull)
+			s.addOperation(srv, op, profile == api.ToolsFull)
 		}
 	}
-	s.addKnown(srv)
+	s.addPromptAndResources(srv)
 	return srv
 }
 
-// addKnown offers the prompt and the resources.
-func (s *Server) addKnown(srv *mcp.Server) {
+// addPromptAndResources adds the prompt and the resources.
+func (s *Server) addPromptAndResources(srv *mcp.Server) {
 	srv.AddPrompt(&mcp.Prompt{Name: "known", Title: "What is known",
 		Description: "What the memory knows about something, to begin a conversation with.",
 		Arguments:   []*mcp.PromptArgument{{Name: "topic", Description: "a person, a project, a question", Required: true}}}, s.promptKnown)
 	srv.AddResource(&mcp.Resource{URI: "cairn://memories/recent", Name: "recent", Title: "Recent memories",
 		Description: "The twenty newest memories.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			newest, err := api.Around.Do(ctx, s.cfg.Door, caller(ctx), &api.AroundRequest{Limit: 20})
+			newest, err := api.Around.Do(ctx, s.cfg.Door, callerOf(ctx), &api.AroundRequest{Limit: 20})
 			if err != nil {
-				return nil, s.public(err)
+				return nil, s.publicError(err)
 			}
 			return resource(req.Params.URI, newest.Memories)
 		})
 	srv.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: memoryURI + "{rid}", Name: "memory", Title: "A memory",
 		Description: "One memory by its id.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			m, err := api.Get.Do(ctx, s.cfg.Door, caller(ctx), &api.GetRequest{RID: strings.TrimPrefix(req.Params.URI, memoryURI)})
+			m, err := api.Get.Do(ctx, s.cfg.Door, callerOf(ctx), &api.GetRequest{RID: strings.TrimPrefix(req.Params.URI, memoryURI)})
 			if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 				return nil, mcp.ResourceNotFoundError(req.Params.URI)
 			}
 			if err != nil {
-				return nil, s.public(err)
+				return nil, s.publicError(err)
 			}
 			return resource(req.Params.URI, m)
 		})
 }
 
-// count has the door count each message of an exchange that is not an operation: a batch is as many as it holds.
-func (s *Server) count(next mcp.MethodHandler) mcp.MethodHandler {
+// countMessages has the door count each message that is not a tool call, and waits for the freshness that the message
+// requests. Each message of a batch counts.
+func (s *Server) countMessages(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method != "tools/call" {
-			if _, err := api.Message.Do(ctx, s.cfg.Door, caller(ctx), &api.Nothing{}); err != nil {
-				return nil, &jsonrpc.Error{Code: codeRateLimited, Message: s.public(err).Error()}
+			if _, err := api.Message.Do(ctx, s.cfg.Door, callerOf(ctx), &api.Nothing{}); err != nil {
+				return nil, &jsonrpc.Error{Code: codeRateLimited, Message: s.publicError(err).Error()}
 			}
 		}
 		if err := s.await(ctx, req.GetParams()); err != nil {
@@ -187,14 +188,14 @@ func (s *Server) count(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// metaPrefix begins the keys of a message's _meta by which a client, not its model, says how new an answer must be:
-// cairn/min_index and cairn/consistency. They count for tools, prompts and resources alike.
+// metaPrefix begins the keys in a message's _meta by which a client requests a minimum freshness: cairn/min_index and
+// cairn/consistency. They apply to tools, prompts and resources.
 const metaPrefix = "cairn/"
 
-// behindWait bounds how long a message waits for an index.
-const behindWait = 2 * time.Second
+// indexWaitTimeout bounds how long a message waits for an index.
+const indexWaitTimeout = 2 * time.Second
 
-// await waits until this node is as new as a message asks.
+// await waits until this node is as fresh as a message requests.
 func (s *Server) await(ctx context.Context, p mcp.Params) error {
 	if p == nil || reflect.ValueOf(p).IsNil() { // a message without parameters
 		return nil
@@ -216,52 +217,53 @@ func (s *Server) await(ctx context.Context, p mcp.Params) error {
 	if want == (api.Fresh{}) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, behindWait)
+	ctx, cancel := context.WithTimeout(ctx, indexWaitTimeout)
 	defer cancel()
-	if _, err := api.Await.Do(ctx, s.cfg.Door, caller(ctx), &api.AwaitRequest{Fresh: want}); err != nil {
-		return &jsonrpc.Error{Code: codeBehind, Message: s.public(err).Error()}
+	if _, err := api.Await.Do(ctx, s.cfg.Door, callerOf(ctx), &api.AwaitRequest{Fresh: want}); err != nil {
+		return &jsonrpc.Error{Code: codeBehind, Message: s.publicError(err).Error()}
 	}
 	return nil
 }
 
-// codeBehind is the JSON-RPC error of a node that did not become as new as the client asked.
+// codeBehind is the JSON-RPC error code of a node that did not reach the requested freshness.
 const codeBehind = -32001
 
-// codeRateLimited is the JSON-RPC error of a caller that asks too often: the first of those left to servers.
+// codeRateLimited is the JSON-RPC error code of a caller over its rate limit. It is the first of the codes for
+// servers.
 const codeRateLimited = -32000
 
-// promptKnown is a message that holds what is recalled about a topic.
+// promptKnown returns the prompt "known": a message with the memories about a topic.
 func (s *Server) promptKnown(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	topic := r.Params.Arguments["topic"]
 	if strings.TrimSpace(topic) == "" {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "missing 'topic'"}
 	}
-	a, err := api.Prompt.Do(ctx, s.cfg.Door, caller(ctx), &api.PromptRequest{Text: topic, Budget: promptTokens, MinScore: api.PromptScore})
+	a, err := api.Prompt.Do(ctx, s.cfg.Door, callerOf(ctx), &api.PromptRequest{Text: topic, Budget: promptTokens, MinScore: api.PromptScore})
 	if err != nil {
-		return nil, s.public(err)
+		return nil, s.publicError(err)
 	}
 	known := "What the memory knows about " + api.OneLine(topic) + ":\n" + cmp.Or(a.Text, "nothing\n")
 	return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: known}}}}, nil
 }
 
-// promptTokens bounds what a prompt holds.
+// promptTokens bounds the tokens of the prompt.
 const promptTokens = 1000
 
 const (
 	memoryURI   = "cairn://memory/"
 	maxComplete = 20
-	maxLook     = 200 // memories whose ids are compared
+	maxCompared = 200 // newest memories among which complete searches
 )
 
-// complete offers the newest memories' ids for what a client has of one. There is nothing else to complete.
+// complete completes the prefix of a memory's id from the newest memories. It completes nothing else.
 func (s *Server) complete(ctx context.Context, c api.Caller, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	found := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}
 	if p.Ref == nil || !strings.HasPrefix(p.Ref.URI, memoryURI) || p.Argument.Name != "rid" {
 		return found, nil
 	}
-	newest, err := api.Around.Do(ctx, s.cfg.Door, c, &api.AroundRequest{Limit: maxLook})
+	newest, err := api.Around.Do(ctx, s.cfg.Door, c, &api.AroundRequest{Limit: maxCompared})
 	if err != nil {
-		return nil, s.public(err)
+		return nil, s.publicError(err)
 	}
 	for _, m := range newest.Memories {
 		if strings.HasPrefix(m.RID, p.Argument.Value) && len(found.Completion.Values) < maxComplete {

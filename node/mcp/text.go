@@ -15,22 +15,22 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// textOf writes an answer as lines for a model: its values, then its lists. Memories come as package prompt writes
-// them, ids in their short form, times as days, and every text of a client quoted, so that none of them begins a line
-// or reads as one of ours. What only programs need is left out; see the tag tool of the answers' fields.
+// textOf formats an answer as text for a model: its values, then its lists. Package prompt formats memories, ids are
+// short, times are days, and every text of a client is quoted, so that it cannot begin a line or look like ours.
+// Fields that only programs need are dropped; see the tag tool of the answers' fields.
 func (s *Server) textOf(ctx context.Context, c api.Caller, op *api.Op, got any, whole json.RawMessage) (string, error) {
 	if block, ok := got.(*api.PromptAnswer); ok {
-		return contextText(block), nil
+		return promptText(block), nil
 	}
-	w := &writer{shapes: map[string]field.Object{}, ids: map[string]string{}}
+	w := &textWriter{shapes: map[string]field.Object{}, ids: map[string]string{}}
 	gives := op.Gives().ForTools()
 	gives.Shapes(w.shapes, true)
 	var rids []string
-	w.visit(gives, whole, func(id string) { rids = append(rids, id) })
+	w.visitIDs(gives, whole, func(id string) { rids = append(rids, id) })
 	if len(rids) > 0 {
 		a, err := api.IDs.Do(ctx, s.cfg.Door, c, &api.IDsRequest{RIDs: rids})
 		switch {
-		case errors.Is(err, &oplog.Error{Kind: oplog.Denied}): // who may not read numbers gets whole ids
+		case errors.Is(err, &oplog.Error{Kind: oplog.Denied}): // callers that may not read numbers get full ids
 			a = &api.IDsAnswer{}
 		case err != nil:
 			return "", err
@@ -45,8 +45,8 @@ func (s *Server) textOf(ctx context.Context, c api.Caller, op *api.Op, got any, 
 	return cmp.Or(w.b.String(), "done\n"), nil
 }
 
-// contextText is the block, and how many matches it has no room for.
-func contextText(a *api.PromptAnswer) string {
+// promptText returns the block of a prompt, and the number of matches that did not fit.
+func promptText(a *api.PromptAnswer) string {
 	if a.Text == "" {
 		return "Nothing is known about it.\n"
 	}
@@ -62,14 +62,14 @@ func contextText(a *api.PromptAnswer) string {
 	return fmt.Sprintf("%s%d more matches: ask with a larger max_tokens.\n", a.Text, left)
 }
 
-// A writer writes one answer.
-type writer struct {
-	shapes map[string]field.Object // of the objects in it
-	ids    map[string]string       // short forms
+// A textWriter formats one answer.
+type textWriter struct {
+	shapes map[string]field.Object // the shapes of the answer's objects
+	ids    map[string]string       // short forms of ids
 	b      strings.Builder
 }
 
-// membersOf are the members of an object; none of what is not an object.
+// membersOf returns the members of an object, or nil.
 func membersOf(raw json.RawMessage) (m map[string]json.RawMessage) {
 	_ = json.Unmarshal(raw, &m) // an answer of ours is valid
 	return m
@@ -85,17 +85,17 @@ func textIn(raw json.RawMessage) (s string) {
 	return s
 }
 
-// visit calls f for each id of a memory in an object.
-func (w *writer) visit(o field.Object, raw json.RawMessage, f func(id string)) {
+// visitIDs calls f for each memory id in an object.
+func (w *textWriter) visitIDs(o field.Object, raw json.RawMessage, f func(id string)) {
 	v := membersOf(raw)
 	for _, d := range o {
 		w.visitValue(d.Kind, v[d.Name], f)
 	}
 }
 
-func (w *writer) visitValue(k field.Kind, raw json.RawMessage, f func(id string)) {
+func (w *textWriter) visitValue(k field.Kind, raw json.RawMessage, f func(id string)) {
 	switch {
-	case blank(raw):
+	case isBlank(raw):
 	case k.Item != nil:
 		if k.Item.RID || k.Item.Shape != "" {
 			for _, item := range itemsOf(raw) {
@@ -106,7 +106,7 @@ func (w *writer) visitValue(k field.Kind, raw json.RawMessage, f func(id string)
 		f(textIn(raw))
 	case k.Shape != "":
 		o := w.shapes[k.Shape]
-		w.visit(o, raw, f)
+		w.visitIDs(o, raw, f)
 		for _, why := range itemsOf(membersOf(raw)["why_retrieved"]) {
 			if other, _, ok := contradicted(why); ok {
 				f(other)
@@ -115,7 +115,7 @@ func (w *writer) visitValue(k field.Kind, raw json.RawMessage, f func(id string)
 	}
 }
 
-// contradicted is the memory that a row contradicts, and its age, if a reason of the row names one.
+// contradicted returns the memory that a row contradicts and its relative age, if the reason names one.
 func contradicted(why json.RawMessage) (rid, age string, ok bool) {
 	if rid, ok = strings.CutPrefix(textIn(why), "contradicts "); ok {
 		rid, age, ok = strings.Cut(rid, ", which is ")
@@ -123,8 +123,8 @@ func contradicted(why json.RawMessage) (rid, age string, ok bool) {
 	return rid, age, ok
 }
 
-// blank reports whether a value says nothing. A false or a zero says something.
-func blank(raw json.RawMessage) bool {
+// isBlank reports whether a value is empty. False and zero are not.
+func isBlank(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "[]", "{}":
 		return true
@@ -132,8 +132,8 @@ func blank(raw json.RawMessage) bool {
 	return false
 }
 
-// object writes an object: a line of its values, then a line for each object in its lists.
-func (w *writer) object(o field.Object, v map[string]json.RawMessage) {
+// object writes an object: a line with its values, then a line for each object in its lists.
+func (w *textWriter) object(o field.Object, v map[string]json.RawMessage) {
 	if isMemory(o) {
 		w.b.WriteString(prompt.List("", []prompt.Row{w.row(v)}))
 		return
@@ -143,8 +143,8 @@ func (w *writer) object(o field.Object, v map[string]json.RawMessage) {
 	for _, f := range o {
 		switch raw := v[f.Name]; {
 		case f.Kind.Item != nil && isMemory(w.shapes[f.Kind.Item.Shape]):
-			lists = append(lists, f) // also when it is empty
-		case blank(raw) || f.Kind.Name == "token":
+			lists = append(lists, f) // even if empty
+		case isBlank(raw) || f.Kind.Name == "token":
 		case f.Kind.Item != nil && f.Kind.Item.Shape != "":
 			lists = append(lists, f)
 		default:
@@ -159,8 +159,9 @@ func (w *writer) object(o field.Object, v map[string]json.RawMessage) {
 	}
 }
 
-// list writes the objects of a list. Its description says their order: "The best first."
-func (w *writer) list(f field.Field, items []json.RawMessage) {
+// list writes the objects of a list. If the field's description begins with "The", it tells the order: "The best
+// first."
+func (w *textWriter) list(f field.Field, items []json.RawMessage) {
 	of := w.shapes[f.Kind.Item.Shape]
 	if !isMemory(of) {
 		w.b.WriteString(f.Name + ":\n")
@@ -184,23 +185,23 @@ func (w *writer) list(f field.Field, items []json.RawMessage) {
 	w.b.WriteString(prompt.List(order, rows))
 }
 
-// inline is an object on one line.
-func (w *writer) inline(o field.Object, v map[string]json.RawMessage) string {
+// inline returns an object on one line.
+func (w *textWriter) inline(o field.Object, v map[string]json.RawMessage) string {
 	if isMemory(o) {
 		row := w.row(v)
 		return strings.TrimSuffix(strings.TrimPrefix(row.Line(), "- "), "\n")
 	}
 	var line []string
 	for _, f := range o {
-		if raw := v[f.Name]; !blank(raw) && f.Kind.Name != "token" {
+		if raw := v[f.Name]; !isBlank(raw) && f.Kind.Name != "token" {
 			line = append(line, f.Name+": "+w.value(f.Kind, raw))
 		}
 	}
 	return strings.Join(line, ", ")
 }
 
-// value is a value on one line.
-func (w *writer) value(k field.Kind, raw json.RawMessage) string {
+// value returns a value on one line.
+func (w *textWriter) value(k field.Kind, raw json.RawMessage) string {
 	switch {
 	case k.Item != nil:
 		var items []string
@@ -211,13 +212,13 @@ func (w *writer) value(k field.Kind, raw json.RawMessage) string {
 	case k.Shape != "":
 		return "{" + w.inline(w.shapes[k.Shape], membersOf(raw)) + "}"
 	case k.RID:
-		return w.short(textIn(raw))
+		return w.shortID(textIn(raw))
 	case k.Type == "string" && k.Enum == nil:
 		return api.Quoted(textIn(raw))
 	case k.Type == "string":
 		return textIn(raw)
 	case k.Time:
-		return momentOf(raw)
+		return formatTime(raw)
 	case k.Type == "number":
 		v, _ := strconv.ParseFloat(string(raw), 64) // an answer of ours is valid
 		return strconv.FormatFloat(v, 'g', 3, 64)
@@ -225,21 +226,21 @@ func (w *writer) value(k field.Kind, raw json.RawMessage) string {
 	return api.OneLine(string(raw))
 }
 
-// short is an id's short form, and a whole id that is not a memory's.
-func (w *writer) short(id string) string {
+// shortID returns the short form of a memory's id, or the quoted id if it has none.
+func (w *textWriter) shortID(id string) string {
 	if s := w.ids[id]; s != "" {
 		return s
 	}
 	return api.Quoted(id)
 }
 
-// momentOf is a time of an answer to the minute, in UTC.
-func momentOf(raw json.RawMessage) string {
+// formatTime returns a time to the minute, in UTC.
+func formatTime(raw json.RawMessage) string {
 	v, _ := strconv.ParseFloat(string(raw), 64) // an answer of ours is valid
 	return field.UnixOrNone(v).UTC().Format("2006-01-02T15:04Z")
 }
 
-// isMemory reports whether an object is a memory with all that a row of a block has.
+// isMemory reports whether an object has all fields of a memory that a row of a block shows.
 func isMemory(o field.Object) bool {
 	n := 0
 	for _, f := range o {
@@ -251,13 +252,13 @@ func isMemory(o field.Object) bool {
 	return n == 4
 }
 
-// row is a memory as a row of a block.
-func (w *writer) row(v map[string]json.RawMessage) prompt.Row {
+// row returns a memory as a row of a block.
+func (w *textWriter) row(v map[string]json.RawMessage) prompt.Row {
 	created, _ := strconv.ParseFloat(string(v["created_at"]), 64) // an answer of ours is valid
-	r := prompt.Row{ID: w.short(textIn(v["rid"])), Namespace: textIn(v["namespace"]), Source: textIn(v["source"]),
+	r := prompt.Row{ID: w.shortID(textIn(v["rid"])), Namespace: textIn(v["namespace"]), Source: textIn(v["source"]),
 		Text: textIn(v["text"]), Created: field.UnixOrNone(created)}
 	mark := func(name, text string) {
-		if raw := v[name]; !blank(raw) && string(raw) != "false" && string(raw) != "0" {
+		if raw := v[name]; !isBlank(raw) && string(raw) != "false" && string(raw) != "0" {
 			r.Marks = append(r.Marks, text)
 		}
 	}
@@ -266,12 +267,12 @@ func (w *writer) row(v map[string]json.RawMessage) prompt.Row {
 	}
 	for _, why := range itemsOf(v["why_retrieved"]) {
 		if other, age, ok := contradicted(why); ok {
-			r.Marks = append(r.Marks, prompt.Contradicts(w.short(other), age))
+			r.Marks = append(r.Marks, prompt.Contradicts(w.shortID(other), age))
 		}
 		for _, newer := range []func(id string) string{prompt.SupersededBy, prompt.Outdated} {
 			before, after, _ := strings.Cut(newer("\x00"), "\x00")
 			if by, ok := strings.CutPrefix(strings.TrimSuffix(textIn(why), after), before); ok {
-				r.Marks = append(r.Marks, newer(w.short(by)))
+				r.Marks = append(r.Marks, newer(w.shortID(by)))
 			}
 		}
 		if said := textIn(why); strings.HasPrefix(said, prompt.CorrectedOn) {
@@ -287,11 +288,11 @@ func (w *writer) row(v map[string]json.RawMessage) prompt.Row {
 	if class := textIn(v["trust"]); class == oplog.TrustTool || class == oplog.TrustWeb {
 		mark("trust", prompt.From(class))
 	}
-	mark("consolidated_into", "merged into "+w.short(textIn(v["consolidated_into"])))
+	mark("consolidated_into", "merged into "+w.shortID(textIn(v["consolidated_into"])))
 	if textIn(v["consolidation_status"]) == "tombstoned" {
 		r.Marks = append(r.Marks, "forgotten")
 	}
-	mark("due_at", "due "+momentOf(v["due_at"]))
-	mark("expires_at", "expires "+momentOf(v["expires_at"]))
+	mark("due_at", "due "+formatTime(v["due_at"]))
+	mark("expires_at", "expires "+formatTime(v["expires_at"]))
 	return r
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A tool may be called by a model. It has a description, a schema of its arguments, and a function. The function gets
-// the arguments as they came.
+// A tool is a function that a model can call, with its description and schema. The function gets the undecoded
+// arguments.
 type tool struct {
 	api.Tool
-	takes field.Object // as it is shown
-	gives field.Object // nil: no schema says what the answer is
+	takes field.Object // the arguments that the schema shows
+	gives field.Object // nil: the answer has no schema
 	call  func(ctx context.Context, c api.Caller, args map[string]json.RawMessage) (answer, error)
 }
 
@@ -29,9 +29,9 @@ type answer struct {
 	structured json.RawMessage
 }
 
-// add offers a tool. What fails is an answer too, which the model can read and act upon.
-func (s *Server) add(srv *mcp.Server, t tool) {
-	shown := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Text, InputSchema: mirrored(t.takes.Standalone(false)),
+// addTool adds a tool. An error is an answer too, so that the model can read it and react.
+func (s *Server) addTool(srv *mcp.Server, t tool) {
+	shown := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Text, InputSchema: markRouting(t.takes.Standalone(false)),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.ReadOnly, DestructiveHint: new(t.Destructive),
 			IdempotentHint: t.Idempotent, OpenWorldHint: new(bool)}}
 	if t.gives != nil {
@@ -44,9 +44,9 @@ func (s *Server) add(srv *mcp.Server, t tool) {
 				return toolError("arguments: want a JSON object"), nil
 			}
 		}
-		a, err := t.call(ctx, caller(ctx), args)
+		a, err := t.call(ctx, callerOf(ctx), args)
 		if err != nil {
-			return toolError(s.public(err).Error()), nil
+			return toolError(s.publicError(err).Error()), nil
 		}
 		result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.text}}}
 		if a.structured != nil {
@@ -56,13 +56,13 @@ func (s *Server) add(srv *mcp.Server, t tool) {
 	})
 }
 
-// toolError is a failure the model can read and act upon.
+// toolError returns an error that the model can read and react to.
 func toolError(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// public returns an error as clients may read it, without its cause. An error of the node's own goes to the log.
-func (s *Server) public(err error) error {
+// publicError returns the error that a client may see, without its cause. An internal error is logged instead.
+func (s *Server) publicError(err error) error {
 	e, known := api.Classify(err)
 	if !known {
 		s.cfg.Log.Error("request failed", "surface", "mcp", "err", err)
@@ -71,7 +71,7 @@ func (s *Server) public(err error) error {
 	return errors.New(e.Text)
 }
 
-// decode puts arguments into a request, rejecting those that it does not take.
+// decode decodes arguments into a request. It rejects unknown ones.
 func (s *Server) decode(ctx context.Context, takes field.Object, request any, args map[string]json.RawMessage) error {
 	if err := takes.Decode(request, args, s.cfg.Lenient); err != nil {
 		return oplog.Errorf(oplog.Invalid, "%s", err)
@@ -82,30 +82,30 @@ func (s *Server) decode(ctx context.Context, takes field.Object, request any, ar
 	return nil
 }
 
-// format says how an answer comes. Every tool of an operation takes it, and only the profile full shows it.
+// format selects the form of an answer. Every tool of an operation accepts it; only the profile full shows it.
 type format struct {
 	Format string `json:"format" is:"string{text,json}" default:"text" doc:"text, or json for the whole answer with all its fields."`
 }
 
 var formats = field.Of(reflect.TypeFor[format]())
 
-// addTool offers an operation to models.
-func (s *Server) addTool(srv *mcp.Server, op *api.Op, full bool) {
+// addOperation adds an operation as a tool.
+func (s *Server) addOperation(srv *mcp.Server, op *api.Op, full bool) {
 	takes := op.Takes().ForTools()
 	shown := slices.Concat(takes, formats)
 	if !full {
 		shown = takes.Core()
 	}
-	s.add(srv, tool{Tool: *op.Tool, takes: shown,
+	s.addTool(srv, tool{Tool: *op.Tool, takes: shown,
 		call: func(ctx context.Context, c api.Caller, args map[string]json.RawMessage) (a answer, err error) {
-			if err := s.cfg.Door.May(c, op); err != nil { // before its arguments are read, as on every surface
+			if err := s.cfg.Door.May(c, op); err != nil { // before the arguments are read, as on every surface
 				return a, err
 			}
 			var as format
-			if err := formats.Decode(&as, pick(args, "format"), false); err != nil {
+			if err := formats.Decode(&as, takeArgument(args, "format"), false); err != nil {
 				return a, oplog.Errorf(oplog.Invalid, "%s", err)
 			}
-			if err := s.expand(ctx, c, takes, args); err != nil {
+			if err := s.expandIDs(ctx, c, takes, args); err != nil {
 				return a, err
 			}
 			request := op.New()
@@ -128,8 +128,8 @@ func (s *Server) addTool(srv *mcp.Server, op *api.Op, full bool) {
 		}})
 }
 
-// pick takes an argument out.
-func pick(args map[string]json.RawMessage, name string) map[string]json.RawMessage {
+// takeArgument removes an argument and returns it.
+func takeArgument(args map[string]json.RawMessage, name string) map[string]json.RawMessage {
 	one := map[string]json.RawMessage{}
 	if v, there := args[name]; there {
 		one[name] = v
@@ -138,9 +138,9 @@ func pick(args map[string]json.RawMessage, name string) map[string]json.RawMessa
 	return one
 }
 
-// expand puts whole ids in the place of short ones: a number, such as #812, or the beginning of an id. An id that is
-// neither stays as it is, for the operation to say that it is not a memory's.
-func (s *Server) expand(ctx context.Context, c api.Caller, takes field.Object, args map[string]json.RawMessage) error {
+// expandIDs replaces short ids with full ones: numbers, such as #812, and unique prefixes. Any other text stays, and
+// the operation rejects it.
+func (s *Server) expandIDs(ctx context.Context, c api.Caller, takes field.Object, args map[string]json.RawMessage) error {
 	var names []string
 	var at []*string
 	lists := map[string][]string{}

@@ -97,7 +97,7 @@ var wrongTriggers = map[string]wrongTrigger{
 		w.must(os.WriteFile(filepath.Join(w.disks[third].home, "raft", "amnesia"), []byte("no state\n"), 0o600))
 	}},
 	"a note of damage": {hurt: true, says: "state damaged, moved aside with its log", pull: func(w *wrong) {
-		w.must(home.LeaveWord(home.Config{Dir: w.disks[third].home}, home.DamageFile, errors.New("nothing")))
+		w.must(home.WriteNote(home.Config{Dir: w.disks[third].home}, home.DamageFile, errors.New("nothing")))
 	}},
 	"a log that is not what was written": {hurt: true, says: "raft log unreadable, moved aside", pull: func(w *wrong) {
 		w.must(os.WriteFile(filepath.Join(w.disks[third].home, "raft", "log", "meta"), []byte("{}\n"), 0o600))

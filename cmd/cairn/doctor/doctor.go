@@ -98,7 +98,7 @@ func Report(ctx context.Context, t *cli.Target, path string, out *cli.Streams) (
 func (e *exam) examine(ctx context.Context, a *cli.Streams) error {
 	found := e.configure()
 	if found[len(found)-1].Status != Fail {
-		e.held = !e.remote && home.Held(e.cfg.Home)
+		e.held = !e.remote && home.Locked(e.cfg.Home)
 		found = append(found, e.meet(ctx)...)
 		for _, c := range checks {
 			if c.here && e.remote {

@@ -45,7 +45,7 @@ func (e *exam) home(context.Context) []Finding {
 			"chmod 700 " + private.Quote(e.cfg.Home)}}
 	}
 	fs := []Finding{{"", OK, e.cfg.Home, ""}}
-	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
+	if aside := home.SetAsideNames(e.cfg.Home); len(aside) > 0 {
 		fs = append(fs, Finding{"", Warn,
 			"files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "),
 			"check the disk; remove the files when the node is healthy again"})

@@ -172,7 +172,7 @@ func runNode(ctx context.Context, up config.Setup, serves func(context.Context, 
 // openAdvice says what to do about a node that does not start, or stops by itself.
 func openAdvice(err error) string {
 	switch {
-	case home.LossOf(err):
+	case home.IsLoss(err):
 		return "restore a newer backup into an empty home (`cairn restore`), or go on without these records (`cairn recover --accept-loss`). Nothing was removed"
 	case errors.Is(err, state.ErrLocked), errors.Is(err, syscall.EADDRINUSE):
 		return "check whether another node runs in this home or on these ports; choose others with --home and --port-base of cairn dev, or in the configuration"
