@@ -188,8 +188,8 @@ func (n *Node) openState(older bool) (err error) {
 	if err := n.openTokens(older); err != nil {
 		return err
 	}
-	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: n.tokensComplete,
-		Refusal: n.disk.Refusal, FailedLogins: n.cfg.Limits.FailedLogins,
+	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Complete: n.tokensComplete,
+		DiskError: n.disk.Refusal, FailedLogins: n.cfg.Limits.FailedLogins,
 		Latest: func(ctx context.Context) error { return n.commit.WaitLatest(ctx) }, Now: n.now})
 	n.commit = commit.New(commit.Options{
 		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat,
@@ -269,7 +269,7 @@ func (n *Node) openService() {
 	n.commit.Start(n.raft, n.spawn)
 	n.spawn("introduce", n.introduce)
 	n.spawn("space", n.watchSpace)
-	n.spawn("token usage", func(ctx context.Context) error { return n.access.TellUsage(ctx, n.cfg.Tokens.Uses, n.service, n.log) })
+	n.spawn("token usage", func(ctx context.Context) error { return n.access.ReportUsage(ctx, n.cfg.Tokens.Uses, n.service, n.log) })
 	n.spawn("scrub", n.scrub)
 	n.spawn("index", n.watchIndex)
 	n.spawn("erase", n.erase)

@@ -1,11 +1,11 @@
-// Package access says who is calling and how much they may: the text of a token becomes a caller, a caller's operations
-// are counted against the limits of its token and its database, and the log is told when tokens were used last and who
-// asked for what changes the cluster.
+// Package access authenticates callers and limits them: it turns the text of a token into a caller, counts the
+// caller's operations against the limits of its token and its database, and records in the log when tokens were last
+// used and who requested changes of the cluster.
 //
-// It reads the state and writes nothing but through the log; it knows no protocol and does not know who leads. Surfaces
-// ask it for callers (Login, Local, Select) and count connections with it, the door counts operations with it, and the
-// commit path has it take up limits that changed and write the audit. Every method may be called from any goroutine.
-// Local and those that take a context may wait for the network, for a bounded time (catchUp).
+// It reads the state and writes only through the log. It knows no protocol and no leader. Surfaces request callers
+// from it (Login, Local, Select) and count connections with it; the door counts operations; the commit path reloads
+// changed limits (Follow) and adds audit rows (Audited). Every method may be called from any goroutine. Local and the
+// methods with a context may wait for the network, for a bounded time (catchUp).
 package access
 
 import (
@@ -20,46 +20,46 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Config says what a Control goes by. State is required.
+// Config configures a Control. State is required.
 type Config struct {
 	State        *state.State
-	Secrets      []string     // the cluster's: each is an admin token; none where the cluster secret is no client token
-	Whole        func() bool  // reports whether the state has all that this node had before its start; nil: it has
-	Refusal      func() error // says why the disk takes no writes; nil: it does not say
-	FailedLogins int          // 1: how many wrong tokens an address may show at once; one a second after that
-	// Latest returns when the state holds all that the cluster had acknowledged before; nil: it always does
+	Secrets      []string     // cluster secrets that are admin tokens; empty if the cluster secret is no client token
+	Complete     func() bool  // reports whether the state has everything that it had before the start; nil: always
+	DiskError    func() error // returns why the disk accepts no writes, or nil; may be nil
+	FailedLogins int          // default 1: wrong tokens of an address at once; then one a second
+	// Latest returns once the state has everything that the cluster acknowledged before the call; nil: it always does
 	Latest func(context.Context) error
-	Now    func() time.Time // the time as the members know it; nil: this node's clock
+	Now    func() time.Time // returns the cluster's time; nil: this node's clock
 }
 
 // Control is the access control of one node.
 type Control struct {
-	state   *state.State
-	whole   func() bool
-	refusal func() error
-	secrets [][sha256.Size]byte // hashes of the cluster's secrets
-	limits  atomic.Pointer[state.Limits]
-	rates   *rates
-	logins  *logins
-	usage   usage
-	latest  catchUp
-	now     func() time.Time
+	state     *state.State
+	complete  func() bool
+	diskError func() error
+	secrets   [][sha256.Size]byte // hashes of Config.Secrets
+	limits    atomic.Pointer[state.Limits]
+	rates     *rates
+	logins    *logins
+	usage     usage
+	latest    catchUp
+	now       func() time.Time
 
 	mu    sync.Mutex
-	ended chan struct{} // closed when tokens may have ended, and replaced then
-	open  map[*lasting]struct{}
+	ended chan struct{} // closed and replaced when tokens may have ended
+	open  map[*boundRequest]struct{}
 }
 
-// New makes the access control of a node from its state.
+// New returns the access control of a node.
 func New(c Config) *Control {
-	a := &Control{state: c.State, whole: c.Whole, refusal: c.Refusal, rates: newRates(), logins: newLogins(c.FailedLogins),
+	a := &Control{state: c.State, complete: c.Complete, diskError: c.DiskError, rates: newRates(), logins: newLogins(c.FailedLogins),
 		now: c.Now, usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, turn: make(chan struct{}, 1)},
-		ended: make(chan struct{}), open: map[*lasting]struct{}{}}
+		ended: make(chan struct{}), open: map[*boundRequest]struct{}{}}
 	if a.now == nil {
 		a.now = time.Now
 	}
 	for _, s := range c.Secrets {
-		if s != "" { // which would let in a client that shows nothing
+		if s != "" { // an empty secret would let in clients without a token
 			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))
 		}
 	}
@@ -67,13 +67,13 @@ func New(c Config) *Control {
 	return a
 }
 
-// Now is the time by which tokens expire, on every node alike: one whose own clock is off must not decide by it.
+// Now returns the time by which tokens expire. It is the same on all nodes, even if a node's own clock is off.
 func (a *Control) Now() time.Time { return a.now() }
 
 // All are the scopes of the cluster secret and of the node itself.
 var All = []api.Scope{api.Read, api.Write, api.Admin}
 
-// Local are the scopes of a dialect in its database. What more it needs it names itself: see api.At.
+// Local are the scopes of a dialect of this host in its database. See api.At for further rights.
 var Local = []api.Scope{api.Read, api.Write, api.Owner}
 
 // Node returns the caller for a node's own operations, outside any database.

@@ -30,7 +30,7 @@ func newState(t testing.TB) *state.State {
 	return st
 }
 
-// apply takes operations into a state as one entry of the log.
+// apply applies operations to a state as one entry of the log.
 func apply(t testing.TB, st *state.State, ops ...oplog.Op) []oplog.Outcome {
 	t.Helper()
 	body, err := oplog.Entry{Node: 1, Ops: ops}.Encode()
@@ -51,7 +51,7 @@ func apply(t testing.TB, st *state.State, ops ...oplog.Op) []oplog.Outcome {
 	return out
 }
 
-// token is a client token in a state.
+// token creates a client token in a state.
 func token(t testing.TB, st *state.State, expires time.Time, scopes ...string) (text string) {
 	t.Helper()
 	text = NewToken()
@@ -117,7 +117,8 @@ func TestTokensBecomeCallers(t *testing.T) {
 	}
 }
 
-// Limits hold from the entry on that sets them, for the token and for its database, and end with the token.
+// TestLimitsFollowTheLog checks that a limit of a token or a database holds from the entry that sets it, and ends
+// with the token.
 func TestLimitsFollowTheLog(t *testing.T) {
 	t.Parallel()
 	st := newState(t)
@@ -167,8 +168,9 @@ func TestLimitsFollowTheLog(t *testing.T) {
 	}
 }
 
-// Beyond its burst of wrong tokens an address is told to wait, and the cluster secret is not even compared, unless it
-// was shown from there within the hour. A right client token is let in always, and so are other addresses.
+// TestWrongTokensOfAnAddress checks that an address beyond its burst of wrong tokens must wait, and that the cluster
+// secret is not even compared then, unless the address sent it within the hour. A valid client token and other
+// addresses are always let in.
 func TestWrongTokensOfAnAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,7 +191,7 @@ func TestWrongTokensOfAnAddress(t *testing.T) {
 				t.Errorf("from %s: %q (%v), want %q", from, got, err, want)
 			}
 		}
-		login("192.0.2.7", secret, "in") // this one is known
+		login("192.0.2.7", secret, "in") // this address sent the secret
 		for _, from := range []string{"192.0.2.1", "192.0.2.7"} {
 			for range 3 {
 				login(from, "wrong", "no")
@@ -203,7 +205,7 @@ func TestWrongTokensOfAnAddress(t *testing.T) {
 		login("192.0.2.2", "wrong", "no")
 		time.Sleep(time.Second)
 		login("192.0.2.1", secret, "in")
-		time.Sleep(secretKnown)
+		time.Sleep(secretExemption)
 		for range 4 {
 			_, _ = a.Login(t.Context(), "192.0.2.7:1", "wrong")
 		}
@@ -214,13 +216,13 @@ func TestWrongTokensOfAnAddress(t *testing.T) {
 	})
 }
 
-// noted is a log that keeps what it is told.
+// noted is a log that records what it is told.
 type noted struct {
 	st *state.State
 	t  *testing.T
 
 	mu   sync.Mutex
-	err  error // rejects what it is told
+	err  error // returned by Note if not nil
 	uses [][]oplog.TokenUse
 }
 
@@ -241,7 +243,7 @@ func (n *noted) Note(_ context.Context, op oplog.Op) error {
 	return nil
 }
 
-// A use is told once, with its newest time; what could not be told is told the next time.
+// TestUsesAreTold checks that a use is reported once, with its newest time, and that a failed report is repeated.
 func TestUsesAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,7 +254,7 @@ func TestUsesAreTold(t *testing.T) {
 		log.refuse(errors.New("no leader"))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go a.TellUsage(ctx, time.Minute, log, slog.New(slog.DiscardHandler))
+		go a.ReportUsage(ctx, time.Minute, log, slog.New(slog.DiscardHandler))
 		use := func() oplog.Time {
 			if _, err := a.Authenticate(text); err != nil {
 				t.Fatal(err)
@@ -261,7 +263,7 @@ func TestUsesAreTold(t *testing.T) {
 			return oplog.At(time.Now())
 		}
 		first := use()
-		time.Sleep(90 * time.Second) // it was rejected once
+		time.Sleep(90 * time.Second) // one report failed
 		last := use()
 		log.refuse(nil)
 		time.Sleep(5 * time.Minute)
@@ -280,7 +282,8 @@ func TestUsesAreTold(t *testing.T) {
 	})
 }
 
-// The leader writes who asked; a node that forwards may bring rows about members and no others.
+// TestTheLeaderWritesTheAudit checks that the leader writes the audit rows, and that a forwarding node may add only
+// rows about members.
 func TestTheLeaderWritesTheAudit(t *testing.T) {
 	t.Parallel()
 	st := newState(t)
@@ -306,8 +309,8 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 	}
 }
 
-// TestWhatADatabaseRefusesCostsItsTokenNothing: an operation that the database's limit rejects is not counted against
-// the token either.
+// TestWhatADatabaseRefusesCostsItsTokenNothing checks that an operation that the database's limit rejects is not
+// counted against the token.
 func TestWhatADatabaseRefusesCostsItsTokenNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

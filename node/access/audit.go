@@ -26,7 +26,7 @@ func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bo
 		return on, how + ", namespaces " + op.Spaces.String(), audited
 	case *oplog.Consent:
 		made := op.Token
-		made.Expires = 0 // which is its code's
+		made.Expires = 0 // Expires is that of the code
 		on, how, audited = a.describe(db, &made)
 		if op.Spaces.Bind() {
 			how += ", namespaces " + op.Spaces.String()
@@ -47,7 +47,7 @@ func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bo
 		}
 		return Prefix(op.Hash), how, true
 	case *oplog.RevokeToken:
-		label := a.named(func(v *state.View) string { t, _ := v.Token(op.Hash); return t.Label })
+		label := a.nameOf(func(v *state.View) string { t, _ := v.Token(op.Hash); return t.Label })
 		return Prefix(op.Hash), fmt.Sprintf("label %q", label), true
 	case *oplog.SetQuota:
 		return a.databaseName(op.DB), fmt.Sprintf("max_memories %d", op.MaxMemories), true
@@ -74,32 +74,31 @@ func orDefault(scopes []string) string {
 	return strings.Join(scopes, ", ")
 }
 
-// An Asker names the caller who asked the leader for a change, and the node that passed it on.
+// An Asker names the caller who requested a change, and the node that forwarded the request.
 type Asker struct {
 	wire.Asker
 	Node uint32
 }
 
-// AskerOf is a caller as it is told to the leader.
+// AskerOf returns a caller in the form that is sent to the leader.
 func AskerOf(c api.Caller) wire.Asker { return wire.Asker{By: c.Who(), Label: c.Label} }
 
 // maxAsker bounds the name and the label of a caller that another node sends.
 const maxAsker = 256
 
-// Audit is the row about a change: what was done, on what, and how.
+// Audit returns the audit row of a change: the kind of change, its target and its details.
 func (by Asker) Audit(now time.Time, what, on, how string) *oplog.Audit {
 	short := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAsker)], "") }
 	return &oplog.Audit{By: cmp.Or(short(by.By), api.ByNode), Label: short(by.Label), What: what, On: on, How: how,
 		Node: by.Node, At: oplog.At(now)}
 }
 
-// rejoinVerb is the verb with which a member that lost its log asks to be brought up to date.
+// rejoinVerb is the verb with which a member that lost its log requests an update.
 const rejoinVerb = "rejoin"
 
-// Audited splits what the leader proposes: the operations that were requested, and a row about who requested each
-// that changes what the cluster is. The leader writes the rows, whichever node the entry comes from: that one may
-// bring rows about changes of members, as a leader that handed over does, and none about what the leader sees for
-// itself.
+// Audited returns the operations of a proposed entry, and an audit row for each that changes the cluster. The leader
+// writes the rows, whichever node the entry comes from. The entry itself may contain rows about changes of members,
+// which a former leader adds; Audited drops all other rows.
 func (a *Control) Audited(by Asker, db oplog.DB, ops []oplog.Op) (asked, rows []oplog.Op) {
 	asked = slices.DeleteFunc(slices.Clone(ops), func(op oplog.Op) bool {
 		row, ok := op.(*oplog.Audit)
@@ -114,10 +113,10 @@ func (a *Control) Audited(by Asker, db oplog.DB, ops []oplog.Op) (asked, rows []
 }
 
 func (a *Control) databaseName(id oplog.DB) string {
-	return a.named(func(v *state.View) string { d, _ := v.Database(id); return d.Name })
+	return a.nameOf(func(v *state.View) string { d, _ := v.Database(id); return d.Name })
 }
 
-func (a *Control) named(of func(*state.View) string) string {
-	name, _ := state.Get(a.state, of) // a closing state knows none
+func (a *Control) nameOf(of func(*state.View) string) string {
+	name, _ := state.Get(a.state, of) // "" while the state is closing
 	return name
 }

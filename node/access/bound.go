@@ -10,22 +10,22 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// lasting is a request that ends with its caller's rights.
-type lasting struct {
+// A boundRequest is a request that ends with its caller's rights.
+type boundRequest struct {
 	c   api.Caller
 	end context.CancelCauseFunc
 }
 
-// Bound returns a context for a request that may last: it ends when the caller's token is revoked or expires, or when
-// its database is dropped. Its cause says which. A surface calls it before it hands a stream to the code that reads or
-// writes it; done is called when the request is over.
+// Bound returns a context for a long request. It ends when the caller's token is revoked or expires, or when its
+// database is dropped; its cause tells which. A surface calls it before it starts to read or write a stream, and
+// calls done at the end of the request.
 func (a *Control) Bound(ctx context.Context, c api.Caller) (_ context.Context, done func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	b := &lasting{c, end}
+	b := &boundRequest{c, end}
 	a.mu.Lock()
 	a.open[b] = struct{}{}
 	a.mu.Unlock()
-	expiry, err := a.standing(c) // after it was added: what ends from here on ends it
+	expiry, err := a.checkRights(c) // after the request was added, so that later changes end it
 	if err != nil {
 		end(err)
 	}
@@ -42,17 +42,17 @@ func (a *Control) Bound(ctx context.Context, c api.Caller) (_ context.Context, d
 	})
 }
 
-// Holds reports whether a caller that was let in may stay.
+// Holds reports whether a caller still has its rights.
 func (a *Control) Holds(c api.Caller) bool {
-	_, err := a.standing(c)
+	_, err := a.checkRights(c)
 	return err == nil
 }
 
-// standing says when a caller's rights expire, 0 for never, and why it may not stay: its token is unknown, revoked or
-// expired, or its database is gone. A state that cannot be read ends nothing; nor does one that lacks a token or a
-// database, while it lacks what the node had before its start.
-func (a *Control) standing(c api.Caller) (expiry oplog.Time, refused error) {
-	whole := a.whole == nil || a.whole() // before: what was not there may be a moment later
+// checkRights returns when a caller's rights expire, 0 for never, and an error if they have ended: its token is
+// unknown, revoked or expired, or its database does not exist. It returns no error if the state cannot be read, or
+// lacks the token or the database because the node has not yet applied its log again.
+func (a *Control) checkRights(c api.Caller) (expiry oplog.Time, refused error) {
+	whole := a.complete == nil || a.complete() // read first: a missing row may be applied a moment later
 	_ = a.state.Look(func(v *state.View) {
 		if c.Token != "" {
 			t, known := v.Token(c.Token)
@@ -72,16 +72,16 @@ func (a *Control) standing(c api.Caller) (expiry oplog.Time, refused error) {
 	return expiry, refused
 }
 
-// endBound ends the requests whose callers may not stay.
-func (a *Control) endBound() {
+// endRequests ends the requests whose callers have lost their rights.
+func (a *Control) endRequests() {
 	a.mu.Lock()
-	all := make([]*lasting, 0, len(a.open))
+	all := make([]*boundRequest, 0, len(a.open))
 	for b := range a.open {
 		all = append(all, b)
 	}
 	a.mu.Unlock()
 	for _, b := range all {
-		if _, err := a.standing(b.c); err != nil {
+		if _, err := a.checkRights(b.c); err != nil {
 			b.end(err)
 		}
 	}

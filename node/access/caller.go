@@ -14,37 +14,36 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// NewToken makes the text of a client token: 256 bits of chance.
+// NewToken returns the text of a new client token: 256 random bits.
 func NewToken() string {
 	raw := make([]byte, 32)
-	rand.Read(raw) // never fails
+	rand.Read(raw) // crypto/rand never fails
 	return "ydb_" + hex.EncodeToString(raw)
 }
 
-// HashToken returns the hash that the state stores in place of a token.
+// HashToken returns the hash that the state stores instead of a token.
 func HashToken(text string) string {
 	h := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(h[:])
 }
 
-// Prefix returns the part of a token's hash that the audit and lists show. A hash that another node sends may be
-// shorter.
+// Prefix returns the part of a token's hash that audit and lists show. Hashes from other nodes may be shorter.
 func Prefix(hash string) string { return hash[:min(len(hash), api.HashPrefix)] }
 
 // ErrToken rejects a token that is unknown, revoked or expired.
 var ErrToken = &oplog.Error{Kind: oplog.Denied, Text: "invalid or revoked token"}
 
-// ErrStarting rejects what a node does not know yet: it was killed, and has not applied its log again.
+// ErrStarting rejects a request for data that a node may lack, because it has not yet applied its log again.
 var ErrStarting = &oplog.Error{Kind: oplog.Unavailable,
 	Text: "this node has just started and does not know yet all that it holds; retry, or ask another node"}
 
-// errFull rejects the same on a node whose disk is full.
+// errFull is ErrStarting for a node whose disk is full.
 var errFull = &oplog.Error{Kind: oplog.Unavailable,
 	Text: "disk full: this node does not know yet all that it holds; free space on its disk, or ask another node"}
 
-// read looks something up. Not to find it means nothing while the state lacks what the log has.
+// read runs a lookup. While the state is incomplete, it replaces a "not found" by a retryable error.
 func (a *Control) read(f func(*state.View) error) error {
-	whole := a.whole == nil || a.whole() // before: what was not there may be a moment later
+	whole := a.complete == nil || a.complete() // read first: a missing row may be applied a moment later
 	err := a.state.Read(f)
 	if !whole && (errors.Is(err, ErrToken) || errors.Is(err, &oplog.Error{Kind: oplog.NotFound})) {
 		return a.Starting()
@@ -52,35 +51,35 @@ func (a *Control) read(f func(*state.View) error) error {
 	return err
 }
 
-// Starting returns the reason why this node does not know yet all that it holds: it has just started, or its disk is
-// full, and then the log takes nothing.
+// Starting returns the reason why the state of this node is incomplete: it has just started, or its disk is full and
+// the log accepts nothing.
 func (a *Control) Starting() error {
-	if a.refusal != nil && a.refusal() != nil {
-		return errFull // the sizes in the rejection are for callers with a token
+	if a.diskError != nil && a.diskError() != nil {
+		return errFull // without the sizes, which only callers with a token may see
 	}
 	return ErrStarting
 }
 
-// unsure reports whether a token was rejected only for now: a retry, or another node, may let it in.
-func unsure(err error) bool { return errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) }
+// isTransient reports whether a token was rejected only for now, so that a retry or another node may accept it.
+func isTransient(err error) bool { return errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) }
 
-// Authenticate turns a token's text into a caller, as far as this node knows.
+// Authenticate returns the caller of a token's text, as far as this node knows.
 func (a *Control) Authenticate(token string) (api.Caller, error) {
 	if a.isSecret(token) {
 		return master, nil
 	}
-	c, _, err := a.holder(HashToken(token))
+	c, _, err := a.callerOf(HashToken(token))
 	if err == nil {
 		a.Used(c.Token)
 	}
 	return c, err
 }
 
-// master is the caller that shows the cluster secret.
+// master is the caller that sends the cluster secret.
 var master = api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster, Policy: operators}
 
-// holder is the caller that a token's hash makes. known reports whether the state has the token, be it valid or not.
-func (a *Control) holder(hash string) (c api.Caller, known bool, err error) {
+// callerOf returns the caller of a token's hash. known reports whether the state has the token, valid or not.
+func (a *Control) callerOf(hash string) (c api.Caller, known bool, err error) {
 	c = api.Caller{Token: hash}
 	err = a.read(func(v *state.View) error {
 		t, ok := v.Token(hash)
@@ -106,8 +105,8 @@ func (a *Control) holder(hash string) (c api.Caller, known bool, err error) {
 	return c, true, nil
 }
 
-// PolicyOf returns the policy of a token. One that was made without a class of trust writes as an operator where its
-// scopes administer.
+// PolicyOf returns the policy of a token. A token without a trust class but with administrative scopes writes as an
+// operator.
 func PolicyOf(t oplog.Token) oplog.Policy {
 	p := t.Policy
 	if p.Trust == "" && (slices.Contains(t.Scopes, string(api.Owner)) || slices.Contains(t.Scopes, string(api.Admin))) {
@@ -116,13 +115,13 @@ func PolicyOf(t oplog.Token) oplog.Policy {
 	return p
 }
 
-// Asked is the caller in whose name another member asks this one, in a database. What a token may is read here, and not
-// told by the member: one that was revoked asks nothing. A caller without a token has the rights that this node would
-// give it.
+// Asked returns the caller for a request that another member makes in the name of its own caller. It reads the rights
+// of a token from this node's state instead of trusting the member, so a revoked token has none. A caller without a
+// token gets the rights that this node gives such callers.
 func (a *Control) Asked(ctx context.Context, token, by, database string) (c api.Caller, err error) {
 	switch {
 	case token != "":
-		c, err = a.seek(ctx, token)
+		c, err = a.findCaller(ctx, token)
 	case by == api.ByLocal:
 		c.Scopes = Local
 	case by == api.ByMaster || by == api.ByNode:
@@ -144,7 +143,7 @@ func (a *Control) valid(t oplog.Token) bool {
 	return t.Revoked == 0 && (t.Expires == 0 || t.Expires > oplog.At(a.now()))
 }
 
-// isSecret compares hashes, so that neither length nor content of a secret shows in the time it takes.
+// isSecret compares hashes, so that the time of the comparison reveals neither length nor content of a secret.
 func (a *Control) isSecret(token string) bool {
 	got, same := sha256.Sum256([]byte(token)), 0
 	for _, want := range a.secrets {
@@ -153,8 +152,8 @@ func (a *Control) isSecret(token string) bool {
 	return same == 1
 }
 
-// TokensEnded is closed when tokens may have ended that Holds is asked for: some were revoked with what was applied
-// next, or the state was replaced. That a token expires is told by its time alone.
+// TokensEnded returns a channel that is closed when tokens may have ended: some were revoked, or a snapshot replaced
+// the state. It does not signal expiry.
 func (a *Control) TokensEnded() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -166,33 +165,33 @@ func (a *Control) tokensEnded() {
 	defer a.mu.Unlock()
 	close(a.ended)
 	a.ended = make(chan struct{})
-	go a.endBound() // not on the path of commits: there may be thousands
+	go a.endRequests() // in the background, because there may be thousands
 }
 
-// EndsTokens reports whether an outcome may have ended tokens: callers that were let in are asked for again.
+// EndsTokens reports whether an outcome may have ended tokens, so that Holds must be checked again.
 func EndsTokens(o oplog.Outcome) bool {
-	return did(o, oplog.KindOf[oplog.RevokeToken](), oplog.KindOf[oplog.DropDB]())
+	return hasOp(o, oplog.KindOf[oplog.RevokeToken](), oplog.KindOf[oplog.DropDB]())
 }
 
-// did reports whether an entry was applied and has an operation of one of the kinds.
-func did(o oplog.Outcome, kinds ...oplog.OpKind) bool {
+// hasOp reports whether an entry was applied and has an operation of one of the kinds.
+func hasOp(o oplog.Outcome, kinds ...oplog.OpKind) bool {
 	return o.Err == nil && slices.ContainsFunc(o.Entry.Ops, func(op oplog.Op) bool { return slices.Contains(kinds, op.Kind()) })
 }
 
-// Local is the caller of a surface whose clients are this host's own user. A database that is not there is looked for
-// again as Find does.
+// Local returns the caller of a surface whose clients are this host's user. It looks again for an unknown database,
+// as Find does.
 func (a *Control) Local(database string) (api.Caller, error) {
 	c := api.Caller{Scopes: Local, Forward: true, By: api.ByLocal}
 	look := func(v *state.View) error { return use(&c, v, database) }
 	err := a.read(look)
-	if a.behind() && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) && a.latest.wait(context.Background()) == nil { // two rounds at most
+	if a.mayBeBehind() && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) && a.latest.wait(context.Background()) == nil { // waits two rounds at most
 		err = a.read(look)
 	}
 	return c, err
 }
 
-// Select returns the caller in another database. The cluster secret, the node itself and tokens with scope admin reach
-// every database; for others only their own exists.
+// Select returns the caller in another database. The cluster secret, the node itself and tokens with scope admin
+// reach every database; for others only their own exists.
 func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 	if database == "" || database == c.Database {
 		return c, nil
@@ -206,17 +205,17 @@ func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 	return c, err
 }
 
-// Find is Select for a client. A database that is not there is looked for again behind all that was acknowledged:
-// another node may have made it just now.
+// Find is like Select, for a client. If the database is unknown, it catches up with the leader and looks again,
+// because another node may have just created it.
 func (a *Control) Find(ctx context.Context, c api.Caller, database string) (api.Caller, error) {
 	found, err := a.Select(c, database)
-	if !c.May(api.Admin) || !a.behind() || !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) || a.latest.wait(ctx) != nil {
-		return found, err // without a leader, what this node has is all that is known
+	if !c.May(api.Admin) || !a.mayBeBehind() || !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) || a.latest.wait(ctx) != nil {
+		return found, err // without a leader, the answer of this node's state stands
 	}
 	return a.Select(c, database)
 }
 
-// Databases are the callers of the databases that a request means: the one it names, or all that the caller may know.
+// Databases returns a caller for each database that a request means: the named one, or all that the caller may know.
 func (a *Control) Databases(c api.Caller, name string) (in []api.Caller, err error) {
 	if name != "" {
 		c, err := a.Select(c, name)
@@ -232,7 +231,7 @@ func (a *Control) Databases(c api.Caller, name string) (in []api.Caller, err err
 	return in, err
 }
 
-// Visible are the databases whose names the caller may know, by number: its own, or all.
+// Visible returns the databases whose names the caller may know, by number: its own, or all.
 func Visible(c api.Caller, v *state.View) []oplog.Database {
 	if c.May(api.Admin) {
 		return v.Databases()
@@ -243,7 +242,7 @@ func Visible(c api.Caller, v *state.View) []oplog.Database {
 	return nil
 }
 
-// use puts a caller into a database.
+// use sets the database of a caller.
 func use(c *api.Caller, v *state.View, database string) error {
 	d, ok := v.DatabaseNamed(database)
 	if !ok {

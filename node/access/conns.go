@@ -9,40 +9,41 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Conns bounds the open connections of one port: all of them, those from one address, and those of one principal.
-// Loopback has no bound of its own. Where all places are taken, the oldest stranger makes room for the next client.
+// Conns bounds the open connections of one port: in total, from one address, and of one principal. Loopback addresses
+// have no bound of their own. If the port is full, the oldest connection without a valid token is closed for a new
+// one.
 type Conns struct {
 	most, perSource int
-	known           *large.Shares // of the places, among those who have shown a right token
+	knownShares     *large.Shares // divides the connections among principals
 
-	mu        sync.Mutex
-	open      int
-	bySource  map[string]int
-	strangers list.List // of *Place: those who have shown no right token, the oldest first
+	mu              sync.Mutex
+	open            int
+	bySource        map[string]int
+	unauthenticated list.List // of *Place: connections without a valid token so far, oldest first
 }
 
-// NewConns lets in so many connections, and so many of them from one address.
+// NewConns returns a bound of most connections, and of perSource from one address.
 func NewConns(most, perSource int) *Conns {
-	return &Conns{most: most, perSource: perSource, known: large.NewShares(most), bySource: map[string]int{}}
+	return &Conns{most: most, perSource: perSource, knownShares: large.NewShares(most), bySource: map[string]int{}}
 }
 
-// Place counts one connection among those of its port.
+// A Place is one counted connection of a port.
 type Place struct {
-	conns    *Conns
-	source   string // blank for loopback
-	end      func() error
-	stranger *list.Element // nil once it is known, or has left
-	share    func()        // gives back its principal's share
-	left     bool
+	conns   *Conns
+	source  string // "" for loopback
+	end     func() error
+	waiting *list.Element // element of unauthenticated; nil once authenticated or closed
+	share   func()        // releases the principal's share
+	left    bool
 }
 
-// Conn is a connection as Conns sees it: where it comes from, and how to end it.
+// Conn is the part of a connection that Conns uses.
 type Conn interface {
 	RemoteAddr() net.Addr
 	Close() error
 }
 
-// Enter counts a connection in, or rejects it.
+// Enter counts a new connection, or rejects it.
 func (l *Conns) Enter(c Conn) (p *Place, ok bool) {
 	p = &Place{conns: l, end: c.Close}
 	source, loopback := sourceOf(c.RemoteAddr().String())
@@ -55,41 +56,42 @@ func (l *Conns) Enter(c Conn) (p *Place, ok bool) {
 		return nil, false
 	}
 	if l.open >= l.most {
-		oldest := l.strangers.Front()
+		oldest := l.unauthenticated.Front()
 		if oldest == nil {
 			return nil, false
 		}
 		last := oldest.Value.(*Place)
 		last.leave()
-		go last.end() // TLS says goodbye, which may take a while
+		go last.end() // closing TLS may take a while
 	}
 	l.open++
 	if p.source != "" {
 		l.bySource[source]++
 	}
-	p.stranger = l.strangers.PushBack(p)
+	p.waiting = l.unauthenticated.PushBack(p)
 	return p, true
 }
 
-// Known says that the client has shown the token of a principal: from here on its connection makes room for no other.
-// It returns false when the principal has its share of the connections; this one must be closed then.
+// Known records that the client has sent a valid token of a principal. From then on its connection is not closed for
+// others. It returns false if the principal has used up its share of connections; the caller must then close this
+// one.
 func (p *Place) Known(principal string) bool {
 	l := p.conns
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p.stranger == nil {
+	if p.waiting == nil {
 		return !p.left
 	}
-	share, ok := l.known.Try(principal, 1)
+	share, ok := l.knownShares.Try(principal, 1)
 	if !ok {
 		return false
 	}
-	l.strangers.Remove(p.stranger)
-	p.stranger, p.share = nil, share
+	l.unauthenticated.Remove(p.waiting)
+	p.waiting, p.share = nil, share
 	return true
 }
 
-// Leave counts the connection out. It may be called any number of times.
+// Leave uncounts the connection. It may be called repeatedly.
 func (p *Place) Leave() {
 	p.conns.mu.Lock()
 	defer p.conns.mu.Unlock()
@@ -103,9 +105,9 @@ func (p *Place) leave() {
 	}
 	p.left = true
 	l.open--
-	if p.stranger != nil {
-		l.strangers.Remove(p.stranger)
-		p.stranger = nil
+	if p.waiting != nil {
+		l.unauthenticated.Remove(p.waiting)
+		p.waiting = nil
 	}
 	if p.share != nil {
 		p.share()
@@ -125,10 +127,10 @@ func (l *Conns) Open() int {
 	return l.open
 }
 
-// sourceBits is the length of the IPv6 prefix that tells two neighbours apart: each has its own network.
+// sourceBits is the length of the IPv6 prefix that identifies a source, because one subscriber has a whole network.
 const sourceBits = 64
 
-// sourceOf returns the source that a connection counts against, its IPv4 address or its IPv6 network, and whether it is
+// sourceOf returns the source that a connection counts against, its IPv4 address or IPv6 network, and whether it is
 // loopback. Any other text, such as the name of a test's pipe, is its own source.
 func sourceOf(addr string) (source string, loopback bool) {
 	ap, err := netip.ParseAddrPort(addr)

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// caller is a connection as a port sees it.
+// caller is a connection from an address.
 type caller struct {
 	ip     string
 	closed chan struct{}
@@ -18,8 +18,8 @@ func (c *caller) Close() error         { close(c.closed); return nil }
 
 func newCaller(ip string) *caller { return &caller{ip, make(chan struct{})} }
 
-// TestConnectionsOfOneAddress: an address that is not this machine's own gets so many connections, and all addresses
-// together so many; each is counted out once. Two addresses of one IPv6 network are one neighbour.
+// TestConnectionsOfOneAddress checks the bounds of connections from one address, which do not apply to this machine,
+// and in total. Each connection is uncounted once. Two addresses of one IPv6 network are one source.
 func TestConnectionsOfOneAddress(t *testing.T) {
 	t.Parallel()
 	l := NewConns(9, 2)
@@ -48,19 +48,19 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 		enter("127.0.0.1", true)
 		enter("127.0.0.1", true)
 		enter("::1", true)
-		enter("127.0.0.1", false) // it has three quarters of what is left
-		enter("192.0.2.3", false) // two of the nine are left, and none of them to one more
+		enter("127.0.0.1", false) // a principal may have three quarters of the remaining connections
+		enter("192.0.2.3", false) // two of the nine are left, and the principal gets neither
 		for _, p := range all {
 			p.Leave()
 		}
-		if len(l.bySource) != 0 || l.Open() != 0 || l.known.Used() != 0 || l.strangers.Len() != 0 {
+		if len(l.bySource) != 0 || l.Open() != 0 || l.knownShares.Used() != 0 || l.unauthenticated.Len() != 0 {
 			t.Fatalf("round %d: left behind: %v, %d counted", round, l.bySource, l.Open())
 		}
 	}
 }
 
-// TestStrangersMakeRoom: connections that show no token fill a port. The next client gets the place of the oldest of
-// them, and keeps it once it has shown a token; a principal keeps no other out either.
+// TestStrangersMakeRoom fills a port with connections without a token. The next client replaces the oldest of them,
+// and keeps its connection once it has sent a token. A principal cannot keep others out either.
 func TestStrangersMakeRoom(t *testing.T) {
 	t.Parallel()
 	l := NewConns(8, 100)
@@ -83,7 +83,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 	if !place.Known("operator") {
 		t.Fatal("the operator has no place")
 	}
-	for i := range 20 { // strangers come and come
+	for i := range 20 { // more connections without a token
 		c, _ := enter()
 		strangers = append(strangers, c)
 		suite.Receive(t, "the end of the oldest stranger", strangers[i+1].closed)

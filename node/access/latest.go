@@ -11,30 +11,31 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// latestWait bounds how long a round of catching up takes.
-const latestWait = time.Second
+// catchUpTimeout bounds the time of a round of catching up.
+const catchUpTimeout = time.Second
 
-// ErrBehind rejects a token that this node does not know, while it may be behind the cluster.
+// ErrBehind rejects a token that this node does not know, while the node may be behind the cluster.
 var ErrBehind = &oplog.Error{Kind: oplog.Unavailable,
 	Text: "this node does not know this token, and cannot find out now whether it has just been made; retry, or ask another node"}
 
-// catchUp brings the state up to all that was acknowledged, in rounds: one at a time, with one question to the leader,
-// however many callers wait.
+// A catchUp brings the state up to everything that was acknowledged, in rounds. One round runs at a time, with one
+// question to the leader, however many callers wait.
 type catchUp struct {
 	ask  func(context.Context) error // nil: the state is never behind
-	turn chan struct{}               // holds a token while a round asks
+	turn chan struct{}               // a semaphore: held while a round runs
 
 	mu   sync.Mutex
-	next *round // has not asked yet
+	next *round // the round that has not started yet
 }
 
 type round struct {
 	done chan struct{}
-	err  error // set when done is closed
+	err  error // set before done is closed
 }
 
-// wait returns when the state holds what was acknowledged before the call. It joins the next round, because the current
-// one may have asked before. The caller that began a round ends it, even if its client has gone: others wait for it.
+// wait returns once the state has everything that was acknowledged before the call. It joins the next round, because
+// the current one may have asked the leader before. The caller that starts a round completes it even if its client
+// has left, because others wait for it.
 func (u *catchUp) wait(ctx context.Context) error {
 	u.mu.Lock()
 	r := u.next
@@ -59,25 +60,25 @@ func (u *catchUp) run(r *round) {
 	u.mu.Lock()
 	u.next = nil
 	u.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), latestWait)
+	ctx, cancel := context.WithTimeout(context.Background(), catchUpTimeout)
 	defer cancel()
 	r.err = u.ask(ctx)
 	close(r.done)
 }
 
-// behind reports whether this node may lack what others have just made.
-func (a *Control) behind() bool { return a.latest.ask != nil }
+// mayBeBehind reports whether this node may lack what other nodes have just written.
+func (a *Control) mayBeBehind() bool { return a.latest.ask != nil }
 
-// seek is the caller that a token's hash makes. A token that is not there is looked for again behind all that was
-// acknowledged: another node may have made it just now.
-func (a *Control) seek(ctx context.Context, hash string) (api.Caller, error) {
-	c, known, err := a.holder(hash)
-	if known || !a.behind() || !errors.Is(err, ErrToken) {
+// findCaller returns the caller of a token's hash. If the token is unknown, it catches up with the leader and looks
+// again, because another node may have just created it.
+func (a *Control) findCaller(ctx context.Context, hash string) (api.Caller, error) {
+	c, known, err := a.callerOf(hash)
+	if known || !a.mayBeBehind() || !errors.Is(err, ErrToken) {
 		return c, err
 	}
 	if a.latest.wait(ctx) != nil {
 		return c, ErrBehind
 	}
-	c, _, err = a.holder(hash)
+	c, _, err = a.callerOf(hash)
 	return c, err
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestMadeUpTokensAskTheLeaderLittle: tokens that this node does not know are looked for again after one question to
-// the leader, which all share who come while another one is asked, and which takes a bounded time. An address that has
-// shown too many causes none.
+// TestMadeUpTokensAskTheLeaderLittle checks that concurrent unknown tokens share one question to the leader, which
+// takes a bounded time, and that an address over its rate causes none.
 func TestMadeUpTokensAskTheLeaderLittle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +55,7 @@ func TestMadeUpTokensAskTheLeaderLittle(t *testing.T) {
 		}
 		silent.Store(true)
 		all(ErrBehind)
-		if n := asked.Load(); n > 4 || time.Since(start) > 3*latestWait {
+		if n := asked.Load(); n > 4 || time.Since(start) > 3*catchUpTimeout {
 			t.Errorf("asked %d times in %s", n, time.Since(start))
 		}
 		silent.Store(false)
@@ -83,8 +82,8 @@ func TestMadeUpTokensAskTheLeaderLittle(t *testing.T) {
 	})
 }
 
-// TestATokenIsFoundBehindTheLeader: one that the state gets while it catches up is let in. One that is revoked here
-// is rejected without a question.
+// TestATokenIsFoundBehindTheLeader checks that a token that arrives while the node catches up is let in, and that a
+// token revoked on this node is rejected without a question.
 func TestATokenIsFoundBehindTheLeader(t *testing.T) {
 	t.Parallel()
 	st := newState(t)

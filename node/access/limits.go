@@ -11,20 +11,19 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Limits are replicated; each node counts for itself what it admits, so a cluster of three admits up to three times as
-// much.
+// Limits are replicated, but each node counts only what it admits itself. So a cluster of three admits up to three
+// times as much.
 
 // reload reads all limits from the state.
 func (a *Control) reload() {
-	_ = a.state.Look(func(v *state.View) { // a closing state admits nothing any more
+	_ = a.state.Look(func(v *state.View) { // a closing state admits nothing anyway
 		set := v.Limits()
 		a.limits.Store(&set)
 	})
 }
 
-// Follow reloads the limits when one was changed or a snapshot has replaced the state. The commit path calls it with
-// the applied outcomes, before the client that asked for the change is answered, so that its next request meets the new
-// limit.
+// Follow reloads the limits when one was changed or a snapshot replaced the state. The commit path calls it with the
+// applied outcomes before it answers the client, so that the client's next request is subject to the new limit.
 func (a *Control) Follow(outcomes []oplog.Outcome, restored bool) {
 	if restored || slices.ContainsFunc(outcomes, changesLimits) {
 		a.reload()
@@ -35,11 +34,10 @@ func (a *Control) Follow(outcomes []oplog.Outcome, restored bool) {
 }
 
 func changesLimits(o oplog.Outcome) bool {
-	return EndsTokens(o) || did(o, oplog.KindOf[oplog.SetLimit]())
+	return EndsTokens(o) || hasOp(o, oplog.KindOf[oplog.SetLimit]())
 }
 
-// callerLimit is a limit that holds for a caller: that of its token, which may be the node's usual one, or that of its
-// database.
+// A callerLimit is a limit of a caller: that of its token, which may be the node's default, or that of its database.
 type callerLimit struct {
 	bucket string
 	what   string // token or database
@@ -59,15 +57,15 @@ func (a *Control) limitsOf(c api.Caller) []callerLimit {
 	return []callerLimit{{"t" + c.Token, "token", t}, {"d" + strconv.FormatUint(uint64(c.DB), 10), "database", set.Databases[c.DB]}}
 }
 
-// Count takes n operations of a caller from the buckets of its token and its database, less those that were counted
-// before, or rejects them with the time to wait (Limited). It returns the caller with the operations that are counted
-// now. What the node does of its own accord is not counted.
+// Count takes n operations of a caller from the buckets of its token and its database, minus those that were counted
+// before. If a bucket lacks them, it returns a Limited error with the time to wait. It returns the caller with the
+// new count. Operations of the node itself are not counted.
 func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 	if c.Token == "" && c.By != api.ByMaster && c.By != api.ByLocal || n <= c.Counted {
 		return c, nil
 	}
 	now, limits := time.Now(), a.limitsOf(c)
-	for _, l := range limits { // what one rejects is taken from none
+	for _, l := range limits { // check both buckets first, so that a rejected request takes from neither
 		if l.PerSecond > 0 && n > burst(l.Limit) {
 			return c, oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d at once for this %s", n, burst(l.Limit), l.what)
 		}
@@ -76,7 +74,7 @@ func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 		}
 	}
 	for _, l := range limits {
-		if wait := a.rates.take(l.bucket, l.Limit, n-c.Counted, now); wait > 0 { // another request was faster
+		if wait := a.rates.take(l.bucket, l.Limit, n-c.Counted, now); wait > 0 { // another request took them in between
 			return c, l.limited(wait)
 		}
 	}
@@ -84,7 +82,7 @@ func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 	return c, nil
 }
 
-// Ready rejects a caller that would have to wait for its next operation, and counts none.
+// Ready rejects a caller that would have to wait for its next operation. It counts none.
 func (a *Control) Ready(c api.Caller) error {
 	for _, l := range a.limitsOf(c) {
 		if wait := a.rates.wait(l.bucket, l.Limit, 1, time.Now()); wait > 0 {
@@ -94,7 +92,7 @@ func (a *Control) Ready(c api.Caller) error {
 	return nil
 }
 
-// CheckBatch rejects more memories at once than a token or its database may store.
+// CheckBatch rejects a batch with more memories than a token or its database may store at once.
 func (a *Control) CheckBatch(c api.Caller, n int) error {
 	for _, l := range a.limitsOf(c) {
 		if l.Batch > 0 && n > int(l.Batch) {
@@ -117,13 +115,13 @@ func (a *Control) AtOnce(c api.Caller, memories int) int {
 	return memories
 }
 
-// Limited rejects a token, a database or an address that asks too often.
+// A Limited error rejects a token, a database or an address that sends too many requests.
 type Limited struct {
 	Wait time.Duration
 	why  string
 }
 
-// Unwrap is the rejection for surfaces that know nothing of limits.
+// Unwrap returns the rejection for surfaces that do not know of limits.
 func (l *Limited) Unwrap() error { return oplog.Errorf(oplog.Unavailable, "%s", l.Error()) }
 
 func (l *Limited) Error() string {

@@ -11,62 +11,63 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// logins bounds how often an address may show wrong tokens.
+// logins bounds how often an address may send wrong tokens.
 //
-// An address has so many wrong tokens at once and one a second after that; beyond it a wrong token is told to wait
-// instead of being told that it is wrong. A right client token is let in all the same, so no neighbour behind the same
-// address locks its holder out: it is 256 bits of chance, and guessing one is hopeless at any rate. The cluster secret
-// is chosen by people. While an address is over its rate the secret is not compared, which is a second at most between
-// two tries, unless it was shown from there in the last hour.
+// An address may send a burst of wrong tokens, and then one a second. Beyond that rate the client is told to wait
+// instead of being told that the token is wrong. A valid client token is always accepted, so no neighbour behind the
+// same address can lock its holder out; guessing its 256 random bits is hopeless at any rate. The cluster secret may
+// be chosen by people. While an address is over its rate, the secret is not even compared, unless the address sent it
+// within the last hour.
 type logins struct {
 	limit  oplog.Limit
 	failed *rates
 	wrong  atomic.Int64
 
 	mu    sync.Mutex
-	known map[string]time.Time // addresses that have shown the cluster secret, and when
+	known map[string]time.Time // when each address last sent the cluster secret
 }
 
-// The cluster secret is compared for so long at an address that has shown it; so many such addresses are known.
+// How long an address that sent the cluster secret is exempt from the rate, and how many such addresses are
+// remembered.
 const (
-	secretKnown = time.Hour
-	maxKnown    = 1024
+	secretExemption  = time.Hour
+	maxSecretSources = 1024
 )
 
 func newLogins(burst int) *logins {
 	return &logins{limit: oplog.Limit{PerSecond: 1, Burst: uint32(max(1, burst))}, failed: newRates(), known: map[string]time.Time{}}
 }
 
-// Login is Authenticate for a client that comes over the network, from an address with a port. Wrong tokens are
-// counted by address; one that has shown too many is rejected with the time to wait (Limited). A token that is not
-// known is looked for again (seek), unless its address has shown too many.
+// Login is like Authenticate, for a client at a network address with a port. Wrong tokens are counted by address;
+// beyond the rate they are rejected with a Limited error. Below it, an unknown token is looked for again
+// (findCaller).
 func (a *Control) Login(ctx context.Context, from, token string) (api.Caller, error) {
 	source, _ := sourceOf(from)
 	now, l := time.Now(), a.logins
-	if (l.failed.wait(source, l.limit, 1, now) == 0 || l.knows(source, now)) && a.isSecret(token) {
+	if (l.failed.wait(source, l.limit, 1, now) == 0 || l.showedSecret(source, now)) && a.isSecret(token) {
 		l.remember(source, now)
 		return master, nil
 	}
 	return a.LoginHash(ctx, from, HashToken(token))
 }
 
-// LoginHash is Login for a client that has shown a surface something that stands for a token: it lets in the holder of
-// the token with this hash. A blank hash is of no token, for what the surface could not read.
+// LoginHash is like Login, for a client that sent a substitute for a token, such as an access token: it lets in the
+// holder of the token with this hash. An empty hash means that the surface could not read the substitute.
 func (a *Control) LoginHash(ctx context.Context, from, hash string) (c api.Caller, err error) {
 	source, _ := sourceOf(from)
-	if hash == "" || a.logins.failed.wait(source, a.logins.limit, 1, time.Now()) > 0 { // no question to the leader for it
-		c, _, err = a.holder(hash)
+	if hash == "" || a.logins.failed.wait(source, a.logins.limit, 1, time.Now()) > 0 { // without asking the leader
+		c, _, err = a.callerOf(hash)
 	} else {
-		c, err = a.seek(ctx, hash)
+		c, err = a.findCaller(ctx, hash)
 	}
 	if err == nil {
 		a.Used(hash)
 	}
-	return c, a.counted(source, err)
+	return c, a.countFailure(source, err)
 }
 
-// Attempt counts a request without a token as Login counts a wrong one, and rejects it with the time to wait when the
-// address has made too many.
+// Attempt counts a request without a token like a wrong token, and rejects it with a Limited error if the address has
+// made too many.
 func (a *Control) Attempt(from string) error {
 	source, _ := sourceOf(from)
 	if wait := a.logins.failed.take(source, a.logins.limit, 1, time.Now()); wait > 0 {
@@ -75,9 +76,9 @@ func (a *Control) Attempt(from string) error {
 	return nil
 }
 
-// counted counts a wrong token at its address.
-func (a *Control) counted(source string, err error) error {
-	l, unsure := a.logins, unsure(err)
+// countFailure counts a wrong token of an address, and returns the error for the client.
+func (a *Control) countFailure(source string, err error) error {
+	l, unsure := a.logins, isTransient(err)
 	if !unsure && !errors.Is(err, ErrToken) {
 		return err
 	}
@@ -91,19 +92,19 @@ func (a *Control) counted(source string, err error) error {
 // FailedLogins returns the number of wrong tokens since the start.
 func (a *Control) FailedLogins() int64 { return a.logins.wrong.Load() }
 
-// knows reports whether an address has shown the cluster secret lately.
-func (l *logins) knows(source string, now time.Time) bool {
+// showedSecret reports whether an address has recently sent the cluster secret.
+func (l *logins) showedSecret(source string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at, ok := l.known[source]
-	return ok && now.Sub(at) < secretKnown
+	return ok && now.Sub(at) < secretExemption
 }
 
 func (l *logins) remember(source string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.known[source]; !known && len(l.known) >= maxKnown {
-		for other := range l.known { // any one: addresses that have the secret are few
+	if _, known := l.known[source]; !known && len(l.known) >= maxSecretSources {
+		for other := range l.known { // drop any one: few addresses have the secret
 			delete(l.known, other)
 			break
 		}

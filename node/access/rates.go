@@ -10,20 +10,20 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// rates holds clients to so many operations a second on this node, each with its own bucket.
+// rates limits clients to a number of operations a second on this node, each with its own bucket.
 type rates struct {
 	mu      sync.Mutex
 	buckets map[string]*rate.Limiter
 	swept   time.Time
 }
 
-// maxBuckets bounds the table. A bucket that has filled up again says no more than none, and goes first.
+// maxBuckets bounds the table. A full bucket is equivalent to none, so full ones are dropped first.
 const maxBuckets = 8192
 
 func newRates() *rates { return &rates{buckets: map[string]*rate.Limiter{}} }
 
-// take counts n operations, at most the burst. It returns the time to wait before the next try, 0 when the operations
-// may go on.
+// take counts n operations, at most the burst. It returns the time to wait before the next try, 0 if the operations
+// are counted.
 func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Duration {
 	if l.PerSecond == 0 || n == 0 {
 		return 0
@@ -41,7 +41,7 @@ func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Durat
 	return due(b, n, now, false)
 }
 
-// wait returns the time until n operations may go on. It counts none.
+// wait returns the time until n operations may proceed. It counts none.
 func (r *rates) wait(who string, l oplog.Limit, n int, now time.Time) time.Duration {
 	if l.PerSecond == 0 {
 		return 0
@@ -56,7 +56,7 @@ func (r *rates) wait(who string, l oplog.Limit, n int, now time.Time) time.Durat
 	return due(b, n, now, true)
 }
 
-// bound gives a bucket the limit that holds now.
+// bound updates a bucket to the current limit.
 func bound(b *rate.Limiter, l oplog.Limit, now time.Time) {
 	if b.Limit() != rate.Limit(l.PerSecond) {
 		b.SetLimitAt(now, rate.Limit(l.PerSecond))
@@ -66,11 +66,11 @@ func bound(b *rate.Limiter, l oplog.Limit, now time.Time) {
 	}
 }
 
-// due returns the time that n operations have to wait. It counts them when they need not wait, unless look is set.
+// due returns the time that n operations have to wait. If that is 0, it counts them, unless look is set.
 func due(b *rate.Limiter, n int, now time.Time, look bool) time.Duration {
 	taken := b.ReserveN(now, n)
 	if !taken.OK() {
-		return time.Second // over the burst, which a limit that has just changed allows: never at once
+		return time.Second // more than the burst, possible just after the limit was lowered
 	}
 	wait := taken.DelayFrom(now)
 	if look || wait > 0 {
@@ -79,10 +79,10 @@ func due(b *rate.Limiter, n int, now time.Time, look bool) time.Duration {
 	return wait
 }
 
-// burst returns the number of operations that a limit lets through at once.
+// burst returns the number of operations that a limit permits at once.
 func burst(l oplog.Limit) int { return int(cmp.Or(l.Burst, l.PerSecond)) }
 
-// makeRoom sweeps the table at most once a second; in between, a full table loses any one bucket.
+// makeRoom drops full buckets, at most once a second. If the table is still full, it drops arbitrary ones.
 func (r *rates) makeRoom(now time.Time) {
 	if len(r.buckets) < maxBuckets {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// TestRates: a burst goes through at once, then one request each time one has become due, and a bucket never holds more
-// than its burst; those who are not bounded leave nothing behind.
+// TestRates checks that a burst passes at once, then one request whenever one is due, that a bucket never holds more
+// than its burst, and that unlimited clients have no bucket.
 func TestRates(t *testing.T) {
 	t.Parallel()
 	r, now := newRates(), time.Unix(1_700_000_000, 0)
@@ -56,7 +56,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// BenchmarkAdmit measures what a request pays for being counted and for the note that its token was used.
+// BenchmarkAdmit measures the cost of counting a request and recording the use of its token.
 func BenchmarkAdmit(b *testing.B) {
 	a := New(Config{State: newState(b)})
 	c := api.Caller{Token: "t", DB: oplog.DefaultDB}

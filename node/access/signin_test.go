@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestSignIn: a code is good once and for a minute; a wrong one takes nothing away, and a newer one replaces it.
+// TestSignIn checks that a code is valid once and for a minute, that a wrong one does no harm, and that a newer one
+// replaces it.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

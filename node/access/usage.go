@@ -11,21 +11,21 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// usage records when this node saw each token last. It goes through the log every few minutes, all tokens in one entry,
-// and only those whose time in the state is older than that: a busy token costs an entry's line, not an entry.
+// usage records when this node last saw each token. It goes through the log every few minutes, all tokens in one
+// entry, and only those with an older time in the state: a busy token costs a line of an entry, not an entry.
 type usage struct {
 	mu   sync.Mutex
-	seen map[string]oplog.Time // by hash; valid tokens only, so it is as large as they are many
+	seen map[string]oplog.Time // by hash; only valid tokens, so their number bounds its size
 }
 
 // A Log writes a node's own operations into the cluster's log.
 type Log interface {
-	// Note proposes an operation of the control plane, here or through the leader, and returns when this node has
+	// Note proposes an operation of the control plane, here or through the leader, and returns once this node has
 	// applied it.
 	Note(ctx context.Context, op oplog.Op) error
 }
 
-// Used notes that a token was used just now. Callers without a token have none.
+// Used records that a token was used now. An empty hash is ignored.
 func (a *Control) Used(hash string) {
 	if hash == "" {
 		return
@@ -35,25 +35,26 @@ func (a *Control) Used(hash string) {
 	a.usage.mu.Unlock()
 }
 
-// LastUsed returns the time of a token's last use that this node knows of.
+// LastUsed returns the last use of a token that this node knows of.
 func (a *Control) LastUsed(v *state.View, hash string) oplog.Time {
 	a.usage.mu.Lock()
 	defer a.usage.mu.Unlock()
 	return max(a.usage.seen[hash], v.TokenUsed(hash))
 }
 
-// TellUsage is the task that tells the cluster when tokens were used, until ctx ends.
-func (a *Control) TellUsage(ctx context.Context, every time.Duration, to Log, log *slog.Logger) error {
+// ReportUsage is the task that reports the last uses of tokens to the cluster, until ctx ends.
+func (a *Control) ReportUsage(ctx context.Context, every time.Duration, to Log, log *slog.Logger) error {
 	for range pause.Ticks(ctx.Done(), every) {
-		if err := a.tell(ctx, to); err != nil && ctx.Err() == nil {
+		if err := a.reportUsage(ctx, to); err != nil && ctx.Err() == nil {
 			log.Debug("last uses of tokens not written to the log", "err", err)
 		}
 	}
 	return ctx.Err()
 }
 
-// tell proposes the uses that are newer than those in the state. After a failure the next call proposes them again.
-func (a *Control) tell(ctx context.Context, to Log) error {
+// reportUsage proposes the uses that are newer than those in the state. After a failure the next call proposes them
+// again.
+func (a *Control) reportUsage(ctx context.Context, to Log) error {
 	u := &a.usage
 	u.mu.Lock()
 	seen := u.seen

@@ -1,28 +1,26 @@
-// Package mem0 speaks the HTTP API of mem0 on the gateway's port, so that mem0's own clients run unmodified: set
+// Package mem0 serves the HTTP API of mem0 on the gateway's port, so that mem0's own clients run unmodified: set
 // their host to a node and their API key to a token. It translates calls to operations of the table and answers to
-// mem0's shapes, and stores nothing itself.
+// mem0's format, and stores nothing itself.
 //
-// # Who is asked for what
+// # Tokens and namespaces
 //
-// A token is sent as Authorization: Token KEY, Authorization: Bearer KEY or X-API-Key: KEY, and needs the rights that
-// the same operation needs elsewhere. The project is the token's database. All memories are in the namespace mem0;
-// memories of other namespaces are not there for these clients, while recall of the other dialects finds those of
-// this one.
+// Clients send a token as Authorization: Token KEY, Authorization: Bearer KEY or X-API-Key: KEY. It needs the same
+// rights as on the other ports. The project is the token's database. All memories are in the namespace mem0. These
+// clients do not see other namespaces, but the recall of other dialects also finds memories of this one.
 //
 // # A memory
 //
-// user_id, agent_id, app_id and run_id are attributes of the memory. Those values of metadata that are strings,
-// numbers, true, false or lists of strings are attributes as well, so that filters find them inside the scans; the
-// rest stays in the memory's metadata, and is given back with the others. "@mem0" is a reserved key of metadata. A
-// memory is one message: its text is the message's, its source the message's role, and messages of the role system
-// are left out.
+// user_id, agent_id, app_id and run_id are attributes of the memory. Values of metadata that are strings, numbers,
+// booleans or lists of strings are attributes as well, so that scans can filter by them. The other values stay in the
+// memory's metadata. Answers combine both again. "@mem0" is a reserved key of metadata. Each message becomes a memory
+// with the message's text and, as its source, the message's role. Messages of the role system are dropped.
 //
 //	timestamp, observation_date     when it happened
 //	expiration_date                 it expires at the end of that day, in UTC; afterwards show_expired finds it no more
 //	immutable                       it cannot be updated, only deleted
 //	infer                           true and false alike store the text as it is: no facts are extracted
 //
-// An answer to add is complete: its status is SUCCEEDED, and event_id is the id of the first memory.
+// Additions are synchronous: the status is SUCCEEDED, and event_id is the id of the first memory.
 //
 // # Filters
 //
@@ -33,7 +31,7 @@
 //
 // # Paths
 //
-// The platform's, with their trailing slash:
+// The paths of the platform, with a trailing slash:
 //
 //	GET /v1/ping/                                           the database as project_id
 //	POST /v3/memories/add/  POST /v1/memories/              add; the older one answers a list
@@ -48,13 +46,13 @@
 //	GET /api/v1/orgs/organizations/ORG/projects/PROJECT/    and its webhooks: none
 //	GET /v2/entities/user/NAME/profile/                     status not_enabled, as are the settings
 //
-// The self-hosted server's, without one: POST GET DELETE /memories, GET PUT DELETE /memories/ID,
+// The paths of the self-hosted server, without one: POST GET DELETE /memories, GET PUT DELETE /memories/ID,
 // GET /memories/ID/history, POST /search, GET /entities, DELETE /entities/TYPE/NAME, POST /reset (scope owner),
 // GET /configure, GET /api/health.
 //
-// What needs a language model or calls back (feedback, exports, webhooks, profiles, a project's instructions) answers
-// 501 and says what to use in its place.
+// Calls that need a language model or a callback (feedback, exports, webhooks, profiles, a project's instructions)
+// answer 501 and name an alternative.
 //
-// Reads take ?consistency=linearizable and ?min_index= as everywhere. Errors are {"detail", "error", "code"}; detail
-// and error are the same text.
+// Reads accept ?consistency=linearizable and ?min_index= as everywhere. Errors are {"detail", "error", "code"};
+// detail and error are the same text.
 package mem0

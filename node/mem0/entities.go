@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// maxEntities bounds the list of a self-hosted server, which has no pages.
+// maxEntities bounds the list of the self-hosted server, which has no pages.
 const maxEntities = 10_000
 
 // entities lists users, agents, apps and runs: the values of the attributes that name them.
@@ -21,8 +21,8 @@ func entities(as shape) func(*exchange) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		first, last := p.skip(), p.skip()+p.size
-		if as == hosted {
+		first, last := p.offset(), p.offset()+p.size
+		if as == selfHosted {
 			first, last = 0, maxEntities
 		}
 		all, totals, count, seen := []object{}, object{}, 0, 0
@@ -36,7 +36,7 @@ func entities(as shape) func(*exchange) (any, error) {
 				if after == "" {
 					totals["total_"+kind+"s"], count = a.Total, count+a.Total
 				}
-				if as == hosted && count > maxEntities {
+				if as == selfHosted && count > maxEntities {
 					return nil, oplog.Errorf(oplog.TooLarge,
 						"there are more than %d entities: GET /v1/entities/?page=1&page_size=%d pages through them",
 						maxEntities, api.MaxHits)
@@ -52,7 +52,7 @@ func entities(as shape) func(*exchange) (any, error) {
 				}
 			}
 		}
-		if as == hosted {
+		if as == selfHosted {
 			return all, nil
 		}
 		o := x.pageOf(p, count, all)
@@ -74,13 +74,13 @@ func entity(kind string, v *api.AttributeValue, owner string) object {
 
 func iso(seconds float64) string { return field.UnixOrNone(seconds).UTC().Format(time.RFC3339Nano) }
 
-// countDone says how much of a call was done when it failed.
+// countDone returns a suffix for the error of a batch: the number of memories changed before the failure.
 func countDone(n int) string {
 	return fmt.Sprintf("; %s before it were changed", api.Many(n, "memory", "memories"))
 }
 
-// forget forgets all memories that pass a filter, a thousand at a time.
-func (x *exchange) forget(f field.Map) (n int, err error) {
+// forgetMatching forgets all memories that pass a filter, up to a thousand per request.
+func (x *exchange) forgetMatching(f field.Map) (n int, err error) {
 	for more := true; more; {
 		a, err := api.ForgetMatching.For(&x.Exchange, object{"filter": f, "namespace": oplog.Mem0Namespace, "reason": "deleted"})
 		if err != nil {
@@ -97,7 +97,7 @@ func (x *exchange) removeAll() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := x.forget(f)
+	n, err := x.forgetMatching(f)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (x *exchange) removeEntity() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := x.forget(f)
+	n, err := x.forgetMatching(f)
 	if err == nil && n == 0 {
 		err = oplog.Errorf(oplog.NotFound, "no %s %.64q has a memory", kind, name)
 	}
@@ -124,7 +124,7 @@ func (x *exchange) removeEntity() (any, error) {
 }
 
 func (x *exchange) reset() (any, error) {
-	if _, err := x.forget(everything()); err != nil {
+	if _, err := x.forgetMatching(everything()); err != nil {
 		return nil, err
 	}
 	return object{"message": "All memories reset"}, nil

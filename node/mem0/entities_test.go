@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// users is a door to a database with so many users, and no other entities.
+// users is a door to a database with n users and no other entities.
 type users struct {
 	api.Door
 	n     int
@@ -44,8 +44,8 @@ func (u *users) Do(_ context.Context, _ api.Caller, op *api.Op, request any) (an
 	return page, nil
 }
 
-// TestAListOfEntitiesIsBounded: the list of a self-hosted server, which has no pages, is whole or rejected, and a
-// page of the platform's holds nothing of the pages before it.
+// TestAListOfEntitiesIsBounded checks that the list of the self-hosted server, which has no pages, is complete or
+// rejected, and that a page of the platform contains only its own rows.
 func TestAListOfEntitiesIsBounded(t *testing.T) {
 	t.Parallel()
 	list := func(u *users, pattern, path string) (any, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A selection says which memories a call is about.
+// A selection holds the fields of a call that select memories.
 type selection struct {
 	ids
 	Filters    json.RawMessage `json:"filters"`
@@ -24,7 +24,7 @@ type selection struct {
 	Keywords   json.RawMessage `json:"keywords"`
 }
 
-// selected reads a selection from the parameters of a URL.
+// selected reads a selection from the parameters of the URL.
 func (x *exchange) selected() selection {
 	get := func(name string) id { return id(x.Params.Get(name)) }
 	return selection{ids: ids{get("user_id"), get("agent_id"), get("app_id"), get("run_id"), get("session_id")},
@@ -33,13 +33,13 @@ func (x *exchange) selected() selection {
 		Start:      x.Params.Get("start_date"), End: x.Params.Get("end_date"), Keywords: json.RawMessage(x.Params.Get("keywords"))}
 }
 
-// filter translates a selection to a filter of the table. It names one entity at least.
+// filter translates a selection to a filter of the table. It rejects a selection that names no entity.
 func (s *selection) filter() (field.Map, error) {
 	t := translation{}
 	if len(s.Filters)+len(s.Metadata) > filter.MaxFilter {
 		return nil, oplog.Errorf(oplog.Invalid, "filters: over %d bytes", filter.MaxFilter)
 	}
-	all := []any{object{"@namespace": oplog.Mem0Namespace}} // rows of other namespaces are none that a list looks at
+	all := []any{object{"@namespace": oplog.Mem0Namespace}} // lists never return rows of other namespaces
 	for _, name := range slices.Sorted(maps.Keys(s.named())) {
 		all = append(all, t.leaf(name, quoted(string(s.named()[name])), 0))
 	}
@@ -52,10 +52,10 @@ func (s *selection) filter() (field.Map, error) {
 		all = append(all, t.leaf("categories", raw, 0))
 	}
 	if s.Start != "" {
-		all = append(all, t.test("@created_at", "gte", quoted(s.Start)))
+		all = append(all, t.comparison("@created_at", "gte", quoted(s.Start)))
 	}
 	if s.End != "" {
-		all = append(all, t.test("@created_at", "lte", quoted(s.End)))
+		all = append(all, t.comparison("@created_at", "lte", quoted(s.End)))
 	}
 	if t.err == nil && t.entities == 0 {
 		t.err = oplog.Errorf(oplog.Invalid, "filters: name one of user_id, agent_id, app_id or run_id, with * for any")
@@ -75,14 +75,14 @@ func quoted(s string) json.RawMessage {
 
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// A translation turns one filter into the other; what it does not know is its error. A part that lets everything pass
-// is nil.
+// A translation translates one filter. Its err is the first part that has no equivalent. A nil part matches
+// everything.
 type translation struct {
-	entities int // tests that an entity is of a name, outside of NOT
+	entities int // number of comparisons of an entity's name, outside of NOT
 	err      error
 }
 
-func (t *translation) refuse(format string, args ...any) any {
+func (t *translation) reject(format string, args ...any) any {
 	if t.err == nil {
 		t.err = oplog.Errorf(oplog.Invalid, "filters: "+format, args...)
 	}
@@ -93,7 +93,7 @@ func (t *translation) refuse(format string, args ...any) any {
 func (t *translation) tree(raw json.RawMessage, depth int) any {
 	var members fields
 	if json.Unmarshal(raw, &members) != nil || depth > filter.MaxDepth {
-		return t.refuse("want an object, at most %d deep", filter.MaxDepth)
+		return t.reject("want an object, at most %d deep", filter.MaxDepth)
 	}
 	var all []any
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -101,19 +101,19 @@ func (t *translation) tree(raw json.RawMessage, depth int) any {
 		var part any
 		switch strings.ToUpper(strings.TrimPrefix(name, "$")) {
 		case "AND":
-			part = group("and", t.each(v, depth))
+			part = group("and", t.list(v, depth))
 		case "OR":
 			before := t.entities
-			list := t.each(v, depth)
+			list := t.list(v, depth)
 			if part = group("or", list); slices.Contains(list, nil) || len(list) == 0 {
-				part, t.entities = nil, before // one of them lets all pass
+				part, t.entities = nil, before // one alternative matches everything
 			}
 		case "NOT":
 			before := t.entities
-			if list := t.each(v, depth); !slices.Contains(list, nil) && len(list) > 0 {
+			if list := t.list(v, depth); !slices.Contains(list, nil) && len(list) > 0 {
 				part = object{"not": group("or", list)}
 			} else if t.err == nil {
-				return t.refuse("NOT: want filters that do not let all pass")
+				return t.reject("NOT: want filters that do not let all pass")
 			}
 			t.entities = before
 		default:
@@ -126,8 +126,8 @@ func (t *translation) tree(raw json.RawMessage, depth int) any {
 	return group("and", all)
 }
 
-// each translates a list of filters, or one.
-func (t *translation) each(raw json.RawMessage, depth int) (parts []any) {
+// list translates a list of filters, or a single one.
+func (t *translation) list(raw json.RawMessage, depth int) (parts []any) {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
 		list = []json.RawMessage{raw}
@@ -138,7 +138,7 @@ func (t *translation) each(raw json.RawMessage, depth int) (parts []any) {
 	return parts
 }
 
-// group joins parts; those of an and that let all pass are left out.
+// group joins parts with and or or. Nil parts, which match everything, are dropped.
 func group(op string, parts []any) any {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(part any) bool { return part == nil })
 	switch len(parts) {
@@ -150,7 +150,7 @@ func group(op string, parts []any) any {
 	return object{op: parts}
 }
 
-// leaf translates the tests of a field.
+// leaf translates the comparisons of a field.
 func (t *translation) leaf(name string, raw json.RawMessage, depth int) any {
 	if absent(raw) {
 		return nil
@@ -163,33 +163,33 @@ func (t *translation) leaf(name string, raw json.RawMessage, depth int) any {
 	case "metadata":
 		return t.metadata(raw, depth)
 	case "keywords", "memory_ids", "memory":
-		return t.refuse("%s: not supported; the query of a search finds words", name)
+		return t.reject("%s: not supported; the query of a search finds words", name)
 	default:
 		if !filter.Nameable(name) {
-			return t.refuse("%.40q is not a field", name)
+			return t.reject("%.40q is not a field", name)
 		}
 	}
 	var tests fields
 	switch {
 	case raw[0] == '[':
-		return t.test(name, "in", raw)
+		return t.comparison(name, "in", raw)
 	case raw[0] != '{':
-		return t.test(name, "eq", raw)
+		return t.comparison(name, "eq", raw)
 	case json.Unmarshal(raw, &tests) != nil:
-		return t.refuse("%.40q: want a value or operators", name)
+		return t.reject("%.40q: want a value or operators", name)
 	}
 	var all []any
 	for _, op := range slices.Sorted(maps.Keys(tests)) {
-		all = append(all, t.test(name, op, tests[op]))
+		all = append(all, t.comparison(name, op, tests[op]))
 	}
 	return group("and", all)
 }
 
-// metadata translates {key: value, …}, also where it stands under contains.
+// metadata translates {key: value, …}, also below contains.
 func (t *translation) metadata(raw json.RawMessage, depth int) any {
 	var members, inner fields
 	if json.Unmarshal(raw, &members) != nil || depth > filter.MaxDepth {
-		return t.refuse("metadata: want an object")
+		return t.reject("metadata: want an object")
 	}
 	if len(members) == 1 && json.Unmarshal(members["contains"], &inner) == nil {
 		members = inner
@@ -197,35 +197,35 @@ func (t *translation) metadata(raw json.RawMessage, depth int) any {
 	var all []any
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if name == "metadata" || isID(name) {
-			return t.refuse("metadata: %s is not a key of metadata", name)
+			return t.reject("metadata: %s is not a key of metadata", name)
 		}
 		all = append(all, t.leaf(name, members[name], depth+1))
 	}
 	return group("and", all)
 }
 
-// anything is the value that stands for all.
-const anything = `"*"`
+// wildcard is the value that matches any value.
+const wildcard = `"*"`
 
-// test translates one operator with its value.
-func (t *translation) test(name, op string, raw json.RawMessage) any {
+// comparison translates one operator and its value.
+func (t *translation) comparison(name, op string, raw json.RawMessage) any {
 	op = strings.TrimPrefix(op, "$")
 	if isID(name) && (op == "eq" || op == "in") {
 		t.entities++
 	}
 	var list []json.RawMessage
 	switch _ = json.Unmarshal(raw, &list); {
-	case string(raw) == anything && (op == "eq" || op == "contains" || op == "icontains"),
-		op == "in" && slices.ContainsFunc(list, func(v json.RawMessage) bool { return string(v) == anything }):
+	case string(raw) == wildcard && (op == "eq" || op == "contains" || op == "icontains"),
+		op == "in" && slices.ContainsFunc(list, func(v json.RawMessage) bool { return string(v) == wildcard }):
 		return object{name: object{"exists": true}}
-	case string(raw) == anything && op == "ne":
+	case string(raw) == wildcard && op == "ne":
 		return object{name: object{"exists": false}}
 	case isID(name), name[0] == '@':
 		for i := range list {
 			list[i] = asField(name, list[i])
 		}
 		if raw = asField(name, raw); list != nil {
-			raw, _ = json.Marshal(list) // it was decoded
+			raw, _ = json.Marshal(list) // raw messages that were decoded always encode
 		}
 	}
 	part := object{name: object{op: raw}}
@@ -234,12 +234,12 @@ func (t *translation) test(name, op string, raw json.RawMessage) any {
 		_, err = filter.Parse(said)
 	}
 	if err != nil {
-		return t.refuse("%s", strings.TrimPrefix(err.Error(), "filter: "))
+		return t.reject("%s", strings.TrimPrefix(err.Error(), "filter: "))
 	}
 	return part
 }
 
-// asField writes a value as a field has it: an id as a string, and a time of any spelling as RFC 3339.
+// asField converts a value to the type of a field: an id to a string, and a time in other formats to RFC 3339.
 func asField(name string, raw json.RawMessage) json.RawMessage {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -258,5 +258,5 @@ func asField(name string, raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// everything passes the memories of this namespace.
+// everything returns a filter that matches all memories of this namespace.
 func everything() field.Map { return fmt.Appendf(nil, `{"@namespace":%q}`, oplog.Mem0Namespace) }

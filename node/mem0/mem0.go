@@ -14,32 +14,32 @@ type API struct{ door api.Door }
 // New returns the API over a door.
 func New(door api.Door) *API { return &API{door} }
 
-// Name is its name in metrics.
+// Name implements gateway.Dialect.
 func (*API) Name() string { return "mem0" }
 
-// Routes returns the right that each path needs: that of an operation.
+// Routes implements gateway.Dialect.
 func (*API) Routes() map[string]*api.Op {
 	return api.Rights(routes, func(r route) *api.Op { return r.right })
 }
 
-// A route is a path's operation, whose right a caller needs before the body is read, and its handler.
+// A route is the operation whose right a caller needs before the body is read, and the handler.
 type route struct {
 	right  *api.Op
 	answer func(*exchange) (any, error)
 }
 
-// routes are the API at a glance.
+// routes maps the patterns of the API to their routes.
 var routes = map[string]route{
 	"GET /v1/ping/{$}": {api.Me.Op, (*exchange).ping},
 
 	"POST /v3/memories/add/{$}":    {api.RememberBatch.Op, add(platform)},
 	"POST /v3/memories/{$}":        {api.Recall.Op, list(platform)},
 	"POST /v3/memories/search/{$}": {api.Recall.Op, search(platform)},
-	"POST /v2/memories/{$}":        {api.Recall.Op, list(older)},
-	"POST /v2/memories/search/{$}": {api.Recall.Op, search(older)},
-	"POST /v1/memories/{$}":        {api.RememberBatch.Op, add(older)},
-	"GET /v1/memories/{$}":         {api.Recall.Op, list(older)},
-	"POST /v1/memories/search/{$}": {api.Recall.Op, search(older)},
+	"POST /v2/memories/{$}":        {api.Recall.Op, list(legacy)},
+	"POST /v2/memories/search/{$}": {api.Recall.Op, search(legacy)},
+	"POST /v1/memories/{$}":        {api.RememberBatch.Op, add(legacy)},
+	"GET /v1/memories/{$}":         {api.Recall.Op, list(legacy)},
+	"POST /v1/memories/search/{$}": {api.Recall.Op, search(legacy)},
 	"DELETE /v1/memories/{$}":      {api.ForgetMatching.Op, (*exchange).removeAll},
 
 	"GET /v1/memories/{id}/{$}":         {api.Get.Op, (*exchange).get},
@@ -56,59 +56,59 @@ var routes = map[string]route{
 	"GET /v1/event/{id}/{$}":                {api.Get.Op, (*exchange).event},
 
 	"GET /api/v1/orgs/organizations/{org}/projects/{project}/{$}":   {api.Me.Op, (*exchange).project},
-	"PATCH /api/v1/orgs/organizations/{org}/projects/{project}/{$}": {api.Correct.Op, lacks(noModel)},
+	"PATCH /api/v1/orgs/organizations/{org}/projects/{project}/{$}": {api.Correct.Op, notImplemented(noModel)},
 	"GET /api/v1/webhooks/projects/{project}/{$}":                   {api.Me.Op, func(*exchange) (any, error) { return []any{}, nil }},
-	"POST /api/v1/webhooks/projects/{project}/{$}":                  {api.Correct.Op, lacks(noHooks)},
-	"PUT /api/v1/webhooks/{id}/{$}":                                 {api.Correct.Op, lacks(noHooks)},
-	"DELETE /api/v1/webhooks/{id}/{$}":                              {api.Correct.Op, lacks(noHooks)},
+	"POST /api/v1/webhooks/projects/{project}/{$}":                  {api.Correct.Op, notImplemented(noHooks)},
+	"PUT /api/v1/webhooks/{id}/{$}":                                 {api.Correct.Op, notImplemented(noHooks)},
+	"DELETE /api/v1/webhooks/{id}/{$}":                              {api.Correct.Op, notImplemented(noHooks)},
 	"POST /v1/feedback/{$}": {api.Feedback.Op,
-		lacks("feedback is about a question here: POST /v1/feedback, without the last slash, with the question and the memory")},
-	"POST /v1/exports/{$}":                     {api.Export.Op, lacks(noExports)},
-	"POST /v1/exports/get/{$}":                 {api.Export.Op, lacks(noExports)},
+		notImplemented("feedback is about a question here: POST /v1/feedback, without the last slash, with the question and the memory")},
+	"POST /v1/exports/{$}":                     {api.Export.Op, notImplemented(noExports)},
+	"POST /v1/exports/get/{$}":                 {api.Export.Op, notImplemented(noExports)},
 	"GET /v2/entities/user/{name}/profile/{$}": {api.Me.Op, (*exchange).profile},
-	"POST /v2/profiles/jobs/{$}":               {api.Correct.Op, lacks(noModel)},
-	"GET /v2/profiles/jobs/{id}/{$}":           {api.Me.Op, lacks(noModel)},
+	"POST /v2/profiles/jobs/{$}":               {api.Correct.Op, notImplemented(noModel)},
+	"GET /v2/profiles/jobs/{id}/{$}":           {api.Me.Op, notImplemented(noModel)},
 	"GET /v2/profiles/settings/{$}": {api.Me.Op,
 		func(*exchange) (any, error) { return object{"enabled": false, "entities": object{}}, nil }},
-	"POST /v2/profiles/settings/{$}": {api.Correct.Op, lacks(noModel)},
+	"POST /v2/profiles/settings/{$}": {api.Correct.Op, notImplemented(noModel)},
 
-	"POST /memories":                 {api.RememberBatch.Op, add(hosted)},
-	"GET /memories":                  {api.Recall.Op, list(hosted)},
+	"POST /memories":                 {api.RememberBatch.Op, add(selfHosted)},
+	"GET /memories":                  {api.Recall.Op, list(selfHosted)},
 	"DELETE /memories":               {api.ForgetMatching.Op, (*exchange).removeAll},
 	"GET /memories/{id}":             {api.Get.Op, (*exchange).get},
-	"PUT /memories/{id}":             {api.Correct.Op, update(hosted)},
+	"PUT /memories/{id}":             {api.Correct.Op, update(selfHosted)},
 	"DELETE /memories/{id}":          {api.Forget.Op, (*exchange).remove},
 	"GET /memories/{id}/history":     {api.Revisions.Op, (*exchange).history},
-	"POST /search":                   {api.Recall.Op, search(hosted)},
-	"GET /entities":                  {api.Values.Op, entities(hosted)},
+	"POST /search":                   {api.Recall.Op, search(selfHosted)},
+	"GET /entities":                  {api.Values.Op, entities(selfHosted)},
 	"DELETE /entities/{type}/{name}": {api.ForgetMatching.Op, (*exchange).removeEntity},
 	"POST /reset":                    {api.Purge.Op, (*exchange).reset},
 	"GET /configure":                 {api.Me.Op, (*exchange).project},
-	"POST /configure":                {api.Correct.Op, lacks(noModel)},
-	"POST /generate-instructions":    {api.Correct.Op, lacks(noModel)},
+	"POST /configure":                {api.Correct.Op, notImplemented(noModel)},
+	"POST /generate-instructions":    {api.Correct.Op, notImplemented(noModel)},
 	"GET /api/health":                {api.Alive.Op, func(*exchange) (any, error) { return object{"status": "ok"}, nil }},
 }
 
-// A shape is the form of an answer that one kind of client expects.
+// A shape is the answer format that a kind of client expects.
 type shape int
 
 const (
-	platform shape = iota // the newest paths of the platform
-	older                 // its earlier ones, which answer lists
-	hosted                // the self-hosted server
+	platform   shape = iota // the platform's newest paths
+	legacy                  // the platform's older paths, which answer plain lists
+	selfHosted              // the self-hosted server
 )
 
-// What other servers do with a language model, and Cairn does not.
+// The reasons for calls that Cairn does not implement.
 const (
 	noModel   = "Cairn stores text as it is given: no instructions, categories or profiles are made of it, so there is nothing to set"
 	noHooks   = "Cairn calls no webhooks: GET /v1/events, without the last slash, is an event stream of all changes"
 	noExports = "Cairn fills no schema with a model: list memories with POST /v3/memories/, or run cairn export"
 )
 
-// missing is an answer to what this server does not do.
-type missing string
+// unsupported is the answer of a call that is not implemented: the reason.
+type unsupported string
 
-func lacks(why missing) func(*exchange) (any, error) {
+func notImplemented(why unsupported) func(*exchange) (any, error) {
 	return func(*exchange) (any, error) { return why, nil }
 }
 
@@ -124,14 +124,14 @@ func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (s
 		return 0, nil, err
 	}
 	answer, err = routes[r.Pattern].answer(&exchange{made})
-	if why, lacking := answer.(missing); lacking {
+	if why, lacking := answer.(unsupported); lacking {
 		status, answer := a.Reject(oplog.Errorf(oplog.Invalid, "%s", string(why)), http.StatusNotImplemented, "not_implemented")
 		return status, answer, err
 	}
 	return http.StatusOK, answer, err
 }
 
-// Reject returns the status and the body of an error. A database without room is a quota of theirs.
+// Reject implements gateway.Dialect. It maps a full database to mem0's status for quotas.
 func (*API) Reject(e *oplog.Error, status int, code string) (int, any) {
 	if e.Kind == oplog.OverQuota {
 		status = http.StatusRequestEntityTooLarge
@@ -139,21 +139,21 @@ func (*API) Reject(e *oplog.Error, status int, code string) (int, any) {
 	return status, object{"detail": e.Text, "error": e.Text, "code": code}
 }
 
-// organization names the only organization.
+// organization is the name of the only organization.
 const organization = "cairn"
 
 func (x *exchange) ping() (any, error) {
 	return object{"status": "ok", "org_id": organization, "project_id": x.C.Database, "user_email": cmp.Or(x.C.Label, x.C.Who())}, nil
 }
 
-// project shows the database as a project, as far as fields asks for it.
+// project returns the database as a project, with the fields that the call requests.
 func (x *exchange) project() (any, error) {
 	if org, project := x.R.PathValue("org"), x.R.PathValue("project"); org != "" && (org != organization || project != x.C.Database) {
 		return nil, oplog.Errorf(oplog.NotFound, "this token's project is %s of the organization %s", x.C.Database, organization)
 	}
 	all := object{"id": x.C.Database, "name": x.C.Database, "org_id": organization, "custom_instructions": nil,
 		"custom_categories": []any{}, "decay": false}
-	return only(all, x.Params["fields"]), nil
+	return selectFields(all, x.Params["fields"]), nil
 }
 
 func (x *exchange) profile() (any, error) {

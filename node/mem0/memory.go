@@ -14,14 +14,14 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// entityTypes are the kinds of entities; the id of one is the attribute TYPE_id.
+// entityTypes are the kinds of entities. The attribute TYPE_id holds an entity's id.
 var entityTypes = []string{"user", "agent", "app", "run"}
 
 func isID(name string) bool {
 	return slices.ContainsFunc(entityTypes, func(kind string) bool { return name == kind+"_id" })
 }
 
-// An id is the name of an entity. Clients send some as numbers.
+// An id is the name of an entity. Some clients send numbers.
 type id string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -44,7 +44,7 @@ type ids struct {
 	Session id `json:"session_id"` // another name of run_id
 }
 
-// named returns those that are given, by attribute.
+// named returns the entities that are set, by attribute.
 func (i *ids) named() map[string]id {
 	all := map[string]id{"user_id": i.User, "agent_id": i.Agent, "app_id": i.App, "run_id": i.Run}
 	if i.Session != "" {
@@ -54,25 +54,25 @@ func (i *ids) named() map[string]id {
 	return all
 }
 
-// reserved is the key of metadata that holds what this dialect itself keeps with a memory.
-const reserved = "@mem0"
+// reservedKey is the key of metadata under which this dialect stores its own data.
+const reservedKey = "@mem0"
 
-// kept is the value under reserved.
-type kept struct {
+// extras is the value under reservedKey.
+type extras struct {
 	Immutable bool     `json:"immutable"`
-	Null      []string `json:"null,omitempty"` // keys of metadata that are null, which a correction takes for keys to drop
+	Null      []string `json:"null,omitempty"` // keys with the value null, because null in a correction deletes a key
 }
 
 type fields = map[string]json.RawMessage
 
-// split divides metadata: attributes, with the ids, as far as they are of a kind that attributes may be and have room,
-// and the rest.
-func split(metadata fields, entities fields, immutable bool) (attributes, rest fields, err error) {
-	if _, taken := metadata[reserved]; taken {
-		return nil, nil, oplog.Errorf(oplog.Invalid, "metadata: the key %s is reserved", reserved)
+// splitMetadata divides metadata into attributes, which include the entities, and the rest: values that cannot be
+// attributes, or that exceed the limits of attributes.
+func splitMetadata(metadata fields, entities fields, immutable bool) (attributes, rest fields, err error) {
+	if _, taken := metadata[reservedKey]; taken {
+		return nil, nil, oplog.Errorf(oplog.Invalid, "metadata: the key %s is reserved", reservedKey)
 	}
 	attributes, rest = maps.Clone(entities), fields{}
-	own, size := kept{Immutable: immutable}, 2
+	own, size := extras{Immutable: immutable}, 2
 	for name, v := range entities {
 		size += len(name) + len(v) + 4
 	}
@@ -91,24 +91,25 @@ func split(metadata fields, entities fields, immutable bool) (attributes, rest f
 		attributes[name] = metadata[name]
 	}
 	if own.Immutable || own.Null != nil {
-		rest[reserved], _ = json.Marshal(own) // it always encodes
+		rest[reservedKey], _ = json.Marshal(own) // a struct of strings always encodes
 	}
 	return attributes, rest, nil
 }
 
-// A stored memory is one of the table's with its attributes and metadata as clients see them.
-type stored struct {
+// A storedMemory is a memory of the table, with attributes and metadata as clients see them.
+type storedMemory struct {
 	*api.Memory
 	entities, metadata, rest fields
-	kept                     kept
+	kept                     extras
 }
 
-func read(m *api.Memory) stored {
-	s := stored{Memory: m, entities: fields{}, metadata: fields{}}
-	_ = json.Unmarshal(m.Metadata, &s.rest) // they were checked before they were stored
-	_ = json.Unmarshal(s.rest[reserved], &s.kept)
+// parseMemory splits a stored memory's attributes and metadata into entities and metadata of mem0.
+func parseMemory(m *api.Memory) storedMemory {
+	s := storedMemory{Memory: m, entities: fields{}, metadata: fields{}}
+	_ = json.Unmarshal(m.Metadata, &s.rest) // valid, because they were checked before they were stored
+	_ = json.Unmarshal(s.rest[reservedKey], &s.kept)
 	maps.Copy(s.metadata, s.rest)
-	delete(s.metadata, reserved)
+	delete(s.metadata, reservedKey)
 	for _, name := range s.kept.Null {
 		s.metadata[name] = json.RawMessage("null")
 	}
@@ -124,10 +125,10 @@ func read(m *api.Memory) stored {
 	return s
 }
 
-// show is a memory as clients read it.
+// show returns a memory in mem0's format.
 func show(m *api.Memory) object {
-	s := read(m)
-	sum := md5.Sum([]byte(m.Text)) // clients know a text again by it; it protects nothing
+	s := parseMemory(m)
+	sum := md5.Sum([]byte(m.Text)) // clients compare texts by it; it is not for security
 	o := object{"id": m.RID, "memory": m.Text, "metadata": s.metadata, "categories": []string{}, "hash": hex.EncodeToString(sum[:]),
 		"created_at": m.CreatedAt, "updated_at": m.UpdatedAt, "expiration_date": nil, "immutable": s.kept.Immutable}
 	for _, kind := range entityTypes {
@@ -147,16 +148,16 @@ func show(m *api.Memory) object {
 	return o
 }
 
-// only keeps the named fields of an object, and its id; none for all.
-func only(o object, names []string) object {
+// selectFields keeps the named fields of an object, and its id. Without names it keeps all.
+func selectFields(o object, names []string) object {
 	if len(names) > 0 {
 		maps.DeleteFunc(o, func(name string, _ any) bool { return name != "id" && !slices.Contains(names, name) })
 	}
 	return o
 }
 
-// expiry is the end of a day in UTC.
-func expiry(date string) (time.Time, error) {
+// endOfDay returns the end of a day in UTC. It rejects a day that is over.
+func endOfDay(date string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		return day, oplog.Errorf(oplog.Invalid, "expiration_date: want YYYY-MM-DD, got %.40q", date)
@@ -168,13 +169,12 @@ func expiry(date string) (time.Time, error) {
 	return end, nil
 }
 
-// lastDay is the last day on which a memory that expires at a time is there.
+// lastDay returns the last day on which a memory with this expiry exists.
 func lastDay(at float64) string {
 	return time.Unix(int64(math.Ceil(at))-1, 0).UTC().Format(time.DateOnly)
 }
 
-// memory reads a memory of this namespace, also one that was deleted. It strengthens the memory if the call is about
-// reading it.
+// memory returns a memory of this namespace, deleted or not. With read the access reinforces the memory.
 func (x *exchange) memory(rid string, read bool) (*api.Memory, error) {
 	c := x.C
 	c.Quiet = c.Quiet || !read
@@ -185,8 +185,8 @@ func (x *exchange) memory(rid string, read bool) (*api.Memory, error) {
 	return m, err
 }
 
-// current reads a memory that is there.
-func (x *exchange) current(rid string, read bool) (*api.Memory, error) {
+// activeMemory returns a memory that is not deleted.
+func (x *exchange) activeMemory(rid string, read bool) (*api.Memory, error) {
 	m, err := x.memory(rid, read)
 	if err == nil && m.Status == oplog.Tombstoned.String() {
 		err = oplog.ErrNoMemory

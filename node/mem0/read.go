@@ -10,16 +10,16 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// The bounds of a page.
+// The default and the maximum size of a page.
 const (
 	pageSize    = 100
 	maxPageSize = 200
 )
 
-// A page is the part of a list that a call asks for.
+// A page is the part of a list that a call requests.
 type page struct{ number, size int }
 
-// page reads page and page_size.
+// page reads the parameters page and page_size.
 func (x *exchange) page(usual, most int) (p page, err error) {
 	p = page{1, usual}
 	for name, to := range map[string]*int{"page": &p.number, "page_size": &p.size} {
@@ -33,7 +33,7 @@ func (x *exchange) page(usual, most int) (p page, err error) {
 	return p, nil
 }
 
-func (p page) skip() int { return (p.number - 1) * p.size }
+func (p page) offset() int { return (p.number - 1) * p.size }
 
 // pageOf returns the answer for a page.
 func (x *exchange) pageOf(p page, count int, results any) object {
@@ -50,12 +50,12 @@ func (x *exchange) pageOf(p page, count int, results any) object {
 		}
 		return u.String()
 	}
-	return object{"count": count, "next": at(p.number+1, p.skip()+p.size < count), "previous": at(p.number-1, p.number > 1),
+	return object{"count": count, "next": at(p.number+1, p.offset()+p.size < count), "previous": at(p.number-1, p.number > 1),
 		"results": results}
 }
 
-// rows lists memories, the newest first.
-func (x *exchange) rows(f field.Map, skip, most int) ([]api.Result, error) {
+// newest lists memories, newest first.
+func (x *exchange) newest(f field.Map, skip, most int) ([]api.Result, error) {
 	q, err := api.Recall.Fill(object{"query": "", "namespace": oplog.Mem0Namespace, "filter": f, "top_k": most, "skip_reinforce": true})
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (x *exchange) rows(f field.Map, skip, most int) ([]api.Result, error) {
 	return a.Results, nil
 }
 
-// list answers with memories, page by page.
+// list returns the handler that lists memories page by page.
 func list(as shape) func(*exchange) (any, error) {
 	return func(x *exchange) (any, error) {
 		in := struct {
@@ -83,7 +83,7 @@ func list(as shape) func(*exchange) (any, error) {
 			return nil, err
 		}
 		p, err := x.page(pageSize, maxPageSize)
-		if err == nil && as == hosted && x.Params.Has("top_k") {
+		if err == nil && as == selfHosted && x.Params.Has("top_k") {
 			p.size, err = strconv.Atoi(x.Params.Get("top_k"))
 			if err != nil || p.size < 1 || p.size > api.MaxHits {
 				err = oplog.Errorf(oplog.Invalid, "top_k: want a number from 1 to %d", api.MaxHits)
@@ -96,15 +96,15 @@ func list(as shape) func(*exchange) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, err := x.rows(f, p.skip(), p.size)
+		rows, err := x.newest(f, p.offset(), p.size)
 		if err != nil {
 			return nil, err
 		}
-		shown := api.Each(rows, func(r api.Result) object { return only(show(r.Whole), in.Fields) })
-		if as == hosted || as == older && in.Format == "v1.1" && !x.Params.Has("page") {
+		shown := api.Each(rows, func(r api.Result) object { return selectFields(show(r.Whole), in.Fields) })
+		if as == selfHosted || as == legacy && in.Format == "v1.1" && !x.Params.Has("page") {
 			return object{"results": shown}, nil
 		}
-		if as == older && !x.Params.Has("page") {
+		if as == legacy && !x.Params.Has("page") {
 			return shown, nil
 		}
 		n, err := api.Count.For(&x.Exchange, object{"namespace": oplog.Mem0Namespace, "filter": f})
@@ -115,7 +115,7 @@ func list(as shape) func(*exchange) (any, error) {
 	}
 }
 
-// search answers with the memories that match a question.
+// search returns the handler that searches memories.
 func search(as shape) func(*exchange) (any, error) {
 	return func(x *exchange) (any, error) {
 		in := struct {
@@ -158,9 +158,9 @@ func search(as shape) func(*exchange) (any, error) {
 			o, s := show(row.Whole), row.Shares
 			o["score"] = row.Score
 			o["score_breakdown"] = object{"semantic": s.Vector, "bm25": s.Words + s.Passage + s.Around + s.Session, "entity": s.Graph}
-			found[i] = only(o, in.Fields)
+			found[i] = selectFields(o, in.Fields)
 		}
-		if as == older && in.Format != "v1.1" {
+		if as == legacy && in.Format != "v1.1" {
 			return found, nil
 		}
 		return object{"results": found}, nil
@@ -168,14 +168,14 @@ func search(as shape) func(*exchange) (any, error) {
 }
 
 func (x *exchange) get() (any, error) {
-	m, err := x.current(x.R.PathValue("id"), true)
+	m, err := x.activeMemory(x.R.PathValue("id"), true)
 	if err != nil {
 		return nil, err
 	}
 	return show(m), nil
 }
 
-// history tells what happened to a memory, from its revisions, the oldest first.
+// history lists the changes of a memory, from its revisions, oldest first.
 func (x *exchange) history() (any, error) {
 	m, err := x.memory(x.R.PathValue("id"), false)
 	if err != nil {
@@ -209,13 +209,13 @@ func (x *exchange) history() (any, error) {
 	return all, nil
 }
 
-// events are additions: each memory that is there was one.
+// events lists additions: one for each existing memory.
 func (x *exchange) events() (any, error) {
 	p, err := x.page(50, pageSize)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := x.rows(everything(), p.skip(), p.size)
+	rows, err := x.newest(everything(), p.offset(), p.size)
 	if err != nil {
 		return nil, err
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// succeeded is the status of what is done.
+// succeeded is the status of a completed call.
 const succeeded = "SUCCEEDED"
 
-// A message belongs to a conversation. Its content is a text, or a list of parts.
+// A message is a part of a conversation. Its content is a text or a list of parts.
 type message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
 }
 
-// text is the content's; left is the number of its parts that are not text, such as images.
+// text returns the text of the content, and the number of its parts that are not text, such as images.
 func (m *message) text() (s string, left int, err error) {
 	if absent(m.Content) || json.Unmarshal(m.Content, &s) == nil {
 		return s, 0, nil
@@ -46,7 +46,7 @@ func (m *message) text() (s string, left int, err error) {
 	return strings.Join(texts, "\n"), left, nil
 }
 
-// messages reads a list of messages, one message, or a text alone.
+// messages parses a list of messages, a single message, or a text.
 func messages(raw json.RawMessage) (list []message, err error) {
 	var one message
 	var s string
@@ -61,7 +61,7 @@ func messages(raw json.RawMessage) (list []message, err error) {
 	return nil, oplog.Errorf(oplog.Invalid, "messages: want a list of {role, content}")
 }
 
-// An addition's fields that change what is stored; others are taken and change nothing.
+// An addRequest holds the fields of an addition that have an effect. Others are accepted and ignored.
 type addRequest struct {
 	ids
 	Messages  json.RawMessage `json:"messages"`
@@ -74,11 +74,11 @@ type addRequest struct {
 	Format    string          `json:"output_format"`
 }
 
-// additions are an addition as memories of the table, with their texts, and the number of parts that are not text.
+// additions are the memories of an addition, their texts, and the number of skipped parts.
 type additions struct {
 	memories []object
 	texts    []string
-	left     int
+	skipped  int
 }
 
 func (in *addRequest) additions() (all additions, err error) {
@@ -89,13 +89,13 @@ func (in *addRequest) additions() (all additions, err error) {
 	if len(entities) == 0 {
 		return all, oplog.Errorf(oplog.Invalid, "name one of user_id, agent_id, app_id or run_id: a memory belongs to one at least")
 	}
-	attributes, rest, err := split(in.Metadata, entities, in.Immutable)
+	attributes, rest, err := splitMetadata(in.Metadata, entities, in.Immutable)
 	if err != nil {
 		return all, err
 	}
 	each := object{"namespace": oplog.Mem0Namespace, "attributes": attributes, "metadata": rest}
 	if in.Expires != "" {
-		if each["expires_at"], err = expiry(in.Expires); err != nil {
+		if each["expires_at"], err = endOfDay(in.Expires); err != nil {
 			return all, err
 		}
 	}
@@ -114,7 +114,7 @@ func (in *addRequest) additions() (all additions, err error) {
 		if err != nil {
 			return all, err
 		}
-		all.left += left
+		all.skipped += left
 		if list[i].Role == "system" || strings.TrimSpace(s) == "" {
 			continue
 		}
@@ -131,7 +131,7 @@ func (in *addRequest) additions() (all additions, err error) {
 	return all, nil
 }
 
-// add stores each message as a memory, all or none.
+// add returns the handler that stores each message as a memory, all or none.
 func add(as shape) func(*exchange) (any, error) {
 	return func(x *exchange) (any, error) {
 		var in addRequest
@@ -155,7 +155,7 @@ func add(as shape) func(*exchange) (any, error) {
 			results[i] = added(rid, all.texts[i])
 		}
 		switch {
-		case as == older && in.Format != "v1.1":
+		case as == legacy && in.Format != "v1.1":
 			return results, nil
 		case as != platform:
 			return object{"results": results}, nil
@@ -164,8 +164,8 @@ func add(as shape) func(*exchange) (any, error) {
 		if in.Infer == nil || *in.Infer {
 			said = "Memories added as given: this server infers nothing."
 		}
-		if all.left > 0 {
-			said += fmt.Sprintf(" Parts that are no text were left out: %d.", all.left)
+		if all.skipped > 0 {
+			said += fmt.Sprintf(" Parts that are no text were left out: %d.", all.skipped)
 		}
 		return object{"status": succeeded, "event_id": a.RIDs[0], "message": said, "results": results}, nil
 	}
@@ -175,22 +175,22 @@ func added(rid, text string) object {
 	return object{"id": rid, "memory": text, "event": "ADD", "data": object{"memory": text}}
 }
 
-// A change is the body of an update. Its metadata replaces all of the old.
+// A change is the body of an update. Its metadata replaces the old metadata.
 type change struct {
 	Text     *string         `json:"text"`
-	Data     *string         `json:"data"` // an older name of text
+	Data     *string         `json:"data"` // older name of text
 	Metadata fields          `json:"metadata"`
 	Expires  json.RawMessage `json:"expiration_date"` // null: never
 	At       json.RawMessage `json:"timestamp"`
 }
 
-// changeTries bounds how often an update is decided again because somebody else changed the memory meanwhile.
-const changeTries = 8
+// maxChangeTries bounds the attempts of an update while other clients change the memory.
+const maxChangeTries = 8
 
-// change corrects a memory.
+// change corrects a memory. It tries again if another client changes the memory at the same time.
 func (x *exchange) change(rid string, in *change) error {
 	for tries := 1; ; tries++ {
-		m, err := x.current(rid, false)
+		m, err := x.activeMemory(rid, false)
 		if err != nil {
 			return err
 		}
@@ -198,15 +198,15 @@ func (x *exchange) change(rid string, in *change) error {
 		if err == nil {
 			_, err = api.Correct.For(&x.Exchange, values)
 		}
-		if tries == changeTries || !api.RefusedAs(err, "revision_conflict") {
+		if tries == maxChangeTries || !api.RefusedAs(err, "revision_conflict") {
 			return err
 		}
 	}
 }
 
-// correction is the change as fields of the table's.
+// correction returns the change as fields of the table's operation.
 func (in *change) correction(m *api.Memory) (object, error) {
-	s := read(m)
+	s := parseMemory(m)
 	if s.kept.Immutable {
 		return nil, oplog.Errorf(oplog.Invalid, "memory %s is immutable: delete it and add another", m.RID)
 	}
@@ -224,15 +224,15 @@ func (in *change) correction(m *api.Memory) (object, error) {
 		values["new_ttl"] = 0
 	} else if in.Expires != nil {
 		var date string
-		_ = json.Unmarshal(in.Expires, &date) // what is not a string is not a date
-		at, err := expiry(date)
+		_ = json.Unmarshal(in.Expires, &date) // endOfDay rejects a value that is not a string
+		at, err := endOfDay(date)
 		if err != nil {
 			return nil, err
 		}
 		values["new_expires_at"] = at.Format(time.RFC3339)
 	}
 	if in.Metadata != nil {
-		attributes, rest, err := split(in.Metadata, s.entities, false)
+		attributes, rest, err := splitMetadata(in.Metadata, s.entities, false)
 		if err != nil {
 			return nil, err
 		}
@@ -259,10 +259,10 @@ func update(as shape) func(*exchange) (any, error) {
 		if err := x.change(rid, &in); err != nil {
 			return nil, err
 		}
-		if as == hosted {
+		if as == selfHosted {
 			return object{"message": "Memory updated successfully!"}, nil
 		}
-		m, err := x.current(rid, false)
+		m, err := x.activeMemory(rid, false)
 		if err != nil {
 			return nil, err
 		}
@@ -273,7 +273,7 @@ func update(as shape) func(*exchange) (any, error) {
 // maxBatch bounds the memories of a batch.
 const maxBatch = 1000
 
-// batch reads a batch, and finds that all its memories are there before any is changed.
+// batch reads a batch, and checks that all its memories exist before any is changed.
 func (x *exchange) batch() (rids []string, changes []change, err error) {
 	var in struct {
 		Memories []struct {
@@ -289,7 +289,7 @@ func (x *exchange) batch() (rids []string, changes []change, err error) {
 	}
 	for i := range in.Memories {
 		one := &in.Memories[i]
-		if _, err := x.current(one.ID, false); err != nil {
+		if _, err := x.activeMemory(one.ID, false); err != nil {
 			if errors.Is(err, oplog.ErrNoMemory) {
 				err = oplog.Errorf(oplog.NotFound, "no memory %.64q: nothing was changed", one.ID)
 			}
@@ -300,7 +300,8 @@ func (x *exchange) batch() (rids []string, changes []change, err error) {
 	return rids, changes, nil
 }
 
-// updateMany changes one memory after another. A failure leaves those before it changed, and says how many they are.
+// updateMany changes one memory after the other. After a failure the earlier ones stay changed; the error tells how
+// many.
 func (x *exchange) updateMany() (any, error) {
 	rids, changes, err := x.batch()
 	if err != nil {
@@ -330,7 +331,7 @@ func (x *exchange) removeMany() (any, error) {
 }
 
 func (x *exchange) remove() (any, error) {
-	m, err := x.current(x.R.PathValue("id"), false)
+	m, err := x.activeMemory(x.R.PathValue("id"), false)
 	if err == nil {
 		_, err = api.Forget.For(&x.Exchange, object{"rid": m.RID, "reason": "deleted"})
 	}

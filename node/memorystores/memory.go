@@ -19,24 +19,24 @@ const (
 	maxContent    = 102_400 // bytes
 )
 
-// reserved is the key of metadata that holds what this dialect itself keeps with a memory.
-const reserved = "@memory_stores"
+// reservedKey is the key of metadata under which this dialect stores its own data.
+const reservedKey = "@memory_stores"
 
-// kept is the value under reserved.
-type kept struct {
-	By      string  `json:"by"`                // who wrote it
-	Content *string `json:"content,omitempty"` // the content, where it is blank
+// extras is the value under reservedKey.
+type extras struct {
+	By      string  `json:"by"`                // the writer
+	Content *string `json:"content,omitempty"` // the content, if it is blank
 }
 
-const blank = "(blank)"
+const blankText = "(blank)"
 
-// contentOf is the content of a memory, or of a revision, and who wrote it.
+// contentOf returns the content and the writer of a memory or a revision.
 func contentOf(text string, metadata json.RawMessage) (content, by string) {
 	var all struct {
-		Kept kept `json:"@memory_stores"`
+		Kept extras `json:"@memory_stores"`
 	}
-	_ = json.Unmarshal(metadata, &all) // it was checked before it was stored
-	if all.Kept.Content != nil && text == blank {
+	_ = json.Unmarshal(metadata, &all) // valid, because it was checked before it was stored
+	if all.Kept.Content != nil && text == blankText {
 		return *all.Kept.Content, all.Kept.By
 	}
 	return text, all.Kept.By
@@ -47,7 +47,7 @@ func sha256Of(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// show is a memory as clients read it.
+// show returns a memory in the API's format.
 func show(store string, m *api.Memory, full bool) object {
 	content, _ := contentOf(m.Text, m.Metadata)
 	o := object{"id": memoryPrefix + m.RID, "type": "memory", "memory_store_id": store,
@@ -64,23 +64,23 @@ func versionID(rid string, revision uint32) string {
 	return fmt.Sprintf("%s%s_%d", versionPrefix, rid, revision)
 }
 
-// draft makes a memory of the table from a content; the other fields of was, the current memory, stay.
+// draft returns the fields of a memory with a content. The other fields are those of was, the current memory, if any.
 func (x *exchange) draft(content string, was *api.Memory) object {
-	k := kept{By: x.C.Who()}
+	k := extras{By: x.C.Who()}
 	o := object{"searchable": true, "text": content}
 	if strings.TrimSpace(content) == "" {
 		k.Content = &content
-		o["searchable"], o["text"] = false, blank
+		o["searchable"], o["text"] = false, blankText
 	}
 	metadata := object{}
 	if was != nil {
-		_ = json.Unmarshal(was.Metadata, &metadata) // it was checked before it was stored
+		_ = json.Unmarshal(was.Metadata, &metadata) // valid, because it was checked before it was stored
 		o["importance"], o["valence"], o["certainty"], o["pin"] = was.Importance, was.Valence, was.Certainty, was.Pin
 		if len(was.Attributes) > 0 {
 			o["attributes"] = was.Attributes
 		}
 	}
-	metadata[reserved] = k
+	metadata[reservedKey] = k
 	o["metadata"] = metadata
 	return o
 }
@@ -92,7 +92,7 @@ func checkContent(content string) error {
 	return nil
 }
 
-// memory reads the memory that an id names in a store; gone reports whether a deleted one will do.
+// memory returns the memory with an id in a store. gone permits a deleted one.
 func (x *exchange) memory(s *store, id string, gone bool) (*api.Memory, error) {
 	absent := oplog.Errorf(oplog.NotFound, "no memory %.80q in the memory store %s", id, s.id)
 	rid, ok := strings.CutPrefix(id, memoryPrefix)
@@ -111,18 +111,18 @@ func (x *exchange) memory(s *store, id string, gone bool) (*api.Memory, error) {
 	return m, nil
 }
 
-// conflict makes of an error about a path that is taken one of this API's.
-func conflict(err error, store *store) error {
+// pathConflict converts an error about a taken path to one of this API.
+func pathConflict(err error, store *store) error {
 	var refused *api.Refusal
 	if !errors.As(err, &refused) || refused.Code != "key_taken" && refused.Code != "precondition_failed" {
 		return err
 	}
 	path, _ := refused.More["key"].(string)
 	rid, _ := refused.More["rid"].(string)
-	if rid == "" || path == "/"+store.id { // the store itself was changed or deleted, by another client
+	if rid == "" || path == "/"+store.id { // another client changed or deleted the store itself
 		return err
 	}
-	return &refusal{http.StatusConflict, "memory_path_conflict_error", "the path is taken by the memory at " + path,
+	return &apiError{http.StatusConflict, "memory_path_conflict_error", "the path is taken by the memory at " + path,
 		object{"conflicting_memory_id": memoryPrefix + rid, "conflicting_path": path}}
 }
 
@@ -134,7 +134,7 @@ func (x *exchange) createMemory() (any, error) {
 	if err := x.Decode(&q); err != nil {
 		return nil, err
 	}
-	full, err := x.full(false)
+	full, err := x.fullView(false)
 	if err != nil {
 		return nil, err
 	}
@@ -146,14 +146,14 @@ func (x *exchange) createMemory() (any, error) {
 	}
 	var rid string
 	var s *store
-	err = x.decide(func() error {
-		if s, err = x.writable(); err != nil {
+	err = x.retryOnConflict(func() error {
+		if s, err = x.writableStore(); err != nil {
 			return err
 		}
 		step := object{"op": "put", "namespace": s.id, "key": q.Path, "memory": x.draft(*q.Content, nil), "if_absent": true}
-		a, err := api.Batch.For(&x.Exchange, object{"steps": []object{s.guard(), step}})
+		a, err := api.Batch.For(&x.Exchange, object{"steps": []object{s.unchangedStep(), step}})
 		if err != nil {
-			return conflict(err, s)
+			return pathConflict(err, s)
 		}
 		rid = a.Results[1].RID
 		return nil
@@ -164,8 +164,8 @@ func (x *exchange) createMemory() (any, error) {
 	return x.readBack(s, rid, full)
 }
 
-// writable reads the store of the path, unless it is archived.
-func (x *exchange) writable() (*store, error) {
+// writableStore returns the store in the path, unless it is archived.
+func (x *exchange) writableStore() (*store, error) {
 	s, err := x.store()
 	if err == nil && s.Archived != "" {
 		err = errArchived
@@ -183,7 +183,7 @@ func (x *exchange) readBack(s *store, rid string, full bool) (any, error) {
 }
 
 func (x *exchange) getMemory() (any, error) {
-	full, err := x.full(true)
+	full, err := x.fullView(true)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (x *exchange) getMemory() (any, error) {
 	return show(s.id, m, full), nil
 }
 
-// An update's fields; null and absent leave what there is.
+// An updateRequest holds the fields of an update. Null and absent fields change nothing.
 type updateRequest struct {
 	Content      *string `json:"content"`
 	Path         *string `json:"path"`
@@ -208,7 +208,7 @@ type updateRequest struct {
 	} `json:"precondition"`
 }
 
-// step is the write that the update is of a memory; nil where the memory is already as requested.
+// step returns the write of the update, or nil if the memory is already as requested.
 func (q *updateRequest) step(x *exchange, m *api.Memory) (object, error) {
 	content, _ := contentOf(m.Text, m.Metadata)
 	before, path := content, m.Path
@@ -222,7 +222,7 @@ func (q *updateRequest) step(x *exchange, m *api.Memory) (object, error) {
 		return nil, nil
 	}
 	if q.Precondition != nil {
-		if err := holds(before, q.Precondition.SHA256); err != nil {
+		if err := checkSHA256(before, q.Precondition.SHA256); err != nil {
 			return nil, err
 		}
 	}
@@ -234,13 +234,13 @@ func (q *updateRequest) step(x *exchange, m *api.Memory) (object, error) {
 	return step, nil
 }
 
-// holds compares a content with the hash that a client expects.
-func holds(content, sum string) error {
+// checkSHA256 compares a content with the hash that a client expects.
+func checkSHA256(content, sum string) error {
 	if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
 		return oplog.Errorf(oplog.Invalid, "content_sha256: want 64 hex digits")
 	}
 	if !strings.EqualFold(sha256Of(content), sum) {
-		return &refusal{http.StatusConflict, "memory_precondition_failed_error",
+		return &apiError{http.StatusConflict, "memory_precondition_failed_error",
 			"the memory's content has another SHA-256: read it and decide again", nil}
 	}
 	return nil
@@ -251,7 +251,7 @@ func (x *exchange) updateMemory() (any, error) {
 	if err := x.Decode(&q); err != nil {
 		return nil, err
 	}
-	full, err := x.full(false)
+	full, err := x.fullView(false)
 	if err != nil {
 		return nil, err
 	}
@@ -266,8 +266,8 @@ func (x *exchange) updateMemory() (any, error) {
 	x.C.Quiet = true
 	var s *store
 	var m *api.Memory
-	err = x.decide(func() error {
-		if s, err = x.writable(); err != nil {
+	err = x.retryOnConflict(func() error {
+		if s, err = x.writableStore(); err != nil {
 			return err
 		}
 		if m, err = x.memory(s, x.R.PathValue("id"), false); err != nil {
@@ -277,9 +277,9 @@ func (x *exchange) updateMemory() (any, error) {
 		if err != nil || step == nil {
 			return err
 		}
-		_, err = api.Batch.For(&x.Exchange, object{"steps": []object{s.guard(), step}})
+		_, err = api.Batch.For(&x.Exchange, object{"steps": []object{s.unchangedStep(), step}})
 		if api.RefusedAs(err, "key_taken") {
-			return conflict(err, s)
+			return pathConflict(err, s)
 		}
 		return err
 	})
@@ -292,7 +292,7 @@ func (x *exchange) updateMemory() (any, error) {
 func (x *exchange) deleteMemory() (any, error) {
 	x.C.Quiet = true
 	id := x.R.PathValue("id")
-	err := x.decide(func() error {
+	err := x.retryOnConflict(func() error {
 		s, err := x.store()
 		if err != nil {
 			return err
@@ -303,7 +303,7 @@ func (x *exchange) deleteMemory() (any, error) {
 		}
 		if sum := x.Params.Get("expected_content_sha256"); sum != "" {
 			content, _ := contentOf(m.Text, m.Metadata)
-			if err := holds(content, sum); err != nil {
+			if err := checkSHA256(content, sum); err != nil {
 				return err
 			}
 		}
@@ -317,7 +317,7 @@ func (x *exchange) deleteMemory() (any, error) {
 }
 
 func (x *exchange) listMemories() (any, error) {
-	full, limit, after, err := x.pageInView()
+	full, limit, after, err := x.pageAndView()
 	if err != nil {
 		return nil, err
 	}

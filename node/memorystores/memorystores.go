@@ -18,21 +18,21 @@ type API struct{ door api.Door }
 // New returns the API over a door.
 func New(door api.Door) *API { return &API{door} }
 
-// Name is its name in metrics.
+// Name implements gateway.Dialect.
 func (*API) Name() string { return "memory_stores" }
 
-// Routes returns the right that each path needs: that of an operation.
+// Routes implements gateway.Dialect.
 func (*API) Routes() map[string]*api.Op {
 	return api.Rights(routes, func(r route) *api.Op { return r.right })
 }
 
-// A route is a path's operation, whose right a caller needs before the body is read, and its handler.
+// A route is the operation whose right a caller needs before the body is read, and the handler.
 type route struct {
 	right  *api.Op
 	answer func(*exchange) (any, error)
 }
 
-// routes are the API at a glance.
+// routes maps the patterns of the API to their routes.
 var routes = map[string]route{
 	"GET /v1/memory_stores":                  {api.ListKeys.Op, (*exchange).listStores},
 	"POST /v1/memory_stores":                 {api.Put.Op, (*exchange).createStore},
@@ -57,15 +57,15 @@ type object = map[string]any
 // An exchange is one call.
 type exchange struct{ api.Exchange }
 
-// A refusal is an error of this API's own.
-type refusal struct {
+// An apiError is an error that exists only in this API.
+type apiError struct {
 	status int
 	kind   string
 	text   string
 	more   object
 }
 
-func (r *refusal) Error() string { return r.text }
+func (r *apiError) Error() string { return r.text }
 
 // Serve answers a call at one of the paths.
 func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error) {
@@ -74,14 +74,14 @@ func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (s
 		return 0, nil, err
 	}
 	answer, err = routes[r.Pattern].answer(&exchange{made})
-	if own, ok := errors.AsType[*refusal](err); ok {
+	if own, ok := errors.AsType[*apiError](err); ok {
 		return own.status, failure(own.kind, own.text, own.more), nil
 	}
 	return http.StatusOK, answer, err
 }
 
-// kinds are the types of errors by status; others are invalid requests.
-var kinds = map[int]string{
+// errorTypes maps a status to the API's type of error. All others are invalid requests.
+var errorTypes = map[int]string{
 	http.StatusUnauthorized: "authentication_error", http.StatusForbidden: "permission_error", http.StatusNotFound: "not_found_error",
 	http.StatusConflict: "conflict_error", http.StatusRequestEntityTooLarge: "request_too_large",
 	http.StatusTooManyRequests:     "rate_limit_error",
@@ -89,9 +89,9 @@ var kinds = map[int]string{
 	http.StatusGatewayTimeout: "timeout_error",
 }
 
-// Reject returns the status and the body of an error.
+// Reject implements gateway.Dialect.
 func (*API) Reject(e *oplog.Error, status int, code string) (int, any) {
-	kind, known := kinds[status]
+	kind, known := errorTypes[status]
 	if !known {
 		kind = "invalid_request_error"
 	}
@@ -104,15 +104,15 @@ func failure(kind, text string, more object) object {
 	return object{"type": "error", "error": e}
 }
 
-// The bounds of a page.
+// Bounds of pages.
 const (
-	pageSize    = 20
-	maxPageSize = 100
-	maxFull     = 20
-	maxLooked   = 1000 // rows that a page's filter looks at
+	pageSize        = 20
+	maxPageSize     = 100
+	maxFullPageSize = 20
+	maxScanned      = 1000 // rows that are filtered for one page
 )
 
-// page reads limit and page; the page begins behind after.
+// page reads the parameters limit and page. The page begins after the row after.
 func (x *exchange) page(full bool) (limit int, after string, err error) {
 	limit = pageSize
 	if s := x.Params.Get("limit"); s != "" {
@@ -121,7 +121,7 @@ func (x *exchange) page(full bool) (limit int, after string, err error) {
 		}
 	}
 	if limit = min(limit, maxPageSize); full {
-		limit = min(limit, maxFull)
+		limit = min(limit, maxFullPageSize)
 	}
 	b, err := base64.RawURLEncoding.DecodeString(x.Params.Get("page"))
 	if err != nil {
@@ -130,15 +130,15 @@ func (x *exchange) page(full bool) (limit int, after string, err error) {
 	return limit, string(b), nil
 }
 
-// pageInView reads which rows a list is to have, and whether with their contents.
-func (x *exchange) pageInView() (full bool, limit int, after string, err error) {
-	if full, err = x.full(false); err == nil {
+// pageAndView reads the parameters of a page, and whether it has full contents.
+func (x *exchange) pageAndView() (full bool, limit int, after string, err error) {
+	if full, err = x.fullView(false); err == nil {
 		limit, after, err = x.page(full)
 	}
 	return full, limit, after, err
 }
 
-// pageOf is a page as clients read it; next is the cursor of the next one, blank for none.
+// pageOf returns a page in the API's format. next is the cursor of the next page, "" if there is none.
 func pageOf(rows []object, next string) object {
 	o := object{"data": append([]object{}, rows...), "next_page": nil}
 	if next != "" {
@@ -147,8 +147,8 @@ func pageOf(rows []object, next string) object {
 	return o
 }
 
-// full reads view, which reports whether contents are wanted.
-func (x *exchange) full(usual bool) (bool, error) {
+// fullView reports whether the parameter view requests contents. usual is the default.
+func (x *exchange) fullView(usual bool) (bool, error) {
 	switch view := x.Params.Get("view"); view {
 	case "":
 		return usual, nil
@@ -159,8 +159,8 @@ func (x *exchange) full(usual bool) (bool, error) {
 	}
 }
 
-// span reads created_at[gte] and created_at[lte].
-func (x *exchange) span() (within func(seconds float64) bool, err error) {
+// createdRange reads created_at[gte] and created_at[lte], and returns a function that tests a time.
+func (x *exchange) createdRange() (within func(seconds float64) bool, err error) {
 	bounds := map[string]float64{}
 	for _, name := range []string{"created_at[gte]", "created_at[lte]"} {
 		if s := x.Params.Get(name); s != "" {

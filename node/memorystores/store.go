@@ -13,12 +13,12 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// namespace has the stores.
+// namespace is the namespace with the records of stores.
 const namespace = "memory_stores"
 
 const storePrefix = "memstore_"
 
-// The bounds of a store's fields, in characters.
+// Bounds of a store's fields; lengths are in characters.
 const (
 	maxName        = 255
 	maxDescription = 1024
@@ -59,7 +59,7 @@ func readStore(m *api.Memory) (*store, error) {
 	return s, nil
 }
 
-// store reads the store that the path names.
+// store returns the store in the path.
 func (x *exchange) store() (*store, error) {
 	id := x.R.PathValue("store")
 	absent := oplog.Errorf(oplog.NotFound, "no memory store %.80q", id)
@@ -76,8 +76,8 @@ func (x *exchange) store() (*store, error) {
 	return readStore(&m.Memory)
 }
 
-// guard is the step that lets a batch happen only while the store is as it was read.
-func (s *store) guard() object {
+// unchangedStep returns a step that makes a batch fail if the store has changed since it was read.
+func (s *store) unchangedStep() object {
 	return object{"op": "get", "namespace": namespace, "key": "/" + s.id, "if_revision": s.record.Revision}
 }
 
@@ -101,7 +101,7 @@ func (s *store) check() error {
 	return nil
 }
 
-// step is the write of the store's record.
+// step returns the write of the store's record.
 func (s *store) step(condition object) object {
 	memory := object{"text": strings.TrimSpace(s.Name + "\n" + s.Description), "metadata": s, "searchable": false, "pin": true}
 	o := object{"op": "put", "namespace": namespace, "key": "/" + s.id, "memory": memory}
@@ -109,7 +109,7 @@ func (s *store) step(condition object) object {
 	return o
 }
 
-// A storeRequest is a store's fields as clients send them; null and absent leave what there is.
+// A storeRequest holds the fields of a store that clients send. Null and absent fields change nothing.
 type storeRequest struct {
 	Name        *string            `json:"name"`
 	Description *string            `json:"description"`
@@ -145,11 +145,11 @@ func (x *exchange) createStore() (any, error) {
 	if _, err := api.Batch.For(&x.Exchange, object{"steps": []object{s.step(object{"if_absent": true})}}); err != nil {
 		return nil, err
 	}
-	return x.shown(s.id)
+	return x.readStoreBack(s.id)
 }
 
-// shown reads a store back after a write.
-func (x *exchange) shown(id string) (any, error) {
+// readStoreBack reads a store after a write.
+func (x *exchange) readStoreBack(id string) (any, error) {
 	x.R.SetPathValue("store", id)
 	s, err := x.store()
 	if err != nil {
@@ -158,7 +158,7 @@ func (x *exchange) shown(id string) (any, error) {
 	return s.show(), nil
 }
 
-func (x *exchange) getStore() (any, error) { return x.shown(x.R.PathValue("store")) }
+func (x *exchange) getStore() (any, error) { return x.readStoreBack(x.R.PathValue("store")) }
 
 func (x *exchange) updateStore() (any, error) {
 	var q storeRequest
@@ -187,9 +187,9 @@ func (x *exchange) archiveStore() (any, error) {
 	})
 }
 
-// changeStore writes what change makes of a store.
+// changeStore applies change to a store and writes it.
 func (x *exchange) changeStore(change func(*store) error) (any, error) {
-	err := x.decide(func() error {
+	err := x.retryOnConflict(func() error {
 		s, err := x.store()
 		if err == nil {
 			err = change(s)
@@ -202,14 +202,15 @@ func (x *exchange) changeStore(change func(*store) error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.shown(x.R.PathValue("store"))
+	return x.readStoreBack(x.R.PathValue("store"))
 }
 
-// changeTries bounds how often a change is decided again because somebody else was faster.
+// changeTries bounds the attempts of a change while other clients write.
 const changeTries = 16
 
-// decide runs an attempt that reads and then writes on conditions, again where another client was faster.
-func (x *exchange) decide(attempt func() error) (err error) {
+// retryOnConflict runs an attempt, which reads and then writes conditionally, again if another client wrote in
+// between.
+func (x *exchange) retryOnConflict(attempt func() error) (err error) {
 	for range changeTries {
 		if err = attempt(); !api.RefusedAs(err, "precondition_failed") {
 			break
@@ -218,18 +219,18 @@ func (x *exchange) decide(attempt func() error) (err error) {
 	return err
 }
 
-// deleteStore forgets a store's memories and then the store, so that a call that broke off can be repeated, and what
-// was written between.
+// deleteStore forgets a store's memories, the store, and then memories that were written meanwhile. An interrupted
+// call can be repeated.
 func (x *exchange) deleteStore() (any, error) {
 	s, err := x.store()
 	if err == nil {
-		err = x.empty(s)
+		err = x.emptyStore(s)
 	}
 	if err == nil {
 		_, err = api.Delete.For(&x.Exchange, object{"namespace": namespace, "key": "/" + s.id, "reason": "deleted"})
 	}
 	if err == nil {
-		err = x.empty(s)
+		err = x.emptyStore(s)
 	}
 	if err != nil {
 		return nil, err
@@ -237,10 +238,10 @@ func (x *exchange) deleteStore() (any, error) {
 	return object{"id": s.id, "type": "memory_store_deleted"}, nil
 }
 
-// empty forgets all memories of a store, a thousand at a time.
-func (x *exchange) empty(s *store) error {
+// emptyStore forgets all memories of a store, up to a thousand per request.
+func (x *exchange) emptyStore(s *store) error {
 	const reason = "its memory store was deleted"
-	all, _ := json.Marshal(object{"@namespace": s.id}) // a string always encodes
+	all, _ := json.Marshal(object{"@namespace": s.id}) // a map of strings always encodes
 	for {
 		a, err := api.ForgetMatching.For(&x.Exchange, object{"filter": field.Map(all), "namespace": s.id, "reason": reason})
 		if err != nil {
@@ -250,7 +251,7 @@ func (x *exchange) empty(s *store) error {
 			break
 		}
 	}
-	for { // a filter passes over what recall does not find, such as a blank content
+	for { // the filter skips memories that recall does not find, such as those with a blank content
 		a, err := api.ListKeys.For(&x.Exchange, object{"namespace": s.id, "limit": api.MaxList})
 		if err != nil || len(a.Keys) == 0 {
 			return err
@@ -270,7 +271,7 @@ func (x *exchange) listStores() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	within, err := x.span()
+	within, err := x.createdRange()
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +297,7 @@ func (x *exchange) listStores() (any, error) {
 		if looked += len(a.Keys); a.Next == nil {
 			return pageOf(rows, ""), nil
 		}
-		if after = *a.Next; looked >= maxLooked {
+		if after = *a.Next; looked >= maxScanned {
 			return pageOf(rows, after), nil
 		}
 	}

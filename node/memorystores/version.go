@@ -11,10 +11,10 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// deletedBy begins the reason of a memory that was deleted here, before who did it.
+// deletedBy begins the reason of a deletion by this API. The actor follows.
 const deletedBy = "deleted by "
 
-// A version is the content that one change gave a memory.
+// A version is the content of a memory after one change.
 type version struct {
 	number    uint32
 	operation string
@@ -22,10 +22,10 @@ type version struct {
 	path      string
 	by        string
 	created   float64
-	redacted  float64 // when what it said was erased; 0 for not
+	redacted  float64 // time of the redaction; 0 if not redacted
 }
 
-// versionsOf lists what a memory was, from the oldest.
+// versionsOf returns the versions of a memory, oldest first.
 func (x *exchange) versionsOf(m *api.Memory) (all []version, err error) {
 	since := m.Created
 	add := func(number uint32, text string, metadata []byte, path string, redacted float64) {
@@ -71,7 +71,7 @@ func (v *version) show(store, rid string, full bool) object {
 	return o
 }
 
-// version finds the version that the path names, with its memory's id.
+// version returns the version in the path, with its store and its memory's id.
 func (x *exchange) version() (s *store, rid string, v *version, err error) {
 	if s, err = x.store(); err != nil {
 		return nil, "", nil, err
@@ -101,7 +101,7 @@ func (x *exchange) version() (s *store, rid string, v *version, err error) {
 }
 
 func (x *exchange) getVersion() (any, error) {
-	full, err := x.full(true)
+	full, err := x.fullView(true)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (x *exchange) getVersion() (any, error) {
 	return v.show(s.id, rid, full), nil
 }
 
-// redactVersion erases the content of a version for good. The last version has the current content.
+// redactVersion erases the content of a version for good. It rejects the last version, which has the current content.
 func (x *exchange) redactVersion() (any, error) {
 	s, rid, v, err := x.version()
 	if err != nil {
@@ -132,7 +132,7 @@ func (x *exchange) redactVersion() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if named["confirm"] = shown.Confirm; shown.Confirm != "" { // blank for one that was redacted before
+	if named["confirm"] = shown.Confirm; shown.Confirm != "" { // empty if it was redacted before
 		if _, err := api.Erase.For(&x.Exchange, named); err != nil {
 			return nil, err
 		}
@@ -145,11 +145,11 @@ func (x *exchange) redactVersion() (any, error) {
 
 // listVersions lists versions memory by memory. The cursor is a memory's id and the number of the next version.
 func (x *exchange) listVersions() (any, error) {
-	full, limit, after, err := x.pageInView()
+	full, limit, after, err := x.pageAndView()
 	if err != nil {
 		return nil, err
 	}
-	within, err := x.span()
+	within, err := x.createdRange()
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (x *exchange) listVersions() (any, error) {
 		for i := range all {
 			switch v := &all[i]; {
 			case uint64(v.number) < from:
-			case len(rows) == limit || looked == maxLooked:
+			case len(rows) == limit || looked == maxScanned:
 				return uint64(v.number), false, err
 			default:
 				if looked++; wanted(v) {
@@ -186,8 +186,9 @@ func (x *exchange) listVersions() (any, error) {
 	return pageOf(rows, next), nil
 }
 
-// eachMemory calls f with the memories of a store, deleted ones too, from a cursor on, or with the one that the query
-// names. f gets the number to begin at; it returns where to go on, and false when the page is full.
+// eachMemory calls f for each memory of a store, deleted or not, from a cursor on; with memory_id in the query only
+// for that one. f gets the number of the first version to return. It returns the number to continue at, and false if
+// the page is full.
 func (x *exchange) eachMemory(s *store, cursor string, f func(m *api.Memory, from uint64) (uint64, bool, error)) (next string, err error) {
 	only := x.Params.Get("memory_id")
 	rid, number, _ := strings.Cut(cursor, " ")
@@ -197,7 +198,7 @@ func (x *exchange) eachMemory(s *store, cursor string, f func(m *api.Memory, fro
 		from = 0
 		m, err := x.memory(s, memoryPrefix+rid, true)
 		if oplog.IsKind(err, oplog.NotFound) && (only == "" || cursor != "") {
-			return true, nil // it has no path, has expired, or was erased
+			return true, nil // it has no path, or has expired or been erased
 		}
 		if err != nil {
 			return false, err
@@ -217,7 +218,7 @@ func (x *exchange) eachMemory(s *store, cursor string, f func(m *api.Memory, fro
 			return next, err
 		}
 	}
-	for pages := 0; pages < maxLooked/maxPageSize; pages++ {
+	for pages := 0; pages < maxScanned/maxPageSize; pages++ {
 		q := &api.RecordsRequest{Walk: api.Walk{Since: rid, Order: "asc"}, Fresh: x.Fresh}
 		q.Namespace, q.Limit, q.Gone = s.id, maxPageSize, true
 		page, err := api.Records.Do(x.R.Context(), x.Door, x.C, q)
@@ -234,5 +235,5 @@ func (x *exchange) eachMemory(s *store, cursor string, f func(m *api.Memory, fro
 		}
 		rid = *page.Next
 	}
-	return rid + " 4294967295", nil // behind the versions of this memory
+	return rid + " 4294967295", nil // after all versions of this memory
 }

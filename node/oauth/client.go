@@ -10,30 +10,30 @@ import (
 	"unicode"
 )
 
-// The bounds of what a client says of itself. A client_id that holds it fits a URL.
+// Bounds of a client's metadata. A client_id that contains the metadata fits into a URL.
 const (
-	maxName      = 80 // characters
+	maxName      = 80 // in characters
 	maxRedirects = 8
-	maxRedirect  = 512 // bytes
+	maxRedirect  = 512 // in bytes
 	maxAll       = 2 << 10
 )
 
-// A client is one as it was registered, or as its document has it.
+// A client is the metadata of a client, from its registration or its document.
 type client struct {
 	Name      string   `json:"client_name,omitempty"`
 	Redirects []string `json:"redirect_uris"`
 	Type      string   `json:"application_type,omitempty"`
 
-	host string // of its document; blank for one that registered itself
+	host string // host of its document; empty for a registered client
 }
 
-// describe is a client's name for people, who decide by it whom they let in.
-func (c client) describe() string { return cmp.Or(c.Name, "a client without a name") }
+// displayName returns a client's name for the person who decides whether to let it in.
+func (c client) displayName() string { return cmp.Or(c.Name, "a client without a name") }
 
-// checked returns the client as it may be shown, or what is wrong with it.
-func (c client) checked() (client, error) {
+// validated returns the client with a printable name, or an error if its metadata is invalid.
+func (c client) validated() (client, error) {
 	c.Name = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) { // a control character could turn the text around it
+		if !unicode.IsPrint(r) { // a control character could reverse the surrounding text
 			return -1
 		}
 		return r
@@ -42,19 +42,19 @@ func (c client) checked() (client, error) {
 		c.Name = string(name[:maxName]) + "…"
 	}
 	if c.Type != "" && c.Type != "native" && c.Type != "web" {
-		return c, refusal("invalid_client_metadata", "application_type: want native or web")
+		return c, oauthError("invalid_client_metadata", "application_type: want native or web")
 	}
 	size := 0
 	for _, r := range c.Redirects {
 		size += len(r)
 		if !mayRedirect(r) {
-			return c, refusal("invalid_redirect_uri",
+			return c, oauthError("invalid_redirect_uri",
 				"redirect_uris: want https, or http on a loopback host, without a fragment or a user, in %d bytes: got %.100q",
 				maxRedirect, r)
 		}
 	}
 	if len(c.Redirects) == 0 || len(c.Redirects) > maxRedirects || size > maxAll {
-		return c, refusal("invalid_redirect_uri", "redirect_uris: want 1 to %d of them, in %d bytes together", maxRedirects, maxAll)
+		return c, oauthError("invalid_redirect_uri", "redirect_uris: want 1 to %d of them, in %d bytes together", maxRedirects, maxAll)
 	}
 	return c, nil
 }
@@ -66,7 +66,8 @@ func mayRedirect(raw string) bool {
 		(u.Scheme == "https" || onLoopback(u))
 }
 
-// redirectsTo reports whether a client gets its codes at a URI. The port of one on loopback is whichever was free.
+// redirectsTo reports whether a client may receive its codes at a URI. On loopback the port may differ, because
+// native clients use any free port.
 func (c client) redirectsTo(uri string) bool {
 	for _, own := range c.Redirects {
 		if own == uri || mayRedirect(uri) && portless(own) != "" && portless(own) == portless(uri) {
@@ -76,7 +77,7 @@ func (c client) redirectsTo(uri string) bool {
 	return false
 }
 
-// portless is a URI on loopback without its port, and blank for another.
+// portless returns a loopback URI without its port, and "" for any other URI.
 func portless(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || !onLoopback(u) {
@@ -86,17 +87,17 @@ func portless(uri string) string {
 	return u.Hostname() + rest
 }
 
-// register answers a client that registers itself. Nothing is stored: the client_id is the registration. What it asks
-// for beyond that is answered with what it gets, as RFC 7591 allows.
+// register answers a client that registers itself. Nothing is stored: the client_id contains the registration. The
+// answer has the metadata that the client gets, which may differ from the requested, as RFC 7591 allows.
 func (s *Server) register(x *exchange) (int, any, error) {
 	if err := s.cfg.Access.Attempt(x.r.RemoteAddr); err != nil {
 		return 0, nil, err
 	}
 	var c client
 	if err := x.decode(&c); err != nil {
-		return 0, nil, refusal("invalid_client_metadata", "%s", err)
+		return 0, nil, oauthError("invalid_client_metadata", "%s", err)
 	}
-	c, err := c.checked()
+	c, err := c.validated()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -111,7 +112,8 @@ func (s *Server) register(x *exchange) (int, any, error) {
 	return http.StatusCreated, answer, nil
 }
 
-// clientOf finds a client by its id. Only for a person who has signed in is a document fetched.
+// clientOf returns the client with an id. It may fetch a document, so it is called only for a person who has signed
+// in.
 func (s *Server) clientOf(ctx context.Context, from, id string) (c client, err error) {
 	if strings.HasPrefix(id, "https://") {
 		if err := s.cfg.Access.Attempt(from); err != nil {
@@ -119,10 +121,10 @@ func (s *Server) clientOf(ctx context.Context, from, id string) (c client, err e
 		}
 		c, err = s.fetcher.fetch(ctx, id)
 		if err != nil {
-			return c, refusal("invalid_client", "client_id %.200s: %s", id, err)
+			return c, oauthError("invalid_client", "client_id %.200s: %s", id, err)
 		}
 	} else if !s.sealer.open(clientPrefix, id, &c) {
-		return c, refusal("invalid_client",
+		return c, oauthError("invalid_client",
 			"client_id: no such client: register it at %s/oauth/register, or name the https URL of its metadata document", s.cfg.Issuer)
 	}
 	return c, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// An ask is the request of the consent page: the parameters of the client, and the decision of the person.
-type ask struct {
+// A consentRequest is the request of the consent page: the client's parameters, and the person's decision.
+type consentRequest struct {
 	ClientID  string `json:"client_id"`
 	Redirect  string `json:"redirect_uri"`
 	Type      string `json:"response_type"`
@@ -22,29 +22,29 @@ type ask struct {
 	Scope     string `json:"scope"`
 	State     string `json:"state"`
 
-	Decision string   `json:"decision"` // allow or deny; blank: show what is asked
-	Scopes   []string `json:"scopes"`   // allowed of those that are offered
+	Decision string   `json:"decision"` // allow or deny; empty: only show the request
+	Scopes   []string `json:"scopes"`   // the offered scopes that the person allows
 	Spaces   []string `json:"namespaces"`
 }
 
-// A question is the content of the page.
-type question struct {
+// A consentPage is the content of the page.
+type consentPage struct {
 	Client   string       `json:"client_name"`
-	Host     string       `json:"client_host,omitempty"` // of the client's document; absent for one that registered itself
-	Redirect string       `json:"redirect_host"`         // where the code goes
+	Host     string       `json:"client_host,omitempty"` // host of the client's document; absent for a registered client
+	Redirect string       `json:"redirect_host"`         // host that gets the code
 	Database string       `json:"database"`
-	Label    string       `json:"label"` // of the token that the person signed in with
+	Label    string       `json:"label"` // label of the token that the person signed in with
 	Scopes   []string     `json:"scopes"`
 	Spaces   oplog.Spaces `json:"namespaces"`
 }
 
-// maxState bounds what a client wants back as it sent it.
+// maxState bounds the state that a client gets back as it sent it.
 const maxState = 4 << 10
 
-// consent answers the page. What is wrong with the client or its redirect URI is told to the person alone; everything
-// else to the client as well, when the person goes back to it: the page never leads anybody on by itself.
+// consent answers the page. Only the person learns of errors of the client or its redirect URI. Other errors also go
+// to the client, when the person follows the link back to it: the page never redirects by itself.
 func (s *Server) consent(x *exchange) (int, any, error) {
-	var q ask
+	var q consentRequest
 	if err := x.decode(&q); err != nil {
 		return 0, nil, err
 	}
@@ -53,45 +53,45 @@ func (s *Server) consent(x *exchange) (int, any, error) {
 		return 0, nil, err
 	}
 	if !c.redirectsTo(q.Redirect) {
-		return 0, nil, refusal("invalid_request", "redirect_uri %.200q is not one of the client's", q.Redirect)
+		return 0, nil, oauthError("invalid_request", "redirect_uri %.200q is not one of the client's", q.Redirect)
 	}
 	if len(q.State) > maxState {
-		return 0, nil, refusal("invalid_request", "state is over %d bytes", maxState)
+		return 0, nil, oauthError("invalid_request", "state is over %d bytes", maxState)
 	}
-	offered, code, why := s.offered(x.c, q)
+	offered, code, why := s.offeredScopes(x.c, q)
 	switch {
 	case code != "":
 		return http.StatusBadRequest,
 			object{"error": code, "error_description": why,
-				"redirect": s.back(q, url.Values{"error": {code}, "error_description": {why}})}, nil
+				"redirect": s.redirectURL(q, url.Values{"error": {code}, "error_description": {why}})}, nil
 	case q.Decision == "deny":
-		return http.StatusOK, object{"redirect": s.back(q, url.Values{"error": {"access_denied"}})}, nil
+		return http.StatusOK, object{"redirect": s.redirectURL(q, url.Values{"error": {"access_denied"}})}, nil
 	case q.Decision == "allow":
-		code, err := s.give(x, q, c, offered)
+		code, err := s.giveConsent(x, q, c, offered)
 		if err != nil {
 			return 0, nil, err
 		}
-		return http.StatusOK, object{"redirect": s.back(q, url.Values{"code": {code}})}, nil
+		return http.StatusOK, object{"redirect": s.redirectURL(q, url.Values{"code": {code}})}, nil
 	case q.Decision != "":
-		return 0, nil, refusal("invalid_request", "decision: want allow or deny")
+		return 0, nil, oauthError("invalid_request", "decision: want allow or deny")
 	}
 	to, err := url.Parse(q.Redirect)
 	if err != nil {
-		return 0, nil, err // redirectsTo has parsed it
+		return 0, nil, err // unreachable: redirectsTo has parsed it
 	}
 	return http.StatusOK,
-		question{Client: c.describe(), Host: c.host, Redirect: to.Host, Database: x.c.Database, Label: x.c.Label,
+		consentPage{Client: c.displayName(), Host: c.host, Redirect: to.Host, Database: x.c.Database, Label: x.c.Label,
 			Scopes: offered, Spaces: x.c.Spaces}, nil
 }
 
-// offered are the scopes that a person may give a client, or the error to send the client.
-func (s *Server) offered(c api.Caller, q ask) (scopes []string, code, why string) {
+// offeredScopes returns the scopes that a person may give a client, or the error to send to the client.
+func (s *Server) offeredScopes(c api.Caller, q consentRequest) (scopes []string, code, why string) {
 	switch {
 	case q.Type != "code":
 		return nil, "unsupported_response_type", "response_type: want code"
 	case q.Method != "S256" || len(q.Challenge) != len(digest("")):
 		return nil, "invalid_request", "code_challenge: want one of PKCE with code_challenge_method S256"
-	case !s.is(q.Resource):
+	case !s.isResource(q.Resource):
 		return nil, "invalid_target", "resource: want " + s.resource
 	}
 	asked := strings.Fields(q.Scope)
@@ -111,11 +111,11 @@ func (s *Server) offered(c api.Caller, q ask) (scopes []string, code, why string
 	return scopes, "", ""
 }
 
-// is reports whether a resource that a client names is this one. One that names none means the only one there is.
-func (s *Server) is(resource string) bool { return resource == "" || resource == s.resource }
+// isResource reports whether a resource that a client names is this one. An empty resource means the only one.
+func (s *Server) isResource(resource string) bool { return resource == "" || resource == s.resource }
 
-// back is the URL at which a client gets an answer, with its state and the issuer.
-func (s *Server) back(q ask, answer url.Values) string {
+// redirectURL returns the URL that brings an answer to the client, with its state and the issuer.
+func (s *Server) redirectURL(q consentRequest, answer url.Values) string {
 	answer.Set("iss", s.cfg.Issuer)
 	if q.State != "" {
 		answer.Set("state", q.State)
@@ -127,15 +127,15 @@ func (s *Server) back(q ask, answer url.Values) string {
 	return q.Redirect + sign + answer.Encode()
 }
 
-// give makes the consent, and the code for it.
-func (s *Server) give(x *exchange, q ask, c client, offered []string) (code string, err error) {
+// giveConsent stores the consent and returns the code for it.
+func (s *Server) giveConsent(x *exchange, q consentRequest, c client, offered []string) (code string, err error) {
 	for _, sc := range q.Scopes {
 		if !slices.Contains(offered, sc) {
-			return "", refusal("invalid_scope", "scopes: %q was not requested, or the token that you signed in with lacks it", sc)
+			return "", oauthError("invalid_scope", "scopes: %q was not requested, or the token that you signed in with lacks it", sc)
 		}
 	}
 	until := s.cfg.Access.Now().Add(s.cfg.CodeLife)
-	label := "oauth " + c.describe()
+	label := "oauth " + c.displayName()
 	if c.host != "" {
 		label = fmt.Sprintf("%s (%s)", label, c.host)
 	}

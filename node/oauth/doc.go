@@ -5,31 +5,31 @@
 //	GET  /.well-known/oauth-authorization-server  the metadata of RFC 8414
 //	POST /oauth/register                          dynamic registration, RFC 7591
 //	GET  /oauth/authorize                         a page of the console, on which a person signs in with a token
-//	POST /oauth/consent                           what that page asks, with that token
-//	POST /oauth/token                             codes and refresh tokens to access tokens
+//	POST /oauth/consent                           the requests of that page, with that token
+//	POST /oauth/token                             exchanges codes and refresh tokens for access tokens
 //
-// The gateway serves these routes as a dialect's (gateway.Dialect), and asks Login for access tokens at /mcp alone.
+// The gateway serves these routes as a dialect (gateway.Dialect). Login accepts access tokens, only at /mcp.
 //
 // # Clients
 //
-// A client is public: it has no secret, and proves itself by PKCE with S256. Its client_id is the https URL of a
-// Client ID Metadata Document, which is fetched after somebody has signed in, or the answer to a registration. The
-// node stores no registration: the client_id holds it, sealed. A redirect URI has https, or http on a loopback host,
-// and must be among the client's letter by letter, except for the port of one on loopback.
+// A client is public: it has no secret, and uses PKCE with S256. Its client_id is the https URL of a Client ID
+// Metadata Document, which the node fetches only after a person has signed in, or comes from a registration. The node
+// stores no registration: the client_id contains it, sealed. A redirect URI has https, or http on a loopback host. It
+// must be exactly one of the client's, except for the port on loopback.
 //
 // # Consents
 //
-// A person who agrees makes a consent (oplog.Consent): a token row with a database, namespaces and scopes within
-// those of the token that the person signed in with, and which ends with that token. `cairn token list` shows it, and
-// `cairn token revoke` ends it.
+// A person who agrees creates a consent (oplog.Consent): a token row with a database, namespaces and scopes within
+// those of the token that the person signed in with. It ends with that token. `cairn token list` shows it, and `cairn
+// token revoke` ends it.
 //
-// A code, a refresh token and an access token are sealed texts that name the consent; only the consent is stored. A
-// code or a refresh token also has the number of the renewal that uses it up (oplog.Renew), which the log lets happen
-// once. A second try ends the consent, and with it everything issued under it.
+// Codes, refresh tokens and access tokens are sealed texts that name the consent; only the consent is stored. A code
+// or a refresh token also has the number of the renewal that it permits (oplog.Renew), which the log applies once. A
+// second use ends the consent, and with it everything issued under it.
 //
 // # Sealing
 //
-// A sealed text is a prefix that says what it is, such as cairn_access_, and base64url of AES-256-GCM over JSON. The
-// key is derived from the cluster secret by HKDF, so each member opens what another sealed. Prefix and resource are
-// authenticated too: an access token is not a refresh token, and is good at no other issuer's /mcp.
+// A sealed text is a prefix for its kind, such as cairn_access_, and base64url of AES-256-GCM over JSON. The key is
+// derived from the cluster secret by HKDF, so all members can open it. Prefix and resource are authenticated too: an
+// access token is no valid refresh token, and is invalid at any other issuer's /mcp.
 package oauth

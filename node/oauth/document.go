@@ -17,19 +17,19 @@ import (
 	"time"
 )
 
-// The bounds of a client's document.
+// Bounds of a client's document.
 const (
 	maxDocument    = 64 << 10
 	maxDocumentURL = 512
 	fetchTimeout   = 5 * time.Second
 )
 
-// errPrivate refuses to connect to an address that is not a public one.
+// errPrivate rejects a connection to an address that is not public.
 var errPrivate = errors.New("its host has an address that is not a public one")
 
-// special are the blocks that are global unicast by their form and reach no public host, or reach private ones through
-// a translator or a tunnel.
-var special = func(blocks ...string) (all []netip.Prefix) {
+// nonPublicBlocks are address blocks that look like global unicast but reach no public host, or reach private hosts
+// through a translator or a tunnel.
+var nonPublicBlocks = func(blocks ...string) (all []netip.Prefix) {
 	for _, b := range blocks {
 		all = append(all, netip.MustParsePrefix(b))
 	}
@@ -38,13 +38,13 @@ var special = func(blocks ...string) (all []netip.Prefix) {
 	"203.0.113.0/24", "240.0.0.0/4",
 	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10")
 
-// public reports whether an address is one of the public internet.
-func public(ip netip.Addr) bool {
+// isPublic reports whether an address belongs to the public internet.
+func isPublic(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
 		return false
 	}
-	for _, block := range special {
+	for _, block := range nonPublicBlocks {
 		if block.Contains(ip) {
 			return false
 		}
@@ -52,8 +52,8 @@ func public(ip netip.Addr) bool {
 	return true
 }
 
-// A fetcher fetches the documents of clients. It asks of each address, after the name is resolved, whether it may be
-// connected to, so that a name cannot lead to this machine or its network. It uses no proxy and follows no redirect.
+// A fetcher fetches the documents of clients. It checks each address after the name is resolved, so that a name
+// cannot lead to this machine or its network. It uses no proxy and follows no redirect.
 type fetcher struct{ http *http.Client }
 
 func newFetcher(allowed func(netip.Addr) bool, roots *x509.CertPool) *fetcher {
@@ -71,7 +71,8 @@ func newFetcher(allowed func(netip.Addr) bool, roots *x509.CertPool) *fetcher {
 			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}}
 }
 
-// documentURL checks the URL of a document as a client_id: a path, and nothing that two readers could read in two ways.
+// documentURL parses and checks the URL of a document that is used as a client_id. It must have a path, and be
+// unambiguous.
 func documentURL(id string) (*url.URL, error) {
 	u, err := url.Parse(id)
 	if err != nil || len(id) > maxDocumentURL || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsRune(id, '#') ||
@@ -102,7 +103,7 @@ func (f *fetcher) fetch(ctx context.Context, id string) (c client, err error) {
 		return c, errPrivate
 	}
 	if err != nil {
-		return c, errors.New("its document could not be fetched") // the cause would tell what the node's network looks like
+		return c, errors.New("its document could not be fetched") // the cause could reveal the node's network
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -125,7 +126,7 @@ func (f *fetcher) fetch(ctx context.Context, id string) (c client, err error) {
 	case said.Auth != "" && said.Auth != "none":
 		return c, errors.New("its document wants the client to authenticate: only token_endpoint_auth_method none is supported")
 	}
-	c, err = said.client.checked()
+	c, err = said.client.validated()
 	c.host = u.Host
 	return c, err
 }

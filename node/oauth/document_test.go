@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// published is a server of documents, and a fetcher that reaches it although it is on this machine.
+// published starts a server of documents, and a fetcher that may connect to it although it is on this machine.
 func published(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *fetcher) {
 	t.Helper()
 	srv := httptest.NewTLSServer(answer)
@@ -79,7 +79,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// counted is a listener that counts who connects.
+// counted is a listener that counts connections.
 type counted struct {
 	net.Listener
 	n atomic.Int64
@@ -112,7 +112,7 @@ func TestDocumentsReachNoPrivateHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := newFetcher(public, nil)
+		f := newFetcher(isPublic, nil)
 		for _, name := range []string{host, "localhost", "0.0.0.0", "::ffff:127.0.0.1", "2130706433"} {
 			if _, err := f.fetch(t.Context(), "https://"+net.JoinHostPort(name, port)+"/client"); err == nil {
 				t.Errorf("%s was fetched", name)
@@ -133,7 +133,7 @@ func TestDocumentsReachNoPrivateHost(t *testing.T) {
 		"::127.0.0.1": false, "64:ff9b::7f00:1": false, "64:ff9b::a00:1": false, "2002:7f00:1::": false, "2001::1": false,
 		"2001:db8::1": false,
 	} {
-		if public(netip.MustParseAddr(addr)) != want {
+		if isPublic(netip.MustParseAddr(addr)) != want {
 			t.Errorf("public(%s) is not %v", addr, want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// The prefixes of sealed texts.
+// Prefixes of sealed texts.
 const (
 	clientPrefix  = "cairn_client_"
 	codePrefix    = "cairn_code_"
@@ -20,21 +20,21 @@ const (
 	accessPrefix  = "cairn_access_"
 )
 
-// maxSealed bounds a sealed text that a client shows.
+// maxSealed bounds the sealed texts that clients send.
 const maxSealed = 8 << 10
 
 // A ticket is the content of a code, a refresh token or an access token.
 type ticket struct {
-	Consent   string      `json:"g"`           // the hash of the token that the consent made
-	Index     oplog.Index `json:"i"`           // where in the log the consent is
-	Turn      uint64      `json:"n"`           // how often the consent was renewed before; of an access token nothing
-	Client    string      `json:"c,omitempty"` // digest of the client_id; of an access token none
-	Redirect  string      `json:"r,omitempty"` // of a code: where the client gets it
-	Challenge string      `json:"s,omitempty"` // of a code: PKCE's
+	Consent   string      `json:"g"`           // hash of the consent's token
+	Index     oplog.Index `json:"i"`           // log index of the consent
+	Turn      uint64      `json:"n"`           // number of earlier renewals; unused in an access token
+	Client    string      `json:"c,omitempty"` // digest of the client_id; empty in an access token
+	Redirect  string      `json:"r,omitempty"` // in a code: the redirect URI
+	Challenge string      `json:"s,omitempty"` // in a code: the PKCE challenge
 	Until     oplog.Time  `json:"x"`
 }
 
-// A sealer seals texts under the first of its keys, and opens those sealed under any.
+// A sealer seals texts under the first of its keys, and opens texts sealed under any of them.
 type sealer struct {
 	keys     []cipher.AEAD
 	resource string
@@ -68,7 +68,7 @@ func (s *sealer) seal(prefix string, v any) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(s.keys[0].Seal(nil, nil, b, []byte(prefix+s.resource)))
 }
 
-// open reads a sealed text. It returns false for every text that no member has sealed for this purpose.
+// open decodes a sealed text. It returns false unless a member sealed the text with this prefix.
 func (s *sealer) open(prefix, text string, to any) bool {
 	text, ok := strings.CutPrefix(text, prefix)
 	if !ok || len(text) > maxSealed {
@@ -86,7 +86,7 @@ func (s *sealer) open(prefix, text string, to any) bool {
 	return false
 }
 
-// digest is the base64url SHA-256 of a text, as PKCE has it.
+// digest returns the base64url SHA-256 of a text, as in PKCE.
 func digest(text string) string {
 	h := sha256.Sum256([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(h[:])

@@ -16,16 +16,16 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Settings say whose tokens are issued, and for how long. The zero value is off.
+// Settings configure the issuer and the lifetimes of tokens. The zero value is off.
 type Settings struct {
-	Issuer string // https://HOST, or http on a loopback host: the origin at which clients reach /mcp of any member
+	Issuer string // the origin at which clients reach /mcp of any member: https://HOST, or http on a loopback host
 
-	CodeLife    time.Duration // 1m: until a client redeems its code
-	AccessLife  time.Duration // 1h: of an access token
-	RefreshLife time.Duration // 30 days: after which a client that did not come back has to ask again
+	CodeLife    time.Duration // default 1m: time to redeem a code
+	AccessLife  time.Duration // default 1h: lifetime of an access token
+	RefreshLife time.Duration // default 30 days: lifetime of a refresh token
 }
 
-// WithDefaults sets what is zero.
+// WithDefaults returns the settings with defaults for zero values.
 func (s Settings) WithDefaults() Settings {
 	s.CodeLife = cmp.Or(s.CodeLife, time.Minute)
 	s.AccessLife = cmp.Or(s.AccessLife, time.Hour)
@@ -45,15 +45,15 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// Config says what a server works with. All of it is required.
+// Config configures a server. All fields are required.
 type Config struct {
 	Settings
 	Door    api.Door
 	Access  *access.Control
-	Secrets []string // of the cluster: the first seals, all open
+	Secrets []string // the cluster's secrets: the first seals, all open
 }
 
-// A Server answers clients and the page of consent. It implements gateway.Dialect and gateway.Authorizer; its methods
+// A Server answers clients and the consent page. It implements gateway.Dialect and gateway.Authorizer. Its methods
 // may be called from any goroutine.
 type Server struct {
 	cfg      Config
@@ -62,39 +62,39 @@ type Server struct {
 	fetcher  *fetcher
 }
 
-// New makes a server from settings with an issuer.
+// New returns a server. The settings must have an issuer.
 func New(cfg Config) (*Server, error) {
 	cfg.Settings = cfg.WithDefaults()
-	s := &Server{cfg: cfg, resource: cfg.Issuer + "/mcp", fetcher: newFetcher(public, nil)}
+	s := &Server{cfg: cfg, resource: cfg.Issuer + "/mcp", fetcher: newFetcher(isPublic, nil)}
 	var err error
 	s.sealer, err = newSealer(cfg.Secrets, s.resource)
 	return s, err
 }
 
-// Name is its name in metrics.
+// Name implements gateway.Dialect.
 func (*Server) Name() string { return "oauth" }
 
-// Issuer is the configured one.
+// Issuer implements gateway.Authorizer.
 func (s *Server) Issuer() string { return s.cfg.Issuer }
 
-// open is the right that the routes without a token need: none.
-var open = &api.Op{Name: "oauth"}
+// noRight is the operation of routes that need no token.
+var noRight = &api.Op{Name: "oauth"}
 
-// A route is a path's operation, whose right a caller needs before the body is read, and its handler.
+// A route is the operation whose right a caller needs before the body is read, and the handler.
 type route struct {
 	right  *api.Op
 	answer func(*Server, *exchange) (status int, answer any, err error)
 }
 
-// routes are the protocol at a glance. The page at /oauth/authorize is the console's.
+// routes maps the patterns of the server to their routes. The console serves the page at /oauth/authorize.
 var routes = map[string]route{
-	"GET /.well-known/oauth-authorization-server": {open, (*Server).metadata},
-	"POST /oauth/register":                        {open, (*Server).register},
+	"GET /.well-known/oauth-authorization-server": {noRight, (*Server).metadata},
+	"POST /oauth/register":                        {noRight, (*Server).register},
 	"POST /oauth/consent":                         {api.GiveConsent.Op, (*Server).consent},
-	"POST /oauth/token":                           {open, (*Server).token},
+	"POST /oauth/token":                           {noRight, (*Server).token},
 }
 
-// An exchange is one call.
+// An exchange is a request and its caller.
 type exchange struct {
 	r      *http.Request
 	c      api.Caller
@@ -113,13 +113,13 @@ func (s *Server) Serve(r *http.Request, c api.Caller, decode func(to any) error)
 
 type object = map[string]any
 
-// Reject implements gateway.Dialect: the errors of RFC 6749, section 5.2.
+// Reject implements gateway.Dialect. It returns errors as RFC 6749, section 5.2, specifies.
 func (*Server) Reject(e *oplog.Error, status int, code string) (int, any) {
 	return status, object{"error": code, "error_description": e.Text}
 }
 
-// refusal is an error with one of OAuth's codes.
-func refusal(code, format string, args ...any) error {
+// oauthError returns an error with an error code of OAuth.
+func oauthError(code, format string, args ...any) error {
 	return &api.Refusal{Code: code, Err: oplog.Errorf(oplog.Invalid, format, args...)}
 }
 
@@ -138,31 +138,31 @@ func (s *Server) metadata(*exchange) (int, any, error) {
 			"service_documentation": s.cfg.Issuer + "/docs"}, nil
 }
 
-// grants are the grant types that the token endpoint knows.
+// grants are the grant types of the token endpoint.
 var grants = []string{"authorization_code", "refresh_token"}
 
-// Issued reports whether a text looks like an access token of this server.
+// Issued implements gateway.Authorizer.
 func (*Server) Issued(text string) bool { return strings.HasPrefix(text, accessPrefix) }
 
-// Login lets in the client that shows an access token at /mcp: as the token that its consent made, until the access
-// token expires.
+// Login implements gateway.Authorizer. The caller has the rights of the consent's token, until the access token
+// expires.
 func (s *Server) Login(ctx context.Context, from, text string) (api.Caller, error) {
 	var t ticket
 	if !s.sealer.open(accessPrefix, text, &t) || t.Until.Time().Before(s.cfg.Access.Now()) {
 		t = ticket{}
 	}
-	c, err := s.holder(ctx, from, t)
+	c, err := s.callerOf(ctx, from, t)
 	c.Until = t.Until
 	return c, err
 }
 
-// behindWait bounds how long a client waits for a node that lacks the consent, because another node has just made it.
-const behindWait = 2 * time.Second
+// indexWaitTimeout bounds how long a request waits for a consent that another node has just stored.
+const indexWaitTimeout = 2 * time.Second
 
-// holder is the caller that a ticket makes; a zero one makes none and is counted as a wrong token.
-func (s *Server) holder(ctx context.Context, from string, t ticket) (api.Caller, error) {
+// callerOf returns the caller of a ticket. A zero ticket counts as a wrong token.
+func (s *Server) callerOf(ctx context.Context, from string, t ticket) (api.Caller, error) {
 	if t.Index > 0 {
-		ctx, cancel := context.WithTimeout(ctx, behindWait)
+		ctx, cancel := context.WithTimeout(ctx, indexWaitTimeout)
 		defer cancel()
 		if _, err := api.Await.Do(ctx, s.cfg.Door, access.Node(),
 			&api.AwaitRequest{Fresh: api.Fresh{MinIndex: field.Token(t.Index)}}); err != nil {
@@ -172,7 +172,7 @@ func (s *Server) holder(ctx context.Context, from string, t ticket) (api.Caller,
 	return s.cfg.Access.LoginHash(ctx, from, t.Consent)
 }
 
-// onLoopback reports whether a URL is plain HTTP to this machine itself.
+// onLoopback reports whether a URL is plain HTTP to this machine.
 func onLoopback(u *url.URL) bool {
 	ip, err := netip.ParseAddr(u.Hostname())
 	return u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())

@@ -12,54 +12,54 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// PKCE's bounds of a verifier.
+// Bounds of a PKCE verifier.
 const (
 	minVerifier = 43
 	maxVerifier = 128
 )
 
-// token answers a client that shows a code or a refresh token.
+// token exchanges a code or a refresh token for new tokens.
 func (s *Server) token(x *exchange) (int, any, error) {
 	form := url.Values{}
 	if err := x.decode(&form); err != nil {
-		return 0, nil, refusal("invalid_request", "%s", err)
+		return 0, nil, oauthError("invalid_request", "%s", err)
 	}
 	for name, values := range form {
 		if len(values) > 1 {
-			return 0, nil, refusal("invalid_request", "%.40q is there more than once", name)
+			return 0, nil, oauthError("invalid_request", "%.40q is there more than once", name)
 		}
 	}
-	if !s.is(form.Get("resource")) {
-		return 0, nil, refusal("invalid_target", "resource: want %s", s.resource)
+	if !s.isResource(form.Get("resource")) {
+		return 0, nil, oauthError("invalid_target", "resource: want %s", s.resource)
 	}
 	var t ticket
 	ok := false
 	switch form.Get("grant_type") {
 	case "authorization_code":
 		ok = s.sealer.open(codePrefix, form.Get("code"), &t) && t.Redirect == form.Get("redirect_uri") &&
-			proves(form.Get("code_verifier"), t.Challenge)
+			verifierMatches(form.Get("code_verifier"), t.Challenge)
 	case "refresh_token":
 		ok = s.sealer.open(refreshPrefix, form.Get("refresh_token"), &t)
 	default:
-		return 0, nil, refusal("unsupported_grant_type", "grant_type: want authorization_code or refresh_token")
+		return 0, nil, oauthError("unsupported_grant_type", "grant_type: want authorization_code or refresh_token")
 	}
 	if !ok || t.Client != digest(form.Get("client_id")) || t.Until.Time().Before(s.cfg.Access.Now()) {
-		t = ticket{} // no holder: a wrong token, counted at its address
+		t = ticket{} // counts as a wrong token of the address
 	}
 	return s.issue(x, t, form.Get("scope"))
 }
 
-// proves reports whether a verifier is the one of a challenge.
-func proves(verifier, challenge string) bool {
+// verifierMatches reports whether a verifier belongs to a challenge.
+func verifierMatches(verifier, challenge string) bool {
 	return len(verifier) >= minVerifier && len(verifier) <= maxVerifier &&
 		subtle.ConstantTimeCompare([]byte(digest(verifier)), []byte(challenge)) == 1
 }
 
-// issue uses a code or a refresh token up, and answers with the next tokens. One that was used before ends its consent,
-// because two clients have it then.
+// issue uses up a code or a refresh token, and answers with the next tokens. A second use ends the consent, because
+// then two clients have the token.
 func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 	ctx := x.r.Context()
-	c, err := s.holder(ctx, x.r.RemoteAddr, t)
+	c, err := s.callerOf(ctx, x.r.RemoteAddr, t)
 	if errors.Is(err, access.ErrToken) {
 		return 0, nil, errGrant
 	} else if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 	c.Forward, c.Surface = true, s.Name()
 	for _, sc := range strings.Fields(scope) {
 		if !c.May(api.Scope(sc)) {
-			return 0, nil, refusal("invalid_scope", "scope: %.40q was not agreed to", sc)
+			return 0, nil, oauthError("invalid_scope", "scope: %.40q was not agreed to", sc)
 		}
 	}
 	now := s.cfg.Access.Now()
@@ -92,8 +92,8 @@ func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 			"refresh_token": s.sealer.seal(refreshPrefix, next), "scope": scopesOf(c)}, nil
 }
 
-// errGrant rejects a code or a refresh token, whatever is wrong with it.
-var errGrant = refusal("invalid_grant",
+// errGrant rejects a code or a refresh token. It does not reveal the reason.
+var errGrant = oauthError("invalid_grant",
 	"this code or refresh token is wrong, was used before, has expired, or its consent has ended: ask the user again")
 
 func scopesOf(c api.Caller) string {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// After thirty hours a ring holds the last twenty-four and no more, in order, and the elections are marked when they
-// were.
+// TestRing checks that after thirty hours a ring holds the last twenty-four, in order, and has marks of the
+// elections.
 func TestRing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,17 +52,17 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// A thinned series shows the worst latency and the mean rate.
+// TestTogether checks that a combined point has the greatest latency and the mean rate.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	nan := float32(math.NaN())
-	v := together([]sample{{0, Values{Requests: 2, Median: 5, Lag: nan}}, {30, Values{Requests: 4, Median: 50, Lag: nan}}})
+	v := combine([]sample{{0, Values{Requests: 2, Median: 5, Lag: nan}}, {30, Values{Requests: 4, Median: 50, Lag: nan}}})
 	if v[Requests] != 3 || v[Median] != 50 || !math.IsNaN(float64(v[Lag])) {
 		t.Errorf("%v", v)
 	}
 }
 
-// Quantiles are true within a bucket, and reading begins again.
+// TestTimes checks that quantiles are exact to a bucket, and that Read resets the counts.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	var x Times

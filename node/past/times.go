@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Times counts how long things took since it was read last, in buckets that grow by a quarter from ten microseconds to
-// ten minutes. It is for samples; /metrics has histograms of its own, which are never read empty.
+// Times counts durations since the last Read, in buckets that grow by a quarter from ten microseconds to ten minutes.
+// It is for samples; /metrics has its own histograms, which are never reset.
 type Times struct{ buckets [buckets]atomic.Uint32 }
 
 const (
@@ -16,7 +16,7 @@ const (
 	growth  = 1.25
 )
 
-// Took counts one.
+// Took counts a duration.
 func (t *Times) Took(d time.Duration) {
 	i := 0
 	if d > least {
@@ -25,8 +25,8 @@ func (t *Times) Took(d time.Duration) {
 	t.buckets[i].Add(1)
 }
 
-// Read returns how many were counted, and quantiles of them in milliseconds, and begins again. Without any the
-// quantiles are NaN.
+// Read returns the number of durations and their quantiles in milliseconds, and resets the counts. Without durations
+// the quantiles are NaN.
 func (t *Times) Read(quantiles ...float64) (n uint64, millis []float32) {
 	var counts [buckets]uint64
 	for i := range t.buckets {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkWrite writes 50 memories of 200 letters into 1,000 tokens.
+// BenchmarkWrite formats 50 memories of 200 letters in 1,000 tokens.
 func BenchmarkWrite(b *testing.B) {
 	var rows []Row
 	for i := range mostRows {

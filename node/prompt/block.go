@@ -11,57 +11,58 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// A Row is a memory that may go into a block. Its id and its marks are the caller's own words, never a client's.
+// A Row is a memory that may go into a block. The caller writes its id and its marks; no client's text is in them.
 type Row struct {
 	ID, Namespace, Source, Text string
 
 	Created time.Time
-	Marks   []string // what is known of it, such as what it contradicts
+	Marks   []string // notes about the memory, such as what it contradicts
 }
 
-// ID is the short form of a memory's id: its number in its database.
+// ID returns the short form of a memory's id: its number in its database.
 func ID(number uint64) string { return "#" + strconv.FormatUint(number, 10) }
 
-// Contradicts is the mark of a row that another memory contradicts, which is older, newer or as old.
+// Contradicts returns the mark of a row that contradicts another memory, and whether that one is older, newer or as
+// old.
 func Contradicts(id, age string) string { return "contradicts " + id + ", which is " + age }
 
-// SupersededBy is the mark of a row that a newer memory replaces.
+// SupersededBy returns the mark of a row that a newer memory replaces.
 func SupersededBy(id string) string { return "superseded by " + id + ", which is newer" }
 
-// Outdated is the mark of a row for which the answer has a newer one about the same.
+// Outdated returns the mark of a row if the answer has a newer one about the same thing.
 func Outdated(id string) string { return "perhaps outdated by " + id + ", which is newer" }
 
-// Corrected is the mark of a row whose text was corrected, with the day of the last correction.
+// Corrected returns the mark of a row whose text was corrected, with the day of the last correction.
 func Corrected(at time.Time) string { return CorrectedOn + at.UTC().Format(time.DateOnly) }
 
-// CorrectedOn begins such a mark.
+// CorrectedOn begins the mark of a corrected row.
 const CorrectedOn = "corrected "
 
-// From is the mark of a row whose writer is trusted less than an agent: tool or web.
+// From returns the mark of a row whose writer is trusted less than an agent: tool or web.
 func From(class string) string { return "trust: " + class }
 
-// A Budget is the room that a block has.
+// A Budget is the size of a block.
 type Budget struct {
 	Tokens  int
-	Letters float64 // letters a token, where the caller knows its model; 0: by script
+	Letters float64 // characters a token, if the caller knows its model; 0: estimated by Tokens
 }
 
-// A Block is the text for a prompt, and what became of the rows.
+// A Block is the text for a prompt, and the outcome for each row.
 type Block struct {
-	Text   string // blank where there are no rows
+	Text   string // empty without rows
 	Tokens int
 	Taken  []Taken
 	Left   []Left
 }
 
-// Taken is a row that is in the block.
+// Taken is a row in the block.
 type Taken struct {
-	Row    int // its place among the rows
+	Row    int // index among the rows
 	Tokens int
 	Cut    bool
 }
 
-// Left is a row that was left out.
+// Left is a row that is not in the block.
 type Left struct {
 	Row    int
 	Reason string
@@ -71,16 +72,16 @@ const (
 	opening = "<memory>\n%s" + api.QuotedData + "\n"
 	closing = "</memory>\n"
 
-	minTextTokens = 24 // tokens of a text that is worth a line
-	freeTokens    = 64 // tokens that a memory may have whatever its share of the budget is
+	minTextTokens = 24 // least tokens of a text that is worth a line
+	freeTokens    = 64 // tokens that a memory may always have if they fit
 )
 
-// Write writes the rows that the budget has room for, in their order.
+// Write formats as many of the rows as fit the budget, in their order.
 func Write(question string, rows []Row, budget Budget) Block {
 	if len(rows) == 0 {
 		return Block{}
 	}
-	w := &writer{budget: budget, terms: termsOf(question)}
+	w := &blockWriter{budget: budget, terms: termsOf(question)}
 	first := "Best first. "
 	if strings.TrimSpace(question) == "" {
 		first = "Newest first. "
@@ -95,7 +96,8 @@ func Write(question string, rows []Row, budget Budget) Block {
 	return w.Block
 }
 
-// List writes all rows as a block, whole; order is a sentence about their order, with a blank behind it, or blank.
+// List formats all rows as a block, without cuts. order is a sentence about their order with a space after it, or
+// empty.
 func List(order string, rows []Row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, opening, order)
@@ -105,22 +107,22 @@ func List(order string, rows []Row) string {
 	return b.String() + closing
 }
 
-// Line is a row as a line of a block.
+// Line returns a row as a line of a block.
 func (r *Row) Line() string { return r.line(r.Text, false) }
 
-// A writer is a block that is being written.
-type writer struct {
+// A blockWriter builds a block.
+type blockWriter struct {
 	Block
-	text   strings.Builder
-	budget Budget
-	terms  map[string]int
-	said   []termSet // of what was taken, in its order
-	ids    []string  // of the same
-	full   bool
+	text     strings.Builder
+	budget   Budget
+	terms    map[string]int
+	termSets []termSet // term sets of the taken rows, in order
+	ids      []string  // ids of the taken rows
+	full     bool
 }
 
-// add takes a row, or says why not.
-func (w *writer) add(i int, r *Row) {
+// add adds a row to the block, or records why it is left out.
+func (w *blockWriter) add(i int, r *Row) {
 	if w.full {
 		w.Left = append(w.Left, Left{i, "budget"})
 		return
@@ -143,29 +145,29 @@ func (w *writer) add(i int, r *Row) {
 	}
 	w.text.WriteString(line)
 	w.Tokens += n
-	w.said, w.ids = append(w.said, says), append(w.ids, r.ID)
+	w.termSets, w.ids = append(w.termSets, says), append(w.ids, r.ID)
 	w.Taken = append(w.Taken, Taken{Row: i, Tokens: n, Cut: cut})
 }
 
-// redundancy says why a text is not worth a line, blank if it is.
-func (w *writer) redundancy(s termSet) string {
+// redundancy returns the reason why a text is not worth a line, or "".
+func (w *blockWriter) redundancy(s termSet) string {
 	much := 0
-	for j, better := range w.said {
+	for j, better := range w.termSets {
 		if s.repeats(better) {
 			return "repeats " + w.ids[j]
 		}
 		if s.resembles(better) {
-			if much++; much == maxAlike {
-				return fmt.Sprintf("resembles %s and %d more", w.ids[j], maxAlike-1)
+			if much++; much == maxResembling {
+				return fmt.Sprintf("resembles %s and %d more", w.ids[j], maxResembling-1)
 			}
 		}
 	}
 	return ""
 }
 
-// cut is a row's line with the best passage of its text in at most so many tokens; blank where that is not worth a
-// line. The first row has one whatever the budget is.
-func (w *writer) cut(r *Row, most int) (line string, cut bool) {
+// cut returns a row's line with the best passage of its text, in at most most tokens. It returns "" if that is not
+// worth a line. The first row always gets a line.
+func (w *blockWriter) cut(r *Row, most int) (line string, cut bool) {
 	frame := w.tokens(r.line("", true))
 	if most-frame < minTextTokens {
 		if len(w.Taken) > 0 {
@@ -173,7 +175,7 @@ func (w *writer) cut(r *Row, most int) (line string, cut bool) {
 		}
 		most = frame + minTextTokens
 	}
-	for room := most - frame; room > 0; room = room * 3 / 4 { // what is quoted may be longer than it was
+	for room := most - frame; room > 0; room = room * 3 / 4 { // quoting may lengthen the text
 		part := passage(r.Text, w.terms, int(float64(room)*w.scale(r.Text)))
 		if line = r.line(part, part != r.Text); w.tokens(line) <= most {
 			return line, part != r.Text
@@ -185,7 +187,7 @@ func (w *writer) cut(r *Row, most int) (line string, cut bool) {
 	return line, true
 }
 
-// line is a row as a line, with a part of its text.
+// line formats a row with a part of its text.
 func (r *Row) line(body string, cut bool) string {
 	marks := r.ID
 	if cut {
@@ -197,16 +199,16 @@ func (r *Row) line(body string, cut bool) string {
 	return "- [" + marks + "] " + r.Created.UTC().Format(time.DateOnly) + ", " + api.Quote(r.Source, r.Namespace, body) + "\n"
 }
 
-// tokens counts a text as the caller counts.
-func (w *writer) tokens(s string) int {
+// tokens counts the tokens of a text by the caller's measure.
+func (w *blockWriter) tokens(s string) int {
 	if w.budget.Letters > 0 {
 		return int(math.Ceil(float64(utf8.RuneCountInString(s)) / w.budget.Letters))
 	}
 	return Tokens(s)
 }
 
-// scale turns tokens as the caller counts into those that pieces are measured by.
-func (w *writer) scale(body string) float64 {
+// scale returns the factor from tokens by the caller's measure to those of Tokens, by which pieces are measured.
+func (w *blockWriter) scale(body string) float64 {
 	if w.budget.Letters <= 0 {
 		return 1
 	}

@@ -1,5 +1,5 @@
-// Package prompt writes memories into a prompt: as many of those that answer a question as a budget of tokens has room
-// for, the best first.
+// Package prompt formats memories for a prompt: as many of those that answer a question as fit a budget of tokens,
+// best first.
 //
 // A block looks like this:
 //
@@ -11,14 +11,14 @@
 //	- [#77, contradicts #812, which is newer] 2025-11-20, "user" in "default": "Bob leads payments."
 //	</memory>
 //
-// A memory is one line: its number in its database, which every tool takes as its id, the day that it is of, who wrote
-// it, its namespace, its text. api.Quote writes the last three, so no text ends its line or the block. Marks stand in
-// the brackets before the text, where no text reaches.
+// A memory is one line: its number in its database, which every tool accepts as an id, its day, its source, its
+// namespace and its text. api.Quote escapes the last three, so no text can end its line or the block. Marks are in
+// the brackets before the text, where no text of a client can appear.
 //
-// The first memory is always there, cut if need be. One memory has at most half of what is left of the budget; a longer
-// one is cut to the passage that has most words of the question. A memory that says what a better one says already is
-// left out, and of many that hardly differ three are kept, so that a flood of one text does not fill a prompt. Whatever
-// is left out is named with the reason.
+// The block always contains the first memory, cut if necessary. A memory gets at most half of the remaining budget; a
+// longer one is cut to the passage with the most words of the question. A memory that repeats a better one is left
+// out, and at most three of those that hardly differ are included, so that many copies of one text do not fill a
+// prompt. The caller learns the reason for each memory that is left out.
 //
-// The same rows give the same text on every node: nothing here depends on a clock or on the order of a map.
+// The same rows produce the same text on every node: nothing here depends on a clock or on the order of a map.
 package prompt

@@ -6,10 +6,10 @@ import (
 	"github.com/cairndb/cairn/index/text"
 )
 
-// A termSet holds the terms of a memory's text.
+// A termSet holds the terms of a text.
 type termSet map[string]bool
 
-// maxCompared bounds the bytes of a text that are compared.
+// maxCompared bounds the bytes of a text that are compared with others.
 const maxCompared = 8 << 10
 
 func termSetOf(body string) termSet {
@@ -20,24 +20,25 @@ func termSetOf(body string) termSet {
 	return s
 }
 
-// Of texts that share most of their terms a few are kept: they may differ in what matters, such as a number or a name.
+// Thresholds of similarity. A few texts that share most of their terms are included, because they may differ in a
+// detail that matters, such as a number or a name.
 const (
-	maxAlike  = 3
-	alike     = .8 // of the terms of both
-	contained = .7 // a text whose terms another has all, and that is no shorter than this share of it, adds nothing
-	same      = .9 // of the terms of both, where no number differs
+	maxResembling  = 3
+	resembleShare  = .8 // least Jaccard index of texts that resemble each other
+	containedShare = .7 // a text repeats one with all its terms, if it has at least this share of that one's terms
+	repeatShare    = .9 // least Jaccard index of texts that repeat each other, if no number differs
 )
 
-// repeats says that a text adds nothing to a better one; resembles that the two share most of their terms.
+// repeats reports whether a text adds nothing to a better one.
 func (s termSet) repeats(better termSet) bool {
 	both := s.shared(better)
-	if both == len(s) && float64(len(s)) >= contained*float64(len(better)) {
+	if both == len(s) && float64(len(s)) >= containedShare*float64(len(better)) {
 		return true
 	}
-	return s.jaccard(better) >= same && !numbersDiffer(s, better) && !numbersDiffer(better, s)
+	return s.jaccard(better) >= repeatShare && !numbersDiffer(s, better) && !numbersDiffer(better, s)
 }
 
-func (s termSet) resembles(other termSet) bool { return s.jaccard(other) >= alike }
+func (s termSet) resembles(other termSet) bool { return s.jaccard(other) >= resembleShare }
 
 func (s termSet) jaccard(other termSet) float64 {
 	both := s.shared(other)
@@ -53,7 +54,7 @@ func (s termSet) shared(other termSet) (n int) {
 	return n
 }
 
-// numbersDiffer reports whether a text has a term with a digit that the other lacks.
+// numbersDiffer reports whether s has a term with a digit that other lacks.
 func numbersDiffer(s, other termSet) bool {
 	for t := range s {
 		if !other[t] {

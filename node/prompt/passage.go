@@ -8,22 +8,22 @@ import (
 	"github.com/cairndb/cairn/index/text"
 )
 
-// passageLook bounds the bytes at the beginning of a text in which its best passage is looked for.
-const passageLook = 128 << 10
+// maxPassageBytes bounds the beginning of a text that is searched for its best passage.
+const maxPassageBytes = 128 << 10
 
 // A piece is a sentence of a text, or a part of a long one.
 type piece struct {
 	start, end int
 	tokens     int
-	terms      []int // of the question, by number, as often as the piece has them
+	terms      []int // numbers of the question's terms in the piece, with repetitions
 }
 
-// passage returns the part of a text that has most of the question's terms in at most so many tokens: whole sentences
-// where they fit. Of equally good ones it is the first.
+// passage returns the part of a text with most of the question's terms, in at most most tokens: whole sentences if
+// they fit. Among equally good parts it is the first.
 func passage(body string, terms map[string]int, most int) string {
-	body = body[:cutAt(body, 0, len(body), passageLook/bytesAToken)]
+	body = body[:cutAt(body, 0, len(body), maxPassageBytes/bytesAToken)]
 	all := pieces(body, max(4, most/4))
-	locate(body, all, terms)
+	assignTerms(body, all, terms)
 	var best struct{ from, to, distinct, hits int }
 	count := make([]int, len(terms))
 	from, tokens, distinct, hits := 0, 0, 0, 0
@@ -45,7 +45,7 @@ func passage(body string, terms map[string]int, most int) string {
 			}
 		}
 		better := distinct > best.distinct || distinct == best.distinct && hits > best.hits
-		longer := distinct == best.distinct && hits == best.hits && from == best.from // what follows fits as well
+		longer := distinct == best.distinct && hits == best.hits && from == best.from // extend the best passage while it fits
 		if to == 0 || better || longer {
 			best.from, best.to, best.distinct, best.hits = from, to, distinct, hits
 		}
@@ -56,8 +56,8 @@ func passage(body string, terms map[string]int, most int) string {
 	return strings.TrimSpace(body[all[best.from].start:all[best.to].end])
 }
 
-// pieces takes a text apart at the ends of sentences and lines, and longer sentences between words, into pieces of at
-// most so many tokens each.
+// pieces splits a text at the ends of sentences and lines, and longer sentences between words, into pieces of at most
+// most tokens each.
 func pieces(body string, most int) (all []piece) {
 	for start := 0; start < len(body); {
 		end := start + sentence(body[start:])
@@ -77,11 +77,11 @@ func pieces(body string, most int) (all []piece) {
 	return all
 }
 
-// bytesAToken bounds the bytes of a piece for each of its tokens, so that measuring one costs the same in any text.
+// bytesAToken bounds the bytes of a piece for each of its tokens, so that measuring a piece has a bounded cost.
 const bytesAToken = 16
 
-// cutAt returns the end of a part of a text that begins at a place, has at most so many tokens' bytes, and ends
-// between letters.
+// cutAt returns the end of the part of a text that begins at start and has at most as many bytes as the tokens allow.
+// It does not split a character.
 func cutAt(body string, start, end, tokens int) int {
 	if end-start <= tokens*bytesAToken {
 		return end
@@ -92,7 +92,7 @@ func cutAt(body string, start, end, tokens int) int {
 	return end
 }
 
-// sentence is the length of the first sentence of a text, with the space behind it.
+// sentence returns the length of the first sentence of a text, with the space after it.
 func sentence(body string) int {
 	for i, r := range body {
 		n := utf8.RuneLen(r)
@@ -108,7 +108,8 @@ func sentence(body string) int {
 	return len(body)
 }
 
-// breakAt returns a place in the middle of a text: behind a space if its second quarter has one, else between letters.
+// breakAt returns a position in the middle of a text: after a space in its second quarter, or else between two
+// characters.
 func breakAt(part string) int {
 	half := len(part) / 2
 	if i := strings.LastIndexFunc(part[:half], unicode.IsSpace); i > half/2 {
@@ -124,8 +125,8 @@ func breakAt(part string) int {
 	return half
 }
 
-// locate notes in each piece which of the question's terms begin in it.
-func locate(body string, all []piece, terms map[string]int) {
+// assignTerms records in each piece the question's terms that begin in it.
+func assignTerms(body string, all []piece, terms map[string]int) {
 	if len(terms) == 0 {
 		return
 	}

@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTokens: the estimate of each language's texts differs from cl100k by at most a tenth. A line of the file is a
-// language, the number of cl100k's tokens, a text.
+// TestTokens checks that the estimate for each language differs from cl100k by at most a tenth. A line of the file is
+// a language, the number of cl100k's tokens, and a text.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/tokens.tsv")
@@ -41,8 +41,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestBlocks compares blocks with the files in testdata/blocks: the poisoned ones hold texts that give orders, forge
-// sources or the end of the block, and floods.
+// TestBlocks compares blocks with the files in testdata/blocks. The poisoned ones contain instructions, forged
+// sources, forged ends of the block, and floods of similar texts.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	for name, c := range cases {
@@ -108,8 +108,8 @@ func flood() (rows []Row) {
 	return append(rows, fact(812, "The wifi password changed in May; Dana has it."))
 }
 
-// TestBudgetHolds: whatever the rows are, a block that has more than one keeps within the budget, each line is one
-// line, and every row is taken or left with a reason.
+// TestBudgetHolds checks that, for any rows, a block of more than one row stays within the budget, each row is one
+// line, and every row is taken or left out with a reason.
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -138,7 +138,7 @@ func TestBudgetHolds(t *testing.T) {
 	})
 }
 
-// TestLongTexts: a text without sentences, of a megabyte, is cut at a cost that grows with the text and no faster.
+// TestLongTexts cuts texts of a megabyte without sentences, at a cost that is linear in the length.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"x", " ", "的", "word ", "\xff"} {

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// A cost is the number of a model's tokens that the words of a script take, in hundredths. It was fitted to cl100k, a
-// vocabulary of 100,000 that many models have or resemble: within 7 % over the texts of each set that recall is
-// measured on, and within a tenth over those of 22 languages that TestTokens compares.
+// A cost estimates the tokens of the words of a script, in hundredths. It was fitted to cl100k, a vocabulary of
+// 100,000 that many models have or resemble: within 7 % over the texts of each set that recall is measured on, and
+// within a tenth over those of 22 languages that TestTokens compares.
 type cost struct {
-	word   int // each word
-	letter int // each letter behind the first free ones
+	word   int // for each word
+	letter int // for each letter after the first free ones
 	free   int
-	accent int // a Latin letter of Latin-1, and
-	beyond int // one beyond it, besides its word
+	accent int // in addition, for each letter of Latin-1
+	beyond int // in addition, for each Latin letter beyond Latin-1
 }
 
-// Latin letters are shared by many languages, and what tells them apart best is which letters a text has.
+// Many languages share the Latin letters. The accented letters of a text distinguish them best.
 var (
-	english = cost{word: 91, letter: 43, free: 7}                            // ASCII alone
+	english = cost{word: 91, letter: 43, free: 7}                            // only ASCII
 	western = cost{word: 96, letter: 19, free: 3, accent: 58, beyond: 157}   // some accents
 	umlauts = cost{word: 109, letter: 21, free: 3, accent: 102, beyond: 143} // ä, ö, ü, å or ß: words are long
 	scripts = []struct {
@@ -36,17 +36,17 @@ var (
 		{unicode.Hebrew, cost{word: 114, letter: 85}},
 		{unicode.Thai, cost{letter: 93}},
 	}
-	kana      = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3040, Hi: 0x30ff, Stride: 1}}} // with the long mark
-	elsewhere = cost{word: 98, letter: 124}                                                      // any other script
+	kana         = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3040, Hi: 0x30ff, Stride: 1}}} // including the prolonged sound mark
+	otherScripts = cost{word: 98, letter: 124}                                                      // any other script
 )
 
 const (
-	number = 112 // up to three digits
-	marks  = 105 // a run of ASCII punctuation
-	sign   = 250 // any other sign, such as an emoji
+	number      = 112 // for up to three digits
+	punctuation = 105 // for a run of ASCII punctuation
+	symbol      = 250 // for any other symbol, such as an emoji
 )
 
-// Tokens estimates how many tokens a language model makes of a text.
+// Tokens estimates the number of a language model's tokens in a text.
 func Tokens(text string) int {
 	of, sum := latinOf(text), 0
 	for len(text) > 0 {
@@ -67,18 +67,18 @@ func Tokens(text string) int {
 		case unicode.IsSpace(r):
 		case r < utf8.RuneSelf:
 			n, _, _, _ = measureRun(text, -1, asciiMark)
-			sum += marks
+			sum += punctuation
 		case unicode.IsPunct(r):
-			sum += marks
+			sum += punctuation
 		default:
-			sum += sign
+			sum += symbol
 		}
 		text = text[n:]
 	}
 	return (sum + 99) / 100
 }
 
-// latinOf returns what a text's Latin words cost.
+// latinOf returns the cost of a text's Latin words.
 func latinOf(text string) cost {
 	of := english
 	for _, r := range text {
@@ -92,7 +92,7 @@ func latinOf(text string) cost {
 	return of
 }
 
-// measureRun measures the runes that a text begins with and that are of one kind, at most so many; -1 is any number.
+// measureRun measures the longest prefix of a text whose runes match, at most most runes; -1 is unlimited.
 func measureRun(text string, most int, of func(rune) bool) (bytes, runes, latin1, beyond int) {
 	for i, r := range text {
 		if runes == most || !of(r) {
@@ -114,12 +114,12 @@ func asciiMark(r rune) bool {
 	return r < utf8.RuneSelf && !unicode.IsSpace(r) && !unicode.IsDigit(r) && !unicode.IsLetter(r)
 }
 
-// scriptOf returns what a letter's script costs, and whether a rune goes on with a word of it.
+// scriptOf returns the cost of a letter's script, and a function that reports whether a rune continues a word of it.
 func scriptOf(r rune) (cost, func(rune) bool) {
 	for _, s := range scripts {
 		if unicode.Is(s.of, r) {
 			return s.cost, func(r rune) bool { return unicode.Is(s.of, r) || unicode.IsMark(r) }
 		}
 	}
-	return elsewhere, func(r rune) bool { return letter(r) && !latinLetter(r) }
+	return otherScripts, func(r rune) bool { return letter(r) && !latinLetter(r) }
 }

@@ -7,20 +7,21 @@ import (
 )
 
 const (
-	pageRows  = 256
-	maxLooked = 64 * pageRows
-	pageBytes = 4 << 20
-	maxCensus = 1_000_000 // memories of other protocols that a census passes over
+	pageRows   = 256
+	maxScanned = 64 * pageRows
+	pageBytes  = 4 << 20
+	maxCensus  = 1_000_000 // memories that a census scans, including those of other protocols
 )
 
-// owned reads whole milliseconds: agents know no finer time, and their records of one are ordered by id.
+// owned returns the memories of an owner, newest first. A page ends only between two milliseconds, because agents
+// know no finer time and order records of one millisecond by id.
 func owned(v dbView, q *api.OwnedRequest) *api.OwnedPage {
 	operator, _ := v.Operator(v.db)
 	a := &api.OwnedPage{}
 	looked, size, last := 0, 0, q.Before
 	v.eachOwned(q, operator.Key, func(m *oplog.Memory) bool {
 		at := max(m.Created, 0) / 1000 * 1000
-		full := uint64(len(a.Memories)) >= min(q.Limit, pageRows) || size >= pageBytes || looked >= maxLooked
+		full := uint64(len(a.Memories)) >= min(q.Limit, pageRows) || size >= pageBytes || looked >= maxScanned
 		if full && at != last {
 			a.Next = last
 			return false
@@ -40,8 +41,8 @@ func owned(v dbView, q *api.OwnedRequest) *api.OwnedPage {
 	return a
 }
 
-// eachOwned walks memories back in time. A peer pays for all that it owns, so its receipts lead to them; the operator
-// owns all other memories.
+// eachOwned walks memories back in time. A peer has a receipt for each memory that it owns, so receipts lead to its
+// memories. The operator owns all others.
 func (v dbView) eachOwned(q *api.OwnedRequest, operator string, f func(*oplog.Memory) bool) {
 	if q.Owner == operator {
 		v.Recent(v.db, state.Place{At: q.Before}, f)
@@ -103,7 +104,8 @@ func identified(v dbView, q *api.IdentifiedRequest) *api.IdentifiedAgent {
 	return a
 }
 
-// census reads the newest receipts, and the newest memories with theirs: every memory of the agents' protocol has one.
+// census reads the newest receipts, and the newest memories with theirs. Every memory of the agents' protocol should
+// have a receipt.
 func census(v dbView, q *api.CensusRequest) *api.CensusRows {
 	a := &api.CensusRows{}
 	for _, rid := range q.RIDs {

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	captureRows = 512     // of a page
-	captureLook = 8192    // memories that a page looks at
-	maxAlike    = 100_000 // hashes of a workspace that are compared
+	captureRows    = 512     // rows of a page
+	maxCaptureScan = 8192    // memories that are scanned for a page
+	maxAlike       = 100_000 // hashes of a workspace that alike compares
 )
 
-// captures reads summaries with their events. A forgotten summary is left out, and its event with it.
+// captures returns summaries with their events. It skips forgotten summaries and their events.
 func captures(v dbView, q *api.CapturesRequest) *api.CapturesPage {
 	a, room := &api.CapturesPage{}, q.Payloads
 	take := func(m *oplog.Memory, e oplog.StoredEvent) {
@@ -35,7 +35,7 @@ func captures(v dbView, q *api.CapturesRequest) *api.CapturesPage {
 	}
 	looked := 0
 	v.NamespaceFrom(v.db, q.Workspace, q.From, func(seq oplog.Seq) bool {
-		if looked++; looked > captureLook || len(a.Captures) == captureRows || v.ctx.Err() != nil {
+		if looked++; looked > maxCaptureScan || len(a.Captures) == captureRows || v.ctx.Err() != nil {
 			a.Next = seq
 			return false
 		}
@@ -45,7 +45,7 @@ func captures(v dbView, q *api.CapturesRequest) *api.CapturesPage {
 		}
 		if e, ok := v.Event(v.db, v.EventOf(v.db, m.RID)); ok {
 			if len(e.Payload) > room && room < q.Payloads {
-				a.Next = seq // it begins the next page
+				a.Next = seq // this event begins the next page
 				return false
 			}
 			take(m, e)
@@ -55,7 +55,7 @@ func captures(v dbView, q *api.CapturesRequest) *api.CapturesPage {
 	return a
 }
 
-// alike compares the hashes of a session's events with those of all others of its workspace.
+// alike finds sessions of a workspace that share event hashes with a session.
 func alike(v dbView, q *api.AlikeRequest) *api.AlikeSessions {
 	own := map[string]bool{}
 	v.SessionHashes(v.db, q.Workspace, q.Session, func(session string, hash []byte, _ oplog.EventID) bool {

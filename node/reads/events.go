@@ -12,11 +12,11 @@ func neighbours(v dbView, q *api.NeighboursRequest) *api.NeighbourMemories {
 	return &api.NeighbourMemories{Before: v.collectSide(q, q.Before, true), After: v.collectSide(q, q.After, false)}
 }
 
-// maxPassed limits how many records a walk passes over. A namespace's own are found by their name, however many others
-// lie between; forgotten ones lie there too.
+// maxPassed bounds the records that a walk skips. The index of a namespace leads to its own records, but forgotten
+// ones are in it too.
 const maxPassed = 4000
 
-// collectSide collects up to n visible memories on one side of a number, the nearest first.
+// collectSide collects up to n visible memories before or after a number, the nearest first.
 func (v dbView) collectSide(q *api.NeighboursRequest, n int, back bool) (side []api.Kept) {
 	if n <= 0 {
 		return nil
@@ -52,13 +52,13 @@ func workspace(v dbView, q *api.WorkspaceRequest) *api.WorkspaceCounts {
 	if d, ok := v.Database(v.db); !ok || d.Embedder == nil {
 		return a
 	}
-	v.NamespaceFrom(v.db, q.Namespace, 0, func(seq oplog.Seq) bool { // some may wait for their vector
+	v.NamespaceFrom(v.db, q.Namespace, 0, func(seq oplog.Seq) bool { // some may not have their vector yet
 		if len(v.Vector(v.db, seq)) > 0 {
 			a.Embedded++
 		}
 		return v.ctx.Err() == nil
 	})
-	a.Embedded = min(a.Embedded, a.Memories.Active+a.Memories.Consolidated) // a forgotten one may have its vector still
+	a.Embedded = min(a.Embedded, a.Memories.Active+a.Memories.Consolidated) // a forgotten memory may still have its vector
 	return a
 }
 

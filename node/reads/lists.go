@@ -9,17 +9,17 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// tierOf returns a memory's tier. One that a client stored without a tier counts as longterm.
+// tierOf returns a memory's tier. A memory without one counts as longterm.
 func tierOf(m *oplog.Memory) string { return cmp.Or(m.Tier, "longterm") }
 
-// listed reports whether a list shows a memory.
+// listed reports whether a list of a namespace and a tier contains a memory.
 func listed(m *oplog.Memory, namespace, tier string) bool {
 	return m.Status == oplog.Active && (namespace == "" || m.Namespace == namespace) && (tier == "" || tierOf(m) == tier)
 }
 
-// gather is a visitor that gathers up to n memories which want has, from as many as it may look at; look 0 means no
-// bound.
-func gather(into *[]*oplog.Memory, n, look int, want func(*oplog.Memory) bool) func(*oplog.Memory) bool {
+// collector returns a visitor that collects up to n memories for which want returns true, among the first look that
+// it visits; look 0 means no bound.
+func collector(into *[]*oplog.Memory, n, look int, want func(*oplog.Memory) bool) func(*oplog.Memory) bool {
 	looked := 0
 	return func(m *oplog.Memory) bool {
 		if want(m) {
@@ -32,9 +32,9 @@ func gather(into *[]*oplog.Memory, n, look int, want func(*oplog.Memory) bool) f
 
 func recent(v dbView, q *api.RecentRequest) *api.RecentMemories {
 	a, looked := &api.RecentMemories{}, 0
-	more := gather(&a.Memories, q.Limit, q.Look, func(m *oplog.Memory) bool { return listed(m, q.Namespace, q.Tier) })
+	more := collector(&a.Memories, q.Limit, q.Look, func(m *oplog.Memory) bool { return listed(m, q.Namespace, q.Tier) })
 	v.Recent(v.db, state.Place{At: q.Before}, func(m *oplog.Memory) bool {
-		if q.Bare { // many ids with their texts would not fit into memory
+		if q.Bare { // many memories with their texts would take too much memory
 			c := oplog.Content{RID: m.RID, Namespace: m.Namespace, Tier: m.Tier}
 			m = &oplog.Memory{Content: c, Past: oplog.Past{Status: m.Status}}
 		}
@@ -52,16 +52,16 @@ func lookUp(v dbView, q *api.LookUpRequest) *api.LookedUp {
 	}
 	if m, ok := v.Memory(v.db, q.RID); ok && !m.Unlisted() {
 		a.Memory, entities = m, slices.Concat(entities, m.Entities)
-		beside := func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }
+		other := func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }
 		if q.Window > 0 {
-			v.Recent(v.db, state.Place{At: m.Created}, gather(&a.Before, q.Window, q.Look, beside))
+			v.Recent(v.db, state.Place{At: m.Created}, collector(&a.Before, q.Window, q.Look, other))
 			v.Memories(v.db, m.Seq+1,
-				gather(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && beside(o) }))
+				collector(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && other(o) }))
 		}
 	}
 	slices.Reverse(a.Before)
 	slices.SortStableFunc(a.After, func(x, y *oplog.Memory) int { return cmp.Compare(x.Created, y.Created) })
-	seen := map[string]bool{} // a relation between two of them is one
+	seen := map[string]bool{} // a relation between two of the entities is listed once
 	for _, name := range entities {
 		for _, e := range v.Edges(v.db, name, q.Edges) {
 			if !seen[e.ID] {

@@ -1,5 +1,5 @@
-// Package reads answers what the dialects of this host read of their database. Each answer comes from one view, so its
-// parts fit together. The engine puts these functions behind the door; they read the caller's database alone.
+// Package reads implements the reads of this host's dialects. Each answer comes from one view of the state, so its
+// parts are consistent. The engine calls these functions behind the door. They read only the caller's database.
 package reads
 
 import (
@@ -10,17 +10,17 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A Read answers a row's request from the state, for a database.
+// A Read answers a request of an operation from the state of a database.
 type Read func(ctx context.Context, s *state.State, db oplog.DB, request any) (answer any, err error)
 
 // dbView is a view of the state, limited to one database.
 type dbView struct {
 	*state.View
-	ctx context.Context // a long walk ends with it
+	ctx context.Context // long walks stop when it ends
 	db  oplog.DB
 }
 
-// All holds the function of each row.
+// All maps each operation to its function.
 var All = map[*api.Op]Read{
 	api.EdgesOf.Op:     readOf(api.EdgesOf, edgesOf),
 	api.Numbered.Op:    readOf(api.Numbered, numbered),
@@ -39,7 +39,7 @@ var All = map[*api.Op]Read{
 	api.Tiers.Op:       readOf(api.Tiers, tiers),
 }
 
-// readOf adapts a row's function to a Read.
+// readOf adapts the function of an operation to a Read.
 func readOf[Q, A any](_ api.Of[Q, A], f func(dbView, *Q) *A) Read {
 	return func(ctx context.Context, s *state.State, db oplog.DB, request any) (a any, err error) {
 		err = s.Read(func(v *state.View) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// stored is a state with operations applied to its default database.
+// stored returns a state with operations applied to its default database.
 func stored(t *testing.T, ops ...oplog.Op) *state.State {
 	t.Helper()
 	s, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
@@ -32,7 +32,7 @@ func stored(t *testing.T, ops ...oplog.Op) *state.State {
 	return s
 }
 
-// read asks for a row's answer.
+// read returns the answer of an operation.
 func read[Q, A any](t *testing.T, s *state.State, db oplog.DB, of api.Of[Q, A], q Q) *A {
 	t.Helper()
 	a, err := All[of.Op](t.Context(), s, db, &q)
@@ -42,7 +42,8 @@ func read[Q, A any](t *testing.T, s *state.State, db oplog.DB, of api.Of[Q, A], 
 	return a.(*A)
 }
 
-// TestGrants: an expired, a revoked and another giver's capability authorise nothing. One holds in its last millisecond.
+// TestGrants checks that a capability authorizes nothing if it has expired, was revoked or is of another granter, and
+// that it is valid in its last millisecond.
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	grant := func(signature string, change func(*oplog.Grant)) *oplog.Grant {
@@ -86,8 +87,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// TestNeighboursPassOverABound: a walk to the nearest memories passes over a bounded number of forgotten ones, those of
-// the namespace itself and those of others.
+// TestNeighboursPassOverABound checks that a walk to the nearest memories skips a bounded number of forgotten ones,
+// in the namespace itself and in others.
 func TestNeighboursPassOverABound(t *testing.T) {
 	t.Parallel()
 	var ops []oplog.Op
