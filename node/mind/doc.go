@@ -46,7 +46,7 @@ type Row struct {
 	Importance, HalfLife, Valence      float64
 	Revision                           uint32
 	Merged                             bool // created by a merge
-	InConflict                         bool // has an open conflict, so it must not be merged
+	NoMerge                            bool // must not be merged: pinned, keyed, expiring, superseded or in an open conflict
 	Entities                           []string
 }
 

@@ -142,7 +142,7 @@ func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time
 }
 
 func mergeable(r *Row, taken map[string]bool) bool {
-	return !r.Merged && !r.InConflict && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
+	return !r.Merged && !r.NoMerge && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
 }
 
 // candidateFinder finds the candidates of one seed after the other and reuses its buffers.

@@ -71,8 +71,8 @@ func TestAListShowsWhatATokenWrites(t *testing.T) {
 	}
 }
 
-// TestWhoAdministersATokenMayNameIt: an owner makes, finds and ends the tokens of its own database, by their text or by
-// enough of their hash; one that administers the cluster is not there for it, and it gives no scope that it lacks.
+// TestWhoAdministersATokenMayNameIt: an owner makes, finds and ends the tokens of its own database, by their text or
+// by enough of their hash; one that administers the cluster is not there for it, and it gives no scope that it lacks.
 func TestWhoAdministersATokenMayNameIt(t *testing.T) {
 	t.Parallel()
 	ad := administered(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// TestAgreementIsOfWhatIsThere: equal hashes agree, unless a member has found that its rows are not what it was summed
-// of.
+// TestAgreementIsOfWhatIsThere: equal hashes agree, unless a member has found that its rows are not what it was
+// summed of.
 func TestAgreementIsOfWhatIsThere(t *testing.T) {
 	t.Parallel()
 	whole := api.Vitals{SumIndex: 7, Sum: "a"}

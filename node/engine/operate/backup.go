@@ -20,14 +20,14 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// BackupPlan is the backups that a node makes by itself into a directory; without Dir it makes none. The first is a
-// whole state, and so is each after Every ranges; a range is written each Interval and holds the log behind the last
-// backup.
+// BackupPlan configures scheduled backups into a directory. Without Dir there are none. A full backup has the whole
+// state. A range has the log since the previous backup. A backup is made each Interval: a full one first and after
+// every Every ranges, else a range.
 type BackupPlan struct {
 	Dir      string
-	Interval time.Duration // 1h
-	Every    int           // 24: ranges of the log between two whole states
-	Keep     int           // 7 whole states, with the ranges behind them
+	Interval time.Duration // default 1h
+	Every    int           // default 24: ranges between two full backups
+	Keep     int           // default 7: full backups that are kept, with their ranges
 }
 
 func (p BackupPlan) withDefaults() BackupPlan {
@@ -35,8 +35,7 @@ func (p BackupPlan) withDefaults() BackupPlan {
 	return p
 }
 
-// Backups makes the backups of a node: by a plan into a directory, and on request into files that wait to be
-// downloaded.
+// Backups makes the backups of a node: scheduled ones into a directory, and on request files for download.
 type Backups struct {
 	log     *slog.Logger
 	state   *state.State
@@ -44,14 +43,14 @@ type Backups struct {
 	plan    BackupPlan
 	planned Planned
 
-	spool   string     // the folder of what waits to be downloaded
-	making  sync.Mutex // one such backup is written at a time: each is a copy of the whole state
+	spool   string     // directory of the backups for download
+	writeMu sync.Mutex // serializes backups for download, because each is a copy of the whole state
 	mu      sync.Mutex
 	waiting map[string]*spooled
 }
 
-// NewBackups returns the backups of a node. Of an earlier process it removes those that waited to be downloaded, in
-// the folder spool, and reads what the plan's directory holds.
+// NewBackups returns the backups of a node. It removes an earlier process's backups for download from the directory
+// spool, and reads the state of the plan's directory.
 func NewBackups(log *slog.Logger, st *state.State, keys *seal.Ring, spool string, plan BackupPlan) (*Backups, error) {
 	b := &Backups{log: log, state: st, keys: keys, plan: plan.withDefaults(), spool: spool, waiting: map[string]*spooled{}}
 	b.planned.Interval = b.plan.Interval
@@ -64,7 +63,7 @@ func NewBackups(log *slog.Logger, st *state.State, keys *seal.Ring, spool string
 	return b, nil
 }
 
-// Planned returns the results of the plan's backups; nil on a node without a plan.
+// Planned returns the results of scheduled backups, or nil on a node without a plan.
 func (b *Backups) Planned() *Planned {
 	if b.plan.Dir == "" {
 		return nil
@@ -72,7 +71,7 @@ func (b *Backups) Planned() *Planned {
 	return &b.planned
 }
 
-// Next makes the next backup of the plan. It logs an error; the next interval tries again.
+// Next makes the next scheduled backup. It logs errors; the next interval tries again.
 func (b *Backups) Next(ctx context.Context) {
 	p := b.plan
 	path, at, err := b.BackUp(p)
@@ -89,8 +88,8 @@ func (b *Backups) Next(ctx context.Context) {
 	}
 }
 
-// BackUp makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing was written
-// since the last one.
+// BackUp makes the next backup of a plan and removes those that the plan no longer keeps. path is "" if nothing was
+// written to the log since the last backup.
 func (b *Backups) BackUp(p BackupPlan) (path string, at state.Point, err error) {
 	if err := archive.Sweep(p.Dir); err != nil {
 		b.log.Warn("what a process that was killed left among the backups cannot be removed", "dir", p.Dir, "err", err)
@@ -108,7 +107,7 @@ func (b *Backups) BackUp(p BackupPlan) (path string, at state.Point, err error) 
 	if since == now && err == nil {
 		return "", at, nil
 	}
-	if since > now { // a new one would sort before them: pruned first, and never the one restored
+	if since > now { // a new backup would sort before them, so it would be pruned first and never restored
 		return "", at, fmt.Errorf("the backups in %s reach index %d and this node is at %d: either it still catches "+
 			"up, or they are of another history and new ones need a folder of their own", p.Dir, since, now)
 	}
@@ -130,7 +129,7 @@ func (b *Backups) BackUp(p BackupPlan) (path string, at state.Point, err error) 
 	return path, at, err
 }
 
-// writeBackup writes one backup into a directory. Its name says where it ends.
+// writeBackup writes one backup into a directory. Its name tells its last index.
 func (b *Backups) writeBackup(dir string, since oplog.Index) (path string, at state.Point, err error) {
 	err = b.withPoint(since, func(end point, write func(io.Writer) error) (err error) {
 		at = end.Point
@@ -142,14 +141,14 @@ func (b *Backups) writeBackup(dir string, since oplog.Index) (path string, at st
 	return path, at, err
 }
 
-// A point is where a backup ends, and the log's time there.
+// A point is the last position in a backup, and the log's time there.
 type point struct {
 	state.Point
 	time string
 }
 
 // withPoint pins the state at one index and calls use with that point and with a function that writes the backup: the
-// whole state, or the log behind an index. Writes go on meanwhile.
+// whole state, or the log since an index. Writes go on meanwhile.
 func (b *Backups) withPoint(since oplog.Index, use func(end point, write func(io.Writer) error) error) error {
 	return b.state.Read(func(v *state.View) error {
 		end := v.Point()
@@ -164,7 +163,7 @@ func (b *Backups) withPoint(since oplog.Index, use func(end point, write func(io
 	})
 }
 
-// checkHistory returns an error if the log's time at an index is known to have been another.
+// checkHistory returns an error if the log's time at an index differs from the recorded one.
 func (b *Backups) checkHistory(since oplog.Index, was string) error {
 	if was == "" {
 		return nil
@@ -177,8 +176,8 @@ func (b *Backups) checkHistory(since oplog.Index, was string) error {
 	})
 }
 
-// writeSealed writes a backup: encrypted under the master key on a node that encrypts, so that another home can read
-// it.
+// writeSealed writes a backup. On a node with encryption it is encrypted under the master key, so that another home
+// can read it.
 func (b *Backups) writeSealed(w io.Writer, write func(io.Writer) error) error {
 	if b.keys == nil {
 		return write(w)
@@ -193,21 +192,21 @@ func (b *Backups) writeSealed(w io.Writer, write func(io.Writer) error) error {
 	return out.Close()
 }
 
-// verifiedFile is the file of a backup directory whose time is that of the last verification, so that a restart does
-// not restore everything again.
+// verifiedFile is a file in a backup directory whose modification time is the time of the last successful
+// verification, so that a restart does not verify again.
 const verifiedFile = "verified"
 
-// Planned holds the results of the plan's backups. The backup task writes them and /metrics reads them.
+// Planned holds the results of scheduled backups. The backup task writes them and /metrics reads them.
 type Planned struct {
-	Interval     time.Duration // between two backups
-	Covered      atomic.Int64  // Unix seconds: when the backups last held all that was written; 0: never
-	Bytes        atomic.Int64  // of the newest file
-	Verified     atomic.Int64  // Unix seconds: when the newest chain was last restored and had the hashes it names; 0: never
-	Failed       atomic.Int64  // backups that could not be made
-	Unverifiable atomic.Int64  // verifications that failed
+	Interval     time.Duration // interval between two backups
+	Covered      atomic.Int64  // Unix seconds when the backups last covered everything; 0: never
+	Bytes        atomic.Int64  // size of the newest file
+	Verified     atomic.Int64  // Unix seconds of the last successful verification; 0: never
+	Failed       atomic.Int64  // number of failed backups
+	Unverifiable atomic.Int64  // number of failed verifications
 }
 
-// load reads what an earlier process left in the directory.
+// load reads the results of an earlier process from the directory.
 func (p *Planned) load(dir string) {
 	if files, err := archive.List(dir); err == nil && len(files) > 0 {
 		newest := files[len(files)-1]
@@ -219,7 +218,7 @@ func (p *Planned) load(dir string) {
 	}
 }
 
-// recordAttempt counts an attempt: a file, or none because nothing was written since the last.
+// recordAttempt records an attempt. path is "" if there was nothing to back up.
 func (p *Planned) recordAttempt(path string, err error) {
 	if err != nil {
 		p.Failed.Add(1)
@@ -231,7 +230,7 @@ func (p *Planned) recordAttempt(path string, err error) {
 	}
 }
 
-// needsVerify reports whether to verify the newest chain: it is complete, or no chain was ever verified.
+// needsVerify reports whether to verify the newest chain: it has just been completed, or no chain was ever verified.
 func (b *Backups) needsVerify(grown bool) bool {
 	if b.planned.Verified.Load() == 0 {
 		return true
@@ -244,8 +243,8 @@ func (b *Backups) needsVerify(grown bool) bool {
 	return err == nil && len(chain) > b.plan.Every
 }
 
-// verify restores the newest chain into a scratch state next to the backups, and compares the hashes. After a
-// failure it is called again behind the next backup.
+// verify restores the newest chain into a temporary state next to the backups, and compares the hashes. After a
+// failure the next backup verifies again.
 func (b *Backups) verify(ctx context.Context) {
 	start, dir := time.Now(), b.plan.Dir
 	rep, err := archive.Verify(ctx, dir, dir, b.keys)
@@ -257,12 +256,12 @@ func (b *Backups) verify(ctx context.Context) {
 		err = os.Chtimes(filepath.Join(dir, verifiedFile), now, now)
 	}
 	switch {
-	// the node stops, or nothing was ever written
+	// the node stops, or there is no backup yet
 	case ctx.Err() != nil || errors.Is(err, archive.ErrNoBackup) || errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		b.planned.Unverifiable.Add(1)
 		b.planned.Verified.Store(0)
-		// the next process verifies again, too
+		// so that the next process verifies again
 		if gone := os.Remove(filepath.Join(dir, verifiedFile)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}

@@ -17,8 +17,7 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// ClusterConfig holds what reports about this node and its cluster are made of. All fields but those that say so are
-// needed.
+// ClusterConfig configures a Cluster. All fields are required unless their comments say otherwise.
 type ClusterConfig struct {
 	Logger    *slog.Logger
 	State     *state.State
@@ -26,21 +25,21 @@ type ClusterConfig struct {
 	Disk      *disk.Space
 	Keys      *seal.Ring // nil: files are plain
 	Member    Member
-	Scheme    string // of this cluster's gateways: http:// or https://
-	Home      string // files are named from it
-	Key       string // the public key of the home; blank for none
+	Scheme    string // scheme of the gateways: http:// or https://
+	Home      string // damaged files are reported relative to it
+	Key       string // public key of the home; "" if none
 	Leftovers func() api.Leftovers
 
-	Certificates func() map[string]Shown // of this node, by the side that sees it
-	Ports        func() []api.Port       // that it listens on
-	// What all other members answer in a caller's name; nil for one that did not in time.
+	Certificates func() map[string]Shown // this node's certificates, by audience
+	Ports        func() []api.Port       // ports that the node listens on
+	// The answers of all other members, in a caller's name; nil for members that did not answer in time.
 	OthersKeys func(context.Context, api.Caller, *api.KeysRequest) map[uint32]*api.KeysAnswer
 	OthersPast func(context.Context, api.Caller, *api.PastRequest) map[uint32]*api.PastAnswer
 
 	IndexDamage func() []damage.File
 	Models      func() []string          // the embedders of this node
 	Embedder    func() *api.Embedder     // the configured one; nil: none
-	Check       func() (api.Check, bool) // of the embedder, in the deep health
+	Check       func() (api.Check, bool) // the embedder's check for DeepHealth
 }
 
 // Member identifies this node in its cluster.
@@ -48,33 +47,33 @@ type Member struct {
 	NodeID     uint32
 	Role       string // as configured
 	Version    string
-	Wire, HTTP string        // where clients are sent to
+	Wire, HTTP string        // addresses for clients
 	Clustered  bool          // other members are configured
-	Election   time.Duration // a member that was not heard of for twice as long is not reachable
+	Election   time.Duration // a member that was silent for twice as long is unreachable
 }
 
-// Cluster reports how this node and its cluster are, watches the other members, and changes who belongs to them.
+// Cluster reports the state of this node and its cluster, monitors the other members, and changes the membership.
 type Cluster struct {
 	cfg  ClusterConfig
-	raft *raft.Node // since Start
+	raft *raft.Node // set by Start
 
 	// For /metrics.
 	Started     time.Time
-	Agreed      atomic.Int64 // 1: the members' states were equal at the last comparison; 0: that is not known; -1: they differ
+	Agreed      atomic.Int64 // last comparison of the members' states: 1 equal, 0 unknown, -1 different
 	DamageFound atomic.Int64 // scrubs of the state that found damage
 
-	Recent  Recent // for the node's past
+	Recent  Recent // counters for the node's past
 	lastDay *past.Ring
 
-	lastPoll   atomic.Pointer[pollResult] // the other members, at the last look
-	scrubClean atomic.Bool                // the last scrub of the state found what was written
-	logged     sync.Map                   // the api.LostRecords that were logged
+	lastPoll   atomic.Pointer[pollResult] // result of the last poll of the other members
+	scrubClean atomic.Bool                // the last scrub of the state found no damage
+	logged     sync.Map                   // set of api.LostRecords that were logged
 }
 
-// NewCluster returns the reports of a node. What asks Raft is for after Start.
+// NewCluster returns the reports of a node. Methods that use Raft may be called only after Start.
 func NewCluster(cfg ClusterConfig) *Cluster {
 	return &Cluster{cfg: cfg, Started: time.Now(), lastDay: past.New()}
 }
 
-// Start gives it the log.
+// Start sets the Raft node.
 func (cl *Cluster) Start(r *raft.Node) { cl.raft = r }

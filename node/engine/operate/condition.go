@@ -10,18 +10,18 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// How a cluster is, in one word and why, the same on every surface: "healthy", "degraded: node 3 unreachable",
-// "not healthy: no quorum, node 2 and node 3 unreachable". A degraded cluster takes writes.
+// The condition of a cluster, which all surfaces show with a reason: "healthy", "degraded: node 3 unreachable", "not
+// healthy: no quorum, node 2 and node 3 unreachable". A degraded cluster accepts writes.
 const (
 	healthy   = "healthy"
 	degraded  = "degraded"
 	unhealthy = "not healthy"
 )
 
-// Conditions are the words.
+// Conditions are the possible conditions.
 var Conditions = []string{healthy, degraded, unhealthy}
 
-// Condition derives the word and its reason from a status.
+// condition derives the condition and its reason from a status.
 func condition(st api.ClusterStatus) (word, why string) {
 	var gone []string
 	for _, p := range st.Peers {
@@ -74,23 +74,22 @@ func conditionText(word, why string) string {
 	return word + ": " + why
 }
 
-// quorate reports whether as many voters answer as a decision needs. A node that does not know the voters yet assumes
-// so.
+// quorate reports whether enough voters answer for a decision. A node that does not know the voters yet assumes so.
 func quorate(st api.ClusterStatus) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
 
-// PollEvery is the interval at which a node checks the others.
+// PollEvery is the interval at which a node polls the others.
 const PollEvery = time.Second
 
-// pollResult holds the result of a node's last check of the others.
+// A pollResult is the result of polling the other members.
 type pollResult struct {
 	word, why   string
 	removed     bool
-	cannotElect bool // removed, or no quorum: no leader will be heard
-	quorumLost  bool // cannotElect at two polls in a row
+	cannotElect bool // removed or without a quorum, so no leader will appear
+	quorumLost  bool // cannotElect at two consecutive polls
 }
 
-// Poll asks all members and stores what it saw, so that health checks and writes do not wait for members that do not
-// answer.
+// Poll queries all members and stores the result, so that health checks and writes do not wait for members that do
+// not answer.
 func (cl *Cluster) Poll(ctx context.Context) {
 	before, now := cl.lastPoll.Load(), cl.pollNow(ctx)
 	now.quorumLost = now.cannotElect && before != nil && before.cannotElect
@@ -112,7 +111,8 @@ func (cl *Cluster) pollNow(ctx context.Context) (l pollResult) {
 	return l
 }
 
-// logLost logs once which records a member keeps that the cluster lacks: an operator of any node is to know.
+// logLost logs once for each member which records it has that the cluster lacks, so that the log of every node has
+// it.
 func (cl *Cluster) logLost(st api.ClusterStatus) {
 	for _, p := range st.Members() {
 		for _, l := range p.Lost {
@@ -124,7 +124,7 @@ func (cl *Cluster) logLost(st api.ClusterStatus) {
 	}
 }
 
-// Condition is the result of the last look. A change of leader counts at once, without another look.
+// Condition returns the result of the last poll. It takes account of a change of leader at once.
 func (cl *Cluster) Condition(ctx context.Context) (word, why string) {
 	l := cl.lastPoll.Load()
 	_, led := cl.cfg.Commit.Leader()
@@ -138,38 +138,37 @@ func (cl *Cluster) Condition(ctx context.Context) (word, why string) {
 	return l.word, l.why
 }
 
-// removed reports whether this node, at its last look, was no member of its cluster.
-func (cl *Cluster) removed() bool {
+// wasRemoved reports whether, at the last poll, this node was not a member of its cluster.
+func (cl *Cluster) wasRemoved() bool {
 	l := cl.lastPoll.Load()
 	return l != nil && l.removed
 }
 
-// quorumLost reports whether this node has heard of no quorum at its last looks, or was no member.
+// quorumLost reports whether at the last two polls this node saw no quorum, or was not a member.
 func (cl *Cluster) quorumLost() bool {
 	l := cl.lastPoll.Load()
 	return l != nil && l.quorumLost
 }
 
-// NoQuorum says why no leader can be heard, and when that ends: at its last looks this node has heard of no quorum, or
-// was no member. Empty while one may be heard.
+// NoQuorum returns the reason why no leader can appear and the event that ends this, or "" unless quorumLost.
 func (cl *Cluster) NoQuorum() (why, until string) {
 	switch {
 	case !cl.quorumLost():
 		return "", ""
-	case cl.removed():
+	case cl.wasRemoved():
 		return cl.lastPoll.Load().why, "once `cairn cluster join` on a member has made it one again"
 	}
 	return cl.lastPoll.Load().why, "when a majority of the voters answers"
 }
 
-// CompareEvery is the interval at which a node compares its state's hash with the others'.
+// CompareEvery is the interval at which a node compares its state's hash with those of the others.
 const CompareEvery = 15 * time.Second
 
-// Values of the metric that reports whether the replicas agree.
+// agreements maps the agreement of the replicas to the values of the metric.
 var agreements = map[string]int64{"agree": 1, "unknown": 0, "diverged": -1}
 
-// Compare watches whether the replicas hold the same, for the metric. Folder raft compares them as well, and acts on
-// what it finds.
+// Compare updates the metric that reports whether the replicas have equal states. Package raft compares them as well,
+// and acts on differences.
 func (cl *Cluster) Compare(ctx context.Context) {
 	cl.Agreed.Store(agreements[cl.Status(ctx).Agreement])
 }

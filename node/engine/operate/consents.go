@@ -10,10 +10,10 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// maxConsents is the number of consents that a token gives at a time, and so what its holder can make the state keep.
+// maxConsents bounds the consents of a token at a time, and so the rows that its holder can create.
 const maxConsents = 100
 
-// GiveConsent makes the token of an OAuth client. Nobody can show the token itself: its hash is random.
+// GiveConsent creates the token of an OAuth client. No client can send the token itself, because its hash is random.
 func (ad *Admin) GiveConsent(ctx context.Context, c api.Caller, q *api.ConsentRequest) (*api.ConsentGiven, error) {
 	if c.Token == "" {
 		return nil, oplog.Errorf(oplog.Denied, "the cluster secret gives no consent: sign in with a token")
@@ -42,7 +42,7 @@ func (ad *Admin) GiveConsent(ctx context.Context, c api.Caller, q *api.ConsentRe
 		spaces = c.Spaces
 	}
 	id := make([]byte, 32)
-	rand.Read(id) // never fails
+	rand.Read(id) // crypto/rand never fails
 	op := &oplog.Consent{Token: oplog.CreateToken{Hash: hex.EncodeToString(id), DB: c.DB, Label: q.Label, Scopes: q.Scopes,
 		Expires: oplog.At(q.Expires), At: oplog.At(ad.cfg.Access.Now()),
 		Policy: oplog.Policy{Trust: oplog.LowestTrust(c.Policy.Trust, oplog.TrustAgent), Quarantine: c.Policy.Quarantine}},
@@ -51,13 +51,13 @@ func (ad *Admin) GiveConsent(ctx context.Context, c api.Caller, q *api.ConsentRe
 	return &api.ConsentGiven{Hash: op.Token.Hash, Index: at}, err
 }
 
-// RenewConsent uses up what the caller's consent issued last. One that was used before is a conflict.
+// RenewConsent uses up the code or refresh token that the caller's consent issued last. A second use is a conflict.
 func (ad *Admin) RenewConsent(ctx context.Context, c api.Caller, q *api.RenewConsentRequest) (*api.Nothing, error) {
 	_, _, err := ad.propose(ctx, c, &oplog.Renew{Hash: c.Token, Turn: q.Turn, Expires: oplog.At(q.Expires), At: oplog.At(ad.cfg.Access.Now())})
 	return &api.Nothing{}, err
 }
 
-// EndConsent ends the caller's consent and all that was issued under it.
+// EndConsent ends the caller's consent and everything issued under it.
 func (ad *Admin) EndConsent(ctx context.Context, c api.Caller, _ *api.Nothing) (*api.Nothing, error) {
 	_, _, err := ad.propose(ctx, c, &oplog.RevokeToken{Hash: c.Token, At: oplog.At(ad.cfg.Access.Now())})
 	return &api.Nothing{}, err

@@ -7,9 +7,9 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// damaged are the files of the home in which damage was found since the node started. A log or vote that is damaged
-// stops the node, and is moved aside by its next start (Leftovers).
-func (cl *Cluster) damaged() []api.Damage {
+// damageReport returns the files of the home in which damage was found since the start. A damaged log or vote is not
+// among them: it stops the node, and the next start moves it aside (Leftovers).
+func (cl *Cluster) damageReport() []api.Damage {
 	found := cl.damagedState()
 	found = append(found, cl.raft.Damaged().List()...)
 	found = append(found, cl.cfg.IndexDamage()...)
@@ -25,8 +25,8 @@ func (cl *Cluster) damaged() []api.Damage {
 	return all
 }
 
-// damagedState returns the state's tables that have damaged blocks. If none has, but verifying the state's rows failed,
-// it returns the state's directory.
+// damagedState returns the state's tables with damaged blocks. If there are none, but verifying the rows failed, it
+// returns the state's directory.
 func (cl *Cluster) damagedState() []damage.File {
 	found := cl.cfg.State.StoreStats().DamagedFiles
 	if times := cl.DamageFound.Load(); len(found) == 0 && times > 0 && !cl.scrubClean.Load() {
@@ -35,7 +35,7 @@ func (cl *Cluster) damagedState() []damage.File {
 	return found
 }
 
-// healingText says what heals a damaged file, or has healed it, and what its node's operator does about it.
+// healingText tells what heals a damaged file, or has healed it, and what the operator should do.
 func healingText(f damage.File, alone bool) string {
 	switch {
 	case f.Kind == damage.State && alone:

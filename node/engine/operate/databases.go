@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// CreateDatabase makes a database; its number is the same on every node.
+// CreateDatabase creates a database. Its number is the same on every node.
 func (ad *Admin) CreateDatabase(ctx context.Context, c api.Caller, q *api.CreateDatabaseRequest) (*api.CreatedDatabase, error) {
 	if !oplog.ValidDatabaseName(q.Name) {
 		return nil, oplog.Errorf(oplog.Invalid, oplog.DatabaseNameRule)
@@ -28,13 +28,13 @@ func (ad *Admin) CreateDatabase(ctx context.Context, c api.Caller, q *api.Create
 	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(made.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, err
 }
 
-// DropDatabase ends a database; its rows are erased afterwards.
+// DropDatabase drops a database. Its rows are erased in the background.
 func (ad *Admin) DropDatabase(ctx context.Context, c api.Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {
 	_, _, err := ad.propose(ctx, c, &oplog.DropDB{Name: q.Name, At: oplog.At(ad.cfg.Access.Now())})
 	return &api.DroppedDatabase{Name: q.Name}, err
 }
 
-// Databases lists those that the caller may know.
+// Databases lists the databases that the caller may know.
 func (ad *Admin) Databases(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.DatabaseList, error) {
 	return &api.DatabaseList{Databases: api.Each(access.Visible(c, v), func(d oplog.Database) api.Database {
 		return api.Database{ID: d.ID, Name: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
@@ -47,8 +47,8 @@ func (ad *Admin) Quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*a
 	return &api.QuotaAnswer{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(l), Active: active}, err
 }
 
-// limitsOf is a database with what each node admits of it, and how many memories it holds. One that the caller may
-// not reach is not found.
+// limitsOf returns a database, its rate limit on each node, and the number of its active memories. A database that
+// the caller may not reach is not found.
 func (ad *Admin) limitsOf(c api.Caller, name string) (d oplog.Database, l oplog.Limit, active uint64, err error) {
 	target, err := ad.cfg.Access.Select(c, name)
 	if err != nil {
@@ -61,7 +61,7 @@ func (ad *Admin) limitsOf(c api.Caller, name string) (d oplog.Database, l oplog.
 	return d, l, active, err
 }
 
-// SetQuota proposes, in one entry, an operation for the bounds on what a database holds and one for those on its rate.
+// SetQuota changes the quota and the rate limit of a database, in one entry.
 func (ad *Admin) SetQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
 	done, err := ad.beginExclusive(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (ad *Admin) SetQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequ
 	if q.Memories == nil && q.PerSecond == nil && q.Burst == nil && q.Batch == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'max_memories', 'max_rps', 'burst' or 'max_batch_size'")
 	}
-	at := ad.cfg.Commit.Applied() // the answer where the bounds are set already
+	at := ad.cfg.Commit.Applied() // the index in the answer if nothing changes
 	var ops []oplog.Op
 	if q.Memories != nil {
 		d.MaxMemories = *q.Memories
@@ -92,7 +92,7 @@ func (ad *Admin) SetQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequ
 	return &api.QuotaSet{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(to), Index: field.Token(at)}, err
 }
 
-// Settings are the policies of the caller's database.
+// Settings returns the policies of the caller's database.
 func (ad *Admin) Settings(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Policies, error) {
 	return policiesOf(v.Settings(c.DB)), nil
 }
@@ -104,7 +104,7 @@ func policiesOf(set oplog.Settings) *api.Policies {
 		Several: api.OrEmpty(set.Several), Lift: api.OrEmpty(set.Lift), Redact: set.Redact.String(), Updated: api.When(set.Updated)}
 }
 
-// SetSettings changes those that the request names; the others stay as they were.
+// SetSettings changes the policies that the request names.
 func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
 	done, err := ad.beginExclusive(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettin
 		if age.given == nil {
 			continue
 		}
-		if !(*age.given >= 0) { // or no number
+		if !(*age.given >= 0) { // also rejects NaN
 			return nil, oplog.Errorf(oplog.Invalid, "a time to live must not be negative")
 		}
 		*age.to = oplog.Time(min(*age.given, api.MaxAge) * 1e6)
@@ -154,7 +154,7 @@ func (ad *Admin) SetSettings(ctx context.Context, c api.Caller, q *api.SetSettin
 // maxRelations bounds the relations that a database's policies name.
 const maxRelations = 100
 
-// checkLift rejects names that are none of attributes.
+// checkLift rejects names that cannot be attributes.
 func checkLift(names []string) error {
 	if len(names) > filter.MaxAttributes {
 		return oplog.Errorf(oplog.TooLarge, "lift: %d names: at most %d", len(names), filter.MaxAttributes)

@@ -1,11 +1,12 @@
-// Package operate does what the operator of a node relies on, behind the engine's door. Cluster reports how the node
-// and its cluster are, with keys, certificates and the last day of every node, watches the other members and changes
-// who belongs to them. Admin administers databases with their quotas and policies, tokens and consents, and tells who
-// did what. Backups makes backups of the whole state, by a plan or to be downloaded, and verifies that they restore.
+// Package operate implements the operations for operators, behind the engine's door. Cluster reports the state of the
+// node and its cluster, including keys, certificates and the last day of every node; it monitors the other members
+// and changes the membership. Admin administers databases with their quotas and policies, tokens and consents, and
+// lists the audit. Backups makes backups of the whole state, by a plan or for download, and verifies that they
+// restore.
 //
-// It knows no memory and nothing of the engine. It asks the other members over the log's connections, and each status
-// asks all of them: what must not wait reads the last look.
+// The package knows neither memories nor the engine. It queries the other members over raft's connections. Each
+// status queries all of them; callers that must not wait use the result of the last poll.
 //
-// Methods of Cluster, Admin and Backups may be called from any goroutine, the tasks Poll, Compare, Sample and Next
-// from one each. What asks Raft is for after Start.
+// Methods of Cluster, Admin and Backups may be called from any goroutine; the tasks Poll, Compare, Sample and Next
+// from one goroutine each. Methods that use Raft may be called only after Start.
 package operate

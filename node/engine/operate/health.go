@@ -20,30 +20,31 @@ func (cl *Cluster) Alive(ctx context.Context, _ api.Caller, _ *api.Nothing) (*ap
 	return a, nil
 }
 
-// Databases counts the databases.
+// Databases returns the number of databases.
 func (cl *Cluster) Databases() int {
-	all, _ := state.Get(cl.cfg.State, (*state.View).Databases) // a closing state has none
+	all, _ := state.Get(cl.cfg.State, (*state.View).Databases) // none while the state is closing
 	return len(all)
 }
 
 func (cl *Cluster) clusterHealth() *api.Health {
 	rs := cl.raft.Status()
 	role := cl.role(rs)
-	h := &api.Health{NodeID: cl.cfg.Member.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term,
+	h := &api.Health{NodeID: cl.cfg.Member.NodeID, Role: role, RoleLabel: lowerFirst(role), Term: rs.Term,
 		AcceptsWrites: cl.cfg.Commit.Leads(), LastIndex: rs.LastIndex,
 		Applied: cl.cfg.Commit.Applied(), Lag: cl.LagEntries(), Leader: cl.knownLeader()}
 	h.Healthy = h.Leader != nil
 	return h
 }
 
-func lower(role string) string {
+func lowerFirst(role string) string {
 	if role == "" {
 		return ""
 	}
 	return string(role[0]|0x20) + role[1:]
 }
 
-// DeepHealth asks state, index and quorum. The verdict is bad when one of these fails, whatever the embedder says.
+// DeepHealth checks state, index and quorum. The status is degraded if one of these fails. A failing embedder does
+// not change it.
 func (cl *Cluster) DeepHealth(context.Context, api.Caller, *api.Nothing) (*api.DeepHealthAnswer, error) {
 	a := &api.DeepHealthAnswer{Status: "healthy"}
 	check := func(c api.Check, f func() error) {
@@ -83,12 +84,12 @@ func (cl *Cluster) DeepHealth(context.Context, api.Caller, *api.Nothing) (*api.D
 // maxReadyLag is the lag, in entries, up to which a node is ready for readers.
 const maxReadyLag = 10_000
 
-// Up is all that a caller without a token is told.
+// Up is the status for callers without a token.
 func (cl *Cluster) Up(context.Context, api.Caller, *api.Nothing) (*api.UpAnswer, error) {
 	return &api.UpAnswer{Alive: true, Ready: cl.Ready()}, nil
 }
 
-// TellReady reports whether readers may be sent to this node.
+// TellReady reports whether clients may send reads to this node.
 func (cl *Cluster) TellReady(context.Context, api.Caller, *api.Nothing) (*api.ReadyAnswer, error) {
 	return &api.ReadyAnswer{Ready: cl.Ready(), Behind: cl.behind(cl.cfg.Commit.Indexed()), Applied: cl.cfg.Commit.Indexed()}, nil
 }

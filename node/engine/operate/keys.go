@@ -12,10 +12,10 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Shown is a certificate that a port of this node shows.
+// Shown is a certificate of a port of this node.
 type Shown = certs.Shown
 
-// Keys asks every node for its keys and certificates.
+// Keys returns the keys and certificates of all nodes.
 func (cl *Cluster) Keys(ctx context.Context, c api.Caller, q *api.KeysRequest) (*api.KeysAnswer, error) {
 	a := &api.KeysAnswer{Nodes: []api.NodeKeys{cl.ownKeys(time.Now())}}
 	if !q.Here && !c.Asked {
@@ -31,7 +31,7 @@ func (cl *Cluster) Keys(ctx context.Context, c api.Caller, q *api.KeysRequest) (
 	return a, nil
 }
 
-// ownKeys are the ids of this node's keys and its certificates. The bytes of a key stay in package seal.
+// ownKeys returns the ids of this node's keys, and its certificates. The bytes of keys never leave package seal.
 func (cl *Cluster) ownKeys(now time.Time) api.NodeKeys {
 	n := api.NodeKeys{NodeID: cl.cfg.Member.NodeID, Encrypted: cl.cfg.Keys != nil, Keys: []api.DataKey{},
 		Rewriting:    api.OrEmpty(cl.cfg.Leftovers().OldKeys),
@@ -42,7 +42,7 @@ func (cl *Cluster) ownKeys(now time.Time) api.NodeKeys {
 		})
 	}
 	for to, cert := range cl.cfg.Certificates() {
-		c := certificate(to, cert.Leaf, now)
+		c := certificateOf(to, cert.Leaf, now)
 		c.Fault = cert.Fault
 		n.Certificates = append(n.Certificates, c)
 	}
@@ -50,7 +50,7 @@ func (cl *Cluster) ownKeys(now time.Time) api.NodeKeys {
 	return n
 }
 
-func certificate(to string, cert *x509.Certificate, now time.Time) api.Certificate {
+func certificateOf(to string, cert *x509.Certificate, now time.Time) api.Certificate {
 	names := slices.Clone(cert.DNSNames)
 	for _, ip := range cert.IPAddresses {
 		names = append(names, ip.String())

@@ -19,7 +19,7 @@ func TestCertificatesAreWarnedOf(t *testing.T) {
 		"valid": {-time.Hour, certs.Warning}, "ends_soon": {-time.Hour, certs.Warning - time.Second},
 		"ended": {-time.Hour, -time.Second}, "not_yet": {time.Hour, time.Hour + certs.Warning},
 	} {
-		got := certificate("clients",
+		got := certificateOf("clients",
 			&x509.Certificate{Subject: pkix.Name{CommonName: "node-1"}, DNSNames: []string{"n1.example"},
 				IPAddresses: []net.IP{net.IPv4(10, 0, 0, 1)},
 				NotBefore:   now.Add(when[0]), NotAfter: now.Add(when[1])}, now)

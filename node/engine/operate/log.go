@@ -22,20 +22,20 @@ func (ad *Admin) Audits(v *state.View, _ api.Caller, q *api.AuditsRequest) (*api
 
 var auditOf = api.Made[oplog.AuditRow, api.Audit]()
 
-// Log lists the applied entries from an index on, without what they say. 0 means the newest. A request may wait for the
-// first.
+// Log lists the applied entries from an index on, without their texts; index 0 means the newest. A request may wait
+// for the first entry.
 func (ad *Admin) Log(ctx context.Context, _ api.Caller, q *api.LogRequest) (a *api.LogAnswer, err error) {
 	if q.Waits() {
 		ctx, cancel := context.WithTimeout(ctx, min(time.Duration(q.Wait)*time.Millisecond, maxLogWait))
 		defer cancel()
-		_ = ad.cfg.Commit.WaitApplied(ctx, oplog.Index(q.From)) // nothing new is an empty answer
+		_ = ad.cfg.Commit.WaitApplied(ctx, oplog.Index(q.From)) // after a timeout the answer is empty
 	}
 	for {
 		err = ad.cfg.State.Read(func(v *state.View) (err error) {
 			a, err = readLog(v, q)
 			return err
 		})
-		if !errors.Is(err, state.ErrTrimmed) { // meanwhile: the next view says where the log begins
+		if !errors.Is(err, state.ErrTrimmed) { // trimmed in between; the next view has the new beginning
 			return a, err
 		}
 	}
@@ -60,7 +60,7 @@ func readLog(v *state.View, q *api.LogRequest) (*api.LogAnswer, error) {
 	}
 }
 
-// logLines returns the entries from an index on, for as long as more says so.
+// logLines returns the entries from an index on, while more returns true.
 func logLines(v *state.View, q *api.LogRequest, from oplog.Index, more func([]api.LogLine) bool) (lines []api.LogLine, err error) {
 	names := databaseNames(v)
 	err = v.Log(from, func(o oplog.Outcome) bool {
@@ -76,7 +76,7 @@ func logLines(v *state.View, q *api.LogRequest, from oplog.Index, more func([]ap
 	return lines, err
 }
 
-// databaseNames are the names of all databases.
+// databaseNames returns the names of all databases.
 func databaseNames(v *state.View) map[oplog.DB]string {
 	names := map[oplog.DB]string{}
 	for _, d := range v.Databases() {

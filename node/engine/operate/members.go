@@ -16,13 +16,13 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Report answers with the status.
+// Report returns the status of the cluster.
 func (cl *Cluster) Report(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.ClusterStatus, error) {
 	st := cl.Status(ctx)
 	return &st, nil
 }
 
-// Topology is the same for all nodes: the one that answers is a line like the others.
+// Topology returns all nodes in the same form, including the one that answers.
 func (cl *Cluster) Topology(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.TopologyAnswer, error) {
 	st := cl.Status(ctx)
 	nodes := append([]api.Peer{{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: RoleOf(st.Voter),
@@ -44,12 +44,12 @@ var (
 	raftMemberOf = api.Made[raft.Member, api.RaftMember]()
 )
 
-// votes reports whether this node has a vote: a replica that was promoted has one, whatever its configuration says.
-func (cl *Cluster) votes() bool {
+// isVoter reports whether this node has a vote. A promoted replica has one, whatever its configuration.
+func (cl *Cluster) isVoter() bool {
 	return slices.ContainsFunc(cl.raft.Status().Members, func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID && m.Voter })
 }
 
-// RoleOf is a member's role as answers have it.
+// RoleOf returns a member's role as in answers.
 func RoleOf(voter bool) string {
 	if voter {
 		return "voter"
@@ -57,7 +57,7 @@ func RoleOf(voter bool) string {
 	return "readreplica"
 }
 
-// knownLeader is the leader as answers have it, nil while none is known.
+// knownLeader returns the leader's id as in answers, nil if unknown.
 func (cl *Cluster) knownLeader() *uint32 {
 	if id, ok := cl.cfg.Commit.Leader(); ok {
 		return &id
@@ -65,10 +65,10 @@ func (cl *Cluster) knownLeader() *uint32 {
 	return nil
 }
 
-// Raft reports the node as a member of the Raft group.
+// Raft reports this node's Raft state.
 func (cl *Cluster) Raft(context.Context, api.Caller, *api.Nothing) (*api.RaftState, error) {
 	rs := cl.raft.Status()
-	a := &api.RaftState{NodeID: cl.cfg.Member.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex,
+	a := &api.RaftState{NodeID: cl.cfg.Member.NodeID, State: lowerFirst(rs.State), Term: rs.Term, LastIndex: rs.LastIndex,
 		Applied: cl.cfg.Commit.Applied(), Snapshot: rs.SnapshotIndex,
 		Leader: cl.knownLeader(), Members: api.Each(rs.Members, raftMemberOf)}
 	a.Healthy = a.Leader != nil
@@ -78,7 +78,7 @@ func (cl *Cluster) Raft(context.Context, api.Caller, *api.Nothing) (*api.RaftSta
 	return a, nil
 }
 
-// ChangeMembers changes who belongs to the cluster, through the leader.
+// ChangeMembers changes the membership, through the leader.
 func (cl *Cluster) ChangeMembers(ctx context.Context, c api.Caller, q *api.ChangeMembersRequest) (*api.MembersChanged, error) {
 	if !slices.Contains(api.MemberVerbs, q.Verb) {
 		return nil, oplog.Errorf(oplog.NotFound, "unknown change of members: want join, leave, remove, promote or transfer")
@@ -90,10 +90,10 @@ func (cl *Cluster) ChangeMembers(ctx context.Context, c api.Caller, q *api.Chang
 	return &api.MembersChanged{Status: "ok", Message: msg}, err
 }
 
-// requestLeadership asks the leader to hand over to this node.
+// requestLeadership asks the leader to transfer leadership to this node.
 func (cl *Cluster) requestLeadership(ctx context.Context, c api.Caller) (*api.MembersChanged, error) {
 	rs := cl.raft.Status()
-	if len(rs.Members) <= 1 || !cl.votes() {
+	if len(rs.Members) <= 1 || !cl.isVoter() {
 		return nil, oplog.Errorf(oplog.Invalid, "only a voter of a cluster can be promoted")
 	}
 	if cl.cfg.Commit.Leads() {
@@ -103,7 +103,7 @@ func (cl *Cluster) requestLeadership(ctx context.Context, c api.Caller) (*api.Me
 	return &api.MembersChanged{Status: "election_started", NodeID: cl.cfg.Member.NodeID, From: rs.Term, Message: msg}, err
 }
 
-// askMembers has the leader carry out a change.
+// askMembers sends a change of the membership to the leader.
 func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
 	if q.Verb == "leave" {
 		if self := cl.cfg.Member.NodeID; q.NodeID != 0 && q.NodeID != self {
@@ -115,7 +115,7 @@ func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMem
 	if q.Verb == "transfer" {
 		st := cl.Status(ctx)
 		for _, m := range st.Members() {
-			if m.NodeID == q.NodeID && m.DiskFull { // it may not get the records that it lacks, and would hand over again
+			if m.NodeID == q.NodeID && m.DiskFull { // it may be unable to store missing records, and would hand over again
 				return "", oplog.Errorf(oplog.Conflict, "the disk of node %d is full, so it cannot lead: free space there first", m.NodeID)
 			}
 		}
@@ -128,22 +128,22 @@ func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMem
 	text := strings.TrimPrefix(fmt.Sprint(err), raft.ErrRefused.Error()+": ")
 	switch why, until := cl.NoQuorum(); {
 	case why == "" || !errors.Is(err, raft.ErrNoLeader):
-	case cl.removed():
+	case cl.wasRemoved():
 		text += ": " + why + ": ask one that is"
 	default:
 		text += ": " + why + ": members change " + until + "; for one that is gone for good, stop this node and read `cairn cluster recover --help`"
 	}
 	kind := oplog.Conflict
 	if errors.Is(err, raft.ErrUnknownOutcome) {
-		kind = oplog.UnknownOutcome // the next leader may carry it out
+		kind = oplog.UnknownOutcome // the next leader may complete the change
 	}
 	return "", &oplog.Error{Kind: kind, Text: text, Err: err}
 }
 
-// Place says where this node stands in its cluster, for the dialects of its host.
+// Place returns the position of this node in its cluster, for the dialects of its host.
 func (cl *Cluster) Place(context.Context, api.Caller, *api.Nothing) (*api.PlaceAnswer, error) {
 	st := cl.raft.Status()
-	return &api.PlaceAnswer{NodeID: cl.cfg.Member.NodeID, Role: lower(st.State), Leader: cl.knownLeader(), Term: st.Term,
+	return &api.PlaceAnswer{NodeID: cl.cfg.Member.NodeID, Role: lowerFirst(st.State), Leader: cl.knownLeader(), Term: st.Term,
 		Commit: st.CommitIndex, Applied: cl.cfg.Commit.Applied(),
 		Peers: max(len(st.Members)-1, 0)}, nil
 }

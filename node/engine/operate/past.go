@@ -13,13 +13,13 @@ import (
 	"github.com/cairndb/cairn/node/past"
 )
 
-// Recent counts what happened since the last sample of the node's past. The engine counts, whichever surface asked.
+// Recent counts events since the last sample of the node's past. The engine counts requests of all surfaces.
 type Recent struct {
 	Requests, Commits past.Times
 	Refused           atomic.Uint64
 }
 
-// Sample is the task that takes samples of this node for its past.
+// Sample is the task that takes samples for this node's past.
 func (cl *Cluster) Sample(ctx context.Context) error {
 	at, applied := time.Now(), cl.cfg.Commit.Applied()
 	return cl.lastDay.Run(ctx, func() past.Values {
@@ -48,7 +48,7 @@ func heapInUse() float32 {
 	return float32(all[0].Value.Uint64())
 }
 
-// Past asks every node for its past.
+// Past returns the past of all nodes.
 func (cl *Cluster) Past(ctx context.Context, c api.Caller, q *api.PastRequest) (*api.PastAnswer, error) {
 	q.Minutes, q.Points = min(q.Minutes, int(past.Kept/time.Minute)), min(q.Points, past.Samples)
 	a := &api.PastAnswer{Nodes: []api.NodePast{cl.ownPast(q)}}

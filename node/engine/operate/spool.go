@@ -16,10 +16,10 @@ import (
 
 const (
 	maxSpooled  = 4
-	spoolExpiry = time.Hour // since it was last requested
+	spoolExpiry = time.Hour // after the last request
 )
 
-// A spooled backup waits to be downloaded.
+// A spooled backup is a file that waits for its download.
 type spooled struct {
 	api.Backup
 	path string
@@ -41,14 +41,14 @@ func (b *Backups) Expire() {
 	}
 }
 
-// Make writes a backup to a file of the node's own and says what it is. One whose client has gone meanwhile is removed:
-// nobody knows its id.
+// Make writes a backup for download and returns its description. If the client has left meanwhile, it removes the
+// backup, because no client knows its id.
 func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupRequest) (*api.Backup, error) {
 	if err := b.checkHistory(q.Since, q.LogTime); err != nil {
 		return nil, err
 	}
-	b.making.Lock()
-	defer b.making.Unlock()
+	b.writeMu.Lock()
+	defer b.writeMu.Unlock()
 	if err := os.MkdirAll(b.spool, 0o700); err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupReque
 	return &made.Backup, nil
 }
 
-// find is called with mu held.
-func (b *Backups) find(id string) (*spooled, error) {
+// spooledBackup returns a waiting backup. The caller holds mu.
+func (b *Backups) spooledBackup(id string) (*spooled, error) {
 	has, ok := b.waiting[id]
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such backup; make a new one")
@@ -92,11 +92,11 @@ func (b *Backups) find(id string) (*spooled, error) {
 	return has, nil
 }
 
-// Fetch opens a backup that waits.
+// Fetch opens a waiting backup.
 func (b *Backups) Fetch(_ context.Context, _ api.Caller, q *api.FetchBackupRequest) (*api.BackupFile, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	has, err := b.find(q.ID)
+	has, err := b.spooledBackup(q.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +107,11 @@ func (b *Backups) Fetch(_ context.Context, _ api.Caller, q *api.FetchBackupReque
 	return &api.BackupFile{File: f, SHA256: has.SHA256}, nil
 }
 
-// Drop removes a backup that waits.
+// Drop removes a waiting backup.
 func (b *Backups) Drop(_ context.Context, _ api.Caller, q *api.DropBackupRequest) (*api.DroppedBackup, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	has, err := b.find(q.ID)
+	has, err := b.spooledBackup(q.ID)
 	if err != nil {
 		return nil, err
 	}

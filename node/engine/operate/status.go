@@ -17,11 +17,11 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// nodeReport is a node's report about itself, the extension of CLUSTER_STATUS_RESULT.
+// A nodeReport is a node's report about itself, in an extension field of CLUSTER_STATUS_RESULT.
 type nodeReport struct {
 	api.Vitals
 	Role    string    `json:"role"`
-	Through uint64    `json:"through"` // as Applied, with the log's own entries, which the state never sees
+	Through uint64    `json:"through"` // like Applied, but including raft's own entries, which the state never gets
 	Term    uint64    `json:"term"`
 	Whole   bool      `json:"whole"`
 	Store   api.Store `json:"store"`
@@ -35,19 +35,19 @@ func (cl *Cluster) selfReport() nodeReport {
 		Store: cl.ownStore(),
 		Vitals: api.Vitals{Applied: cl.cfg.Commit.Applied(), SumIndex: i, Sum: sum.String(),
 			ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: cl.cfg.Member.Version, Key: cl.cfg.Key,
-			UptimeSecs: time.Since(cl.Started).Seconds(), DiskFull: cl.cfg.Disk.Full(), Damaged: cl.damaged(), Disputes: api.Each(cl.raft.Disputes(), disputeOf),
+			UptimeSecs: time.Since(cl.Started).Seconds(), DiskFull: cl.cfg.Disk.Full(), Damaged: cl.damageReport(), Disputes: api.Each(cl.raft.Disputes(), disputeOf),
 			Models: cl.cfg.Models(), Leftovers: cl.cfg.Leftovers()}}
 }
 
 var disputeOf = api.Made[raft.Dispute, api.Dispute]()
 
-// ownStore is the files of this node's state.
+// ownStore returns statistics of this node's state files.
 func (cl *Cluster) ownStore() api.Store {
 	st := cl.cfg.State.StoreStats()
 	return api.Store{Bytes: cl.cfg.State.Size(), Tables: st.Tables, Unmerged: st.Unmerged, Damaged: st.Damaged}
 }
 
-// role returns this node's role for clients: an elected node leads once its barrier is through.
+// role returns this node's role for clients: an elected node counts as leader once its barrier is applied.
 func (cl *Cluster) role(st raft.Status) string {
 	if st.State == "Leader" && !cl.cfg.Commit.Leads() {
 		return "Candidate"
@@ -55,15 +55,15 @@ func (cl *Cluster) role(st raft.Status) string {
 	return st.State
 }
 
-// askTimeout bounds what a status waits for one peer.
+// askTimeout bounds the time that a status waits for the members.
 const askTimeout = 700 * time.Millisecond
 
-// Status asks every member how it is and puts the answers together.
+// Status queries every member and combines the answers.
 func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	rs, me := cl.raft.Status(), cl.selfReport()
 	st := api.ClusterStatus{Clustered: true, Vitals: me.Vitals, Store: me.Store, Embedder: cl.cfg.Embedder(),
-		NodeID: cl.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: cl.cfg.Member.Role,
-		Voter: cl.votes(), CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(),
+		NodeID: cl.cfg.Member.NodeID, Role: me.Role, RoleLabel: lowerFirst(me.Role), ConfiguredRole: cl.cfg.Member.Role,
+		Voter: cl.isVoter(), CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(),
 		Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.LagEntries(), Peers: []api.Peer{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = cl.cfg.State.Look(func(v *state.View) { // a closing state leaves the addresses empty
@@ -96,16 +96,16 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 	return st
 }
 
-// isOmitted reports whether the members that this node knows, or those that a leader among its peers knows, do not
-// include it: a node that is down while it is removed learns it from no log.
+// isOmitted reports whether the membership that this node knows, or that a leader among its peers knows, lacks this
+// node. A node that was removed while it was down cannot learn that from its log.
 func (cl *Cluster) isOmitted(members []raft.Member, peers []api.Peer) bool {
 	own := func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID }
 	return len(members) > 0 && !slices.ContainsFunc(members, own) ||
 		slices.ContainsFunc(peers, func(p api.Peer) bool { return p.Omits })
 }
 
-// agreement compares state hashes taken at the same index; hashes at different ones say nothing, nor does that of a
-// member whose rows are not what it was summed of.
+// agreement compares state hashes at the same index. Hashes at different indexes prove nothing, nor does an equal
+// hash of a member with damaged rows.
 func agreement(st api.ClusterStatus) string {
 	said := "unknown"
 	for _, p := range st.Peers {
@@ -136,10 +136,10 @@ func (cl *Cluster) askAll(ctx context.Context, members []raft.Member, infos map[
 	acknowledged, known := cl.raft.Acknowledged()
 	for i, m := range members {
 		wg.Go(func() {
-			p := cl.ask(ctx, m)
+			p := cl.askPeer(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
 			if p.Reachable && known {
-				// the entries of elections are not lag: the state never sees them
+				// Through includes entries of elections, which the state never gets and which are no lag
 				p.LagEntries = new(acknowledged - min(acknowledged, max(uint64(p.Applied), p.Through)))
 			}
 			peers[i] = p
@@ -150,7 +150,7 @@ func (cl *Cluster) askAll(ctx context.Context, members []raft.Member, infos map[
 	return peers
 }
 
-func (cl *Cluster) ask(ctx context.Context, m raft.Member) api.Peer {
+func (cl *Cluster) askPeer(ctx context.Context, m raft.Member) api.Peer {
 	p := api.Peer{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: RoleOf(m.Voter), State: "unreachable"}
 	if !m.LastSeen.IsZero() {
 		p.LastSeenSecsAgo = new(time.Since(m.LastSeen).Seconds())
@@ -167,7 +167,7 @@ func (cl *Cluster) ask(ctx context.Context, m raft.Member) api.Peer {
 	return p
 }
 
-// PeerStatus answers another node's status request; it asks no other node.
+// PeerStatus answers another node's status request, without querying other nodes.
 func (cl *Cluster) PeerStatus() (*wire.ClusterStatusResult, error) {
 	own, err := json.Marshal(cl.selfReport())
 	if err != nil {
@@ -196,7 +196,7 @@ func (cl *Cluster) PeerStatus() (*wire.ClusterStatusResult, error) {
 	return r, nil
 }
 
-// KnownLeader is the node that takes writes, as far as this node knows.
+// KnownLeader returns the node that accepts writes, as far as this node knows.
 func (cl *Cluster) KnownLeader() api.Leader {
 	if !cl.cfg.Commit.IsOpen() {
 		return api.Leader{}
@@ -226,11 +226,10 @@ func (cl *Cluster) leaderInfo() (info oplog.NodeInfo, ok bool) {
 	return info, true
 }
 
-// LagEntries returns the number of acknowledged records that this node has yet to apply; nil while it hears no
-// leader.
+// LagEntries returns the number of acknowledged records that this node has not applied, nil without a leader.
 func (cl *Cluster) LagEntries() *uint64 { return cl.behind(cl.cfg.Commit.Applied()) }
 
-// behind returns the number of acknowledged records past an index; nil while this node hears no leader.
+// behind returns the number of acknowledged records after an index, nil without a leader.
 func (cl *Cluster) behind(at oplog.Index) *uint64 {
 	if !cl.cfg.Commit.IsOpen() {
 		return nil
@@ -242,7 +241,7 @@ func (cl *Cluster) behind(at oplog.Index) *uint64 {
 	return &n
 }
 
-// LagSeconds is for how long this node has lacked what is acknowledged; nil while it cannot know.
+// LagSeconds returns for how long this node has lacked acknowledged records, nil if unknown.
 func (cl *Cluster) LagSeconds() *float64 {
 	n := cl.behind(cl.cfg.Commit.Indexed())
 	if n == nil {
@@ -255,16 +254,16 @@ func (cl *Cluster) LagSeconds() *float64 {
 	return &lag
 }
 
-// Ready reports whether this node is a member that has caught up with its leader, and is not far behind since.
+// Ready reports whether this node is a member that has caught up with its leader and is not far behind.
 func (cl *Cluster) Ready() bool {
 	at := uint64(cl.cfg.Commit.Indexed())
 	n, known := cl.raft.Behind(at)
-	return !cl.removed() && cl.raft.HasState() && cl.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
+	return !cl.wasRemoved() && cl.raft.HasState() && cl.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
-// ScrubDone notes whether a count of the whole state found what was written.
+// ScrubDone records whether a scrub of the whole state found no damage.
 func (cl *Cluster) ScrubDone(whole bool) {
 	if cl.scrubClean.Store(whole); !whole {
 		cl.DamageFound.Add(1)

@@ -21,10 +21,10 @@ func (ad *Admin) Me(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAns
 		Holds: c.Policy.Quarantine, Master: c.Token == "", NodeID: ad.cfg.NodeID, Wire: ad.cfg.Wire, HTTP: ad.cfg.HTTP}, nil
 }
 
-// CreateToken makes a client token for a database. Its text is returned once and kept nowhere.
+// CreateToken creates a client token for a database. It returns the token's text, which is not stored.
 func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTokenRequest) (*api.CreatedToken, error) {
 	d, err := ad.databaseOf(c, q)
-	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) { // another node may have made it just now
+	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) { // another node may have just created it
 		if err := ad.cfg.CatchUp(ctx); err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 		if !slices.Contains([]api.Scope{api.Read, api.Write, api.Owner, api.Admin}, api.Scope(sc)) {
 			return nil, oplog.Errorf(oplog.Invalid, "scope %q: want read, write, owner or admin", sc)
 		}
-		if !c.May(api.Scope(sc)) { // what a token has not, it cannot give
+		if !c.May(api.Scope(sc)) { // a token can only give scopes that it has
 			return nil, api.NoScope(api.Scope(sc))
 		}
 	}
@@ -71,11 +71,11 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 		Trust: policy.Trust, Quarantine: policy.Quarantine, Hash: access.Prefix(op.Hash), Replicated: true}, err
 }
 
-// maxSpaces is the number of prefixes that may bind a token: each is looked for apart.
+// maxSpaces bounds the prefixes that bind a token, because scans search each of them separately.
 const maxSpaces = 16
 
-// parseSpaces reads the prefixes that a token with these scopes is bound to. One that administers the cluster reaches
-// other databases, so it cannot be bound.
+// parseSpaces parses the prefixes that bind a token. A token with scope admin cannot be bound, because it reaches
+// other databases.
 func parseSpaces(prefixes, scopes []string) (spaces oplog.Spaces, err error) {
 	if len(prefixes) > maxSpaces {
 		return nil, oplog.Errorf(oplog.Invalid, "namespaces has %d namespaces: at most %d", len(prefixes), maxSpaces)
@@ -95,8 +95,8 @@ func parseSpaces(prefixes, scopes []string) (spaces oplog.Spaces, err error) {
 	return spaces, nil
 }
 
-// policyOf is the policy of a token that is made: its class is at most the caller's own, and it holds at least what the
-// caller's holds.
+// policyOf returns the policy of a new token. Its trust class is at most the caller's, and its quarantine is at least
+// as strict.
 func policyOf(c api.Caller, q *api.CreateTokenRequest, scopes []string) (p oplog.Policy, err error) {
 	usual := oplog.TrustAgent
 	if slices.Contains(scopes, string(api.Owner)) || slices.Contains(scopes, string(api.Admin)) {
@@ -113,7 +113,7 @@ func policyOf(c api.Caller, q *api.CreateTokenRequest, scopes []string) (p oplog
 	return p, nil
 }
 
-// databaseOf returns the database of a token to create, by number or name. One that the caller may not reach is not
+// databaseOf returns the database of a new token, by number or name. A database that the caller may not reach is not
 // found.
 func (ad *Admin) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
 	name := cmp.Or(q.Database, c.Database)
@@ -133,7 +133,7 @@ func (ad *Admin) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Da
 	return d, err
 }
 
-// RevokeToken ends a token; false when there was none to end.
+// RevokeToken ends a token, and reports whether there was a valid one.
 func (ad *Admin) RevokeToken(ctx context.Context, c api.Caller, q *api.RevokeTokenRequest) (*api.RevokedToken, error) {
 	t, err := ad.tokenNamed(ctx, c, q.Token)
 	if err != nil || t.Hash == "" {
@@ -143,7 +143,7 @@ func (ad *Admin) RevokeToken(ctx context.Context, c api.Caller, q *api.RevokeTok
 	return &api.RevokedToken{Revoked: ended.Changed}, err
 }
 
-// LimitToken bounds what a token may ask of each node; a request without bounds removes them.
+// LimitToken sets the limits of a token on each node. A request without limits removes them.
 func (ad *Admin) LimitToken(ctx context.Context, c api.Caller, q *api.LimitTokenRequest) (*api.LimitedToken, error) {
 	t, err := ad.tokenNamed(ctx, c, q.Token)
 	if err != nil {
@@ -156,12 +156,12 @@ func (ad *Admin) LimitToken(ctx context.Context, c api.Caller, q *api.LimitToken
 	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: field.Token(at)}, err
 }
 
-// minPrefix is the least number of digits of a hash that identify a token.
+// minPrefix is the least length of a prefix of a hash that identifies a token.
 const minPrefix = 8
 
-// tokenNamed finds a token that the caller may administer by its text, its hash, or a beginning of that which only one
-// has. One that is not there is looked for again behind all that was acknowledged: another node may have made it just
-// now.
+// tokenNamed returns a token that the caller may administer, by its text, its hash or a unique prefix of the hash. If
+// it is unknown, tokenNamed catches up with the leader and looks again, because another node may have just created
+// it.
 func (ad *Admin) tokenNamed(ctx context.Context, c api.Caller, name string) (found oplog.Token, err error) {
 	if name == "" {
 		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")
@@ -200,12 +200,12 @@ func (ad *Admin) findToken(c api.Caller, name string) (found oplog.Token, err er
 	return found, err
 }
 
-// administers reports whether a token is the caller's to see and to end.
+// administers reports whether the caller may see and end a token.
 func administers(c api.Caller, t oplog.Token) bool {
 	return c.May(api.Admin) || c.May(api.Owner) && t.DB == c.DB && !slices.Contains(t.Scopes, string(api.Admin))
 }
 
-// Tokens lists the tokens that the caller may administer, in the order they were made.
+// Tokens lists the tokens that the caller may administer, oldest first.
 func (ad *Admin) Tokens(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.TokenList, error) {
 	list := &api.TokenList{Tokens: []api.Token{}}
 	limits, names := v.Limits(), databaseNames(v)
@@ -226,7 +226,7 @@ func byAge(tokens []oplog.Token) []oplog.Token {
 	return tokens
 }
 
-// ControlSnapshot is every database and every token that is valid, for who administers the cluster.
+// ControlSnapshot returns all databases and all valid tokens, for administrators of the cluster.
 func (ad *Admin) ControlSnapshot(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Control, error) {
 	if !c.May(api.Admin) {
 		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "a token with the scope admin is needed")}

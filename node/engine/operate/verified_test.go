@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
-// TestBackupsThatDoNotRestoreStayUnverified: once a verification has failed, a node that is started again does not say
-// when one succeeded before, and verifies again.
+// TestBackupsThatDoNotRestoreStayUnverified: once a verification has failed, a node that is started again does not
+// say when one succeeded before, and verifies again.
 func TestBackupsThatDoNotRestoreStayUnverified(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -101,7 +101,8 @@ func TestABackupWithoutAClientDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestABackupIsDroppedOnce: of several requests at once that delete a backup, one does, and the others find it no more.
+// TestABackupIsDroppedOnce: of several requests at once that delete a backup, one does, and the others find it no
+// more.
 func TestABackupIsDroppedOnce(t *testing.T) {
 	t.Parallel()
 	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Conflicts lists contradictions with what their sides say.
+// Conflicts lists contradictions with the texts of their sides.
 func (th *Thinker) Conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
 	a := &api.ConflictList{}
 	a.Conflicts, a.Bounded = FindConflicts(v, c, q)
@@ -25,10 +25,10 @@ func (th *Thinker) Conflicts(v *state.View, c api.Caller, q *api.ConflictsReques
 	return a, nil
 }
 
-// FindConflicts finds the most urgent contradictions first, then the newest. It does not read their sides.
+// FindConflicts returns the most urgent contradictions first, then the newest. It does not read their sides.
 func FindConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) ([]api.Conflict, api.Bounded) {
 	n, rows, more, cut := api.Limit(q.Limit), []oplog.ConflictRow(nil), false, false
-	for _, one := range conflictStatuses { // each status is in order; together they are sorted
+	for _, one := range conflictStatuses { // each status is sorted; the union is sorted below
 		if q.Status == "" || q.Status == "all" || q.Status == one.String() {
 			some, on := state.Pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
 				func(r oplog.ConflictRow) bool {
@@ -56,17 +56,17 @@ func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 		(q.Priority == "" || q.Priority == r.Priority.String())
 }
 
-// OpenConflicts counts the contradictions within reach that wait for a decision.
+// OpenConflicts counts the open contradictions within reach.
 func OpenConflicts(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
 	return uint64(v.ConflictsWithin(db, r, oplog.ConflictOpen))
 }
 
-// maxNote bounds the note of a resolution, and the question that feedback names.
+// maxNote bounds the note of a resolution, and the query of feedback.
 const maxNote = 64 << 10
 
 var conflictOf = api.Made[oplog.ConflictRow, api.Conflict]()
 
-// conflictSide describes a side of a conflict; text is null when it no longer exists.
+// conflictSide describes a side of a conflict. Its text is null if the side no longer exists.
 func conflictSide(v *state.View, db oplog.DB, id string) *api.Side {
 	say := func(kind, text string, at oplog.Time) *api.Side {
 		return &api.Side{Kind: kind, Text: api.OrNil(text), Created: api.When(at)}
@@ -93,14 +93,14 @@ func conflictSide(v *state.View, db oplog.DB, id string) *api.Side {
 	return say("memory", "", 0)
 }
 
-// sentence is a relation as people read it.
+// sentence returns a relation in readable form.
 func sentence(subject, relation, object string) string {
 	return subject + " " + strings.ReplaceAll(relation, "_", " ") + " " + object
 }
 
 var strategies = map[string]bool{oplog.KeepA: true, oplog.KeepB: true, oplog.KeepBoth: true, oplog.MergeAB: true, oplog.Dismiss: true}
 
-// checkResolution rejects a resolution that no conflict can have, with the texts that clients match.
+// checkResolution rejects invalid resolutions, with the error texts that clients match.
 func checkResolution(q *api.ResolveRequest) error {
 	switch {
 	case q.Strategy == "":
@@ -143,7 +143,7 @@ func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequ
 		NewRID: api.OrNil(x.Merged), Index: field.Token(at)}, err
 }
 
-// mergedSides is the memory that a merge makes of a conflict's sides.
+// mergedSides returns the memory that merges the sides of a conflict.
 func (th *Thinker) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
 	var near oplog.Vector
 	d := api.Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: api.DefaultHalfLife,

@@ -14,10 +14,10 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// decide fills in the round's entry from the snapshot, in the order in which Apply takes its parts.
+// decide fills in the round's decisions from the snapshot, in the order in which Apply applies them.
 func (r *round) decide(ctx context.Context) error {
-	r.aliases()
-	taken := map[string]bool{} // memories that are in a conflict now
+	r.resolveAliases()
+	taken := map[string]bool{} // memories that must not be merged: forgotten or in a conflict
 	for _, g := range r.op.Outdated {
 		taken[g.RID] = true
 	}
@@ -39,10 +39,10 @@ func (r *round) decide(ctx context.Context) error {
 	return r.triggers(ctx)
 }
 
-// decideWholeDatabase are about the database as a whole, or about the newest memories of a large one.
+// decideWholeDatabase makes the decisions about the database as a whole, or about the newest memories of a large one.
 func (r *round) decideWholeDatabase(ctx context.Context) (err error) {
 	s := &r.snap
-	if !r.whole {
+	if !r.complete {
 		s = s.Newest(newestRows)
 	}
 	if r.q.Patterns {
@@ -57,8 +57,8 @@ func (r *round) decideWholeDatabase(ctx context.Context) (err error) {
 	return nil
 }
 
-// aliases replaces aliases by the names that they stand for; it looks up every name once.
-func (r *round) aliases() {
+// resolveAliases makes the snapshot resolve aliases. It looks up every name once.
+func (r *round) resolveAliases() {
 	known := map[[2]string]string{}
 	r.snap.Canonical = func(namespace, name string) string {
 		key := [2]string{namespace, name}
@@ -67,7 +67,7 @@ func (r *round) aliases() {
 		}
 		c, err := state.Get(r.th.cfg.State, func(v *state.View) string { return v.Canonical(r.c.DB, namespace, name) })
 		if err != nil {
-			return name // the state is closing; the proposal will say so
+			return name // the state is closing, so the proposal will fail
 		}
 		known[key] = c
 		return c
@@ -102,7 +102,7 @@ func (r *round) findConflicts(ctx context.Context, taken map[string]bool) error 
 	more, bounds := mind.Statements(&r.snap)
 	r.op.Bounds = bounds
 	found = append(found, more...)
-	if len(found) >= mind.MaxConflicts { // there may be more: the next round reads the same again
+	if len(found) >= mind.MaxConflicts { // there may be more, so the next round reads the same rows again
 		r.op.Read, r.op.Reread, r.op.Cursor = 0, nil, 0
 	}
 	for i, c := range found {
@@ -115,15 +115,15 @@ func (r *round) findConflicts(ctx context.Context, taken map[string]bool) error 
 	return nil
 }
 
-// findMerges are the clusters of memories that say the same, each with the memory that stands for it.
+// findMerges finds clusters of memories that say the same, and the memory that replaces each.
 func (r *round) findMerges(ctx context.Context, taken map[string]bool) error {
-	if !r.whole && r.q.Conflicts { // what a memory contradicts that no round has read is not known yet
-		upTo := max(r.mind.Read, r.op.Read)
+	if !r.complete && r.q.Conflicts { // the contradictions of unread memories are not known yet
+		upTo := max(r.progress.Read, r.op.Read)
 		for i := len(r.snap.Rows) - 1; i >= 0 && r.snap.Rows[i].Seq > upTo; i-- {
 			taken[r.snap.Rows[i].RID] = true
 		}
 	}
-	clusters, err := mind.Duplicates(ctx, &r.snap, r.seedPlaces(), oplog.Time(api.Hours(r.q.Days*24).Microseconds()), taken)
+	clusters, err := mind.Duplicates(ctx, &r.snap, r.seedRows(), oplog.Time(api.Hours(r.q.Days*24).Microseconds()), taken)
 	if err != nil {
 		return err
 	}
@@ -139,18 +139,18 @@ func (r *round) findMerges(ctx context.Context, taken map[string]bool) error {
 	return nil
 }
 
-// seedPlaces are the places of the memories whose duplicates are looked for: those that a part was read for, or those
-// whose turn it is in a database that was read whole.
-func (r *round) seedPlaces() (places []int) {
+// seedRows returns the rows whose duplicates are searched for: in a part the seeds, in a complete snapshot the next
+// rows after the cursor.
+func (r *round) seedRows() (places []int) {
 	if r.q.Limit == 0 {
 		return nil
 	}
-	if !r.whole {
+	if !r.complete {
 		slices.Sort(r.seeds)
-		return api.Each(slices.Compact(r.seeds), func(seq oplog.Seq) int { return r.places[seq] })
+		return api.Each(slices.Compact(r.seeds), func(seq oplog.Seq) int { return r.rowOf[seq] })
 	}
 	n := len(r.snap.Rows)
-	from, _ := slices.BinarySearchFunc(r.snap.Rows, r.mind.Cursor, func(x mind.Row, at oplog.Seq) int { return cmp.Compare(x.Seq, at) })
+	from, _ := slices.BinarySearchFunc(r.snap.Rows, r.progress.Cursor, func(x mind.Row, at oplog.Seq) int { return cmp.Compare(x.Seq, at) })
 	for i := range min(r.q.Limit, n) {
 		places = append(places, (from+i)%n)
 	}
@@ -160,7 +160,7 @@ func (r *round) seedPlaces() (places []int) {
 	return places
 }
 
-// merge makes the memory that stands for a cluster, from the sources as they are now.
+// merge adds the merge of a cluster to the decisions, from the current state of its sources.
 func (r *round) merge(cluster []int) error {
 	return r.th.cfg.State.Read(func(v *state.View) error {
 		m := oplog.Merge{}
@@ -168,7 +168,7 @@ func (r *round) merge(cluster []int) error {
 		for _, i := range cluster {
 			x, ok := v.MemoryAt(r.c.DB, r.snap.Rows[i].Seq)
 			if !ok || x.Status != oplog.Active || x.Revision != r.snap.Rows[i].Revision {
-				return nil // a source has changed since: the next round looks again
+				return nil // a source has changed, so leave it to the next round
 			}
 			sources = append(sources, x)
 			m.Sources = append(m.Sources, oplog.Grounds{RID: x.RID, Revision: x.Revision})
@@ -188,7 +188,7 @@ func (r *round) merge(cluster []int) error {
 	})
 }
 
-// mergedMemory is the memory that a cluster becomes.
+// mergedMemory returns the memory that replaces a cluster.
 func (r *round) mergedMemory(sources []*oplog.Memory, vector oplog.Vector) oplog.Remember {
 	best := slices.MaxFunc(sources, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Importance, b.Importance), cmp.Compare(b.Created, a.Created), cmp.Compare(b.RID, a.RID))
@@ -206,7 +206,7 @@ func (r *round) mergedMemory(sources []*oplog.Memory, vector oplog.Vector) oplog
 		valence += x.Valence
 		halfLife = max(halfLife, x.HalfLife)
 	}
-	meta, _ := json.Marshal(struct { // ids and numbers always encode
+	meta, _ := json.Marshal(struct { // strings and numbers always encode
 		From []string `json:"consolidated_from"`
 		Size int      `json:"cluster_size"`
 		Time float64  `json:"consolidation_time"`
@@ -219,7 +219,7 @@ func (r *round) mergedMemory(sources []*oplog.Memory, vector oplog.Vector) oplog
 		Updated: r.snap.Now}, Vector: vector}
 }
 
-// triggers collects the triggers that have cooled down, the most urgent first.
+// triggers adds the triggers that have cooled down, the most urgent first.
 func (r *round) triggers(ctx context.Context) error {
 	r.snap.Stats.OpenConflicts += uint64(len(r.op.Conflicts))
 	found, err := mind.Triggers(ctx, &r.snap)
@@ -231,7 +231,7 @@ func (r *round) triggers(ctx context.Context) error {
 	if r.op.Weights != nil {
 		found = append(found, r.snap.Trigger("weights_updated", .3, "recall has learned from feedback", ""))
 	}
-	if r.q.Namespace != "" { // what names no memory is about the whole database
+	if r.q.Namespace != "" { // triggers without memories are about the whole database
 		found = slices.DeleteFunc(found, func(x oplog.TriggerRow) bool { return len(x.Sources) == 0 })
 	}
 	mind.SortTriggers(found)
@@ -251,15 +251,15 @@ func (r *round) triggers(ctx context.Context) error {
 	})
 }
 
-// An entry of cognition holds no more than this many merges, and the rest in the last one.
+// Bounds of one entry of cognition: merges, other parts of a kind, and bytes of merged memories.
 const (
 	mergesAnEntry = 200
 	partsAnEntry  = 2000
 	mergeBytes    = 4 << 20
 )
 
-// propose takes the round into the log: merges and tier moves in their own entries when they are many, the rest in
-// one.
+// propose writes the decisions to the log. Many merges and tier moves go into their own entries before the last one,
+// which has the rest.
 func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 	a, raised := &api.Thought{Triggers: []api.Attention{}}, []string{}
 	r.op.Base, r.op.At, r.op.Last = r.base, r.snap.Now, true
@@ -270,7 +270,7 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 			part.Base, part.At = r.base, r.snap.Now
 			entries = append(entries, part)
 		}
-		add(oplog.Cognition{Conflicts: r.op.Conflicts, Bounds: r.op.Bounds}) // before merges, so that none of the conflicts' sides is merged
+		add(oplog.Cognition{Conflicts: r.op.Conflicts, Bounds: r.op.Bounds}) // before the merges, so that no side of a conflict is merged
 		for _, c := range merges {
 			add(oplog.Cognition{Merges: c})
 		}
@@ -283,7 +283,7 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 		r.op.Conflicts, r.op.Bounds, r.op.Merges, r.op.Retier, r.op.Outdated = nil, nil, nil, nil, nil
 	}
 	for _, e := range append(entries, r.op) {
-		r.snap.Yield() // applying a part costs a moment on this node too
+		r.snap.Yield() // applying an entry costs time on this node too
 		at, first, err := r.th.cfg.Write(ctx, r.c, &e)
 		if err != nil {
 			return nil, err
@@ -304,7 +304,7 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 	return a, nil
 }
 
-// chunkMerges cuts merges into what an entry may hold.
+// chunkMerges splits merges into the sizes of entries.
 func chunkMerges(merges []oplog.Merge) (chunks [][]oplog.Merge) {
 	for start, size, i := 0, 0, 0; i < len(merges); i++ {
 		size += len(merges[i].Into.Text) + len(merges[i].Into.Vector) + len(merges[i].Into.Metadata) + len(merges[i].Into.Attributes) + 512

@@ -14,41 +14,41 @@ import (
 
 // round is one round of cognition.
 type round struct {
-	th     *Thinker
-	c      api.Caller
-	q      api.ThinkRequest
-	until  time.Time // it reads no more then
-	base   oplog.Index
-	last   oplog.Seq // the newest memory at base
-	set    oplog.Settings
-	mind   oplog.Mind
-	whole  bool              // all memories that the round is about are in its snapshot
-	places map[oplog.Seq]int // of memories in the snapshot
-	seeds  []oplog.Seq       // of a part: the memories that the round is for; the others may have to do with them
-	unread int               // memories that a round had read and that say something new, at base
-	snap   mind.Snapshot
+	th       *Thinker
+	c        api.Caller
+	q        api.ThinkRequest
+	deadline time.Time // the round stops reading then
+	base     oplog.Index
+	last     oplog.Seq // the newest memory at base
+	settings oplog.Settings
+	progress oplog.Mind
+	complete bool              // the snapshot has all memories in scope
+	rowOf    map[oplog.Seq]int // memory → index in snap.Rows
+	seeds    []oplog.Seq       // in a part: the memories to be compared; the others are their possible partners
+	unread   int               // at base: memories whose text changed after a round read them
+	snap     mind.Snapshot
 
-	op oplog.Cognition // what is decided
+	op oplog.Cognition // the decisions
 }
 
-// Bounds of one round, so that its memory and its time are bounded however large the database is. How many memories it
-// reads is Background.ThinkRows; of relations and claims it reads ten times as many.
+// Bounds of the memory and time of one round. Background.ThinkRows bounds its memories; it reads up to ten times as
+// many relations and claims.
 const (
 	maxLimit     = 10_000
 	longestRound = time.Minute
-	thinkSlice   = 100 // rows read at one view
+	thinkSlice   = 100 // rows read in one view of the state
 	thinkText    = mind.MaxRead
 )
 
-// gather reads the snapshot in slices. Writes go on between them, so every decision carries the revisions that it was
-// made from.
+// gather reads the snapshot in slices. Writes go on between them, so every decision carries the revisions that it is
+// based on.
 func (r *round) gather(ctx context.Context) error {
 	if err := r.th.cfg.State.Read(r.begin); err != nil {
 		return err
 	}
 	r.snap.Yield = r.th.yieldToReaders(ctx)
 	memories := r.gatherPart
-	if r.whole {
+	if r.complete {
 		memories = r.gatherAll
 	}
 	if err := memories(ctx); err != nil {
@@ -57,14 +57,14 @@ func (r *round) gather(ctx context.Context) error {
 	return r.gatherStatements(ctx)
 }
 
-// begin notes where the database is, and decides how much of it the round reads.
+// begin records the position of the database, and decides how much of it the round reads.
 func (r *round) begin(v *state.View) error {
 	db := r.c.DB
 	if _, ok := v.Database(db); !ok {
 		return oplog.ErrNoDatabase
 	}
-	r.base, r.mind, r.set, r.places = v.Index(), v.Mind(db, r.q.Namespace), v.Settings(db), map[oplog.Seq]int{}
-	r.mind.Read = max(r.mind.Read, v.Mind(db, "").Read)
+	r.base, r.progress, r.settings, r.rowOf = v.Index(), v.Mind(db, r.q.Namespace), v.Settings(db), map[oplog.Seq]int{}
+	r.progress.Read = max(r.progress.Read, v.Mind(db, "").Read)
 	r.snap = mind.Snapshot{Now: oplog.At(r.th.cfg.Now()), Minor: r.q.Minor, Stats: v.Stats(db), Traits: v.Personality(db)}
 	r.snap.Weights, _ = v.Weights(db)
 	r.last, r.op.Namespace = oplog.Seq(r.snap.Stats.NextSeq), r.q.Namespace
@@ -72,29 +72,29 @@ func (r *round) begin(v *state.View) error {
 		r.gatherSmall(v)
 	}
 	n := v.ReachStats(db, oplog.Reach{Name: r.q.Namespace})
-	r.whole = r.q.MaxMillis == 0 && n.Active+n.Consolidated+n.Tombstoned+n.Quarantined <= uint64(r.th.cfg.Rows)
+	r.complete = r.q.MaxMillis == 0 && n.Active+n.Consolidated+n.Tombstoned+n.Quarantined <= uint64(r.th.cfg.Rows)
 	if !r.q.Conflicts {
 		return nil
 	}
 	r.unread = state.Counted(func(f func(*oplog.Memory) bool) { v.Reread(db, 0, f) }, func(m *oplog.Memory) bool {
-		if r.whole && r.covers(m) && len(r.op.Reread) < partsAnEntry {
+		if r.complete && r.inScope(m) && len(r.op.Reread) < partsAnEntry {
 			r.op.Reread = append(r.op.Reread, oplog.Grounds{RID: m.RID, Revision: m.Revision})
 		}
-		return r.covers(m)
+		return r.inScope(m)
 	})
-	if r.whole {
+	if r.complete {
 		r.op.Read = r.last
 	}
 	return nil
 }
 
-// covers reports whether the round is about a memory.
-func (r *round) covers(m *oplog.Memory) bool {
+// inScope reports whether a memory is in the round's namespace.
+func (r *round) inScope(m *oplog.Memory) bool {
 	return r.q.Namespace == "" || m.Namespace == r.q.Namespace
 }
 
-// inScope walks the memories that the round is about from a number on.
-func (r *round) inScope(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+// walkScope walks the memories in scope from a number on.
+func (r *round) walkScope(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
 	if r.q.Namespace == "" {
 		v.Memories(db, from, f)
 		return
@@ -105,16 +105,16 @@ func (r *round) inScope(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplo
 	})
 }
 
-// gatherAll reads all memories that the round is about.
+// gatherAll reads all memories in scope.
 func (r *round) gatherAll(ctx context.Context) error {
-	return inSlices(ctx, r, 1, r.inScope, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
-		r.tierPolicy(m)
+	return inSlices(ctx, r, 1, r.walkScope, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
+		r.applyTierPolicy(m)
 		r.addRow(v, m)
 		return m.Seq + 1, true
 	})
 }
 
-// inSlices walks rows of the round's database in slices, and rests behind each.
+// inSlices walks rows of the round's database in slices, and yields after each.
 func inSlices[K, T any](ctx context.Context, r *round, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, bool)) error {
 	for err := range state.InPages(r.th.cfg.State, r.c.DB, thinkSlice, from, walk, func(v *state.View, x T) (K, int, bool) {
 		next, on := each(v, x)
@@ -128,29 +128,29 @@ func inSlices[K, T any](ctx context.Context, r *round, from K, walk func(*state.
 	return nil
 }
 
-// addRow puts a memory into the snapshot, once, and returns its place there. One that is not active, or cannot be
-// searched for, has none.
+// addRow adds a memory to the snapshot, once, and returns its index there. ok is false if the memory is not active or
+// not searchable.
 func (r *round) addRow(v *state.View, m *oplog.Memory) (place int, ok bool) {
-	if i, there := r.places[m.Seq]; there {
+	if i, there := r.rowOf[m.Seq]; there {
 		return i, true
 	}
 	if m.Status != oplog.Active || !m.Indexed() {
 		return 0, false
 	}
 	place = len(r.snap.Rows)
-	r.places[m.Seq] = place
+	r.rowOf[m.Seq] = place
 	r.snap.Rows = append(r.snap.Rows,
 		mind.Row{Seq: m.Seq, RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), thinkText)]), Type: m.Type,
 			Namespace: m.Namespace, Domain: m.Domain,
 			Trust: m.Trust, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife,
 			Valence: m.Valence, Revision: m.Revision,
 			Merged: m.Merged > 0,
-			InConflict: m.Pin || m.Path != "" || m.Expires != 0 || m.Namespace == oplog.Mem0Namespace || m.By != "" ||
+			NoMerge: m.Pin || m.Path != "" || m.Expires != 0 || m.Namespace == oplog.Mem0Namespace || m.By != "" ||
 				v.InConflict(r.c.DB, m.RID), Entities: m.Entities})
 	return place, true
 }
 
-// gatherSmall reads the tables that are small compared with the memories.
+// gatherSmall reads the tables that are small compared to the memories.
 func (r *round) gatherSmall(v *state.View) {
 	db, looked := r.c.DB, 0
 	v.Conflicts(db, nil, func(c oplog.ConflictRow) bool {
@@ -185,13 +185,12 @@ func (r *round) gatherSmall(v *state.View) {
 	}
 }
 
-// countUnread counts the memories in the round's scope that no round has read, of those that there were when it
-// began.
+// countUnread counts the memories in scope that no round has read, among those that existed at the start.
 func (r *round) countUnread() (int, error) {
 	if !r.q.Conflicts {
 		return 0, nil
 	}
-	from, n := max(r.mind.Read, r.op.Read)+1, max(r.unread-len(r.op.Reread), 0)
+	from, n := max(r.progress.Read, r.op.Read)+1, max(r.unread-len(r.op.Reread), 0)
 	if r.q.Namespace == "" {
 		return n + int(max(r.last+1, from)-from), nil
 	}

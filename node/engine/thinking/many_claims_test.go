@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// TestTheNewestStatementsAreCompared: in a database with more claims and relations than a round reads, a round, also
-// one of a namespace, compares the newest with each other and with older ones about the same subject.
+// TestTheNewestStatementsAreCompared checks that, with more claims and relations than a round reads, it compares the
+// newest with each other and with older ones about the same subject, also in a round of one namespace.
 func TestTheNewestStatementsAreCompared(t *testing.T) {
 	t.Parallel()
 	th, c := opened(t)
@@ -31,9 +31,9 @@ func TestTheNewestStatementsAreCompared(t *testing.T) {
 	for i := range most {
 		states("default", fmt.Sprint("Person ", i), "Berlin")
 	}
-	states("default", "Alice", "Oslo")   // the other is among the oldest
-	states("default", "Bob", "Paris")    // both are among the newest
-	states("default", "Bob", "Toulouse") // as above
+	states("default", "Alice", "Oslo")   // contradicts one of the oldest
+	states("default", "Bob", "Paris")    // contradicts one of the newest
+	states("default", "Bob", "Toulouse") // contradicts the previous one
 	states("work", "Dora", "Milan")
 	_, _, err := th.cfg.Write(t.Context(), c, ops...)
 	must(t, err)

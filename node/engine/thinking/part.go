@@ -14,25 +14,25 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A database with more memories than a round reads is thought about in parts: what no round has read yet, and a stretch
-// of all memories, one after the other. With each of those come its partners, which it may contradict or repeat: they
-// are found by its names and by its words, with few look-ups however many memories there are.
+// A round reads only a part of a database with more memories than a round may read: unread memories, and a range of
+// all memories, which the next round continues. For each of these it also reads its partners: memories that it may
+// contradict or repeat. A bounded number of lookups by names and words finds them.
 
 // Bounds of a part.
 const (
-	newestRows     = 1000 // memories that patterns and traits are about
-	partnerPage    = 10   // memories whose partners are looked for before the round looks at its time and room
-	partnerNames   = 8    // names of a memory that are looked up
-	partnersByName = 16   // memories of each name, the newest
-	partnersByWord = 16   // memories that have the most of its words
-	partnerRows    = 2048 // memories that may have a word that is looked for
-	partnerText    = 600  // bytes of a memory's text whose words are looked for
+	newestRows     = 1000 // memories from which patterns and traits are computed
+	partnerPage    = 10   // memories between two checks of the round's time and size
+	partnerNames   = 8    // names that are looked up for a memory
+	partnersByName = 16   // newest memories that are read for each name
+	partnersByWord = 16   // best matches by words
+	partnerRows    = 2048 // words in more memories are ignored
+	partnerText    = 600  // bytes of a memory's text that are searched for
 )
 
-// gatherPart reads what is new, with its partners, then a stretch of all memories with theirs.
+// gatherPart reads new memories with their partners, then a range of all memories with theirs.
 func (r *round) gatherPart(ctx context.Context) error {
 	room := r.th.cfg.Rows
-	if err := r.policies(ctx); err != nil {
+	if err := r.applyPolicies(ctx); err != nil {
 		return err
 	}
 	if err := r.gatherNewest(ctx, min(newestRows, room/10+1)); err != nil {
@@ -44,7 +44,7 @@ func (r *round) gatherPart(ctx context.Context) error {
 		}
 	}
 	if r.q.Limit > 0 && (len(r.seeds) == 0 || !r.full(room)) {
-		next, err := r.gatherWithPartners(ctx, r.mind.Cursor, r.q.Limit, room, r.inScope)
+		next, err := r.gatherWithPartners(ctx, r.progress.Cursor, r.q.Limit, room, r.walkScope)
 		if err != nil {
 			return err
 		}
@@ -52,12 +52,12 @@ func (r *round) gatherPart(ctx context.Context) error {
 	}
 	slices.SortFunc(r.snap.Rows, func(a, b mind.Row) int { return cmp.Compare(a.Seq, b.Seq) })
 	for i := range r.snap.Rows {
-		r.places[r.snap.Rows[i].Seq] = i
+		r.rowOf[r.snap.Rows[i].Seq] = i
 	}
 	return nil
 }
 
-// gatherNewest reads the newest memories, and those that feedback is about.
+// gatherNewest reads the newest memories, and those with feedback.
 func (r *round) gatherNewest(ctx context.Context, most int) error {
 	from := max(r.last, oplog.Seq(most)) - oplog.Seq(most) + 1
 	if err := r.th.cfg.State.Read(func(v *state.View) error {
@@ -77,22 +77,23 @@ func (r *round) gatherNewest(ctx context.Context, most int) error {
 	}); err != nil {
 		return err
 	}
-	return inSlices(ctx, r, from, r.inScope, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
+	return inSlices(ctx, r, from, r.walkScope, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
 		r.addRow(v, m)
 		return m.Seq + 1, true
 	})
 }
 
-// gatherUnread reads what says something new since a round has read it, and then what none has read, the oldest first.
+// gatherUnread reads first the memories that changed after a round read them, and then those that no round has read,
+// oldest first.
 func (r *round) gatherUnread(ctx context.Context, room int) error {
 	if _, err := r.gatherWithPartners(ctx, 0, partsAnEntry, room, func(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
 		v.Reread(db, from, func(m *oplog.Memory) bool {
-			if !r.covers(m) {
+			if !r.inScope(m) {
 				return true
 			}
 			g := oplog.Grounds{RID: m.RID, Revision: m.Revision}
-			if i, there := r.places[m.Seq]; there {
-				g.Revision = r.snap.Rows[i].Revision // it may have changed since
+			if i, there := r.rowOf[m.Seq]; there {
+				g.Revision = r.snap.Rows[i].Revision // the revision in the snapshot may be older
 			}
 			r.op.Reread = append(r.op.Reread, g)
 			return f(m)
@@ -100,20 +101,20 @@ func (r *round) gatherUnread(ctx context.Context, room int) error {
 	}); err != nil {
 		return err
 	}
-	next, err := r.gatherWithPartners(ctx, r.mind.Read+1, room, room, r.inScope)
-	if r.op.Read = next - 1; next == 0 { // none is left
+	next, err := r.gatherWithPartners(ctx, r.progress.Read+1, room, room, r.walkScope)
+	if r.op.Read = next - 1; next == 0 { // everything is read
 		r.op.Read = r.last
 	}
 	return err
 }
 
-// full reports whether the round has no room or no time for more.
+// full reports whether the round has reached its size or its deadline.
 func (r *round) full(room int) bool {
-	return len(r.snap.Rows) >= room || time.Now().After(r.until)
+	return len(r.snap.Rows) >= room || time.Now().After(r.deadline)
 }
 
-// gatherWithPartners reads memories from a number on, each with its partners, until it has no room or time for more.
-// It reads a page whatever the time is, so that every round gets on. It returns the number to go on from, 0 at the
+// gatherWithPartners reads memories from a number on, each with its partners, until the round is full. It always
+// reads at least one page, so that every round makes progress. It returns the number to continue from, or 0 at the
 // end.
 func (r *round) gatherWithPartners(ctx context.Context, from oplog.Seq, most, room int, walk func(*state.View, oplog.DB, oplog.Seq, func(*oplog.Memory) bool)) (next oplog.Seq, err error) {
 	for n := 0; n < most; n += partnerPage {
@@ -132,7 +133,7 @@ func (r *round) gatherWithPartners(ctx context.Context, from oplog.Seq, most, ro
 		}
 		for _, place := range page {
 			r.seeds = append(r.seeds, r.snap.Rows[place].Seq)
-			if err := r.partners(ctx, r.snap.Rows[place]); err != nil {
+			if err := r.addPartners(ctx, r.snap.Rows[place]); err != nil {
 				return 0, err
 			}
 			r.snap.Yield()
@@ -147,8 +148,8 @@ func (r *round) gatherWithPartners(ctx context.Context, from oplog.Seq, most, ro
 	return from, nil
 }
 
-// partners reads the memories of a memory's namespace that it may contradict or repeat.
-func (r *round) partners(ctx context.Context, row mind.Row) error {
+// addPartners adds the memories of the same namespace that a memory may contradict or repeat.
+func (r *round) addPartners(ctx context.Context, row mind.Row) error {
 	if row.Merged {
 		return nil
 	}

@@ -12,11 +12,12 @@ import (
 
 // Bounds of the relations and of the claims that one round reads.
 const (
-	statementsPerRow = 10 // of each, for each memory of Config.Rows
-	partnersBySource = 50 // claims or relations of each subject, the oldest
+	statementsPerRow = 10 // relations, and claims, for each memory of Config.Rows
+	partnersBySource = 50 // oldest claims or relations that are read for each subject
 )
 
-// gatherStatements reads relations and claims. Relations belong to no namespace: a round about one has none.
+// gatherStatements reads relations and claims. Relations belong to no namespace, so a round of one namespace reads
+// none.
 func (r *round) gatherStatements(ctx context.Context) (err error) {
 	if r.q.Namespace == "" {
 		r.snap.Edges, err = gatherTable(ctx, r, r.snap.Stats.Edges, (*state.View).EdgesBack, func(v *state.View, src string) []oplog.Edge {
@@ -69,7 +70,7 @@ func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*
 					}
 				}
 			}
-		}); cmp.Or(err, ctx.Err()) != nil || len(list) == most || time.Now().After(r.until) {
+		}); cmp.Or(err, ctx.Err()) != nil || len(list) == most || time.Now().After(r.deadline) {
 			return list, cmp.Or(err, ctx.Err())
 		}
 		r.snap.Yield()

@@ -15,38 +15,38 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Config holds what thinking needs of the node around it. All fields are needed.
+// Config holds what thinking needs of its node. All fields are required.
 type Config struct {
 	Logger      *slog.Logger
 	State       *state.State
 	Index       *index.Index
-	Rows        int  // memories that one round reads; it goes through a database with more in parts
-	Consolidate bool // merge duplicates too, in databases whose settings do not ask for it themselves
+	Rows        int  // memories that one round reads; larger databases are read in parts
+	Consolidate bool // also merge duplicates in databases whose settings do not request it
 
-	Now       func() time.Time                                                               // as far as this node can know
-	Recalling func() bool                                                                    // recalls are under way
-	Leads     func() bool                                                                    // this node does
-	Indexed   func() oplog.Index                                                             // as far as this node finds what was written
-	Databases func(c api.Caller, name string) ([]api.Caller, error)                          // the one of a name, or all that a caller sees
-	AskLeader func(ctx context.Context, c api.Caller, op *api.Op, request, answer any) error // returns when this node has applied what followed
+	Now       func() time.Time                                                               // the cluster's time
+	Recalling func() bool                                                                    // reports whether recalls are running
+	Leads     func() bool                                                                    // reports whether this node leads
+	Indexed   func() oplog.Index                                                             // index up to which this node finds what was written
+	Databases func(c api.Caller, name string) ([]api.Caller, error)                          // the named one, or all that a caller sees
+	AskLeader func(ctx context.Context, c api.Caller, op *api.Op, request, answer any) error // returns once this node has applied the leader's writes
 	ReadText  func(v *state.View, c api.Caller, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim)
 
-	// Write returns when this node finds what was written, with the result of the first operation. Compose makes the
-	// operation that stores a memory; near is its vector where no embedder will make one.
+	// Write returns once this node finds what was written, with the result of the first operation. Compose returns
+	// the operation that stores a memory; near is its vector if there is no embedder.
 	Write   func(ctx context.Context, c api.Caller, ops ...oplog.Op) (at oplog.Index, first oplog.Result, err error)
 	Compose func(ctx context.Context, c api.Caller, d api.Draft, near oplog.Vector) (*oplog.Remember, error)
 }
 
-// Thinker thinks about the databases of a node, and answers what came of it.
+// A Thinker runs rounds of cognition and serves their results.
 type Thinker struct {
-	cfg  Config
-	busy chan struct{} // holds a token while a round is under way
+	cfg       Config
+	roundSlot chan struct{} // a semaphore: held while a round runs
 }
 
-// New returns the Thinker of a node. It does nothing by itself: the engine calls RunBackground for each database.
-func New(cfg Config) *Thinker { return &Thinker{cfg: cfg, busy: make(chan struct{}, 1)} }
+// New returns the Thinker of a node. It runs no rounds by itself: the engine calls RunBackground for each database.
+func New(cfg Config) *Thinker { return &Thinker{cfg: cfg, roundSlot: make(chan struct{}, 1)} }
 
-// withDefaults is the request with its defaults, within its bounds.
+// withDefaults returns the request with its defaults, within its bounds.
 func withDefaults(r api.ThinkRequest) api.ThinkRequest {
 	r.Limit = min(max(r.Limit, 0), maxLimit)
 	r.Namespace = strings.TrimSpace(r.Namespace)
@@ -56,7 +56,7 @@ func withDefaults(r api.ThinkRequest) api.ThinkRequest {
 	return r
 }
 
-// defaultConsolidation is for how many memories a round looks for duplicates when its caller does not say.
+// defaultConsolidation is the default number of memories that a round searches for duplicates.
 const defaultConsolidation = 50
 
 // Reflect runs a round with the answer that models get.
@@ -65,25 +65,25 @@ func (th *Thinker) Reflect(ctx context.Context, c api.Caller, q *api.ReflectRequ
 		&api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation, Namespace: c.Spaces.First()})
 }
 
-// Think reads the caller's database, or a part of one that is large, decides what follows, and proposes that in one
-// entry, or in several. It runs on the leader alone, one round at a time, on a snapshot read in slices: writes and
-// recalls go on meanwhile, and Apply drops a decision about a memory that they have changed. A node that loses
-// leadership drops its round; the log says where the next leader's goes on.
+// Think reads the caller's database, or a part of a large one, derives decisions, and proposes them in one or more
+// entries. Only the leader runs rounds, one at a time, on a snapshot that is read in slices. Writes and recalls go on
+// meanwhile, and Apply drops decisions about memories that they changed. A node that loses leadership drops its
+// round; the log records where the next round continues.
 func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started, asked := time.Now(), withDefaults(*q)
 	if !th.cfg.Leads() {
 		return th.thinkOnLeader(ctx, c, &asked)
 	}
 	select {
-	case th.busy <- struct{}{}:
-		defer func() { <-th.busy }()
+	case th.roundSlot <- struct{}{}:
+		defer func() { <-th.roundSlot }()
 	case <-ctx.Done():
 		return nil, oplog.Errorf(oplog.Unavailable, "another round of cognition is under way; retry")
 	}
-	c.Forward = false // a round belongs to the leader that thought it
-	r := &round{th: th, c: c, q: asked, until: time.Now().Add(longestRound)}
+	c.Forward = false // the leader that ran the round must write its decisions itself
+	r := &round{th: th, c: c, q: asked, deadline: time.Now().Add(longestRound)}
 	if asked.MaxMillis > 0 {
-		r.until = time.Now().Add(min(longestRound, time.Duration(asked.MaxMillis)*time.Millisecond))
+		r.deadline = time.Now().Add(min(longestRound, time.Duration(asked.MaxMillis)*time.Millisecond))
 	}
 	if err := r.gather(ctx); err != nil {
 		return nil, err
@@ -109,8 +109,8 @@ func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest)
 	return a, nil
 }
 
-// thinkOnLeader asks the leader for a round in the caller's name: a round is not an entry that could be forwarded.
-// The answer comes when this node has what the leader decided.
+// thinkOnLeader requests a round from the leader in the caller's name, because a round is not an entry that could be
+// forwarded. It returns once this node has applied the leader's decisions.
 func (th *Thinker) thinkOnLeader(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started, a := time.Now(), &api.Thought{}
 	if err := th.cfg.AskLeader(ctx, c, api.Think.Op, q, a); err != nil {
@@ -120,17 +120,17 @@ func (th *Thinker) thinkOnLeader(ctx context.Context, c api.Caller, q *api.Think
 	return a, nil
 }
 
-// minThink is the number of active memories below which no round runs by itself.
-const minThink = 10
+// minActive is the number of active memories below which no background round runs.
+const minActive = 10
 
-// RunBackground runs rounds of a database without a request, until all of its memories are read.
+// RunBackground runs background rounds of a database until all of its memories are read.
 func (th *Thinker) RunBackground(ctx context.Context, c api.Caller) error {
 	now, err := th.cfg.State.Current(c.DB)
 	if err != nil {
 		return err
 	}
 	set, err := state.Get(th.cfg.State, func(v *state.View) oplog.Settings { return v.Settings(c.DB) })
-	if err != nil || set.QuietMind || now.Stats.Active < minThink {
+	if err != nil || set.QuietMind || now.Stats.Active < minActive {
 		return err
 	}
 	for more := true; more; {
@@ -145,7 +145,7 @@ func (th *Thinker) RunBackground(ctx context.Context, c api.Caller) error {
 	return nil
 }
 
-// RunMaintenance makes a round of each database that a request means, one after the other.
+// RunMaintenance runs a round of each database that a request means, one after the other.
 func (th *Thinker) RunMaintenance(ctx context.Context, c api.Caller, q *api.RunMaintenanceRequest) (*api.MaintenanceRun, error) {
 	all, err := th.cfg.Databases(c, q.Tenant)
 	if err != nil {
@@ -164,7 +164,7 @@ func (th *Thinker) RunMaintenance(ctx context.Context, c api.Caller, q *api.RunM
 	return r, nil
 }
 
-// MaintenanceStatus says when each of them was thought about last, and what waits in it.
+// MaintenanceStatus reports when each database was last thought about, and its open conflicts and triggers.
 func (th *Thinker) MaintenanceStatus(_ context.Context, c api.Caller, q *api.MaintenanceStatusRequest) (*api.UpkeepList, error) {
 	all, err := th.cfg.Databases(c, q.Tenant)
 	if err != nil {
@@ -181,16 +181,16 @@ func (th *Thinker) MaintenanceStatus(_ context.Context, c api.Caller, q *api.Mai
 	})
 }
 
-// How a round of cognition yields to recalls: it works for a moment and then rests for several, so that it takes no
-// more than a fifth of one core while recalls run, and none of them waits long behind it.
+// How a round of cognition yields to recalls. It works for a slice and then pauses for restShare times as long, so
+// that it takes a fraction of one core while recalls run, and no recall waits long for it.
 const (
 	workSlice   = 3 * time.Millisecond
-	restShare   = 2 // times as long as the work
+	restShare   = 2 // pause as a multiple of the work
 	longestRest = 20 * time.Millisecond
 )
 
-// yieldToReaders returns the function that a round of cognition calls every few rows. It costs a look at the clock
-// until the slice is over. When no recall is under way, the round goes on at once.
+// yieldToReaders returns the function that a round calls every few rows. Within a slice it only reads the clock. If
+// no recall is running, the round continues at once.
 func (th *Thinker) yieldToReaders(ctx context.Context) func() {
 	began := time.Now()
 	return func() {

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// opened returns what thinks about a state with an index and an empty database. Its writes are applied and indexed at
+// opened returns a Thinker over a state with an index and an empty database. Its writes are applied and indexed at
 // once.
 func opened(t *testing.T) (*Thinker, api.Caller) {
 	t.Helper()
@@ -65,7 +65,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// store stores a memory of a text, with what it names.
+// store stores a memory with a text and entities.
 func store(t *testing.T, th *Thinker, c api.Caller, text string, names ...oplog.Mention) {
 	t.Helper()
 	_, _, err := th.cfg.Write(t.Context(), c,
@@ -75,7 +75,7 @@ func store(t *testing.T, th *Thinker, c api.Caller, text string, names ...oplog.
 	must(t, err)
 }
 
-// TestADatabaseIsThoughtAbout: a round that the leader makes by itself finds a contradiction and merges a repetition;
+// TestADatabaseIsThoughtAbout checks that a background round finds a contradiction and merges a duplicate, and that
 // the contradiction is listed with its sides until it is resolved.
 func TestADatabaseIsThoughtAbout(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestADatabaseIsThoughtAbout(t *testing.T) {
 		"Note that Bob asked for the quarterly report on Thursday."} {
 		store(t, th, c, text)
 	}
-	for i := range minThink {
+	for i := range minActive {
 		store(t, th, c, fmt.Sprintf("Ticket %d is closed.", i))
 	}
 	must(t, th.RunBackground(t.Context(), c))
@@ -116,7 +116,7 @@ func TestADatabaseIsThoughtAbout(t *testing.T) {
 	}
 	upkeep, err := th.MaintenanceStatus(t.Context(), c, &api.MaintenanceStatusRequest{})
 	must(t, err)
-	if one := upkeep.Tenants[0]; one.Thought == nil || one.Active != minThink+2 { // of each pair one is left
+	if one := upkeep.Tenants[0]; one.Thought == nil || one.Active != minActive+2 { // one of each pair is left
 		t.Errorf("upkeep: %+v", one)
 	}
 }
@@ -130,7 +130,7 @@ func heldBy(t *testing.T, th *Thinker, c api.Caller) uint64 {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	must(t, (&round{th: th, c: c}).gather(t.Context())) // what the state's cache takes is not the round's
+	must(t, (&round{th: th, c: c}).gather(t.Context())) // warm up the state's cache first
 	before := held()
 	r := &round{th: th, c: c}
 	must(t, r.gather(t.Context()))
@@ -139,8 +139,8 @@ func heldBy(t *testing.T, th *Thinker, c api.Caller) uint64 {
 	return max(after, before) - before
 }
 
-// TestARoundHoldsTheBeginningsOfTexts: a round of thinking holds the beginning of each memory's text, and of each
-// question that feedback is about, and not the whole of it.
+// TestARoundHoldsTheBeginningsOfTexts checks that a round keeps only the beginning of each memory's text and of each
+// feedback query.
 func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
 	suite.Full(t)
 	const rows, size = 24, 512 << 10
@@ -163,7 +163,7 @@ func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
 	}
 }
 
-// TestAListOfTriggersIsAsShortAsAsked: also where it has triggers of more statuses than one.
+// TestAListOfTriggersIsAsShortAsAsked checks the limit of a list with triggers of several statuses.
 func TestAListOfTriggersIsAsShortAsAsked(t *testing.T) {
 	t.Parallel()
 	th, c := opened(t)
@@ -186,8 +186,8 @@ func TestAListOfTriggersIsAsShortAsAsked(t *testing.T) {
 	}
 }
 
-// TestADeliveryPassesOverWhatIsMovedMeanwhile: triggers are delivered though another client acknowledges one of them
-// between the look at them and the entry.
+// TestADeliveryPassesOverWhatIsMovedMeanwhile checks that triggers are delivered although another client acknowledges
+// one of them in between.
 func TestADeliveryPassesOverWhatIsMovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	th, c := opened(t)

@@ -15,19 +15,19 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Triggers lists what an agent should act on.
+// Triggers lists suggestions for agents.
 func (th *Thinker) Triggers(v *state.View, c api.Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
 	return FindTriggers(v, c, q.Status, q.TriggerFilter), nil
 }
 
-// TriggerHistory lists them whatever became of them.
+// TriggerHistory lists triggers of any status.
 func (th *Thinker) TriggerHistory(v *state.View, c api.Caller, q *api.TriggerHistoryRequest) (*api.TriggerList, error) {
 	return FindTriggers(v, c, q.Status, q.TriggerFilter), nil
 }
 
 var triggerOf = api.Made[oplog.TriggerRow, api.Trigger]()
 
-// FindTriggers finds triggers of a status, or of all, the newest first within each.
+// FindTriggers returns triggers of a status, or of all, the newest first within each.
 func FindTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilter) *api.TriggerList {
 	n, rows, more, cut := api.Limit(f.Limit), []oplog.TriggerRow(nil), false, false
 	for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
@@ -47,23 +47,24 @@ func FindTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilte
 	return a
 }
 
-// PendingTriggers counts the triggers within reach that wait to be delivered.
+// PendingTriggers counts the undelivered triggers within reach.
 func PendingTriggers(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
 	return uint64(state.Counted(func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
 		func(t oplog.TriggerRow) bool { return v.Within(db, r, t.Sources) }))
 }
 
-// triggerTries bounds how often a change of several triggers is decided.
+// triggerTries bounds the attempts to change several triggers at once.
 const triggerTries = 5
 
-// movedMeanwhile says that one of several triggers was moved between the decision and the entry: it is decided again.
-func movedMeanwhile(err error) bool {
+// movedConcurrently reports whether a change of several triggers failed because another client moved one of them in
+// between, so that it must be decided again.
+func movedConcurrently(err error) bool {
 	return errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) || errors.Is(err, oplog.ErrNoTrigger)
 }
 
 var errTriggersMove = oplog.Errorf(oplog.Unavailable, "triggers change all the time; retry")
 
-// DeliverTriggers hands over pending triggers and marks them as delivered, in one entry.
+// DeliverTriggers returns pending triggers and marks them as delivered, in one entry.
 func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
 	for range triggerTries {
 		a, err := state.Get(th.cfg.State, func(v *state.View) *api.TriggerList {
@@ -78,7 +79,7 @@ func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.Del
 			rows[i].Status = oplog.TriggerDelivered.String()
 			ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(th.cfg.Now())})
 		}
-		if _, _, err = th.cfg.Write(ctx, c, ops...); !movedMeanwhile(err) {
+		if _, _, err = th.cfg.Write(ctx, c, ops...); !movedConcurrently(err) {
 			return a, err
 		}
 	}
@@ -89,7 +90,7 @@ func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.Del
 var triggerVerbs = map[string]oplog.TriggerStatus{"acknowledge": oplog.TriggerAcknowledged, "act": oplog.TriggerActed,
 	"dismiss": oplog.TriggerDismissed}
 
-// MoveTrigger notes what became of a trigger.
+// MoveTrigger records the outcome of a trigger.
 func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTriggerRequest) (*api.MovedTrigger, error) {
 	to, ok := triggerVerbs[q.Verb]
 	if !ok {
@@ -110,7 +111,7 @@ func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.Prune
 			return a, nil
 		}
 		at, _, err := th.cfg.Write(ctx, c, ops...)
-		if movedMeanwhile(err) {
+		if movedConcurrently(err) {
 			continue
 		}
 		a.Index = field.Token(at)
@@ -178,7 +179,7 @@ func (th *Thinker) Personality(v *state.View, c api.Caller, q *api.PersonalityRe
 // traitRows bounds the memories that traits are computed from.
 const traitRows = 1000
 
-// personalityOf computes the traits that the newest memories within reach show.
+// personalityOf computes the traits of the newest memories within reach.
 func (th *Thinker) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplog.Personality {
 	snap := mind.Snapshot{Now: oplog.At(th.cfg.Now())}
 	names := map[string]bool{}
@@ -189,7 +190,7 @@ func (th *Thinker) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplo
 		}
 	})
 	slices.Reverse(snap.Rows)
-	if r.Name == "" { // they came namespace by namespace
+	if r.Name == "" { // they were read namespace by namespace
 		slices.SortStableFunc(snap.Rows, func(a, b mind.Row) int { return cmp.Compare(a.Created, b.Created) })
 	}
 	v.Patterns(db, func(p oplog.Pattern) bool {
@@ -205,7 +206,7 @@ func (th *Thinker) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplo
 
 var patternOf = api.Made[oplog.Pattern, api.Pattern]()
 
-// Patterns lists those that rounds of cognition have found, the most certain first.
+// Patterns lists the patterns that rounds have found, the most certain first.
 func (th *Thinker) Patterns(v *state.View, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
 	rows, cut := state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
 		return (q.Type == "" || q.Type == p.Type) && v.Within(c.DB, c.Reach(q.Namespace), p.Sources)
@@ -222,7 +223,7 @@ func (th *Thinker) Patterns(v *state.View, c api.Caller, q *api.PatternsRequest)
 	return a, nil
 }
 
-// Feedback keeps what a client says of a recalled memory; rounds of cognition learn from it.
+// Feedback stores a client's judgement of a recalled memory. Rounds of cognition learn from it.
 func (th *Thinker) Feedback(ctx context.Context, c api.Caller, q *api.FeedbackRequest) (*api.Heeded, error) {
 	if q.Query == "" || q.RID == "" || len(q.Query) > maxNote || len(q.RID) > oplog.MaxName {
 		return nil, oplog.Errorf(oplog.Invalid, "feedback needs a query of up to %d bytes and a rid", maxNote)
