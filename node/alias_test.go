@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAnAliasHidesNothing: memories, relations and claims that were stored under a name are found by it, and by the
-// name that it stands for, also when it became an alias later. An alias that is turned round hides nothing either.
+// TestAnAliasHidesNothing checks that memories, relations and claims stored under a name are found by it and by the
+// name that it is an alias of, also if it became an alias later or the alias was reversed.
 func TestAnAliasHidesNothing(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -43,8 +43,8 @@ func TestAnAliasHidesNothing(t *testing.T) {
 	same("an alias in another case", "Bobby-B", "bobby-b")
 }
 
-// TestANameStandsForItsCases: a name that no entity has in this case stands for all that have it in another, whatever
-// is asked about it; one that an entity has stands for that one.
+// TestANameStandsForItsCases checks that a name that no entity has in this case means all that have it in another
+// case, in every operation, and that an exact match means only that entity.
 func TestANameStandsForItsCases(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -64,8 +64,8 @@ func TestANameStandsForItsCases(t *testing.T) {
 	}
 }
 
-// TestANameIsNotItsOwnAlias: a name that is not an alias cannot stand for itself. One that is an alias may, also when
-// the request is repeated: that ends the alias.
+// TestANameIsNotItsOwnAlias checks that a name cannot become an alias of itself, except to end an existing alias,
+// also if that request is repeated.
 func TestANameIsNotItsOwnAlias(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

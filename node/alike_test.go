@@ -15,11 +15,11 @@ import (
 
 var alikeSeed = flag.Uint64("alike", 1, "TestNodesReadAlike: the seed of its requests")
 
-// ofTheMoment matches the fields that differ between nodes, or change with time and by being read.
+// ofTheMoment matches the fields that differ between nodes, or that change with time or by reading.
 var ofTheMoment = regexp.MustCompile(`^(lag_seconds|index|log_index|node_id|operations|node_key|signature|node_files_hold|urgency|depth|per_day|half_life|access_count|last_access.*|last_seen.*)$`)
 
-// settled leaves out of an answer what is of the moment. Scores fall with time: two digits of them are the same on
-// all nodes that are asked within seconds.
+// settled removes these fields from an answer. Scores decay, so it keeps two digits, which are equal on all nodes
+// within seconds.
 func settled(v any) any {
 	switch x := v.(type) {
 	case obj:
@@ -38,11 +38,11 @@ func settled(v any) any {
 	return v
 }
 
-// ofQuestions reports whether an operation tells of the questions that a node was asked itself.
+// ofQuestions reports whether an operation returns the questions that a node itself received.
 func ofQuestions(op *api.Op) bool { return op == api.Gaps.Op || op == api.Digest.Op }
 
-// TestNodesReadAlike: whatever was asked of whichever node, while one of them was away, all nodes then answer every
-// operation that reads alike, and so they do after a restart.
+// TestNodesReadAlike sends random requests to random nodes, while one of them is away, and checks that all nodes then
+// give the same answers to every read, also after a restart.
 func TestNodesReadAlike(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -54,12 +54,12 @@ func TestNodesReadAlike(t *testing.T) {
 	work := func(n int) {
 		for range n {
 			op := writes[d.IntN(len(writes))]
-			if d.IntN(3) == 0 { // else there is soon nothing left
+			if d.IntN(3) == 0 { // drop rarely, or soon nothing is left
 				op = []*api.Op{api.Remember.Op, api.RememberBatch.Op, api.Put.Op}[d.IntN(3)]
 			} else if slices.Contains([]*api.Op{api.Purge.Op, api.ForgetMatching.Op, api.Erase.Op}, op) && d.IntN(4) > 0 {
 				continue
 			}
-			for _, op := range []*api.Op{op, reads[d.IntN(len(reads))]} { // what lists name, later requests can name
+			for _, op := range []*api.Op{op, reads[d.IntN(len(reads))]} { // later requests use the names from lists
 				if n := c.nodes[d.IntN(3)]; n != nil {
 					w := &web{t: t, base: "http://" + n.Addrs().HTTP, token: secret}
 					if status, _ := d.ask(w, d.request(op)); status == http.StatusOK {
@@ -77,7 +77,7 @@ func TestNodesReadAlike(t *testing.T) {
 		for _, r := range among {
 			c.alike(when, r)
 			if t.Failed() {
-				t.FailNow() // the first says enough
+				t.FailNow() // one difference is enough
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func TestNodesReadAlike(t *testing.T) {
 	}
 }
 
-// alike asks all nodes, and again while what was asked before may still be on its way to some of them.
+// alike compares the answers of all nodes, and tries again while earlier writes may still be on their way.
 func (c *cluster) alike(when string, r request) {
 	c.t.Helper()
 	var first, other string

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestMembersAskInACallersName: what one node asks the others for a client goes over the peer port, in the name of
-// the client. A listener in the place of the gateways that the members advertise gets no connection, and so no token.
+// TestMembersAskInACallersName checks that a node queries the others for a client over the peer port, in the client's
+// name. A listener at the advertised gateways gets no connection, and so no token.
 func TestMembersAskInACallersName(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,8 +78,8 @@ func TestMembersAskInACallersName(t *testing.T) {
 	}
 }
 
-// TestWhatMembersMayAsk: a member asks for a few operations and no others, and in the name of a caller that has the
-// right here and now: what the member says of a token's rights counts nothing.
+// TestWhatMembersMayAsk checks that a member may request only a few operations, and only for callers with the right
+// on this node. It does not trust what the member claims about a token's rights.
 func TestWhatMembersMayAsk(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

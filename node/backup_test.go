@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestBackupsByPlan: a node makes backups by itself, whole states and ranges of the log in turn, keeps as many as it
-// was told, and what is left restores to what the node held. A damaged one is found.
+// TestBackupsByPlan checks that a node makes scheduled backups, full ones and ranges in turn, keeps as many as
+// configured, and that they restore to the node's state. It finds a damaged one.
 func TestBackupsByPlan(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -77,8 +77,8 @@ func TestBackupsByPlan(t *testing.T) {
 	}
 }
 
-// TestBackupsAreRestoredToVerifyThem: a node restores what it backed up, tells when, and counts it when a file is
-// damaged.
+// TestBackupsAreRestoredToVerifyThem checks that a node verifies its backups by restoring them, reports when, and
+// counts failures.
 func TestBackupsAreRestoredToVerifyThem(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

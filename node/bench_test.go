@@ -14,8 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// BenchmarkFollowerSees measures how long a memory that the leader has acknowledged takes to be readable on a
-// follower.
+// BenchmarkFollowerSees measures the time until a memory that the leader has acknowledged is readable on a follower.
 func BenchmarkFollowerSees(b *testing.B) {
 	c := start(b, 3)
 	l := c.leader()
@@ -70,8 +69,8 @@ func BenchmarkRemember(b *testing.B) {
 	}
 }
 
-// BenchmarkWritesWhileMemoriesExpire measures the tail of writes on three nodes while a million memories an hour
-// expire, and while none does. -benchtime 1x is one run of each.
+// BenchmarkWritesWhileMemoriesExpire measures the tail latency of writes on three nodes while a million memories an
+// hour expire, and while none does. Use -benchtime 1x for one run of each.
 func BenchmarkWritesWhileMemoriesExpire(b *testing.B) {
 	const runs, perSecond, writers = 20 * time.Second, 1_000_000 / 3600, 4
 	for _, expire := range []bool{false, true} {
@@ -126,7 +125,8 @@ func BenchmarkWritesWhileMemoriesExpire(b *testing.B) {
 	}
 }
 
-// BenchmarkKeyed measures reads and writes by key over the wire, among as many keys as a folder of an agent's has.
+// BenchmarkKeyed measures reads and writes by key over the wire, among as many keys as a typical folder of an agent
+// has.
 func BenchmarkKeyed(b *testing.B) {
 	c := start(b, 1)
 	cl := c.dial(0)

@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestBombs sends what must be rejected, before and after AUTH, and looks whether somebody else is disturbed.
+// TestBombs sends malformed and oversized requests before and after AUTH, and checks that they are rejected and
+// disturb no other client.
 func TestBombs(t *testing.T) {
 	suite.Full(t)
 	c := start(t, 1)
@@ -62,8 +63,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestBombsAfterTheHandshake: who is let in is not trusted either. The connection stays where the frame has a
-// boundary.
+// TestBombsAfterTheHandshake sends malformed frames from an authenticated client. If the frame's boundary is clear,
+// the connection stays open.
 func TestBombsAfterTheHandshake(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A boundStream is a request that has begun, and whose answer is not read. The system takes in a part of an answer of
-// ten megabytes. Its buffer is left as it is: a smaller one closes the window, and what opens it again, the sender's
-// next probe, comes the later the longer nobody has read.
+// A boundStream is a running request whose answer is not read. The operating system buffers a part of its ten
+// megabytes. The receive buffer keeps its default size: with a smaller one the window closes, and the sender's probes
+// that reopen it become rarer the longer the test does not read.
 type boundStream struct {
 	t     *testing.T
 	nc    net.Conn
@@ -23,9 +23,8 @@ type boundStream struct {
 	token string
 }
 
-// beginStream begins a stream of a database with its own token. Where a busy machine took the whole life of an
-// expiring token for the first line, so that the request was refused or ended before it, it makes another one that
-// lives longer.
+// beginStream begins a stream of a database with its own token. On a busy machine an expiring token may end before
+// the first line; then it tries again with a token that lives longer.
 func beginStream(t *testing.T, admin *web, db, stream string, expires bool) *boundStream {
 	t.Helper()
 	for life := 10 * time.Second; ; life *= 2 {
@@ -87,9 +86,9 @@ func (s *boundStream) begin(stream string) {
 	}
 }
 
-// TestStreamsEndWithTheirCaller: an event stream, an export, a streamed recall and an answer to a model whose readers
-// wait, and an import whose sender waits end when their token is revoked or expires, or their database is dropped.
-// What an import sends after that is not stored.
+// TestStreamsEndWithTheirCaller checks that an event stream, an export, a streamed recall, an answer to a model, and
+// an import end when their token is revoked or expires, or their database is dropped, even if they wait for the
+// client. Nothing that an import sends after that is stored.
 func TestStreamsEndWithTheirCaller(t *testing.T) {
 	t.Parallel()
 	admin := start(t, 1).web(0)
@@ -138,10 +137,10 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 	}
 }
 
-// longText is the length of each of 160 texts, of which no buffer of the system holds all.
+// longText is the length of each of 160 texts, which together exceed the operating system's buffers.
 const longText = 64 << 10
 
-// ends reads a stream whose token is no more, up to its end.
+// ends reads a stream whose token has ended, up to its end.
 func (s *boundStream) ends(t *testing.T, stream string) {
 	t.Helper()
 	s.deadline(25 * time.Second) // sooner than a sender or a reader may be silent
@@ -160,8 +159,8 @@ func (s *boundStream) ends(t *testing.T, stream string) {
 	}
 }
 
-// TestAnEndedRequestLeavesItsConnection: a connection on which a request's token was revoked while it was under way
-// serves the next request as any does.
+// TestAnEndedRequestLeavesItsConnection checks that a connection serves further requests after a token was revoked
+// during a request on it.
 func TestAnEndedRequestLeavesItsConnection(t *testing.T) {
 	t.Parallel()
 	admin := start(t, 1).web(0)

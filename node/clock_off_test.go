@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTimesFollowTheMembersClock: of when a memory is, when a token expires and what "the last hour" of a question is
-// follow the clock that the members share, not that of the node that is asked.
+// TestTimesFollowTheMembersClock checks that creation times, the expiry of tokens and expressions such as "the last
+// hour" follow the cluster's clock, not that of the queried node.
 func TestTimesFollowTheMembersClock(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -63,8 +63,8 @@ func TestTimesFollowTheMembersClock(t *testing.T) {
 	}
 }
 
-// TestALoneNodeFollowsItsClock: a machine that was suspended sets its clock when it goes on. A node without other
-// members follows it at once: there is no other clock that knows better.
+// TestALoneNodeFollowsItsClock checks that a single node follows its own clock at once when a suspended machine
+// resumes, because there is no better clock.
 func TestALoneNodeFollowsItsClock(t *testing.T) {
 	t.Parallel()
 	var jump atomic.Int64

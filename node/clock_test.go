@@ -14,9 +14,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAClockSeventyYearsAhead: the leader's clock jumps. The log's time goes on as it was, the leader says that its
-// clock is off and hands over, a retry stores nothing twice, and when the clock is put right the node says no more of
-// it.
+// TestAClockSeventyYearsAhead lets the leader's clock jump. The log's time continues, the leader reports the clock
+// and hands over, a retry stores nothing twice, and the report ends when the clock is corrected.
 func TestAClockSeventyYearsAhead(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -66,7 +65,8 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 	suite.Eventually(t, "a right clock", func() bool { return !s.Cluster().Status(t.Context()).ClockOff })
 }
 
-// TestALoneClockThatJumps: with no other clock to ask, the log's time goes on from what it was.
+// TestALoneClockThatJumps checks that on a single node the log's time continues from its last value when the clock
+// jumps.
 func TestALoneClockThatJumps(t *testing.T) {
 	t.Parallel()
 	var skew atomic.Int64

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What is served next to the table: pages, metrics and the tools for models, asked rightly and wrongly.
+// TestPagesBesideTheTable checks the routes that are not in the table of operations, with valid and invalid requests:
+// pages, metrics and the tools for models.
 func TestPagesBesideTheTable(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

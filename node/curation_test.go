@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recalled says which texts a recall returns, in the order of ranks.
+// recalled returns the texts of a recall, in the order of ranks.
 func recalled(t *testing.T, w *web, query string) string {
 	t.Helper()
 	var texts []string
@@ -18,8 +18,8 @@ func recalled(t *testing.T, w *web, query string) string {
 	return strings.Join(texts, " | ")
 }
 
-// TestCurationIsTakenBack: a merge, a split and a move are one entry each, change what every node recalls, and leave
-// nothing behind once they are undone, on another node than they were made on: text, importance, key, claims.
+// TestCurationIsTakenBack checks that a merge, a split and a move are one entry each, change what every node recalls,
+// and leave no trace after an undo on another node: text, importance, key, claims.
 func TestCurationIsTakenBack(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -90,8 +90,8 @@ func TestCurationIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestErasingReachesWhatWasCurated: the text of a memory that is erased for good is neither in what it was merged or
-// split into, nor in what was made of it and taken back.
+// TestErasingReachesWhatWasCurated checks that erasing a memory for good also removes its text from merges and splits
+// of it, and from results that were undone.
 func TestErasingReachesWhatWasCurated(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -113,8 +113,9 @@ func TestErasingReachesWhatWasCurated(t *testing.T) {
 	}
 }
 
-// TestErasingReachesWhatIsMadeOfWhatIsMade: a part of what was merged goes with a source, and so does what was made
-// of a memory that was forgotten since. The other source is active again, the other part of a part's source stays.
+// TestErasingReachesWhatIsMadeOfWhatIsMade checks that erasing a source also removes the parts of a merge, and
+// memories derived from a forgotten one. The other source becomes active again, and the other part of the source
+// stays.
 func TestErasingReachesWhatIsMadeOfWhatIsMade(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -165,7 +166,8 @@ func TestErasingReachesWhatIsMadeOfWhatIsMade(t *testing.T) {
 	}
 }
 
-// TestBoundTokensCurateWithin: a token that is bound to namespaces merges, moves and undoes nothing of others.
+// TestBoundTokensCurateWithin checks that a token bound to namespaces cannot merge, move or undo memories outside of
+// them.
 func TestBoundTokensCurateWithin(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

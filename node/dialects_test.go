@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A dialectRoute is a method and a path of a dialect's API, and the right that it needs.
+// A dialectRoute is a method and a path of a dialect's API, and the operation whose right it needs.
 type dialectRoute struct {
 	method, path string
 	right        *api.Op
@@ -35,7 +35,7 @@ func routesOf(d gateway.Dialect) (all []dialectRoute) {
 // dialects are the APIs of other services, by the folders of their transcripts.
 var dialects = map[string]gateway.Dialect{"mem0": mem0.New(nil), "memorystores": memorystores.New(nil)}
 
-// TestDialectTranscripts asks every route of the APIs of other services, rightly and wrongly.
+// TestDialectTranscripts sends valid and invalid requests to every route of the dialects.
 func TestDialectTranscripts(t *testing.T) {
 	t.Parallel()
 	for folder, d := range dialects {
@@ -64,7 +64,8 @@ func TestDialectTranscripts(t *testing.T) {
 	}
 }
 
-// TestADeletedStoreKeepsNothing: the memories of a memory store go with it, a blank one too.
+// TestADeletedStoreKeepsNothing checks that deleting a memory store deletes its memories, also those with a blank
+// content.
 func TestADeletedStoreKeepsNothing(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -78,8 +79,8 @@ func TestADeletedStoreKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestVersionsPassOverOthers: a store's list of versions passes over memories of its namespace that it does not show:
-// one that has expired, and one without a path.
+// TestVersionsPassOverOthers checks that a store's list of versions skips memories of its namespace that have expired
+// or have no path.
 func TestVersionsPassOverOthers(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -100,7 +101,7 @@ func TestVersionsPassOverOthers(t *testing.T) {
 	}
 }
 
-// refusalOf are the code and the text of an error in the shape of a dialect.
+// refusalOf returns the code and the text of an error in a dialect's format.
 func refusalOf(out obj) (code, text any) {
 	if e, ok := out["error"].(obj); ok {
 		return e["code"], e["message"]
@@ -111,8 +112,8 @@ func refusalOf(out obj) (code, text any) {
 	return out["code"], out["error"]
 }
 
-// TestDialectsRefuse asks every route of the APIs of other services without a token, with a wrong one, without the
-// right, for another database and with a body that is none, and shows the token in each way that clients do.
+// TestDialectsRefuse calls every route of the dialects without a token, with a wrong one, without the right, for
+// another database and with a malformed body, and sends the token in each way that clients do.
 func TestDialectsRefuse(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.FailedLogins = 10_000 }).web(0)
@@ -180,7 +181,7 @@ func TestDialectsRefuse(t *testing.T) {
 	})
 }
 
-// TestUsersOfMem0StayApart: what two users of mem0's clients say alike is not merged, as it is elsewhere.
+// TestUsersOfMem0StayApart checks that equal memories of two users of mem0 are not merged.
 func TestUsersOfMem0StayApart(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(int, *node.Config) {}).web(0)
@@ -203,8 +204,8 @@ func TestUsersOfMem0StayApart(t *testing.T) {
 	}
 }
 
-// TestPagesMayAskEveryRoute: a page of a configured origin may send each route's method from a browser, with the
-// headers that the clients of the dialects send.
+// TestPagesMayAskEveryRoute checks that a page of a configured origin may call each route from a browser, with the
+// headers of the dialects' clients.
 func TestPagesMayAskEveryRoute(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Surfaces.CORSOrigins = []string{"https://app.example"} }).web(0)

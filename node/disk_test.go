@@ -18,9 +18,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAFullDisk fills the disk in turn under all of a node, under its log and snapshots, and under its state and
-// index, before and after the guard that should have noticed. Writes are rejected or of unknown outcome, reads go on,
-// nothing acknowledged is lost, and writes are taken again without a restart.
+// TestAFullDisk fills the disk under the whole home, under log and snapshots, and under state and index, before and
+// after the guard should notice. Writes are rejected or have an unknown outcome, reads work, nothing acknowledged is
+// lost, and writes work again without a restart.
 func TestAFullDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -105,8 +105,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestAFullDiskUnderSnapshots: a log that cannot be shortened grows, and nothing else happens; it is shortened when
-// there is room again.
+// TestAFullDiskUnderSnapshots checks that a log that cannot be truncated only grows, and is truncated once there is
+// space again.
 func TestAFullDiskUnderSnapshots(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -176,8 +176,8 @@ func openAlone(t *testing.T, home string, least uint64, change ...func(*Config))
 	return n
 }
 
-// TestANewHomeOnAFullDisk: the token of a home that the log cannot take yet is answered with the reason, and not as
-// if the node had just started and a retry would do.
+// TestANewHomeOnAFullDisk checks that a home's token that the log cannot store yet is rejected with the reason, not
+// as if a retry would help.
 func TestANewHomeOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
@@ -198,7 +198,7 @@ func TestANewHomeOnAFullDisk(t *testing.T) {
 	}
 }
 
-// holds checks that a node holds what was acknowledged.
+// holds checks that a node has the acknowledged memories.
 func holds(t *testing.T, n *Node, acked map[string]string) {
 	t.Helper()
 	c, err := n.Access().Local("default")

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// elsewhere are the exported memories of all namespaces but one, by their ids, without what changes by itself.
+// elsewhere returns the exported memories of all namespaces but one, by id, without fields that change by themselves.
 func (w *web) elsewhere(space string) map[string]string {
 	w.t.Helper()
 	rows := map[string]string{}
@@ -30,7 +30,7 @@ func (w *web) elsewhere(space string) map[string]string {
 	return rows
 }
 
-// A narrow client may see a part of what others store.
+// A narrow client may see only a part of what others store.
 type narrow struct {
 	*web
 	d      *drawn
@@ -39,7 +39,7 @@ type narrow struct {
 	done   map[string]bool
 }
 
-// ask asks, and looks through the answer for what is not the client's.
+// ask sends a request and searches the answer for data that the client may not see.
 func (n *narrow) ask(r request) (ok bool) {
 	status, out := n.d.ask(n.web, r)
 	if ok = status == http.StatusOK; ok {
@@ -67,9 +67,9 @@ func (n *narrow) look(r request, key string, v any) {
 	}
 }
 
-// TestDrawnRequestsStayInTheirNamespaces: whatever is asked with a token that is bound to a namespace, or with one of
-// another database, also with ids and words of others, the answer names no memory of those, and no request changes
-// one.
+// TestDrawnRequestsStayInTheirNamespaces sends random requests with a token bound to a namespace, and with one of
+// another database, also with ids and words of others. No answer contains their memories, and no request changes
+// them.
 func TestDrawnRequestsStayInTheirNamespaces(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()

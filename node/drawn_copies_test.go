@@ -26,7 +26,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// work draws writes and reads, and asks a node for them.
+// work sends random writes and reads to a node.
 func (d *drawn) work(w *web, n int, without ...*api.Op) {
 	w.t.Helper()
 	writes, reads := d.operations()
@@ -51,7 +51,7 @@ func (d *drawn) work(w *web, n int, without ...*api.Op) {
 	}
 }
 
-// fadeAlike has memories lose importance at the same pace: those of others change places in the seconds of a test.
+// fadeAlike gives all memories the same decay, so that their order does not change during a test.
 func fadeAlike(body obj) {
 	delete(body, "half_life")
 	for _, list := range body {
@@ -67,8 +67,8 @@ func fadeAlike(body obj) {
 	}
 }
 
-// questions draws requests of each operation that reads, but for those about questions that a node was asked itself,
-// and for prompts, in which rows that answer about as well change places with time.
+// questions draws requests of each read operation, except those about the node's own questions, and prompts, in which
+// rows of similar scores change places with time.
 func (d *drawn) questions(n int) (list []request) {
 	_, reads := d.operations()
 	for range n {
@@ -81,8 +81,8 @@ func (d *drawn) questions(n int) (list []request) {
 	return list
 }
 
-// answer is the answer to a request, without what is of the moment. The order of rows whose scores are about the same
-// changes with time.
+// answer returns the answer to a request without fields of the moment. The order of rows with similar scores changes
+// with time.
 func (w *web) answer(r request) string {
 	w.t.Helper()
 	status, out := w.send(r.op.Method(), r.path, r.body)
@@ -101,8 +101,8 @@ func (w *web) answer(r request) string {
 	return toJSON(w.t, []any{status, out})
 }
 
-// answers asks a node questions, and exports. What its reads reinforced may be written meanwhile, so it asks again
-// until the node's log stood still. It returns where.
+// answers returns a node's answers to questions, and its export. Its reads may cause writes of reinforcements, so it
+// tries again until the log stood still. It returns the index.
 func (w *web) answers(questions []request) (list []string, exported map[string]string, at oplog.Index) {
 	w.t.Helper()
 	suite.Eventually(w.t, "a node that writes nothing", func() bool {
@@ -116,14 +116,14 @@ func (w *web) answers(questions []request) (list []string, exported map[string]s
 	return list, exported, at
 }
 
-// applied returns the position up to which a node has applied the log, all that was acknowledged included.
+// applied returns the index up to which a node has applied the log, after everything that was acknowledged.
 func (w *web) applied() oplog.Index {
 	w.t.Helper()
 	return oplog.Index(w.ok("POST", "/v1/recall",
 		obj{"query": "x", "explain": true, "skip_reinforce": true, "consistency": "linearizable"})["index"].(float64))
 }
 
-// differs says what a copy of a node answers otherwise.
+// differs returns the answers in which a copy differs from the original.
 func differs(copied *web, questions []request, answers []string, exported map[string]string) (all []string) {
 	copied.t.Helper()
 	copied.applied() // from now on stale reads have all of it
@@ -146,8 +146,8 @@ func differs(copied *web, questions []request, answers []string, exported map[st
 	return all
 }
 
-// TestABackupReadsAlike: whatever a node was asked, a home that is restored from its backup answers every operation
-// that reads as the node did.
+// TestABackupReadsAlike checks that a home restored from a backup gives the same answers to every read as the node
+// did.
 func TestABackupReadsAlike(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
@@ -174,8 +174,8 @@ func TestABackupReadsAlike(t *testing.T) {
 	}
 }
 
-// TestAnExportReadsAlike: a database into which another's export is imported exports the same lines, has the same
-// keys and finds the same memories. Aliases, claims that clients stated, settings and feedback are not in it.
+// TestAnExportReadsAlike checks that a database that imports another's export exports the same lines, has the same
+// keys and recalls the same memories. Aliases, stated claims, settings and feedback are not exported.
 func TestAnExportReadsAlike(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -204,7 +204,7 @@ func TestAnExportReadsAlike(t *testing.T) {
 	}
 }
 
-// linesOf are the lines of an export by their ids.
+// linesOf returns the lines of an export by id.
 func linesOf(t testing.TB, exported string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -222,7 +222,7 @@ func linesOf(t testing.TB, exported string) map[string]string {
 	return all
 }
 
-// servedHome has this binary serve a node for TestAKilledNodeReadsAlike, and run no tests.
+// servedHome makes this binary serve a node for TestAKilledNodeReadsAlike instead of running tests.
 const servedHome = "CAIRN_TEST_SERVED_HOME"
 
 func init() {
@@ -240,8 +240,8 @@ func init() {
 	}
 }
 
-// TestAKilledNodeReadsAlike: a node whose process is killed answers every operation that reads as before, and has
-// whatever it acknowledged while it was being killed.
+// TestAKilledNodeReadsAlike checks that a node whose process was killed gives the same answers to every read as
+// before, and has everything that it acknowledged until then.
 func TestAKilledNodeReadsAlike(t *testing.T) {
 	t.Parallel()
 	dir, http := filepath.Join(t.TempDir(), "h"), rafttest.Addr(t)
@@ -309,7 +309,7 @@ func TestAKilledNodeReadsAlike(t *testing.T) {
 	}
 }
 
-// tryRemember stores a memory on a node that may be gone.
+// tryRemember stores a memory on a node that may have stopped.
 func (w *web) tryRemember() (rid string, ok bool) {
 	req, _ := http.NewRequestWithContext(w.t.Context(), "POST", w.base+"/v1/remember",
 		strings.NewReader(`{"text":"said while the node dies `+oplog.NewID()+`"}`))

@@ -11,10 +11,10 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// toldAt holds the text and the namespace of a memory.
+// toldAt holds the text and the namespace of a memory at one time.
 type toldAt struct{ text, namespace string }
 
-// keptMemory holds what the model knows of a memory.
+// keptMemory is the model of a memory.
 type keptMemory struct {
 	toldAt
 	history []toldAt // the oldest first
@@ -24,7 +24,7 @@ type keptMemory struct {
 	curated bool     // it was merged, or made by a merge, also one that was taken back
 }
 
-// A curation is a model of memories in two namespaces, next to the node that has them.
+// A curation is a model of the memories in two namespaces of a node.
 type curation struct {
 	*web
 	*rand.Rand
@@ -44,7 +44,7 @@ func (k *curation) made(rid string, m *keptMemory) {
 
 func (k *curation) space() string { return []string{"left", "right"}[k.IntN(2)] }
 
-// changes sends a change of a memory, and wants it to be done or rejected.
+// changes sends a change of a memory, which must succeed or be rejected.
 func (k *curation) changes(rid string, done bool, path string, body obj) (changed bool, out obj) {
 	k.t.Helper()
 	status, out := k.send("POST", path, body)
@@ -54,7 +54,7 @@ func (k *curation) changes(rid string, done bool, path string, body obj) (change
 	return done, out
 }
 
-// step makes one change of a memory.
+// step makes one random change of a memory.
 func (k *curation) step() {
 	op := k.IntN(9)
 	if len(k.rids) < 3 || op < 2 {
@@ -109,7 +109,7 @@ func (k *curation) step() {
 	}
 }
 
-// undo takes back the merge that a memory went into or came from, or else its last correction or move.
+// undo undoes the merge that a memory went into or came from, or else its last correction or move.
 func (k *curation) undo(rid string, m *keptMemory) {
 	made := m.into
 	if m.status == "active" && len(m.history) == 0 && len(m.from) > 0 {
@@ -141,7 +141,7 @@ func (k *curation) undo(rid string, m *keptMemory) {
 	}
 }
 
-// check compares what the node says with the model.
+// check compares the node's answers with the model.
 func (k *curation) check() {
 	k.t.Helper()
 	active := map[string][]string{"left": nil, "right": nil}
@@ -197,8 +197,8 @@ func (k *curation) check() {
 	}
 }
 
-// TestCurationFollowsAModel: whatever is remembered, corrected, moved, merged, forgotten, erased and undone in two
-// namespaces, reads say what a small model says.
+// TestCurationFollowsAModel remembers, corrects, moves, merges, forgets, erases and undoes at random in two
+// namespaces, and compares reads with a small model.
 func TestCurationFollowsAModel(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()

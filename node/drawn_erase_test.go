@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestDrawnWorkIsErased: memories that share a word are merged, split, moved, corrected, forgotten and undone at
-// random; when all of them are erased for good, no answer has the word.
+// TestDrawnWorkIsErased merges, splits, moves, corrects, forgets and undoes memories with a common word at random.
+// After all of them are erased for good, no answer contains the word.
 func TestDrawnWorkIsErased(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()

@@ -11,8 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A pager is a list that is read page by page: what an answer gives under one name the next request has under
-// another.
+// A pager describes a paged list: the names of the cursor in the answer and in the next request.
 type pager struct {
 	rows, id   string // the list in the answer, and what tells its rows apart
 	gives, has string
@@ -47,8 +46,8 @@ var pagers = map[string]pager{
 	"/v1/sessions/S":               {"memories", "rid", "next_offset", "offset", 200, true, nil},
 }
 
-// TestPagesAreTheList: whatever the size of its pages, its filters and the writes between them, a walk through a list
-// has every row that was there throughout once, and no row twice.
+// TestPagesAreTheList walks lists with random page sizes and filters while writes happen. Each row that exists
+// throughout is returned once, and none twice.
 func TestPagesAreTheList(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(suite.Count(1, 10, 100)) {
@@ -67,7 +66,7 @@ func TestPagesAreTheList(t *testing.T) {
 	}
 }
 
-// TestEveryPagedListIsWalked: a list with pages that is new in the table of operations has a pager here.
+// TestEveryPagedListIsWalked checks that every paged list in the table of operations has a pager.
 func TestEveryPagedListIsWalked(t *testing.T) {
 	t.Parallel()
 	for _, op := range api.Ops {
@@ -102,7 +101,7 @@ func newPages(t *testing.T, seed uint64) *pages {
 	return p
 }
 
-// store stores a memory. What it has and lists name besides is either of the first ones, or its alone.
+// store stores a memory. Names and other values that lists show are either those of the first memories, or unique.
 func (p *pages) store() {
 	p.n++
 	pick := func(of ...any) any { return of[p.IntN(len(of))] }
@@ -140,7 +139,7 @@ func (p *pages) change() {
 	}
 }
 
-// page asks for a page, and returns its rows and where the next one begins.
+// page requests a page, and returns its rows and the next cursor.
 func (p *pages) page(path string, of pager, limit int, query url.Values) (ids []string, next string) {
 	u, err := url.Parse(path)
 	if err != nil {
@@ -165,7 +164,7 @@ func (p *pages) page(path string, of pager, limit int, query url.Values) (ids []
 	return ids, next
 }
 
-// walk reads a list page by page and compares it with what it is before and after.
+// walk reads a list page by page and compares it with the list before and after.
 func (p *pages) walk(path string, of pager) {
 	p.t.Helper()
 	query := url.Values{}

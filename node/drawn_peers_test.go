@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A side is a database of a cluster of one node, and what it should hold.
+// A side is a database of a single-node cluster, and the model of its content.
 type side struct {
 	*cluster
 	t    testing.TB
@@ -37,7 +37,7 @@ type side struct {
 	taken  map[string]bool   // their ids
 }
 
-// open makes a new database, so that what an earlier draw wrote is elsewhere.
+// open creates a new database, so that earlier runs have no influence.
 func (s *side) open(master *web) {
 	s.web = master.with(master.newToken(obj{"database": s.name}))
 	caller, err := s.nodes[0].Access().Local(s.name)
@@ -51,7 +51,7 @@ func (s *side) open(master *web) {
 
 func (s *side) dialPeer() { s.peer = foreign(s.t, s.nodes[0].Addrs().Cluster) }
 
-// stored returns a memory as the side's state has it.
+// stored returns a memory from the side's state.
 func (s *side) stored(rid string) (found *oplog.Memory) {
 	if err := s.nodes[0].State().Read(func(v *state.View) error {
 		if m, ok := v.Memory(s.id, rid); ok {
@@ -81,7 +81,7 @@ func (s *side) relations() map[string]float64 {
 
 func triple(src, kind, dst string) string { return strings.Join([]string{src, kind, dst}, "\x00") }
 
-// fact says what an operation that a peer gets did.
+// fact describes the effect of an operation that a peer gets.
 func fact(op wire.OplogEntry) string {
 	var p struct {
 		RID string `json:"rid"`
@@ -171,7 +171,7 @@ func (s *side) relate(t *rapid.T) {
 	s.wrote = append(s.wrote, fact(wire.OplogEntry{OpType: "relate", Payload: b}))
 }
 
-// unrelate deletes a relation, which is a side's own affair.
+// unrelate deletes a relation, which is not sent to the other side.
 func (s *side) unrelate(t *rapid.T) {
 	if len(s.edges) == 0 {
 		t.Skip("none")
@@ -188,7 +188,7 @@ func (s *side) unrelate(t *rapid.T) {
 	t.Fatalf("%s has no relation %q", s.name, one)
 }
 
-// restart closes the node and opens it again. Cursors are the reader's, and lead on.
+// restart closes the node and opens it again. Cursors stay valid.
 func (s *side) restart(*rapid.T) {
 	s.stop(0)
 	s.cluster.open(0)
@@ -210,7 +210,7 @@ func (s *side) pull(t *rapid.T) (more bool) {
 	return page.HasMore
 }
 
-// push sends operations as they are, and says how many were new.
+// push sends operations, and returns how many were new.
 func (s *side) push(t *rapid.T, ops []wire.OplogEntry) (r wire.OplogPushOK) {
 	f := s.peer.ask(wire.OpOplogPush, &wire.OplogPush{Database: s.name, Ops: ops})
 	if f.Op != wire.OpOplogPushOK {
@@ -227,7 +227,7 @@ func (s *side) push(t *rapid.T, ops []wire.OplogEntry) (r wire.OplogPushOK) {
 	return r
 }
 
-// give pushes what comes next of the other side's operations, or some of them once more.
+// give pushes the next operations of the other side, or some earlier ones again.
 func (s *side) give(t *rapid.T, from *side) {
 	if len(from.pulled) == 0 {
 		t.Skip("none")
@@ -254,7 +254,7 @@ func (s *side) giveThese(t *rapid.T, from *side, first, last int) {
 	}
 }
 
-// follow notes what an operation of the other side does here.
+// follow applies an operation of the other side to the model.
 func (s *side) follow(t *rapid.T, from *side, op wire.OplogEntry) {
 	var p struct {
 		RID    string  `json:"rid"`
@@ -276,7 +276,7 @@ func (s *side) follow(t *rapid.T, from *side, op wire.OplogEntry) {
 	}
 }
 
-// check compares a side with what it should hold.
+// check compares a side with its model.
 func (s *side) check(t *rapid.T) {
 	for rid, want := range s.memories {
 		m := s.stored(rid)
@@ -318,8 +318,9 @@ func sameJSON(t *rapid.T, raw []byte) []byte {
 	return b
 }
 
-// TestDrawnPeers: two clusters write, and exchange their operations in pages and pushes of any size, repeated and
-// after restarts. Each reader gets each operation once and in order, and each side has what was written on either.
+// TestDrawnPeers lets two clusters write and exchange their operations in pages and pushes of random sizes,
+// repeatedly and after restarts. Each reader gets each operation once and in order, and each side has the writes of
+// both.
 func TestDrawnPeers(t *testing.T) {
 	t.Parallel()
 	clusters := [2]*cluster{start(t, 1), start(t, 1)}
@@ -364,7 +365,7 @@ func TestDrawnPeers(t *testing.T) {
 	})
 }
 
-// reads compares what a side's log tells with what was written, from the beginning and behind any operation.
+// reads compares the side's log with its writes, from the beginning and from after any operation.
 func (s *side) reads(t *rapid.T) {
 	facts := func(ops []wire.OplogEntry) []string { return api.Each(ops, fact) }
 	if got := facts(s.pulled); !slices.Equal(got, s.wrote) {

@@ -19,8 +19,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A surface is one way of several to ask for the same, each with its own database. Requests and outcomes name ids
-// by their order, which is the same in all of these.
+// A surface is one of several ways to send the same request, each with its own database. Requests and outcomes
+// replace ids by their order, which is the same on all surfaces.
 type surface struct {
 	*web
 	wire  *client.Client
@@ -75,7 +75,7 @@ func (s *surface) outcome(op *api.Op, refused string, answer obj) outcome {
 	return outcome{answer: s.ordinals(toJSON(s.t, settled(answer)))}
 }
 
-// without leaves out what is a database's own.
+// without removes the fields that are specific to a database.
 func without(v any) {
 	switch x := v.(type) {
 	case obj:
@@ -97,8 +97,7 @@ func shapesOf(op *api.Op) map[string]field.Object {
 	return shapes
 }
 
-// described returns an error for an answer that is not what the reference says: a field that lacks, is null or of
-// another type.
+// described returns an error if an answer differs from the reference: a field is missing, null or of another type.
 func described(name string, fields field.Object, shapes map[string]field.Object, answer obj) error {
 	for _, f := range fields {
 		v, there := answer[f.Name]
@@ -135,7 +134,7 @@ func ofKind(name string, k field.Kind, shapes map[string]field.Object, v any) er
 	return nil
 }
 
-// overHTTP asks with each field in its place.
+// overHTTP sends a request with each field in its place.
 func (s *surface) overHTTP(op *api.Op, fields obj) outcome {
 	path, query, body := op.Path(), url.Values{}, any(nil)
 	for _, f := range op.InPath() {
@@ -179,7 +178,7 @@ func (s *surface) overWire(op *api.Op, fields obj) outcome {
 	return s.outcome(op, "", out)
 }
 
-// overMCP calls the tool, if there is one.
+// overMCP calls the tool of an operation, if it has one.
 func (s *surface) overMCP(op *api.Op, fields obj) outcome {
 	if op.Tool == nil {
 		return s.overWire(op, fields)
@@ -206,8 +205,8 @@ func (s *surface) overMCP(op *api.Op, fields obj) outcome {
 	return s.outcome(op, "", out)
 }
 
-// odd spoils a request: a field is of another type, in an odd form or out of bounds, or there is one too many. A URL
-// has texts alone.
+// odd makes a request invalid: a field has another type, an unusual form or is out of bounds, or there is an unknown
+// one. A URL has only texts.
 func (d *drawn) odd(op *api.Op, takes field.Object, fields obj) {
 	values := []any{nil, " ", 0.0, -1.0, 1.5, 1e300, json.Number("-0"), json.Number("-0.0"), json.Number("2.0"), true,
 		[]any{nil}, []any{json.Number("1.0")}, []any{"a", 1.0}, obj{"a": 1.0},
@@ -253,8 +252,8 @@ func (d *drawn) fieldsOf(op *api.Op) obj {
 	return fields
 }
 
-// TestSurfacesAnswerAlike: a request has the same outcome over HTTP, over the wire and as a model's tool, whatever
-// its fields hold: the same answer, which is as the reference describes it, or the same error.
+// TestSurfacesAnswerAlike sends random requests over HTTP, over the wire and as a model's tool. The outcome is the
+// same: the same answer, which conforms to the reference, or the same error.
 func TestSurfacesAnswerAlike(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]obj{
@@ -290,7 +289,7 @@ func TestSurfacesAnswerAlike(t *testing.T) {
 	}
 }
 
-// askAll asks all for the same, and learns from the answer.
+// askAll sends a request on all surfaces, and collects names from the answer.
 func (d *drawn) askAll(t *testing.T, all []*surface, op *api.Op, fields string) {
 	t.Helper()
 	fields = strings.ReplaceAll(fields, `"trust":"operator"`, `"trust":"tool"`) // which models may not say

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// drawn draws requests of any operation of the table, from the fields that its row declares. Ids and names are those
-// that earlier answers had under the same name, most of the time.
+// drawn draws random requests of any operation of the table, from the fields that its row declares. Ids and names are
+// mostly those of earlier answers in fields of the same name.
 type drawn struct {
 	*rand.Rand
 	known   map[string][]string // by field, and for "id" by the subject of the operation that told of it
@@ -33,7 +33,7 @@ func newDrawn(seed uint64) *drawn {
 	return d
 }
 
-// operations returns the operations over HTTP on the content of a database: those that write, and the others.
+// operations returns the operations over HTTP on the content of a database: writes, and reads.
 func (d *drawn) operations() (writes, reads []*api.Op) {
 	not := []string{"databases", "tokens", "transfer", "cluster", "health", "host", "events"}
 	for _, op := range api.Ops {
@@ -48,7 +48,7 @@ func (d *drawn) operations() (writes, reads []*api.Op) {
 	return writes, reads
 }
 
-// learn keeps the names and ids of an answer.
+// learn collects the names and ids in an answer.
 func (d *drawn) learn(name string, v any) {
 	switch x := v.(type) {
 	case map[string]any:
@@ -74,7 +74,7 @@ func (d *drawn) keep(name, value string) {
 	}
 }
 
-// one is one of a list, seldom none.
+// one returns an element of a list, rarely none.
 func (d *drawn) one(of []string) (s string, ok bool) {
 	if len(of) == 0 || d.IntN(8) == 0 {
 		return "", false
@@ -94,8 +94,8 @@ func (d *drawn) phrase() string {
 	return strings.Join(words, " ")
 }
 
-// drawnFrom are the values of fields that have their own form; fields without any are left out: what their
-// requests change, or show, depends on the moment.
+// drawnFrom holds the values of fields with their own form. Fields with an empty list are left out, because their
+// effect depends on the moment.
 var drawnFrom = map[string][]any{
 	"namespace": {"default", "work", "home/den"}, "to": {"/a", "/notes/y"}, "key": {"/a", "/b/c", "/b/d", "/notes/x", "/z"},
 	"folder": {"/b", "/notes"}, "prefix": {"/b", "/notes"},
@@ -158,7 +158,7 @@ func (d *drawn) value(f field.Field, k field.Kind, shapes map[string]field.Objec
 	return []any{"2024-05-01T00:00:00Z", "2026-11-01", 1.7e9}[d.IntN(3)]
 }
 
-// object draws an object: the fields that it must have, and of the others none, some or a third.
+// object draws an object: all required fields, and none, some or a third of the others.
 func (d *drawn) object(fields field.Object, shapes map[string]field.Object) obj {
 	out, odds := obj{}, d.IntN(4)
 	for _, f := range fields {
@@ -170,7 +170,7 @@ func (d *drawn) object(fields field.Object, shapes map[string]field.Object) obj 
 	return out
 }
 
-// A request is one of an operation, over HTTP.
+// A request is a request of an operation over HTTP.
 type request struct {
 	op   *api.Op
 	path string
@@ -211,7 +211,7 @@ func (d *drawn) request(op *api.Op) request {
 	return r
 }
 
-// narrow leaves one of several fields that name the same, and none that goes with another.
+// narrow keeps one of several fields that name the same thing, and drops exclusive ones.
 func (d *drawn) narrow(fields field.Object, body obj, oneOf []string, shapes map[string]field.Object) {
 	for _, name := range append([]string{"filter", "revisions", "confirm", "expected_revision"}, oneOf...) {
 		delete(body, name)
@@ -220,7 +220,7 @@ func (d *drawn) narrow(fields field.Object, body obj, oneOf []string, shapes map
 	body[f.Name] = d.value(f, f.Kind, shapes)
 }
 
-// ask asks a node, and learns from what it answers. What asks to be confirmed is confirmed.
+// ask sends a request, and collects names from the answer. It confirms where an operation requires that.
 func (d *drawn) ask(w *web, r request) (status int, out obj) {
 	status, out = w.send(r.op.Method(), r.path, r.body)
 	if body, ok := r.body.(obj); ok && status == http.StatusOK && r.op == api.Erase.Op && out["confirm"] != "" {

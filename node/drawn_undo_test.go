@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// told returns what an export tells, by the ids of memories and the ends of relations, without the history and what
-// changes by being read. Ids of claims are new each time a text is read.
+// told returns the content of an export, by the ids of memories and the ends of relations, without the history and
+// fields that reading changes. Ids of claims are new each time a text is read.
 func (w *web) told() map[string]obj {
 	w.t.Helper()
 	rows := map[string]obj{}
@@ -64,7 +64,7 @@ func (w *web) told() map[string]obj {
 	return rows
 }
 
-// ofKey returns the objects of a list.
+// ofKey returns the objects of a list in an answer.
 func ofKey(of obj, key string) (list []obj) {
 	items, _ := of[key].([]any)
 	for _, x := range items {
@@ -73,7 +73,7 @@ func ofKey(of obj, key string) (list []obj) {
 	return list
 }
 
-// statement has a request say something that a later one may replace, half of the time.
+// statement makes a request state something that a later one may replace, half of the time.
 func (d *drawn) statement(r request) {
 	body, _ := r.body.(obj)
 	for _, field := range []string{"text", "new_text"} {
@@ -83,7 +83,7 @@ func (d *drawn) statement(r request) {
 	}
 }
 
-// undoable draws a change that an undo takes back.
+// undoable draws a change that can be undone.
 func (d *drawn) undoable() request {
 	ops := []*api.Op{api.Correct.Op, api.Correct.Op, api.Move.Op, api.Merge.Op, api.Merge.Op, api.Split.Op, api.Put.Op,
 		api.Rename.Op, api.ChangeTask.Op, api.DefineSkill.Op, api.Undo.Op}
@@ -99,7 +99,7 @@ func (d *drawn) undoable() request {
 	return r
 }
 
-// changedBy returns the memory whose last change an answered request was; blank if that cannot be undone.
+// changedBy returns the memory that a request changed, "" if the change cannot be undone.
 func (d *drawn) changedBy(r request, out obj) string {
 	if out["created"] == true || out["forgotten"] != nil { // nothing takes the end of a merge back
 		return ""
@@ -117,7 +117,7 @@ func (d *drawn) changedBy(r request, out obj) string {
 	return ""
 }
 
-// mayDiffer reports whether a field may be another one after the undo of a change.
+// mayDiffer reports whether a field may differ after the undo of a change.
 func mayDiffer(op *api.Op, field string, was, between, is obj) bool {
 	otherText := between["text"] != was["text"]
 	switch field {
@@ -133,8 +133,7 @@ func mayDiffer(op *api.Op, field string, was, between, is obj) bool {
 	return false
 }
 
-// TestAnUndoIsAnInverse: whatever memories went through, a change that an undo takes back leaves everything as it
-// was.
+// TestAnUndoIsAnInverse checks that undoing a random change restores the database exactly.
 func TestAnUndoIsAnInverse(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()
@@ -195,7 +194,7 @@ func TestAnUndoIsAnInverse(t *testing.T) {
 	t.Log(done)
 }
 
-// merged has the keys of two maps.
+// merged returns the union of two maps.
 func merged[V any](a, b map[string]V) map[string]V {
 	all := maps.Clone(a)
 	if all == nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestADropIsNoticedByItsDatabaseAlone: a database is dropped that holds much. It is gone from every list and answer
-// at once, also for those that were let in before, and a database made under its name is empty. The leader erases its
-// rows in steps.
+// TestADropIsNoticedByItsDatabaseAlone drops a large database. It disappears at once from every list and answer, also
+// for callers that were let in before, and a new database of the same name is empty. The leader erases its rows in
+// steps, which disturb no other database.
 func TestADropIsNoticedByItsDatabaseAlone(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background = engine.Background{NoThink: true} })

@@ -13,7 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAFollowerEmbedsForALeaderWithout: a member that has the model embeds what the leader, which has none, stored.
+// TestAFollowerEmbedsForALeaderWithout checks that a member with a model embeds memories that a leader without one
+// has stored.
 func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -52,8 +53,8 @@ func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
 	})
 }
 
-// TestThreeNodesChangeTheirEmbedder: all members change over, to a model that none is configured with, and answer
-// alike.
+// TestThreeNodesChangeTheirEmbedder checks that all members switch to a model that none has configured, and give the
+// same answers.
 func TestThreeNodesChangeTheirEmbedder(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

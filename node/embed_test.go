@@ -22,7 +22,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// flaky is an embedder that fails when told to.
+// flaky is an embedder that fails on request.
 type flaky struct {
 	embed.Embedder
 	name  string // instead of the embedder's own, where there is one
@@ -105,7 +105,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	}
 }
 
-// TestZerosFromAClient: a client that sends zeros as a vector sends none, and the embedder makes one.
+// TestZerosFromAClient checks that a zero vector counts as none, so the embedder makes one.
 func TestZerosFromAClient(t *testing.T) {
 	t.Parallel()
 	n, err := node.Open(t.Context(),
@@ -132,9 +132,8 @@ func TestZerosFromAClient(t *testing.T) {
 	}
 }
 
-// TestEmbedsAfterwards: a memory that was stored while the embedder failed has its vector once the embedder answers
-// again, and a database that is given another embedder is embedded again while the vectors that it has, and words, go
-// on finding all of it.
+// TestEmbedsAfterwards checks that a memory that was stored while the embedder failed gets its vector later, and that
+// a database that switches its embedder is re-embedded while old vectors and words still find everything.
 func TestEmbedsAfterwards(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "h")
@@ -235,7 +234,7 @@ func TestEmbedsAfterwards(t *testing.T) {
 	}
 }
 
-// explained is the best match, with the parts of its score.
+// explained returns the best match, with the parts of its score.
 func explained(ctx context.Context, n *node.Node, c api.Caller, text string) (*api.Recalled, error) {
 	return api.Recall.Do(ctx, n.Service(), c, &api.RecallRequest{Question: api.Question{Text: text, K: 1, Quiet: true}, Explain: true})
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// embedServer is an embedding server that does as it is told. Its vectors know two meanings: water, and everything
-// else.
+// embedServer is an embedding server whose behaviour the test sets. Its vectors distinguish two meanings: water, and
+// everything else.
 type embedServer struct {
 	mu    sync.Mutex
 	how   string // well, hangs, slow, fails, rejects
@@ -82,8 +82,8 @@ func (e *embedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(obj{"embeddings": vecs}) // a client that is gone is none of its business
 }
 
-// TestEmbedderInTrouble: whatever a real embedding server does, every write is stored at once; its vector follows
-// when the server is back, and recall by meaning finds it.
+// TestEmbedderInTrouble checks that writes are stored at once whatever the embedding server does, and that the
+// vectors follow when it works again, so that recall by meaning finds them.
 func TestEmbedderInTrouble(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -203,7 +203,7 @@ func TestEmbedderInTrouble(t *testing.T) {
 	}
 }
 
-// metrics is the page that Prometheus reads.
+// metrics returns the page that Prometheus scrapes.
 func (w *web) metrics() string {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), "GET", w.base+"/metrics", nil)

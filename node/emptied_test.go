@@ -15,9 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestAnEmptiedMemberSaysThatItIsStarting: a member whose home was emptied lacks what the cluster holds, and no other
-// node is up yet. It does not answer that there is no such database, no such memory or nothing at all, but that it is
-// starting, on every surface; when it has its state it answers.
+// TestAnEmptiedMemberSaysThatItIsStarting starts a member with an emptied home while no other node is up. On every
+// surface it answers that it is starting, instead of reporting that databases or memories do not exist. Once it has
+// its state it answers normally.
 func TestAnEmptiedMemberSaysThatItIsStarting(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestAProofIsSigned: what is left of a memory that was erased for good is signed with the key that the cluster
-// shows for the node, and a changed statement is not.
+// TestAProofIsSigned checks that the record of a memory erased for good is signed with the node's key, and that a
+// changed record fails verification.
 func TestAProofIsSigned(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

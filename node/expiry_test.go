@@ -20,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// raw asks and returns the whole answer, whatever it is.
+// raw sends a request and returns the whole answer.
 func (w *web) raw(method, path, body string) string {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.base+path, strings.NewReader(body))
@@ -41,7 +41,7 @@ func (w *web) raw(method, path, body string) string {
 	return string(all)
 }
 
-// everyRead asks each operation of the table that reads about a memory, and names those whose answer has it.
+// everyRead calls each read operation about a memory, and returns those whose answers contain it.
 func (w *web) everyRead(rid, word string) (found []string) {
 	w.t.Helper()
 	about := map[string]any{"rid": rid, "query": word, "question": word, "session_id": "talk", "id": "talk", "name": "Ada",
@@ -85,8 +85,8 @@ func (w *web) everyRead(rid, word string) (found []string) {
 	return found
 }
 
-// TestWhatHasExpiredIsNotStored: a memory that no answer would return is rejected, not acknowledged and gone. A
-// request that is repeated after the memory's time gets the answer that it had.
+// TestWhatHasExpiredIsNotStored checks that a memory whose expiry has passed is rejected. A repeated request gets its
+// original answer even after the memory's expiry.
 func TestWhatHasExpiredIsNotStored(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -107,8 +107,8 @@ func TestWhatHasExpiredIsNotStored(t *testing.T) {
 	}
 }
 
-// TestNoReadHasAnExpiredMemory asks every operation that reads, before a memory's time and after it. No sweep runs:
-// the memory is gone because an entry has moved the log's time past its own.
+// TestNoReadHasAnExpiredMemory calls every read operation before and after a memory's expiry. No sweep runs: an entry
+// moves the log's time past the expiry.
 func TestNoReadHasAnExpiredMemory(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep, cfg.Background.NoThink = time.Hour, true })
@@ -137,7 +137,7 @@ func TestNoReadHasAnExpiredMemory(t *testing.T) {
 	}
 }
 
-// expiry reads from the state of a node when a memory expires, which renews nothing; 0 where it has none.
+// expiry returns a memory's expiry from a node's state, which does not renew it; 0 if it has none.
 func (c *cluster) expiry(i int, rid string) (at oplog.Time) {
 	c.t.Helper()
 	_, caller := c.service(i)
@@ -152,15 +152,15 @@ func (c *cluster) expiry(i int, rid string) (at oplog.Time) {
 	return at
 }
 
-// expiresOf is when a memory expires, as GET shows it; 0 for never.
+// expiresOf returns a memory's expiry as GET shows it; 0 for never.
 func (w *web) expiresOf(rid string) float64 {
 	w.t.Helper()
 	at, _ := w.ok("GET", "/v1/memory/"+rid, nil)["expires_at"].(float64)
 	return at
 }
 
-// TestMemoriesExpireWhereNobodyWrites: the leader's sweep moves the log's time. Subscribers are told, a pinned memory
-// stays, and so does one that is read: a read that asks to strengthen nothing does not count.
+// TestMemoriesExpireWhereNobodyWrites checks that the leader's sweep moves the log's time. Subscribers are notified;
+// pinned memories stay, and so do memories that are read, unless the read requests no reinforcement.
 func TestMemoriesExpireWhereNobodyWrites(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
@@ -198,8 +198,8 @@ func TestMemoriesExpireWhereNobodyWrites(t *testing.T) {
 	suite.Eventually(t, "the memory that was read by its id to be renewed", func() bool { return w.expiresOf(got) > late })
 }
 
-// TestExpiryIsToldToNarrowSubscribers: a subscriber that is bound to a namespace, or wants some memories alone, hears
-// of one of them that expires.
+// TestExpiryIsToldToNarrowSubscribers checks that a subscriber bound to a namespace, or to some memories, is notified
+// of their expiry.
 func TestExpiryIsToldToNarrowSubscribers(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep = 20 * time.Millisecond })
@@ -220,8 +220,8 @@ func TestExpiryIsToldToNarrowSubscribers(t *testing.T) {
 	}
 }
 
-// TestExpiryOnAFollowerWhoseLeaderDies: a memory lasts until its time on every node, and on none beyond it, while the
-// leader that would sweep it is gone.
+// TestExpiryOnAFollowerWhoseLeaderDies checks that a memory expires on time on every node although the leader that
+// would sweep it has died.
 func TestExpiryOnAFollowerWhoseLeaderDies(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -268,8 +268,8 @@ func TestExpiryOnAFollowerWhoseLeaderDies(t *testing.T) {
 	}
 }
 
-// TestExpiryFollowsNoClockThatIsOff: the leader's own clock runs seventy years ahead, and then behind. Memories
-// expire by the log's time, which the members decide together.
+// TestExpiryFollowsNoClockThatIsOff sets the leader's clock seventy years ahead, and then behind. Memories expire by
+// the log's time, on which the members agree.
 func TestExpiryFollowsNoClockThatIsOff(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -208,8 +208,8 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	suite.Eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before+2 })
 }
 
-// TestConnectionLimitDoesNotLeak: one client has three of four places, and no more; each is there again when its
-// connection has ended.
+// TestConnectionLimitDoesNotLeak checks that a client gets at most three of four connections, and that closed ones
+// become available again.
 func TestConnectionLimitDoesNotLeak(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

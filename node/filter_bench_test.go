@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// BenchmarkAsk asks one node of 100,000 memories of 45 words over the wire: without a filter, with filters that leave
-// less and less, for a block of context, and for one key. -benchtime 1000x gives each the same questions.
+// BenchmarkAsk queries a node with 100,000 memories of 45 words over the wire: without a filter, with increasingly
+// selective filters, for a block of context, and for one key. -benchtime 1000x gives each the same questions.
 func BenchmarkAsk(b *testing.B) {
 	const n, batch = 100_000, 1_000
 	c := start(b, 1)

@@ -20,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// slowSyncs is the file system of a log whose disk is slow.
+// slowSyncs is the file system of a log on a slow disk.
 type slowSyncs struct{ logstore.OS }
 
 type slowFile struct{ logstore.File }
@@ -40,8 +40,8 @@ func (o slowSyncs) Open(name string) (logstore.File, error) {
 	return slowFile{f}, err
 }
 
-// breaksBehindForwards ends its connection behind one in five of the entries that it sends: nobody hears what becomes
-// of them.
+// breaksBehindForwards ends its connection after one in five of the entries that it sends, so that the sender does
+// not learn their outcome.
 type breaksBehindForwards struct{ net.Conn }
 
 func (b breaksBehindForwards) Write(p []byte) (int, error) {
@@ -52,9 +52,9 @@ func (b breaksBehindForwards) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestForwardsWithDeadlines passes a thousand writes on through leaders with slow disks, while leadership moves and
-// answers get lost. Half of the callers give up after a random time. Only they may be left without knowing what
-// became of their write; every other is told whether it is stored, and no memory is there twice.
+// TestForwardsWithDeadlines forwards a thousand writes through leaders with slow disks, while leadership moves and
+// answers get lost. Half of the callers give up after a random time. Only they may get an unknown outcome; every
+// other caller learns whether its write is stored, and no memory is stored twice.
 func TestForwardsWithDeadlines(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

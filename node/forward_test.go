@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// losesForward is a connection that breaks when an entry is sent over it, while lose says so.
+// losesForward is a connection that breaks when an entry is sent, while lose returns true.
 type losesForward struct {
 	net.Conn
 	lose *atomic.Bool
@@ -31,8 +31,8 @@ func (l losesForward) Write(b []byte) (int, error) {
 	return l.Conn.Write(b)
 }
 
-// TestARefusalBehindALostAttempt: an entry was sent twice, and the second was rejected. The first may still be under
-// way, and is rejected as well when it arrives (oplog/state, keys.txt): so the write surely did not happen.
+// TestARefusalBehindALostAttempt sends an entry twice, of which the second is rejected. The first may still arrive,
+// but is then rejected as well (oplog/state, keys.txt), so the write certainly did not happen.
 func TestARefusalBehindALostAttempt(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -12,9 +12,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestWritesOnFollowers: without configuration a follower passes on what is written over HTTP, is answered as the
-// leader would answer, and rejects writes over the wire with the leader's address; told to forward it passes on both;
-// told not to it rejects both, over HTTP by sending the client to the leader.
+// TestWritesOnFollowers checks writes on a follower. By default it forwards those over HTTP, with the leader's
+// answer, and rejects those over the wire with the leader's address. With forwarding on, it forwards both. With
+// forwarding off, it rejects both, over HTTP with a redirect to the leader.
 func TestWritesOnFollowers(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

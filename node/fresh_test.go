@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestEveryReadWaitsForAnIndex asks every operation that reads the log for an index that is still to come, over HTTP
-// and over the wire: none answers with less, whatever else the request says about how new the answer must be.
+// TestEveryReadWaitsForAnIndex calls every read operation with a future min_index, over HTTP and over the wire. None
+// answers with less, whatever else the request says about freshness.
 func TestEveryReadWaitsForAnIndex(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -79,8 +79,7 @@ func TestEveryReadWaitsForAnIndex(t *testing.T) {
 	}
 }
 
-// caughtUp asks until the node no longer says that it has yet to reach the index requested, which a busy machine's
-// does for seconds.
+// caughtUp repeats a request until the node has reached its index, which takes a busy machine seconds.
 func (w *web) caughtUp(path string) (out obj) {
 	w.t.Helper()
 	suite.Eventually(w.t, "an answer that is as new as asked", func() bool {
@@ -94,8 +93,8 @@ func (w *web) caughtUp(path string) (out obj) {
 	return out
 }
 
-// TestListsReadTheirWrites: what is written on the leader is in the lists of a follower at once, for a client that
-// brings the write's index.
+// TestListsReadTheirWrites checks that a follower's lists contain a write on the leader for a client that sends the
+// write's index.
 func TestListsReadTheirWrites(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

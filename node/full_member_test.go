@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestEveryMemberNamesAFullDisk: the status of each member names the one whose disk is full, and
+// TestEveryMemberNamesAFullDisk checks that each member's status names the member whose disk is full, and that
 // leadership is not transferred there.
 func TestEveryMemberNamesAFullDisk(t *testing.T) {
 	suite.Full(t)

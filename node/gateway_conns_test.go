@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestGatewayConnectionsAreBounded: the gateway has so many connections and no more. Where all are taken by clients
-// that have shown no token, the next one gets the place of the oldest.
+// TestGatewayConnectionsAreBounded fills the gateway with connections without a token. The next connection replaces
+// the oldest.
 func TestGatewayConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 5

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// listener is a raw event stream: no client library that reads ahead, or keeps memory of its own.
+// listener is a raw event stream, without a client library that reads ahead or buffers.
 type listener struct {
 	t  testing.TB
 	nc net.Conn
@@ -39,7 +39,7 @@ func (w *web) listen(query string) *listener {
 	return l
 }
 
-// line reads a line, whatever it belongs to.
+// line reads a line of any kind.
 func (l *listener) line() string {
 	l.t.Helper()
 	if err := l.nc.SetReadDeadline(time.Now().Add(suite.Patience)); err != nil {
@@ -52,7 +52,7 @@ func (l *listener) line() string {
 	return strings.TrimRight(s, "\r\n")
 }
 
-// next is the next event: its id, its name, and what it says.
+// next returns the next event: its id, its name and its data.
 func (l *listener) next() (id, name string, data obj) {
 	l.t.Helper()
 	for {
@@ -70,7 +70,8 @@ func (l *listener) next() (id, name string, data obj) {
 	}
 }
 
-// TestACursorBehindTheEndOfTheLog: a cursor of another cluster, or of this one before a restore, hides nothing.
+// TestACursorBehindTheEndOfTheLog checks that a cursor of another cluster, or from before a restore, does not hide
+// events.
 func TestACursorBehindTheEndOfTheLog(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -87,8 +88,8 @@ func TestACursorBehindTheEndOfTheLog(t *testing.T) {
 	}
 }
 
-// Whoever resumes behind an event's id hears of everything after it and of nothing before it, also when several
-// operations share a record of the log.
+// TestEventsResumeBehindAnyID checks that a client that resumes after an event gets everything after it and nothing
+// before, also if several operations share a record of the log.
 func TestEventsResumeBehindAnyID(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -127,8 +128,8 @@ func TestEventsResumeBehindAnyID(t *testing.T) {
 	}
 }
 
-// A reader that takes nothing does not hold those up who write (TestReadersThatNeverRead compares how long they
-// take), and when it reads at last it has missed nothing.
+// TestSlowReaderSlowsNobody checks that a client that reads nothing for a while does not block writes
+// (TestReadersThatNeverRead compares their latency), and misses nothing once it reads.
 func TestSlowReaderSlowsNobody(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -164,8 +165,8 @@ func TestSlowReaderSlowsNobody(t *testing.T) {
 	}
 }
 
-// Readers that never read a byte do not slow those who write: a write next to them takes what it takes on a node that
-// has none. The two are asked in turn, so that what else the machine does slows both.
+// TestReadersThatNeverRead checks that clients that never read do not slow down writes. It measures two nodes in
+// turn, with and without such clients, so that other load slows both.
 func TestReadersThatNeverRead(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -214,7 +215,7 @@ func TestReadersThatNeverRead(t *testing.T) {
 	t.Errorf("readers that never read slow writers: %s, and %s without", beside, alone)
 }
 
-// A stream ends with the token that opened it.
+// TestEventsEndWithTheirToken checks that a stream ends when its token is revoked.
 func TestEventsEndWithTheirToken(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -236,7 +237,7 @@ func TestEventsEndWithTheirToken(t *testing.T) {
 	}
 }
 
-// A thousand streams on which nothing happens cost little.
+// TestIdleStreamsAreCheap measures a thousand idle streams.
 func TestIdleStreamsAreCheap(t *testing.T) {
 	suite.Full(t)
 	w := start(t, 1).web(0)
@@ -261,7 +262,7 @@ func TestIdleStreamsAreCheap(t *testing.T) {
 	w.ok("POST", "/v1/remember", obj{"text": "and all of them hear of this"})
 }
 
-// limits: too many requests of one token, origins, and more work than the node takes on.
+// TestGatewayLimits checks the limits on the requests of a token, on origins, and on running requests.
 func TestGatewayLimits(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
@@ -318,7 +319,8 @@ func TestGatewayLimits(t *testing.T) {
 	}
 }
 
-// More bodies that never end than the node works on at a time do not keep others out.
+// TestUnfinishedBodiesHoldNothingUp sends more bodies that never end than the node runs requests at a time. They do
+// not block other clients.
 func TestUnfinishedBodiesHoldNothingUp(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

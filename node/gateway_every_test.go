@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// operation is a row of the table as the gateway's own document tells of it.
+// operation is an operation as the OpenAPI document describes it.
 type operation struct {
 	method, path string
 	doc          map[string]any
@@ -24,12 +24,12 @@ type operation struct {
 
 func (o operation) String() string { return o.method + " " + o.path }
 
-// url fills the path in with names of nothing.
+// url fills the path with names that do not exist.
 func (o operation) url() string {
 	return strings.NewReplacer("{rid}", "none", "{id}", "none", "{name}", "none", "{verb}", "acknowledge").Replace(o.path)
 }
 
-// scope is the right that is requested, blank where no token is.
+// scope returns the required scope, "" if the operation needs no token.
 func (o operation) scope() string {
 	for _, s := range o.doc["security"].([]any) {
 		return s.(map[string]any)["token"].([]any)[0].(string)
@@ -39,7 +39,7 @@ func (o operation) scope() string {
 
 func (o operation) takesBody() bool { return o.method != "GET" && o.path != "/v1/import" } // import reads lines, not an object
 
-// needs are the fields of the body, or the parameters of the query, that must be there, with their types.
+// needs returns the required fields of the body, or parameters of the query, with their types.
 func (o operation) needs(doc map[string]any) (body, query map[string]string) {
 	body, query = map[string]string{}, map[string]string{}
 	if rb, ok := o.doc["requestBody"].(map[string]any); ok && o.takesBody() {
@@ -76,14 +76,14 @@ func operations(doc map[string]any) (all []operation) {
 	return all
 }
 
-// wrong is a request that no route may take, and what is answered.
+// wrong is an invalid request that every route must reject, and the expected answer.
 type wrong struct {
 	method, url, token, kind, body string
 	status                         int
 	code, text                     string
 }
 
-// asks makes the request and holds the answer to what is documented of its status.
+// ask sends the request and compares the answer with the document.
 func (c wrong) ask(t *testing.T, base string, doc map[string]any, o operation) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), c.method, base+c.url, strings.NewReader(c.body))
@@ -134,8 +134,7 @@ func (c wrong) ask(t *testing.T, base string, doc map[string]any, o operation) {
 	}
 }
 
-// documented returns what the document says of an operation's answer of a status, which may stand among those that
-// operations share.
+// documented returns the documented response of an operation for a status, which may be a shared one.
 func documented(doc, operation map[string]any, status int) (answer map[string]any, ok bool) {
 	said := operation["responses"].(map[string]any)
 	if answer, ok = said[strconv.Itoa(status)].(map[string]any); !ok {
@@ -148,7 +147,7 @@ func documented(doc, operation map[string]any, status int) (answer map[string]an
 	return answer, ok
 }
 
-// TestEveryRouteRefuses asks every route of the table in every way a request may be wrong.
+// TestEveryRouteRefuses sends every kind of invalid request to every route of the table.
 func TestEveryRouteRefuses(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -261,7 +260,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 	}
 }
 
-// has reports whether a field is the body's own, and not one of the objects in a list.
+// has reports whether a field is in the body itself, not in the objects of a list.
 func (o operation) has(name string) bool {
 	rb, ok := o.doc["requestBody"].(map[string]any)
 	if !ok || !o.takesBody() {
@@ -283,7 +282,8 @@ func rightType(kind string) any {
 		"any": "2020-01-01", "[]object": []any{}, "[]any": []any{}, "[]string": []any{"x"}}[kind]
 }
 
-// A follower that does not pass writes on sends every client to the leader, and says in every spelling who leads.
+// TestEveryWriteNamesTheLeader checks that a follower that does not forward writes redirects every client to the
+// leader, and names the leader in all fields that clients read.
 func TestEveryWriteNamesTheLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -322,7 +322,7 @@ func TestEveryWriteNamesTheLeader(t *testing.T) {
 	}
 }
 
-// A follower that is configured to reject writes passes one on when it is asked to.
+// TestFollowersForwardOnRequest checks that a follower that rejects writes forwards one that has the header for it.
 func TestFollowersForwardOnRequest(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -360,7 +360,7 @@ func TestFollowersForwardOnRequest(t *testing.T) {
 	}
 }
 
-// tells are the fields and parameters of an operation, with their types; those of the objects in a list among them.
+// tells returns the fields and parameters of an operation with their types, including those of objects in lists.
 func (o operation) tells(doc map[string]any) map[string]string {
 	told := map[string]string{}
 	params, _ := o.doc["parameters"].([]any)

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// More work at a time than the node takes on is rejected with when to come back, and a question whether it lives is
+// TestOverloadIsShed checks that requests beyond the limit are rejected with Retry-After, and that health checks are
 // answered.
 func TestOverloadIsShed(t *testing.T) {
 	suite.Full(t)
@@ -77,7 +77,7 @@ func TestOverloadIsShed(t *testing.T) {
 	}
 }
 
-// A client that does not finish its header is cut off, and so is one whose header has no end.
+// TestHeadersHaveAnEnd checks that a client with an unfinished or endless header is disconnected.
 func TestHeadersHaveAnEnd(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

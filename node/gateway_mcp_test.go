@@ -20,7 +20,7 @@ func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A model on a follower remembers through the leader and recalls where it is.
+// TestGatewayMCP checks that a model on a follower writes through the leader and recalls from the follower.
 func TestGatewayMCP(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// stream asks for a recall as an event stream.
+// stream requests a recall as an event stream.
 func (w *web) stream(query obj) (*http.Response, *bufio.Reader) {
 	w.t.Helper()
 	raw, err := json.Marshal(query)
@@ -54,8 +54,8 @@ func nextEvent(t *testing.T, in *bufio.Reader) (name string, data obj) {
 	}
 }
 
-// A recall as an event stream has the rows of the same recall as an object, in their order, over many pages of rows;
-// what is rejected is rejected by its status.
+// TestRecallStreams checks that a recall as an event stream has the same rows in the same order as a plain one, over
+// many pages, and that errors have the same status.
 func TestRecallStreams(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -93,8 +93,8 @@ func TestRecallStreams(t *testing.T) {
 	}
 }
 
-// A client that does not read its answer holds up no other, and the answer is not gathered for it: 64 MB of rows wait
-// where they are.
+// TestUnreadRecallHoldsNothing checks that a client that does not read its answer of 64 MB blocks no other, and that
+// the node does not buffer the answer.
 func TestUnreadRecallHoldsNothing(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -119,7 +119,8 @@ func TestGatewayMemories(t *testing.T) {
 	}
 }
 
-// The vector of a client is of the text that it sent it with, and no embedder makes another.
+// TestUndoKeepsTheVectorOfItsText checks that an undo restores the vector that a client sent with the text, and that
+// no embedder replaces it.
 func TestUndoKeepsTheVectorOfItsText(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -136,8 +137,8 @@ func TestUndoKeepsTheVectorOfItsText(t *testing.T) {
 	}
 }
 
-// An undo whose outcome is unknown is requested again with its key, on another node too, and an undo that was decided
-// from an earlier revision is rejected.
+// TestUndoHappensOnce repeats an undo with an unknown outcome by its key, also on another node. An undo based on an
+// earlier revision is rejected.
 func TestUndoHappensOnce(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -187,8 +188,8 @@ func TestUndoHappensOnce(t *testing.T) {
 	}
 }
 
-// TestBlankTextIsRefused: a memory without a word could be found by nothing. No surface stores one or makes one of
-// another.
+// TestBlankTextIsRefused checks that no surface stores a memory without a word, or changes one to have none, because
+// no search could find it.
 func TestBlankTextIsRefused(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -259,7 +260,7 @@ func TestGatewayGraphAndSessions(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a request is answered by its own status, in JSON, with the message clients know.
+// TestGatewayRefusals checks the status and the message, which clients know, for each kind of invalid request.
 func TestGatewayRefusals(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
@@ -400,7 +401,7 @@ func TestGatewayDescribesItself(t *testing.T) {
 	}
 }
 
-// A client that has nothing but Python's own library.
+// TestGatewayFromPython runs a client that uses only Python's standard library.
 func TestGatewayFromPython(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/node"
 )
 
-// transcript asks one node what a script says and writes down what it answers. What differs from run to run is
+// transcript sends the requests of a script to a node and records the answers. What differs from run to run is
 // replaced: ids by the names under which the script saved them, times and indexes by dots.
 //
 //	ask
@@ -33,8 +33,8 @@ type transcript struct {
 	asked map[string]bool // "METHOD /path" of the table
 }
 
-// TestGatewayTranscript asks every route of the table, rightly and wrongly, and checks each answer against what the
-// document says of it.
+// TestGatewayTranscript sends valid and invalid requests to every route of the table, and checks each answer against
+// the OpenAPI document.
 func TestGatewayTranscript(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Reinforce = time.Hour }).web(0) // or it counts while it is asked
@@ -151,7 +151,7 @@ func (tr *transcript) run(t *testing.T, d *datadriven.TestData) string {
 	return out
 }
 
-// pick follows dots and numbers into a value.
+// pick follows a path of names and numbers into a value.
 func pick(v any, path string) string {
 	for _, step := range strings.Split(path, ".") {
 		switch x := v.(type) {
@@ -175,12 +175,12 @@ func (tr *transcript) expand(s string) string {
 	return s
 }
 
-// volatile are the keys whose values are never the same twice.
+// volatile are the keys whose values differ in each run.
 var volatile = regexp.MustCompile(`^(at|log_index|signature|node_key|node_files_hold|size|sha256|.*_at|.*_at_iso|last_access|index|.*_index|lag_seconds|clock_offset_ms|disk_bytes|tables|unmerged_bytes|score|confidence|time|uptime_secs|latency_ms|duration_ms|duration_secs|` +
 	`hash|hash_prefix|state_hash|log_time|token|cluster_id|addr|wire|http|leader_addr|leader_http|first_seen|last_seen|last_seen_iso|last_maintenance|digest|urgency|per_day|last_confirmed|until|depth|` +
 	`why_retrieved|entities|tokens|consolidation_count|conflicts_found|patterns_new|patterns_updated|personality_updated|operations|access_count|still_held_by|cursor)$`)
 
-// measured are the lists that hold what a node measured by then.
+// measured are the lists of measurements.
 var measured = regexp.MustCompile(`^(at|marks|.*_per_second|.*_ms|.*_bytes|.*_entries)$`)
 
 // What a block for a prompt says of a memory before its text.
@@ -240,7 +240,7 @@ func (tr *transcript) settled(key string, v any) any {
 	return v
 }
 
-// note finds the document's path for what was asked, and remembers that it was.
+// note finds the document's path of a request and records it.
 func (tr *transcript) note(method, path string) map[string]any {
 	path, _, _ = strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
@@ -265,8 +265,8 @@ func (tr *transcript) note(method, path string) map[string]any {
 	return tr.doc["paths"].(map[string]any)[best].(map[string]any)[strings.ToLower(method)].(map[string]any)
 }
 
-// conforms holds an answer to what the document says of its status: every key is described, what must be there is,
-// and the types are right, all the way down.
+// conforms compares an answer with the documented response: all keys are described, required ones exist, and the
+// types match, at all levels.
 func (tr *transcript) conforms(t *testing.T, d *datadriven.TestData, route map[string]any, status int, v any) {
 	t.Helper()
 	if len(route) == 0 {
@@ -288,7 +288,8 @@ func (tr *transcript) conforms(t *testing.T, d *datadriven.TestData, route map[s
 	}
 }
 
-// mismatches says where a value is not what a schema of the document says. Errors may hold more than is described.
+// mismatches returns the places where a value differs from a schema of the document. Errors may have additional
+// fields.
 func mismatches(doc, schema map[string]any, v any, at string, open bool) (list []string) {
 	if ref, ok := schema["$ref"].(string); ok {
 		name := strings.TrimPrefix(ref, "#/components/schemas/")

@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// BenchmarkGrowth stores ten times twenty thousand memories, a hundred at once: the last rate over the first says
-// whether a write costs more where there is more.
+// BenchmarkGrowth stores ten times twenty thousand memories in batches of a hundred. The ratio of the last rate to
+// the first shows whether writes get slower as the database grows.
 func BenchmarkGrowth(b *testing.B) {
 	const parts, each, batch = 10, 20_000, 100
 	for range b.N {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTheClusterSecretIsNoToken: in new homes clients cannot show the cluster secret, and each home has an admin
-// token of its own, which all members know.
+// TestTheClusterSecretIsNoToken checks that in new homes the cluster secret is not a client token, and that each home
+// has its own admin token, which all members know.
 func TestTheClusterSecretIsNoToken(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -49,8 +49,8 @@ func TestTheClusterSecretIsNoToken(t *testing.T) {
 	}
 }
 
-// TestAnOlderHomeKeepsItsToken: a home with a state, and without a token of its own now or before, is older. There
-// the secret is a token, and stays one.
+// TestAnOlderHomeKeepsItsToken checks that in an older home, which has a state and never had its own token, the
+// secret is a token and stays one.
 func TestAnOlderHomeKeepsItsToken(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(int, *node.Config) {})
@@ -64,8 +64,8 @@ func TestAnOlderHomeKeepsItsToken(t *testing.T) {
 	}
 }
 
-// TestAHomeWhoseTokenIsGone: a new home whose file was removed, or that a restore has filled, is no older one: the
-// cluster secret is not a token there, and the home gets another token.
+// TestAHomeWhoseTokenIsGone checks that a new home whose token file was removed, or that a restore filled, does not
+// count as older: the secret is not a token, and the home gets a new token.
 func TestAHomeWhoseTokenIsGone(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Tokens = node.Tokens{ByHome: true} })
@@ -94,8 +94,8 @@ func TestAHomeWhoseTokenIsGone(t *testing.T) {
 	}
 }
 
-// TestANewHomeKnowsItsToken: a client that reads HOME/token as soon as a node listens is let in, or is told that the
-// node has only started: never that the token is wrong.
+// TestANewHomeKnowsItsToken checks that a client with HOME/token is let in as soon as a node listens, or is told that
+// the node has just started, but never that the token is wrong.
 func TestANewHomeKnowsItsToken(t *testing.T) {
 	t.Parallel()
 	for range 3 {

@@ -42,8 +42,8 @@ func TestGatewayIdempotency(t *testing.T) {
 	}
 }
 
-// TestARepeatedAnswerTellsAsMuch: an answer that is repeated by its key says what the memory supersedes, as the first
-// did.
+// TestARepeatedAnswerTellsAsMuch checks that the answer to a repeated idempotency key names the superseded memory,
+// like the first answer.
 func TestARepeatedAnswerTellsAsMuch(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -25,8 +25,8 @@ type keyed struct {
 	SHA256   string `json:"sha256"`
 }
 
-// TestNoKeyedWriteIsLost: clients of all three nodes, over HTTP and the wire, add to one number by compare-and-set.
-// Each addition that was acknowledged is in the number, and each rejection says what is there.
+// TestNoKeyedWriteIsLost lets clients of all three nodes, over HTTP and the wire, increment one number by
+// compare-and-set. The number includes each acknowledged increment, and each rejection has the current value.
 func TestNoKeyedWriteIsLost(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -95,12 +95,13 @@ func TestNoKeyedWriteIsLost(t *testing.T) {
 	}
 }
 
-// at is the path that reads a key.
+// at returns the path that reads a key.
 func at(key string, more ...string) string {
 	return "/v1/get?key=" + url.QueryEscape(key) + strings.Join(more, "")
 }
 
-// TestAKeyedMemoryIsAMemory: what is done to memories is done to one that has a key, and its key stays right.
+// TestAKeyedMemoryIsAMemory applies all operations on memories to a memory with a key, and checks that the key stays
+// correct.
 func TestAKeyedMemoryIsAMemory(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

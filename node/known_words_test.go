@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestRefusalsInKnownWords: clients of old look for these texts, and branch on these codes.
+// TestRefusalsInKnownWords checks the error texts and codes that older clients match.
 func TestRefusalsInKnownWords(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -63,8 +63,8 @@ func TestRefusalsInKnownWords(t *testing.T) {
 	}
 }
 
-// TestForeignPeersAreRefusedInKnownWords: peers of old look for these texts and codes. What ends a connection is
-// wrong before the hello is answered; behind it the connection goes on.
+// TestForeignPeersAreRefusedInKnownWords checks the error texts and codes that older peers match. Errors before the
+// answer to the hello end the connection; later ones do not.
 func TestForeignPeersAreRefusedInKnownWords(t *testing.T) {
 	t.Parallel()
 	addr := start(t, 1).nodes[0].Addrs().Cluster

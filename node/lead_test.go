@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestANodeDoesNotWaitForItself: one whose addresses are new has them to write, and may come to lead while it does.
+// TestANodeDoesNotWaitForItself checks that a node can become leader while it writes its own new addresses.
 func TestANodeDoesNotWaitForItself(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "h")

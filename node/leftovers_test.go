@@ -8,7 +8,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestWhatAKilledNodeLeftIsRemoved: snapshots that were being written, and backups that no client came for.
+// TestWhatAKilledNodeLeftIsRemoved checks that incomplete snapshots and backups that no client downloaded are removed
+// at the start.
 func TestWhatAKilledNodeLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMetadataIsLiftedWhenItIsCorrected: corrections of one memory at the same time all succeed, and its attributes
-// are what its metadata says in the end. A repeated request has the answer of the first.
+// TestMetadataIsLiftedWhenItIsCorrected checks that concurrent corrections of one memory all succeed, and that its
+// attributes match its metadata in the end. A repeated request gets the first answer.
 func TestMetadataIsLiftedWhenItIsCorrected(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

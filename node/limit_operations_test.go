@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestLimitsCountOperations: what a request holds counts, not the request, on every surface: a token of one operation
-// a second stores one memory, however its client packs them.
+// TestLimitsCountOperations checks that limits count the operations in a request on every surface: a token of one
+// operation a second stores one memory, however the client packs its memories.
 func TestLimitsCountOperations(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -119,7 +119,7 @@ func TestLimitsCountOperations(t *testing.T) {
 	}
 }
 
-// post makes an exchange and returns the answer as it came.
+// post sends a request and returns the unparsed answer.
 func post(t testing.TB, url, token, body string) (status int, answer string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRecallLists: a recall for everything, or with filters alone, lists the newest memories that pass them; one for
-// what an agent knows of itself has all of it, what matches first.
+// TestRecallLists checks that a recall for everything, or with only filters, lists the newest memories that pass, and
+// that one for what an agent knows of itself has all of it, best matches first.
 func TestRecallLists(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -47,8 +47,8 @@ func TestRecallLists(t *testing.T) {
 	}
 }
 
-// TestAListSaysWhereItGoesOn: a page holds fewer rows than a request may ask for, and names the next one as long as
-// there are rows.
+// TestAListSaysWhereItGoesOn checks that a page has fewer rows than a request may ask for, and a cursor as long as
+// there are more rows.
 func TestAListSaysWhereItGoesOn(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// TestLostRecordsWaitForALeader: without a leader nothing of lost records is imported, the command fails, and the
-// records are named until it has succeeded.
+// TestLostRecordsWaitForALeader checks that without a leader no lost records are imported and the command fails, and
+// that the records are reported until the command succeeds.
 func TestLostRecordsWaitForALeader(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

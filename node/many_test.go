@@ -19,14 +19,14 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestManyDatabases: databases that are not used cost neither goroutines nor files, open or in the index's directory,
-// nor much of the heap, and answer at once, after a restart too. It is not parallel: it counts what the process has.
+// TestManyDatabases checks that unused databases cost neither goroutines, nor files, nor much heap, and answer at
+// once, also after a restart. It is not parallel, because it counts resources of the process.
 func TestManyDatabases(t *testing.T) {
 	suite.Full(t)
 	manyDatabases(t, 200, 5)
 }
 
-// held counts the goroutines, the open files and the bytes of heap that a process holds.
+// held returns the goroutines, open files and heap bytes of the process.
 type held struct{ goroutines, files, heap int }
 
 func holds() (h held) {
@@ -120,7 +120,7 @@ func manyDatabases(t *testing.T, n, memories int) {
 	}
 }
 
-// atOnce runs n tasks, some at once, and returns an error of them.
+// atOnce runs n tasks, some concurrently, and returns one of their errors.
 func atOnce(workers, n int, task func(i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Pointer[error]

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestOnlyWhatMatched: over HTTP, MCP and the wire, and of a time, a question is answered by what matches it and
-// scores enough, the answer says what was left out, and nothing else is strengthened.
+// TestOnlyWhatMatched checks over HTTP, MCP and the wire, also for past times, that with a least score a recall
+// returns only memories that reach it, reports how many it left out, and reinforces no others.
 func TestOnlyWhatMatched(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Reinforce = 20 * time.Millisecond })

@@ -42,7 +42,7 @@ var frames = map[wire.Op]wire.Message{
 	wire.OpSubscribe:     &wire.Subscribe{},
 }
 
-// arguments returns the smallest valid request of the kind: a value for each required field.
+// arguments returns the smallest valid request: a value for each required field.
 func arguments(o field.Object) obj {
 	given := obj{}
 	for _, f := range o {
@@ -53,12 +53,12 @@ func arguments(o field.Object) obj {
 	return given
 }
 
-// lacking is a scope that a token may have without having the one that is requested.
+// lacking returns a scope that does not include the required one.
 var lacking = map[api.Scope]string{api.Read: "write", api.Write: "read", api.Owner: "read", api.Admin: "owner"}
 
-// TestMatrix asks every operation of the table, on each surface that offers it, without a token, without the right,
-// too often, and with what it does not take: the door rejects all of them alike. TestEveryRouteRefuses has what HTTP
-// alone can get wrong.
+// TestMatrix calls every operation of the table, on each surface that has it, without a token, without the right,
+// over the limit, and with invalid fields. The door rejects all of them in the same way. TestEveryRouteRefuses covers
+// errors that only HTTP can have.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.FailedLogins = 10_000 })
@@ -191,8 +191,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestDialectsPassTheDoor asks the operations that no surface but the dialects of this host has: without the right,
-// and too often.
+// TestDialectsPassTheDoor calls the operations that only the dialects of this host have, without the right and over
+// the limit.
 func TestDialectsPassTheDoor(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -240,8 +240,8 @@ func TestDialectsPassTheDoor(t *testing.T) {
 	}
 }
 
-// TestADialectSeesItsDatabaseAlone: what a dialect reads of its empty database does not change with what another one
-// holds, though the same request finds it there.
+// TestADialectSeesItsDatabaseAlone checks that a dialect's reads of its empty database do not depend on other
+// databases, where the same requests find memories.
 func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -329,8 +329,8 @@ func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 	}
 }
 
-// refusal returns the error with which a node answers a frame, blank for another answer. Without a token the frame is
-// the first on its connection.
+// refusal returns the error of a node for a frame, "" if the answer is not an error. Without a token the frame is the
+// first on its connection.
 func refusal(t *testing.T, addr, token string, op wire.Op, m wire.Message) string {
 	t.Helper()
 	k := dialTalker(t, addr)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestACrowdedBatchIsRefused: before the library makes something of each of its messages.
+// TestACrowdedBatchIsRefused checks that a batch of too many messages is rejected before the library decodes them.
 func TestACrowdedBatchIsRefused(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -38,7 +38,7 @@ func TestACrowdedBatchIsRefused(t *testing.T) {
 	}
 }
 
-// TestMalformedJSONIsAParseError: of JSON-RPC, as clients expect it, and not a line of plain text.
+// TestMalformedJSONIsAParseError checks that malformed JSON gets a JSON-RPC parse error instead of plain text.
 func TestMalformedJSONIsAParseError(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestGraphsAreShared: clients of the profile server-memory on several nodes that make the same entity at once make
-// it once, and lose no observation.
+// TestGraphsAreShared checks that clients of the profile server-memory on several nodes that create the same entity
+// concurrently create it once, and lose no observation.
 func TestGraphsAreShared(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

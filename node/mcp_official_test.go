@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// officialTools installs the official SDK, its conformance tests and the node they need, or says why it cannot.
+// officialTools installs the official SDK, its conformance tests and their version of Node.js, or returns the reason
+// why it cannot.
 func officialTools(t *testing.T) (dir, nodejs string) {
 	t.Helper()
 	if testing.Short() {
@@ -79,7 +80,7 @@ func TestOfficialSDK(t *testing.T) {
 	walkOAuth(t, dir, nodejs)
 }
 
-// walkOAuth has the official clients get a token through a proxy that gives each exchange to another node.
+// walkOAuth lets the official clients get a token through a proxy that sends each exchange to another node.
 func walkOAuth(t *testing.T, dir, nodejs string) {
 	t.Helper()
 	var c *cluster
@@ -110,9 +111,9 @@ func walkOAuth(t *testing.T, dir, nodejs string) {
 	}
 }
 
-// applicable are the scenarios about what every server has, for each version of the protocol. The others ask for
-// tools, prompts and resources of their own by name, or for what a server that answers each exchange by itself has
-// not: subscriptions and streams that are taken up again.
+// applicable lists the scenarios that apply to every server, for each version of the protocol. The others need
+// specific tools, prompts and resources, or features that a stateless server lacks: subscriptions and resumable
+// streams.
 var applicable = []struct {
 	program, version string
 	scenarios        []string

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// tokened adds the token to what the protocol's client sends.
+// tokened adds the token to the requests of the protocol's client.
 type tokened struct{ token string }
 
 func (b tokened) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -18,7 +18,7 @@ func (b tokened) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// What a server answers it declares: prompts are declared, listed, and hold what is recalled.
+// TestPromptsAreDeclaredAndAnswered checks that prompts are declared, listed, and contain recalled memories.
 func TestPromptsAreDeclaredAndAnswered(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

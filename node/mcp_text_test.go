@@ -52,8 +52,8 @@ func (m *modelClient) says(name string, args obj) string {
 	return text
 }
 
-// TestModelsReadLines: an answer is lines of text in which a memory has its number and its day, and its text is
-// quoted. Every tool that takes an id takes the number, or the beginning of an id that is not another.
+// TestModelsReadLines checks that answers are lines of text with the numbers, days and quoted texts of memories, and
+// that every tool with an id accepts a number or a unique prefix.
 func TestModelsReadLines(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -112,7 +112,8 @@ func TestModelsReadLines(t *testing.T) {
 	}
 }
 
-// TestARowSaysWhatContradictsIt: a recall marks memories that an open conflict concerns, and a model can resolve it.
+// TestARowSaysWhatContradictsIt checks that a recall marks memories with an open conflict, and that a model can
+// resolve it.
 func TestARowSaysWhatContradictsIt(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -136,7 +137,8 @@ func TestARowSaysWhatContradictsIt(t *testing.T) {
 	}
 }
 
-// TestARowSaysWhatMayOutdateIt: a memory is marked where the answer has a newer one about the same, once.
+// TestARowSaysWhatMayOutdateIt checks that a memory is marked once if the answer has a newer one about the same
+// thing.
 func TestARowSaysWhatMayOutdateIt(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -159,8 +161,8 @@ func TestARowSaysWhatMayOutdateIt(t *testing.T) {
 	}
 }
 
-// TestACorrectionIsNews: a memory is as new as the last correction of its text, and shows the day; that it was
-// pinned, or has another importance, makes what it says no newer.
+// TestACorrectionIsNews checks that a correction of its text makes a memory newer and shows its day, and that a pin
+// or another importance does not.
 func TestACorrectionIsNews(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -220,8 +222,8 @@ func TestKeysAreTools(t *testing.T) {
 	}
 }
 
-// TestListsArePrivate: what a server tells is for the caller of the token, and it declares nothing that it does not
-// do.
+// TestListsArePrivate checks that answers are marked as private to the caller, and that the server declares only
+// capabilities that it has.
 func TestListsArePrivate(t *testing.T) {
 	t.Parallel()
 	m := start(t, 1).web(0).model("core")
@@ -241,7 +243,7 @@ func TestListsArePrivate(t *testing.T) {
 	}
 }
 
-// TestProfiles: a URL names a profile, and one that there is not is an error.
+// TestProfiles checks that a URL selects a profile, and that an unknown one is an error.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// change asks a node for a change of members.
+// change requests a change of the membership from a node.
 func (c *cluster) change(i int, m api.ChangeMembersRequest) error {
 	c.t.Helper()
 	s, caller := c.service(i)
@@ -34,11 +34,11 @@ func (c *cluster) members() string {
 	return strings.Join(all, ", ")
 }
 
-// small has leaders fall soon, so that a member that is silent is known to be.
+// small configures short elections, so that a silent member is noticed soon.
 func small(_ int, cfg *node.Config) { cfg.Raft.Election = rafttest.Election(2 * time.Second) }
 
-// TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is rejected,
-// unless it is forced.
+// TestAChangeThatLosesTheMajorityIsRefused checks that a change that would leave fewer reachable voters than a quorum
+// is rejected unless it is forced.
 func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -69,8 +69,8 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	}
 }
 
-// TestAMemberNeverHeardGetsNoVote: a node that does not answer is not taken in, and one that was taken in by force
-// gets no vote. A request for it to leave removes no other node.
+// TestAMemberNeverHeardGetsNoVote checks that an unreachable node cannot join, and gets no vote if forced in, and
+// that a request to leave removes only the node that receives it.
 func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, small)
@@ -95,8 +95,8 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	}
 }
 
-// TestAJoinSaysWhatIsWrong: with another secret, with another id, and with another cluster a node does not join, and
-// is logged why.
+// TestAJoinSaysWhatIsWrong checks that a node with another secret, a wrong id or of another cluster does not join,
+// and that the reason is logged.
 func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -126,9 +126,9 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestALiveMemberKeepsItsAddress: an empty node that is configured with a member's id is rejected once and stops; the
-// member keeps its place. So does an operator's join while the member answers, and after that when the other node
-// cannot prove that it is the member. The member itself may move.
+// TestALiveMemberKeepsItsAddress checks that an empty node with a member's id is rejected and stops, and the member
+// keeps its place. An operator's join is also rejected while the member answers, and later if the other node cannot
+// prove that it is the member. The member itself may move.
 func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/node/engine"
 )
 
-// Every line of the table is shown, with the kind and the labels it says, and nothing of ours is shown next to it.
+// TestMetricsAreTheTable checks that the metrics page has every metric of the table, with its kind and labels, and no
+// others of ours.
 func TestMetricsAreTheTable(t *testing.T) {
 	t.Parallel()
 	reranker, err := rerank.New(rerank.Config{URL: "http://127.0.0.1/rerank"}) // not asked: one answer needs no order

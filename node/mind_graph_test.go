@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestTextsStateClaims: what a stored text states is claimed, over the wire and over HTTP, until the memory says so
-// no longer.
+// TestTextsStateClaims checks that claims are extracted from stored texts, over the wire and over HTTP, and end when
+// the memory no longer states them.
 func TestTextsStateClaims(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -56,7 +56,7 @@ func TestTextsStateClaims(t *testing.T) {
 	}
 }
 
-// TestADisputedClaimSaysSo: a claim that is a side of an open conflict itself is marked.
+// TestADisputedClaimSaysSo checks that a claim with an open conflict is marked.
 func TestADisputedClaimSaysSo(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -73,8 +73,8 @@ func TestADisputedClaimSaysSo(t *testing.T) {
 	}
 }
 
-// TestARelationFindsOlderMemories: a name that was no entity when a memory was stored is one when it is related, and
-// the graph leads to the memory from then on.
+// TestARelationFindsOlderMemories checks that a name becomes an entity when it is related, and that the graph then
+// leads to older memories with the name.
 func TestARelationFindsOlderMemories(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -100,7 +100,7 @@ func TestARelationFindsOlderMemories(t *testing.T) {
 	}
 }
 
-// TestAMergeHandsRelationsOn: what was related to a memory is related to the one that stands for it.
+// TestAMergeHandsRelationsOn checks that a merged memory has the relations of its sources.
 func TestAMergeHandsRelationsOn(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -137,7 +137,7 @@ func TestAMergeHandsRelationsOn(t *testing.T) {
 	}
 }
 
-// TestAResolutionIsEmbedded: the text that settles a conflict has its vector, as any memory of its database.
+// TestAResolutionIsEmbedded checks that the text that resolves a conflict gets a vector.
 func TestAResolutionIsEmbedded(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 64) })
@@ -174,7 +174,7 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 	}
 }
 
-// TestReadsThatLeaveNoTrace: every surface that recalls may ask not to be counted.
+// TestReadsThatLeaveNoTrace checks that every surface with a recall can disable reinforcement.
 func TestReadsThatLeaveNoTrace(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

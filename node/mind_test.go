@@ -28,7 +28,7 @@ func (c *cluster) local(i int) (*engine.Service, api.Caller) {
 	return s, caller
 }
 
-// store keeps a corpus under its own ids.
+// store stores a corpus under its own ids.
 func store(t testing.TB, s *engine.Service, c api.Caller, corpus *mindtest.Corpus) {
 	t.Helper()
 	var drafts []api.Draft
@@ -41,8 +41,8 @@ func store(t testing.TB, s *engine.Service, c api.Caller, corpus *mindtest.Corpu
 	}
 }
 
-// TestThinkFindsPlantedTruth: through three real nodes, with the counts that Apply accepted, and every follower
-// equal.
+// TestThinkFindsPlantedTruth runs rounds on three real nodes and checks the counts that Apply accepted, and that all
+// nodes are equal.
 func TestThinkFindsPlantedTruth(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -128,7 +128,7 @@ func isKind(err error, k oplog.Kind) bool {
 	return errors.As(err, &e) && e.Kind == k
 }
 
-// atOnce stores texts in one request, whose memories supersede none of each other, a second apart.
+// atOnce stores texts in one request, a second apart, of which none supersedes another.
 func (c *cluster) atOnce(i int, texts ...string) []string {
 	c.t.Helper()
 	var all wire.RememberBatch
@@ -144,7 +144,7 @@ func (c *cluster) atOnce(i int, texts ...string) []string {
 	return rids
 }
 
-// TestSettledConflictsAreNotTold: an open conflict is told until a side is corrected or forgotten.
+// TestSettledConflictsAreNotTold checks that recall reports an open conflict until a side is corrected or forgotten.
 func TestSettledConflictsAreNotTold(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -186,7 +186,7 @@ func TestSettledConflictsAreNotTold(t *testing.T) {
 	}
 }
 
-// TestConflictsOverTheWire: found, listed, settled in every way, through the client.
+// TestConflictsOverTheWire finds, lists and resolves conflicts in every way, through the client.
 func TestConflictsOverTheWire(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

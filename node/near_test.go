@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestNear: over HTTP where it is requested, and to a model, the answer to a new memory names those of its namespace
-// that it may replace, with their texts; nothing that only shares a word, nothing of another namespace, nothing for a
-// capture, for a caller who may not read or for one who does not want to know, and not the memory itself when it is
-// stored again.
+// TestNear checks that the answer to a new memory, over HTTP on request and always to a model, names similar memories
+// of its namespace that it may replace, with their texts. It does not name memories that share only a word, those of
+// other namespaces, or the memory itself, and nothing for captures or for callers that may not read or do not want
+// it.
 func TestNear(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -19,9 +19,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestWrongTokensAreThrottled: an address that shows wrong tokens is told to wait, over HTTP and over the wire, and
-// at no other address is anything felt of it. A right token is let in from the same address meanwhile; the cluster
-// secret too, if it was shown from there before, and otherwise as soon as the wait is over.
+// TestWrongTokensAreThrottled checks that an address with wrong tokens must wait, over HTTP and over the wire,
+// without effect on other addresses. Valid tokens are let in from the same address; so is the cluster secret if the
+// address sent it before, and otherwise after the wait.
 func TestWrongTokensAreThrottled(t *testing.T) {
 	t.Parallel()
 	const most = 5
@@ -147,7 +147,7 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 	}
 }
 
-// scrape reads /metrics with a token, or with none.
+// scrape reads /metrics with a token, or without one.
 func scrape(t *testing.T, base, token string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", base+"/metrics", nil)
@@ -183,8 +183,8 @@ func sample(t *testing.T, metrics, line string) (v float64) {
 	return 0
 }
 
-// TestATokenKnowsItsDatabases: a token that does not administer the cluster reads the name of its own database and of
-// no other, in lists, in errors and in metrics, and /metrics names none to a client without a token.
+// TestATokenKnowsItsDatabases checks that lists, errors and metrics name only its own database to a token that does
+// not administer the cluster, and that /metrics names none to a client without a token.
 func TestATokenKnowsItsDatabases(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -246,7 +246,7 @@ func TestATokenKnowsItsDatabases(t *testing.T) {
 	}
 }
 
-// TestATokenMintsNoMoreThanItHas: a token gives the scopes that it has, for the database that the request is for.
+// TestATokenMintsNoMoreThanItHas checks that a token can only give its own scopes, for its own database.
 func TestATokenMintsNoMoreThanItHas(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -284,8 +284,8 @@ func TestATokenMintsNoMoreThanItHas(t *testing.T) {
 	}
 }
 
-// TestStrangersLearnThatANodeLives: without a token the cluster's status reports whether the node is alive and ready,
-// and nothing that helps to pass for a member.
+// TestStrangersLearnThatANodeLives checks that without a token the cluster's status only reports whether the node is
+// alive and ready, and nothing that helps to impersonate a member.
 func TestStrangersLearnThatANodeLives(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -313,8 +313,8 @@ func TestStrangersLearnThatANodeLives(t *testing.T) {
 	}
 }
 
-// TestDatabasesAreCapped: the tokens of a database make so many others and no more, also those that its owner makes
-// for it; an administrator goes on.
+// TestDatabasesAreCapped checks that the tokens of a database, also those that its owner creates, can create a
+// bounded number of databases. Administrators have no bound.
 func TestDatabasesAreCapped(t *testing.T) {
 	t.Parallel()
 	const most = 3
@@ -343,8 +343,8 @@ func TestDatabasesAreCapped(t *testing.T) {
 	owner.ok("POST", "/v1/databases", obj{"name": "again"})
 }
 
-// TestHostsOfTheGateway: over loopback a request names this machine, or the node as its configuration has it; a name
-// that was rebound to this machine, or another spelling of its address, is rejected whatever is asked.
+// TestHostsOfTheGateway checks that a request over loopback must name this machine, or the node as configured. A
+// rebound name or an unusual spelling of the address is rejected on every route.
 func TestHostsOfTheGateway(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Addresses.AdvertiseHTTP = "Cairn.example:7438" }).web(0)

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// network lets tests cut nodes off from each other: connections across a cut break and none are made.
+// network lets tests cut nodes off from each other: connections across a cut break, and none are opened.
 type network struct {
 	mu    sync.Mutex
 	alone int            // the node that is cut off; 0 for none
@@ -115,7 +115,8 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 	c.agree()
 }
 
-// TestAClientLeavesAMinority: a member that hears of no quorum says so, and clients go to one that does.
+// TestAClientLeavesAMinority checks that a member without a quorum reports that, and that clients switch to another
+// one.
 func TestAClientLeavesAMinority(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -32,8 +32,8 @@ func start(t testing.TB, n int) *cluster {
 	return startWith(t, n, func(int, *node.Config) {})
 }
 
-// startWith starts nodes of which none takes a leader for lost that was only slow for a moment: most tests go on with
-// the one they found. Where leaders fall so that no follower sees it at once, change makes Election short.
+// startWith starts nodes with long elections, so that a slow leader is not replaced and tests keep the leader that
+// they found. Tests in which leaders fall set a short Election with change.
 func startWith(t testing.TB, n int, change func(int, *node.Config)) *cluster {
 	t.Helper()
 	c := &cluster{t: t, nodes: make([]*node.Node, n)}
@@ -97,7 +97,7 @@ func (c *cluster) stop(i int) {
 	asSent.CloseIdleConnections() // the next node at the address does not know them
 }
 
-// leader waits for one that takes writes.
+// leader waits for a leader that accepts writes.
 func (c *cluster) leader() (i int) {
 	c.t.Helper()
 	suite.Eventually(c.t, "a leader", func() bool {
@@ -123,7 +123,7 @@ func (c *cluster) dial(nodes ...int) *client.Client {
 	return cl
 }
 
-// agree waits until all nodes have the same state at the same index, and answer recalls from it.
+// agree waits until all nodes have the same state at the same index, and their indexes answer recalls from it.
 func (c *cluster) agree() {
 	c.t.Helper()
 	var at oplog.Index
@@ -146,7 +146,7 @@ func (c *cluster) agree() {
 	c.answer(at)
 }
 
-// answer waits until each node's index has followed its state that far, which it does on its own time.
+// answer waits until each node's index has followed its state to an index.
 func (c *cluster) answer(upTo oplog.Index) {
 	c.t.Helper()
 	for i, n := range c.nodes {

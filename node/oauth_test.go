@@ -31,7 +31,7 @@ func challengeOf(verifier string) string {
 	return base64.RawURLEncoding.EncodeToString(h[:])
 }
 
-// form posts a form, as the token endpoint takes it.
+// form posts a form to the token endpoint.
 func (w *web) form(path string, fields map[string]string) (int, obj) {
 	w.t.Helper()
 	values := url.Values{}
@@ -46,7 +46,7 @@ func (w *web) form(path string, fields map[string]string) (int, obj) {
 	return w.do(req)
 }
 
-// register registers a client, and returns what it asks of a person.
+// register registers a client, and returns its authorization request.
 func register(w *web) obj {
 	w.t.Helper()
 	status, c := w.with("").send("POST", "/oauth/register",
@@ -61,14 +61,14 @@ func register(w *web) obj {
 		"resource": issuer + "/mcp", "state": "s t"}
 }
 
-// and is an object with other fields as well.
+// and returns an object with additional fields.
 func and(o, more obj) obj {
 	o = maps.Clone(o)
 	maps.Copy(o, more)
 	return o
 }
 
-// allowed agrees in a person's name and returns the code.
+// allowed consents as a person and returns the code.
 func allowed(w *web, asked obj, more obj) string {
 	w.t.Helper()
 	status, a := w.send("POST", "/oauth/consent", and(asked, and(obj{"decision": "allow", "scopes": []string{"read", "write"}}, more)))
@@ -83,7 +83,7 @@ func allowed(w *web, asked obj, more obj) string {
 	return u.Query().Get("code")
 }
 
-// redeem makes the form with which a client redeems a code.
+// redeem returns the form with which a client redeems a code.
 func redeem(asked obj, code string) map[string]string {
 	return map[string]string{"grant_type": "authorization_code", "code": code, "client_id": asked["client_id"].(string),
 		"redirect_uri":  asked["redirect_uri"].(string),
@@ -104,8 +104,8 @@ func (w *web) issued(fields map[string]string) obj {
 	return a
 }
 
-// A client registers, a person agrees, and the client works, each at another node. The tokens are bound to what was
-// agreed to, and a second use of a refresh token ends them all.
+// TestOAuth registers a client, gives consent and uses the tokens, each on another node. The tokens have only the
+// agreed rights, and a second use of a refresh token ends all of them.
 func TestOAuth(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 3, withOAuth)
@@ -181,7 +181,7 @@ func TestOAuth(t *testing.T) {
 	}
 }
 
-// ended asks with a client's access token until its node knows that it has ended.
+// ends sends requests with a client's access token until the node knows that it has ended.
 func (w *web) ends(client *web) {
 	w.t.Helper()
 	suite.Eventually(w.t, "the access token ends", func() bool {
@@ -190,7 +190,7 @@ func (w *web) ends(client *web) {
 	})
 }
 
-// Without an issuer nothing of it exists.
+// TestOAuthIsOff checks that without an issuer no route of OAuth exists.
 func TestOAuthIsOff(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -211,7 +211,7 @@ func TestOAuthIsOff(t *testing.T) {
 	}
 }
 
-// Everything that a client, or somebody in its place, may do wrong.
+// TestOAuthRefuses checks invalid requests of a client or an attacker.
 func TestOAuthRefuses(t *testing.T) {
 	t.Parallel()
 	log := &lines{}
@@ -348,7 +348,8 @@ func TestOAuthRefuses(t *testing.T) {
 	}
 }
 
-// Codes, access tokens and refresh tokens end by themselves, and the token of the person is never outlived.
+// TestOAuthExpires checks that codes, access tokens and refresh tokens expire, and never outlive the token of the
+// person.
 func TestOAuthExpires(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -388,7 +389,8 @@ func TestOAuthExpires(t *testing.T) {
 	}
 }
 
-// An address that registers clients without end, or tries codes, is told to wait as one that tries tokens.
+// TestOAuthIsThrottled checks that an address that registers many clients, or guesses codes, must wait like one with
+// wrong tokens.
 func TestOAuthIsThrottled(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(i int, cfg *node.Config) {

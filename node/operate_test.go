@@ -23,16 +23,16 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// with is the gateway as another token sees it.
+// with returns the gateway with another token.
 func (w *web) with(token string) *web { return &web{t: w.t, base: w.base, token: token} }
 
-// newToken makes a token of database "default".
+// newToken creates a token of database "default".
 func (w *web) newToken(body obj) string {
 	w.t.Helper()
 	return w.ok("POST", "/v1/admin/tokens", body)["token"].(string)
 }
 
-// tool calls a tool for models and returns the status, and what the tool says went wrong.
+// tool calls a tool for models and returns the status and the tool's error.
 func (w *web) tool(name string, args obj) (status int, header http.Header, failure string) {
 	w.t.Helper()
 	b, err := json.Marshal(obj{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": obj{"name": name, "arguments": args}})
@@ -81,8 +81,8 @@ func wireClient(t testing.TB, addr, token string) (*client.Client, error) {
 	return cl, err
 }
 
-// TestScopesHoldOnEverySurface: what a token may not do, it may not do over the wire, over HTTP and as a model's
-// tool; one that has expired or was revoked opens none of them.
+// TestScopesHoldOnEverySurface checks scopes over the wire, over HTTP and in models' tools, and that an expired or
+// revoked token is rejected on all of them.
 func TestScopesHoldOnEverySurface(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -172,8 +172,8 @@ func orEmpty(err error) string {
 	return err.Error()
 }
 
-// TestLimitsHoldOnEveryNode: a bound that is set on one node is kept by all, over all surfaces that know tokens; who
-// is not bounded is not held, and a bound is taken away again.
+// TestLimitsHoldOnEveryNode checks that a limit set on one node holds on all nodes and all surfaces with tokens, that
+// callers without a limit are not limited, and that a limit can be removed.
 func TestLimitsHoldOnEveryNode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -256,7 +256,8 @@ func asError(err error, into **client.Error) bool {
 	return ok
 }
 
-// TestTheNewestLinesOfTheLog: records that show nothing count for none, and the newest entries are the last.
+// TestTheNewestLinesOfTheLog checks that records without visible entries do not count, and that the newest entries
+// come last.
 func TestTheNewestLinesOfTheLog(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -276,8 +277,8 @@ func TestTheNewestLinesOfTheLog(t *testing.T) {
 	}
 }
 
-// TestUsesOfTokensAreTold: every node knows when a token was used, whichever it was used on, and many uses are few
-// entries.
+// TestUsesOfTokensAreTold checks that every node learns when a token was used on any node, and that many uses cost
+// few entries.
 func TestUsesOfTokensAreTold(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -313,8 +314,8 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 	c.agree()
 }
 
-// TestTheAuditSaysWhoDidWhat: changes of the control plane are written down with who asked, on all nodes alike,
-// whichever node was asked; what was rejected is not.
+// TestTheAuditSaysWhoDidWhat checks that changes of the control plane are recorded with the caller, equally on all
+// nodes, whichever node was asked, and that rejected ones are not.
 func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -360,7 +361,7 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	}
 }
 
-// hello says hello to a peer port as some version of a node that has a key, or none.
+// hello sends a hello to a peer port as some version of a node, with or without a key.
 func hello(t testing.TB, addr string, id uint32, key ed25519.PrivateKey, h *wire.RaftHello) (refusal string) {
 	t.Helper()
 	p := knock(t, addr)
@@ -379,12 +380,12 @@ func hello(t testing.TB, addr string, id uint32, key ed25519.PrivateKey, h *wire
 	return e.Message
 }
 
-// firstKinds are all kinds without those of limits and of the audit.
+// firstKinds are all kinds of operations except those of limits and of the audit.
 var firstKinds = slices.DeleteFunc(oplog.Reads(), func(k byte) bool {
 	return k == byte(oplog.KindOf[oplog.SetLimit]()) || k == byte(oplog.KindOf[oplog.Audit]())
 })
 
-// ofVersion returns a member's part of a hello as another version says it.
+// ofVersion returns a member's part of a hello as another version sends it.
 func ofVersion(version string, change func(*wire.RaftHello)) *wire.RaftHello {
 	h := nodetest.Versions()
 	h.Version = version
@@ -392,8 +393,8 @@ func ofVersion(version string, change func(*wire.RaftHello)) *wire.RaftHello {
 	return h
 }
 
-// TestAHelloWithoutVersionsIsRefused: such a hello, under a member's id, does not keep the leader from new
-// operations.
+// TestAHelloWithoutVersionsIsRefused checks that a hello without versions, under a member's id, does not block new
+// operations on the leader.
 func TestAHelloWithoutVersionsIsRefused(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -412,9 +413,9 @@ func TestAHelloWithoutVersionsIsRefused(t *testing.T) {
 	c.web(leader).ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000})
 }
 
-// TestNewKindsWaitForTheOldestMember: while a member runs a version that cannot read an operation, no client may use
-// it, and is told why; what every version reads goes on. When all can read it it enters the log, and from then on no
-// node is let in that cannot.
+// TestNewKindsWaitForTheOldestMember checks that an operation is rejected with a reason while a member runs a version
+// that cannot read it, and that other operations work. Once all can read it, it enters the log, and from then on
+// nodes that cannot read it are rejected.
 func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestOwnerNeedsNoOtherScope: the policies of a database, and what it forgets for good, are its owner's to say.
+// TestOwnerNeedsNoOtherScope checks that an owner may change the policies of its database and erase memories without
+// another scope.
 func TestOwnerNeedsNoOtherScope(t *testing.T) {
 	t.Parallel()
 	master := start(t, 1).web(0)

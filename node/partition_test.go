@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTheLeaderDividesVectors: a node that leads learns by itself how many vectors are divided, stores it through the
-// log, and answers by it at once.
+// TestTheLeaderDividesVectors checks that a leader learns a partition of many vectors, stores it through the log, and
+// uses it at once.
 func TestTheLeaderDividesVectors(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

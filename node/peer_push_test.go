@@ -30,8 +30,8 @@ func (p *peerConn) push(ops ...wire.OplogEntry) (r wire.OplogPushOK) {
 	return r
 }
 
-// TestARefusedOperationStandsAlone: a text that was erased for good here is named in the answer to its push and
-// enters no log; the operations around it are stored, and subscribers hear of them.
+// TestARefusedOperationStandsAlone checks that a push with a text that was erased for good names it in the answer and
+// stores the other operations, of which subscribers are notified.
 func TestARefusedOperationStandsAlone(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -62,7 +62,8 @@ func TestARefusedOperationStandsAlone(t *testing.T) {
 	}
 }
 
-// TestNumbersOfAPeer: a peer's numbers beyond ours are stored as our greatest, as if a client had sent those.
+// TestNumbersOfAPeer checks that numbers of a peer above our maximum are stored as the maximum, like those of
+// clients.
 func TestNumbersOfAPeer(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -74,8 +75,8 @@ func TestNumbersOfAPeer(t *testing.T) {
 	}
 }
 
-// TestALargePushIsStored: operations that fit into a frame are stored, though one entry has no room for them; a
-// memory as long as it may be is one of them, in whatever letters.
+// TestALargePushIsStored checks that operations that fit a frame but not one entry are stored, also a memory of the
+// maximum length in any characters.
 func TestALargePushIsStored(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

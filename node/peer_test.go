@@ -23,7 +23,7 @@ type peerConn struct {
 	r  *wire.Reader
 }
 
-// knock connects to a peer port and says nothing yet.
+// knock connects to a peer port without sending anything.
 func knock(t testing.TB, addr string) *peerConn {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -167,9 +167,9 @@ func TestForeignPushesAreTakenOnce(t *testing.T) {
 	}
 }
 
-// TestNoNameStopsANode: an operation whose names no state could hold is rejected, at the door when a stranger pushes
-// it and by every state alike when a member lets it into the log; the node goes on, also when it reads that log
-// again.
+// TestNoNameStopsANode checks that an operation with names that no state can store is rejected: at the door when a
+// stranger pushes it, and by every state if a member gets it into the log. The node continues, also when it reads
+// that log again.
 func TestNoNameStopsANode(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -240,7 +240,8 @@ func TestNoNameStopsANode(t *testing.T) {
 	}
 }
 
-// TestForwardedBombsAreRefused: a stranger who claims to be a member cannot put into the log what no node can read.
+// TestForwardedBombsAreRefused checks that a client that pretends to be a member cannot write unreadable entries into
+// the log.
 func TestForwardedBombsAreRefused(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -262,8 +263,8 @@ func TestForwardedBombsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheLeaderWritesTheAudit: an entry that another node forwards leaves a row for each operation that changes the
-// cluster, with the node it came from, whatever rows of its own it brings.
+// TestTheLeaderWritesTheAudit checks that a forwarded entry gets an audit row for each operation that changes the
+// cluster, with the forwarding node, whatever audit rows the entry itself contains.
 func TestTheLeaderWritesTheAudit(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

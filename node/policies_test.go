@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// said are the values of one key in a list of an answer.
+// said returns the values of one key in a list of an answer.
 func said(answer obj, list, key string) string {
 	var out []string
 	for _, x := range answer[list].([]any) {
@@ -22,8 +22,8 @@ func said(answer obj, list, key string) string {
 	return strings.Join(out, " ")
 }
 
-// TestTiersAsClientsSeeThem: by its database's policies a memory that is used goes up a tier, one that is too old is
-// forgotten, and other databases are left alone. The leader does it by itself.
+// TestTiersAsClientsSeeThem checks that by a database's policies the leader promotes used memories and forgets old
+// ones in the background, and leaves other databases alone.
 func TestTiersAsClientsSeeThem(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -77,8 +77,8 @@ func TestTiersAsClientsSeeThem(t *testing.T) {
 	}
 }
 
-// TestTimeAsClientsSeeIt: what is stale, what is coming, who somebody is, and what was believed then, over HTTP and,
-// where the binary protocol has it, over the wire.
+// TestTimeAsClientsSeeIt checks stale and upcoming memories, profiles, and past beliefs, over HTTP and, where
+// available, over the wire.
 func TestTimeAsClientsSeeIt(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -146,8 +146,8 @@ func TestTimeAsClientsSeeIt(t *testing.T) {
 	}
 }
 
-// TestSessionsAsClientsSeeThem: history newest first, memories in order, and one that no client ends is given up by
-// the leader.
+// TestSessionsAsClientsSeeThem checks that sessions are listed newest first with their memories in order, and that
+// the leader ends abandoned ones.
 func TestSessionsAsClientsSeeThem(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

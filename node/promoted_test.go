@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAPromotedReplicaIsAVoterEverywhere: every node says of every member whether it votes, also the member itself;
-// one that was promoted takes the lead when it is asked to.
+// TestAPromotedReplicaIsAVoterEverywhere checks that every node, also the member itself, reports correctly whether a
+// member votes, and that a promoted one can take leadership.
 func TestAPromotedReplicaIsAVoterEverywhere(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 2, func(i int, cfg *node.Config) {
@@ -60,8 +60,8 @@ func TestAPromotedReplicaIsAVoterEverywhere(t *testing.T) {
 	suite.Eventually(t, "node 2 leads", func() bool { return c.nodes[1].Service().RaftStatus().State == "Leader" })
 }
 
-// TestAChangeOfMembersWithoutAMajority: a change that the leader has begun, and that no majority has stored yet, is
-// not said to be rejected: it may happen.
+// TestAChangeOfMembersWithoutAMajority checks that a change that the leader has begun but no majority has stored is
+// not reported as rejected, because it may still happen.
 func TestAChangeOfMembersWithoutAMajority(t *testing.T) {
 	t.Parallel()
 	join := api.ChangeMembersRequest{Verb: "join", NodeID: 4, Addr: rafttest.Addr(t), Role: raft.RoleReadReplica, Force: true}

@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestContext: a block for a prompt has the memories of the namespaces that are requested, each with its namespace,
-// keeps within its budget and names what it left out; a token of another database sees none of it.
+// TestContext checks that a block for a prompt has memories of the requested namespaces, each with its namespace,
+// stays within its budget and names what is left out, and that a token of another database sees none of them.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -38,7 +38,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestContextIsTheSameOnEveryNode: three nodes write the same block, also after the leader has died.
+// TestContextIsTheSameOnEveryNode checks that three nodes format the same block, also after the leader has died.
 func TestContextIsTheSameOnEveryNode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestContextIsTheSameOnEveryNode(t *testing.T) {
 	}
 }
 
-// fill stores what the tests ask about, and returns where the log was then.
+// fill stores the memories for the tests, and returns the index.
 func fill(w *web) (index any) {
 	w.ok("POST", "/v1/remember", obj{"text": "The release is on Friday, and Dana leads it.", "namespace": "work"})
 	w.ok("POST", "/v1/remember", obj{"text": "The release party is at Bob's place.", "namespace": "home"})

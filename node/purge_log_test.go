@@ -12,8 +12,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAPurgeIsNoConcernOfOthers: a subscriber of another database resumes from before a purge as if there had been
-// none, while no file of the log holds what was purged; one of the purged database is told that events are missing.
+// TestAPurgeIsNoConcernOfOthers checks that a subscriber of another database resumes across a purge without missing
+// events, while no file of the log contains purged rows. A subscriber of the purged database is told that events are
+// missing.
 func TestAPurgeIsNoConcernOfOthers(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -52,8 +53,8 @@ func TestAPurgeIsNoConcernOfOthers(t *testing.T) {
 	}
 }
 
-// TestAMemberThatIsAwayWhileTheLogIsPurged: the last record that it has is one of a memory that the others erased
-// meanwhile, from what they keep of the log, too. It is as right as they are, and takes the purge over.
+// TestAMemberThatIsAwayWhileTheLogIsPurged checks a member whose last record is one of a memory that the others
+// erased while it was away. It counts as correct and applies the purge.
 func TestAMemberThatIsAwayWhileTheLogIsPurged(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestLeadersAreAnnounced: who asks for it hears of every change of leadership, from a node that goes on.
+// TestLeadersAreAnnounced checks that subscribed clients hear of every change of leadership, from a node that keeps
+// running.
 func TestLeadersAreAnnounced(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -47,7 +48,7 @@ func TestLeadersAreAnnounced(t *testing.T) {
 	}
 }
 
-// TestUnsubscribe ends the subscription of its stream, or those to the same events, or all.
+// TestUnsubscribe ends the subscription of its stream, those to the same events, or all.
 func TestUnsubscribe(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -118,8 +119,8 @@ func TestUnsubscribe(t *testing.T) {
 	}
 }
 
-// TestNothingComesBehindTheEnd: while somebody writes, nothing more is told once a subscription is said to have
-// ended.
+// TestNothingComesBehindTheEnd checks that no event follows the confirmed end of a subscription, while other clients
+// write.
 func TestNothingComesBehindTheEnd(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -160,8 +161,8 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestALateSubscriberIsTold: a cursor that the log has left behind is answered with "lagged", and then with what
-// there is.
+// TestALateSubscriberIsTold checks that a cursor before the beginning of the log gets "lagged" and then the existing
+// events.
 func TestALateSubscriberIsTold(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Storage.RetainOps = 5 })

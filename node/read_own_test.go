@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAFollowerShowsWhatItAcknowledged: what a follower answered for is in its own lists with the next request, by
-// each of the paths that write.
+// TestAFollowerShowsWhatItAcknowledged checks that the next request to a follower lists what the follower
+// acknowledged, by each way of writing.
 func TestAFollowerShowsWhatItAcknowledged(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestReadyMeansCaughtUp: a node that starts while no node leads lives and is not ready, for it cannot know how far
-// behind it is; with a leader it is, and it stays so when the leader goes.
+// TestReadyMeansCaughtUp checks that a node that starts without a leader is alive but not ready, because it cannot
+// know its lag, and that it becomes ready with a leader and stays so when the leader goes.
 func TestReadyMeansCaughtUp(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestReadyMeansCaughtUp(t *testing.T) {
 	w.ok("GET", "/v1/health/ready", nil)
 }
 
-// acknowledged records what the leader's clients know: by when which index was acknowledged.
+// acknowledged records the acknowledged indexes with their times, as the leader's clients know them.
 type acknowledged struct {
 	mu    sync.Mutex
 	times []time.Time
@@ -57,7 +57,7 @@ func (a *acknowledged) add(i oplog.Index) {
 	a.times, a.at = append(a.times, time.Now()), append(a.at, i)
 }
 
-// by is the newest index that was acknowledged at a time.
+// by returns the newest index acknowledged at a time.
 func (a *acknowledged) by(when time.Time) (newest oplog.Index) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,8 +69,8 @@ func (a *acknowledged) by(when time.Time) (newest oplog.Index) {
 	return newest
 }
 
-// TestARejoiningFollowerClaimsNothingItLacks polls a follower, from its start and from the end of a minute alone,
-// while its leader goes on acknowledging: what it says of itself never contradicts what it can have heard of.
+// TestARejoiningFollowerClaimsNothingItLacks polls a follower that starts, or returns after a minute of isolation,
+// while its leader acknowledges writes. Its reports never contradict what it can know.
 func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -17,9 +17,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// everyField gives each field that a client may set its own value, of whatever kind it is: a field that the next
-// version adds is sent too, a flag as the opposite of its default. Keys, vectors and the ttl, which becomes a time,
-// are not fields of the memory, and are left out.
+// everyField sets each field that a client may set to its own value: new fields are covered automatically, and a flag
+// gets the opposite of its default. Keys, vectors and the ttl, which is stored as a time, are left out, because they
+// are not fields of the memory.
 func everyField(o field.Object) obj {
 	values := obj{}
 	for i, f := range o {
@@ -42,7 +42,7 @@ func everyField(o field.Object) obj {
 	return values
 }
 
-// lost names the fields in which two memories differ, but those that each has for itself.
+// lost returns the fields in which two memories differ, except those that are unique to a memory.
 func lost(got, want oplog.Content, but ...string) (names []string) {
 	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
 	for _, f := range reflect.VisibleFields(g.Type()) {
@@ -53,9 +53,8 @@ func lost(got, want oplog.Content, but ...string) (names []string) {
 	return names
 }
 
-// TestEveryFieldArrives sends a memory with all of its fields through every surface that takes or shows whole
-// memories: what comes in through one comes in through all, and a field that gets lost on the way is named. Exports
-// are tried by TestMemoriesSurviveExport.
+// TestEveryFieldArrives sends a memory with all fields through every surface that accepts or returns whole memories,
+// and reports fields that get lost. TestMemoriesSurviveExport covers exports.
 func TestEveryFieldArrives(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRedactionIsASetting: secrets are taken out of captures unless the database says otherwise, and out of all
-// memories where it says so. The answer names what was taken out, and nothing else of it is stored.
+// TestRedactionIsASetting checks that secrets are redacted in captures by default, and in all memories if the
+// database's settings request it. The answer names the kinds of redacted secrets; nothing else of them is stored.
 func TestRedactionIsASetting(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -10,9 +10,8 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// TestARemovedNodeSaysSo: a node that was removed while it ran, be it the leader, and one that was down and has
-// missed it, report that they are not members, are not ready for readers and reject writes at once with what to do.
-// Taken in again, they are like any member.
+// TestARemovedNodeSaysSo checks that a node that was removed, also while it led or was down, reports that it is not a
+// member, is not ready, and rejects writes at once with instructions. After it joins again it works like any member.
 func TestARemovedNodeSaysSo(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

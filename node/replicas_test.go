@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestReplicasAnswerAlike: at one index three nodes give the same rows and the same bits of every score, one of them
-// after a restart.
+// TestReplicasAnswerAlike checks that at one index three nodes return the same rows with bitwise equal scores, one of
+// them after a restart.
 func TestReplicasAnswerAlike(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestRerank: a reranker's order is the answer's, over HTTP and over the wire; without its answer the first order
-// stands.
+// TestRerank checks that answers have the reranker's order, over HTTP and over the wire, and the original order if
+// the reranker fails.
 func TestRerank(t *testing.T) {
 	t.Parallel()
 	var hangs atomic.Bool

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// TestLargeRequestsTakeTurns: while all turns are taken a large request waits, over the wire, over HTTP and from a
-// model, and small ones do not.
+// TestLargeRequestsTakeTurns checks that a large request waits while all turns are taken, over the wire, over HTTP
+// and from a model, and that small ones do not.
 func TestLargeRequestsTakeTurns(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -27,9 +27,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestFlippedBitsAreHealed changes bits in the tables of a member, under it and while it is down. The member finds
-// it, in a scrub or when it starts, answers nothing of it, and says so; it starts without those files and has from
-// the others what was written.
+// TestFlippedBitsAreHealed flips bits in the tables of a member, while it runs and while it is down. The member
+// detects that in a scrub or at its start, reports it and returns none of the damaged data; it starts without those
+// files and gets the data from the others.
 func TestFlippedBitsAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -95,8 +95,8 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	}
 }
 
-// flippedWords changes bits in the segments of a member's index, under it: it names them in its status and has what
-// they held from the state.
+// flippedWords flips bits in the segments of a running member's index. The member reports them and rebuilds their
+// content from the state.
 func flippedWords(t *testing.T, c *cluster, victim int) {
 	t.Helper()
 	pattern := filepath.Join(c.cfgs[victim].Home, "index", "*", "text", "*.zap")
@@ -128,9 +128,9 @@ func flippedWords(t *testing.T, c *cluster, victim int) {
 	}
 }
 
-// TestFlippedBitsOfANodeThatIsAlone: it says what it found, does not answer it, and goes on; its next start
-// builds the state again from what it has of the log, when that leads to where it was. The tables of a snapshot are
-// the state's, so with a flip in each of them it does not start.
+// TestFlippedBitsOfANodeThatIsAlone checks that a single node reports damage, returns none of the damaged data, and
+// continues. Its next start rebuilds the state from its log, if that reaches the old index. A snapshot shares tables
+// with the state, so the node does not start if all of them are damaged.
 func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 	t.Parallel()
 	for _, snapshot := range []bool{false, true} {
@@ -227,7 +227,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 	}
 }
 
-// counted returns how often a node says that it found damage.
+// counted returns how often a node logged that it found damage.
 func counted(t *testing.T, addr string) (n int) {
 	t.Helper()
 	res, err := http.Get("http://" + addr + "/metrics")
@@ -250,8 +250,8 @@ func counted(t *testing.T, addr string) (n int) {
 	return n
 }
 
-// TestDamageIsNotToldAllTheTime: a node that cannot be healed now looks again and again, and does not fill its disk
-// with that.
+// TestDamageIsNotToldAllTheTime checks that a node that cannot be healed yet keeps checking but does not fill its
+// log.
 func TestDamageIsNotToldAllTheTime(t *testing.T) {
 	t.Parallel()
 	log := &lines{}

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// remember stores drafts, all or none. key is of the whole, and may be empty.
+// remember stores drafts, all or none. key is the idempotency key of all, and may be empty.
 func remember(ctx context.Context, s *engine.Service, c api.Caller, key string, drafts ...api.Draft) (api.RememberedBatch, error) {
 	a, err := api.RememberBatch.Do(ctx, s, c, &api.RememberBatchRequest{Memories: drafts, Whole: key})
 	if err != nil {
@@ -19,7 +19,7 @@ func remember(ctx context.Context, s *engine.Service, c api.Caller, key string, 
 	return *a, nil
 }
 
-// recall asks as the dialects of the host do.
+// recall sends a recall as the dialects of the host do.
 func recall(ctx context.Context, s *engine.Service, c api.Caller, q index.Query, f commit.Freshness) (api.Found, error) {
 	fresh := api.Fresh{MinIndex: field.Token(f.Index)}
 	if f.Linearizable {

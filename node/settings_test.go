@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSettingsOfTwoNodesAreKept: a change of some policies or bounds leaves those alone that another node, or another
-// request, has just changed.
+// TestSettingsOfTwoNodesAreKept checks that a change of some policies or limits keeps those that another node, or
+// another request, has just changed.
 func TestSettingsOfTwoNodesAreKept(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -41,7 +41,7 @@ func TestSettingsOfTwoNodesAreKept(t *testing.T) {
 	}
 }
 
-// TestATokenThatWasJustMadeIsRevoked: on a node that has not heard of it, too.
+// TestATokenThatWasJustMadeIsRevoked checks that a new token can be revoked on a node that does not know it yet.
 func TestATokenThatWasJustMadeIsRevoked(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -63,8 +63,8 @@ func TestATokenThatWasJustMadeIsRevoked(t *testing.T) {
 	}
 }
 
-// TestADatabaseThatWasJustMadeIsFound: on a node that has not heard of it, by who makes a token for it, and by a read
-// that waits for an index.
+// TestADatabaseThatWasJustMadeIsFound checks that a node that does not know a new database yet finds it for a new
+// token, and for a read that waits for an index.
 func TestADatabaseThatWasJustMadeIsFound(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -87,8 +87,8 @@ func TestADatabaseThatWasJustMadeIsFound(t *testing.T) {
 	}
 }
 
-// TestATokenThatWasJustMadeIsLetIn: by a node that has not heard of it, and of its database, over HTTP and over the
-// wire protocol; so is a dialect of its host. A made-up one is rejected as ever.
+// TestATokenThatWasJustMadeIsLetIn checks that a node that does not yet know a new token and its database lets it in,
+// over HTTP and over the wire, and a dialect of its host as well. A made-up token is rejected.
 func TestATokenThatWasJustMadeIsLetIn(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

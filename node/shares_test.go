@@ -21,7 +21,7 @@ func neighbours(t *testing.T, w *web) (other *web, tokens [2]string) {
 	return w.with(tokens[1]), tokens
 }
 
-// opened sends the head of a request, and what is given of its body, on its own connection that stays open.
+// opened sends the header of a request and a part of its body, on its own connection that stays open.
 func opened(t *testing.T, w *web, method, path, token string, length int, begun string) net.Conn {
 	t.Helper()
 	nc, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
@@ -34,8 +34,8 @@ func opened(t *testing.T, w *web, method, path, token string, length int, begun 
 	return nc
 }
 
-// TestNoTenantTakesAll: one tenant opens bodies that never come, bodies that stop half way, imports that send
-// nothing, and event streams, as many as it gets. Another one's large write, import and stream go on.
+// TestNoTenantTakesAll lets one tenant open as many as possible of bodies that never come or stop half way, imports
+// that send nothing, and event streams. Another tenant's large write, import and stream still work.
 func TestNoTenantTakesAll(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -67,8 +67,8 @@ func TestNoTenantTakesAll(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersEnd: an answer holds 16 MiB of memories. A list says where it goes on, a recall how many rows it
-// left out.
+// TestLargeAnswersEnd checks that an answer has at most 16 MiB of memories, and that a list then has a cursor, and a
+// recall the number of omitted rows.
 func TestLargeAnswersEnd(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/node"
 )
 
-// A sign-in link gives the console the token of the home once, to a page of this node in a browser on its own
-// machine. Neither the link nor what rejects it has the token, and no line of the log has the code.
+// TestSignInLink checks that a sign-in link gives the console the home's token once, only to a page of this node in a
+// browser on the same machine. Neither the link nor an error contains the token, and no log line contains the code.
 func TestSignInLink(t *testing.T) {
 	t.Parallel()
 	log := &lines{}
@@ -85,7 +85,7 @@ func TestSignInLink(t *testing.T) {
 	}
 }
 
-// ownAddress is an address of this machine that is not loopback.
+// ownAddress returns an address of this machine that is not loopback.
 func ownAddress(t *testing.T) string {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// lines is a log that tests read.
+// lines is a log that tests can read.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -32,8 +32,8 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestSlowOperationsAreLogged: what takes as long as the configuration says is named with its surface and its
-// database, without what it said; nothing is, when nothing is to be.
+// TestSlowOperationsAreLogged checks that slow operations are logged with their surface and database, without texts,
+// and that nothing is logged if that is off.
 func TestSlowOperationsAreLogged(t *testing.T) {
 	t.Parallel()
 	const planted = "a phrase that was planted"

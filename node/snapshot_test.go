@@ -16,8 +16,7 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// TestADamagedSnapshotIsReplaced changes each snapshot of a cluster to which no client writes, before a member comes
-// back that needs one.
+// TestADamagedSnapshotIsReplaced damages each snapshot of an idle cluster before a member that needs one returns.
 func TestADamagedSnapshotIsReplaced(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -40,7 +39,7 @@ func TestADamagedSnapshotIsReplaced(t *testing.T) {
 	}
 }
 
-// cutLog writes until a snapshot stands for what the log began with.
+// cutLog writes until a snapshot replaces the beginning of the log.
 func cutLog(t *testing.T, c *cluster, lead int) map[string]string {
 	t.Helper()
 	w := &writers{acked: map[string]string{}}
@@ -53,7 +52,7 @@ func cutLog(t *testing.T, c *cluster, lead int) map[string]string {
 	return w.acked
 }
 
-// harmAll changes all files that a pattern means.
+// harmAll changes all files that match a pattern.
 func harmAll(t *testing.T, pattern string, harm func([]byte) []byte) {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
@@ -71,8 +70,8 @@ func harmAll(t *testing.T, pattern string, harm func([]byte) []byte) {
 	}
 }
 
-// TestSnapshotsDamagedAtRest: a node whose snapshots were changed while it was down starts, though its log goes on
-// from them, and has everything; from the others, if there are any.
+// TestSnapshotsDamagedAtRest checks that a node whose snapshots were damaged while it was down starts, although its
+// log continues from them, and has everything; from the others if there are any.
 func TestSnapshotsDamagedAtRest(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

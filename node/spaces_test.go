@@ -12,9 +12,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestABoundTokenOnEverySurface asks the leader and a follower with a token that is bound to agents/billing, over
-// HTTP, as a model and over the wire: its memories are in that namespace, others are not there, and what cannot be
-// held apart is rejected with a text that names the bound. Package engine asks every operation for what it tells.
+// TestABoundTokenOnEverySurface queries the leader and a follower with a token bound to agents/billing, over HTTP, as
+// a model and over the wire. Its memories are in that namespace, it sees no others, and operations that cannot be
+// limited are rejected with a text that names the bound. Package engine tests every operation.
 func TestABoundTokenOnEverySurface(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -96,7 +96,7 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 	}
 }
 
-// refusedToBound asks for every operation of the table that is about more than namespaces, on each surface that has
+// refusedToBound calls every operation of the table that cannot be limited to namespaces, on each surface that has
 // it.
 func refusedToBound(t *testing.T, w *web, at string) {
 	t.Helper()
@@ -138,7 +138,7 @@ func refusedToBound(t *testing.T, w *web, at string) {
 	}
 }
 
-// asText is a value as JSON.
+// asText returns a value as JSON.
 func asText(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -21,7 +21,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// slowFiles asks before it opens a file of the log.
+// slowFiles blocks the opening of the log's files until the test permits it.
 type slowFiles struct {
 	logstore.OS
 	asked, goOn chan struct{}
@@ -33,8 +33,8 @@ func (f slowFiles) Open(name string) (logstore.File, error) {
 	return f.OS.Open(name)
 }
 
-// TestAnswersBeforeTheLogIsOpen starts a node whose log takes its time: it answers stale recalls over both ports and
-// says that it may be behind, and everything else waits for the log.
+// TestAnswersBeforeTheLogIsOpen starts a node whose log opens slowly. It answers stale recalls on both ports and
+// reports that it may be behind; all other requests wait for the log.
 func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -103,15 +103,15 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	}
 }
 
-// brokenFiles are of a log that cannot be opened.
+// brokenFiles is a log that cannot be opened.
 type brokenFiles struct{ logstore.OS }
 
 var errBroken = errors.New("this log does not open")
 
 func (brokenFiles) Open(string) (logstore.File, error) { return nil, errBroken }
 
-// TestALogThatDoesNotOpen: an index that is behind, and waits for the log, leaves its files as they are, and the node
-// says what is wrong with the log.
+// TestALogThatDoesNotOpen checks that an index that waits for a log that cannot be opened keeps its files, and that
+// the node returns the log's error.
 func TestALogThatDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -157,8 +157,8 @@ func TestALogThatDoesNotOpen(t *testing.T) {
 	}
 }
 
-// TestALoneNodeGrows: a node that was alone, without a peer port, gets one and is joined; the members find it where
-// it is now.
+// TestALoneNodeGrows gives a single node a peer port and lets another node join; the members find it at its new
+// address.
 func TestALoneNodeGrows(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

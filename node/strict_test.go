@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// frame asks a node's wire port in JSON and returns the answer's opcode and text.
+// frame sends a JSON request to a node's wire port and returns the answer's opcode and text.
 func (c *cluster) frame(op wire.Op, payload string) (wire.Op, string) {
 	c.t.Helper()
 	nc, err := net.Dial("tcp", c.nodes[0].Addrs().Wire)
@@ -44,7 +44,7 @@ func (c *cluster) frame(op wire.Op, payload string) (wire.Op, string) {
 	panic("unreachable")
 }
 
-// TestTextsThatAreNotUTF8AreRefused: a text is stored as it was sent or not at all, through every surface of a node.
+// TestTextsThatAreNotUTF8AreRefused checks that every surface stores a text unchanged or rejects it.
 func TestTextsThatAreNotUTF8AreRefused(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -81,7 +81,8 @@ func TestTextsThatAreNotUTF8AreRefused(t *testing.T) {
 	}
 }
 
-// What was once ignored, and answered with today's memories, is rejected by name on every surface of a node.
+// TestUnreadableDatesAreRefused checks that every surface rejects invalid dates by name. Older versions ignored them
+// and answered with today's memories.
 func TestUnreadableDatesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -145,7 +146,8 @@ func TestUnreadableDatesAreRefused(t *testing.T) {
 	}
 }
 
-// A lenient node takes what the oldest clients send, and no date that cannot be read.
+// TestLenientTakesWhatTheOldestClientsSend checks that a lenient node accepts requests of the oldest clients, but no
+// invalid dates.
 func TestLenientTakesWhatTheOldestClientsSend(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Surfaces.Lenient = true })
@@ -174,7 +176,8 @@ func TestLenientTakesWhatTheOldestClientsSend(t *testing.T) {
 	}
 }
 
-// A lenient node stores no empty memory: what a request must have is requested by every operation, on every surface.
+// TestLenientAsksForWhatIsRequired checks that a lenient node also requires the required fields of every operation,
+// on every surface.
 func TestLenientAsksForWhatIsRequired(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Surfaces.Lenient = true })
@@ -229,8 +232,8 @@ func TestLenientAsksForWhatIsRequired(t *testing.T) {
 	}
 }
 
-// What today's clients of the protocol send is taken by default: every field that they are known to send, with the
-// values they send.
+// TestKnownClientsPass checks that every field and value that today's clients of the protocol send is accepted by
+// default.
 func TestKnownClientsPass(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -9,9 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestANewStatementSupersedes: what a follower stores supersedes what the leader stored, and all nodes tell the
-// current statement first, whatever words find it. A turn of a dialogue, a memory under a key and one of another
-// namespace supersede nothing; a relation that a database calls multi-valued neither. An undo makes the older one
+// TestANewStatementSupersedes checks that a statement stored on a follower supersedes an older one stored on the
+// leader, and that all nodes rank the current one first for any matching words. Turns of a dialogue, keyed memories,
+// other namespaces, and relations that the database calls multi-valued supersede nothing. An undo makes the older one
 // current again, for good.
 func TestANewStatementSupersedes(t *testing.T) {
 	t.Parallel()

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// A platter is a disk that can fail as disks do: what is written is taken, and lost, and the sync that should have
-// put it there says so. The files stay whole up to that moment.
+// A platter is a disk that fails like real disks: writes succeed but are lost, and the sync reports the error. Until
+// then the files are intact.
 type platter struct {
 	logstore.OS
 	mu   sync.Mutex
@@ -31,7 +31,7 @@ const (
 	segments  = "segments"
 )
 
-// broken reports whether a file is, and stands for its syncs.
+// broken reports whether a file is broken, and is called at its syncs.
 func (p *platter) broken(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +45,7 @@ func (p *platter) broken(name string) error {
 	return nil
 }
 
-// state stands around every change of the state's files.
+// state wraps every change of the state's files.
 func (p *platter) state(op, _ string, do func() error) error {
 	if op == "sync" {
 		if err := p.broken(stateFile); err != nil {
@@ -85,7 +85,7 @@ func (p *platter) Open(name string) (logstore.File, error) {
 	return platterFile{f, p, name}, err
 }
 
-// fail breaks files from now on: they take every write and refuse to sync.
+// fail breaks files from now on: they accept every write and fail to sync.
 func (p *platter) fail(kind string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,8 +95,8 @@ func (p *platter) fail(kind string) {
 func (p *platter) release() { p.fail("") }
 
 // TestAFailedSyncLosesNothing breaks the disk under the log or the state of a node, while clients write. The node
-// takes nothing more, says why and stops; where there are others they go on. With a disk that works again it has
-// everything that was acknowledged, and what the others have.
+// accepts no more writes, reports the reason and stops; other nodes continue. With a working disk it has everything
+// that was acknowledged, and what the others have.
 func TestAFailedSyncLosesNothing(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -159,8 +159,8 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 	}
 }
 
-// TestAFailedSyncUnderASnapshot breaks the disk under a state that is about to be replaced: no record is applied that
-// would find out.
+// TestAFailedSyncUnderASnapshot breaks the disk under a state that is about to be replaced, when no applied record
+// would reveal the failure.
 func TestAFailedSyncUnderASnapshot(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -204,7 +204,7 @@ type writers struct {
 	stop  func()
 }
 
-// writeAll has every node's service write until stop.
+// writeAll writes through every node's service until stop.
 func writeAll(t *testing.T, c *cluster) *writers {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &writers{acked: map[string]string{}}
@@ -241,7 +241,7 @@ func (w *writers) put(n *node.Node, text string) error {
 	return nil
 }
 
-// wait returns when n more writes are acknowledged.
+// wait returns once n more writes are acknowledged.
 func (w *writers) wait(t *testing.T, n int) {
 	t.Helper()
 	count := func() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.acked) }

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// talker speaks frames to a node, with no client library between: it sees each answer as it comes.
+// talker exchanges frames with a node without a client library, so it sees each answer as it arrives.
 type talker struct {
 	t      testing.TB
 	nc     net.Conn
@@ -27,7 +27,7 @@ func newTalker(t testing.TB, addr string) *talker {
 	return k
 }
 
-// dialTalker shows no token.
+// dialTalker connects without sending a token.
 func dialTalker(t testing.TB, addr string) *talker {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -38,7 +38,7 @@ func dialTalker(t testing.TB, addr string) *talker {
 	return &talker{t: t, nc: nc, in: wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)}
 }
 
-// send asks on its own stream; nil is not a payload.
+// send sends a request on its own stream; nil means no payload.
 func (k *talker) send(op wire.Op, m wire.Message) uint32 {
 	k.t.Helper()
 	k.stream++
@@ -55,7 +55,7 @@ func (k *talker) send(op wire.Op, m wire.Message) uint32 {
 	return k.stream
 }
 
-// next is the next frame, whatever it answers.
+// next returns the next frame of any stream.
 func (k *talker) next() wire.Frame {
 	k.t.Helper()
 	if err := k.nc.SetReadDeadline(time.Now().Add(suite.Patience)); err != nil {
@@ -68,7 +68,7 @@ func (k *talker) next() wire.Frame {
 	return f
 }
 
-// ask waits for the next frame of the request's stream.
+// ask sends a request and returns the next frame of its stream.
 func (k *talker) ask(op wire.Op, m wire.Message) wire.Frame {
 	k.t.Helper()
 	at := k.send(op, m)

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/node/mind/mindtest"
 )
 
-// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories while rounds of THINK
-// follow each other with that of a stretch before them and of one behind them, and says how much the heap grew.
+// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories during consecutive
+// rounds of THINK with that before and after them, and reports the growth of the heap.
 func BenchmarkRecallWhileThinking(b *testing.B) {
 	c := startWith(b, 1, func(_ int, cfg *node.Config) { cfg.Seams.NoSync = true })
 	s, caller := c.local(0)
@@ -68,7 +68,7 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 	}
 }
 
-// BenchmarkThinkOfWhatIsNew makes rounds over 50,000 memories until all are read, and then one for each hundred more.
+// BenchmarkThinkOfWhatIsNew runs rounds over 50,000 memories until all are read, and then one for each hundred more.
 func BenchmarkThinkOfWhatIsNew(b *testing.B) {
 	c := startWith(b, 1, func(_ int, cfg *node.Config) { cfg.Seams.NoSync, cfg.Background.NoThink = true, true })
 	s, caller := c.local(0)
@@ -113,7 +113,7 @@ func BenchmarkThinkOfWhatIsNew(b *testing.B) {
 	b.ReportMetric(float64(read)/float64(b.N), "read/op")
 }
 
-// clients lets four of them ask until they are told to stop, and says how long each answer took.
+// clients runs four clients until they are stopped, and returns the latency of each answer.
 func clients(b *testing.B, ask func(i int) error, stop <-chan time.Time) (took []time.Duration) {
 	done := make(chan struct{})
 	go func() { <-stop; close(done) }()
@@ -143,13 +143,13 @@ func clients(b *testing.B, ask func(i int) error, stop <-chan time.Time) (took [
 	return took
 }
 
-// p99 is in milliseconds.
+// p99 returns the 99th percentile in milliseconds.
 func p99(took []time.Duration) float64 {
 	took = slices.Sorted(slices.Values(took))
 	return float64(took[len(took)*99/100].Microseconds()) / 1000
 }
 
-// watchHeap returns a function that says by how many megabytes what is live grew, at most, since.
+// watchHeap returns a function that reports the maximum growth of the live heap since then, in megabytes.
 func watchHeap() func() float64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	live := func() uint64 { metrics.Read(sample); return sample[0].Value.Uint64() }

@@ -22,8 +22,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestALeaderThatFallsWhileThinking: one is stopped, or cut off from the others. What it had decided is applied once
-// or not at all, what was acknowledged stays, and the next leader goes on.
+// TestALeaderThatFallsWhileThinking stops a thinking leader, or cuts it off. Its decisions are applied once or not at
+// all, acknowledged writes stay, and the next leader continues.
 func TestALeaderThatFallsWhileThinking(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestALeaderThatFallsWhileThinking(t *testing.T) {
 	})
 }
 
-// thinksOn has the leader think until it falls, and the next one until it is done.
+// thinksOn runs rounds on the leader until it falls, and on the next one until all is read.
 func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comesBack func()) {
 	s, caller := c.local(lead)
 	corpus := mindtest.New(7)
@@ -119,8 +119,8 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 	}
 }
 
-// TestTheNextLeaderThinksOn: a leader that is cut off while it makes rounds of a database that is larger than a round
-// leaves the log with the place that it had come to, and the next leader continues there.
+// TestTheNextLeaderThinksOn cuts off a leader while it runs rounds of a database larger than a round. The log has its
+// progress, and the next leader continues there.
 func TestTheNextLeaderThinksOn(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -186,7 +186,7 @@ func TestTheNextLeaderThinksOn(t *testing.T) {
 	}
 }
 
-// thinkOn is a round that looks for contradictions alone, so that it adds no memories.
+// thinkOn runs a round that only searches for contradictions, so that it adds no memories.
 func thinkOn(s *engine.Service, c api.Caller) (*api.Thought, error) {
 	return api.Think.Do(context.Background(), s, c,
 		&api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}, Limit: 1, Progress: true})
@@ -198,7 +198,8 @@ func episodic(text string) wire.Remember {
 	return m
 }
 
-// TestEventsOfTheMind: conflicts, merges and triggers are told by name, live and to who comes later with a cursor.
+// TestEventsOfTheMind checks that conflicts, merges and triggers are events with their own names, live and for
+// clients that resume with a cursor.
 func TestEventsOfTheMind(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -245,7 +246,7 @@ func TestEventsOfTheMind(t *testing.T) {
 	}
 }
 
-// TestTheMindOverTime: stale and upcoming, chronology, profile, sessions, revisions and what was believed then.
+// TestTheMindOverTime checks stale and upcoming memories, chronology, profiles, sessions, revisions and past beliefs.
 func TestTheMindOverTime(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

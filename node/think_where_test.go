@@ -16,9 +16,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestFollowersAndThinking: one that is asked to think says who leads, over the wire and over HTTP; where writes are
-// forwarded it asks the leader and answers when it has what the leader decided; and afterwards every node answers
-// everything alike.
+// TestFollowersAndThinking checks that a follower that is asked to think names the leader, over the wire and over
+// HTTP. Where writes are forwarded it asks the leader and answers once it has applied the decisions. Afterwards all
+// nodes give the same answers.
 func TestFollowersAndThinking(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestFollowersAndThinking(t *testing.T) {
 	})
 }
 
-// applied returns how far each node has come in the log.
+// applied returns how far each node has applied the log.
 func applied(c *cluster) (at []oplog.Index) {
 	for _, n := range c.nodes {
 		at = append(at, n.Service().Applied())
@@ -78,8 +78,7 @@ func applied(c *cluster) (at []oplog.Index) {
 	return at
 }
 
-// difference returns the answers of a node that answers otherwise than the first, and the first's; blank when all
-// agree.
+// difference returns the answers of a node that differ from the first node's, and the first's; "" if all agree.
 func difference(t *testing.T, c *cluster) string {
 	t.Helper()
 	now := time.Now() // the same for all
@@ -92,7 +91,7 @@ func difference(t *testing.T, c *cluster) string {
 	return ""
 }
 
-// answers returns a node's answers to the requests that show what the mind changes.
+// answers returns a node's answers to requests that depend on the decisions.
 func answers(t *testing.T, c *cluster, i int, now time.Time) string {
 	t.Helper()
 	var b strings.Builder

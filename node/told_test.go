@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// upTo reads events up to one about id, and returns what they are about. Whoever hears of a purge reads everything
+// upTo reads events up to one about id, and returns their subjects. After a purge a client must read everything
 // again.
 func (l *listener) upTo(id string) (about map[string]bool, purged bool) {
 	l.t.Helper()
@@ -29,8 +29,8 @@ func (l *listener) upTo(id string) (about map[string]bool, purged bool) {
 	}
 }
 
-// TestEveryChangeIsTold: whatever is asked, each memory that it adds, changes or takes away is one that an event
-// names. A client that follows the events and reads again each memory that they name therefore holds the same as the
+// TestEveryChangeIsTold sends random requests and checks that an event names each memory that is added, changed or
+// removed. So a client that follows the events and reads the named memories again has the same content as the
 // database.
 func TestEveryChangeIsTold(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
@@ -82,7 +82,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 	}
 }
 
-// TestWhatIsRenewedKeepsItsId: a relation or a claim that is stated again has the id that it had, in the answer, in
+// TestWhatIsRenewedKeepsItsId checks that a relation or a claim that is stated again keeps its id, in the answer, in
 // the events and in the log.
 func TestWhatIsRenewedKeepsItsId(t *testing.T) {
 	t.Parallel()

@@ -17,9 +17,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestNoReadHasAMemoryInQuarantine asks every operation that reads before and after a release: until then only what
-// names the memory by its id has it. No subscriber hears of it, no round of thinking merges it, and no look into the
-// past before the release finds it.
+// TestNoReadHasAMemoryInQuarantine calls every read operation before and after a release. Before it, only reads by id
+// return the memory; subscribers, rounds of thinking and reads of the past before the release do not.
 func TestNoReadHasAMemoryInQuarantine(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep = time.Hour })
@@ -73,8 +72,9 @@ func TestNoReadHasAMemoryInQuarantine(t *testing.T) {
 	}
 }
 
-// TestTheDoorStampsMemories: who wrote a memory is what the door knows, by every protocol, and a model is not an
-// operator whatever its token may do. A capture is a tool's. Who corrects a text takes its place, at the lower class.
+// TestTheDoorStampsMemories checks that the door records the writer of a memory for every protocol, that a model
+// never writes as an operator, and that a capture has class tool. Correcting a text makes the corrector its writer,
+// at the lower of the two classes.
 func TestTheDoorStampsMemories(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -138,8 +138,8 @@ func TestTheDoorStampsMemories(t *testing.T) {
 	}
 }
 
-// TestAMergeInheritsTheLowestClass: what is made of memories has the lowest class of its sources, and an answer names
-// each of them with its writer. Metadata that claims sources is not believed.
+// TestAMergeInheritsTheLowestClass checks that a memory derived from others has their lowest class, and that answers
+// name each source with its writer. Sources that metadata claims are ignored.
 func TestAMergeInheritsTheLowestClass(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -177,8 +177,8 @@ func TestAMergeInheritsTheLowestClass(t *testing.T) {
 	}
 }
 
-// TestALowerClassComesNotFirst: a newer memory that contradicts an older one of a higher class of trust neither
-// supersedes it nor is put before it; one of the same class is.
+// TestALowerClassComesNotFirst checks that a newer memory neither supersedes nor outranks a contradicting older one
+// of a higher class of trust, but does so for the same class.
 func TestALowerClassComesNotFirst(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -198,9 +198,9 @@ func TestALowerClassComesNotFirst(t *testing.T) {
 	}
 }
 
-// TestPoisonedContext compares the blocks that a node writes for a prompt with testdata/poisoned.txt, after memories
-// of testdata/poisoned.jsonl were stored: texts that give orders, forge sources, writers or the end of the block, and
-// floods of one text, by a crawler whose texts are in part held. A question is a line that begins with "? ".
+// TestPoisonedContext compares blocks for a prompt with testdata/poisoned.txt, after storing the memories of
+// testdata/poisoned.jsonl: texts with instructions, forged sources, writers or ends of the block, and floods of one
+// text, by a crawler whose texts are partly in quarantine. A question is a line that begins with "? ".
 func TestPoisonedContext(t *testing.T) {
 	t.Parallel()
 	owner := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.NoThink = true }).web(0)
@@ -251,8 +251,8 @@ func TestPoisonedContext(t *testing.T) {
 	}
 }
 
-// TestATokenGivesNoMoreTrustThanItHas: a token that an owner makes has at most the owner's class, and holds at least
-// what the owner's own token holds, whatever the request leaves out or asks for.
+// TestATokenGivesNoMoreTrustThanItHas checks that a token that an owner creates has at most the owner's class and at
+// least its quarantine, whatever the request contains.
 func TestATokenGivesNoMoreTrustThanItHas(t *testing.T) {
 	t.Parallel()
 	owner := start(t, 1).web(0)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// undone undoes the last change of a memory under a key, twice, and wants the same answer both times.
+// undone undoes the last change of a memory under a key, twice, and requires the same answer both times.
 func (w *web) undone(rid, key string) obj {
 	w.t.Helper()
 	first, again := w.ok("POST", "/v1/undo", obj{"rid": rid, "idempotency_key": key}), w.ok("POST", "/v1/undo", obj{"rid": rid, "idempotency_key": key})
@@ -18,8 +18,8 @@ func (w *web) undone(rid, key string) obj {
 	return first
 }
 
-// TestUndoneChangesSupersedeAsBefore: when a merge, a split, a move or a correction is undone, its memory supersedes
-// another one, and is superseded, as it was before.
+// TestUndoneChangesSupersedeAsBefore checks that undoing a merge, a split, a move or a correction restores which
+// memories the memory supersedes and is superseded by.
 func TestUndoneChangesSupersedeAsBefore(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -61,7 +61,8 @@ func TestUndoneChangesSupersedeAsBefore(t *testing.T) {
 	same("a correction")
 }
 
-// TestAnUndoTakesBackAWholeCorrection: a correction whose text another memory supersedes is one change.
+// TestAnUndoTakesBackAWholeCorrection checks that a correction whose text another memory supersedes is undone as one
+// change.
 func TestAnUndoTakesBackAWholeCorrection(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -78,8 +79,8 @@ func TestAnUndoTakesBackAWholeCorrection(t *testing.T) {
 	}
 }
 
-// TestWhatWasMergedIsNotCorrected: a correction of a memory that was merged is rejected and names what to correct, so
-// the undo of the merge finds the memory as the merge left it. One that was made before is repeated by its key.
+// TestWhatWasMergedIsNotCorrected checks that correcting a merged memory is rejected with the id of the memory to
+// correct, so that an undo of the merge finds it unchanged. An earlier correction can be repeated by its key.
 func TestWhatWasMergedIsNotCorrected(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -100,8 +101,8 @@ func TestWhatWasMergedIsNotCorrected(t *testing.T) {
 	}
 }
 
-// TestCuratedMemoriesAreNamedAlone: the answers to a split and to its undo name what was made and what is back, and
-// not the memories that something in them superseded.
+// TestCuratedMemoriesAreNamedAlone checks that the answers to a split and its undo name only the created and the
+// restored memories, and not those that they superseded.
 func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -125,8 +126,8 @@ func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
 	}
 }
 
-// TestAnUndoBringsTrustBack: somebody who is trusted less replaces a text, and its class of trust sinks. Whoever
-// undoes that brings the class back with the text, and the next such correction lowers it again.
+// TestAnUndoBringsTrustBack checks that a correction by a less trusted writer lowers the class of trust, that its
+// undo restores the class with the text, and that the next such correction lowers it again.
 func TestAnUndoBringsTrustBack(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

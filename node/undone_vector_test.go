@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestAnUndoKeepsNoVectorOfAnotherText: where clients bring the vectors, an undo takes the vector of the corrected
-// text away and says that the memory has none; its client sends that of the restored text with a correction. The undo
-// of a merge, a split or a move gives its sources the vectors that they had.
+// TestAnUndoKeepsNoVectorOfAnotherText checks that, where clients send vectors, an undo removes the vector of the
+// corrected text and reports that the memory has none; the client sends one with a correction. The undo of a merge, a
+// split or a move restores the vectors of its sources.
 func TestAnUndoKeepsNoVectorOfAnotherText(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

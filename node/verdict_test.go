@@ -9,7 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// TestAFailedSecondReadProvesNothing: a row that was read wrong is called intact only when it was read again.
+// TestAFailedSecondReadProvesNothing checks that a row with a failed read counts as intact only if a second read
+// succeeds.
 func TestAFailedSecondReadProvesNothing(t *testing.T) {
 	t.Parallel()
 	wrong, broken := fmt.Errorf("%w: a sum differs", state.ErrState), fmt.Errorf("read: %w", syscall.EIO)

@@ -16,20 +16,20 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// web asks one node's gateway.
+// web is a client of one node's gateway.
 type web struct {
 	t     testing.TB
 	base  string
 	token string
 }
 
-// asSent follows no redirect.
+// asSent is an HTTP client that follows no redirect.
 var asSent = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// refuse configures a node whose gateway does not pass writes on.
+// refuse configures a node whose gateway does not forward writes.
 func refuse(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(false) }
 
-// send makes one exchange. A body that is not a string is sent as JSON.
+// send sends a request. A body that is not a string is sent as JSON.
 func (w *web) send(method, path string, body any) (int, map[string]any) {
 	w.t.Helper()
 	var in io.Reader
@@ -57,7 +57,7 @@ func (w *web) send(method, path string, body any) (int, map[string]any) {
 	return w.do(req)
 }
 
-// do makes an exchange as it is.
+// do sends a request unchanged.
 func (w *web) do(req *http.Request) (int, map[string]any) {
 	w.t.Helper()
 	resp, err := asSent.Do(req)
@@ -88,7 +88,7 @@ func (w *web) ok(method, path string, body any) map[string]any {
 
 type obj = map[string]any
 
-// position reads a log_index, which clients do not.
+// position parses a log_index, which is opaque to clients.
 func position(t testing.TB, v any) oplog.Index {
 	t.Helper()
 	at, err := field.ParseToken(v.(string))

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Every write over the wire says where in the log it is, and any node answers a recall that asks for that place with
-// the write.
+// TestWritesSayTheirIndexOverTheWire checks that every write over the wire returns its index, and that any node
+// includes the write in a recall with that min_index.
 func TestWritesSayTheirIndexOverTheWire(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestOperationsByNameOnAFollower: a follower answers what changes nothing, and the client takes a change from there
-// to the leader.
+// TestOperationsByNameOnAFollower checks that a follower answers reads, and that the client sends changes to the
+// leader.
 func TestOperationsByNameOnAFollower(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -53,8 +53,8 @@ func TestOperationsByNameOnAFollower(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatDoesNotFitIsRefused: a client can read so many bytes, and so many values, and is told how to ask
-// for less. Its connection lives on.
+// TestAnAnswerThatDoesNotFitIsRefused checks that an answer with too many bytes or values is replaced by an error
+// that tells how to request less, and that the connection stays usable.
 func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

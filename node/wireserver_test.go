@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestWhoReadsNothingIsDropped: a subscriber that takes no event holds a connection for so long and no longer, and
-// writes go on meanwhile.
+// TestWhoReadsNothingIsDropped checks that a subscriber that reads nothing is disconnected after a bounded time, and
+// that writes continue meanwhile.
 func TestWhoReadsNothingIsDropped(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -63,8 +63,8 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 	})
 }
 
-// TestAConnectionHasSoManySubscriptions: each costs the node a goroutine and a queue, and a connection can name any
-// number of streams.
+// TestAConnectionHasSoManySubscriptions checks the bound of subscriptions on a connection, because each costs the
+// node a goroutine and a queue.
 func TestAConnectionHasSoManySubscriptions(t *testing.T) {
 	t.Parallel()
 	const token, most = "ydb_subscribes_0123456789abcdefgh", 256

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// said lists the contents of a namespace's turns, as a node has them.
+// said returns the contents of a namespace's turns on a node.
 func (w *web) said(namespace string) (all []string) {
 	for _, turn := range w.ok("GET", "/v1/conversation/recent?consistency=linearizable&limit=1000&namespace="+namespace,
 		nil)["turns"].([]any) {
@@ -18,8 +18,8 @@ func (w *web) said(namespace string) (all []string) {
 	return all
 }
 
-// TestTurnsOfManyNodes: clients of all three nodes add turns to one conversation at once. It keeps the last of them,
-// each once, those of one client in their order, and all nodes have the same.
+// TestTurnsOfManyNodes lets clients of all three nodes add turns to one conversation concurrently. It keeps the last
+// ones, each once, those of one client in order, and all nodes have the same.
 func TestTurnsOfManyNodes(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -60,7 +60,7 @@ func TestTurnsOfManyNodes(t *testing.T) {
 	c.agree()
 }
 
-// TestWorkOnAFollower: tasks and skills that one node stored are read, changed and searched on another.
+// TestWorkOnAFollower checks that tasks and skills stored on one node are read, changed and searched on another.
 func TestWorkOnAFollower(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -109,7 +109,8 @@ func TestWorkOnAFollower(t *testing.T) {
 	}
 }
 
-// TestTurnsAtTheQuota: a full database goes on with a conversation that it has, and takes no task more.
+// TestTurnsAtTheQuota checks that a full database accepts further turns of an existing conversation, but no new
+// tasks.
 func TestTurnsAtTheQuota(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

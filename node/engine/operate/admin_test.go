@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
-// administered returns an Admin of its own state, with no engine.
+// administered returns an Admin with its own state, without an engine.
 func administered(t *testing.T) *Admin {
 	t.Helper()
 	st, err := statetest.Open(t.TempDir(), state.Options{}, statetest.NewLog())
@@ -47,8 +47,8 @@ func administered(t *testing.T) *Admin {
 		MaxDatabases: 1, Write: write, CatchUp: func(context.Context) error { return nil }})
 }
 
-// TestAListShowsWhatATokenWrites: a token of a home, or of an older version, names no class of trust. The list shows
-// the one that its texts get.
+// TestAListShowsWhatATokenWrites checks that the list shows the effective class of trust of tokens that have none
+// set: those of homes and of older versions.
 func TestAListShowsWhatATokenWrites(t *testing.T) {
 	t.Parallel()
 	ad := administered(t)
@@ -71,8 +71,9 @@ func TestAListShowsWhatATokenWrites(t *testing.T) {
 	}
 }
 
-// TestWhoAdministersATokenMayNameIt: an owner makes, finds and ends the tokens of its own database, by their text or
-// by enough of their hash; one that administers the cluster is not there for it, and it gives no scope that it lacks.
+// TestWhoAdministersATokenMayNameIt checks that an owner creates, finds and ends the tokens of its own database, by
+// their text or a prefix of their hash. It does not see tokens that administer the cluster, and cannot give scopes
+// that it lacks.
 func TestWhoAdministersATokenMayNameIt(t *testing.T) {
 	t.Parallel()
 	ad := administered(t)
@@ -107,7 +108,7 @@ func TestWhoAdministersATokenMayNameIt(t *testing.T) {
 	}
 }
 
-// TestASnapshotOfTheControlPlaneListsValidTokens: neither those that were revoked, nor those that have expired.
+// TestASnapshotOfTheControlPlaneListsValidTokens checks that a snapshot has no revoked or expired tokens.
 func TestASnapshotOfTheControlPlaneListsValidTokens(t *testing.T) {
 	t.Parallel()
 	ad := administered(t)
@@ -135,8 +136,8 @@ func TestASnapshotOfTheControlPlaneListsValidTokens(t *testing.T) {
 	}
 }
 
-// TestAQuotaIsSetWholly: a request that bounds what a database holds and what it may ask is done or it is not, also
-// where the node is cut off from the log after its first entry.
+// TestAQuotaIsSetWholly checks that a change of both a quota and a rate limit is applied completely or not at all,
+// also if the node loses the log after its first entry.
 func TestAQuotaIsSetWholly(t *testing.T) {
 	t.Parallel()
 	ad := administered(t)

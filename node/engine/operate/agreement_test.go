@@ -7,8 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// TestAgreementIsOfWhatIsThere: equal hashes agree, unless a member has found that its rows are not what it was
-// summed of.
+// TestAgreementIsOfWhatIsThere checks that equal hashes count as agreement, unless a member has damaged rows.
 func TestAgreementIsOfWhatIsThere(t *testing.T) {
 	t.Parallel()
 	whole := api.Vitals{SumIndex: 7, Sum: "a"}

@@ -27,8 +27,8 @@ func kindOf(err error) oplog.Kind {
 	return oplog.Internal
 }
 
-// TestBackupsWaitToBeDownloaded: a backup can be fetched until it is dropped or no client has requested it for a
-// while, few wait at a time, and those of an earlier process are gone.
+// TestBackupsWaitToBeDownloaded checks that a backup can be fetched until it is dropped or expires, that few can wait
+// at a time, and that those of an earlier process are removed.
 func TestBackupsWaitToBeDownloaded(t *testing.T) {
 	t.Parallel()
 	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
@@ -94,8 +94,8 @@ func TestBackupsWaitToBeDownloaded(t *testing.T) {
 	}
 }
 
-// TestBackupsSweepTheirDirectory: what a process that was killed had begun to write or to verify is removed, once
-// none can be at it any more.
+// TestBackupsSweepTheirDirectory checks that incomplete files of a killed process are removed once no process can
+// still be writing them.
 func TestBackupsSweepTheirDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -132,9 +132,9 @@ func TestBackupsSweepTheirDirectory(t *testing.T) {
 	}
 }
 
-// TestBackupsOfAnotherHistory: into a directory whose backups reach farther than the node, as those of the cluster
-// that it was restored from, none is made. It would be the first to be pruned, and a restore would bring the other
-// back. One that reaches less far is ended by a whole state.
+// TestBackupsOfAnotherHistory checks that no backup is written into a directory whose backups reach farther than the
+// node, such as those of the cluster that it was restored from: it would be pruned first, and a restore would use the
+// others. If they reach less far, a full backup begins a new chain.
 func TestBackupsOfAnotherHistory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 )
 
-// A certificate is warned of before its end, and says for which names it is valid.
+// TestCertificatesAreWarnedOf checks that a certificate has a warning before it expires, and the names for which it
+// is valid.
 func TestCertificatesAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)

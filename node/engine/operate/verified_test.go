@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
-// TestBackupsThatDoNotRestoreStayUnverified: once a verification has failed, a node that is started again does not
-// say when one succeeded before, and verifies again.
+// TestBackupsThatDoNotRestoreStayUnverified checks that after a failed verification a restarted node reports no
+// earlier success, and verifies again.
 func TestBackupsThatDoNotRestoreStayUnverified(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -72,8 +72,7 @@ func TestBackupsThatDoNotRestoreStayUnverified(t *testing.T) {
 	}
 }
 
-// TestABackupWithoutAClientDoesNotWait: a client that gives up while its backup is made leaves none that nobody can
-// download or delete.
+// TestABackupWithoutAClientDoesNotWait checks that a backup is removed if its client leaves while it is made.
 func TestABackupWithoutAClientDoesNotWait(t *testing.T) {
 	t.Parallel()
 	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
@@ -101,8 +100,8 @@ func TestABackupWithoutAClientDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestABackupIsDroppedOnce: of several requests at once that delete a backup, one does, and the others find it no
-// more.
+// TestABackupIsDroppedOnce checks that of several concurrent requests to delete a backup one succeeds, and the others
+// do not find it.
 func TestABackupIsDroppedOnce(t *testing.T) {
 	t.Parallel()
 	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
