@@ -65,13 +65,13 @@ func (n *Node) renewSnapshot(ctx context.Context, rest func() error) error {
 
 // rotate is the task that runs a rotation on a node with replaced keys.
 func (n *Node) rotate(ctx context.Context) error {
-	parts, start, told := n.rotationParts(ctx), time.Now(), map[string]bool{}
+	parts, start, logged := n.rotationParts(ctx), time.Now(), map[string]bool{}
 	n.rotation.setLeft(parts)
 	for len(parts) > 0 {
 		parts = slices.DeleteFunc(slices.Clone(parts), func(p rotationPart) bool {
 			err := p.do()
-			if err != nil && ctx.Err() == nil && !told[p.name] {
-				told[p.name] = true
+			if err != nil && ctx.Err() == nil && !logged[p.name] {
+				logged[p.name] = true
 				n.log.Info("files are still under a replaced data key", "part", p.name, "err", err)
 			}
 			return err == nil

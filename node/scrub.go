@@ -32,12 +32,12 @@ const (
 // rows fail. The next start of a single node rebuilds the state from a checkpoint and its log. The scrub also
 // verifies the files of the index, and rebuilds damaged ones from the state.
 func (n *Node) scrub(ctx context.Context) error {
-	var told time.Time
-	for look := n.state.Scrub; ; {
+	var lastLogged time.Time
+	for scrub := n.state.Scrub; ; {
 		start := time.Now()
-		err := look(ctx, scrubPause)
+		err := scrub(ctx, scrubPause)
 		found := verdict(err, n.state.Verify)
-		look = n.state.Scrub
+		scrub = n.state.Scrub
 		wait, noticed := n.cfg.Storage.ScrubEvery, n.state.Damaged()
 		switch {
 		case ctx.Err() != nil:
@@ -47,8 +47,8 @@ func (n *Node) scrub(ctx context.Context) error {
 		case found == damaged:
 			n.service.Cluster().ScrubDone(false)
 			level := slog.LevelDebug
-			if time.Since(told) >= logInterval {
-				told, level = time.Now(), slog.LevelError
+			if time.Since(lastLogged) >= logInterval {
+				lastLogged, level = time.Now(), slog.LevelError
 			}
 			n.log.Log(ctx, level, "the state on disk is damaged", "err", err)
 			if n.healable(ctx) {
@@ -64,7 +64,7 @@ func (n *Node) scrub(ctx context.Context) error {
 				wait = min(wait, unprovenWait)
 			}
 		default:
-			told = time.Time{}
+			lastLogged = time.Time{}
 			n.service.Cluster().ScrubDone(true)
 			n.log.Debug("the state is verified", "took", time.Since(start))
 			n.verifyIndex(ctx)
@@ -75,7 +75,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		case <-time.After(wait):
 		case <-noticed:
 			n.log.Error("a row of the state is damaged, all rows are verified now")
-			look = func(context.Context, time.Duration) error { return n.state.Verify() }
+			scrub = func(context.Context, time.Duration) error { return n.state.Verify() }
 		}
 	}
 }
@@ -143,11 +143,11 @@ func (n *Node) requestRebuild(ctx context.Context, level slog.Level, why error) 
 // continues without this node and can heal it.
 func (n *Node) healable(ctx context.Context) bool {
 	st := n.service.Cluster().Status(ctx)
-	whole := 0
+	healthy := 0
 	for _, p := range st.Peers {
 		if p.Voter && p.Reachable && p.Whole {
-			whole++
+			healthy++
 		}
 	}
-	return whole > 0 && whole >= st.QuorumSize
+	return healthy > 0 && healthy >= st.QuorumSize
 }

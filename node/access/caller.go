@@ -182,10 +182,10 @@ func hasOp(o oplog.Outcome, kinds ...oplog.OpKind) bool {
 // as Find does.
 func (a *Control) Local(database string) (api.Caller, error) {
 	c := api.Caller{Scopes: Local, Forward: true, By: api.ByLocal}
-	look := func(v *state.View) error { return use(&c, v, database) }
-	err := a.read(look)
+	lookUp := func(v *state.View) error { return use(&c, v, database) }
+	err := a.read(lookUp)
 	if a.mayBeBehind() && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) && a.latest.wait(context.Background()) == nil { // waits two rounds at most
-		err = a.read(look)
+		err = a.read(lookUp)
 	}
 	return c, err
 }

@@ -37,7 +37,7 @@ func httpOps() (list []*api.Op) {
 
 // execute decodes a request by its row's description, calls the door, and converts the answer.
 func (g *Gateway) execute(q *request, op *api.Op) (any, error) {
-	request, takes, lenient := op.New(), op.Takes(), g.cfg.Lenient
+	request, fields, lenient := op.New(), op.Takes(), g.cfg.Lenient
 	path := map[string][]string{}
 	for _, f := range op.InPath() {
 		path[f.Name] = []string{q.r.PathValue(f.Name)}
@@ -49,7 +49,7 @@ func (g *Gateway) execute(q *request, op *api.Op) (any, error) {
 		}
 	}
 	if err != nil {
-		return nil, decodingError(takes, err)
+		return nil, decodingError(fields, err)
 	}
 	if prepare := preparers[op]; prepare != nil {
 		if err := prepare(q, request); err != nil {

@@ -108,11 +108,11 @@ func decodeForm(r *http.Request, b []byte, to *url.Values) (err error) {
 // bearerToken returns the token of a request. Clients of dialects may also use the scheme Token or the header
 // X-API-Key.
 func (q *request) bearerToken() (token string, ok bool) {
-	said := q.r.Header.Get("Authorization")
-	if token, ok = strings.CutPrefix(said, "Bearer "); ok || !q.apiKeys {
+	header := q.r.Header.Get("Authorization")
+	if token, ok = strings.CutPrefix(header, "Bearer "); ok || !q.apiKeys {
 		return token, ok
 	}
-	if token, ok = strings.CutPrefix(said, "Token "); !ok && said == "" {
+	if token, ok = strings.CutPrefix(header, "Token "); !ok && header == "" {
 		token = q.r.Header.Get("X-API-Key")
 		ok = token != ""
 	}

@@ -51,9 +51,9 @@ func successfulExamples() (list []example) {
 			panic(err)
 		}
 		for block := range strings.SplitSeq(string(text), "\n\n") {
-			_, asked, ok := strings.Cut("\n"+block, "\nask\n")
-			request, answer, whole := strings.Cut(asked, "\n----\n")
-			if !ok || !whole || !strings.HasPrefix(answer, "2") {
+			_, exchange, ok := strings.Cut("\n"+block, "\nask\n")
+			request, answer, complete := strings.Cut(exchange, "\n----\n")
+			if !ok || !complete || !strings.HasPrefix(answer, "2") {
 				continue
 			}
 			line, body, _ := strings.Cut(request, "\n")

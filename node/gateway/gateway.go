@@ -264,12 +264,12 @@ func (g *Gateway) forwards(r *http.Request) bool {
 
 // acquireSlot acquires a slot for a running request, or rejects the request.
 func (q *request) acquireSlot() error {
-	idle, ok := q.g.busy.Try(q.c.Principal(), 1)
+	release, ok := q.g.busy.Try(q.c.Principal(), 1)
 	if !ok {
 		return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", q.g.busy.Used(),
 			q.g.cfg.MaxInFlight)
 	}
-	q.releaseSlot = idle
+	q.releaseSlot = release
 	return nil
 }
 

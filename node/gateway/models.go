@@ -73,14 +73,14 @@ func (g *Gateway) serveResourceMetadata(w http.ResponseWriter, r *http.Request) 
 // challenge sets WWW-Authenticate: how to get a token, and the error of the one that was sent.
 func (g *Gateway) challenge(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *api.Refusal
-	said := `Bearer resource_metadata="` + g.origin(r) + resourceMetadataPath + modelsPath + `", scope="` + modelScopes + `"`
+	header := `Bearer resource_metadata="` + g.origin(r) + resourceMetadataPath + modelsPath + `", scope="` + modelScopes + `"`
 	switch {
 	case errors.As(err, &refused):
-		said += `, error="` + refused.Code + `"`
+		header += `, error="` + refused.Code + `"`
 	case r.Header.Get("Authorization") != "":
-		said += `, error="invalid_token"`
+		header += `, error="invalid_token"`
 	}
-	w.Header().Set("WWW-Authenticate", said)
+	w.Header().Set("WWW-Authenticate", header)
 }
 
 // serveModels authenticates clients of MCP and reads their messages.

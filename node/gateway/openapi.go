@@ -144,18 +144,18 @@ func requirements(op *api.Op) string {
 	if op.Scope == "" {
 		return "Needs no token."
 	}
-	said := "Needs a token with the scope " + string(op.Scope)
+	text := "Needs a token with the scope " + string(op.Scope)
 	if op.Reads {
-		said += " and the scope " + string(api.Read)
+		text += " and the scope " + string(api.Read)
 	}
-	said += "."
+	text += "."
 	if op.Adds != nil {
-		said += " Each memory that it stores counts as an operation against the token's limits."
+		text += " Each memory that it stores counts as an operation against the token's limits."
 	}
 	if op.Writes {
-		said += " The leader does it."
+		text += " The leader does it."
 	}
-	return said
+	return text
 }
 
 // components returns the schemas that requests and answers refer to.

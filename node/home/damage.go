@@ -104,8 +104,8 @@ func SetAside(dir string) (aside string, err error) {
 // with the state. If those are damaged, nothing is left to rebuild from, so the state stays as long as it can be
 // opened.
 func setAsideForRebuild(cfg Config, dir string, opts state.Options) error {
-	word := filepath.Join(cfg.Dir, RebuildFile)
-	if _, err := os.Stat(word); errors.Is(err, fs.ErrNotExist) {
+	note := filepath.Join(cfg.Dir, RebuildFile)
+	if _, err := os.Stat(note); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if !state.Rebuildable(dir, opts) && canOpen(dir, opts) {
@@ -117,7 +117,7 @@ func setAsideForRebuild(cfg Config, dir string, opts state.Options) error {
 		return err
 	}
 	cfg.Logger.Error("state damaged, moved aside; it is rebuilt from the log", "path", dir, "aside", aside)
-	return errors.Join(clearNotes(cfg), os.Rename(word, filepath.Join(cfg.Dir, rebuildingFile)))
+	return errors.Join(clearNotes(cfg), os.Rename(note, filepath.Join(cfg.Dir, rebuildingFile)))
 }
 
 // canOpen reports whether a state can be opened, even if it is damaged.
@@ -143,14 +143,14 @@ func CheckRebuilt(cfg Config, last uint64) error {
 // missingRecords returns the range of records that a log ending at last lacks of the state that was moved aside for a
 // rebuild, "" if none. If the note itself is damaged, the range is unknown.
 func missingRecords(home string, last uint64) (lost string, err error) {
-	word := filepath.Join(home, rebuildingFile)
-	text, whole, err := readNote(word)
+	note := filepath.Join(home, rebuildingFile)
+	text, intact, err := readNote(note)
 	if text == nil {
 		return "", err
 	}
 	var was uint64
-	if _, err := fmt.Sscanf(string(text), "at index %d:", &was); err != nil || !whole {
-		return fmt.Sprintf("behind %d, perhaps: %s differs from what was written", last, word), nil
+	if _, err := fmt.Sscanf(string(text), "at index %d:", &was); err != nil || !intact {
+		return fmt.Sprintf("behind %d, perhaps: %s differs from what was written", last, note), nil
 	}
 	if last >= was {
 		return "", nil
@@ -170,11 +170,11 @@ func IsLoss(err error) bool {
 // mustSetAside reports whether state and log must be moved aside: a scrub found damage, or a read failed and a
 // verification confirms damage. A single node keeps its log and gets a note to rebuild the state from it instead.
 func mustSetAside(cfg Config, dir string, opts state.Options) (bad bool, err error) {
-	found, whole, err := readNote(filepath.Join(cfg.Dir, DamageFile))
+	found, intact, err := readNote(filepath.Join(cfg.Dir, DamageFile))
 	if err != nil {
 		return false, err
 	}
-	if found != nil && whole {
+	if found != nil && intact {
 		return true, nil
 	}
 	// a note with a wrong checksum counts as a suspicion
@@ -186,13 +186,13 @@ func mustSetAside(cfg Config, dir string, opts state.Options) (bad bool, err err
 		return false, nil // the caller opens the state again and handles the error
 	}
 	err = s.Verify()
-	word := DamageNote(s, err)
+	note := DamageNote(s, err)
 	err = errors.Join(err, s.Close())
 	switch {
 	case errors.Is(err, state.ErrState) && cfg.Peers:
 		return true, nil
 	case errors.Is(err, state.ErrState):
-		return false, WriteNote(cfg, RebuildFile, word)
+		return false, WriteNote(cfg, RebuildFile, note)
 	}
 	cfg.Logger.Warn("the state could not be read, and is not damaged", "err", err)
 	return false, clearNotes(cfg)

@@ -19,22 +19,22 @@ func TestWordsOfTheLastRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name           string
-		words          []string
+		notes          []string
 		damaged, peers bool
-		spoiled        bool     // the note has a flipped bit
-		apart          bool     // the state shares no table with a checkpoint
+		flipped        bool     // the note has a flipped bit
+		separate       bool     // the state shares no table with a checkpoint
 		moved          []string // what is moved aside
 		left           []string // notes that the start leaves
 	}{
 		{name: "no word", damaged: true},
-		{name: "found damaged", words: []string{DamageFile}, moved: []string{"state", "log"}},
-		{name: "found damaged, and the word is no run's", words: []string{DamageFile}, peers: true, spoiled: true},
-		{name: "suspected, sound", words: []string{SuspectFile}, peers: true},
-		{name: "suspected, damaged", words: []string{SuspectFile}, damaged: true, peers: true, moved: []string{"state", "log"}},
-		{name: "suspected, damaged, alone", words: []string{SuspectFile}, damaged: true, apart: true,
+		{name: "found damaged", notes: []string{DamageFile}, moved: []string{"state", "log"}},
+		{name: "found damaged, and the word is no run's", notes: []string{DamageFile}, peers: true, flipped: true},
+		{name: "suspected, sound", notes: []string{SuspectFile}, peers: true},
+		{name: "suspected, damaged", notes: []string{SuspectFile}, damaged: true, peers: true, moved: []string{"state", "log"}},
+		{name: "suspected, damaged, alone", notes: []string{SuspectFile}, damaged: true, separate: true,
 			moved: []string{"state"}, left: []string{rebuildingFile}},
-		{name: "suspected, damaged with its checkpoint, alone", words: []string{SuspectFile}, damaged: true},
-		{name: "to be built anew", words: []string{RebuildFile}, moved: []string{"state"}, left: []string{rebuildingFile}},
+		{name: "suspected, damaged with its checkpoint, alone", notes: []string{SuspectFile}, damaged: true},
+		{name: "to be built anew", notes: []string{RebuildFile}, moved: []string{"state"}, left: []string{rebuildingFile}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -42,16 +42,16 @@ func TestWordsOfTheLastRun(t *testing.T) {
 			cfg.Peers = c.peers
 			fill(t, cfg)
 			dir := filepath.Join(cfg.Dir, StateDir)
-			for _, w := range c.words {
+			for _, w := range c.notes {
 				must(t, WriteNote(cfg, w, errors.New("at index 401: what was found")))
-				if c.spoiled {
+				if c.flipped {
 					rafttest.FlipOne(t, filepath.Join(cfg.Dir, w), rand.New(rand.NewPCG(1, 1)))
 				}
 			}
-			if n := len(Damaged(cfg.Dir)); n != len(c.words) {
-				t.Errorf("%d words are told, want %d", n, len(c.words))
+			if n := len(Damaged(cfg.Dir)); n != len(c.notes) {
+				t.Errorf("%d words are told, want %d", n, len(c.notes))
 			}
-			if c.apart { // no checkpoint shares its tables any more
+			if c.separate { // no checkpoint shares its tables any more
 				aside := filepath.Join(t.TempDir(), "copy")
 				must(t, os.CopyFS(aside, os.DirFS(filepath.Join(dir, "1"))))
 				must(t, os.RemoveAll(filepath.Join(dir, "1")))

@@ -26,11 +26,11 @@ type Erased struct {
 // erased again; a number that is too large would leave a purge unfinished.
 func ReadErased(home string) (e Erased, err error) {
 	path := filepath.Join(home, erasedFile)
-	text, whole, err := readNote(path)
+	text, intact, err := readNote(path)
 	if text == nil {
 		return e, err
 	}
-	if !whole {
+	if !intact {
 		return e, fmt.Errorf("%s differs from what was written", path)
 	}
 	err = json.Unmarshal(text, &e)

@@ -29,13 +29,13 @@ func removeIfExists(home string, names ...string) error {
 	return nil
 }
 
-// readNote reads a note for the next start without its checksum, or nil if there is none. whole is false if the
+// readNote reads a note for the next start without its checksum, or nil if there is none. intact is false if the
 // checksum does not match.
-func readNote(path string) (text []byte, whole bool, err error) {
+func readNote(path string) (text []byte, intact bool, err error) {
 	raw, err := readIfExists(path)
 	if raw == nil {
 		return nil, true, err
 	}
-	text, whole = syncwriter.Unsummed(raw)
-	return text, whole, nil
+	text, intact = syncwriter.Unsummed(raw)
+	return text, intact, nil
 }

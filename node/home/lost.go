@@ -67,7 +67,7 @@ func Lost(home string) (all []LostRecords) {
 	notes, _ := filepath.Glob(filepath.Join(home, "raft.corrupt-*", lostFile)) // the pattern is valid
 	for _, path := range notes {
 		l := LostRecords{Log: filepath.Base(filepath.Dir(path))}
-		if text, whole, err := readNote(path); err == nil && whole && json.Unmarshal(text, &l.Lost) == nil {
+		if text, intact, err := readNote(path); err == nil && intact && json.Unmarshal(text, &l.Lost) == nil {
 			all = append(all, l)
 		}
 	}
@@ -91,7 +91,7 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 	if err != nil {
 		return done, err
 	}
-	moved := slices.ContainsFunc(entries, func(e oplog.Entry) bool { return slices.ContainsFunc(e.Ops, createsOrDropsDatabase) })
+	renumbered := slices.ContainsFunc(entries, func(e oplog.Entry) bool { return slices.ContainsFunc(e.Ops, createsOrDropsDatabase) })
 	for i, e := range entries {
 		if e.Key == "" { // makes repeating the command safe
 			e.Key = fmt.Sprintf("imported/%s/%d", lost.Log, i)
@@ -99,7 +99,7 @@ func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Clie
 		if e.Ops = slices.DeleteFunc(e.Ops, isAudit); len(e.Ops) == 0 {
 			continue
 		}
-		if e.DB == 0 || moved && e.DB > 1 {
+		if e.DB == 0 || renumbered && e.DB > 1 {
 			for _, op := range e.Ops {
 				done.Left[op.Kind().String()]++
 			}

@@ -44,19 +44,19 @@ func Usable(home string) error {
 
 // placeRestored moves the files of a complete restore to their places. It continues an interrupted move.
 func placeRestored(home string) error {
-	whole := filepath.Join(home, restoredDir)
-	if !exists(whole) {
+	restored := filepath.Join(home, restoredDir)
+	if !exists(restored) {
 		return nil
 	}
 	for _, name := range []string{raftDir, StateDir} {
-		if err := os.Rename(filepath.Join(whole, name), filepath.Join(home, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(filepath.Join(restored, name), filepath.Join(home, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("restored: %w", err)
 		}
 	}
 	if err := syncwriter.Dir(home); err != nil {
 		return err
 	}
-	return os.Remove(whole)
+	return os.Remove(restored)
 }
 
 // exists reports whether a path exists. It counts a path that cannot be examined as existing.

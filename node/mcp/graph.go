@@ -75,7 +75,7 @@ type (
 
 // addGraph adds the nine tools, and the graph as a resource.
 func (s *Server) addGraph(srv *mcp.Server) {
-	create, remove, look := api.Tool{}, api.Tool{Destructive: true, Idempotent: true}, api.Tool{ReadOnly: true, Idempotent: true}
+	create, remove, read := api.Tool{}, api.Tool{Destructive: true, Idempotent: true}, api.Tool{ReadOnly: true, Idempotent: true}
 	addGraphTool(s, srv, create, "create_entities", "Create Entities", "Create multiple new entities in the knowledge graph",
 		(*graphCall).createEntities)
 	addGraphTool(s, srv, create, "create_relations", "Create Relations",
@@ -89,9 +89,9 @@ func (s *Server) addGraph(srv *mcp.Server) {
 		"Delete specific observations from entities in the knowledge graph", (*graphCall).deleteObservations)
 	addGraphTool(s, srv, remove, "delete_relations", "Delete Relations", "Delete multiple relations from the knowledge graph",
 		(*graphCall).deleteRelations)
-	addGraphTool(s, srv, look, "read_graph", "Read Graph", "Read the entire knowledge graph", (*graphCall).readGraph)
-	addGraphTool(s, srv, look, "search_nodes", "Search Nodes", "Search for nodes in the knowledge graph based on a query", (*graphCall).searchNodes)
-	addGraphTool(s, srv, look, "open_nodes", "Open Nodes", "Open specific nodes in the knowledge graph by their names", (*graphCall).openNodes)
+	addGraphTool(s, srv, read, "read_graph", "Read Graph", "Read the entire knowledge graph", (*graphCall).readGraph)
+	addGraphTool(s, srv, read, "search_nodes", "Search Nodes", "Search for nodes in the knowledge graph based on a query", (*graphCall).searchNodes)
+	addGraphTool(s, srv, read, "open_nodes", "Open Nodes", "Open specific nodes in the knowledge graph by their names", (*graphCall).openNodes)
 	srv.AddResource(&mcp.Resource{URI: "memory://knowledge-graph", Name: "knowledge-graph", Title: "Knowledge Graph",
 		Description: "The full knowledge graph with all entities and relations", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

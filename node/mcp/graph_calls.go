@@ -181,9 +181,9 @@ func (g *graphCall) openNodes(q *graphOpened) (*knowledge, error) {
 func unique(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
 func (g *graphCall) createEntities(q *graphEntities) (*graphEntities, error) {
-	var made graphEntities
+	var created graphEntities
 	err := g.retryOnConflict(func() (steps []api.BatchStep, err error) {
-		made.Entities = []graphEntity{}
+		created.Entities = []graphEntity{}
 		seen := map[string]bool{}
 		for _, e := range q.Entities {
 			there, err := g.facts(api.EntityFolder(e.Name))
@@ -204,11 +204,11 @@ func (g *graphCall) createEntities(q *graphEntities) (*graphEntities, error) {
 				return nil, err
 			}
 			steps, e.Observations = append(append(steps, step), more...), added
-			made.Entities = append(made.Entities, e)
+			created.Entities = append(created.Entities, e)
 		}
 		return steps, nil
 	})
-	return &made, err
+	return &created, err
 }
 
 // newObservations returns the observations that are not stored yet, and the steps that store them.
@@ -280,7 +280,7 @@ func (g *graphCall) deleteRelationsOf(names []string, which func(graphRelation) 
 		if err != nil {
 			return err
 		}
-		gone := 0
+		deleted := 0
 		for _, e := range edges {
 			if !which(graphRelation{e.Src, e.Dst, e.Type}) {
 				continue
@@ -288,9 +288,9 @@ func (g *graphCall) deleteRelationsOf(names []string, which func(graphRelation) 
 			if _, err := api.Unrelate.Do(g.ctx, g.door, g.c, &api.UnrelateRequest{ID: e.ID}); err != nil {
 				return err
 			}
-			gone++
+			deleted++
 		}
-		if len(edges) < maxGraph || gone == 0 {
+		if len(edges) < maxGraph || deleted == 0 {
 			return nil
 		}
 	}
@@ -317,17 +317,17 @@ func (g *graphCall) deleteObservations(q *graphDeletions) (*graphDone, error) {
 }
 
 func (g *graphCall) createRelations(q *graphRelations) (*graphRelations, error) {
-	made := &graphRelations{[]graphRelation{}}
+	created := &graphRelations{[]graphRelation{}}
 	for _, r := range q.Relations {
 		done, err := api.Relate.Do(g.ctx, g.door, g.c, &api.RelateRequest{Src: r.From, Dst: r.To, Type: r.Type, Weight: 1})
 		if err != nil {
 			return nil, err
 		}
 		if done.New {
-			made.Relations = append(made.Relations, r)
+			created.Relations = append(created.Relations, r)
 		}
 	}
-	return made, nil
+	return created, nil
 }
 
 func (g *graphCall) deleteRelations(q *graphRelations) (*graphDone, error) {

@@ -31,8 +31,8 @@ func headerMismatch(h http.Header, message []byte) (id json.RawMessage, wrong st
 	// Unlike structs, maps distinguish names that differ by case, as the library does.
 	var call, params, arguments map[string]json.RawMessage
 	for name, header := range routingHeaders {
-		said, there := h[routingPrefix+header]
-		if !there {
+		values, sent := h[routingPrefix+header]
+		if !sent {
 			continue
 		}
 		if call == nil {
@@ -41,7 +41,7 @@ func headerMismatch(h http.Header, message []byte) (id json.RawMessage, wrong st
 			_ = json.Unmarshal(params["arguments"], &arguments)
 		}
 		var argument *string
-		value, err := decodeHeader(strings.Join(said, ", "))
+		value, err := decodeHeader(strings.Join(values, ", "))
 		if json.Unmarshal(arguments[name], &argument) != nil || err != nil || argument == nil || *argument != value {
 			return call["id"], "header mismatch: " + routingPrefix + header + " is not the argument " + name
 		}

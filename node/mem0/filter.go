@@ -229,9 +229,9 @@ func (t *translation) comparison(name, op string, raw json.RawMessage) any {
 		}
 	}
 	part := object{name: object{op: raw}}
-	said, err := json.Marshal(part)
+	encoded, err := json.Marshal(part)
 	if err == nil {
-		_, err = filter.Parse(said)
+		_, err = filter.Parse(encoded)
 	}
 	if err != nil {
 		return t.reject("%s", strings.TrimPrefix(err.Error(), "filter: "))

@@ -119,11 +119,11 @@ type exchange struct{ api.Exchange }
 
 // Serve answers a call at one of the paths.
 func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error) {
-	made, err := api.NewExchange(a.door, r, c, decode)
+	inner, err := api.NewExchange(a.door, r, c, decode)
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err = routes[r.Pattern].answer(&exchange{made})
+	answer, err = routes[r.Pattern].answer(&exchange{inner})
 	if why, lacking := answer.(unsupported); lacking {
 		status, answer := a.Reject(oplog.Errorf(oplog.Invalid, "%s", string(why)), http.StatusNotImplemented, "not_implemented")
 		return status, answer, err

@@ -20,8 +20,8 @@ const (
 type page struct{ number, size int }
 
 // page reads the parameters page and page_size.
-func (x *exchange) page(usual, most int) (p page, err error) {
-	p = page{1, usual}
+func (x *exchange) page(defaultSize, maxSize int) (p page, err error) {
+	p = page{1, defaultSize}
 	for name, to := range map[string]*int{"page": &p.number, "page_size": &p.size} {
 		if s := x.Params.Get(name); s != "" {
 			if *to, err = strconv.Atoi(s); err != nil || *to < 1 || *to > 1<<30 {
@@ -29,7 +29,7 @@ func (x *exchange) page(usual, most int) (p page, err error) {
 			}
 		}
 	}
-	p.size = min(p.size, most)
+	p.size = min(p.size, maxSize)
 	return p, nil
 }
 

@@ -160,14 +160,14 @@ func add(as shape) func(*exchange) (any, error) {
 		case as != platform:
 			return object{"results": results}, nil
 		}
-		said := "Memories added."
+		message := "Memories added."
 		if in.Infer == nil || *in.Infer {
-			said = "Memories added as given: this server infers nothing."
+			message = "Memories added as given: this server infers nothing."
 		}
 		if all.skipped > 0 {
-			said += fmt.Sprintf(" Parts that are no text were left out: %d.", all.skipped)
+			message += fmt.Sprintf(" Parts that are no text were left out: %d.", all.skipped)
 		}
-		return object{"status": succeeded, "event_id": a.RIDs[0], "message": said, "results": results}, nil
+		return object{"status": succeeded, "event_id": a.RIDs[0], "message": message, "results": results}, nil
 	}
 }
 

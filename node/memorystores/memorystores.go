@@ -69,11 +69,11 @@ func (r *apiError) Error() string { return r.text }
 
 // Serve answers a call at one of the paths.
 func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error) {
-	made, err := api.NewExchange(a.door, r, c, decode)
+	inner, err := api.NewExchange(a.door, r, c, decode)
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err = routes[r.Pattern].answer(&exchange{made})
+	answer, err = routes[r.Pattern].answer(&exchange{inner})
 	if own, ok := errors.AsType[*apiError](err); ok {
 		return own.status, failure(own.kind, own.text, own.more), nil
 	}
@@ -147,11 +147,11 @@ func pageOf(rows []object, next string) object {
 	return o
 }
 
-// fullView reports whether the parameter view requests contents. usual is the default.
-func (x *exchange) fullView(usual bool) (bool, error) {
+// fullView reports whether the parameter view requests contents. byDefault is the default.
+func (x *exchange) fullView(byDefault bool) (bool, error) {
 	switch view := x.Params.Get("view"); view {
 	case "":
-		return usual, nil
+		return byDefault, nil
 	case "full", "basic":
 		return view == "full", nil
 	default:

@@ -111,7 +111,7 @@ func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time
 		}
 	}
 	used := make([]bool, n)
-	look := candidateFinder{rows: rows, seen: make([]int32, n)}
+	finder := candidateFinder{rows: rows, seen: make([]int32, n)}
 	for _, seed := range seeds {
 		if err := s.pause(ctx, 0); err != nil { // a seed may be compared with hundreds of rows
 			return nil, err
@@ -121,7 +121,7 @@ func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time
 		}
 		cluster := []int{seed}
 		a := &s.Rows[seed]
-		for _, c := range look.candidatesOf(means[seed].words, int32(seed)) {
+		for _, c := range finder.candidatesOf(means[seed].words, int32(seed)) {
 			b := &s.Rows[c]
 			if used[c] || !withinWindow(a, b, window) || !sameMeaning(&means[seed], &means[c]) || !mayMerge(a, b) {
 				continue

@@ -50,8 +50,8 @@ type Statement struct {
 // Read parses a text.
 func Read(text string) *Statement {
 	text = text[:min(len(text), MaxRead)]
-	said := sentences(text)
-	return &Statement{text, factsOf(said), statementOf(said), hasChangePhrase(text), changesOf(said)}
+	parsed := sentences(text)
+	return &Statement{text, factsOf(parsed), statementOf(parsed), hasChangePhrase(text), changesOf(parsed)}
 }
 
 // The words of a statement that LookFor returns.
@@ -122,15 +122,15 @@ func (a *Statement) Replaces(older string, relations Relations) (r Replacement, 
 	if question(a.text) || question(older) {
 		return r, false
 	}
-	had := sentences(older)
-	was, is := factsOf(had), a.facts
+	olderText := sentences(older)
+	was, is := factsOf(olderText), a.facts
 	if r, ok = replacesByFacts(is, was, &relations); ok {
 		return r, true
 	}
-	if r, ok = a.replacesByChange(had); ok {
+	if r, ok = a.replacesByChange(olderText); ok {
 		return r, true
 	}
-	b := statementOf(had)
+	b := statementOf(olderText)
 	if len(a.all) < 3 || len(b.all) < 3 || b.past {
 		return r, false
 	}

@@ -94,14 +94,14 @@ func (s *Server) offeredScopes(c api.Caller, q consentRequest) (scopes []string,
 	case !s.isResource(q.Resource):
 		return nil, "invalid_target", "resource: want " + s.resource
 	}
-	asked := strings.Fields(q.Scope)
-	for _, sc := range asked {
+	requested := strings.Fields(q.Scope)
+	for _, sc := range requested {
 		if !slices.Contains(Scopes, sc) {
 			return nil, "invalid_scope", "scope: want read, write or both"
 		}
 	}
 	for _, sc := range Scopes {
-		if (len(asked) == 0 || slices.Contains(asked, sc)) && c.May(api.Scope(sc)) {
+		if (len(requested) == 0 || slices.Contains(requested, sc)) && c.May(api.Scope(sc)) {
 			scopes = append(scopes, sc)
 		}
 	}

@@ -113,20 +113,20 @@ func (f *fetcher) fetch(ctx context.Context, id string) (c client, err error) {
 	if err != nil || len(b) > maxDocument {
 		return c, fmt.Errorf("its document did not come, whole and within %d bytes, in %s", maxDocument, fetchTimeout)
 	}
-	var said struct {
+	var document struct {
 		client
 		ID   string `json:"client_id"`
 		Auth string `json:"token_endpoint_auth_method"`
 	}
-	switch err := json.Unmarshal(b, &said); {
+	switch err := json.Unmarshal(b, &document); {
 	case err != nil:
 		return c, errors.New("its document is not a JSON object with the fields of a client")
-	case said.ID != id:
+	case document.ID != id:
 		return c, errors.New("its document names another client_id")
-	case said.Auth != "" && said.Auth != "none":
+	case document.Auth != "" && document.Auth != "none":
 		return c, errors.New("its document wants the client to authenticate: only token_endpoint_auth_method none is supported")
 	}
-	c, err = said.client.validated()
+	c, err = document.client.validated()
 	c.host = u.Host
 	return c, err
 }

@@ -16,12 +16,12 @@ const (
 
 // captures returns summaries with their events. It skips forgotten summaries and their events.
 func captures(v dbView, q *api.CapturesRequest) *api.CapturesPage {
-	a, room := &api.CapturesPage{}, q.Payloads
+	a, budget := &api.CapturesPage{}, q.Payloads
 	take := func(m *oplog.Memory, e oplog.StoredEvent) {
-		if len(e.Payload) > room {
+		if len(e.Payload) > budget {
 			e.Payload = nil
 		}
-		room -= len(e.Payload)
+		budget -= len(e.Payload)
 		a.Captures = append(a.Captures, api.CapturedMemory{Memory: m, Event: &e})
 	}
 	for _, id := range q.Events {
@@ -44,7 +44,7 @@ func captures(v dbView, q *api.CapturesRequest) *api.CapturesPage {
 			return true
 		}
 		if e, ok := v.Event(v.db, v.EventOf(v.db, m.RID)); ok {
-			if len(e.Payload) > room && room < q.Payloads {
+			if len(e.Payload) > budget && budget < q.Payloads {
 				a.Next = seq // this event begins the next page
 				return false
 			}

@@ -23,15 +23,15 @@ var Conditions = []string{healthy, degraded, unhealthy}
 
 // condition derives the condition and its reason from a status.
 func condition(st api.ClusterStatus) (word, why string) {
-	var gone []string
+	var unreachable []string
 	for _, p := range st.Peers {
 		if !p.Reachable {
-			gone = append(gone, fmt.Sprintf("node %d", p.NodeID))
+			unreachable = append(unreachable, fmt.Sprintf("node %d", p.NodeID))
 		}
 	}
-	away := strings.Join(gone, " and ") + " unreachable"
-	if len(gone) > 2 {
-		away = strings.Join(gone[:len(gone)-1], ", ") + " and " + gone[len(gone)-1] + " unreachable"
+	unreachableText := strings.Join(unreachable, " and ") + " unreachable"
+	if len(unreachable) > 2 {
+		unreachableText = strings.Join(unreachable[:len(unreachable)-1], ", ") + " and " + unreachable[len(unreachable)-1] + " unreachable"
 	}
 	all := st.Members()
 	full := slices.IndexFunc(all, func(p api.Peer) bool { return p.DiskFull })
@@ -39,15 +39,15 @@ func condition(st api.ClusterStatus) (word, why string) {
 	case st.Removed:
 		return unhealthy, fmt.Sprintf("node %d is not a member of the cluster", st.NodeID)
 	case !quorate(st):
-		return unhealthy, "no quorum, " + away
+		return unhealthy, "no quorum, " + unreachableText
 	case st.LeaderID == nil:
 		return unhealthy, "no leader"
 	case st.Agreement == "diverged":
 		return degraded, "states differ"
 	case full >= 0:
 		return degraded, fmt.Sprintf("disk of node %d full, it refuses writes", all[full].NodeID)
-	case len(gone) > 0:
-		return degraded, away
+	case len(unreachable) > 0:
+		return degraded, unreachableText
 	}
 	for _, p := range all {
 		if len(p.Disputes) > 0 {

@@ -107,7 +107,7 @@ func (cl *Cluster) isOmitted(members []raft.Member, peers []api.Peer) bool {
 // agreement compares state hashes at the same index. Hashes at different indexes prove nothing, nor does an equal
 // hash of a member with damaged rows.
 func agreement(st api.ClusterStatus) string {
-	said := "unknown"
+	result := "unknown"
 	for _, p := range st.Peers {
 		if !p.Reachable || p.SumIndex != st.SumIndex {
 			continue
@@ -118,9 +118,9 @@ func agreement(st api.ClusterStatus) string {
 		if damagedIn(p.Vitals) || damagedIn(st.Vitals) {
 			continue
 		}
-		said = "agree"
+		result = "agree"
 	}
-	return said
+	return result
 }
 
 func damagedIn(v api.Vitals) bool {

@@ -62,11 +62,11 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 	text := access.NewToken()
 	op := &oplog.CreateToken{Policy: policy, Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes,
 		At: oplog.At(ad.cfg.Access.Now()), Expires: expires}
-	made := oplog.Op(op)
+	proposed := oplog.Op(op)
 	if spaces.Bind() {
-		made = &oplog.CreateBound{Token: *op, Spaces: spaces}
+		proposed = &oplog.CreateBound{Token: *op, Spaces: spaces}
 	}
-	_, _, err = ad.propose(ctx, c, made)
+	_, _, err = ad.propose(ctx, c, proposed)
 	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Spaces: spaces,
 		Trust: policy.Trust, Quarantine: policy.Quarantine, Hash: access.Prefix(op.Hash), Replicated: true}, err
 }
@@ -98,14 +98,14 @@ func parseSpaces(prefixes, scopes []string) (spaces oplog.Spaces, err error) {
 // policyOf returns the policy of a new token. Its trust class is at most the caller's, and its quarantine is at least
 // as strict.
 func policyOf(c api.Caller, q *api.CreateTokenRequest, scopes []string) (p oplog.Policy, err error) {
-	usual := oplog.TrustAgent
+	standard := oplog.TrustAgent
 	if slices.Contains(scopes, string(api.Owner)) || slices.Contains(scopes, string(api.Admin)) {
-		usual = oplog.TrustOperator
+		standard = oplog.TrustOperator
 	}
 	if oplog.TrustBelow(c.Policy.Trust, cmp.Or(q.Trust, oplog.TrustWeb)) > 0 {
 		return p, api.TooTrusted("trust: a token gives no more than it has, which is %s, got %s", oplog.TrustOf(c.Policy.Trust), q.Trust)
 	}
-	p.Trust = cmp.Or(q.Trust, oplog.LowestTrust(usual, c.Policy.Trust))
+	p.Trust = cmp.Or(q.Trust, oplog.LowestTrust(standard, c.Policy.Trust))
 	p.Quarantine = cmp.Or(q.Quarantine, c.Policy.Quarantine)
 	if own := c.Policy.Quarantine; own != "" && oplog.TrustBelow(p.Quarantine, own) > 0 {
 		p.Quarantine = own

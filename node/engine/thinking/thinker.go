@@ -70,9 +70,9 @@ func (th *Thinker) Reflect(ctx context.Context, c api.Caller, q *api.ReflectRequ
 // meanwhile, and Apply drops decisions about memories that they changed. A node that loses leadership drops its
 // round; the log records where the next round continues.
 func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
-	started, asked := time.Now(), withDefaults(*q)
+	started, request := time.Now(), withDefaults(*q)
 	if !th.cfg.Leads() {
-		return th.thinkOnLeader(ctx, c, &asked)
+		return th.thinkOnLeader(ctx, c, &request)
 	}
 	select {
 	case th.roundSlot <- struct{}{}:
@@ -81,9 +81,9 @@ func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest)
 		return nil, oplog.Errorf(oplog.Unavailable, "another round of cognition is under way; retry")
 	}
 	c.Forward = false // the leader that ran the round must write its decisions itself
-	r := &round{th: th, c: c, q: asked, deadline: time.Now().Add(longestRound)}
-	if asked.MaxMillis > 0 {
-		r.deadline = time.Now().Add(min(longestRound, time.Duration(asked.MaxMillis)*time.Millisecond))
+	r := &round{th: th, c: c, q: request, deadline: time.Now().Add(longestRound)}
+	if request.MaxMillis > 0 {
+		r.deadline = time.Now().Add(min(longestRound, time.Duration(request.MaxMillis)*time.Millisecond))
 	}
 	if err := r.gather(ctx); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest)
 	if err != nil {
 		return nil, err
 	}
-	if asked.Progress {
+	if request.Progress {
 		a.Read, a.Remaining = new(len(r.snap.Rows)), &left
 	}
 	th.cfg.Logger.Info("thought", "database", c.Database, "memories", len(r.snap.Rows), "left", left,
