@@ -24,23 +24,23 @@ import (
 type surface struct {
 	*web
 	wire  *client.Client
-	known []string // ids as they came
+	known []string // ids in the order of their creation
 }
 
 var (
 	drawnID   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	ordinalID = regexp.MustCompile(`00000000-0000-7000-8000-(\d{12})`)
 
-	// timed matches the fields by which a memory is gone from one database a moment before another.
+	// timed matches the fields that make a memory expire in one database a moment before another.
 	timed = regexp.MustCompile(`ttl$|expires_at$|refresh_on_read$`)
 
-	// ownFields matches those of an answer that differ between databases that were asked for the same.
+	// ownFields matches the fields of an answer that differ between databases.
 	ownFields = regexp.MustCompile(`^(created_at.*|updated_at.*|first_seen|.*ed_at|until|from|duration_.*|writer|dialect|near|sha256|operations|last_maintenance|cursor|metadata_json)$`)
 )
 
 func (s *surface) ordinals(text string) string {
 	return drawnID.ReplaceAllStringFunc(text, func(id string) string {
-		if ordinalID.MatchString(id) { // of a request
+		if ordinalID.MatchString(id) { // an id of a request
 			return id
 		}
 		if !slices.Contains(s.known, id) {
@@ -64,8 +64,8 @@ type outcome struct{ refused, answer string }
 
 func (s *surface) outcome(op *api.Op, refused string, answer obj) outcome {
 	if refused != "" {
-		refused, _, _ = strings.Cut(strings.TrimPrefix(refused, op.Name+": "), ", got ") // a URL has texts alone
-		refused, _, _ = strings.Cut(refused, ": did you mean")                           // a body is not told of what is in the path
+		refused, _, _ = strings.Cut(strings.TrimPrefix(refused, op.Name+": "), ", got ") // in a URL every value is a text
+		refused, _, _ = strings.Cut(refused, ": did you mean")                           // the hints for a body do not include fields of the path
 		return outcome{refused: s.ordinals(strings.TrimSuffix(refused, " query parameter"))}
 	}
 	if err := described("answer", op.Gives(), shapesOf(op), answer); err != nil {
@@ -292,7 +292,7 @@ func TestSurfacesAnswerAlike(t *testing.T) {
 // askAll sends a request on all surfaces, and collects names from the answer.
 func (d *drawn) askAll(t *testing.T, all []*surface, op *api.Op, fields string) {
 	t.Helper()
-	fields = strings.ReplaceAll(fields, `"trust":"operator"`, `"trust":"tool"`) // which models may not say
+	fields = strings.ReplaceAll(fields, `"trust":"operator"`, `"trust":"tool"`) // models may not write as an operator
 	var got []outcome
 	for i, ask := range []func(*surface, *api.Op, obj) outcome{(*surface).overHTTP, (*surface).overWire, (*surface).overMCP} {
 		var own obj

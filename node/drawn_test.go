@@ -18,9 +18,9 @@ import (
 // mostly those of earlier answers in fields of the same name.
 type drawn struct {
 	*rand.Rand
-	known   map[string][]string // by field, and for "id" by the subject of the operation that told of it
+	known   map[string][]string // by field; "id" by the subject of the operation that returned it
 	subject map[*api.Op]string
-	about   string // the subject of the operation at hand
+	about   string // subject of the current operation
 }
 
 func newDrawn(seed uint64) *drawn {
@@ -84,7 +84,7 @@ func (d *drawn) one(of []string) (s string, ok bool) {
 
 var drawnWords = strings.Fields("Ada Alice Bob Rust Lisbon Lovelace river violin harbor winter letter bridge candle leads owns moved now is the 2024 9am")
 
-const drawnNames = 6 // of these words
+const drawnNames = 6 // number of names in use
 
 func (d *drawn) phrase() string {
 	words := make([]string, 1+d.IntN(7))
@@ -194,7 +194,7 @@ func (d *drawn) request(op *api.Op) request {
 			items = []any{v}
 		}
 		for _, item := range items {
-			b, _ := json.Marshal(item) // made of what JSON has
+			b, _ := json.Marshal(item) // JSON values always encode
 			query.Add(name, strings.Trim(string(b), `"`))
 		}
 	}

@@ -66,7 +66,7 @@ func operations(doc map[string]any) (all []operation) {
 			o := operation{strings.ToUpper(method), path, methods[method].(map[string]any)}
 			params, _ := o.doc["parameters"].([]any)
 			for i, p := range params {
-				if ref, ok := p.(map[string]any)["$ref"].(string); ok { // many operations have it
+				if ref, ok := p.(map[string]any)["$ref"].(string); ok { // a parameter that many operations have
 					params[i] = doc["components"].(map[string]any)["parameters"].(map[string]any)[strings.TrimPrefix(ref, "#/components/parameters/")]
 				}
 			}
@@ -176,7 +176,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 			}
 			c.ask(t, w.base, doc, o)
 		}
-		if o.path != "/v1/batch" { // mem0's clients put there
+		if o.path != "/v1/batch" { // where mem0's clients send it
 			ask(wrong{method: "PUT", token: secret, status: 405, code: "method_not_allowed"})
 		}
 		if o.scope() != "" {
@@ -185,7 +185,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 			ask(wrong{token: revoked, status: 401, code: "unauthenticated", text: "invalid or revoked token"})
 			weak := map[string]string{"read": writer, "write": reader, "owner": plain, "admin": plain}[o.scope()]
 			ask(wrong{token: weak, status: 403, code: "insufficient_scope", text: "token has no "})
-			if o.scope() != "admin" { // who may administer may go anywhere
+			if o.scope() != "admin" { // administrators may use any database
 				ask(wrong{url: url + "?database=other", token: owner, status: 404, code: "not_found", text: "database 'other' not found"})
 			}
 			ask(wrong{url: url + "?database=nowhere", token: secret, status: 404, code: "not_found", text: "database 'nowhere' not found"})
@@ -197,7 +197,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 			ask(wrong{token: secret, kind: "text/plain", body: `{}`, status: 415, code: "invalid_body",
 				text: "Content-Type: application/json"})
 			ask(wrong{token: secret, body: `{}`, status: 415, code: "invalid_body"})
-			if o.path != "/v1/remember/batch" && o.path != "/v1/batch" { // they take 64 MiB, see below
+			if o.path != "/v1/remember/batch" && o.path != "/v1/batch" { // bodies of up to 64 MiB, see below
 				ask(wrong{token: secret, kind: js, body: `{"text":"` + strings.Repeat("x", 4<<20) + `"}`, status: 413,
 					code: "too_large", text: "body is over 4194304 bytes"})
 			}

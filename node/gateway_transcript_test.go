@@ -37,7 +37,7 @@ type transcript struct {
 // the OpenAPI document.
 func TestGatewayTranscript(t *testing.T) {
 	t.Parallel()
-	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Reinforce = time.Hour }).web(0) // or it counts while it is asked
+	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Reinforce = time.Hour }).web(0) // else it may change between requests
 	tr := &transcript{base: w.base, saved: map[string]string{"master": secret}, doc: w.ok("GET", "/openapi.json", nil),
 		asked: map[string]bool{}}
 	datadriven.Walk(t, "gateway/examples", func(t *testing.T, path string) {
@@ -106,7 +106,7 @@ func (tr *transcript) run(t *testing.T, d *datadriven.TestData) string {
 	defer resp.Body.Close()
 	if resp.Header.Get("Content-Type") == "text/event-stream" && strings.HasPrefix(path, "/v1/events") {
 		tr.note(method, path)
-		return fmt.Sprintf("%d\nan event stream\n", resp.StatusCode) // it has tests of its own, and no end
+		return fmt.Sprintf("%d\nan event stream\n", resp.StatusCode) // an endless stream, with its own tests
 	}
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {

@@ -79,7 +79,7 @@ func TestAListSaysWhereItGoesOn(t *testing.T) {
 		}
 	}
 	seen, last := map[any]bool{}, ""
-	for next := "/v1/memories?limit=150"; next != ""; { // the rows of a batch have one time
+	for next := "/v1/memories?limit=150"; next != ""; { // rows of a batch have the same time
 		got := w.ok("GET", next, nil)
 		for _, m := range ofKey(got, "items") {
 			seen[m["rid"]] = true

@@ -67,7 +67,7 @@ func TestMatrix(t *testing.T) {
 	for _, s := range []string{"read", "write", "owner"} {
 		weak[s] = w.with(w.newToken(obj{"scopes": []string{s}}))
 	}
-	// slow asks with a token whose one operation a second is used up, and again where the machine took the second for
+	// slow sends a request with a token whose one operation a second is used up, and again if the machine took longer for
 	// it.
 	slow := func(refused func(one *web) bool) bool {
 		for {
@@ -91,7 +91,7 @@ func TestMatrix(t *testing.T) {
 			var out obj
 			if !slow(func(one *web) bool {
 				status, out = one.send(op.Method(), url, arguments(op.InBody()))
-				missing := status == http.StatusBadRequest && len(op.InQuery()) > 0 // a parameter: told before it is counted
+				missing := status == http.StatusBadRequest && len(op.InQuery()) > 0 // parameters are checked before the operation is counted
 				return missing || status == http.StatusTooManyRequests && out["code"] == "rate_limited"
 			}) {
 				t.Errorf("%s over HTTP, too often: %d %v", op.Name, status, out)
@@ -108,7 +108,7 @@ func TestMatrix(t *testing.T) {
 			if status, _, _ := w.with("ydb_none").tool(op.Tool.Name, args); status != http.StatusUnauthorized {
 				t.Errorf("%s as a tool, without a token: %d", op.Name, status)
 			}
-			if op.Scope != api.Read { // who may not read may use no tool
+			if op.Scope != api.Read { // tools need scope read
 				if _, _, said := weak[lacking[op.Scope]].tool(op.Tool.Name, args); said != "token has no "+string(op.Scope)+" scope" {
 					t.Errorf("%s as a tool, without the right: %q", op.Name, said)
 				}
@@ -211,7 +211,7 @@ func TestDialectsPassTheDoor(t *testing.T) {
 		} else if !may && slices.Contains([]api.Scope{"", api.Read, api.Write, api.Owner}, op.Scope) {
 			t.Errorf("%s is refused to a dialect in its own database", op.Name)
 		}
-		if op.HTTP != "" || op.Tool != nil || op.Wire != 0 || op.Scope == "" { // anybody may ask what needs no right
+		if op.HTTP != "" || op.Tool != nil || op.Wire != 0 || op.Scope == "" { // operations without a right need no token
 			continue
 		}
 		asked++
@@ -225,10 +225,10 @@ func TestDialectsPassTheDoor(t *testing.T) {
 			t.Errorf("%s is allowed to this host's user though nothing was configured, or is not though it is about a memory", op.Name)
 		}
 		if op.Scope == api.Owner || op.Cost != nil && op.Cost(op.New()) == 0 {
-			continue // no bound of a database holds it
+			continue // not subject to the limit of a database
 		}
 		for range 2 {
-			_, _ = host.Do(t.Context(), busy, api.Search.Op, &api.SearchRequest{Text: "anything", K: 1}) // uses up the second's one operation
+			_, _ = host.Do(t.Context(), busy, api.Search.Op, &api.SearchRequest{Text: "anything", K: 1}) // uses up the operation of this second
 		}
 		if _, err := host.Do(t.Context(), busy, op, op.New()); err == nil ||
 			!strings.Contains(err.Error(), "too many requests for this database") {
@@ -289,7 +289,7 @@ func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 		}
 		a := do(database, op, finds[op])
 		if tiers, ok := a.(*api.TierCounts); ok {
-			tiers.Index = 0 // the log is everybody's
+			tiers.Index = 0 // the log includes all databases
 		}
 		return a
 	}

@@ -47,7 +47,7 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	dead, other := (l+1)%3, (l+2)%3
 	c.stop(dead)
 	before := c.members()
-	for _, i := range []int{l, other} { // the reason reads alike on the leader and on a follower
+	for _, i := range []int{l, other} { // leader and follower give the same reason
 		if err := c.change(i, api.ChangeMembersRequest{Verb: "remove", NodeID: 9}); err == nil ||
 			!strings.HasPrefix(err.Error(), "node 9 is not a member") {
 			t.Errorf("removing a node that is not a member, on node %d: %v", i+1, err)
@@ -105,7 +105,7 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.NodeID = 3 })
 	waiting := c.cfgs[0]
 	waiting.Member.NodeID, waiting.Home, waiting.Addresses.Wire, waiting.Addresses.HTTP, waiting.Addresses.Cluster = 5, filepath.Join(t.TempDir(), "h"), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
-	waiting.Member.Peers = []string{rafttest.Addr(t)} // which is away: the node belongs to no cluster yet
+	waiting.Member.Peers = []string{rafttest.Addr(t)} // the seed is down, so the node belongs to no cluster yet
 	n, err := node.Open(t.Context(), waiting)
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	if now := c.members(); now != strings.Replace(before, was, c.cfgs[victim].Addresses.Cluster, 1) {
 		t.Errorf("the members were %s and are %s", before, now)
 	}
-	// Its home is gone: only the operator can say that the other node is to have its place.
+	// Its home is gone: only the operator can let the other node replace it.
 	c.stop(victim)
 	if err := errors.Join(os.RemoveAll(c.cfgs[victim].Home), os.MkdirAll(c.cfgs[victim].Home, 0o700)); err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 			t.Fatalf("wrong token %d: %d", i+1, status)
 		}
 	}
-	// A try comes back each second, so a machine that stood still for one may allow a few more.
+	// One more attempt is allowed each second, so a machine that paused may allow a few more.
 	refused := func(one func() bool) bool {
 		for range most {
 			if one() {
@@ -127,12 +127,12 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 	}) {
 		t.Fatal("wrong tokens are taken again")
 	}
-	// it takes a try too
+	// it counts as an attempt too
 	if status, _ := ask(hostile, "/v1/stats", secret); status == http.StatusOK && time.Since(before) < 500*time.Millisecond {
 		t.Error("the secret is compared beyond the pace")
 	}
 	suite.Eventually(t, "the secret is taken when the wait is over", func() bool {
-		time.Sleep(100 * time.Millisecond) // a try that comes too early is one of those that count
+		time.Sleep(100 * time.Millisecond) // an attempt that comes too early counts too
 		status, _ := ask(hostile, "/v1/stats", secret)
 		return status == http.StatusOK
 	})
@@ -216,7 +216,7 @@ func TestATokenKnowsItsDatabases(t *testing.T) {
 	if err != nil || len(listed) != 1 || listed[0].Name != "mine" {
 		t.Errorf("over the wire: %v, %v", listed, err)
 	}
-	for id := range 6 { // by number, one that is there is told from none by nothing
+	for id := range 6 { // by number, an existing database looks like a missing one
 		status, out := mine.send("POST", "/v1/admin/tokens", obj{"database_id": id + 1, "label": "x"})
 		if strings.Contains(fmt.Sprint(out), hidden.(string)) || status != http.StatusOK && out["error"] != "database not found" {
 			t.Errorf("database %d: %d %v", id+1, status, out)

@@ -150,7 +150,7 @@ func TestOAuth(t *testing.T) {
 		obj{"query": "who was here", "namespace": "default"}); !strings.Contains(failure, "bound to agents/one/") {
 		t.Errorf("elsewhere: %s", failure)
 	}
-	for _, path := range []string{"/v1/admin/me", "/v1/memories"} { // an access token is for /mcp alone
+	for _, path := range []string{"/v1/admin/me", "/v1/memories"} { // access tokens are valid only at /mcp
 		if status, _ := client.send("GET", path, nil); status != http.StatusUnauthorized {
 			t.Errorf("%s: %d", path, status)
 		}
@@ -252,7 +252,7 @@ func TestOAuthRefuses(t *testing.T) {
 		ask    obj
 		status int
 		code   string
-		told   bool // the client is told as well
+		told   bool // the client learns it as well
 	}{
 		{"without a token", w.with(""), nil, 401, "unauthenticated", false},
 		{"with a wrong token", w.with("ydb_wrong"), nil, 401, "unauthenticated", false},
@@ -293,7 +293,7 @@ func TestOAuthRefuses(t *testing.T) {
 		t.Errorf("a reader may give %v", a)
 	}
 	web := and(asked, obj{"redirect_uri": "https://agent.test/cb?x=1"})
-	if code := allowed(bound, web, nil); code == "" { // without a namespace it is bound as the person is
+	if code := allowed(bound, web, nil); code == "" { // by default bound like the person's token
 		t.Error("no code")
 	}
 
@@ -323,7 +323,7 @@ func TestOAuthRefuses(t *testing.T) {
 	if status, a := w.with("").send("POST", "/oauth/token", redeem(asked, code)); status != 400 || a["error"] != "invalid_request" {
 		t.Errorf("JSON instead of a form: %d %v", status, a)
 	}
-	first := w.issued(redeem(asked, code)) // what was wrong before did not use it up
+	first := w.issued(redeem(asked, code)) // the wrong attempts did not use up the code
 	client := w.with(first["access_token"].(string))
 	if status, _, failure := client.tool("status", obj{}); status != 200 || failure != "" {
 		t.Errorf("status: %d %s", status, failure)

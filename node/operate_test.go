@@ -89,7 +89,7 @@ func TestScopesHoldOnEverySurface(t *testing.T) {
 	master, addr := c.web(0), c.nodes[0].Addrs().Wire
 	var soon time.Time
 	var short string
-	suite.Eventually(t, "a token that will expire", func() bool { // one that has is not made
+	suite.Eventually(t, "a token that will expire", func() bool { // a token that has expired cannot be created
 		soon = time.Now().Add(1500 * time.Millisecond)
 		status, out := master.send("POST", "/v1/admin/tokens", obj{"expires_at": float64(soon.UnixMicro()) / 1e6, "label": "short"})
 		short, _ = out["token"].(string)
@@ -135,7 +135,7 @@ func TestScopesHoldOnEverySurface(t *testing.T) {
 		_, _, err = cl.Recall(t.Context(), wire.NewRecall("wire"))
 		check("the wire", "read", tc.read, orEmpty(err))
 
-		if tc.read { // a session of a model begins with reading
+		if tc.read { // models' sessions need scope read
 			_, _, said := w.tool("remember", obj{"text": "as a tool"})
 			check("mcp", "write", tc.write, said)
 			_, _, said = w.tool("recall", obj{"query": "tool"})
@@ -188,7 +188,7 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 			return c.web(i).ok("GET", "/v1/stats?verbose=1", nil)["applied_index"].(float64) >= float64(position(t, limit["log_index"]))
 		})
 		refused, after := 0, ""
-		suite.Eventually(t, "a refusal", func() bool { // the node takes the bound up with its next look at the log
+		suite.Eventually(t, "a refusal", func() bool { // the node applies the limit with the log
 			status, header, _ := w.tool("status", obj{})
 			if status == http.StatusTooManyRequests {
 				refused, after = refused+1, header.Get("Retry-After")
@@ -198,7 +198,7 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 		if n, err := strconv.Atoi(after); err != nil || n < 1 {
 			t.Errorf("node %d: Retry-After %q", i+1, after)
 		}
-		suite.Eventually(t, "a refusal over http", func() bool { // another is due each second
+		suite.Eventually(t, "a refusal over http", func() bool { // one operation a second becomes available
 			status, out := w.send("GET", "/v1/stats", nil)
 			if status != http.StatusOK &&
 				(status != http.StatusTooManyRequests || out["code"] != "rate_limited" ||
@@ -229,7 +229,7 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 		_, out := leader.with(free).send("GET", "/v1/stats", nil)
 		return strings.Contains(fmt.Sprint(out["error"]), "for this database")
 	})
-	leader.ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 0, "burst": 0, "max_batch_size": 2}) // is not itself held by it
+	leader.ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 0, "burst": 0, "max_batch_size": 2}) // is not itself subject to it
 	cl, err := wireClient(t, c.nodes[c.leader()].Addrs().Wire, free)
 	if err != nil {
 		t.Fatal(err)

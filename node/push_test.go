@@ -23,7 +23,7 @@ func TestLeadersAreAnnounced(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
 	lead := c.leader()
-	c.agree() // and who is asked knows who leads
+	c.agree() // and the queried node knows the leader
 	ctx := suite.Context(t)
 	heard := errors.New("heard of another leader")
 	err := c.dial((lead+1)%3).Subscribe(ctx, wire.Subscribe{Events: []string{"leader"}}, func(e wire.Event) error {
@@ -35,7 +35,7 @@ func TestLeadersAreAnnounced(t *testing.T) {
 			if err := json.Unmarshal(e.Data, &d); err != nil {
 				return err
 			}
-			if d.Leader != 0 && d.Leader != uint64(lead+1) && d.Term > 0 { // who hands over is heard of until another leads
+			if d.Leader != 0 && d.Leader != uint64(lead+1) && d.Term > 0 { // the old leader is reported until another leads
 				return heard
 			}
 		default:
@@ -76,7 +76,7 @@ func TestUnsubscribe(t *testing.T) {
 			t.Fatalf("%d: %+v", at, e)
 		}
 	}
-	// told writes and forgets a memory and says which streams hear of what. One event too many is the next one's
+	// told writes and forgets a memory and returns the events of each stream. One event too many is the next one's
 	// first.
 	told := func(events int) string {
 		t.Helper()
@@ -143,7 +143,7 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 		rounds, many = 1, 20
 	}
 	for range rounds {
-		for range many { // some are told while others end
+		for range many { // some get events while others end
 			k.send(wire.OpSubscribe, &wire.Subscribe{Events: []string{"stored"}})
 		}
 		for begun := 0; begun < many; {

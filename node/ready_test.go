@@ -36,7 +36,7 @@ func TestReadyMeansCaughtUp(t *testing.T) {
 	if status, out := w.send("GET", "/v1/health/ready", nil); status != http.StatusServiceUnavailable || out["ready"] != false {
 		t.Errorf("alone of three: %d %v", status, out)
 	}
-	w.ok("POST", "/v1/recall", obj{"query": "before"}) // it reads all the same
+	w.ok("POST", "/v1/recall", obj{"query": "before"}) // reads still work
 	c.open(1)
 	suite.Eventually(t, "a ready node", func() bool { status, _ := w.send("GET", "/v1/health/ready", nil); return status == http.StatusOK })
 	c.stop(1)
@@ -75,7 +75,7 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	const election = 2 * time.Second
-	known := election * 6 / 10 // what a follower says is two leases old at most
+	known := election * 6 / 10 // a follower's report is at most two leases old
 	net := newNetwork()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
 		cfg.Raft.Election = election
@@ -102,7 +102,7 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 		suite.Eventually(t, "writes without the follower", func() bool { return acked.by(time.Now()) > from+oplog.Index(by) })
 	}
 	url := "http://" + c.cfgs[follower].Addresses.HTTP + "/v1/health/ready"
-	// poll asks until the follower is ready, and judges each answer. since is the index that was acknowledged before
+	// poll queries the follower until it is ready, and checks each answer. since is the index that was acknowledged before
 	// the follower could hear the leader again. Any follower may lack records that are acknowledged while it answers:
 	// they are still on their way. Without a leader a follower keeps its last answer, so a follower that was ready is
 	// judged from its first answer with a lag.
@@ -113,7 +113,7 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 			asked := time.Now()
 			res, err := http.Get(url)
 			if err != nil {
-				return false // it does not listen yet
+				return false // not listening yet
 			}
 			var said struct {
 				Ready   bool

@@ -40,7 +40,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	})
 	cl := c.dial(0, 1, 2)
 	var rids []string
-	for i := range index.SmallRows + 10 { // so many that its index has files
+	for i := range index.SmallRows + 10 { // enough that the index has files
 		rid, err := cl.Remember(t.Context(), wire.NewRemember(fmt.Sprintf("lighthouse number %04d has a keeper", i)))
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 				t.Fatal(err)
 			}
 			rafttest.FlipTables(t, dir)
-			s, caller := c.service(victim) // what it has read before may be in its memory
+			s, caller := c.service(victim) // earlier reads may be cached
 			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rids[50]}); err == nil &&
 				m.Text != "lighthouse number 0050 has a keeper" {
 				t.Errorf("it answers %q", m.Text)
@@ -102,8 +102,8 @@ func flippedWords(t *testing.T, c *cluster, victim int) {
 	pattern := filepath.Join(c.cfgs[victim].Home, "index", "*", "text", "*.zap")
 	var words []string
 	suite.Eventually(t, "its words are on the disk", func() bool {
-		words, _ = filepath.Glob(pattern)                                             // the pattern is good
-		return len(words) > 0 && !slices.ContainsFunc(words, func(path string) bool { // one that is being written
+		words, _ = filepath.Glob(pattern)                                             // the pattern is valid
+		return len(words) > 0 && !slices.ContainsFunc(words, func(path string) bool { // an incomplete file
 			raw, err := os.ReadFile(path)
 			end := len(raw) - crc32.Size
 			return err != nil || end < 0 || crc32.ChecksumIEEE(raw[:end]) != binary.BigEndian.Uint32(raw[end:])
@@ -172,7 +172,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 				t.Errorf("its status names %+v", found)
 			}
 			for rid, text := range map[string]string{rid: "lighthouse number one has a keeper", other: "the bakery opens at six"} {
-				// it may have been read before
+				// it may be cached
 				if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err == nil && m.Text != text {
 					t.Errorf("it answers %q", m.Text)
 				}

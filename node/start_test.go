@@ -43,7 +43,7 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	}
 	c.stop(0)
 	asked, goOn := make(chan struct{}, 8), make(chan struct{})
-	cfg := c.cfgs[0] // its ports are the ones it had
+	cfg := c.cfgs[0] // the ports stay the same
 	cfg.Seams.LogFiles = slowFiles{asked: asked, goOn: goOn}
 	opened := make(chan error, 1)
 	go func() {
@@ -98,7 +98,7 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.ready(0)
-	if err := <-wrote; err != nil { // it waited for the log; the client waits for a leader
+	if err := <-wrote; err != nil { // the request waited for the log, and then for a leader
 		t.Error(err)
 	}
 }
@@ -116,7 +116,7 @@ func TestALogThatDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	frame := wire.RememberBatch{}
-	for i := range index.SmallRows + 1 { // more than an index without files has
+	for i := range index.SmallRows + 1 { // more than an index without files can hold
 		frame.Memories = append(frame.Memories, wire.NewRemember(fmt.Sprint("the lighthouse has keeper ", i)))
 	}
 	if _, err := c.dial(0).RememberBatch(t.Context(), frame); err != nil {

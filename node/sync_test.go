@@ -22,7 +22,7 @@ import (
 type platter struct {
 	logstore.OS
 	mu   sync.Mutex
-	dead string // the file that is not synced any more: the state's, or the log's of that kind
+	dead string // the file whose syncs fail: the state's, or the log's of that kind
 }
 
 const (
@@ -117,7 +117,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 				disks[i] = &platter{}
 				cfg.Seams.LogFiles, cfg.Storage.StateStep = disks[i], disks[i].state
 				cfg.Limits.ApplyTimeout, cfg.Raft.Election = 2*time.Second, 3*time.Second
-				// so that the file next to the segments and the state's are written now and then
+				// so that other files of log and state are written too
 				cfg.Raft.SegmentBytes, cfg.Storage.StateBuffer = 32<<10, 64<<10
 			})
 			victim := c.leader()
@@ -135,8 +135,8 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 			if err := w.put(c.nodes[victim], "after the end"); err == nil {
 				t.Error("a node that has stopped acknowledged a write")
 			}
-			if err := c.nodes[victim].Close(); err != nil { // as its process does
-				t.Logf("closing: %v", err) // the broken file's
+			if err := c.nodes[victim].Close(); err != nil { // like its process
+				t.Logf("closing: %v", err) // the failure of the broken file
 			}
 			if tc.nodes > 1 {
 				w.wait(t, 100)
@@ -214,8 +214,8 @@ func writeAll(t *testing.T, c *cluster) *writers {
 	for i, n := range c.nodes {
 		for k := range 2 {
 			wg.Go(func() {
-				for r := 0; ctx.Err() == nil && n.Err() == nil; r++ { // a node that has stopped rejects without end
-					_ = w.put(n, fmt.Sprintf("node %d writer %d write %d", i+1, k, r)) // refused, or of unknown outcome
+				for r := 0; ctx.Err() == nil && n.Err() == nil; r++ { // a stopped node rejects all writes
+					_ = w.put(n, fmt.Sprintf("node %d writer %d write %d", i+1, k, r)) // rejected, or with an unknown outcome
 				}
 			})
 		}

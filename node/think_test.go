@@ -59,11 +59,11 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 	all := &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: 40}
 	began := make(chan struct{})
 	var thinking sync.WaitGroup
-	var merged, found uint32 // as the old leader was answered
+	var merged, found uint32 // as acknowledged by the old leader
 	thinking.Go(func() {
 		var once sync.Once
 		defer once.Do(func() { close(began) })
-		for i := range 50 { // a round a slice of the memories
+		for i := range 50 { // each round reads a part of the memories
 			if i == 3 {
 				once.Do(func() { close(began) })
 			}
@@ -113,7 +113,7 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 			seen[p] = true
 		}
 	}
-	// A round whose fate its leader never learned may have counted as well.
+	// A round with an unknown outcome may have been applied as well.
 	if len(made) < max(32, int(merged)) || len(rows) < max(24, int(found)) {
 		t.Errorf("%d merges and %d conflicts, %d and %d were answered", len(made), len(rows), merged, found)
 	}

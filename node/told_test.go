@@ -17,7 +17,7 @@ import (
 // again.
 func (l *listener) upTo(id string) (about map[string]bool, purged bool) {
 	l.t.Helper()
-	defer time.AfterFunc(suite.Patience, func() { l.nc.Close() }).Stop() // beats go on where no event comes
+	defer time.AfterFunc(suite.Patience, func() { l.nc.Close() }).Stop() // heartbeats continue without events
 	for about = map[string]bool{}; ; {
 		_, name, data := l.next()
 		of, _ := data["id"].(string)
@@ -51,7 +51,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 	done := map[*api.Op]bool{}
 	for range suite.Count(150, 300, 1500) {
 		op := writes[d.IntN(len(writes))]
-		if d.IntN(2) == 0 { // else there is soon nothing left
+		if d.IntN(2) == 0 { // drop rarely, or soon nothing is left
 			op = []*api.Op{api.Remember.Op, api.Put.Op, api.Merge.Op, api.Split.Op, api.Think.Op, api.Resolve.Op}[d.IntN(6)]
 		} else if slices.Contains([]*api.Op{api.Purge.Op, api.ForgetMatching.Op}, op) || op == api.Erase.Op && d.IntN(4) > 0 {
 			continue

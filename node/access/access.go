@@ -53,7 +53,7 @@ type Control struct {
 // New returns the access control of a node.
 func New(c Config) *Control {
 	a := &Control{state: c.State, complete: c.Complete, diskError: c.DiskError, rates: newRates(), logins: newLogins(c.FailedLogins),
-		now: c.Now, usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, turn: make(chan struct{}, 1)},
+		now: c.Now, usage: usage{seen: map[string]oplog.Time{}}, latest: catchUp{ask: c.Latest, running: make(chan struct{}, 1)},
 		ended: make(chan struct{}), open: map[*boundRequest]struct{}{}}
 	if a.now == nil {
 		a.now = time.Now

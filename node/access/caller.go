@@ -184,7 +184,8 @@ func (a *Control) Local(database string) (api.Caller, error) {
 	c := api.Caller{Scopes: Local, Forward: true, By: api.ByLocal}
 	lookUp := func(v *state.View) error { return use(&c, v, database) }
 	err := a.read(lookUp)
-	if a.mayBeBehind() && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) && a.latest.wait(context.Background()) == nil { // waits two rounds at most
+	// The wait takes at most two rounds.
+	if a.mayBeBehind() && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) && a.latest.wait(context.Background()) == nil {
 		err = a.read(lookUp)
 	}
 	return c, err

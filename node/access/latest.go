@@ -21,8 +21,8 @@ var ErrBehind = &oplog.Error{Kind: oplog.Unavailable,
 // A catchUp brings the state up to everything that was acknowledged, in rounds. One round runs at a time, with one
 // question to the leader, however many callers wait.
 type catchUp struct {
-	ask  func(context.Context) error // nil: the state is never behind
-	turn chan struct{}               // a semaphore: held while a round runs
+	ask     func(context.Context) error // nil: the state is never behind
+	running chan struct{}               // a semaphore: held while a round runs
 
 	mu   sync.Mutex
 	next *round // the round that has not started yet
@@ -55,8 +55,8 @@ func (u *catchUp) wait(ctx context.Context) error {
 }
 
 func (u *catchUp) run(r *round) {
-	u.turn <- struct{}{}
-	defer func() { <-u.turn }()
+	u.running <- struct{}{}
+	defer func() { <-u.running }()
 	u.mu.Lock()
 	u.next = nil
 	u.mu.Unlock()

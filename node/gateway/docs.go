@@ -22,12 +22,12 @@ var docsFiles embed.FS
 
 // docs returns the reference for people: one page that loads nothing from other servers.
 var docs = sync.OnceValue(func() []byte {
-	known, shown := allShapes(), successfulExamples()
+	shapes, examples := allShapes(), successfulExamples()
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn: HTTP reference</title>
 <link rel="icon" href="/console/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="/docs/docs.css"><script type="module" src="/docs/docs.js"></script>
 <nav aria-label="Contents"><div class="search" role="search" hidden><input type="search" aria-label="Search the reference" placeholder="Search"><span role="status"></span></div>`)
-	contents(&b, known)
+	contents(&b, shapes)
 	b.WriteString("</nav><main>" + docsIntro)
 	b.WriteString("<section id=errors><h2>Errors</h2><p>An error is <code>{\"error\": \"a message for people\", \"code\": \"a code for programs\"}</code>.</p><table><thead><tr><th>status<th>code<th>meaning</thead><tbody>")
 	for _, r := range slices.SortedStableFunc(slices.Values(documentedErrors),
@@ -38,14 +38,14 @@ var docs = sync.OnceValue(func() []byte {
 	for _, s := range httpSubjects() {
 		fmt.Fprintf(&b, "<div class=subject><h1 id=subject-%s>%s</h1><p>%s</p>\n", s.Name, title(s.Name), html.EscapeString(s.About))
 		for _, op := range s.Ops {
-			documentOp(&b, op, known, shown)
+			documentOp(&b, op, shapes, examples)
 		}
 		b.WriteString("</div>\n")
 	}
 	b.WriteString("<div class=subject><h1 id=shapes>Shapes</h1><p>Objects that requests and answers have in common.</p>")
-	for _, name := range slices.Sorted(maps.Keys(known)) {
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		fmt.Fprintf(&b, "<section id=%s><h2>%s</h2>", name, name)
-		describe(&b, "fields", known[name], known, name != "Draft")
+		describe(&b, "fields", shapes[name], shapes, name != "Draft")
 		b.WriteString("</section>\n")
 	}
 	b.WriteString("</div></main>\n")

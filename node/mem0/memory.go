@@ -174,10 +174,10 @@ func lastDay(at float64) string {
 	return time.Unix(int64(math.Ceil(at))-1, 0).UTC().Format(time.DateOnly)
 }
 
-// memory returns a memory of this namespace, deleted or not. With read the access reinforces the memory.
-func (x *exchange) memory(rid string, read bool) (*api.Memory, error) {
+// memory returns a memory of this namespace, deleted or not. reinforce counts the read as a use of the memory.
+func (x *exchange) memory(rid string, reinforce bool) (*api.Memory, error) {
 	c := x.C
-	c.Quiet = c.Quiet || !read
+	c.Quiet = c.Quiet || !reinforce
 	m, err := api.Get.Do(x.R.Context(), x.Door, c, &api.GetRequest{RID: rid, Fresh: x.Fresh})
 	if err == nil && m.Namespace != oplog.Mem0Namespace {
 		err = oplog.ErrNoMemory
@@ -186,8 +186,8 @@ func (x *exchange) memory(rid string, read bool) (*api.Memory, error) {
 }
 
 // activeMemory returns a memory that is not deleted.
-func (x *exchange) activeMemory(rid string, read bool) (*api.Memory, error) {
-	m, err := x.memory(rid, read)
+func (x *exchange) activeMemory(rid string, reinforce bool) (*api.Memory, error) {
+	m, err := x.memory(rid, reinforce)
 	if err == nil && m.Status == oplog.Tombstoned.String() {
 		err = oplog.ErrNoMemory
 	}

@@ -22,7 +22,7 @@ type message struct {
 }
 
 // text returns the text of the content, and the number of its parts that are not text, such as images.
-func (m *message) text() (s string, left int, err error) {
+func (m *message) text() (s string, skipped int, err error) {
 	if absent(m.Content) || json.Unmarshal(m.Content, &s) == nil {
 		return s, 0, nil
 	}
@@ -38,12 +38,12 @@ func (m *message) text() (s string, left int, err error) {
 	var texts []string
 	for _, p := range parts {
 		if p.Type != "text" {
-			left++
+			skipped++
 			continue
 		}
 		texts = append(texts, p.Text)
 	}
-	return strings.Join(texts, "\n"), left, nil
+	return strings.Join(texts, "\n"), skipped, nil
 }
 
 // messages parses a list of messages, a single message, or a text.
@@ -110,11 +110,11 @@ func (in *addRequest) additions() (all additions, err error) {
 		return all, err
 	}
 	for i := range list {
-		s, left, err := list[i].text()
+		s, skipped, err := list[i].text()
 		if err != nil {
 			return all, err
 		}
-		all.skipped += left
+		all.skipped += skipped
 		if list[i].Role == "system" || strings.TrimSpace(s) == "" {
 			continue
 		}

@@ -64,8 +64,8 @@ func versionID(rid string, revision uint32) string {
 	return fmt.Sprintf("%s%s_%d", versionPrefix, rid, revision)
 }
 
-// draft returns the fields of a memory with a content. The other fields are those of was, the current memory, if any.
-func (x *exchange) draft(content string, was *api.Memory) object {
+// draft returns the fields of a memory with a content. The other fields are those of the current memory, if any.
+func (x *exchange) draft(content string, current *api.Memory) object {
 	k := extras{By: x.C.Who()}
 	o := object{"searchable": true, "text": content}
 	if strings.TrimSpace(content) == "" {
@@ -73,11 +73,11 @@ func (x *exchange) draft(content string, was *api.Memory) object {
 		o["searchable"], o["text"] = false, blankText
 	}
 	metadata := object{}
-	if was != nil {
-		_ = json.Unmarshal(was.Metadata, &metadata) // valid, because it was checked before it was stored
-		o["importance"], o["valence"], o["certainty"], o["pin"] = was.Importance, was.Valence, was.Certainty, was.Pin
-		if len(was.Attributes) > 0 {
-			o["attributes"] = was.Attributes
+	if current != nil {
+		_ = json.Unmarshal(current.Metadata, &metadata) // valid, because it was checked before it was stored
+		o["importance"], o["valence"], o["certainty"], o["pin"] = current.Importance, current.Valence, current.Certainty, current.Pin
+		if len(current.Attributes) > 0 {
+			o["attributes"] = current.Attributes
 		}
 	}
 	metadata[reservedKey] = k
@@ -92,8 +92,8 @@ func checkContent(content string) error {
 	return nil
 }
 
-// memory returns the memory with an id in a store. gone permits a deleted one.
-func (x *exchange) memory(s *store, id string, gone bool) (*api.Memory, error) {
+// memory returns the memory with an id in a store. deletedToo also permits a deleted one.
+func (x *exchange) memory(s *store, id string, deletedToo bool) (*api.Memory, error) {
 	absent := oplog.Errorf(oplog.NotFound, "no memory %.80q in the memory store %s", id, s.id)
 	rid, ok := strings.CutPrefix(id, memoryPrefix)
 	if !ok {
@@ -105,7 +105,7 @@ func (x *exchange) memory(s *store, id string, gone bool) (*api.Memory, error) {
 		return nil, absent
 	case err != nil:
 		return nil, err
-	case m.Namespace != s.id || m.Path == "" || m.Status != oplog.Active.String() && !(gone && m.Status == oplog.Tombstoned.String()):
+	case m.Namespace != s.id || m.Path == "" || m.Status != oplog.Active.String() && !(deletedToo && m.Status == oplog.Tombstoned.String()):
 		return nil, absent
 	}
 	return m, nil

@@ -90,23 +90,23 @@ func (m *meaning) commonNames(o *meaning) (out []string) {
 const maxCandidates = 400
 
 // Duplicates returns clusters of rows that say the same as a seed and were created within a window around it, as
-// indexes in s.Rows. Rows in taken are skipped.
-func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time, taken map[string]bool) (clusters [][]int, err error) {
+// indexes in s.Rows. Rows in excluded are skipped.
+func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time, excluded map[string]bool) (clusters [][]int, err error) {
 	n := len(s.Rows)
 	if len(seeds) == 0 {
 		return nil, nil
 	}
-	means := make([]meaning, n)
+	meanings := make([]meaning, n)
 	rows := map[string][]int32{} // by word
 	for i := range s.Rows {
 		if err := s.pause(ctx, i); err != nil {
 			return nil, err
 		}
-		if r := &s.Rows[i]; !mergeable(r, taken) {
+		if r := &s.Rows[i]; !mergeable(r, excluded) {
 			continue
 		}
-		means[i] = meaningOf(s.Rows[i].Text)
-		for _, w := range means[i].words {
+		meanings[i] = meaningOf(s.Rows[i].Text)
+		for _, w := range meanings[i].words {
 			rows[w] = append(rows[w], int32(i))
 		}
 	}
@@ -116,14 +116,14 @@ func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time
 		if err := s.pause(ctx, 0); err != nil { // a seed may be compared with hundreds of rows
 			return nil, err
 		}
-		if used[seed] || len(means[seed].words) == 0 {
+		if used[seed] || len(meanings[seed].words) == 0 {
 			continue
 		}
 		cluster := []int{seed}
 		a := &s.Rows[seed]
-		for _, c := range finder.candidatesOf(means[seed].words, int32(seed)) {
+		for _, c := range finder.candidatesOf(meanings[seed].words, int32(seed)) {
 			b := &s.Rows[c]
-			if used[c] || !withinWindow(a, b, window) || !sameMeaning(&means[seed], &means[c]) || !mayMerge(a, b) {
+			if used[c] || !withinWindow(a, b, window) || !sameMeaning(&meanings[seed], &meanings[c]) || !mayMerge(a, b) {
 				continue
 			}
 			if cluster = append(cluster, int(c)); len(cluster) == MaxCluster {
@@ -141,8 +141,8 @@ func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time
 	return clusters, nil
 }
 
-func mergeable(r *Row, taken map[string]bool) bool {
-	return !r.Merged && !r.NoMerge && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
+func mergeable(r *Row, excluded map[string]bool) bool {
+	return !r.Merged && !r.NoMerge && !exempt[r.Type] && !excluded[r.RID] && r.Text != ""
 }
 
 // candidateFinder finds the candidates of one seed after the other and reuses its buffers.

@@ -25,10 +25,10 @@ const maxFacts = 8
 func facts(text string) []fact { return factsOf(sentences(text)) }
 
 func factsOf(text [][]word) (out []fact) {
-	var kept []word
+	var buf []word
 	for _, s := range text {
 		for clause := range clauses(s) {
-			f, ok := readClause(clause, &kept)
+			f, ok := readClause(clause, &buf)
 			if ok {
 				out = append(out, f)
 			}
@@ -70,16 +70,16 @@ const maxClauseWords = 32
 
 // readClause parses the fact of a clause: a subject, a known verb, a value. It stores the words in a buffer that the
 // next call overwrites.
-func readClause(c []word, kept *[]word) (fact, bool) {
+func readClause(clause []word, buf *[]word) (fact, bool) {
 	denied := false
-	ws := (*kept)[:0]
-	defer func() { *kept = ws }()
-	for i, w := range c[:min(len(c), maxClauseWords)] {
+	ws := (*buf)[:0]
+	defer func() { *buf = ws }()
+	for i, w := range clause[:min(len(clause), maxClauseWords)] {
 		switch {
-		case w.lower == "used" && i+1 < len(c) && c[i+1].lower == "to",
+		case w.lower == "used" && i+1 < len(clause) && clause[i+1].lower == "to",
 			w.lower == "formerly" || w.lower == "previously" || w.lower == "once" || w.lower == "maybe" || w.lower == "if":
 			return fact{}, false // about the past, or not a statement
-		case w.lower == "longer" && i > 0 && c[i-1].lower == "no", w.is(denial):
+		case w.lower == "longer" && i > 0 && clause[i-1].lower == "no", w.is(denial):
 			denied = true
 			if contractedDenials[w.lower] {
 				ws = append(ws, word{raw: "is", lower: "is", stem: "be"})

@@ -35,15 +35,15 @@ func beginsWithMeasure(front, ws []word) bool {
 
 // sameMeasure reports whether one of two measures can replace the other: the words after the older number also follow
 // the newer one.
-func sameMeasure(in, out []word) bool {
-	if len(in) < len(out) {
+func sameMeasure(newer, older []word) bool {
+	if len(newer) < len(older) {
 		return false
 	}
-	for i, w := range out[1:] {
+	for i, w := range older[1:] {
 		unit := dimensions[w.stem]
-		if w.stem != in[i+1].stem && (i > 0 || unit == "" || unit != dimensions[in[i+1].stem]) {
+		if w.stem != newer[i+1].stem && (i > 0 || unit == "" || unit != dimensions[newer[i+1].stem]) {
 			return false
 		}
 	}
-	return len(out) > 1
+	return len(older) > 1
 }

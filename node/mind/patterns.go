@@ -155,9 +155,9 @@ func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 			rows = append(rows, &s.Rows[i])
 		}
 	}
-	means := make([]meaning, len(rows))
+	meanings := make([]meaning, len(rows))
 	for i, r := range rows {
-		means[i] = meaningOf(r.Text)
+		meanings[i] = meaningOf(r.Text)
 	}
 	best := map[string]oplog.Pattern{}
 	for i, a := range rows {
@@ -166,8 +166,8 @@ func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 			if a.Domain == b.Domain || a.Namespace != b.Namespace {
 				continue
 			}
-			sim := jaccard(means[i].words, means[j].words)
-			if sim < crossShare || sim*float64(min(len(means[i].words), len(means[j].words))) < crossShare*crossWords {
+			sim := jaccard(meanings[i].words, meanings[j].words)
+			if sim < crossShare || sim*float64(min(len(meanings[i].words), len(meanings[j].words))) < crossShare*crossWords {
 				continue
 			}
 			x, y := min(a.Domain, b.Domain), max(a.Domain, b.Domain)

@@ -268,37 +268,37 @@ func isMultiValuedVerb(w word) bool { return multiValuedVerbs[w.stem] }
 // replacesByWording compares two sentences word by word. The newer one replaces the older one if they differ in one
 // stretch, which is either the value after the verb or the one holder of a role before it.
 func replacesByWording(a, b *statement) (was, is string, ok bool) {
-	x, y := a.all, b.all
-	n, m := common(x, y)
-	in, out := x[n:len(x)-m], y[n:len(y)-m]
+	newer, older := a.all, b.all
+	frontLen, backLen := common(newer, older)
+	added, removed := newer[frontLen:len(newer)-backLen], older[frontLen:len(older)-backLen]
 	both := shared(a.words, b.words)
-	if len(out) == 0 || len(in) == 0 || both < 2 || a.past || b.past {
+	if len(removed) == 0 || len(added) == 0 || both < 2 || a.past || b.past {
 		return "", "", false
 	}
-	front, back, meaningful := x[:n], x[len(x)-m:], 0
+	front, back, meaningful := newer[:frontLen], newer[len(newer)-backLen:], 0
 	for _, w := range front {
 		if !w.is(functionWord) {
 			meaningful++
 		}
 	}
-	verb := n > 1 && slices.ContainsFunc(front[1:], func(w word) bool { return isCopula(w) || w.clauseBreak })
+	verb := frontLen > 1 && slices.ContainsFunc(front[1:], func(w word) bool { return isCopula(w) || w.clauseBreak })
 	after := func(w word) bool { return isCopula(w) || isMultiValuedVerb(w) }
-	if !verb && slices.ContainsFunc(in, isCopula) && slices.ContainsFunc(out, isCopula) || slices.ContainsFunc(back[:min(m, 3)], after) {
+	if !verb && slices.ContainsFunc(added, isCopula) && slices.ContainsFunc(removed, isCopula) || slices.ContainsFunc(back[:min(backLen, 3)], after) {
 		return "", "", false // different subjects: room 4 is free, room 5 is free
 	}
-	several := slices.ContainsFunc(front[:min(n, 8)], isMultiValuedVerb)
+	several := slices.ContainsFunc(front[:min(frontLen, 8)], isMultiValuedVerb)
 	switch {
-	case verb && meaningful >= 2 && (hasNumber(in[0].raw) && hasNumber(out[0].raw) || numerals[in[0].lower] && numerals[out[0].lower]):
-	case meaningful >= 2 && beginsWithMeasure(front, in) && beginsWithMeasure(front, out) && sameMeasure(in, out):
+	case verb && meaningful >= 2 && (hasNumber(added[0].raw) && hasNumber(removed[0].raw) || numerals[added[0].lower] && numerals[removed[0].lower]):
+	case meaningful >= 2 && beginsWithMeasure(front, added) && beginsWithMeasure(front, removed) && sameMeasure(added, removed):
 	case 2*both < min(len(a.words), len(b.words)):
 		return "", "", false
-	case verb && !several && (meaningful >= 2 || meaningful >= 1 && n >= 2):
-	case n <= 1 && m >= 3 && len(in) <= 3 && len(out) <= 3 && singleHolderVerbs[back[0].stem] && a.definite[len(x)-m+1]:
-	case several && m >= 2 && both >= 3 && forAs[back[0].lower]:
+	case verb && !several && (meaningful >= 2 || meaningful >= 1 && frontLen >= 2):
+	case frontLen <= 1 && backLen >= 3 && len(added) <= 3 && len(removed) <= 3 && singleHolderVerbs[back[0].stem] && a.definite[len(newer)-backLen+1]:
+	case several && backLen >= 2 && both >= 3 && forAs[back[0].lower]:
 	default:
 		return "", "", false
 	}
-	return rawText(out), rawText(in), true
+	return rawText(removed), rawText(added), true
 }
 
 // common returns how many words two sentences share at the beginning and at the end.
@@ -344,8 +344,8 @@ func replacesByChangePhrase(a *Statement, b *statement) bool {
 	if a.isRecipient(b.first) {
 		return false // different subjects: Priya owns checkout, search was handed to Priya
 	}
-	says := slices.ContainsFunc(a.words, notIn(b.words)) && slices.ContainsFunc(b.words, notIn(a.words)) // each has a word that the other lacks
-	return says && !(alike && subjectsDiffer(a.all, b.all)) && (about >= 3 || !notIn(b.words)(a.first) || !notIn(a.words)(b.first)) &&
+	eachAdds := slices.ContainsFunc(a.words, notIn(b.words)) && slices.ContainsFunc(b.words, notIn(a.words))
+	return eachAdds && !(alike && subjectsDiffer(a.all, b.all)) && (about >= 3 || !notIn(b.words)(a.first) || !notIn(a.words)(b.first)) &&
 		float64(about) >= strongShare*least
 }
 

@@ -163,17 +163,17 @@ const newest = 30
 // redundant finds duplicates among the newest rows.
 func redundant(s *Snapshot) (out []oplog.TriggerRow) {
 	rows := s.Rows[max(0, len(s.Rows)-newest):]
-	means := make([]meaning, len(rows))
+	meanings := make([]meaning, len(rows))
 	for i := range rows {
-		means[i] = meaningOf(rows[i].Text)
+		meanings[i] = meaningOf(rows[i].Text)
 	}
 	for i := range rows {
 		for j := i + 1; j < len(rows); j++ {
 			a, b := &rows[i], &rows[j]
-			if a.Namespace != b.Namespace || a.Merged || b.Merged || !sameMeaning(&means[i], &means[j]) {
+			if a.Namespace != b.Namespace || a.Merged || b.Merged || !sameMeaning(&meanings[i], &meanings[j]) {
 				continue
 			}
-			sim := jaccard(means[i].words, means[j].words)
+			sim := jaccard(meanings[i].words, meanings[j].words)
 			out = append(out, s.Trigger("redundancy", sim, fmt.Sprintf("two memories say the same (%.0f%%)", 100*sim), "", a.RID, b.RID))
 			if len(out) == 5 {
 				return out

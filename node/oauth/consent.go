@@ -58,12 +58,12 @@ func (s *Server) consent(x *exchange) (int, any, error) {
 	if len(q.State) > maxState {
 		return 0, nil, oauthError("invalid_request", "state is over %d bytes", maxState)
 	}
-	offered, code, why := s.offeredScopes(x.c, q)
+	offered, code, reason := s.offeredScopes(x.c, q)
 	switch {
 	case code != "":
 		return http.StatusBadRequest,
-			object{"error": code, "error_description": why,
-				"redirect": s.redirectURL(q, url.Values{"error": {code}, "error_description": {why}})}, nil
+			object{"error": code, "error_description": reason,
+				"redirect": s.redirectURL(q, url.Values{"error": {code}, "error_description": {reason}})}, nil
 	case q.Decision == "deny":
 		return http.StatusOK, object{"redirect": s.redirectURL(q, url.Values{"error": {"access_denied"}})}, nil
 	case q.Decision == "allow":

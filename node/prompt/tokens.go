@@ -36,8 +36,8 @@ var (
 		{unicode.Hebrew, cost{word: 114, letter: 85}},
 		{unicode.Thai, cost{letter: 93}},
 	}
-	kana         = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3040, Hi: 0x30ff, Stride: 1}}} // including the prolonged sound mark
-	otherScripts = cost{word: 98, letter: 124}                                                      // any other script
+	kana         = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3040, Hi: 0x30ff, Stride: 1}}}
+	otherScripts = cost{word: 98, letter: 124} // any other script
 )
 
 const (

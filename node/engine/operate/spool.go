@@ -84,37 +84,37 @@ func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupReque
 
 // spooledBackup returns a waiting backup. The caller holds mu.
 func (b *Backups) spooledBackup(id string) (*spooled, error) {
-	has, ok := b.waiting[id]
+	backup, ok := b.waiting[id]
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such backup; make a new one")
 	}
-	has.used = time.Now()
-	return has, nil
+	backup.used = time.Now()
+	return backup, nil
 }
 
 // Fetch opens a waiting backup.
 func (b *Backups) Fetch(_ context.Context, _ api.Caller, q *api.FetchBackupRequest) (*api.BackupFile, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	has, err := b.spooledBackup(q.ID)
+	backup, err := b.spooledBackup(q.ID)
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(has.path)
+	f, err := os.Open(backup.path)
 	if err != nil {
 		return nil, err
 	}
-	return &api.BackupFile{File: f, SHA256: has.SHA256}, nil
+	return &api.BackupFile{File: f, SHA256: backup.SHA256}, nil
 }
 
 // Drop removes a waiting backup.
 func (b *Backups) Drop(_ context.Context, _ api.Caller, q *api.DropBackupRequest) (*api.DroppedBackup, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	has, err := b.spooledBackup(q.ID)
+	backup, err := b.spooledBackup(q.ID)
 	if err != nil {
 		return nil, err
 	}
-	delete(b.waiting, has.ID)
-	return &api.DroppedBackup{ID: has.ID}, os.Remove(has.path)
+	delete(b.waiting, backup.ID)
+	return &api.DroppedBackup{ID: backup.ID}, os.Remove(backup.path)
 }

@@ -17,17 +17,17 @@ import (
 // decide fills in the round's decisions from the snapshot, in the order in which Apply applies them.
 func (r *round) decide(ctx context.Context) error {
 	r.resolveAliases()
-	taken := map[string]bool{} // memories that must not be merged: forgotten or in a conflict
+	excluded := map[string]bool{} // memories that must not be merged: forgotten or in a conflict
 	for _, g := range r.op.Outdated {
-		taken[g.RID] = true
+		excluded[g.RID] = true
 	}
 	if r.q.Conflicts {
-		if err := r.findConflicts(ctx, taken); err != nil {
+		if err := r.findConflicts(ctx, excluded); err != nil {
 			return err
 		}
 	}
 	if r.q.Consolidate && len(r.snap.Rows) >= r.q.MinActive {
-		if err := r.findMerges(ctx, taken); err != nil {
+		if err := r.findMerges(ctx, excluded); err != nil {
 			return err
 		}
 	}
@@ -81,11 +81,11 @@ func (r *round) query(f func(*state.View) bool) (is bool) {
 }
 
 // findConflicts finds contradictions of memories, relations and claims that the state does not have yet.
-func (r *round) findConflicts(ctx context.Context, taken map[string]bool) error {
+func (r *round) findConflicts(ctx context.Context, excluded map[string]bool) error {
 	r.snap.Known = func(a, b string) bool {
 		known := r.query(func(v *state.View) bool { return v.HadConflict(r.c.DB, a, b) })
 		if known {
-			taken[a], taken[b] = true, true
+			excluded[a], excluded[b] = true, true
 		}
 		return known
 	}
@@ -106,7 +106,7 @@ func (r *round) findConflicts(ctx context.Context, taken map[string]bool) error 
 		r.op.Read, r.op.Reread, r.op.Cursor = 0, nil, 0
 	}
 	for i, c := range found {
-		taken[c.A], taken[c.B] = true, true
+		excluded[c.A], excluded[c.B] = true, true
 		if i < mind.MaxConflicts {
 			c.ID, c.Detected = oplog.NewID(), r.snap.Now
 			r.op.Conflicts = append(r.op.Conflicts, c)
@@ -116,14 +116,14 @@ func (r *round) findConflicts(ctx context.Context, taken map[string]bool) error 
 }
 
 // findMerges finds clusters of memories that say the same, and the memory that replaces each.
-func (r *round) findMerges(ctx context.Context, taken map[string]bool) error {
+func (r *round) findMerges(ctx context.Context, excluded map[string]bool) error {
 	if !r.complete && r.q.Conflicts { // the contradictions of unread memories are not known yet
 		upTo := max(r.progress.Read, r.op.Read)
 		for i := len(r.snap.Rows) - 1; i >= 0 && r.snap.Rows[i].Seq > upTo; i-- {
-			taken[r.snap.Rows[i].RID] = true
+			excluded[r.snap.Rows[i].RID] = true
 		}
 	}
-	clusters, err := mind.Duplicates(ctx, &r.snap, r.seedRows(), oplog.Time(api.Hours(r.q.Days*24).Microseconds()), taken)
+	clusters, err := mind.Duplicates(ctx, &r.snap, r.seedRows(), oplog.Time(api.Hours(r.q.Days*24).Microseconds()), excluded)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,8 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 			part.Base, part.At = r.base, r.snap.Now
 			entries = append(entries, part)
 		}
-		add(oplog.Cognition{Conflicts: r.op.Conflicts, Bounds: r.op.Bounds}) // before the merges, so that no side of a conflict is merged
+		// Conflicts go before the merges, so that no side of a conflict is merged.
+		add(oplog.Cognition{Conflicts: r.op.Conflicts, Bounds: r.op.Bounds})
 		for _, c := range merges {
 			add(oplog.Cognition{Merges: c})
 		}

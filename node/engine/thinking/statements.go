@@ -38,8 +38,8 @@ func (r *round) gatherStatements(ctx context.Context) (err error) {
 // gatherTable reads all rows of a table, in the order of their ids, which is that of their making. If there are more
 // than a round reads, half of what it reads are the newest, and the rest older ones about the same subjects: every
 // row is compared while it is new.
-func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*state.View, oplog.DB, string, func(T) bool), of func(v *state.View, src string) []T,
-	names func(*T) (id, src string)) (list []T, err error) {
+func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*state.View, oplog.DB, string, func(T) bool), bySubject func(v *state.View, src string) []T,
+	keys func(*T) (id, src string)) (list []T, err error) {
 	most := statementsPerRow * r.th.cfg.Rows
 	newest := most
 	if there > uint64(most) {
@@ -47,7 +47,7 @@ func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*
 	}
 	have, sources := map[string]bool{}, []string(nil)
 	if err := inSlices(ctx, r, "", back, func(_ *state.View, x T) (string, bool) {
-		id, src := names(&x)
+		id, src := keys(&x)
 		list, have[id] = append(list, x), true
 		sources = append(sources, src)
 		return id, len(list) < newest
@@ -64,8 +64,8 @@ func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*
 	for some := range slices.Chunk(sources, thinkSlice) {
 		if err := r.th.cfg.State.Look(func(v *state.View) {
 			for _, src := range some {
-				for _, x := range of(v, src) {
-					if id, _ := names(&x); !have[id] && len(list) < most {
+				for _, x := range bySubject(v, src) {
+					if id, _ := keys(&x); !have[id] && len(list) < most {
 						list, have[id] = append(list, x), true
 					}
 				}

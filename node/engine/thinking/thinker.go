@@ -23,14 +23,17 @@ type Config struct {
 	Rows        int  // memories that one round reads; larger databases are read in parts
 	Consolidate bool // also merge duplicates in databases whose settings do not request it
 
-	Now       func() time.Time                                                               // the cluster's time
-	Recalling func() bool                                                                    // reports whether recalls are running
-	Leads     func() bool                                                                    // reports whether this node leads
-	Indexed   func() oplog.Index                                                             // index up to which this node finds what was written
-	Databases func(c api.Caller, name string) ([]api.Caller, error)                          // the named one, or all that a caller sees
-	AskLeader func(ctx context.Context, c api.Caller, op *api.Op, request, answer any) error // returns once this node has applied the leader's writes
-	ReadText  func(v *state.View, c api.Caller, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim)
+	Now       func() time.Time   // the cluster's time
+	Recalling func() bool        // reports whether recalls are running
+	Leads     func() bool        // reports whether this node leads
+	Indexed   func() oplog.Index // index up to which this node finds what was written
 
+	// Databases returns a caller for the named database, or for all that the caller may know.
+	Databases func(c api.Caller, name string) ([]api.Caller, error)
+	// AskLeader returns the leader's answer once this node has applied the writes that it depends on.
+	AskLeader func(ctx context.Context, c api.Caller, op *api.Op, request, answer any) error
+	// ReadText extracts names and claims from a text.
+	ReadText func(v *state.View, c api.Caller, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim)
 	// Write returns once this node finds what was written, with the result of the first operation. Compose returns
 	// the operation that stores a memory; near is its vector if there is no embedder.
 	Write   func(ctx context.Context, c api.Caller, ops ...oplog.Op) (at oplog.Index, first oplog.Result, err error)
