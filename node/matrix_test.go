@@ -67,8 +67,8 @@ func TestMatrix(t *testing.T) {
 	for _, s := range []string{"read", "write", "owner"} {
 		weak[s] = w.with(w.newToken(obj{"scopes": []string{s}}))
 	}
-	// slow sends a request with a token whose one operation a second is used up, and again if the machine took longer for
-	// it.
+	// slow sends a request with a token whose one operation a second is used up, and again if the machine took longer
+	// for it.
 	slow := func(refused func(one *web) bool) bool {
 		for {
 			token := w.newToken(obj{"scopes": []string{"read", "write", "admin"}})

@@ -102,10 +102,10 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 		suite.Eventually(t, "writes without the follower", func() bool { return acked.by(time.Now()) > from+oplog.Index(by) })
 	}
 	url := "http://" + c.cfgs[follower].Addresses.HTTP + "/v1/health/ready"
-	// poll queries the follower until it is ready, and checks each answer. since is the index that was acknowledged before
-	// the follower could hear the leader again. Any follower may lack records that are acknowledged while it answers:
-	// they are still on their way. Without a leader a follower keeps its last answer, so a follower that was ready is
-	// judged from its first answer with a lag.
+	// poll queries the follower until it is ready, and checks each answer. since is the index that was acknowledged
+	// before the follower could hear the leader again. Any follower may lack records that are acknowledged while it
+	// answers: they are still on their way. Without a leader a follower keeps its last answer, so a follower that was
+	// ready is judged from its first answer with a lag.
 	poll := func(what string, since oplog.Index, ready bool) {
 		t.Helper()
 		unknown := 0
