@@ -136,7 +136,7 @@ func (a *Control) Asked(ctx context.Context, token, by, database string) (c api.
 	if token != "" {
 		return a.Select(c, database)
 	}
-	return c, a.read(func(v *state.View) error { return use(&c, v, database) })
+	return c, a.read(func(v *state.View) error { return useDatabase(&c, v, database) })
 }
 
 func (a *Control) valid(t oplog.Token) bool {
@@ -182,7 +182,7 @@ func hasOp(o oplog.Outcome, kinds ...oplog.OpKind) bool {
 // as Find does.
 func (a *Control) Local(database string) (api.Caller, error) {
 	c := api.Caller{Scopes: Local, Forward: true, By: api.ByLocal}
-	lookUp := func(v *state.View) error { return use(&c, v, database) }
+	lookUp := func(v *state.View) error { return useDatabase(&c, v, database) }
 	err := a.read(lookUp)
 	// The wait takes at most two rounds.
 	if a.mayBeBehind() && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) && a.latest.wait(context.Background()) == nil {
@@ -201,7 +201,7 @@ func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 		if !c.May(api.Admin) {
 			return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)
 		}
-		return use(&c, v, database)
+		return useDatabase(&c, v, database)
 	})
 	return c, err
 }
@@ -243,8 +243,8 @@ func Visible(c api.Caller, v *state.View) []oplog.Database {
 	return nil
 }
 
-// use sets the database of a caller.
-func use(c *api.Caller, v *state.View, database string) error {
+// useDatabase sets the database of a caller.
+func useDatabase(c *api.Caller, v *state.View, database string) error {
 	d, ok := v.DatabaseNamed(database)
 	if !ok {
 		return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)

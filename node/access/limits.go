@@ -39,13 +39,13 @@ func changesLimits(o oplog.Outcome) bool {
 
 // A callerLimit is a limit of a caller: that of its token, which may be the node's default, or that of its database.
 type callerLimit struct {
-	bucket string
-	what   string // token or database
+	bucket  string
+	subject string // token or database
 	oplog.Limit
 }
 
 func (l *callerLimit) limited(wait time.Duration) error {
-	return &Limited{wait, "too many requests for this " + l.what}
+	return &Limited{wait, "too many requests for this " + l.subject}
 }
 
 func (a *Control) limitsOf(c api.Caller) []callerLimit {
@@ -67,7 +67,7 @@ func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 	now, limits := time.Now(), a.limitsOf(c)
 	for _, l := range limits { // check both buckets first, so that a rejected request takes from neither
 		if l.PerSecond > 0 && n > burst(l.Limit) {
-			return c, oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d at once for this %s", n, burst(l.Limit), l.what)
+			return c, oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d at once for this %s", n, burst(l.Limit), l.subject)
 		}
 		if wait := a.rates.wait(l.bucket, l.Limit, n-c.Counted, now); wait > 0 {
 			return c, l.limited(wait)
@@ -96,7 +96,7 @@ func (a *Control) Ready(c api.Caller) error {
 func (a *Control) CheckBatch(c api.Caller, n int) error {
 	for _, l := range a.limitsOf(c) {
 		if l.Batch > 0 && n > int(l.Batch) {
-			return oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d for this %s", n, l.Batch, l.what)
+			return oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d for this %s", n, l.Batch, l.subject)
 		}
 	}
 	return nil
@@ -117,13 +117,13 @@ func (a *Control) AtOnce(c api.Caller, memories int) int {
 
 // A Limited error rejects a token, a database or an address that sends too many requests.
 type Limited struct {
-	Wait time.Duration
-	why  string
+	Wait   time.Duration
+	reason string
 }
 
 // Unwrap returns the rejection for surfaces that do not know of limits.
 func (l *Limited) Unwrap() error { return oplog.Errorf(oplog.Unavailable, "%s", l.Error()) }
 
 func (l *Limited) Error() string {
-	return fmt.Sprintf("%s; retry in %s", l.why, l.Wait.Round(time.Millisecond))
+	return fmt.Sprintf("%s; retry in %s", l.reason, l.Wait.Round(time.Millisecond))
 }

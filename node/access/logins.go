@@ -19,12 +19,12 @@ import (
 // be chosen by people. While an address is over its rate, the secret is not even compared, unless the address sent it
 // within the last hour.
 type logins struct {
-	limit  oplog.Limit
-	failed *rates
-	wrong  atomic.Int64
+	limit    oplog.Limit
+	failed   *rates
+	failures atomic.Int64
 
-	mu    sync.Mutex
-	known map[string]time.Time // when each address last sent the cluster secret
+	mu            sync.Mutex
+	secretSources map[string]time.Time // when each address last sent the cluster secret
 }
 
 // How long an address that sent the cluster secret is exempt from the rate, and how many such addresses are
@@ -35,7 +35,7 @@ const (
 )
 
 func newLogins(burst int) *logins {
-	return &logins{limit: oplog.Limit{PerSecond: 1, Burst: uint32(max(1, burst))}, failed: newRates(), known: map[string]time.Time{}}
+	return &logins{limit: oplog.Limit{PerSecond: 1, Burst: uint32(max(1, burst))}, failed: newRates(), secretSources: map[string]time.Time{}}
 }
 
 // Login is like Authenticate, for a client at a network address with a port. Wrong tokens are counted by address;
@@ -82,7 +82,7 @@ func (a *Control) countFailure(source string, err error) error {
 	if !unsure && !errors.Is(err, ErrToken) {
 		return err
 	}
-	l.wrong.Add(1)
+	l.failures.Add(1)
 	if wait := l.failed.take(source, l.limit, 1, time.Now()); wait > 0 && !unsure {
 		return &Limited{wait, "too many failed logins from this address"}
 	}
@@ -90,24 +90,24 @@ func (a *Control) countFailure(source string, err error) error {
 }
 
 // FailedLogins returns the number of wrong tokens since the start.
-func (a *Control) FailedLogins() int64 { return a.logins.wrong.Load() }
+func (a *Control) FailedLogins() int64 { return a.logins.failures.Load() }
 
 // showedSecret reports whether an address has recently sent the cluster secret.
 func (l *logins) showedSecret(source string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.known[source]
+	at, ok := l.secretSources[source]
 	return ok && now.Sub(at) < secretExemption
 }
 
 func (l *logins) remember(source string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.known[source]; !known && len(l.known) >= maxSecretSources {
-		for other := range l.known { // drop any one: few addresses have the secret
-			delete(l.known, other)
+	if _, known := l.secretSources[source]; !known && len(l.secretSources) >= maxSecretSources {
+		for other := range l.secretSources { // drop any one: few addresses have the secret
+			delete(l.secretSources, other)
 			break
 		}
 	}
-	l.known[source] = now
+	l.secretSources[source] = now
 }

@@ -36,9 +36,9 @@ func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Durat
 		b = rate.NewLimiter(rate.Limit(l.PerSecond), burst(l))
 		r.buckets[who] = b
 	} else {
-		bound(b, l, now)
+		updateLimit(b, l, now)
 	}
-	return due(b, n, now, false)
+	return reserve(b, n, now, false)
 }
 
 // wait returns the time until n operations may proceed. It counts none.
@@ -52,12 +52,12 @@ func (r *rates) wait(who string, l oplog.Limit, n int, now time.Time) time.Durat
 	if b == nil {
 		return 0
 	}
-	bound(b, l, now)
-	return due(b, n, now, true)
+	updateLimit(b, l, now)
+	return reserve(b, n, now, true)
 }
 
-// bound updates a bucket to the current limit.
-func bound(b *rate.Limiter, l oplog.Limit, now time.Time) {
+// updateLimit sets a bucket to the current limit.
+func updateLimit(b *rate.Limiter, l oplog.Limit, now time.Time) {
 	if b.Limit() != rate.Limit(l.PerSecond) {
 		b.SetLimitAt(now, rate.Limit(l.PerSecond))
 	}
@@ -66,8 +66,8 @@ func bound(b *rate.Limiter, l oplog.Limit, now time.Time) {
 	}
 }
 
-// due returns the time that n operations have to wait. If that is 0, it counts them, unless look is set.
-func due(b *rate.Limiter, n int, now time.Time, look bool) time.Duration {
+// reserve returns the time that n operations have to wait. If that is 0, it counts them, unless look is set.
+func reserve(b *rate.Limiter, n int, now time.Time, look bool) time.Duration {
 	taken := b.ReserveN(now, n)
 	if !taken.OK() {
 		return time.Second // more than the burst, possible just after the limit was lowered

@@ -150,7 +150,7 @@ func contentWords(ws []word) (out []word) {
 
 // replacesByChange compares the statement's changes with the first sentence of an older text.
 func (a *Statement) replacesByChange(older [][]word) (Replacement, bool) {
-	if len(older) == 0 || slices.ContainsFunc(older[0], func(w word) bool { return pasts[w.lower] }) {
+	if len(older) == 0 || slices.ContainsFunc(older[0], func(w word) bool { return pastVerbs[w.lower] }) {
 		return Replacement{}, false
 	}
 	for _, c := range a.changes {

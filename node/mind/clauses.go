@@ -57,12 +57,12 @@ func definite(ws []word) (about []word, f fact) {
 		return nil, f
 	}
 	about = ws[:v]
-	if state := states[ws[next].lower]; state != "" && next == len(ws)-1 {
+	if state := exclusiveStates[ws[next].lower]; state != "" && next == len(ws)-1 {
 		return about, fact{attr: "is " + state, value: ws[next].lower, shown: ws[next].raw, kind: identity, single: true}
 	}
 	last := ws[v-1]
 	// "Alice is …" may have many values.
-	if isUpper(last.raw) && !singleValued[last.stem] && (!hasTime(ws[next:]) || !dated(ws[next])) {
+	if isUpper(last.raw) && !singleValued[last.stem] && (!hasTime(ws[next:]) || !introducesTime(ws[next])) {
 		return nil, f
 	}
 	val, shown, vw := value(ws[next:])
@@ -84,8 +84,8 @@ func predicate(ws []word) (about []word, f fact) {
 	return ws[:v], f
 }
 
-// dated reports whether a word introduces a time: "is on Friday", "is at 9".
-func dated(w word) bool {
+// introducesTime reports whether a word introduces a time: "is on Friday", "is at 9".
+func introducesTime(w word) bool {
 	return w.lower == "on" || w.lower == "at" || w.lower == "in" || w.lower == "due" || isTemporal(w.lower)
 }
 
@@ -96,7 +96,7 @@ func inverse(ws []word) (about []word, f fact) {
 		return nil, f
 	}
 	for at := next + 1; at < len(ws)-1 && at <= next+2; at++ {
-		if ws[at].lower != "of" && ws[at].lower != "at" || !posts[ws[at-1].lower] {
+		if ws[at].lower != "of" && ws[at].lower != "at" || !exclusiveRoles[ws[at-1].lower] {
 			continue
 		}
 		_, holder, ok := subject(ws[:v])
@@ -111,11 +111,11 @@ func inverse(ws []word) (about []word, f fact) {
 	return nil, f
 }
 
-// posts are roles that one person at a time holds.
-var posts = set("ceo cto cfo coo president chair chairman chairwoman mayor captain lead leader head director principal owner")
+// exclusiveRoles are roles that one person at a time holds.
+var exclusiveRoles = set("ceo cto cfo coo president chair chairman chairwoman mayor captain lead leader head director principal owner")
 
-// states maps a state to its group; of each group one holds at a time.
-var states = func() map[string]string {
+// exclusiveStates maps a state to its group; of each group one holds at a time.
+var exclusiveStates = func() map[string]string {
 	m := map[string]string{}
 	for _, group := range []string{"left-handed right-handed", "enabled disabled", "open closed",
 		"married single divorced widowed", "public private",
@@ -149,7 +149,7 @@ func hasNumbered(ws []word) (about []word, f fact) {
 // usesFor reads "we use Postgres for billing". One purpose has one tool.
 func usesFor(ws []word) (about []word, f fact) {
 	for i := 1; i < len(ws)-3 && i <= 5; i++ {
-		if ws[i].stem != using || ws[i].lower == "used" {
+		if ws[i].stem != useStem || ws[i].lower == "used" {
 			continue
 		}
 		j := indexIn(ws[:len(ws)-1], i+2, i+4, forAs)
@@ -169,12 +169,12 @@ func usesFor(ws []word) (about []word, f fact) {
 // prefers reads "Alice prefers tea over coffee", "prefers Vim for Go", "prefers Postgres". Two preferences exclude
 // each other only for the same purpose or within one category.
 func prefers(ws []word) (about []word, f fact) {
-	at := indexIn(ws, 1, 5, preferring)
+	at := indexIn(ws, 1, 5, preferVerbs)
 	if at < 0 {
 		return nil, f
 	}
 	rest := ws[at+1:]
-	cut := indexIn(rest, 1, len(rest), preferredTo)
+	cut := indexIn(rest, 1, len(rest), preferenceWords)
 	if cut < 0 {
 		cut = len(rest)
 	}
@@ -186,7 +186,7 @@ func prefers(ws []word) (about []word, f fact) {
 	if cut < len(rest) {
 		if other, _, _ := value(rest[cut+1:]); other != "" {
 			f.single = true
-			if over[rest[cut].lower] {
+			if comparisonWords[rest[cut].lower] {
 				f.attr = "prefers among " + min(v, other) + " and " + max(v, other)
 			} else {
 				f.attr = "prefers for " + other
@@ -210,11 +210,11 @@ func aged(ws []word) (about []word, f fact) {
 
 // Word lists of the forms above.
 var (
-	using              = stem("uses")
+	useStem            = stem("uses")
 	possessivePronouns = set("my our")
 	forOf              = set("for of")
 	forAs              = set("for as")
-	preferring         = set("prefers prefer")
-	over               = set("over to than")
-	preferredTo        = set("over to than for in on at when")
+	preferVerbs        = set("prefers prefer")
+	comparisonWords    = set("over to than")
+	preferenceWords    = set("over to than for in on at when")
 )

@@ -38,7 +38,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 			return nil, err
 		}
 		r := &s.Rows[i]
-		if r.Merged || exempt[r.Type] && r.Type != "procedural" {
+		if r.Merged || neverMerged[r.Type] && r.Type != "procedural" {
 			continue // a merged memory states nothing beyond its sources
 		}
 		for _, f := range facts(r.Text) {

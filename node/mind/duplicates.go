@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// exempt are the memory types that are never merged: instructions, rules and goals keep their exact wording.
-var exempt = set("procedural constraint rule goal self_model")
+// neverMerged are the memory types that are never merged: instructions, rules and goals keep their exact wording.
+var neverMerged = set("procedural constraint rule goal self_model")
 
 // MaxCluster bounds the memories that one merge combines.
 const MaxCluster = 10
@@ -142,7 +142,7 @@ func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time
 }
 
 func mergeable(r *Row, excluded map[string]bool) bool {
-	return !r.Merged && !r.NoMerge && !exempt[r.Type] && !excluded[r.RID] && r.Text != ""
+	return !r.Merged && !r.NoMerge && !neverMerged[r.Type] && !excluded[r.RID] && r.Text != ""
 }
 
 // candidateFinder finds the candidates of one seed after the other and reuses its buffers.

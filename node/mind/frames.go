@@ -120,13 +120,13 @@ func verbFrame(ws []word) (about []word, f fact) {
 // past reports whether a verb is about the past: "worked at", "was based in". Births and moves still hold.
 func past(ws []word, at int, fr frame) bool {
 	w := ws[at].lower
-	return !births[fr.attr] && !moves[w] && (pasts[w] || strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed"))
+	return !birthAttributes[fr.attr] && !moveVerbs[w] && (pastVerbs[w] || strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed"))
 }
 
 var (
-	births = set("born founded hired")
-	moves  = set("moved relocated")
-	pasts  = set("was were had met ran knew ate drank spoke began")
+	birthAttributes = set("born founded hired")
+	moveVerbs       = set("moved relocated")
+	pastVerbs       = set("was were had met ran knew ate drank spoke began")
 )
 
 func matches(ws []word, stems []string) bool {

@@ -16,7 +16,7 @@ const MaxPatterns = 50
 // FindPatterns returns the regularities in the snapshot, the most certain first.
 func FindPatterns(ctx context.Context, s *Snapshot) ([]oplog.Pattern, error) {
 	var out []oplog.Pattern
-	for _, f := range []func(*Snapshot) []oplog.Pattern{coOccurrence, clusters, valence, topics, hubPatterns, crossDomain, bridges} {
+	for _, f := range []func(*Snapshot) []oplog.Pattern{coOccurrencePatterns, hourPatterns, valencePattern, topicPatterns, hubPatterns, crossDomainPatterns, bridgePatterns} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -31,8 +31,8 @@ func FindPatterns(ctx context.Context, s *Snapshot) ([]oplog.Pattern, error) {
 	return out[:min(len(out), MaxPatterns)], nil
 }
 
-// coOccurrence finds pairs of entities that share three targets or more.
-func coOccurrence(s *Snapshot) (out []oplog.Pattern) {
+// coOccurrencePatterns finds pairs of entities that share three targets or more.
+func coOccurrencePatterns(s *Snapshot) (out []oplog.Pattern) {
 	dst := map[string][]string{}
 	for i, e := range s.Edges {
 		s.yieldAt(i)
@@ -61,8 +61,8 @@ func coOccurrence(s *Snapshot) (out []oplog.Pattern) {
 
 var weekdayNames = [...]string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
 
-// clusters finds hours of the week with unusually many episodic rows. The epoch was a Thursday.
-func clusters(s *Snapshot) (out []oplog.Pattern) {
+// hourPatterns finds hours of the week with unusually many episodic rows. The epoch was a Thursday.
+func hourPatterns(s *Snapshot) (out []oplog.Pattern) {
 	var hours [168]int
 	total := 0
 	const hour = day / 24
@@ -92,7 +92,8 @@ func clusters(s *Snapshot) (out []oplog.Pattern) {
 	return out
 }
 
-func valence(s *Snapshot) []oplog.Pattern {
+// valencePattern reports a change of the mean valence between two periods.
+func valencePattern(s *Snapshot) []oplog.Pattern {
 	now, then, ok := meanValences(s, 14*day, 21*day)
 	if !ok || math.Abs(now-then) <= .3 {
 		return nil
@@ -105,8 +106,9 @@ func valence(s *Snapshot) []oplog.Pattern {
 		Description: fmt.Sprintf("mood goes %s: %+.2f after %+.2f", way, now, then)}}
 }
 
-// topics finds entities that five or more of the newest rows mention, over at least a week and at most a month.
-func topics(s *Snapshot) (out []oplog.Pattern) {
+// topicPatterns finds entities that five or more of the newest rows mention, over at least a week and at most a
+// month.
+func topicPatterns(s *Snapshot) (out []oplog.Pattern) {
 	rows := s.Rows[max(0, len(s.Rows)-200):]
 	by := map[string][]*Row{}
 	for i := range rows {
@@ -131,6 +133,7 @@ func topics(s *Snapshot) (out []oplog.Pattern) {
 	return out
 }
 
+// hubPatterns finds entities with many relations.
 func hubPatterns(s *Snapshot) (out []oplog.Pattern) {
 	for _, h := range hubs(s) {
 		out = append(out, oplog.Pattern{Key: "entity_hub\x00" + h.name, Type: "entity_hub",
@@ -146,9 +149,9 @@ const (
 	crossWords = 3
 )
 
-// crossDomain finds pairs of domains with memories that share many words, among the newest rows that have a domain.
-// The sources of the pattern are the two most similar memories.
-func crossDomain(s *Snapshot) (out []oplog.Pattern) {
+// crossDomainPatterns finds pairs of domains with memories that share many words, among the newest rows that have a
+// domain. The sources of the pattern are the two most similar memories.
+func crossDomainPatterns(s *Snapshot) (out []oplog.Pattern) {
 	var rows []*Row
 	for i := len(s.Rows) - 1; i >= 0 && len(rows) < 200; i-- {
 		if d := s.Rows[i].Domain; d != "" && d != "general" {
@@ -185,8 +188,8 @@ func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 	return out
 }
 
-// bridges finds entities that are mentioned three times or more in each of two domains.
-func bridges(s *Snapshot) (out []oplog.Pattern) {
+// bridgePatterns finds entities that are mentioned three times or more in each of two domains.
+func bridgePatterns(s *Snapshot) (out []oplog.Pattern) {
 	in := map[string]map[string]int{}
 	for i := range s.Rows {
 		s.yieldAt(i)

@@ -225,7 +225,7 @@ func (s *statement) prepareWords() *statement {
 // isPastEvent reports whether a word is a verb in the past tense. A participle after "is" is not.
 func isPastEvent(ws []word, at int) bool {
 	w := ws[at].lower
-	if !(strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || pasts[w] || events[w]) {
+	if !(strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || pastVerbs[w] || eventVerbs[w]) {
 		return false
 	}
 	for _, before := range ws[max(0, at-2):at] {
@@ -255,7 +255,7 @@ func truncateStem(w string) string {
 // Word lists for the comparison of statements.
 var (
 	articles          = set("the our")
-	events            = set("went gave took made saw came bought sold sent paid found left told said asked won lost got read wrote broke fell felt")
+	eventVerbs        = set("went gave took made saw came bought sold sent paid found left told said asked won lost got read wrote broke fell felt")
 	changeWords       = set("now longer anymore instead new since only another moved move change changed switch switched replace replaced drop dropped remove removed")
 	multiValuedVerbs  = stems("likes loves enjoys knows speaks uses owns plays eats drinks wants has have hates supports reads watches contains includes asks says thinks needs")
 	copula            = stems("is can may must will")

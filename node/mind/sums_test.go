@@ -274,7 +274,7 @@ func TestLongTextsAreReadWholeOrNotMerged(t *testing.T) {
 		if err != nil || (len(clusters) == 1) != c.same {
 			t.Errorf("texts of %d and %d bytes: %v, %v", len(c.a), len(c.b), clusters, err)
 		}
-		if got := redundant(s); (len(got) == 1) != c.same {
+		if got := redundancyTriggers(s); (len(got) == 1) != c.same {
 			t.Errorf("texts of %d and %d bytes: %+v", len(c.a), len(c.b), got)
 		}
 	}

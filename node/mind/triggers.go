@@ -57,8 +57,8 @@ const maxPerKind = 10
 // Triggers returns suggestions for agents, the most urgent first.
 func Triggers(ctx context.Context, s *Snapshot) ([]oplog.TriggerRow, error) {
 	var out []oplog.TriggerRow
-	for _, f := range []func(*Snapshot) []oplog.TriggerRow{decayed, ready, escalation, drifted, redundant, insights, trend,
-		anomalies, awareness} {
+	for _, f := range []func(*Snapshot) []oplog.TriggerRow{decayTriggers, consolidationTrigger, escalationTrigger, driftTriggers, redundancyTriggers, hubTriggers, valenceTrigger,
+		anomalyTriggers, sessionTrigger} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -103,7 +103,8 @@ func (s *Snapshot) mostUrgent(of func(*Row) float64) (top []rowUrgency) {
 	return top
 }
 
-func decayed(s *Snapshot) (out []oplog.TriggerRow) {
+// decayTriggers returns triggers for important memories that have decayed.
+func decayTriggers(s *Snapshot) (out []oplog.TriggerRow) {
 	for _, x := range s.mostUrgent(func(r *Row) float64 {
 		if d := r.decay(s.Now); r.Importance >= .5 && d < .1 {
 			return r.Importance * (1 - d/r.Importance)
@@ -116,7 +117,8 @@ func decayed(s *Snapshot) (out []oplog.TriggerRow) {
 	return out
 }
 
-func ready(s *Snapshot) []oplog.TriggerRow {
+// consolidationTrigger suggests a consolidation if there are many episodic memories.
+func consolidationTrigger(s *Snapshot) []oplog.TriggerRow {
 	episodic := 0
 	for i := range s.Rows {
 		s.yieldAt(i)
@@ -131,7 +133,8 @@ func ready(s *Snapshot) []oplog.TriggerRow {
 		fmt.Sprintf("%d episodic memories could be consolidated", episodic), "")}
 }
 
-func escalation(s *Snapshot) []oplog.TriggerRow {
+// escalationTrigger suggests a review if conflicts are many or a critical one is old.
+func escalationTrigger(s *Snapshot) []oplog.TriggerRow {
 	n := s.Stats.OpenConflicts
 	ageing := s.Critical != 0 && s.Now-s.Critical > 3*day
 	if n <= 5 && !ageing {
@@ -144,7 +147,8 @@ func escalation(s *Snapshot) []oplog.TriggerRow {
 	return []oplog.TriggerRow{s.Trigger("conflict_escalation", u, fmt.Sprintf("%d conflicts are open", n), "")}
 }
 
-func drifted(s *Snapshot) (out []oplog.TriggerRow) {
+// driftTriggers returns triggers for old facts that were not accessed for a month.
+func driftTriggers(s *Snapshot) (out []oplog.TriggerRow) {
 	for _, x := range s.mostUrgent(func(r *Row) float64 {
 		if age := s.Now - r.Created; r.Type == "semantic" && age > 90*day && s.Now-r.Accessed > 30*day {
 			return float64(age) / float64(365*day)
@@ -157,11 +161,11 @@ func drifted(s *Snapshot) (out []oplog.TriggerRow) {
 	return out
 }
 
-// newest is the number of rows that redundant compares pair by pair.
+// newest is the number of rows that redundancyTriggers compares pair by pair.
 const newest = 30
 
-// redundant finds duplicates among the newest rows.
-func redundant(s *Snapshot) (out []oplog.TriggerRow) {
+// redundancyTriggers returns triggers for duplicates among the newest rows.
+func redundancyTriggers(s *Snapshot) (out []oplog.TriggerRow) {
 	rows := s.Rows[max(0, len(s.Rows)-newest):]
 	meanings := make([]meaning, len(rows))
 	for i := range rows {
@@ -183,7 +187,8 @@ func redundant(s *Snapshot) (out []oplog.TriggerRow) {
 	return out
 }
 
-func insights(s *Snapshot) (out []oplog.TriggerRow) {
+// hubTriggers returns triggers for entities with many relations.
+func hubTriggers(s *Snapshot) (out []oplog.TriggerRow) {
 	for _, h := range hubs(s) {
 		out = append(out, s.Trigger("relationship_insight", float64(h.n)/20, fmt.Sprintf("%s has %d relations", h.name, h.n), h.name))
 	}
@@ -230,7 +235,8 @@ func meanValences(s *Snapshot, recent, before oplog.Time) (now, then float64, ok
 	return now / float64(n), then / float64(m), true
 }
 
-func trend(s *Snapshot) []oplog.TriggerRow {
+// valenceTrigger reports that the mean valence changed within a week.
+func valenceTrigger(s *Snapshot) []oplog.TriggerRow {
 	now, then, ok := meanValences(s, 7*day, 30*day)
 	if d := math.Abs(now - then); ok && d > .3 {
 		return []oplog.TriggerRow{s.Trigger("valence_trend", d, fmt.Sprintf("mood went from %+.2f to %+.2f in a week", then, now), "")}
@@ -238,7 +244,8 @@ func trend(s *Snapshot) []oplog.TriggerRow {
 	return nil
 }
 
-func anomalies(s *Snapshot) (out []oplog.TriggerRow) {
+// anomalyTriggers returns triggers for entities with many values of an identity or preference relation.
+func anomalyTriggers(s *Snapshot) (out []oplog.TriggerRow) {
 	dst := map[[2]string]map[string]bool{}
 	for i, e := range s.Edges {
 		s.yieldAt(i)
@@ -259,7 +266,8 @@ func anomalies(s *Snapshot) (out []oplog.TriggerRow) {
 	return out
 }
 
-func awareness(s *Snapshot) []oplog.TriggerRow {
+// sessionTrigger reports that the last session ended hours ago.
+func sessionTrigger(s *Snapshot) []oplog.TriggerRow {
 	gap := s.Now - s.LastEnd
 	if s.LastEnd == 0 || gap <= day/6 {
 		return nil

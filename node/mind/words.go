@@ -49,7 +49,7 @@ func sentences(s string) (out [][]word) {
 	if len(s) > MaxRead {
 		s = s[:MaxRead]
 	}
-	all, from := make([]word, 0, len(s)/letters+1), 0
+	all, from := make([]word, 0, len(s)/wordBytes+1), 0
 	brk := false
 	flush := func() {
 		if len(all) > from {
@@ -81,8 +81,8 @@ func sentences(s string) (out [][]word) {
 	return out
 }
 
-// letters is the typical number of bytes of a word and the space after it.
-const letters = 5
+// wordBytes is the typical number of bytes of a word and the space after it.
+const wordBytes = 5
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 

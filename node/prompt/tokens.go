@@ -41,9 +41,9 @@ var (
 )
 
 const (
-	number      = 112 // for up to three digits
-	punctuation = 105 // for a run of ASCII punctuation
-	symbol      = 250 // for any other symbol, such as an emoji
+	numberCost      = 112 // for up to three digits
+	punctuationCost = 105 // for a run of ASCII punctuation
+	symbolCost      = 250 // for any other symbol, such as an emoji
 )
 
 // Tokens estimates the number of a language model's tokens in a text.
@@ -63,15 +63,15 @@ func Tokens(text string) int {
 			sum += max(letters*50, c.word+c.letter*letters)
 		case unicode.IsNumber(r):
 			n, _, _, _ = measureRun(text, 3, unicode.IsNumber)
-			sum += number
+			sum += numberCost
 		case unicode.IsSpace(r):
 		case r < utf8.RuneSelf:
 			n, _, _, _ = measureRun(text, -1, asciiMark)
-			sum += punctuation
+			sum += punctuationCost
 		case unicode.IsPunct(r):
-			sum += punctuation
+			sum += punctuationCost
 		default:
-			sum += symbol
+			sum += symbolCost
 		}
 		text = text[n:]
 	}

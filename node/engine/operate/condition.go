@@ -38,7 +38,7 @@ func condition(st api.ClusterStatus) (word, why string) {
 	switch {
 	case st.Removed:
 		return unhealthy, fmt.Sprintf("node %d is not a member of the cluster", st.NodeID)
-	case !quorate(st):
+	case !hasQuorum(st):
 		return unhealthy, "no quorum, " + unreachableText
 	case st.LeaderID == nil:
 		return unhealthy, "no leader"
@@ -74,8 +74,8 @@ func conditionText(word, why string) string {
 	return word + ": " + why
 }
 
-// quorate reports whether enough voters answer for a decision. A node that does not know the voters yet assumes so.
-func quorate(st api.ClusterStatus) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
+// hasQuorum reports whether enough voters answer for a decision. A node that does not know the voters yet assumes so.
+func hasQuorum(st api.ClusterStatus) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
 
 // PollEvery is the interval at which a node polls the others.
 const PollEvery = time.Second
@@ -106,7 +106,7 @@ func (cl *Cluster) Poll(ctx context.Context) {
 func (cl *Cluster) pollNow(ctx context.Context) (l pollResult) {
 	st := cl.Status(ctx)
 	cl.logLost(st)
-	l.removed, l.cannotElect = st.Removed, st.Removed || !quorate(st)
+	l.removed, l.cannotElect = st.Removed, st.Removed || !hasQuorum(st)
 	l.word, l.why = condition(st)
 	return l
 }

@@ -91,5 +91,5 @@ func (cl *Cluster) Up(context.Context, api.Caller, *api.Nothing) (*api.UpAnswer,
 
 // TellReady reports whether clients may send reads to this node.
 func (cl *Cluster) TellReady(context.Context, api.Caller, *api.Nothing) (*api.ReadyAnswer, error) {
-	return &api.ReadyAnswer{Ready: cl.Ready(), Behind: cl.behind(cl.cfg.Commit.Indexed()), Applied: cl.cfg.Commit.Indexed()}, nil
+	return &api.ReadyAnswer{Ready: cl.Ready(), Behind: cl.lagFrom(cl.cfg.Commit.Indexed()), Applied: cl.cfg.Commit.Indexed()}, nil
 }

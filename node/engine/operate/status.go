@@ -87,7 +87,7 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 		st.LeaderAddr, st.LeaderHTTP = infos[*st.LeaderID].Wire, infos[*st.LeaderID].HTTP
 	}
 	st.Removed = st.LeaderID == nil && cl.isOmitted(rs.Members, st.Peers)
-	st.Healthy = st.LeaderID != nil && quorate(st)
+	st.Healthy = st.LeaderID != nil && hasQuorum(st)
 	st.Agreement = agreement(st)
 	st.Condition = conditionText(condition(st))
 	if len(rs.Members) <= 1 {
@@ -115,7 +115,7 @@ func agreement(st api.ClusterStatus) string {
 		if p.Sum != st.Sum {
 			return "diverged"
 		}
-		if damagedIn(p.Vitals) || damagedIn(st.Vitals) {
+		if hasDamagedState(p.Vitals) || hasDamagedState(st.Vitals) {
 			continue
 		}
 		result = "agree"
@@ -123,7 +123,7 @@ func agreement(st api.ClusterStatus) string {
 	return result
 }
 
-func damagedIn(v api.Vitals) bool {
+func hasDamagedState(v api.Vitals) bool {
 	return slices.ContainsFunc(v.Damaged, func(d api.Damage) bool { return d.Kind == damage.State && !d.Healed })
 }
 
@@ -227,10 +227,10 @@ func (cl *Cluster) leaderInfo() (info oplog.NodeInfo, ok bool) {
 }
 
 // LagEntries returns the number of acknowledged records that this node has not applied, nil without a leader.
-func (cl *Cluster) LagEntries() *uint64 { return cl.behind(cl.cfg.Commit.Applied()) }
+func (cl *Cluster) LagEntries() *uint64 { return cl.lagFrom(cl.cfg.Commit.Applied()) }
 
-// behind returns the number of acknowledged records after an index, nil without a leader.
-func (cl *Cluster) behind(at oplog.Index) *uint64 {
+// lagFrom returns the number of acknowledged records after an index, nil without a leader.
+func (cl *Cluster) lagFrom(at oplog.Index) *uint64 {
 	if !cl.cfg.Commit.IsOpen() {
 		return nil
 	}
@@ -243,7 +243,7 @@ func (cl *Cluster) behind(at oplog.Index) *uint64 {
 
 // LagSeconds returns for how long this node has lacked acknowledged records, nil if unknown.
 func (cl *Cluster) LagSeconds() *float64 {
-	n := cl.behind(cl.cfg.Commit.Indexed())
+	n := cl.lagFrom(cl.cfg.Commit.Indexed())
 	if n == nil {
 		return nil
 	}

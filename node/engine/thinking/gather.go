@@ -19,7 +19,7 @@ type round struct {
 	q        api.ThinkRequest
 	deadline time.Time // the round stops reading then
 	base     oplog.Index
-	last     oplog.Seq // the newest memory at base
+	lastSeq  oplog.Seq // the newest memory at base
 	settings oplog.Settings
 	progress oplog.Mind
 	complete bool              // the snapshot has all memories in scope
@@ -67,9 +67,9 @@ func (r *round) begin(v *state.View) error {
 	r.progress.Read = max(r.progress.Read, v.Mind(db, "").Read)
 	r.snap = mind.Snapshot{Now: oplog.At(r.th.cfg.Now()), Minor: r.q.Minor, Stats: v.Stats(db), Traits: v.Personality(db)}
 	r.snap.Weights, _ = v.Weights(db)
-	r.last, r.op.Namespace = oplog.Seq(r.snap.Stats.NextSeq), r.q.Namespace
+	r.lastSeq, r.op.Namespace = oplog.Seq(r.snap.Stats.NextSeq), r.q.Namespace
 	if r.q.Namespace == "" {
-		r.gatherSmall(v)
+		r.gatherSmallTables(v)
 	}
 	n := v.ReachStats(db, oplog.Reach{Name: r.q.Namespace})
 	r.complete = r.q.MaxMillis == 0 && n.Active+n.Consolidated+n.Tombstoned+n.Quarantined <= uint64(r.th.cfg.Rows)
@@ -83,7 +83,7 @@ func (r *round) begin(v *state.View) error {
 		return r.inScope(m)
 	})
 	if r.complete {
-		r.op.Read = r.last
+		r.op.Read = r.lastSeq
 	}
 	return nil
 }
@@ -150,8 +150,8 @@ func (r *round) addRow(v *state.View, m *oplog.Memory) (place int, ok bool) {
 	return place, true
 }
 
-// gatherSmall reads the tables that are small compared to the memories.
-func (r *round) gatherSmall(v *state.View) {
+// gatherSmallTables reads the tables that are small compared to the memories.
+func (r *round) gatherSmallTables(v *state.View) {
 	db, looked := r.c.DB, 0
 	v.Conflicts(db, nil, func(c oplog.ConflictRow) bool {
 		switch {
@@ -192,15 +192,15 @@ func (r *round) countUnread() (int, error) {
 	}
 	from, n := max(r.progress.Read, r.op.Read)+1, max(r.unread-len(r.op.Reread), 0)
 	if r.q.Namespace == "" {
-		return n + int(max(r.last+1, from)-from), nil
+		return n + int(max(r.lastSeq+1, from)-from), nil
 	}
 	return n, r.th.cfg.State.Read(func(v *state.View) error {
 		seen := 0
 		v.NamespaceFrom(r.c.DB, r.q.Namespace, from, func(seq oplog.Seq) bool {
-			if seq <= r.last {
+			if seq <= r.lastSeq {
 				seen++
 			}
-			return seq < r.last && seen < state.MaxLook
+			return seq < r.lastSeq && seen < state.MaxLook
 		})
 		n += seen
 		return nil

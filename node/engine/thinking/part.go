@@ -59,7 +59,7 @@ func (r *round) gatherPart(ctx context.Context) error {
 
 // gatherNewest reads the newest memories, and those with feedback.
 func (r *round) gatherNewest(ctx context.Context, most int) error {
-	from := max(r.last, oplog.Seq(most)) - oplog.Seq(most) + 1
+	from := max(r.lastSeq, oplog.Seq(most)) - oplog.Seq(most) + 1
 	if err := r.th.cfg.State.Read(func(v *state.View) error {
 		if r.q.Namespace != "" {
 			n := 0
@@ -103,7 +103,7 @@ func (r *round) gatherUnread(ctx context.Context, room int) error {
 	}
 	next, err := r.gatherWithPartners(ctx, r.progress.Read+1, room, room, r.walkScope)
 	if r.op.Read = next - 1; next == 0 { // everything is read
-		r.op.Read = r.last
+		r.op.Read = r.lastSeq
 	}
 	return err
 }

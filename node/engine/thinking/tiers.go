@@ -43,7 +43,7 @@ func (r *round) applyPolicies(ctx context.Context) error {
 	if r.q.Namespace != "" || r.settings.WorkingTTL == 0 && r.settings.EpisodicTTL == 0 && r.settings.PromoteAfter == 0 {
 		return nil
 	}
-	return inSlices(ctx, r, max(r.last, policyRows)-policyRows+1, (*state.View).Memories,
+	return inSlices(ctx, r, max(r.lastSeq, policyRows)-policyRows+1, (*state.View).Memories,
 		func(_ *state.View, m *oplog.Memory) (oplog.Seq, bool) {
 			r.applyTierPolicy(m)
 			return m.Seq + 1, true
