@@ -78,7 +78,7 @@ func BenchmarkWritesWhileMemoriesExpire(b *testing.B) {
 			c := start(b, 3)
 			s, caller := c.service(c.leader())
 			for b.Loop() {
-				begin := time.Now().Add(5 * time.Second) // behind what is stored first
+				begin := time.Now().Add(5 * time.Second) // after the memories that are stored first
 				var batch []api.Draft
 				for i := range int(runs.Seconds()) * perSecond {
 					at := begin.Add(time.Duration(i) * time.Second / perSecond)

@@ -153,7 +153,7 @@ func (s *boundStream) ends(t *testing.T, stream string) {
 	case stream == "import" && !strings.Contains(string(said), " 401 ") && !strings.Contains(string(said), " 404 "):
 		t.Errorf("the import was answered %q", said)
 	case stream == "recall" && strings.Contains(string(said), "event: end"),
-		stream == "mcp" && len(said) > 100*longText && whole, // a short one is an error, told whole
+		stream == "mcp" && len(said) > 100*longText && whole, // a short answer is a complete error
 		stream == "export" && whole:
 		t.Errorf("the %s ended as if it were whole, with %d bytes", stream, len(said))
 	}
@@ -196,7 +196,7 @@ func TestAnEndedRequestLeavesItsConnection(t *testing.T) {
 			defer close(revoked)
 			admin.with(admin.token).ok("POST", "/v1/admin/tokens/revoke", obj{"token": token})
 		}()
-		for over := false; !over; { // requests under way when it ends
+		for over := false; !over; { // requests that run when the token ends
 			status, said, err := ask(token, "POST", path, body)
 			if over = status == http.StatusUnauthorized; !over &&
 				(status != http.StatusOK || !strings.Contains(said, "a heron") || err != nil) {

@@ -21,7 +21,7 @@ func TestTimesFollowTheMembersClock(t *testing.T) {
 		small(i, cfg)
 		cfg.Seams.Now = func() time.Time { return time.Now().Add(ahead) }
 	})
-	for i := range c.nodes { // whose own clocks, by which they do not go, are three hours behind
+	for i := range c.nodes { // their own clocks, which must not matter, are three hours behind
 		w := c.web(i)
 		suite.Eventually(t, "the members' clock on this node", func() bool {
 			status, _ := w.send("POST", "/v1/admin/tokens", obj{"expires_at": time.Now().Add(ahead - time.Minute).UTC().Format(time.RFC3339)})

@@ -25,7 +25,7 @@ func TestAFullDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	for _, tc := range []struct {
-		name, on string // what is on the small disk
+		name, on string // the files on the small disk
 		least    uint64 // MinFree: 1 lets writes through to where the disk rejects them
 		refused  bool   // by the guard, with its words
 	}{
@@ -56,7 +56,7 @@ func TestAFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			acked := map[string]string{}
-			patience := suite.Patience // as long as there is room
+			patience := suite.Patience // while there is space
 			put := func(text string) error {
 				rid := oplog.NewID()
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -136,7 +136,7 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 	if !write(func() bool { return at() > 0 }) {
 		t.Fatal("no snapshot is made")
 	}
-	suite.Eventually(t, "a snapshot of what was written last", func() bool { // before that one is due, or under way
+	suite.Eventually(t, "a snapshot of what was written last", func() bool { // an earlier one may be due or running
 		return n.Service().RaftStatus().LastIndex < at()+threshold
 	})
 	release := rafttest.Fill(t, small)

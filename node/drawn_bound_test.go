@@ -23,7 +23,7 @@ func (w *web) elsewhere(space string) map[string]string {
 			w.t.Fatal(err)
 		}
 		if rid, ok := row["rid"].(string); ok && row["namespace"] != space {
-			delete(row, "entities") // of what kind a name is, the whole database knows
+			delete(row, "entities") // the kinds of names are shared by the whole database
 			rows[rid] = fmt.Sprint(settled(row))
 		}
 	}
@@ -35,7 +35,7 @@ type narrow struct {
 	*web
 	d      *drawn
 	space  string            // blank for another database
-	others map[string]string // what it may not see
+	others map[string]string // words that it must not see
 	done   map[string]bool
 }
 

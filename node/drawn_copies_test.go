@@ -91,8 +91,8 @@ func (w *web) answer(r request) string {
 		if rows, ok := list.([]any); ok && len(rows) > 0 {
 			if first, _ := rows[0].(obj); first["score"] != nil {
 				for _, row := range rows {
-					delete(row.(obj), "why_retrieved") // whether it was read lately is a reason
-					delete(row.(obj), "score")         // two that answer as well share one as long as they fade alike
+					delete(row.(obj), "why_retrieved") // recent reads are a reason
+					delete(row.(obj), "score")         // equal scores stay equal only while both decay at the same pace
 				}
 				slices.SortFunc(rows, func(a, b any) int { return strings.Compare(toJSON(w.t, a), toJSON(w.t, b)) })
 			}
@@ -126,7 +126,7 @@ func (w *web) applied() oplog.Index {
 // differs returns the answers in which a copy differs from the original.
 func differs(copied *web, questions []request, answers []string, exported map[string]string) (all []string) {
 	copied.t.Helper()
-	copied.applied() // from now on stale reads have all of it
+	copied.applied() // from now on even stale reads are complete
 	for i, r := range questions {
 		if got := copied.answer(r); got != answers[i] {
 			at := 0
@@ -236,7 +236,7 @@ func init() {
 			err = n.Ready(context.Background())
 		}
 		fmt.Println(err)
-		select {} // until it is killed
+		select {} // runs until it is killed
 	}
 }
 
@@ -272,7 +272,7 @@ func TestAKilledNodeReadsAlike(t *testing.T) {
 		d.work(w, suite.Count(0, 100, 200))
 		questions := d.questions(suite.Count(0, 3, 10))
 		var different []string
-		for range 3 { // it may write what was reinforced just before it is killed
+		for range 3 { // reinforcements may be written just before the kill
 			answers, exported, _ := w.answers(questions)
 			kill()
 			kill = run()

@@ -21,7 +21,7 @@ type keptMemory struct {
 	status  string
 	from    []string // the memories that it was merged from
 	into    string   // the memory that it was merged into
-	curated bool     // it was merged, or made by a merge, also one that was taken back
+	curated bool     // a source or result of a merge, even of an undone one
 }
 
 // A curation is a model of the memories in two namespaces of a node.

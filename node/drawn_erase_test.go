@@ -50,7 +50,7 @@ func TestDrawnWorkIsErased(t *testing.T) {
 		}
 		for _, rid := range rids {
 			ask := obj{"rids": []string{rid}}
-			if status, out := w.send("POST", "/v1/erase", ask); status == http.StatusOK { // else it went with another
+			if status, out := w.send("POST", "/v1/erase", ask); status == http.StatusOK { // else another erasure removed it
 				ask["confirm"] = out["confirm"]
 				w.send("POST", "/v1/erase", ask)
 			}

@@ -13,7 +13,7 @@ import (
 
 // A pager describes a paged list: the names of the cursor in the answer and in the next request.
 type pager struct {
-	rows, id   string // the list in the answer, and what tells its rows apart
+	rows, id   string // the list in the answer, and the key of its rows
 	gives, has string
 	most       int // rows of a page
 	still      bool
@@ -75,7 +75,7 @@ func TestEveryPagedListIsWalked(t *testing.T) {
 				u, _ := url.Parse(path)
 				return u.Path == op.Path() || op == api.SessionHistory.Op && u.Path == "/v1/sessions/S"
 			})
-			// an earlier text comes without a limit, and what is stale in no pages
+			// revisions have no limit, and stale memories no pages
 			if slices.Contains([]string{"next", "next_cursor", "next_offset", "cursor"}, f.Name) && !known &&
 				op != api.Revisions.Op && op != api.Stale.Op {
 				t.Errorf("%s has pages by %s, and no pager", op.Name, f.Name)
@@ -134,7 +134,7 @@ func (p *pages) change() {
 	case 1:
 		p.w.ok("POST", "/v1/correct", obj{"rid": p.stored[i], "reason": "test", "new_importance": p.Float64()})
 	}
-	if len(p.stored) < 150 { // all fit into one page
+	if len(p.stored) < 150 { // few enough for one page
 		p.store()
 	}
 }

@@ -27,12 +27,12 @@ type side struct {
 	web  *web
 	peer *peerConn
 
-	wrote    []string                 // its log as a reader should get it: what each operation did
-	memories map[string]oplog.Content // those that it should have, as they were first stored
-	edges    map[string]float64       // weights of the relations that it should have, by what they relate
+	wrote    []string                 // the expected log: the effect of each operation
+	memories map[string]oplog.Content // the expected memories, as they were first stored
+	edges    map[string]float64       // expected weights of relations, by their ends
 
 	cursor wire.OplogPull
-	pulled []wire.OplogEntry // what was read behind the cursor, one page after the other
+	pulled []wire.OplogEntry // operations read since the cursor, page by page
 	given  int               // how many of the other side's were pushed here
 	taken  map[string]bool   // their ids
 }
@@ -127,7 +127,7 @@ func drawnFields(t *rapid.T) obj {
 
 func drawnField(t *rapid.T, f field.Field, words *rapid.Generator[string]) any {
 	switch {
-	case f.Name == "expires_at": // far away: what has expired is forgotten by each side alone
+	case f.Name == "expires_at": // far in the future, because each side forgets expired memories by itself
 		return float64(rapid.Int64Range(4e9, 2e11).Draw(t, f.Name))
 	case f.Name == "refresh_on_read":
 		return rapid.Float64Range(1e6, 1e9).Draw(t, f.Name)
@@ -240,7 +240,7 @@ func (s *side) give(t *rapid.T, from *side) {
 func (s *side) giveThese(t *rapid.T, from *side, first, last int) {
 	fresh := 0
 	for _, op := range from.pulled[first:last] {
-		if s.taken[op.OpID] || from.taken[op.OpID] { // it came from here
+		if s.taken[op.OpID] || from.taken[op.OpID] { // it originates here
 			continue
 		}
 		s.taken[op.OpID] = true
@@ -344,7 +344,7 @@ func TestDrawnPeers(t *testing.T) {
 			steps[fmt.Sprint("restart", i)] = s.restart
 		}
 		rt.Repeat(steps)
-		for range 2 { // what the first round brings, the second brings back
+		for range 2 { // the second round returns the operations of the first
 			for i, s := range sides {
 				for s.pull(rt) {
 				}

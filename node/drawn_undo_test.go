@@ -31,10 +31,10 @@ func (w *web) told() map[string]obj {
 			delete(row, of)
 		}
 		if row["metadata"] == nil {
-			row["metadata"] = obj{} // which is what reads show
+			row["metadata"] = obj{} // as reads show it
 		}
 		for _, named := range ofKey(row, "entities") {
-			delete(named, "type") // of what kind a name is, the whole database knows
+			delete(named, "type") // the kinds of names are shared by the whole database
 		}
 		var claims []string
 		for _, c := range ofKey(row, "claims") {
@@ -101,7 +101,7 @@ func (d *drawn) undoable() request {
 
 // changedBy returns the memory that a request changed, "" if the change cannot be undone.
 func (d *drawn) changedBy(r request, out obj) string {
-	if out["created"] == true || out["forgotten"] != nil { // nothing takes the end of a merge back
+	if out["created"] == true || out["forgotten"] != nil { // forgetting a merged memory cannot be undone
 		return ""
 	}
 	if made, _ := out["rids"].([]any); r.op == api.Split.Op && d.IntN(2) == 0 {
@@ -121,7 +121,7 @@ func (d *drawn) changedBy(r request, out obj) string {
 func mayDiffer(op *api.Op, field string, was, between, is obj) bool {
 	otherText := between["text"] != was["text"]
 	switch field {
-	case "superseded_by": // by a newer one that superseded that one; what an undo made current stays so
+	case "superseded_by": // a newer memory may have superseded that one; a memory that an undo made current stays current
 		return is[field] != nil && was[field] != nil || op == api.Undo.Op && between[field] == nil
 	case "superseded_surely":
 		return mayDiffer(op, "superseded_by", was, between, is)

@@ -30,7 +30,7 @@ func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
 		if c.leader() != has {
 			return true
 		}
-		_ = c.change(has, api.ChangeMembersRequest{Verb: "transfer", NodeID: 1}) // asked again when it was rejected
+		_ = c.change(has, api.ChangeMembersRequest{Verb: "transfer", NodeID: 1}) // tried again after a rejection
 		return false
 	})
 	keep := func(i int, text string) {

@@ -25,7 +25,7 @@ import (
 // flaky is an embedder that fails on request.
 type flaky struct {
 	embed.Embedder
-	name  string // instead of the embedder's own, where there is one
+	name  string // overrides the embedder's name if not empty
 	fails atomic.Bool
 }
 
@@ -80,7 +80,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	if err := remember(n, "we run kubernetes on three nodes"); err != nil {
 		t.Fatal(err)
 	}
-	// Two words written as one: no typo that the words would find, and the letters are shared.
+	// Two words written as one: the typo search does not match, but vectors of letters do.
 	a, err := explained(t.Context(), n, caller, "kuberneteshosting")
 	if err != nil || len(a.Results) != 1 || a.Results[0].Parts.Vector <= 0 || a.Results[0].Parts.Words != 0 {
 		t.Fatalf("%+v, %v", a, err)
@@ -206,7 +206,7 @@ func TestEmbedsAfterwards(t *testing.T) {
 	}
 	byWords(n, 7)
 	found()
-	n.Close() // in the middle of it
+	n.Close() // while it re-embeds
 	e = builtin(t, 512)
 	e.fail(true)
 	n = open(e)

@@ -79,7 +79,7 @@ func (e *embedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	json.NewEncoder(w).Encode(obj{"embeddings": vecs}) // a client that is gone is none of its business
+	json.NewEncoder(w).Encode(obj{"embeddings": vecs}) // the client may have left
 }
 
 // TestEmbedderInTrouble checks that writes are stored at once whatever the embedding server does, and that the
@@ -174,8 +174,8 @@ func TestEmbedderInTrouble(t *testing.T) {
 				t.Errorf("%s: found by a meaning it cannot have", how)
 			}
 			server.does("well")
-			listens.CloseClientConnections() // as when it was started again
-		} // one that is slow is fast enough for the background
+			listens.CloseClientConnections() // like a restart
+		} // a slow server is fast enough for the background
 		suite.Eventually(t, how+": every memory has its vector", whole)
 		suite.Eventually(t, how+": found by meaning", func() bool { return means("pond " + how + "7") })
 		server.does("well")

@@ -292,7 +292,7 @@ func TestExpiryFollowsNoClockThatIsOff(t *testing.T) {
 	for name, off := range map[string]time.Duration{"ahead": 70 * 365 * 24 * time.Hour, "behind": -70 * 365 * 24 * time.Hour} {
 		i := c.leader()
 		skews[i].Store(int64(off))
-		w := c.web(i) // takes the write, or passes it on
+		w := c.web(i) // accepts the write, or forwards it
 		short := keep(w, "the bakery is open for a moment, says one whose clock is "+name, .5)
 		long := keep(w, "the library is open for an hour, says one whose clock is "+name, 3600)
 		suite.Eventually(t, "a memory to expire while the clock is "+name, func() bool {

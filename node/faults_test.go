@@ -44,7 +44,7 @@ func TestAFollowerComesBackBySnapshot(t *testing.T) {
 	for i := range 200 {
 		text := fmt.Sprintf("compacted memory number%d", i)
 		_, err := remember(t.Context(), s, caller, text, api.Draft{Text: text})
-		for errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) { // a busy machine may change leaders: the key asks again
+		for errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) { // a busy machine may change leaders, so retry with the key
 			_, err = remember(t.Context(), s, caller, text, api.Draft{Text: text})
 		}
 		if err != nil {

@@ -99,7 +99,7 @@ func TestForwardsWithDeadlines(t *testing.T) {
 					told[n] = 1
 				case ctx.Err() != nil:
 					own++
-				case errors.As(err, &kind) && kind.Kind == oplog.Unavailable: // there is no leader, and no attempt was taken
+				case errors.As(err, &kind) && kind.Kind == oplog.Unavailable: // there is no leader, and no attempt was accepted
 					told[n] = -1
 				default:
 					t.Errorf("forward %d: %v: %v", n, err, errors.Unwrap(err))

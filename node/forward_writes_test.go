@@ -24,7 +24,7 @@ func TestWritesOnFollowers(t *testing.T) {
 			c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = forward })
 			lead := c.leader()
 			follower := (lead + 1) % 3
-			c.agree() // it knows where the leader's surfaces are
+			c.agree() // it knows the leader's addresses
 			f := c.web(follower)
 			ask := func(method, path, body string) (*http.Response, obj) {
 				t.Helper()

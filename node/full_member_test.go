@@ -26,7 +26,7 @@ func TestEveryMemberNamesAFullDisk(t *testing.T) {
 			return st.Condition == "degraded: disk of node 3 full, it refuses writes" && st.Healthy
 		})
 		for _, q := range []api.ChangeMembersRequest{{Verb: "transfer", NodeID: 3}, {Verb: "promote"}} {
-			if q.Verb == "promote" && i != 2 { // a node that is asked so asks for the leadership
+			if q.Verb == "promote" && i != 2 { // promote makes the queried node request leadership
 				continue
 			}
 			_, err := c.nodes[i].Service().Cluster().ChangeMembers(t.Context(), api.Caller{}, &q)

@@ -138,7 +138,7 @@ func TestSlowReaderSlowsNobody(t *testing.T) {
 	w := start(t, 1).web(0)
 	slow := w.listen("")
 	if tcp, ok := slow.nc.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(128 << 10) // the sooner it is full the better
+		_ = tcp.SetReadBuffer(128 << 10) // a small buffer fills sooner
 	}
 	const edges = 30_000 // their events are more than the system keeps for a connection
 	var lines strings.Builder
@@ -194,7 +194,7 @@ func TestReadersThatNeverRead(t *testing.T) {
 		w.ok("POST", "/v1/import", lines.String())
 	}
 	var beside, alone time.Duration
-	for range 5 { // a machine that is busy with other things may disturb one of them
+	for range 5 { // other load may disturb one of the measurements
 		var took [2][]time.Duration
 		for i := range 101 {
 			for k, w := range []*web{crowded, quiet} {
@@ -294,7 +294,7 @@ func TestGatewayLimits(t *testing.T) {
 		}
 		return r.StatusCode == http.StatusTooManyRequests
 	})
-	for range 12 { // who needs no token is not held
+	for range 12 { // requests without a token are not limited
 		if r := ask("GET", "/v1/health", nil); r.StatusCode != http.StatusOK {
 			t.Errorf("health: %d", r.StatusCode)
 		}

@@ -64,7 +64,7 @@ func TestRecallStreams(t *testing.T) {
 		batch[i] = obj{"text": fmt.Sprintf("heron number %d stands in the lake", i), "importance": float64(i) / 100}
 	}
 	w.ok("POST", "/v1/remember/batch", obj{"memories": batch})
-	// what is counted would change the second
+	// reinforcement would change the second answer
 	query := obj{"query": "which heron stands in the lake?", "top_k": 90, "explain": true, "skip_reinforce": true}
 	whole := w.ok("POST", "/v1/recall", query)
 	resp, in := w.stream(query)
@@ -73,7 +73,7 @@ func TestRecallStreams(t *testing.T) {
 	}
 	for i, want := range whole["results"].([]any) {
 		name, row := nextEvent(t, in)
-		for _, r := range []obj{row, want.(obj)} { // both decay with the clock, between one question and the next
+		for _, r := range []obj{row, want.(obj)} { // both decay between the two requests
 			for _, k := range []string{"score", "scores", "factors", "parts", "why_retrieved"} {
 				delete(r, k)
 			}
@@ -100,7 +100,7 @@ func TestUnreadRecallHoldsNothing(t *testing.T) {
 	t.Parallel()
 	rows := 64
 	if testing.Short() {
-		rows = 16 // they are far more than sockets hold, and the race detector takes two seconds for each
+		rows = 16 // they exceed the socket buffers, and the race detector takes two seconds for each
 	}
 	w := start(t, 1).web(0)
 	text := strings.Repeat("the lake is wide and the heron waits ", 28_000) // about 1 MB

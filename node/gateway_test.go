@@ -53,7 +53,7 @@ func TestGatewayMemories(t *testing.T) {
 	if status, _ := w.send("POST", "/v1/recall", obj{"query": "x", "min_score": -1}); status != 400 {
 		t.Errorf("a negative min_score: %d", status)
 	}
-	// nothing is asked: what the filters admit
+	// without a query: everything that passes the filters
 	if got := w.ok("POST", "/v1/recall", obj{"query": " ", "namespace": "ops"}); got["total"] != 1.0 {
 		t.Errorf("listed: %v", got)
 	}
@@ -222,7 +222,7 @@ func TestGatewayGraphAndSessions(t *testing.T) {
 	}
 	for _, got := range []obj{w.ok("GET", "/v1/edges?entity=payments", nil),
 		w.ok("POST", "/v1/graph", obj{"action": "query", "entity": "Alice"}),
-		w.ok("GET", "/v1/edges?entity=alice", nil), w.ok("POST", "/v1/graph", obj{"entity": "ALICE"})} { // whoever asks need not know the case
+		w.ok("GET", "/v1/edges?entity=alice", nil), w.ok("POST", "/v1/graph", obj{"entity": "ALICE"})} { // names match in any case
 		if e := got["edges"].([]any); len(e) != 1 || keys(e[0]) != "dst edge_id rel_type src weight" || e[0].(obj)["weight"] != 0.5 {
 			t.Errorf("edges: %v", got)
 		}
@@ -237,7 +237,7 @@ func TestGatewayGraphAndSessions(t *testing.T) {
 		t.Errorf("aLICE is %v", got)
 	}
 	w.ok("POST", "/v1/relate", obj{"entity": "ALICE", "target": "a ship", "relationship": "names"})
-	for name, want := range map[string]int{"Alice": 1, "ALICE": 1, "alice": 2} { // of two that differ in case alone, each is found as it is written, and both in another case
+	for name, want := range map[string]int{"Alice": 1, "ALICE": 1, "alice": 2} { // two names that differ only in case: each matches itself, and any other case matches both
 		if got := w.ok("GET", "/v1/edges?entity="+name, nil)["edges"].([]any); len(got) != want {
 			t.Errorf("edges of %s: %v, want %d", name, got, want)
 		}
@@ -308,7 +308,7 @@ func TestGatewayRefusals(t *testing.T) {
 	follower := c.web((l + 1) % 3)
 	var status int
 	var out obj
-	suite.Eventually(t, "the follower knows the leader's gateway", func() bool { // it may be behind
+	suite.Eventually(t, "the follower knows the leader's gateway", func() bool { // the node may be behind
 		status, out = (&web{t, follower.base, ""}).send("POST", "/v1/remember", obj{"text": "x"})
 		return out["leader_addr"] != nil
 	})
@@ -379,7 +379,7 @@ func TestGatewayDescribesItself(t *testing.T) {
 		for method := range methods.(obj) { // every line of the document is served
 			p := strings.NewReplacer("{rid}", "x", "{id}", "x", "{name}", "x", "{verb}", "x").Replace(path)
 			if path == "/v1/events" {
-				continue // it does not end
+				continue // the body does not end
 			}
 			status, _ := (&web{t, w.base, ""}).send(strings.ToUpper(method), p, nil)
 			if status == 404 || status == 405 {

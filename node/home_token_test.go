@@ -87,7 +87,7 @@ func TestAHomeWhoseTokenIsGone(t *testing.T) {
 	if err != nil || string(is) == string(was) {
 		t.Fatalf("no other token: %v", err)
 	}
-	for _, raw := range [][]byte{was, is} { // what was removed is not revoked
+	for _, raw := range [][]byte{was, is} { // removing the file does not revoke the token
 		if got := c.web(0).with(strings.TrimSpace(string(raw))).ok("GET", "/v1/admin/me", nil); got["master"] != false {
 			t.Errorf("%v", got)
 		}

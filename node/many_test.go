@@ -34,7 +34,7 @@ func holds() (h held) {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	fds, _ := os.ReadDir("/proc/self/fd") // none where there is none
+	fds, _ := os.ReadDir("/proc/self/fd") // none on systems without /proc
 	return held{runtime.NumGoroutine(), len(fds), int(m.HeapAlloc)}
 }
 
@@ -63,7 +63,7 @@ func manyDatabases(t *testing.T, n, memories int) {
 		ids[i], err = cl.CreateDatabase(t.Context(), fmt.Sprint("db", i))
 		return err
 	}))
-	for m := range memories { // to one after the other: no index may have to be open for it
+	for m := range memories { // one after the other: no index needs to be open for that
 		check("written", atOnce(16, n, func(i int) error {
 			s, caller := c.service(0)
 			caller.DB = oplog.DB(ids[i])

@@ -56,7 +56,7 @@ func TestOfficialSDK(t *testing.T) {
 	dir, nodejs := officialTools(t)
 	c := start(t, 3)
 	follower := c.web((c.leader() + 1) % 3)
-	for _, script := range []struct { // in this order: the second leaves memories behind
+	for _, script := range []struct { // in this order, because the second stores memories
 		name string
 		more []string
 	}{{"mcp_sdk.mjs", nil},

@@ -79,7 +79,7 @@ func TestModelsReadLines(t *testing.T) {
 	if got := m.says("undo", obj{"rid": "#1"}); !strings.Contains(got, `text: "Alice leads payments.", restored: 0, revision: 2`) {
 		t.Errorf("undo: %q", got)
 	}
-	if got := m.says("context", obj{"query": "payments"}); !strings.Contains(got, // it says so again since the undo
+	if got := m.says("context", obj{"query": "payments"}); !strings.Contains(got, // the mark is back after the undo
 		`- [#1, corrected `+time.Now().UTC().Format(time.DateOnly)+`] 2026-03-02, "user" in "default": "Alice leads payments."`) {
 		t.Errorf("context: %q", got)
 	}

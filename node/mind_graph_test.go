@@ -191,7 +191,7 @@ func TestReadsThatLeaveNoTrace(t *testing.T) {
 	}
 	w.ok("POST", "/v1/recall", obj{"query": "heron pond", "skip_reinforce": true})
 	before := w.ok("GET", "/v1/memory/"+rid, nil)["access_count"]
-	w.ok("POST", "/v1/recall", obj{"query": "heron pond"}) // this one is counted, behind the others
+	w.ok("POST", "/v1/recall", obj{"query": "heron pond"}) // this one is counted, after the others
 	suite.Eventually(t, "one access is counted", func() bool { return w.ok("GET", "/v1/memory/"+rid, nil)["access_count"] == 1.0 })
 	if before != 0.0 {
 		t.Errorf("%v accesses", before)

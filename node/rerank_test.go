@@ -36,7 +36,7 @@ func TestRerank(t *testing.T) {
 			return
 		}
 		var out []map[string]any
-		for i, text := range q.Texts { // the one with most digits first
+		for i, text := range q.Texts { // the text with most digits first
 			out = append(out, map[string]any{"index": i, "score": float64(strings.Count(text, "7"))})
 		}
 		if err := json.NewEncoder(w).Encode(out); err != nil {

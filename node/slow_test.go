@@ -57,7 +57,7 @@ func TestSlowOperationsAreLogged(t *testing.T) {
 		if _, err := api.Search.Ask(t.Context(), dialect, &api.SearchRequest{Text: planted, K: 1}); err != nil {
 			t.Fatal(err)
 		}
-		if tc.want { // the line is written behind the answer
+		if tc.want { // the line is written after the answer
 			suite.Eventually(t, "the last line", func() bool { return strings.Contains(log.String(), "surface=wire operation=recall") })
 		}
 		said := log.String()

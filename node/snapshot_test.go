@@ -95,7 +95,7 @@ func TestSnapshotsDamagedAtRest(t *testing.T) {
 				harmAll(t, filepath.Join(c.cfgs[victim].Home, "raft", "snapshots", "*.snap"), harm)
 				c.open(victim)
 				s, caller := c.service(victim)
-				holds := func() { // at all times: its state is ahead of the snapshot it is sent
+				holds := func() { // always, because its state is ahead of the snapshot that it gets
 					for rid, text := range acked {
 						if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err != nil || m.Text != text {
 							t.Fatalf("it lost %q: %v", text, err)

@@ -207,7 +207,7 @@ func TestLenientAsksForWhatIsRequired(t *testing.T) {
 				if op.Tool == nil {
 					continue
 				}
-				for name, other := range arguments(op.Takes().ForTools()) { // what HTTP has in its path, too
+				for name, other := range arguments(op.Takes().ForTools()) { // including the fields that HTTP has in the path
 					if _, there := given[name]; !there && name != f.Name {
 						given[name] = other
 					}

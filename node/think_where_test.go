@@ -24,7 +24,7 @@ func TestFollowersAndThinking(t *testing.T) {
 	t.Parallel()
 	const forwards = 2 // this node does
 	c := startWith(t, 3, func(i int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(i == forwards) })
-	for c.leader() == forwards { // it has to follow
+	for c.leader() == forwards { // the node must follow
 		c.stop(forwards)
 		c.leader()
 		c.open(forwards)
@@ -35,7 +35,7 @@ func TestFollowersAndThinking(t *testing.T) {
 	corpus := mindtest.New(11)
 	store(t, s, caller, corpus)
 	follower := 1 - lead // of the two that do not forward
-	c.agree()            // it knows where the leader's gateway is
+	c.agree()            // the node knows the leader's gateway
 	status, said := c.web(follower).send("POST", "/v1/think", obj{})
 	if status != 307 || said["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", lead+1) ||
 		said["leader_addr"] == nil {
@@ -57,7 +57,7 @@ func TestFollowersAndThinking(t *testing.T) {
 	if err != nil || r.ConsolidationCount < 32 || !r.PersonalityUpdated {
 		t.Errorf("forwarded over the wire: %+v, %v", r, err)
 	}
-	// what a digest brings to mind is counted some seconds later, perhaps between two nodes' answers
+	// reinforcement by a digest is written seconds later, perhaps between the answers of two nodes
 	suite.Eventually(t, "a quiet moment", func() bool {
 		at := applied(c)
 		c.agree()

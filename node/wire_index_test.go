@@ -69,7 +69,7 @@ func TestWritesSayTheirIndexOverTheWire(t *testing.T) {
 	wired := &cluster{t: c.t, nodes: c.nodes[l : l+1]}
 	for op, payload := range map[wire.Op]string{wire.OpRemember: `{"text":"raw"}`, wire.OpForget: `{"rid":"` + rid + `"}`} {
 		_, said := wired.frame(op, payload)
-		var got struct{ Index json.RawMessage } // a client that speaks JSON gives it back as it is
+		var got struct{ Index json.RawMessage } // a client with JSON returns it unchanged
 		if err := json.Unmarshal([]byte(said), &got); err != nil || len(got.Index) == 0 {
 			t.Fatalf("%s: %s", op, said)
 		}

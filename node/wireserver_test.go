@@ -40,7 +40,7 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	_ = nc.(*net.TCPConn).SetReadBuffer(4 << 10) // the sooner it is full the better
+	_ = nc.(*net.TCPConn).SetReadBuffer(4 << 10) // a small buffer fills sooner
 	var frames []byte
 	for stream, m := range []wire.Message{&wire.Auth{Token: token}, &wire.Subscribe{}} {
 		if frames, err = wire.AppendPack(frames, []wire.Op{wire.OpAuth, wire.OpSubscribe}[stream], uint32(stream), m, false); err != nil {
