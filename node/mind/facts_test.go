@@ -52,7 +52,7 @@ func FuzzFacts(f *testing.F) {
 		facts(x)
 		m, n := meaningOf(x), meaningOf(y)
 		if sameMeaning(&m, &n) != sameMeaning(&n, &m) {
-			t.Fatalf("%q and %q are the same in one direction only", x, y)
+			t.Fatalf("%q and %q are the same one way only", x, y)
 		}
 	})
 }
