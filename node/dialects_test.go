@@ -64,6 +64,23 @@ func TestDialectTranscripts(t *testing.T) {
 	}
 }
 
+// TestLinksToPagesBehindAProxy checks that the links of a page use HTTPS when a proxy in front of the node does.
+func TestLinksToPagesBehindAProxy(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	for _, user := range []string{"ada", "bob"} {
+		w.ok("POST", "/v3/memories/add/", obj{"messages": []obj{{"role": "user", "content": "I like tea"}}, "user_id": user, "infer": false})
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", w.base+"/v1/entities/?page_size=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + w.token}, "X-Forwarded-Proto": {"https"}}
+	if status, page := w.do(r); status != http.StatusOK || !strings.HasPrefix(fmt.Sprint(page["next"]), "https://") {
+		t.Errorf("%d: %v", status, page)
+	}
+}
+
 // TestADeletedStoreKeepsNothing checks that deleting a memory store deletes its memories, also those with a blank
 // content.
 func TestADeletedStoreKeepsNothing(t *testing.T) {

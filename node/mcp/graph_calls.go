@@ -290,8 +290,11 @@ func (g *graphCall) deleteRelationsOf(names []string, which func(graphRelation) 
 			}
 			deleted++
 		}
-		if len(edges) < maxGraph || deleted == 0 {
+		if len(edges) < maxGraph {
 			return nil
+		}
+		if deleted == 0 {
+			return oplog.Errorf(oplog.TooLarge, "these entities have over %d relations, which is as many as are looked at: use unrelate", maxGraph)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (x *exchange) pageOf(p page, count int, results any) object {
 		params.Set("page", strconv.Itoa(number))
 		params.Set("page_size", strconv.Itoa(p.size))
 		u.Scheme, u.Host, u.RawQuery = "http", x.R.Host, params.Encode()
-		if x.R.TLS != nil {
+		if x.R.TLS != nil || x.R.Header.Get("X-Forwarded-Proto") == "https" {
 			u.Scheme = "https"
 		}
 		return u.String()

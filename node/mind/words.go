@@ -191,13 +191,14 @@ func isOrdinal(w string) bool {
 
 // isClockTime reports whether a word is a time of day: 9am, 9:30, 14h.
 func isClockTime(w string) bool {
-	n := strings.TrimRight(w, "apmh")
-	if n == w {
-		h, m, ok := strings.Cut(w, ":")
-		return ok && allDigits(h) && allDigits(m) && len(h) <= 2 && len(m) == 2
+	marked := false
+	for _, mark := range [...]string{"am", "pm", "h"} {
+		if n, ok := strings.CutSuffix(w, mark); ok {
+			w, marked = n, true
+		}
 	}
-	h, m, _ := strings.Cut(n, ":")
-	return allDigits(h) && len(h) <= 2 && (m == "" || allDigits(m))
+	h, m, minutes := strings.Cut(w, ":")
+	return allDigits(h) && len(h) <= 2 && (minutes && allDigits(m) && len(m) == 2 || !minutes && marked)
 }
 
 // hasNumber reports whether a word contains a digit.

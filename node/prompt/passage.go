@@ -86,7 +86,11 @@ func cutAt(body string, start, end, tokens int) int {
 	if end-start <= tokens*bytesAToken {
 		return end
 	}
-	for end = start + tokens*bytesAToken; !utf8.RuneStart(body[end]); {
+	end = start + tokens*bytesAToken
+	for range utf8.UTFMax - 1 {
+		if utf8.RuneStart(body[end]) {
+			break
+		}
 		end--
 	}
 	return end

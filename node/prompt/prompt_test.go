@@ -141,7 +141,7 @@ func TestBudgetHolds(t *testing.T) {
 // TestLongTexts cuts texts of a megabyte without sentences, at a cost that is linear in the length.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
-	for _, unit := range []string{"x", " ", "的", "word ", "\xff"} {
+	for _, unit := range []string{"x", " ", "的", "word ", "\xff", "\x80"} {
 		long := strings.Repeat(unit, (1<<20)/len(unit))
 		b := Write("word", []Row{fact(812, long), fact(640, "short")}, Budget{Tokens: 100_000})
 		if len(b.Taken) != 2 || b.Tokens > 100_000 {

@@ -60,7 +60,8 @@ func (cl *Cluster) DeepHealth(context.Context, api.Caller, *api.Nothing) (*api.D
 	check(api.Check{Check: "control_db", Databases: &count},
 		func() error { return cl.cfg.State.Read(func(*state.View) error { return nil }) })
 	check(api.Check{Check: "engine_lock"}, func() error {
-		if lag := cl.cfg.Commit.Applied() - min(cl.cfg.Commit.Applied(), cl.cfg.Commit.Indexed()); lag > maxReadyLag {
+		indexed := cl.cfg.Commit.Indexed() // read first: what is indexed was applied before
+		if lag := cl.cfg.Commit.Applied() - indexed; lag > maxReadyLag {
 			return fmt.Errorf("the index is %d entries behind", lag)
 		}
 		return nil
