@@ -64,15 +64,15 @@ func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	up := wiped.Launch()
-	if !wiped.Says("the leader's snapshot is refused: its rows are not what the leader summed") {
-		t.Fatalf("it refuses no snapshot:\n%s", cairntest.TailOf(wiped.Log.String(), 3000))
+	if !wiped.WaitForLog("the leader's snapshot is refused: its rows are not what the leader summed") {
+		t.Fatalf("it refuses no snapshot:\n%s", cairntest.Tail(wiped.Log.String(), 3000))
 	}
 	lead(right, wrong, right)
 	up()
-	if !wrong.Says("the next start heals it") {
-		t.Fatalf("it does not find what is altered:\n%s", cairntest.TailOf(wrong.Log.String(), 3000))
+	if !wrong.WaitForLog("the next start heals it") {
+		t.Fatalf("it does not find what is altered:\n%s", cairntest.Tail(wrong.Log.String(), 3000))
 	}
-	wrong.Ends()
+	wrong.ExpectFailure()
 	wrong.Launch()()
 	sameState(t, nodes)
 	for _, p := range nodes {

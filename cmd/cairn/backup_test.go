@@ -31,8 +31,8 @@ type restored struct {
 	Hash  string      `json:"state_hash"`
 }
 
-// TestBackupUnderLoadRestoresIntoAFreshCluster: four writers write while backups are made. What was acknowledged before
-// a backup began is in it; three fresh nodes that start from it are equal and hold it.
+// TestBackupUnderLoadRestoresIntoAFreshCluster: four writers write while backups are made. What was acknowledged
+// before a backup began is in it; three fresh nodes that start from it are equal and hold it.
 func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -115,7 +115,7 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 	t.Helper()
 	base := cairntest.FreePorts(t, 3*config.PortsEach)
 	for i := range 3 {
-		n := config.NodeHere(filepath.Join(dir, fmt.Sprint("fresh", i+1)), i+1, 3, base, token)
+		n := config.LocalNode(filepath.Join(dir, fmt.Sprint("fresh", i+1)), i+1, 3, base, token)
 		n.ElectionMS, n.Master = electionMS(patient), true
 		path := filepath.Join(dir, fmt.Sprintf("fresh%d.toml", i+1))
 		if err := config.Write(path, n, nil); err != nil {
@@ -268,7 +268,7 @@ func TestAnIncrementalBackupLeadsOverAPurge(t *testing.T) {
 	said("the neighbour's second", "other")
 	var purged api.Purged
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: filepath.Join(source, "token"), Timeout: time.Minute}
-	if err := tg.GetOnce(t.Context(), "POST", p.Line.HTTP+"/v1/admin/purge",
+	if err := tg.GetAt(t.Context(), "POST", p.Line.HTTP+"/v1/admin/purge",
 		map[string]any{"before": time.Now().Add(time.Minute).UTC().Format(time.RFC3339)}, &purged); err != nil || purged.Count != 2 {
 		t.Fatalf("purge: %+v, %v", purged, err)
 	}

@@ -108,10 +108,10 @@ func (r besideRow) ratio() float64 {
 
 func (r besideRow) over() bool { return r.ratio() > besideBound }
 
-// besideDoor bombs a door in every way and returns what was worst for each client. All bombs of a door are measured by
-// what its clients see alone between them; one over the bound is taken again, each time with what they see alone just
-// before, and while the same door of another node is bombed: a machine that others use too is not the same a minute
-// later. What a bomb costs elsewhere excuses nothing; it says how much is the machine's.
+// besideDoor bombs a door in every way and returns what was worst for each client. All bombs of a door are measured
+// by what its clients see alone between them; one over the bound is taken again, each time with what they see alone
+// just before, and while the same door of another node is bombed: a machine that others use too is not the same a
+// minute later. What a bomb costs elsewhere excuses nothing; it says how much is the machine's.
 func besideDoor(t *testing.T, p *cairntest.Node, elsewhere func() *cairntest.Node, d bombed, well [2]func(context.Context) error) (worst [2]besideRow) {
 	b := startBomber(t, p, d.name)
 	defer b.end()

@@ -32,8 +32,8 @@ const (
 	bombMemory = 640 << 20
 )
 
-// bombsApart reports whether each bomb goes off alone, with all its clients, and answers are timed: only the soak does,
-// because other tests run during the others.
+// bombsApart reports whether each bomb goes off alone, with all its clients, and answers are timed: only the soak
+// does, because other tests run during the others.
 func bombsApart() bool { return suite.Count(0, 0, 1) == 1 }
 
 // A bombed listener is one of the node's, what a client that means well does there, and what the others do.
@@ -43,11 +43,11 @@ type bombed struct {
 	bombs map[string]func(ctx context.Context)
 }
 
-// TestBombs lets clients that mean no good loose on every listener of a running node: connections without number, bytes
-// that come one by one, headers and lines without end, wrong tokens, lengths that lie, JSON and msgpack nested for
-// ever, numbers that fill a page, zstd and tar that unpack for ever, texts that are none. The node's memory stays under
-// a bound, a well-behaved client is answered, with the build tag soak in about the time that it takes alone, and when
-// it is over all is as before.
+// TestBombs lets clients that mean no good loose on every listener of a running node: connections without number,
+// bytes that come one by one, headers and lines without end, wrong tokens, lengths that lie, JSON and msgpack nested
+// for ever, numbers that fill a page, zstd and tar that unpack for ever, texts that are none. The node's memory stays
+// under a bound, a well-behaved client is answered, with the build tag soak in about the time that it takes alone,
+// and when it is over all is as before.
 func TestBombs(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -8,9 +8,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestADiskThatFails breaks the disks of real processes below the system calls, while clients write: a member whose log
-// or state cannot be written or synced says so and stops by itself, the others go on, and it is whole again when it is
-// started on a disk that works. One without room does not stop.
+// TestADiskThatFails breaks the disks of real processes below the system calls, while clients write: a member whose
+// log or state cannot be written or synced says so and stops by itself, the others go on, and it is whole again when
+// it is started on a disk that works. One without room does not stop.
 func TestADiskThatFails(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestADiskThatFails(t *testing.T) {
 		}
 		p := nodes[i]
 		x := inject(t, p, tc.file, tc.call, "EIO")
-		p.Ends(tc.says, "input/output error")
+		p.ExpectFailure(tc.says, "input/output error")
 		x.end()
 		d.goesOn("when " + tc.call + " of " + tc.file + " had failed")
 		p.Launch()()
@@ -64,7 +64,7 @@ func onlyWhatIsThere(t *testing.T, nodes []*cairntest.Node, d *diary) {
 	away, broken := nodes[(lead+1)%3], nodes[(lead+2)%3]
 	away.Kill()
 	x := inject(t, broken, "raft/log/*.seg", "pwrite64", "EIO")
-	broken.Ends("the log's disk has failed", "input/output error")
+	broken.ExpectFailure("the log's disk has failed", "input/output error")
 	x.end()
 	nodes[lead].Kill()
 	upBroken, upAway := broken.Launch(), away.Launch()

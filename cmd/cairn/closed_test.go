@@ -202,8 +202,8 @@ func settled(t *testing.T, p *cairntest.Node) *cairntest.Node {
 	return p
 }
 
-// tracks returns all that a change of the control plane would alter: the end of the log, the audit, the tokens and the
-// members.
+// tracks returns all that a change of the control plane would alter: the end of the log, the audit, the tokens and
+// the members.
 func tracks(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}
@@ -221,9 +221,9 @@ func tracks(t *testing.T, p *cairntest.Node) string {
 	return fmt.Sprintf("term %d, last %d, members %s, audit %s, tokens %s", log.Term, log.Last, log.Members, audit, tokens)
 }
 
-// TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to as
-// much as is allowed, costs a member under a hundred megabytes, though eight that show the secret send them again and
-// again.
+// TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to
+// as much as is allowed, costs a member under a hundred megabytes, though eight that show the secret send them again
+// and again.
 func TestAPeersBombCostsLittle(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -296,7 +296,7 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 	t.Parallel()
 	dir, base := t.TempDir(), cairntest.FreePorts(t, config.PortsEach)
-	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, base, home.NewSecret())
+	n := config.LocalNode(filepath.Join(dir, "home"), 1, 1, base, home.NewSecret())
 	n.Bind, n.Advertise, n.InsecurePeers, n.Master = "", fmt.Sprintf("localhost:%d", base+3), true, true
 	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: n.Secret}
 	if err := config.Write(p.Args[3], n, nil); err != nil {

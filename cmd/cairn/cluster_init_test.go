@@ -82,8 +82,8 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	}
 }
 
-// TestAMembersTokenIsGone: the nodes of cluster init share an admin token. Whichever of them lost its file, the cluster
-// secret becomes no token there, and the node makes another one.
+// TestAMembersTokenIsGone: the nodes of cluster init share an admin token. Whichever of them lost its file, the
+// cluster secret becomes no token there, and the node makes another one.
 func TestAMembersTokenIsGone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

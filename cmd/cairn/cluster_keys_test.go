@@ -36,7 +36,7 @@ func TestKeysOfACluster(t *testing.T) {
 	}
 	ca := au.Path("ca.crt")
 	for _, p := range nodes {
-		p.Ca, p.Env = ca, append(p.Env, "CAIRN_ENCRYPTION_KEY_FILE="+keyFile)
+		p.CAFile, p.Env = ca, append(p.Env, "CAIRN_ENCRYPTION_KEY_FILE="+keyFile)
 	}
 	startAll(t, nodes, 0, 1, 2)
 	at := []string{"--endpoints", nodes[1].Line.HTTP, "--ca", ca}

@@ -20,9 +20,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// patient and brisk are election timeouts, in milliseconds. Most tests go on with the leader they found, which must not
-// fall because it was slow for a moment; when its process ends it is replaced at once all the same. Where leaders fall
-// silently, a test waits that long.
+// patient and brisk are election timeouts, in milliseconds. Most tests go on with the leader they found, which must
+// not fall because it was slow for a moment; when its process ends it is replaced at once all the same. Where leaders
+// fall silently, a test waits that long.
 const patient, brisk = 5000, 1000
 
 // electionMS is such a timeout, or a longer one on a slow machine.
@@ -38,7 +38,7 @@ func memberAlone(t testing.TB) *cairntest.Node {
 	t.Helper()
 	dir := t.TempDir()
 	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: home.NewSecret()}
-	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, cairntest.FreePorts(t, config.PortsEach), p.Token)
+	n := config.LocalNode(filepath.Join(dir, "home"), 1, 1, cairntest.FreePorts(t, config.PortsEach), p.Token)
 	n.Master = true
 	if err := config.Write(p.Args[3], n, nil); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func severalIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) 
 	t.Helper()
 	base := cairntest.FreePorts(t, of*config.PortsEach)
 	token = home.NewSecret()
-	files, err := config.WriteHere(dir, of, base, token, func(n *config.NodeFile) error {
+	files, err := config.WriteLocalCluster(dir, of, base, token, func(n *config.NodeFile) error {
 		n.ElectionMS, n.Master = electionMS(patient), true
 		change(n)
 		return nil
@@ -88,7 +88,7 @@ func severalIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) 
 		for _, p := range nodes {
 			p.Kill()
 			if t.Failed() && p.Log != nil {
-				t.Logf("%s:\n%s", p.Args[3], cairntest.TailOf(p.Log.String(), 4000))
+				t.Logf("%s:\n%s", p.Args[3], cairntest.Tail(p.Log.String(), 4000))
 			}
 		}
 	})
@@ -122,7 +122,7 @@ func jsonOf[T any](t testing.TB, args ...string) (v T) {
 // statusOf is the cluster as a node sees it; not ok when the node does not answer.
 func statusOf(t testing.TB, p *cairntest.Node) (s api.ClusterStatus, ok bool) {
 	t.Helper()
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, TokenText: p.Token, Timeout: 5 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.CAFile, TokenText: p.Token, Timeout: 5 * time.Second}
 	if p.Token == "" { // a node that made its own token
 		tg.TokenFile = filepath.Join(p.Line.Home, "token")
 		if _, err := os.Stat(tg.TokenFile); err != nil {
@@ -180,7 +180,7 @@ func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
 // exportedBy returns the memories that a node exports: text by id.
 func exportedBy(t testing.TB, p *cairntest.Node, token string) map[string]string {
 	t.Helper()
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, TokenText: token, Timeout: suite.Patience}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.CAFile, TokenText: token, Timeout: suite.Patience}
 	r, err := tg.Request(t.Context(), "GET", "/v1/export", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 )
 
 // unreadable lists what a page shows and people cannot read or hit: text whose contrast against what is behind it is
-// below 4.5, or 3 where it is large; what a field holds or suggests, likewise; a page wider than its window; text wider
-// than its button; a control without a name; and things to click that are lower than 44 pixels. What is disabled is
-// left out.
+// below 4.5, or 3 where it is large; what a field holds or suggests, likewise; a page wider than its window; text
+// wider than its button; a control without a name; and things to click that are lower than 44 pixels. What is
+// disabled is left out.
 const unreadable = `(() => {
 	const bad = new Set(), pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 	const rgba = (c) => { pen.clearRect(0, 0, 1, 1); pen.fillStyle = c; pen.fillRect(0, 0, 1, 1); const d = pen.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
@@ -60,8 +60,8 @@ const unreadable = `(() => {
 	return [...bad];
 })()`
 
-// Every view and the reference can be read in both themes, at three widths, and by a thumb, and every control says what
-// it is.
+// Every view and the reference can be read in both themes, at three widths, and by a thumb, and every control says
+// what it is.
 func TestConsoleIsReadable(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

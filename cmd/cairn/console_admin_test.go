@@ -68,8 +68,8 @@ func TestConsoleAdministers(t *testing.T) {
 	}
 }
 
-// The keys of a home are shown by id and age, certificates by name and end, and what needs doing is said; no answer has
-// a key in it.
+// The keys of a home are shown by id and age, certificates by name and end, and what needs doing is said; no answer
+// has a key in it.
 func TestConsoleShowsKeys(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -120,8 +120,8 @@ func TestConsoleShowsKeys(t *testing.T) {
 	}
 }
 
-// Members say what losing or adding one comes to, a backup is saved whole, and policies are set; each change asks for a
-// name.
+// Members say what losing or adding one comes to, a backup is saved whole, and policies are set; each change asks for
+// a name.
 func TestConsoleKeeps(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A person lets an OAuth client in on the page of consent, in a part of the memory and to read alone, and denies it the
-// next time. What the client says of itself is text there, and one whose redirect is wrong is told nothing.
+// A person lets an OAuth client in on the page of consent, in a part of the memory and to read alone, and denies it
+// the next time. What the client says of itself is text there, and one whose redirect is wrong is told nothing.
 func TestConsoleAsksForConsent(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,7 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// drag moves what lies at a place of the canvas by so many pixels, as a mouse does. place is an expression for [x, y].
+// drag moves what lies at a place of the canvas by so many pixels, as a mouse does. place is an expression for [x,
+// y].
 func drag(place string, dx, dy float64) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var at []float64

@@ -69,8 +69,8 @@ func is(js string) chromedp.Action {
 	return chromedp.Poll(js, nil, chromedp.WithPollingTimeout(2*time.Minute))
 }
 
-// TestConsoleKeepsAnError: a view that fails says why, and nothing writes over it: the sign of a slow view, which comes
-// after 150 ms, would.
+// TestConsoleKeepsAnError: a view that fails says why, and nothing writes over it: the sign of a slow view, which
+// comes after 150 ms, would.
 func TestConsoleKeepsAnError(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -104,8 +104,8 @@ func TestConsoleShowsShortTextsWhole(t *testing.T) {
 		is(row+`.scrollHeight <= `+row+`.clientHeight`))
 }
 
-// Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages go
-// on and back. A memory's page tells its life, and why a question finds it.
+// Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages
+// go on and back. A memory's page tells its life, and why a question finds it.
 func TestConsoleMemories(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -190,8 +190,8 @@ func TestConsoleMemories(t *testing.T) {
 		see(`.cutrow .bar`), is(`document.querySelector(".cutrow .pill").textContent === "place 9"`), looks(p.dir, "cut"))
 }
 
-// The console opens on the newest memories. An answer has eight results on a screen, by their text and with reasons in
-// words; the parts of a score add up to it as they are printed, and the address brings the question back.
+// The console opens on the newest memories. An answer has eight results on a screen, by their text and with reasons
+// in words; the parts of a score add up to it as they are printed, and the address brings the question back.
 func TestConsoleRecalls(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -222,7 +222,8 @@ func TestConsoleRecalls(t *testing.T) {
 	if strings.Contains(said, "fts_sourced") || !strings.Contains(said, "same words") {
 		t.Errorf("reasons: %s", said)
 	}
-	// The first answer comes when a filter was set and that answer is there; the button rests until its question has ended.
+	// The first answer comes when a filter was set and that answer is there; the button rests until its question has
+	// ended.
 	const slow = `{ const go = fetch; window.fetch = async (path, o) => { const r = await go(path, o); if (path.startsWith("/v1/recall") && !window.release) await new Promise((yes) => { window.release = yes; }); return r; }; }`
 	const filter = `{ const i = document.querySelector("input[name=namespace]"); i.value = "nowhere"; i.dispatchEvent(new Event("change")); }`
 	p.step("the last question's answer", chromedp.Navigate(p.base+"/#recall"),
@@ -260,8 +261,8 @@ func TestConsoleDrawsThePastThatWasAskedFor(t *testing.T) {
 	}
 }
 
-// TestConsoleCorrectsWhatWasChanged: a correction of the importance leaves the text as it was, whatever ends its lines,
-// and says nothing but that it was done.
+// TestConsoleCorrectsWhatWasChanged: a correction of the importance leaves the text as it was, whatever ends its
+// lines, and says nothing but that it was done.
 func TestConsoleCorrectsWhatWasChanged(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

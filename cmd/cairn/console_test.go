@@ -186,8 +186,8 @@ func livedIn(t *testing.T, leader *cairntest.Node, token string) {
 	}
 }
 
-// TestConsole does what a person does, on a page that a follower serves: signs in, remembers, recalls, opens a memory,
-// corrects it, forgets another, settles a contradiction, draws a graph about, and watches the log.
+// TestConsole does what a person does, on a page that a follower serves: signs in, remembers, recalls, opens a
+// memory, corrects it, forgets another, settles a contradiction, draws a graph about, and watches the log.
 func TestConsole(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -41,7 +41,7 @@ func contextAdd() *cobra.Command {
 			if err := cli.CheckEndpoints(x.Endpoints); err != nil {
 				return err
 			}
-			for _, path := range []*string{&x.Home, &x.TokenFile, &x.CA} { // contexts are used from any directory
+			for _, path := range []*string{&x.Home, &x.TokenFile, &x.CA} { // absolute, because contexts are used from any directory
 				if *path == "" {
 					continue
 				}
@@ -66,12 +66,12 @@ func contextAdd() *cobra.Command {
 	return c
 }
 
-// contextChange is a verb that does something to a context that is there.
+// contextChange returns a verb that changes an existing context.
 func contextChange(use, short string, change func(all *cli.Contexts, name string)) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return changeContexts(func(all *cli.Contexts) error {
-				_, err := all.Named(args[0])
+				_, err := all.Lookup(args[0])
 				change(all, args[0])
 				return err
 			})
@@ -98,7 +98,7 @@ func contextList(s *cli.Streams) *cobra.Command {
 		}})
 }
 
-// changeContexts changes the user's contexts.
+// changeContexts reads the user's contexts, changes and saves them.
 func changeContexts(change func(*cli.Contexts) error) error {
 	all, err := cli.OpenContexts()
 	if err != nil {

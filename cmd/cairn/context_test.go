@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestContexts: a name finds the node, over the wire and by its gateway, from any directory; a flag or the environment
-// that names another node holds over the current context, and no token is in the file.
+// TestContexts: a name finds the node, over the wire and by its gateway, from any directory; a flag or the
+// environment that names another node holds over the current context, and no token is in the file.
 func TestContexts(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Whatever file of a member the disk damages, the member starts, says what it moved aside, is made whole by the others
-// and holds what they hold.
+// Whatever file of a member the disk damages, the member starts, says what it moved aside, is made whole by the
+// others and holds what they hold.
 func TestDamagedFilesAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 				// a list of tables may be torn where it is whole: the state is older, and the log brings the rest
 				if file != "index" && file+how != "statetorn" {
 					aside, err := filepath.Glob(filepath.Join(home, file+".corrupt-*"))
-					if err != nil || len(aside) == 0 || !nodes[i].Says("moved aside") {
+					if err != nil || len(aside) == 0 || !nodes[i].WaitForLog("moved aside") {
 						t.Errorf("moved aside: %v, %v", aside, err)
 					}
 				}

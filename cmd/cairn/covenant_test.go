@@ -125,7 +125,8 @@ func TestCovenantFromTheShell(t *testing.T) {
 	run(1, "--covenant-home", "/nowhere", "call", "ping")
 }
 
-// TestCovenantSurvivesAKill kills a node under load: what was acknowledged is there once, the chain holds, leases stay.
+// TestCovenantSurvivesAKill kills a node under load: what was acknowledged is there once, the chain holds, leases
+// stay.
 func TestCovenantSurvivesAKill(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -185,8 +185,8 @@ func TestEveryMetricNamedExists(t *testing.T) {
 	}
 }
 
-// TestTheUnitAndAlerts: what the systemd unit runs is a command that the binary has, and alerts name runbooks that are
-// there.
+// TestTheUnitAndAlerts: what the systemd unit runs is a command that the binary has, and alerts name runbooks that
+// are there.
 func TestTheUnitAndAlerts(t *testing.T) {
 	commands := regexp.MustCompile(`/usr/local/bin/cairn ([^\n]+)`).FindAllStringSubmatch(readDeploy(t, "systemd/cairn.service"), -1)
 	if len(commands) == 0 || !strings.Contains(readDeploy(t, "systemd/cairn.service"), "\nEnvironment=HOME=/var/lib/cairn\n") {

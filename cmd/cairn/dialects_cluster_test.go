@@ -28,8 +28,8 @@ type dialectCluster struct {
 }
 
 // TestDialectsOnACluster takes one cluster from whole to without a quorum. Clients of the host dialects write on a
-// follower and find it on every node; they go on when the leader is killed; with one node left, writes are rejected and
-// reads answer.
+// follower and find it on every node; they go on when the leader is killed; with one node left, writes are rejected
+// and reads answer.
 func TestDialectsOnACluster(t *testing.T) {
 	t.Parallel()
 	d := &dialectCluster{project: shortDir(t)}
@@ -68,8 +68,8 @@ func TestDialectsOnACluster(t *testing.T) {
 // here is the follower that the clients of the subtests talk to.
 func (d *dialectCluster) here() *cairntest.Node { return d.nodes[d.follower] }
 
-// covenant: Covenant on another node finds what one node's clients stored in other dialects, and what it purges is gone
-// on every node.
+// covenant: Covenant on another node finds what one node's clients stored in other dialects, and what it purges is
+// gone on every node.
 func (d *dialectCluster) covenant(t *testing.T) {
 	nodes := d.nodes
 	a, b := covenantOf(t, d.here()), covenantOf(t, nodes[(d.follower+1)%3])

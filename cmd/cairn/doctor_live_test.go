@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestDoctorDoesNotMix: where the environment names a cluster, doctor examines that cluster and says nothing of a home
-// that lies in the working directory; --home examines the home, and its node.
+// TestDoctorDoesNotMix: where the environment names a cluster, doctor examines that cluster and says nothing of a
+// home that lies in the working directory; --home examines the home, and its node.
 func TestDoctorDoesNotMix(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

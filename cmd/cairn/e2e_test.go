@@ -90,7 +90,8 @@ func TestRevokedTokenClosesItsConnection(t *testing.T) {
 }
 
 // TestLeadersDieAndNothingIsLost: writers write while leaders are killed, or stand still until others have led, and
-// followers are restarted. Every acknowledged memory is on all nodes in the end, none twice, and the states are equal.
+// followers are restarted. Every acknowledged memory is on all nodes in the end, none twice, and the states are
+// equal.
 func TestLeadersDieAndNothingIsLost(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

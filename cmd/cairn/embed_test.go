@@ -68,13 +68,13 @@ func TestEmbedVerbs(t *testing.T) {
 		t.Errorf("without a network: exit %d, %s", code, said)
 	}
 	code, out, said := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", mirror, "--json")
-	var fetched model.Fetched
+	var fetched model.FetchResult
 	if err := json.Unmarshal([]byte(out), &fetched); code != 0 || err != nil || !fetched.Fetched ||
 		fetched.Dir != filepath.Join(home, "models", "small") {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, said)
 	}
 	code, out, _ = cairn(t, "embed", "list", "--home", home, "--json")
-	var list []model.Listed
+	var list []model.ListedModel
 	if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil || len(list) != len(models.Known) {
 		t.Fatalf("exit %d, %v: %s", code, err, out)
 	}
@@ -89,7 +89,7 @@ func TestEmbedVerbs(t *testing.T) {
 	}
 	for _, named := range []string{"small", from} {
 		code, out, said := cairn(t, "embed", "test", named, "--home", home, "--json")
-		var tried model.Tried
+		var tried model.TestResult
 		if err := json.Unmarshal([]byte(out), &tried); code != 0 || err != nil || tried.Dim != 64 || len(tried.Nearest) != 5 ||
 			tried.Nearest[0].Cosine < tried.Nearest[4].Cosine || tried.TextsSecond <= 0 {
 			t.Errorf("%s: exit %d, %v: %s%s", named, code, err, out, said)

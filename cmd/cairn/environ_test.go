@@ -21,8 +21,8 @@ import (
 // nobodyID is a user who owns nothing.
 const nobodyID = 65534
 
-// TestTheEnvironmentIsClosed: the master key of a node comes from its environment. A program of the node's own user, as
-// the shells of agents are, reads neither that nor the node's memory; and the system itself no longer has the key.
+// TestTheEnvironmentIsClosed: the master key of a node comes from its environment. A program of the node's own user,
+// as the shells of agents are, reads neither that nor the node's memory; and the system itself no longer has the key.
 func TestTheEnvironmentIsClosed(t *testing.T) {
 	suite.Full(t)
 	if runtime.GOOS != "linux" {
@@ -48,7 +48,7 @@ func TestTheEnvironmentIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.Attr, p.Env = as, []string{config.HexKeyEnv + "=" + key, "CAIRN_TEST_BESIDE=kept"}
+	p.SysProcAttr, p.Env = as, []string{config.HexKeyEnv + "=" + key, "CAIRN_TEST_BESIDE=kept"}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	for _, file := range []string{"environ", "mem", "maps"} {

@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// examples holds a call of each command that has none of its own; the word cairn stands before it.
+// examples holds a call, without the word cairn, of each command that does not define its own example.
 //
 //go:embed examples.txt
 var examples string
 
-// showExamples gives each command below all its example.
+// showExamples sets the examples of the commands below all. It panics if a line names an unknown command.
 func showExamples(all *cobra.Command) {
 	for line := range strings.SplitSeq(strings.TrimSpace(examples), "\n") {
 		c, _, err := all.Find(strings.Fields(line))

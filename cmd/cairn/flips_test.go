@@ -87,8 +87,8 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		checkExport(t, p, token, acked)
 		sameFound(t, p, other, token, rng, len(acked))
 		for _, s := range tc.says {
-			if !p.Says(s) {
-				t.Errorf("%s: it does not say %q:\n%s", tc.files, s, cairntest.TailOf(p.Log.String(), 3000))
+			if !p.WaitForLog(s) {
+				t.Errorf("%s: it does not say %q:\n%s", tc.files, s, cairntest.Tail(p.Log.String(), 3000))
 			}
 		}
 		for _, kept := range tc.aside {

@@ -20,9 +20,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// foreignPage is the script of a page of a foreign origin, which attacks a listener: it reads with and without cookies,
-// writes as forms, beacons and workers do without a preflight, requests permission for headers, loads scripts, and
-// opens streams. It returns what it could read.
+// foreignPage is the script of a page of a foreign origin, which attacks a listener: it reads with and without
+// cookies, writes as forms, beacons and workers do without a preflight, requests permission for headers, loads
+// scripts, and opens streams. It returns what it could read.
 const foreignPage = `async (listeners) => {
   const read = [];
   const note = (what, text) => { read.push(what + ': ' + String(text).slice(0, 120)); };
@@ -82,8 +82,8 @@ func applied(t *testing.T, function string, args any) string {
 // awaited has the browser wait for what a function promises.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
-// TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every listener
-// of a dev node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
+// TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every
+// listener of a dev node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
 func TestForeignPage(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "what a browser does")

@@ -39,7 +39,7 @@ func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	if _, code := cairntest.Run(t, "remember", "too much", "--home", home); code == 0 {
 		t.Error("a write is taken on a full disk")
 	}
-	if !p.Says("disk full, writes are refused") || !p.Says(aside+" (3 MiB)") {
+	if !p.WaitForLog("disk full, writes are refused") || !p.WaitForLog(aside+" (3 MiB)") {
 		t.Errorf("it does not say what to remove:\n%s", p.Log)
 	}
 	if out, _ := cairntest.Run(t, "doctor", "--home", home); !strings.Contains(out, aside+" (3 MiB)") {

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestHandover: what runs before a node is stopped leaves another leading; it does nothing on a follower and on a node
-// alone.
+// TestHandover: what runs before a node is stopped leaves another leading; it does nothing on a follower and on a
+// node alone.
 func TestHandover(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

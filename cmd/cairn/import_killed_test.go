@@ -68,8 +68,9 @@ func stateOf(t *testing.T, home string) []string {
 	return all
 }
 
-// TestAKilledImportIsRepeated kills `cairn import` of every format at moments spread over its run, and the node with it
-// once: the same command then ends in the state that an import without a kill ends in, and a further one changes nothing.
+// TestAKilledImportIsRepeated kills `cairn import` of every format at moments spread over its run, and the node with
+// it once: the same command then ends in the state that an import without a kill ends in, and a further one changes
+// nothing.
 func TestAKilledImportIsRepeated(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

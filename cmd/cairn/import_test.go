@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestImportFromElsewhere: memories of another product, told as it tells them, are recalled here, and what is exported
-// here is taken in again by another node.
+// TestImportFromElsewhere: memories of another product, told as it tells them, are recalled here, and what is
+// exported here is taken in again by another node.
 func TestImportFromElsewhere(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

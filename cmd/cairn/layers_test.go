@@ -24,8 +24,8 @@ var rooms = map[string][]string{
 	"cmd":   {"oplog", "wire", "index", "raft", "node", "local"},
 }
 
-// A layer is a package and the packages of its own room that it imports: these stand above it in the table, so that no
-// arrow runs back up.
+// A layer is a package and the packages of its own room that it imports: these stand above it in the table, so that
+// no arrow runs back up.
 type layer struct {
 	pkg     string
 	imports []string
@@ -195,10 +195,10 @@ var outer = map[string][]string{
 	"node/console":      {},
 }
 
-// libraries says which packages, each alone and not what is below it, may import a library that is wanted in one place.
-// Bleve finds text and is compared with; hashicorp/raft is consensus, with its log, its connections and its recovery;
-// pebble is the state; zstd packs frames, entries, snapshots, and what two dialects are sent packed. Our own state is
-// such a library: surfaces and dialects read it through the door.
+// libraries says which packages, each alone and not what is below it, may import a library that is wanted in one
+// place. Bleve finds text and is compared with; hashicorp/raft is consensus, with its log, its connections and its
+// recovery; pebble is the state; zstd packs frames, entries, snapshots, and what two dialects are sent packed. Our
+// own state is such a library: surfaces and dialects read it through the door.
 var libraries = map[string][]string{
 	"github.com/blevesearch/":        {"index/stock", "index/text"},
 	"github.com/cockroachdb/pebble/": {"oplog/store", "oplog/store/storetest"},

@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// links connects members: a proxy stands in front of each, and the others know only the proxy's address. A proxy learns
-// from the hello who is calling, so what happens to a member's frames depends on who receives them.
+// links connects members: a proxy stands in front of each, and the others know only the proxy's address. A proxy
+// learns from the hello who is calling, so what happens to a member's frames depends on who receives them.
 type links struct {
 	t      testing.TB
 	fronts []net.Listener // by the member behind

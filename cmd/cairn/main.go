@@ -1,8 +1,7 @@
-// Command cairn is the memory server and everything that talks to it.
+// Command cairn is the memory server and its command line client.
 //
-// Results go to stdout, everything else to stderr. It exits with 0 when all is well, 1 when something failed or the
-// node rejected it (the message is on stderr, with a hint when there is advice), 2 when it was called wrongly and
-// nothing was sent.
+// Results go to stdout, everything else to stderr. The exit code is 0 for success, 1 for a failure or a rejection by
+// the node (with a message on stderr, and a hint if there is advice), and 2 for a usage error, when nothing was sent.
 package main
 
 import (

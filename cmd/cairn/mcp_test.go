@@ -155,8 +155,8 @@ func TestMCPOffersAProfile(t *testing.T) {
 	}
 }
 
-// TestServerMemoryIsImported: the file of @modelcontextprotocol/server-memory becomes the graph that the profile reads,
-// once however often it is imported, and models of the other profiles recall it.
+// TestServerMemoryIsImported: the file of @modelcontextprotocol/server-memory becomes the graph that the profile
+// reads, once however often it is imported, and models of the other profiles recall it.
 func TestServerMemoryIsImported(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)

@@ -15,7 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestMemoriesFromTheShell: what a person does with memories besides storing and recalling them, with a node that runs.
+// TestMemoriesFromTheShell: what a person does with memories besides storing and recalling them, with a node that
+// runs.
 func TestMemoriesFromTheShell(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

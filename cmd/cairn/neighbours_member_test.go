@@ -107,9 +107,9 @@ func TestTheClusterSecretMakesNoMember(t *testing.T) {
 	refused(victim, old)
 }
 
-// TestOneMemberHurtsNoOther: the third member of a cluster is in hostile hands, or its memory is wrong, and the others
-// also receive wrong data in their leader's name. They reject data that contradicts what they have applied or that is
-// no record, say so, move nothing aside, keep their votes, and go on without the third.
+// TestOneMemberHurtsNoOther: the third member of a cluster is in hostile hands, or its memory is wrong, and the
+// others also receive wrong data in their leader's name. They reject data that contradicts what they have applied or
+// that is no record, say so, move nothing aside, keep their votes, and go on without the third.
 func TestOneMemberHurtsNoOther(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -176,7 +176,7 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 	put("after many")
 	for _, p := range []*cairntest.Node{leader, follower} {
 		if !strings.Contains(p.Log.String(), `msg="refused what a peer sent, and changed nothing" peer=`+fmt.Sprint(third.Line.NodeID)) {
-			t.Errorf("node %d does not say what it refused:\n%s", p.Line.NodeID, cairntest.TailOf(p.Log.String(), 2000))
+			t.Errorf("node %d does not say what it refused:\n%s", p.Line.NodeID, cairntest.Tail(p.Log.String(), 2000))
 		}
 		if out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token",
 			token); !strings.Contains(out, fmt.Sprintf("node %d  disputes what node %d says", p.Line.NodeID, third.Line.NodeID)) {

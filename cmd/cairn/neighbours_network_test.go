@@ -22,8 +22,8 @@ import (
 // canary is in a memory of database "default", and in no answer to a neighbour.
 const canary = "the canary sings at the seventh gate"
 
-// listener is one that other machines reach: what it answers to a neighbour who shows a token, or none, and would read
-// and write.
+// listener is one that other machines reach: what it answers to a neighbour who shows a token, or none, and would
+// read and write.
 type listener struct {
 	name string
 	addr string

@@ -25,7 +25,7 @@ import (
 func closedServe(t *testing.T, local string) *cairntest.Node {
 	t.Helper()
 	dir, base := shortDir(t), cairntest.FreePorts(t, config.PortsEach)
-	n := config.NodeHere(filepath.Join(dir, "h"), 1, 1, base, home.NewSecret())
+	n := config.LocalNode(filepath.Join(dir, "h"), 1, 1, base, home.NewSecret())
 	conf := filepath.Join(dir, "c.toml")
 	if err := config.Write(conf, n, nil); err != nil {
 		t.Fatal(err)
@@ -55,8 +55,8 @@ func processAsk(t *testing.T, p *cairntest.Node, method, params string) string {
 	return line
 }
 
-// TestServeRunsNoShellAndIsNotStopped: a member of a cluster takes no shell's line and no shutdown from its own host's
-// clients, in any dialect, and gives agents no directory but their own, unless its configuration says so.
+// TestServeRunsNoShellAndIsNotStopped: a member of a cluster takes no shell's line and no shutdown from its own
+// host's clients, in any dialect, and gives agents no directory but their own, unless its configuration says so.
 func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
 	t.Parallel()
 	p := closedServe(t, "")
@@ -95,7 +95,8 @@ func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
 	}
 }
 
-// TestARootThatHoldsTheNode: an agent that may open what lies around the node's home opens nothing of the node's in it.
+// TestARootThatHoldsTheNode: an agent that may open what lies around the node's home opens nothing of the node's in
+// it.
 func TestARootThatHoldsTheNode(t *testing.T) {
 	t.Parallel()
 	p := closedServe(t, "string_roots = [\"DIR\"]\n")

@@ -21,9 +21,9 @@ import (
 // itself is soft: the runtime spends no more than half of the processors on garbage, and lets the heap grow instead.
 var attackedMemory = int64(suite.Count(400, 400, 512)) << 20
 
-// TestNeighboursCostLittle: a database has 200 memories of a megabyte. Its token asks for all of them at once, in each
-// way, many times side by side, and reads slowly or not at all; it opens bodies that never come and connections that
-// never speak. The node stays below attackedMemory, and another database's client is served all the while.
+// TestNeighboursCostLittle: a database has 200 memories of a megabyte. Its token asks for all of them at once, in
+// each way, many times side by side, and reads slowly or not at all; it opens bodies that never come and connections
+// that never speak. The node stays below attackedMemory, and another database's client is served all the while.
 func TestNeighboursCostLittle(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -21,8 +21,8 @@ type lan struct {
 	subnet string
 }
 
-// machineLinks is held for writing by a test that takes links of this machine away and puts them back, and for reading
-// by those with a browser, which drops its requests when a link comes or goes.
+// machineLinks is held for writing by a test that takes links of this machine away and puts them back, and for
+// reading by those with a browser, which drops its requests when a link comes or goes.
 var machineLinks sync.RWMutex
 
 func ip(args ...string) error {

@@ -25,9 +25,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// printedCommands are the command lines of cairn that a person can read: in the pages, between backquotes or indented,
-// in what help says, and between backquotes in messages, hints and the console. Each
-// comes with a place where it stands.
+// printedCommands are the command lines of cairn that a person can read: in the pages, between backquotes or
+// indented, in what help says, and between backquotes in messages, hints and the console. Each comes with a place
+// where it stands.
 func printedCommands(t *testing.T, repository string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -114,8 +114,8 @@ var elsewhere = map[string]string{
 	"sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
 }
 
-// TestEveryPrintedCommandRuns: each command that pages and help print is one that the binary takes, with its flags and
-// as many arguments, and runs: here, on a node that has what it names, or in the test that elsewhere names.
+// TestEveryPrintedCommandRuns: each command that pages and help print is one that the binary takes, with its flags
+// and as many arguments, and runs: here, on a node that has what it names, or in the test that elsewhere names.
 func TestEveryPrintedCommandRuns(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "many commands, each a process")

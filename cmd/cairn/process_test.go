@@ -61,7 +61,7 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 				err = p.Stop()
 			} else {
 				ask("server.shutdown", "{}")
-				err = p.End()
+				err = p.Wait()
 				p.Cmd = nil
 			}
 			if err != nil {

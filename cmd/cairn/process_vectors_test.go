@@ -31,9 +31,10 @@ const vectorToken = " a token with spaces "
 // this process, as the program of its own, and in a node.
 //
 // A vector is a JSON object on a line: a name, steps that set the scene, one request, and what is expected. Steps are
-// "# text", "sh: script" run in a fresh directory, "rpc: line" sent and waited for, "exit: id" and "frame: id" waiting
-// for a process's frames, and "conn: new". ${D} is the directory, ${TOK} the token, ${U} a prefix for ids. Expected is
-// one line, "re:" and a pattern, CLOSED, or a list of lines that arrive in this order, others between them.
+// "# text", "sh: script" run in a fresh directory, "rpc: line" sent and waited for, "exit: id" and "frame: id"
+// waiting for a process's frames, and "conn: new". ${D} is the directory, ${TOK} the token, ${U} a prefix for ids.
+// Expected is one line, "re:" and a pattern, CLOSED, or a list of lines that arrive in this order, others between
+// them.
 func TestProcessVectors(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/process/vectors.jsonl")

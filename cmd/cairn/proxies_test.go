@@ -21,9 +21,9 @@ func behindProxies(t *testing.T) (*links, []*cairntest.Node, string) {
 	return l, nodes, token
 }
 
-// TestMembersBehindProxies has real processes reach each other through proxies only, which do in turn what networks do.
-// Clients write all the while: as long as a majority hears each other they go on, and in the end every node holds the
-// same, with all that was acknowledged once.
+// TestMembersBehindProxies has real processes reach each other through proxies only, which do in turn what networks
+// do. Clients write all the while: as long as a majority hears each other they go on, and in the end every node holds
+// the same, with all that was acknowledged once.
 func TestMembersBehindProxies(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestNoCIsCompiled holds that the README's commands compile no library in C where cgo is on, as it is wherever gcc is
-// installed. Pebble's allocator calls the C library and brings no code of its own.
+// TestNoCIsCompiled holds that the README's commands compile no library in C where cgo is on, as it is wherever gcc
+// is installed. Pebble's allocator calls the C library and brings no code of its own.
 func TestNoCIsCompiled(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

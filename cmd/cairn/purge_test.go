@@ -30,8 +30,8 @@ import (
 const purgedWord = "quixotelyn"
 
 // findMarked names the files under a directory that hold the marked word in any case of its letters. Snapshots and
-// ranges of the log are compressed: it restores a snapshot and searches the files, and searches the entries and rows of
-// a range.
+// ranges of the log are compressed: it restores a snapshot and searches the files, and searches the entries and rows
+// of a range.
 func findMarked(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	storetest.Files(t, dir, func(path string, held []byte) {
@@ -86,8 +86,8 @@ func unpacked(t *testing.T, path string) string {
 	return dir
 }
 
-// TestNoByteSurvivesAPurge: what was purged is in no file of three running members soon after, in none of a member that
-// joins with an empty home after it, and in no new backup; before, it was in all of them.
+// TestNoByteSurvivesAPurge: what was purged is in no file of three running members soon after, in none of a member
+// that joins with an empty home after it, and in no new backup; before, it was in all of them.
 func TestNoByteSurvivesAPurge(t *testing.T) { noByteSurvives(t, false) }
 
 // TestForgottenForGood: the same of memories that are forgotten for good, through a follower. They are read by no id,

@@ -35,7 +35,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	said := &cairntest.Logged{}
+	said := &cairntest.LogBuffer{}
 	ctx, cancel := context.WithCancel(context.Background())
 	c := exec.CommandContext(ctx, script, "./cluster", fmt.Sprint(base))
 	bin, err := filepath.Abs(cairntest.Binary())

@@ -76,8 +76,8 @@ func newcomer(t *testing.T) (pages, dir, root string) {
 	return pages, dir, root
 }
 
-// asPrinted runs a program that the README shows, when it is installed; again when it is told that the machine was too
-// busy.
+// asPrinted runs a program that the README shows, when it is installed; again when it is told that the machine was
+// too busy.
 func asPrinted(t *testing.T, name string, arg ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestALoneNodeIsKilledAndItsLogIsGone: what the log's files still prove is not lost with one of them; what no file has
-// is named, and the node does not start, nor does it or the doctor remove anything, before its owner has accepted the
-// loss.
+// TestALoneNodeIsKilledAndItsLogIsGone: what the log's files still prove is not lost with one of them; what no file
+// has is named, and the node does not start, nor does it or the doctor remove anything, before its owner has accepted
+// the loss.
 func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	}
 	for range 2 {
 		p.Launch()
-		p.Ends("records lost", "cairn recover --accept-loss")
+		p.ExpectFailure("records lost", "cairn recover --accept-loss")
 		if !strings.Contains(p.Log.String(), `level=ERROR msg="records lost"`) {
 			t.Errorf("no error is logged:\n%s", p.Log)
 		}

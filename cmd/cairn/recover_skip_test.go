@@ -104,8 +104,8 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 }
 
 // TestAPoisonedRecordIsSkipped: a record that no state can apply stops three nodes at every start. Skipped on each of
-// them, by index and digest, it is passed over, and what was acknowledged before is there; the audit says so; a running
-// node and a good record are left alone.
+// them, by index and digest, it is passed over, and what was acknowledged before is there; the audit says so; a
+// running node and a good record are left alone.
 func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -129,7 +129,7 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	for _, p := range nodes {
 		p.Launch()
 		go func() {
-			_ = p.End() // its log says why
+			_ = p.Wait() // its log says why
 			stopped <- p
 		}()
 	}
@@ -137,7 +137,7 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 		p := <-stopped
 		if log := p.Log.String(); i < 2 &&
 			(!strings.Contains(log, fmt.Sprintf("record %d", at)) || !strings.Contains(log, "cairn recover")) {
-			t.Errorf("%s stopped with:\n%s", p.Args[3], cairntest.TailOf(log, 1000))
+			t.Errorf("%s stopped with:\n%s", p.Args[3], cairntest.Tail(log, 1000))
 		}
 		if i == 1 { // a majority is gone: the third may not come to hear that the record is committed
 			for _, p := range nodes {

@@ -19,8 +19,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestRecoverFromALostMajority: two of three nodes lose everything. The third goes on alone, only when it is told so by
-// name, with all it had; the others come back with empty homes and are voters again.
+// TestRecoverFromALostMajority: two of three nodes lose everything. The third goes on alone, only when it is told so
+// by name, with all it had; the others come back with empty homes and are voters again.
 func TestRecoverFromALostMajority(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -166,7 +166,7 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 				t.Errorf("a write, exit %d: %s", code, out)
 			}
 			if !strings.Contains(p.Log.String(), "state unreadable, moved aside") {
-				t.Errorf("the log does not say what was damaged:\n%s", cairntest.TailOf(p.Log.String(), 3000))
+				t.Errorf("the log does not say what was damaged:\n%s", cairntest.Tail(p.Log.String(), 3000))
 			}
 			if out, code := cairntest.Run(t, append([]string{"doctor", "--home", home}, flags...)...); code != 0 {
 				t.Errorf("the doctor after a restart: %s", out)
@@ -175,8 +175,8 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 	}
 }
 
-// TestDoctorComparesLogAndState: of a stopped node the doctor says how far its log and its state reach, and finds a log
-// that was exchanged for an older copy.
+// TestDoctorComparesLogAndState: of a stopped node the doctor says how far its log and its state reach, and finds a
+// log that was exchanged for an older copy.
 func TestDoctorComparesLogAndState(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

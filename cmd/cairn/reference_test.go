@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTheReferenceAlone: programs whose authors had nothing but the page /docs store, find, correct, relate, follow and
-// forget memories, twice each.
+// TestTheReferenceAlone: programs whose authors had nothing but the page /docs store, find, correct, relate, follow
+// and forget memories, twice each.
 func TestTheReferenceAlone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -22,9 +22,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and readable
-// with the key alone; a change that is cut short keeps the node from starting and is finished later; a new data key,
-// and at last all files under it alone, by what the running node does.
+// TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and
+// readable with the key alone; a change that is cut short keeps the node from starting and is finished later; a new
+// data key, and at last all files under it alone, by what the running node does.
 func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -250,8 +250,8 @@ func keysOf(t *testing.T, home, keyFile string) []keyInfo {
 	return jsonOf[[]keyInfo](t, "key", "list", "--home", home, "--key-file", keyFile)
 }
 
-// TestAChangeOfKeysIsKilled: `cairn key encrypt` of a home that has a snapshot, killed at any moment; the same command
-// finishes what was begun.
+// TestAChangeOfKeysIsKilled: `cairn key encrypt` of a home that has a snapshot, killed at any moment; the same
+// command finishes what was begun.
 func TestAChangeOfKeysIsKilled(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "a process that is killed reports no race")
@@ -313,8 +313,8 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 	}
 }
 
-// TestARotationIsKilled: a node that brings its files under a new data key is killed at any moment, again and again; it
-// serves all it has from each start on, and at last has one key.
+// TestARotationIsKilled: a node that brings its files under a new data key is killed at any moment, again and again;
+// it serves all it has from each start on, and at last has one key.
 func TestARotationIsKilled(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "a process that is killed reports no race")

@@ -35,13 +35,13 @@ func TestALostNodeIsReplaced(t *testing.T) {
 	}
 	dir, base := t.TempDir(), cairntest.FreePorts(t, 3*config.PortsEach)
 	secret := home.NewSecret()
-	n := config.NodeHere(filepath.Join(dir, "home1"), 1, 1, base, secret)
+	n := config.LocalNode(filepath.Join(dir, "home1"), 1, 1, base, secret)
 	n.Master = true
 	if err := cluster.Certify(dir, &n); err != nil {
 		t.Fatal(err)
 	}
 	member := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "one.toml")},
-		Token: secret, Ca: filepath.Join(dir, "tls", "ca.crt")}
+		Token: secret, CAFile: filepath.Join(dir, "tls", "ca.crt")}
 	if err := config.Write(member.Args[3], n, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -71,13 +71,13 @@ func TestALostNodeIsReplaced(t *testing.T) {
 		if err := os.WriteFile(file, []byte(quiet), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", file}, Token: secret, Ca: member.Ca}
+		p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", file}, Token: secret, CAFile: member.CAFile}
 		t.Cleanup(p.Kill)
 		return p
 	}
 	refused := replace(3, "--secret-file "+filepath.Join(dir, "secret"))
 	refused.Launch()
-	if !refused.Says("refused: cluster secret differs") {
+	if !refused.WaitForLog("refused: cluster secret differs") {
 		t.Fatalf("the node that is refused:\n%s", refused.Log)
 	}
 	found, code := cairntest.RunForJSON[[]doctor.Finding](t, "doctor", "--config", refused.Args[3], "--json")

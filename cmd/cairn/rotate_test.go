@@ -105,8 +105,8 @@ func rewrite(t *testing.T, path, shown, other string) {
 	}
 }
 
-// TestATokenIsRotated: clients move from one token to another while they write; no request fails beyond one repetition,
-// and the old one opens nothing afterwards, on any node.
+// TestATokenIsRotated: clients move from one token to another while they write; no request fails beyond one
+// repetition, and the old one opens nothing afterwards, on any node.
 func TestATokenIsRotated(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -25,12 +25,12 @@ import (
 )
 
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
-	out, errw = cli.Shown(out), cli.Shown(errw)
+	out, errw = cli.NewEscaper(out), cli.NewEscaper(errw)
 	s := &cli.Streams{In: in, Out: out, Err: errw}
 	return s.Execute(ctx, root(s), args)
 }
 
-// root makes all commands, which print to s.
+// root returns the root command with all subcommands, which print to s.
 func root(s *cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cairn",
@@ -63,7 +63,7 @@ wire port rejected the request; stdout has nothing then, or what was done before
 	group(c, "host", "Clients on this host:", agents.Connect(s), agents.Hook(s), dialect.MCP(s), dialect.Process(s),
 		dialect.Covenant(s), dialect.Sift(s))
 	c.AddCommand(version(s), shell.Command(s, root))
-	c.Args = cobra.NoArgs // a command that does not exist is an argument here
+	c.Args = cobra.NoArgs // cobra passes an unknown command as an argument
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	showExamples(c)
 	c.InitDefaultCompletionCmd()
@@ -73,10 +73,10 @@ wire port rejected the request; stdout has nothing then, or what was done before
 	return c
 }
 
-// helpOfVerbs makes the help of a verb that does not exist a usage error.
+// helpOfVerbs replaces the help command, so that help for an unknown verb is a usage error.
 func helpOfVerbs(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	help, _, _ := root.Find([]string{"help"}) // it was just made
+	help, _, _ := root.Find([]string{"help"}) // exists: the line above added it
 	help.Run = nil
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		of, rest, err := root.Find(args)
@@ -90,7 +90,7 @@ func helpOfVerbs(root *cobra.Command) {
 	}
 }
 
-// group adds verbs that help shows below one title.
+// group adds verbs under a common title in the help.
 func group(root *cobra.Command, id, title string, verbs ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: id, Title: title})
 	for _, v := range verbs {
@@ -99,7 +99,7 @@ func group(root *cobra.Command, id, title string, verbs ...*cobra.Command) {
 	root.AddCommand(verbs...)
 }
 
-// strict makes wrong arguments usage errors, and a group without a verb one too.
+// strict makes wrong arguments and a missing verb usage errors, for a command and its subcommands.
 func strict(c *cobra.Command) {
 	if args := c.Args; args != nil {
 		c.Args = func(c *cobra.Command, s []string) error {
@@ -109,7 +109,7 @@ func strict(c *cobra.Command) {
 				return nil
 			case c.HasSubCommands():
 				return cli.UnknownVerb(c, s[0])
-			case args(c, nil) != nil || args(c, s[:1]) == nil: // it takes arguments, others than these
+			case args(c, nil) != nil || args(c, s[:1]) == nil: // it accepts arguments, but not this number or these values
 				_, wants, _ := strings.Cut(c.Use, " ")
 				if len(s) == 0 {
 					return cli.Usagef("%s needs %s; see %s --help", c.CommandPath(), wants, c.CommandPath())
@@ -140,6 +140,6 @@ func strict(c *cobra.Command) {
 func version(s *cli.Streams) *cobra.Command {
 	return cli.WithJSON(&cobra.Command{Use: "version", Short: "Print the version, its commit and the commit's date",
 		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-			return s.Tell(cli.AsJSON(c), cli.ThisBuild(), "%s", cli.ThisBuild())
+			return s.PrintResult(cli.AsJSON(c), cli.ThisBuild(), "%s", cli.ThisBuild())
 		}})
 }

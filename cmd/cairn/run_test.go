@@ -139,8 +139,8 @@ func TestOutputKeys(t *testing.T) {
 	}
 }
 
-// TestErrorsInJSON: a program that asks for JSON gets errors as JSON too, on the last line of stderr, and the exit code
-// that everybody gets.
+// TestErrorsInJSON: a program that asks for JSON gets errors as JSON too, on the last line of stderr, and the exit
+// code that everybody gets.
 func TestErrorsInJSON(t *testing.T) {
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusConflict)
@@ -184,7 +184,8 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestLostOutputIsAFailure: a verb whose output was not written did not succeed, also where nothing looks at the error.
+// TestLostOutputIsAFailure: a verb whose output was not written did not succeed, also where nothing looks at the
+// error.
 func TestLostOutputIsAFailure(t *testing.T) {
 	for _, verb := range []string{"help", "version", "completion bash"} {
 		var errw bytes.Buffer
@@ -195,8 +196,8 @@ func TestLostOutputIsAFailure(t *testing.T) {
 	}
 }
 
-// TestEarlierFlagsAreTaken: scripts and documents that were written for earlier names of flags, or for the command line
-// that Cairn follows, go on working; help shows the new names alone.
+// TestEarlierFlagsAreTaken: scripts and documents that were written for earlier names of flags, or for the command
+// line that Cairn follows, go on working; help shows the new names alone.
 func TestEarlierFlagsAreTaken(t *testing.T) {
 	for _, tc := range []struct{ line, flag, want string }{
 		{"cluster status --url http://localhost:7438", "endpoints", "[http://localhost:7438]"},
@@ -226,8 +227,8 @@ func TestEarlierFlagsAreTaken(t *testing.T) {
 	}
 }
 
-// TestFlagsNameTheirValues: what stands in backquotes in a flag's usage is printed as the name of its value, so that it
-// must be one word.
+// TestFlagsNameTheirValues: what stands in backquotes in a flag's usage is printed as the name of its value, so that
+// it must be one word.
 func TestFlagsNameTheirValues(t *testing.T) {
 	line := regexp.MustCompile(`^ +(?:-., )?--[a-z0-9-]+(?: \S+)?  +\S`)
 	flags := 0

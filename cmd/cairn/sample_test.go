@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestDevWithASample: a node that is started with a sample has it when it serves, once however often it is started, and
-// answers questions about it.
+// TestDevWithASample: a node that is started with a sample has it when it serves, once however often it is started,
+// and answers questions about it.
 func TestDevWithASample(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestSDKsSurviveTheLeader: the TypeScript and Python clients, and what the Python one has for other packages, do what
-// they promise on a cluster whose followers pass no write on, and whose leader is killed under a loop of writes: every
-// acknowledged write is there, once.
+// TestSDKsSurviveTheLeader: the TypeScript and Python clients, and what the Python one has for other packages, do
+// what they promise on a cluster whose followers pass no write on, and whose leader is killed under a loop of writes:
+// every acknowledged write is there, once.
 func TestSDKsSurviveTheLeader(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "other programs, in which the detector sees nothing")

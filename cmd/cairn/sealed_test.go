@@ -25,8 +25,8 @@ import (
 
 const marker = "zqplant"
 
-// marked counts the different planted texts in names and files below a directory, those in compressed tables of a state
-// included, and names a file that has one.
+// marked counts the different planted texts in names and files below a directory, those in compressed tables of a
+// state included, and names a file that has one.
 func marked(t *testing.T, dir string) (n int, where string) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -221,7 +221,8 @@ func refusals(t *testing.T, p *cairntest.Node, keyFile string) {
 	}
 }
 
-// rotateUnderLoad changes both master keys by a rolling restart while somebody writes; then the old ones are forgotten.
+// rotateUnderLoad changes both master keys by a rolling restart while somebody writes; then the old ones are
+// forgotten.
 func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant *planted, keyFiles []string, keys []seal.Master) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

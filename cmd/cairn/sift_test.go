@@ -82,8 +82,8 @@ func siftOpenAt(t testing.TB, home, dir string) string {
 	return s.Socket
 }
 
-// TestSiftKilled: clients capture while the node is killed and started again. Every acknowledged capture is there once,
-// under the id it was acknowledged with, and the socket is at its path again.
+// TestSiftKilled: clients capture while the node is killed and started again. Every acknowledged capture is there
+// once, under the id it was acknowledged with, and the socket is at its path again.
 func TestSiftKilled(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestSiftKilled(t *testing.T) {
 		t.Errorf("%d acknowledged, %v", len(acked), counts)
 	}
 	siftDo(t, socket, `{"kind":"shutdown"}`)
-	err := p.End()
+	err := p.Wait()
 	p.Cmd = nil
 	if err != nil {
 		t.Errorf("shutdown: %v", err)
@@ -157,8 +157,8 @@ func TestSiftKilled(t *testing.T) {
 	}
 }
 
-// TestCapturesLeaveNoSecretOnDisk has secrets captured through every protocol, and looks for them in every file of the
-// node and in its log at the finest level.
+// TestCapturesLeaveNoSecretOnDisk has secrets captured through every protocol, and looks for them in every file of
+// the node and in its log at the finest level.
 func TestCapturesLeaveNoSecretOnDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -174,8 +174,8 @@ func (c *soakClient) acked(index uint64) {
 
 func (c *soakClient) voter() int { return c.rng.IntN(c.s.voters) }
 
-// add puts a number into a set. When it does not hear that it is there, it asks others, with the same key; now and then
-// it asks again all the same.
+// add puts a number into a set. When it does not hear that it is there, it asks others, with the same key; now and
+// then it asks again all the same.
 func (c *soakClient) add() {
 	k, value := c.s.acquire(setKind, c.rng.Int())
 	defer c.s.release(k)

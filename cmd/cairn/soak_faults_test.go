@@ -201,8 +201,8 @@ func (s *soak) emptied() {
 	s.whole()
 }
 
-// emptiedBeside has the leader go, and a follower lose its home, while another lacks what both acknowledged: those two
-// may not go on without the leader's home.
+// emptiedBeside has the leader go, and a follower lose its home, while another lacks what both acknowledged: those
+// two may not go on without the leader's home.
 func (s *soak) emptiedBeside() {
 	s.whole()
 	lead := s.leader()
@@ -227,9 +227,9 @@ func (s *soak) emptiedBeside() {
 	s.whole()
 }
 
-// rolledBack puts an old copy of a follower's home, or of a part of it, in the place of what it has. The others know it
-// to be old, but those that are there when it comes back lack what it acknowledged last: they may not go on without the
-// leader.
+// rolledBack puts an old copy of a follower's home, or of a part of it, in the place of what it has. The others know
+// it to be old, but those that are there when it comes back lack what it acknowledged last: they may not go on
+// without the leader.
 func (s *soak) rolledBack(part string) {
 	s.whole()
 	i := (s.leader() + 1) % s.voters

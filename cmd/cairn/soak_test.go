@@ -32,8 +32,8 @@ var (
 // soakClients sets how many clients ask at a time.
 const soakClients = 8
 
-// A soak is a cluster of real processes behind proxies, its clients, and the history that they write. The last node is
-// a read replica, which comes and goes.
+// A soak is a cluster of real processes behind proxies, its clients, and the history that they write. The last node
+// is a read replica, which comes and goes.
 type soak struct {
 	t      *testing.T
 	ctx    context.Context // ends when the clients shall

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// An injection has the kernel's answers to a running process's system calls replaced by errors, for one of its files: a
-// disk that fails, as far as the process can tell. strace does it.
+// An injection has the kernel's answers to a running process's system calls replaced by errors, for one of its files:
+// a disk that fails, as far as the process can tell. strace does it.
 type injection struct {
 	t    testing.TB
 	cmd  *exec.Cmd
@@ -33,12 +33,12 @@ func inject(t testing.TB, p *cairntest.Node, file, call, errno string) *injectio
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skipf("disks are broken with strace, which is not here: %v", err)
 	}
-	var said *cairntest.Logged
+	var said *cairntest.LogBuffer
 	for range 10 { // a thread that ends just then cannot be traced
 		x := &injection{t: t, file: filepath.Join(t.TempDir(), "calls"), done: make(chan error, 1)}
 		x.cmd = exec.Command("strace", "-f", "-o", x.file, "-P", found[len(found)-1], "-e", "trace="+call,
 			"-e", "inject="+call+":error="+errno, "-p", strconv.Itoa(p.Cmd.Process.Pid))
-		said = &cairntest.Logged{}
+		said = &cairntest.LogBuffer{}
 		x.cmd.Stderr = said
 		if err := x.cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func inject(t testing.TB, p *cairntest.Node, file, call, errno string) *injectio
 }
 
 // begins returns when the process is traced, or will not be.
-func (x *injection) begins(said *cairntest.Logged) bool {
+func (x *injection) begins(said *cairntest.LogBuffer) bool {
 	x.t.Helper()
 	attached := func() bool { return strings.Contains(said.String(), "attached") }
 	suite.Eventually(x.t, "strace to begin or to end", func() bool { return attached() || len(x.done) > 0 })

@@ -42,14 +42,14 @@ func secureThree(t *testing.T) (nodes []*cairntest.Node, au *cluster.Authority, 
 		t.Fatal(err)
 	}
 	for _, p := range nodes {
-		p.Ca = au.Path("ca.crt")
+		p.CAFile = au.Path("ca.crt")
 	}
 	return nodes, au, token
 }
 
 func trusting(t testing.TB, ca string) *tls.Config {
 	t.Helper()
-	c, err := (&cli.Target{CA: ca}).Secure()
+	c, err := (&cli.Target{CA: ca}).TLSConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestTLSEverywhere(t *testing.T) {
 	}
 	var before api.ClusterStatus
 	suite.Eventually(t, "a status", func() (ok bool) { before, ok = statusOf(t, leader); return ok })
-	tg := cli.Target{Endpoints: []string{leader.Line.HTTP}, CA: leader.Ca, Timeout: suite.Patience}
+	tg := cli.Target{Endpoints: []string{leader.Line.HTTP}, CA: leader.CAFile, Timeout: suite.Patience}
 	r, err := tg.Request(t.Context(), "GET", "/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -394,7 +394,7 @@ func TestDoctorLooksAtCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := doctor.LookAt("tls.cluster",
+		f := doctor.CheckCertificate("tls.cluster",
 			certs.Files{Cert: au.Path(name + ".crt"), Key: au.Path(name + ".key"), CA: au.Path("ca.crt")}, true, 1)
 		if f.Status != tc.status || !strings.Contains(f.Says, tc.says) || (f.Status != doctor.OK) != (f.Do != "") {
 			t.Errorf("%+v: %+v", tc, f)

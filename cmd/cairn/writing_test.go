@@ -56,8 +56,8 @@ func writeUntil(ctx context.Context, t testing.TB, cfg client.Config, mu *sync.M
 	}
 }
 
-// putOnce writes under a key until it is known what became of it. A client waits only so long for a cluster that takes
-// nothing: the machine may be busier than that.
+// putOnce writes under a key until it is known what became of it. A client waits only so long for a cluster that
+// takes nothing: the machine may be busier than that.
 func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, suite.Patience)
 	defer cancel()

@@ -22,26 +22,26 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// alikeReport says how many questions every node answered with the same list.
+// alikeReport counts, for each node, the questions with the same list of results.
 type alikeReport struct {
-	Memories  int          `json:"memories"`
-	Questions int          `json:"questions"`
-	Checks    []alikeCheck `json:"checks"`
+	Memories  int         `json:"memories"`
+	Questions int         `json:"questions"`
+	Checks    []nodeCheck `json:"checks"`
 }
 
-type alikeCheck struct {
+type nodeCheck struct {
 	Node  string `json:"node"`
 	Alike int    `json:"alike"`
 	First string `json:"first_difference,omitempty"`
 }
 
-// answer is a hit as far as two nodes must agree on it.
-type answer struct {
+// scoredHit contains the parts of a hit that must be equal on all nodes.
+type scoredHit struct {
 	rid   string
 	score float64
 }
 
-// alikeBench takes what recall stores and asks.
+// alikeBench uses the corpus and the questions of the recall bench.
 type alikeBench struct{ bench.Recall }
 
 var alikeVerb = bench.Bench{
@@ -56,8 +56,8 @@ With --embedder the nodes make vectors; "random" ones know nothing.`,
 
 func (f *alikeBench) Flags(c *cobra.Command) { f.CorpusFlags(c) }
 
-// Run loads a corpus, or generated memories, into two nodes of three, lets the third catch up, asks all of them every
-// question, and asks one again after its index was thrown away.
+// Run loads a corpus or generated memories into two nodes of three, and lets the third catch up. It asks every node
+// all questions, and asks one node again after its index was rebuilt.
 func (f *alikeBench) Run(ctx context.Context, l *bench.Rig) (_ bench.Report, err error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (f *alikeBench) load(ctx context.Context, l *bench.Rig, own *bench.LocalClu
 		return 0, nil, err
 	}
 	if f.Size > 0 {
-		g := bench.NewMade(f.Dim)
+		g := bench.NewGenerator(f.Dim)
 		if _, err := bench.Store(ctx, l.Streams, cl, f.Size, g.Memory, func([]string) {}); err != nil {
 			return 0, nil, err
 		}
@@ -157,10 +157,10 @@ func (f *alikeBench) load(ctx context.Context, l *bench.Rig, own *bench.LocalClu
 	return n, questions, nil
 }
 
-// answers asks a node everything, as of one time, once it has reached an index.
-func answers(ctx context.Context, nd *node.Node, questions []api.SearchRequest, at oplog.Index, now time.Time) ([][]answer, error) {
+// answers waits until a node has reached an index, and asks it all questions as of one time.
+func answers(ctx context.Context, nd *node.Node, questions []api.SearchRequest, at oplog.Index, now time.Time) ([][]scoredHit, error) {
 	s, caller, fresh := nd.Service(), caller(), api.Fresh{MinIndex: field.Token(at)}
-	for end := time.Now().Add(time.Minute); ; { // a node that catches up takes longer than one question waits
+	for end := time.Now().Add(time.Minute); ; { // catching up may take longer than one question waits
 		_, err := api.Search.Do(ctx, s, caller, &api.SearchRequest{Text: "anything", K: 1, Fresh: fresh})
 		if err == nil {
 			break
@@ -169,7 +169,7 @@ func answers(ctx context.Context, nd *node.Node, questions []api.SearchRequest, 
 			return nil, err
 		}
 	}
-	all := make([][]answer, len(questions))
+	all := make([][]scoredHit, len(questions))
 	for i, q := range questions {
 		q.Now, q.Fresh = now, fresh
 		found, err := api.Search.Do(ctx, s, caller, &q)
@@ -177,19 +177,19 @@ func answers(ctx context.Context, nd *node.Node, questions []api.SearchRequest, 
 			return nil, err
 		}
 		for _, h := range found.Hits {
-			all[i] = append(all[i], answer{h.Memory.RID, h.Score})
+			all[i] = append(all[i], scoredHit{h.Memory.RID, h.Score})
 		}
 	}
 	return all, nil
 }
 
-// caller reads without reinforcing memories and without entries in the audit or the slow log.
+// caller returns a caller that reinforces no memories and is not in the audit or the slow log.
 func caller() api.Caller {
 	return api.Caller{DB: oplog.DefaultDB, Scopes: []api.Scope{api.Read}, Quiet: true}
 }
 
-func compareAnswers(name string, questions []api.SearchRequest, got, want [][]answer) alikeCheck {
-	c := alikeCheck{Node: name}
+func compareAnswers(name string, questions []api.SearchRequest, got, want [][]scoredHit) nodeCheck {
+	c := nodeCheck{Node: name}
 	for i := range want {
 		if slices.Equal(got[i], want[i]) {
 			c.Alike++
@@ -200,9 +200,9 @@ func compareAnswers(name string, questions []api.SearchRequest, got, want [][]an
 	return c
 }
 
-// Pass reports whether every list was the same.
+// Pass reports whether all lists were equal.
 func (r *alikeReport) Pass() bool {
-	return !slices.ContainsFunc(r.Checks, func(c alikeCheck) bool { return c.Alike != r.Questions })
+	return !slices.ContainsFunc(r.Checks, func(c nodeCheck) bool { return c.Alike != r.Questions })
 }
 
 func (r *alikeReport) Print(a *cli.Streams) error {
@@ -216,8 +216,8 @@ func (r *alikeReport) Print(a *cli.Streams) error {
 	return nil
 }
 
-// A randomEmbedder knows nothing: a text's vector is decided by its hash. It is so fast that every memory has its
-// vector when it is acknowledged, on a busy machine too.
+// A randomEmbedder derives a random vector from a text's hash. It is fast enough that every memory has its vector
+// when it is acknowledged, even on a busy machine.
 type randomEmbedder struct{}
 
 const randomDim = 384

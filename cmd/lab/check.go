@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/cmd/lab/history"
 )
 
-// check judges a history again that deploy/soak/run.sh has left.
+// check returns the command that checks a history written by deploy/soak/run.sh.
 func check(a *cli.Streams) *cobra.Command {
 	return &cobra.Command{Use: "check FILE",
 		Short: "Judge the history that a soak has left, and fail when something is wrong with it", Args: cobra.ExactArgs(1),

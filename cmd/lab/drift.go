@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// driftLines hold 300 statements, what replaced each some months later, and a question about what holds now.
+// driftLines holds 300 statements, each with its replacement some months later and a question about the current
+// state.
 //
 //go:embed sets/drift.jsonl
 var driftLines []byte
@@ -28,28 +29,28 @@ type driftLine struct {
 	Query    string           `json:"query"`
 }
 
-// driftReport holds shares of the updates.
+// driftReport holds shares of all updates.
 type driftReport struct {
 	Updates int     `json:"updates"`
-	Near    float64 `json:"old_found_by_new"`    // the old text is first when the new one is asked with, before it is stored
+	Near    float64 `json:"old_found_by_new"`    // the old text is the first result for the new text, before that is stored
 	First   float64 `json:"current_first"`       // the new text is the first row
 	Bleve   float64 `json:"bleve_current_first"` // the same of stock Bleve
-	Before  float64 `json:"current_before_old"`  // the new text comes, and no old one before it
+	Before  float64 `json:"current_before_old"`  // the new text is found, and before the old one
 	Stale   float64 `json:"stale_in_first_five"` // the old text is among five
 
-	Unmarked float64 `json:"stale_unmarked_in_first_five"` // and nothing says that it is old
+	Unmarked float64 `json:"stale_unmarked_in_first_five"` // and is not marked as old
 	Marks    int     `json:"marks"`                        // in the first five rows of all answers
-	Misled   int     `json:"wrong_marks"`                  // of them, those that name another statement than what replaced the row
-	Wrong    int     `json:"wrongly_superseded"`           // statements that were superseded by another one than what replaced them
+	Misled   int     `json:"wrong_marks"`                  // of them, marks that name a wrong replacement
+	Wrong    int     `json:"wrongly_superseded"`           // statements superseded by a wrong one
 
 	Thought driftThought `json:"after_think"`
 }
 
-// driftThought holds the same after THINK has looked for contradictions.
+// driftThought holds results after a round of THINK.
 type driftThought struct {
 	Conflicts int     `json:"conflicts"`
 	First     float64 `json:"current_first"`
-	Unmarked  float64 `json:"stale_unmarked_in_first_five"` // the old text is among five, and nothing says that it is old
+	Unmarked  float64 `json:"stale_unmarked_in_first_five"` // the old text is among five and not marked as old
 }
 
 type driftBench struct{}
@@ -81,13 +82,13 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 		return nil, err
 	}
 	for i := range lines {
-		if got, _, err := asked(ctx, cl, ids, lines[i].Conv, is[i].Text); err != nil {
+		if got, _, err := firstFive(ctx, cl, ids, lines[i].Conv, is[i].Text); err != nil {
 			return nil, err
 		} else if len(got) > 0 && got[0] == was[i].ID {
 			r.Near += share
 		}
 	}
-	for i := range is { // one by one, as people and agents tell them
+	for i := range is { // one by one, as people and agents store them
 		m := is[i].Memory()
 		m.MemoryType = "semantic"
 		rid, err := cl.Remember(ctx, m)
@@ -106,7 +107,7 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 		}
 	}
 	for i, d := range lines {
-		got, marked, err := asked(ctx, cl, ids, d.Conv, d.Query)
+		got, marked, err := firstFive(ctx, cl, ids, d.Conv, d.Query)
 		theirs, err2 := peer(bench.QueryLine{Conv: d.Conv, Query: d.Query}, 5)
 		if err := errors.Join(err, err2); err != nil {
 			return nil, err
@@ -125,7 +126,7 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	return r, r.think(ctx, cl, ids, lines)
 }
 
-// think has THINK look for contradictions, and asks again.
+// think runs THINK to find contradictions, and asks the questions again.
 func (r *driftReport) think(ctx context.Context, cl *client.Client, ids map[string]string, lines []driftLine) error {
 	thought, err := cl.Think(ctx, wire.Think{RunConflictScan: true})
 	if err != nil {
@@ -134,7 +135,7 @@ func (r *driftReport) think(ctx context.Context, cl *client.Client, ids map[stri
 	r.Thought.Conflicts = int(thought.ConflictsFound)
 	first, unmarked := 0, 0
 	for _, d := range lines {
-		got, marked, err := asked(ctx, cl, ids, d.Conv, d.Query)
+		got, marked, err := firstFive(ctx, cl, ids, d.Conv, d.Query)
 		if err != nil {
 			return err
 		}
@@ -149,7 +150,7 @@ func (r *driftReport) think(ctx context.Context, cl *client.Client, ids map[stri
 	return nil
 }
 
-// storeLines stores lines on their own node, and returns which memory each became.
+// storeLines stores lines on a new node, and returns the line's id for each rid.
 func storeLines(ctx context.Context, l *bench.Rig, lines []bench.CorpusLine) (*client.Client, map[string]string, error) {
 	c, err := l.Cluster(ctx, 1)
 	if err != nil {
@@ -163,7 +164,7 @@ func storeLines(ctx context.Context, l *bench.Rig, lines []bench.CorpusLine) (*c
 	return cl, ids, storeFacts(ctx, l, cl, lines, ids)
 }
 
-// storeFacts stores lines as facts, not as turns of a dialogue, and notes which memory each became.
+// storeFacts stores lines as facts instead of turns of a dialogue, and adds their ids to ids.
 func storeFacts(ctx context.Context, l *bench.Rig, cl *client.Client, lines []bench.CorpusLine, ids map[string]string) error {
 	stored := 0
 	_, err := bench.Store(ctx, l.Streams, cl, len(lines), func(i int) wire.Remember {
@@ -179,7 +180,7 @@ func storeFacts(ctx context.Context, l *bench.Rig, cl *client.Client, lines []be
 	return err
 }
 
-// wronglySuperseded counts the statements that are superseded by another one than what replaced them.
+// wronglySuperseded counts the statements that were superseded by a wrong one.
 func wronglySuperseded(ctx context.Context, cl *client.Client, ids map[string]string) (wrong int, err error) {
 	resolved := "resolved"
 	list, err := cl.Conflicts(ctx, wire.Conflicts{Status: &resolved, Limit: 1000})
@@ -191,7 +192,7 @@ func wronglySuperseded(ctx context.Context, cl *client.Client, ids map[string]st
 	return wrong, err
 }
 
-// count counts the marks of an answer.
+// count counts the marks of an answer, and the wrong ones.
 func (r *driftReport) count(got, marked []string) {
 	for i, by := range marked {
 		if by == "" {
@@ -203,9 +204,9 @@ func (r *driftReport) count(got, marked []string) {
 	}
 }
 
-// asked returns the lines of the first five rows, and for each the line that it is told to contradict, or to be
-// outdated by; blank for none.
-func asked(ctx context.Context, cl *client.Client, ids map[string]string, conv, question string) (got, marked []string, err error) {
+// firstFive returns the line ids of the first five results, and for each the line that its mark names; blank without
+// a mark.
+func firstFive(ctx context.Context, cl *client.Client, ids map[string]string, conv, question string) (got, marked []string, err error) {
 	q := wire.NewRecall(question)
 	q.TopK, q.Namespace, q.SkipReinforce, q.MinScore = 5, &conv, true, new(float64)
 	found, _, err := cl.Recall(ctx, q)

@@ -18,17 +18,18 @@ import (
 	"github.com/cairndb/cairn/index/stock"
 )
 
-// A searchEngine is a search engine as it comes, with an index for each conversation. Texts are added before the first
-// question.
+// A searchEngine is another search engine with default settings and an index for each conversation. All texts are
+// added before the first question.
 type searchEngine interface {
 	add(conv, id, text string) error
-	// ask returns the ids of the K best texts of a conversation, best first, and how long the engine took to find them.
+	// ask returns the ids of the K best texts of a conversation, best first, and how long the engine took to find
+	// them.
 	ask(conv, question string, k int) (ids []string, took time.Duration, err error)
 	close() error
 }
 
-// searchEngines holds the engines that recall is compared with, by name. Each is opened in its own directory;
-// without one it is in memory.
+// searchEngines maps names to the engines that recall is compared with. An engine without a directory works in
+// memory.
 var searchEngines = map[string]func(ctx context.Context, dir string) (searchEngine, error){
 	"bleve": func(ctx context.Context, dir string) (searchEngine, error) {
 		return &stockBleve{ctx: ctx, dir: dir, convs: map[string]*bleveIndex{}}, nil
@@ -36,7 +37,7 @@ var searchEngines = map[string]func(ctx context.Context, dir string) (searchEngi
 	"fts5": func(ctx context.Context, dir string) (searchEngine, error) { return openFTS5(ctx, dir) },
 }
 
-// openEngine opens one, which ends with the rig.
+// openEngine opens an engine, which the rig closes.
 func openEngine(ctx context.Context, l *bench.Rig, name, dir string) (searchEngine, error) {
 	e, err := searchEngines[name](ctx, dir)
 	if err == nil {
@@ -54,12 +55,12 @@ type stockBleve struct {
 
 type bleveIndex struct {
 	*stock.Index
-	waiting int  // texts that are not indexed yet
-	merged  bool // into one segment
+	waiting int  // texts added since the last flush
+	merged  bool // its segments are merged into one
 }
 
-// bleveBatch limits the texts of a conversation that are indexed at once in files. In memory all are, because Bleve's
-// scores depend on segments.
+// bleveBatch is the number of texts in a batch of an index in files. An index in memory is built in one batch,
+// because Bleve's scores depend on segments.
 const bleveBatch = 2000
 
 func (e *stockBleve) add(conv, id, text string) error {
@@ -114,7 +115,7 @@ func (e *stockBleve) close() error {
 	return errors.Join(errs...)
 }
 
-// fts5 is SQLite's full-text search in a child that runs Python, whose library has SQLite: Porter stemmer, BM25.
+// fts5 is SQLite's full-text search (Porter stemmer, BM25), in a Python child process with the sqlite3 module.
 type fts5 struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -153,7 +154,7 @@ func openFTS5(ctx context.Context, dir string) (*fts5, error) {
 	return e, nil
 }
 
-// fts5Reply is a line of the child.
+// fts5Reply is an output line of the child.
 type fts5Reply struct {
 	IDs   []string `json:"ids"`
 	MS    float64  `json:"ms"`
@@ -178,7 +179,7 @@ func (e *fts5) send(m any) error {
 	return e.explain(err)
 }
 
-// explain is an error of writing to the child, or, where the child has said why it reads no more, that.
+// explain replaces an error of writing to the child with the child's own error, if it reported one.
 func (e *fts5) explain(err error) error {
 	if err == nil {
 		return nil
@@ -203,7 +204,7 @@ func (e *fts5) ask(conv, question string, k int) ([]string, time.Duration, error
 }
 
 func (e *fts5) close() error {
-	err := e.in.Close() // the child reads to the end
+	err := e.in.Close() // the child ends at the end of its input
 	if end := e.cmd.Wait(); end != nil {
 		err = errors.Join(err, fmt.Errorf("fts5: python3: %w", end))
 	}

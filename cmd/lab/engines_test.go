@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 )
 
-// TestEngines: in files and in memory an engine finds the text that has a question's words in its conversation, and in
-// no other.
+// TestEngines: in files and in memory an engine finds the text that has a question's words in its conversation, and
+// in no other.
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	for name, open := range searchEngines {
@@ -62,8 +62,8 @@ func needsEngine(t *testing.T, name string) {
 	}
 }
 
-// TestSpeedAgainst: each engine has a row for each kind of words, and what --against cannot do is said before anything
-// is loaded.
+// TestSpeedAgainst: each engine has a row for each kind of words, and what --against cannot do is said before
+// anything is loaded.
 func TestSpeedAgainst(t *testing.T) {
 	t.Parallel()
 	needsEngine(t, "fts5")
@@ -114,7 +114,8 @@ func TestRecallAgainstBleve(t *testing.T) {
 	}
 }
 
-// TestRatios: twice as slow on each question is two times, without a doubt; half and twice as slow is once, with doubt.
+// TestRatios: twice as slow on each question is two times, without a doubt; half and twice as slow is once, with
+// doubt.
 func TestRatios(t *testing.T) {
 	if mean, low, high := ratios([]float64{2, 4, 6}, []float64{1, 2, 3}); math.Abs(mean-2) > 1e-9 || high-low > 1e-9 {
 		t.Errorf("got %v, %v to %v", mean, low, high)

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// The facts of a team, a household and a code base, a hundred each, and fifty questions about each, ten of which
-// nothing answers.
+// A hundred facts each of a team, a household and a code base, and fifty questions about each, ten of them without an
+// answer.
 var (
 	//go:embed sets/facts-corpus.jsonl
 	factLines []byte
@@ -22,23 +22,23 @@ var (
 	factQuestions []byte
 )
 
-// factsReport says how far answers from a list of facts can be trusted.
+// factsReport measures how reliable answers and scores are.
 type factsReport struct {
 	Questions  int       `json:"questions"`
-	First      float64   `json:"first"`             // share whose first row answers
+	First      float64   `json:"first"`             // share with an answer in the first row
 	Found      float64   `json:"found"`             // share with an answer among the first ten
 	Cuts       []factCut `json:"min_scores"`        // by min_score
 	Unanswered int       `json:"unanswered"`        // questions without an answer
-	Sure       int       `json:"unanswered_sure"`   // of them, those with a confidence of .5 or more
+	Sure       int       `json:"unanswered_sure"`   // of them, those answered with a confidence of .5 or more
 	Bins       []factBin `json:"scores"`            // by tenths of the score
-	Off        float64   `json:"calibration_error"` // what score and relevance differ by, weighted by rows
+	Off        float64   `json:"calibration_error"` // mean difference of score and relevance, weighted by rows
 }
 
 type factCut struct {
 	Least     float64 `json:"min_score"`
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
-	Rows      float64 `json:"rows"` // for a question that has an answer
+	Rows      float64 `json:"rows"` // per question with an answer
 }
 
 type factBin struct {
@@ -59,7 +59,7 @@ at several values of min_score, and the share of relevant rows by tenths of the 
 
 func (factsBench) Flags(*cobra.Command) {}
 
-// A factRow is a row of an answer.
+// A factRow is a result row.
 type factRow struct {
 	score    float64
 	relevant bool
@@ -119,7 +119,7 @@ func (r *factsReport) count(rows []factRow) {
 	}
 }
 
-// sum makes figures of the answers to questions that have one.
+// sum computes the figures over all questions that have an answer.
 func (r *factsReport) sum(answers [][]factRow, evidence int) {
 	r.Questions = len(answers)
 	for _, rows := range answers {

@@ -12,7 +12,8 @@ import (
 )
 
 // TestScoresMeanWhatTheySay: of a list of facts that nothing was fitted on, a score is the share of rows like it that
-// answer, to .08, and the first rows answer at least as many questions as they do today. What replaced a fact finds it.
+// answer, to .08, and the first rows answer at least as many questions as they do today. What replaced a fact finds
+// it.
 func TestScoresMeanWhatTheySay(t *testing.T) {
 	suite.NotShort(t, "ranks, one question after the other")
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// failoverRound is one death of a leader: how long no write was acknowledged around it.
+// failoverRound is the loss of one leader. Gap is the time without acknowledged writes.
 type failoverRound struct {
 	Leader uint32  `json:"leader"`
 	Gap    float64 `json:"gap_s"`
@@ -49,7 +49,7 @@ type failoverBench struct {
 	acks []time.Time
 }
 
-// The timings of a node whose configuration says nothing of them.
+// The default timings of a node.
 const (
 	serveHeartbeatMS = 400
 	serveElectionMS  = 1200
@@ -125,10 +125,10 @@ func (b *failoverBench) write(ctx context.Context, c *client.Client) error {
 // The bounds of a round.
 const (
 	failoverWhole = trial.WholeIn          // until writes go on
-	failoverCalm  = 500 * time.Millisecond // of writes before and after, so that what is measured is the death alone
+	failoverCalm  = 500 * time.Millisecond // of normal writes before and after, to isolate the failover
 )
 
-// round ends the leader of a whole cluster and waits until writes go on.
+// round ends the leader of a complete cluster and waits until writes continue.
 func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) {
 	leader, err := b.cluster.Whole(ctx)
 	if err != nil {
@@ -159,7 +159,8 @@ func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) 
 	return failoverRound{Leader: uint32(leader + 1), Gap: gap.Seconds()}, err
 }
 
-// gap is the longest time without an acknowledgement around a moment, once writes have gone on for a while behind it.
+// gap returns the longest time between acknowledgements around a time, once writes have continued for a while after
+// it.
 func (b *failoverBench) gap(ctx context.Context, at time.Time) (time.Duration, error) {
 	limit := at.Add(failoverWhole)
 	for ; time.Now().Before(limit) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
@@ -174,7 +175,7 @@ func (b *failoverBench) gap(ctx context.Context, at time.Time) (time.Duration, e
 				longest, end = d, around[i]
 			}
 		}
-		// An acknowledgement may still be on its way when a leader dies: the silence that counts has to be over.
+		// An acknowledgement may still arrive after the leader's end, so the longest gap must itself be over.
 		if len(around) > 1 && time.Since(at) > 2*failoverCalm && around[len(around)-1].Sub(end) > failoverCalm {
 			return longest, nil
 		}

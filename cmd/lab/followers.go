@@ -17,10 +17,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// besideRun measures the effect of recalls on the followers on the leader's writes. In each round the writes are
-// measured alone, during the recalls, and during the same recalls on a node that is not a member: it takes as much of
-// the machine, and has nothing else in common with the writes. figures are medians of the rounds, ratios medians of
-// each round's.
+// besideRun measures how recalls on the followers affect writes on the leader. Each round measures the writes alone,
+// during the recalls, and during the same recalls on a node outside the cluster, which uses as much of the machine
+// without affecting the cluster. Figures are medians over the rounds; ratios are medians of the rounds' ratios.
 type besideRun struct {
 	Clients int           `json:"clients"`
 	Rounds  int           `json:"rounds"`
@@ -28,8 +27,8 @@ type besideRun struct {
 	Stray   trial.Figures `json:"beside_recalls_elsewhere"`
 	Beside  trial.Figures `json:"beside_recalls_on_followers"`
 	ToAlone fraction      `json:"to_alone"`
-	ToStray fraction      `json:"to_elsewhere"`       // as a cluster of three machines would see it
-	Recalls float64       `json:"recalls_per_second"` // that followers answered
+	ToStray fraction      `json:"to_elsewhere"`       // the ratio expected with three machines
+	Recalls float64       `json:"recalls_per_second"` // answered by followers
 	Recall  float64       `json:"recall_p50_ms"`
 }
 
@@ -38,7 +37,7 @@ type fraction struct {
 	P99 float64 `json:"p99"`
 }
 
-// besides are the turns of a round.
+// besides names the turns of a round.
 var besides = []string{"alone", "recalls elsewhere", "recalls on followers"}
 
 const (
@@ -55,7 +54,7 @@ type besideReport struct {
 }
 
 const (
-	besideReaders = 8    // shared out among both followers
+	besideReaders = 8    // distributed over both followers
 	besideFill    = 2000 // memories that the recalls find
 )
 
@@ -103,7 +102,7 @@ func (b *followersBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, e
 		return nil, err
 	}
 	writes := own.Client(own.Nodes[leader])
-	readers := make([][]*bench.Loader, len(besides)) // none in the turn in which writes are alone
+	readers := make([][]*bench.Loader, len(besides)) // none in the turn with writes alone
 	for i := range 2 {
 		for turn, cfg := range map[int]client.Config{turnStray: stray.Client(), turnBeside: own.Client(own.Nodes[(leader+1+i)%3])} {
 			more, err := l.Loaders(ctx, cfg, besideReaders/2, 0)
@@ -134,7 +133,7 @@ func (b *followersBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, e
 	return r, nil
 }
 
-// A besideTurn is writes once, and the recalls during them.
+// A besideTurn holds the writes of one turn, and the recalls during them.
 type besideTurn struct {
 	writes  bench.WriteRun
 	recalls bench.LoadRun
@@ -157,13 +156,13 @@ func besideRunOf(clients, rounds int, turns [][]besideTurn) besideRun {
 		Recall:  trial.MedianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.P50 })}
 }
 
-// turn measures writes once, while the readers, if there are any, recall at their rate.
+// turn measures writes once, while the readers, if any, recall at the target rate.
 func (b *followersBench) turn(ctx context.Context, cfg client.Config, readers []*bench.Loader, n int) (t besideTurn, err error) {
 	reading, stop := context.WithCancel(ctx)
 	read := make(chan bench.LoadRun, 1)
-	go func() { // a recall under way at the end is finished, and counts
-		read <- bench.Load(reading, bench.Span{Long: b.Length + time.Minute}, readers, b.reads,
-			func(_ context.Context, l *bench.Loader, k int) error { return l.Ask(ctx, k, false) })
+	go func() { // counts recalls that are in progress at the end
+		read <- bench.Load(reading, bench.Durations{Measure: b.Length + time.Minute}, readers, b.reads,
+			func(_ context.Context, l *bench.Loader, k int) error { return l.Recall(ctx, k, false) })
 	}()
 	begun := time.Now()
 	t.writes, err = b.Measure(ctx, cfg, n)

@@ -17,14 +17,14 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// gatewayReport holds the output of `lab gateway`: the same questions over both protocols, in turn.
+// gatewayReport is the output of `lab gateway`: the latencies of the same questions over both protocols.
 type gatewayReport struct {
 	Memories   int              `json:"memories"`
 	Questions  int              `json:"questions"`
 	Runs       []bench.SpeedRun `json:"runs"`
 	Difference float64          `json:"p50_http_minus_wire_ms"`
 	Streams    int              `json:"idle_streams"`
-	PerStream  float64          `json:"bytes_per_idle_stream"` // with both ends in this process
+	PerStream  float64          `json:"bytes_per_idle_stream"` // of both ends, which are in this process
 }
 
 type gatewayBench struct{ memories, questions, streams int }
@@ -70,14 +70,14 @@ func (b *gatewayBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, err
 	return r, err
 }
 
-// transports are the ways of asking, in the order they take turns. Each says how long it waited.
+// transports lists the ways to ask a question. Each returns its latency.
 var transports = []struct {
 	name string
 	ask  func(ctx context.Context, l *bench.Loader, k int) (time.Duration, error)
 }{
 	{"wire", func(ctx context.Context, l *bench.Loader, k int) (time.Duration, error) {
 		began := time.Now()
-		err := l.Ask(ctx, k, false)
+		err := l.Recall(ctx, k, false)
 		return time.Since(began), err
 	}},
 	{"http", func(ctx context.Context, l *bench.Loader, k int) (time.Duration, error) {
@@ -99,7 +99,7 @@ func (b *gatewayBench) ask(ctx context.Context, l *bench.Loader, r *gatewayRepor
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 			if k >= warm {
-				took[i] = append(took[i], bench.Milliseconds(d))
+				took[i] = append(took[i], bench.InMilliseconds(d))
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func (b *gatewayBench) ask(ctx context.Context, l *bench.Loader, r *gatewayRepor
 	return nil
 }
 
-// firstRow asks for an event stream and says when its first row was there; the others are read all the same.
+// firstRow requests an event stream and returns the time to the first row. It also reads the other rows.
 func firstRow(ctx context.Context, l *bench.Loader, k int) (time.Duration, error) {
 	began := time.Now()
 	resp, err := l.Send(ctx, "/v1/recall", map[string]any{"query": l.Question(k)}, [2]string{"Accept", "text/event-stream"})
@@ -128,7 +128,7 @@ func firstRow(ctx context.Context, l *bench.Loader, k int) (time.Duration, error
 	return first, err
 }
 
-// idle says what an event stream costs on which nothing happens.
+// idle returns the memory that an idle event stream takes, in bytes.
 func (b *gatewayBench) idle(ctx context.Context, l *bench.Rig, to *bench.Loader) (float64, error) {
 	if b.streams == 0 {
 		return 0, nil

@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// asLab in the environment makes the test binary the lab, so that its tests run it as a process: figures of memory are
-// the lab's alone.
+// asLab in the environment makes the test binary the lab, so that its tests run it as a process: figures of memory
+// are the lab's alone.
 const asLab = "CAIRN_TEST_BE_LAB"
 
 func TestMain(m *testing.M) {

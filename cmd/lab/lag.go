@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// lagReport reports whether memories are found as soon as they are acknowledged, however many come.
+// lagReport reports whether memories are found as soon as they are acknowledged, at a high write rate.
 type lagReport struct {
 	Passed   bool    `json:"pass"`
 	Rate     float64 `json:"target_per_second"`
@@ -37,7 +37,7 @@ const (
 	lagWriters = 4
 	lagLookers = 2
 	lagSettle  = 2 * time.Second
-	lagHeap    = 12 << 10 // bytes a memory while it is new: the tail's words, Bleve's segments in memory, the state's pages
+	lagHeap    = 12 << 10 // bytes per new memory: the tail's words, Bleve's segments in memory, the state's pages
 )
 
 type lagBench struct {
@@ -60,12 +60,12 @@ func (l *lagBench) Flags(c *cobra.Command) {
 	c.Flags().IntVar(&l.dim, "dim", 0, "dimensions of their vectors; 0 for none")
 }
 
-// lagTask is a run under way. The lock guards what follows it.
+// lagTask is a run in progress. mu guards the fields below it.
 type lagTask struct {
 	gateway string
 
 	mu   sync.Mutex
-	left []int // acknowledged and not looked for yet, by number; the newest is looked for first
+	left []int // acknowledged memories to look for, by number; newest last
 	r    lagReport
 	err  error
 }
@@ -104,8 +104,8 @@ func (b *lagBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) 
 		return nil, err
 	}
 	t := &lagTask{gateway: own.Gateway(), r: lagReport{Rate: b.rate}}
-	before := bench.HeapHeld()
-	writing, written := context.WithCancel(ctx) // ends when readers have only the rest to look for
+	before := bench.HeapInUse()
+	writing, written := context.WithCancel(ctx) // ends when the writing is over
 	defer written()
 	end := make(chan struct{})
 	var beside sync.WaitGroup
@@ -114,14 +114,14 @@ func (b *lagBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) 
 	}
 	beside.Go(func() { t.watch(ctx, end) })
 	start := time.Now()
-	err = t.write(ctx, bench.Span{Long: b.length}, writers, b.rate)
+	err = t.write(ctx, bench.Durations{Measure: b.length}, writers, b.rate)
 	took := time.Since(start)
 	close(end)
 	for err == nil && t.gauge(ctx) > 0 && time.Since(start)-took < 2*lagSettle {
 		time.Sleep(5 * time.Millisecond)
 	}
 	settled := time.Since(start) - took
-	after := bench.HeapHeld()
+	after := bench.HeapInUse()
 	grew := after - min(before, after)
 	written()
 	beside.Wait()
@@ -136,8 +136,8 @@ func (b *lagBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) 
 
 func (t *lagTask) note(err error) { t.update(func() { t.err = errors.Join(t.err, err) }) }
 
-// write writes batches at a rate of so many memories a second. The first that fails ends it.
-func (t *lagTask) write(ctx context.Context, s bench.Span, writers []*bench.Loader, rate float64) error {
+// write writes batches at a rate of memories per second. It stops at the first error.
+func (t *lagTask) write(ctx context.Context, s bench.Durations, writers []*bench.Loader, rate float64) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	bench.Load(ctx, s, writers, rate/lagBatch, func(ctx context.Context, l *bench.Loader, k int) error {
@@ -162,7 +162,7 @@ func (t *lagTask) write(ctx context.Context, s bench.Span, writers []*bench.Load
 	return context.Cause(ctx)
 }
 
-// look asks for what was acknowledged, until nothing is left after the writing.
+// look recalls acknowledged memories, until none is left after the writing.
 func (t *lagTask) look(ctx context.Context, cl *client.Client, writing context.Context) error {
 	for {
 		early := writing.Err() == nil
@@ -193,7 +193,7 @@ func (t *lagTask) look(ctx context.Context, cl *client.Client, writing context.C
 	}
 }
 
-// watch keeps the largest lag the node has said, until end is closed.
+// watch records the largest index lag that the node reports, until end is closed.
 func (t *lagTask) watch(ctx context.Context, end <-chan struct{}) {
 	for range pause.Ticks(end, 50*time.Millisecond) {
 		v := t.gauge(ctx)
@@ -211,10 +211,10 @@ func (t *lagTask) gauge(ctx context.Context) float64 {
 	return v
 }
 
-// lagWord is the word that only one memory has.
+// lagWord returns the unique word of a memory.
 func lagWord(n int) string { return fmt.Sprintf("zq%dx", n) }
 
-// Pass reports whether all was found in time.
+// Pass reports whether all conditions of the bench hold.
 func (r *lagReport) Pass() bool { return r.Passed }
 
 func (r *lagReport) Print(a *cli.Streams) error {

@@ -1,9 +1,9 @@
-// Command lab measures and tries Cairn. It is run from the source tree and not shipped: what users measure with is
-// `cairn bench`.
+// Command lab contains benchmarks and experiments for Cairn's developers. It runs from the source tree and is not
+// shipped; users measure with `cairn bench`.
 //
 //	go run ./cmd/lab --help
 //
-// Folder history judges what clients were told; folder etcd, its own module, compares writes with etcd.
+// Folder history checks the answers that clients got. Folder etcd, its own module, compares writes with etcd.
 package main
 
 import (
@@ -31,7 +31,7 @@ func run(ctx context.Context, args []string, out, errw io.Writer) int {
 	return cli.Exit(root.ExecuteContext(ctx), errw)
 }
 
-// command is the lab, with a file for each verb.
+// command returns the root command. Each verb has its own file.
 func command(a *cli.Streams) *cobra.Command {
 	root := &cobra.Command{Use: "lab", Short: "Measure and try Cairn, and compare it with others", SilenceErrors: true, SilenceUsage: true}
 	root.SetOut(a.Out)

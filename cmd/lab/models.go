@@ -18,12 +18,12 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// A made model gives vectors to a set. It knows which lines answer a question as well as its numbers say.
+// A madeModel is a synthetic embedding model for a set with known answers. Its fields set its quality.
 type madeModel struct {
 	name  string
-	knows float64 // how near an answer's vector is to its question's; 0 for a model that knows nothing
-	fools int     // lines of the same conversation, for each question, that it takes for answers
-	words float64 // how much of a vector is a hash of the text's words
+	knows float64 // similarity of an answer's vector to its question's; 0: none
+	fools int     // wrong lines of the conversation per question that are similar too
+	words float64 // weight of the hash of the text's words in a vector
 }
 
 var madeModels = []madeModel{
@@ -37,7 +37,7 @@ var madeModels = []madeModel{
 
 const madeDims = 256
 
-// modelsReport holds, for each set and model, what words, the model, and both together find.
+// modelsReport holds, for each set and model, the recall of words, of the model, and of both together.
 type modelsReport struct {
 	Rows []modelRow `json:"rows"`
 }
@@ -112,7 +112,7 @@ func (f *modelsBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, erro
 	return &r, nil
 }
 
-// embed gives every line and question of a set its vector.
+// embed sets the vectors of all lines and questions of a set.
 func (m *madeModel) embed(set *bench.Set) {
 	rng, words := rand.New(rand.NewPCG(3, 4)), hashes{}
 	random := func() []float64 {
@@ -156,10 +156,10 @@ func add(to, v []float64, share float64) {
 	}
 }
 
-// hashes holds a direction for each word.
+// hashes caches a random direction for each word.
 type hashes map[string][]float64
 
-// of is the mean direction of a text's words.
+// of returns the mean direction of a text's words.
 func (h hashes) of(text string) []float64 {
 	v := make([]float64, madeDims)
 	for _, w := range strings.Fields(strings.ToLower(text)) {
@@ -198,7 +198,7 @@ func unit(v []float64) []float32 {
 	return u
 }
 
-// byVector ranks the lines of a question's conversation by their cosine alone.
+// byVector returns Answers that rank the lines of a question's conversation by cosine.
 func byVector(lines []bench.CorpusLine) bench.Answers {
 	byConv := map[string][]int{}
 	for i, l := range lines {

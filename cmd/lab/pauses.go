@@ -8,7 +8,7 @@ import (
 // pauses counts this process's garbage collection pauses by length.
 type pauses struct{ Counts, Bounds []float64 }
 
-// pauseReport is the pauses of a stretch of time. The runtime counts in buckets; these are their upper bounds.
+// pauseReport summarizes the pauses of a period. Values are upper bounds of the runtime's histogram buckets.
 type pauseReport struct {
 	Count int     `json:"count"`
 	P99   float64 `json:"p99_ms"`
@@ -29,7 +29,7 @@ func readPauses() pauses {
 	return p
 }
 
-// since says what came after an earlier reading.
+// since returns the pauses after an earlier reading.
 func (p pauses) since(before pauses) (r pauseReport) {
 	if len(p.Counts) != len(before.Counts) {
 		return r

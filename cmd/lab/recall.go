@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A speedRatio holds an engine's times for the questions of a kind, and their multiple of ours: the geometric mean of
-// the ratios question by question, and the interval that holds it with 95 %.
+// A speedRatio holds an engine's latencies for a kind of questions, and their ratio to ours: the geometric mean of
+// the ratios by question, and its 95 % confidence interval.
 type speedRatio struct {
 	Peer  string  `json:"peer"`
 	Kind  string  `json:"kind"`
@@ -24,7 +24,7 @@ type speedRatio struct {
 	High  float64 `json:"high"`
 }
 
-// speedAgainst holds the figures of the node, and those of the engines.
+// speedAgainst is the node's report with the comparison to the engines.
 type speedAgainst struct {
 	*bench.SpeedReport
 	Against []speedRatio `json:"against"`
@@ -39,7 +39,7 @@ func (r *speedAgainst) Print(a *cli.Streams) error {
 	return err
 }
 
-// recallBench is `cairn bench recall` where --against also names search engines.
+// recallBench is `cairn bench recall` with search engines as peers of --against.
 type recallBench struct{ bench.Recall }
 
 var recallVerb = bench.Bench{
@@ -76,7 +76,7 @@ func (f *recallBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, erro
 	return all, nil
 }
 
-// checkEngines rejects what --against cannot do for speed.
+// checkEngines returns a usage error for values of --against that do not work with --size.
 func (f *recallBench) checkEngines() error {
 	for _, name := range f.Against {
 		if searchEngines[name] == nil {
@@ -89,7 +89,7 @@ func (f *recallBench) checkEngines() error {
 	return nil
 }
 
-// openPeer opens an engine in memory, or the rankings in a file.
+// openPeer is a bench.OpenPeer for an engine in memory, or else for rankings in a file.
 func openPeer(ctx context.Context, l *bench.Rig, name string, corpus []bench.CorpusLine) (bench.Answers, error) {
 	if searchEngines[name] == nil {
 		return bench.Rankings(ctx, l, name, corpus)
@@ -109,10 +109,10 @@ func openPeer(ctx context.Context, l *bench.Rig, name string, corpus []bench.Cor
 	}, nil
 }
 
-// compareEngine asks an engine the questions that are words alone. It has the same texts: all, and those of the
-// namespace that is asked for once more by themselves.
+// compareEngine asks an engine the questions without vectors. The engine has the same texts in one index, and those
+// of the filtered namespace again in another.
 func (f *recallBench) compareEngine(ctx context.Context, a *cli.Streams, name string, runs []bench.SpeedRun) (all []speedRatio, err error) {
-	l := &bench.Rig{Streams: a} // an engine ends before the next is loaded
+	l := &bench.Rig{Streams: a} // closes the engine before the next one is loaded
 	defer func() { err = errors.Join(err, l.Close()) }()
 	dir, err := l.Dir()
 	if err != nil {
@@ -122,7 +122,7 @@ func (f *recallBench) compareEngine(ctx context.Context, a *cli.Streams, name st
 	if err != nil {
 		return nil, err
 	}
-	if err := loadEngine(a, e, name, bench.NewMade(f.Dim), f.Size); err != nil {
+	if err := loadEngine(a, e, name, bench.NewGenerator(f.Dim), f.Size); err != nil {
 		return nil, err
 	}
 	ask := func(_ context.Context, q wire.Recall) (time.Duration, error) {
@@ -137,7 +137,7 @@ func (f *recallBench) compareEngine(ctx context.Context, a *cli.Streams, name st
 		if len(run.Questions[0].QueryEmbedding) > 0 {
 			continue
 		}
-		took, err := bench.AskMade(ctx, []bench.Asker{ask}, run.Questions)
+		took, err := bench.TimeQuestions(ctx, []bench.Asker{ask}, run.Questions)
 		if err != nil {
 			return nil, err
 		}
@@ -149,13 +149,13 @@ func (f *recallBench) compareEngine(ctx context.Context, a *cli.Streams, name st
 	return all, nil
 }
 
-// loadEngine adds the texts that bench.Store has stored.
-func loadEngine(a *cli.Streams, e searchEngine, name string, g *bench.Made, size int) error {
+// loadEngine adds the same texts that bench.Store has stored.
+func loadEngine(a *cli.Streams, e searchEngine, name string, g *bench.Generator, size int) error {
 	bar := a.Progress("loading " + name)
 	for i := range size {
 		m := g.Memory(i)
 		convs := []string{""}
-		if m.Namespace == bench.AskedNamespace {
+		if m.Namespace == bench.FilteredNamespace {
 			convs = append(convs, m.Namespace)
 		}
 		for _, conv := range convs {
@@ -170,10 +170,10 @@ func loadEngine(a *cli.Streams, e searchEngine, name string, g *bench.Made, size
 	return nil
 }
 
-// leastTime stands for a time that rounds to nothing, ms.
+// leastTime replaces a time that rounds to 0, in ms.
 const leastTime = .001
 
-// ratios are theirs to ours: the geometric mean, and its interval of 95 %.
+// ratios returns the geometric mean of theirs to ours, and its 95 % confidence interval.
 func ratios(theirs, ours []float64) (mean, low, high float64) {
 	logs := make([]float64, len(ours))
 	for i := range logs {

@@ -57,31 +57,31 @@ func (b *restartBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, err
 		return nil, err
 	}
 	r := &restartReport{Memories: b.size, Dim: b.dim}
-	if r.LoadRate, err = bench.Store(ctx, l.Streams, c, b.size, bench.NewMade(b.dim).Memory, func([]string) {}); err != nil {
+	if r.LoadRate, err = bench.Store(ctx, l.Streams, c, b.size, bench.NewGenerator(b.dim).Memory, func([]string) {}); err != nil {
 		return nil, err
 	}
-	q := wire.NewRecall(bench.NewMade(0).Question())
+	q := wire.NewRecall(bench.NewGenerator(0).Question())
 	q.TopK, q.SkipReinforce = 10, true
 	r.Starts, err = measureStarts(ctx, n, q)
 	return r, err
 }
 
 func (r *restartReport) Print(a *cli.Streams) error {
-	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s\n", r.Memories, bench.MadeWords, r.Dim, r.All)
+	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s\n", r.Memories, bench.GeneratedWords, r.Dim, r.All)
 	for _, s := range r.Starts {
 		fmt.Fprintf(a.Out, "started after %s: first answer in %.1f s, ready to write in %.1f s\n", s.After, s.Read, s.Ready)
 	}
 	return nil
 }
 
-// startRun holds the times from a node's start to its first answers.
+// startRun holds the times of one start.
 type startRun struct {
-	After string  `json:"after"`          // how it had ended
-	Read  float64 `json:"first_answer_s"` // a recall, stale, that finds what it must
+	After string  `json:"after"`          // the signal that ended the node before
+	Read  float64 `json:"first_answer_s"` // a stale recall with all expected results
 	Ready float64 `json:"ready_s"`
 }
 
-// measureStarts ends the node in both ways and starts it again.
+// measureStarts ends the node with each signal and measures its next start.
 func measureStarts(ctx context.Context, n *trial.DevNode, ask wire.Recall) (runs []startRun, err error) {
 	for _, end := range []struct {
 		name string
@@ -104,8 +104,8 @@ func measureStarts(ctx context.Context, n *trial.DevNode, ask wire.Recall) (runs
 	return runs, nil
 }
 
-// firstAnswer asks until it is answered, and returns when. The node listens before it can answer, so there is nothing
-// to wait for but its ports.
+// firstAnswer dials until the node accepts, asks, and returns the time of the answer. The node listens before it can
+// answer, so dialing again is enough.
 func firstAnswer(ctx context.Context, node client.Config, ask wire.Recall) (at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -116,7 +116,7 @@ func firstAnswer(ctx context.Context, node client.Config, ask wire.Recall) (at t
 			return at, err
 		}
 	}
-	ask.MinScore = new(float64) // all that match
+	ask.MinScore = new(float64) // no minimum score
 	results, _, err := cl.Recall(ctx, ask)
 	at = time.Now()
 	if err == nil && len(results) < ask.TopK {

@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// snapshotRun is writes at a steady rate while something happens to the state. figures are medians of the rounds,
-// ratios medians of each round's to the same round's writes alone.
+// snapshotRun measures writes at a steady rate during a snapshot or a backup. Figures are medians over the rounds;
+// Ratio is the median of each round's ratio to its writes alone.
 type snapshotRun struct {
 	While  string  `json:"while"`
 	Took   float64 `json:"seconds"`
@@ -83,16 +83,16 @@ func (b *snapshotBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 		return nil, err
 	}
 	r := &snapshotReport{Memories: b.size, Dim: b.dim, Rate: b.rate, Clients: b.clients, Rounds: b.rounds}
-	if r.LoadRate, err = bench.Store(ctx, l.Streams, loaders[0].Client, b.size, bench.NewMade(b.dim).Memory,
+	if r.LoadRate, err = bench.Store(ctx, l.Streams, loaders[0].Client, b.size, bench.NewGenerator(b.dim).Memory,
 		func([]string) {}); err != nil {
 		return nil, err
 	}
-	leader := slices.Index(own.Client.Addrs, loaders[0].Client.Addr()) // writes have led its client there
+	leader := slices.Index(own.Client.Addrs, loaders[0].Client.Addr()) // the client is connected to the leader after writing
 	if leader < 0 {
 		return nil, fmt.Errorf("%s leads, which was not started here", loaders[0].Client.Addr())
 	}
 	names := []string{"alone", "a snapshot", "a backup"}
-	var took []float64 // by the snapshots: they are over long before the writes
+	var took []float64 // durations of the snapshots, which end long before the writes
 	steps := []func() error{func() error { return pause.For(ctx, b.length) }, func() error {
 		begun := time.Now()
 		err := own.Nodes[leader].Snapshot()
@@ -114,8 +114,8 @@ func (b *snapshotBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 		r.Runs = append(r.Runs, snapshotRunOf(name, runs[i], runs[0]))
 	}
 	r.Pauses = readPauses().since(before)
-	r.StateBytes = bench.SizeBelow(filepath.Join(own.Configs[leader].Home, "state"))
-	r.Heap = bench.HeapHeld()
+	r.StateBytes = bench.DirSize(filepath.Join(own.Configs[leader].Home, "state"))
+	r.Heap = bench.HeapInUse()
 	return r, nil
 }
 
@@ -133,7 +133,7 @@ func snapshotRunOf(name string, runs, alone []bench.LoadRun) snapshotRun {
 	return r
 }
 
-// write keeps the rate until the step is over. A write under way then is finished, and counts.
+// write writes at the target rate until the step is over. Writes in progress then also count.
 func (b *snapshotBench) write(ctx context.Context, loaders []*bench.Loader, step func() error) (bench.LoadRun, error) {
 	turn, stop := context.WithCancel(ctx)
 	over := make(chan error, 1)
@@ -142,7 +142,7 @@ func (b *snapshotBench) write(ctx context.Context, loaders []*bench.Loader, step
 		defer stop()
 		over <- step()
 	}()
-	n := bench.Load(turn, bench.Span{Long: 24 * time.Hour}, loaders, b.rate,
+	n := bench.Load(turn, bench.Durations{Measure: 24 * time.Hour}, loaders, b.rate,
 		func(_ context.Context, l *bench.Loader, k int) error { return l.Write(ctx, k) })
 	err := <-over
 	n.Seconds = time.Since(begun).Seconds()
@@ -154,7 +154,7 @@ func (b *snapshotBench) write(ctx context.Context, loaders []*bench.Loader, step
 
 func (r *snapshotReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s; state %.2f GB, heap %.2f GB; %.0f writes a second from %d clients, %d rounds\n\n",
-		r.Memories, bench.MadeWords, r.Dim, r.All, float64(r.StateBytes)/1e9, float64(r.Heap)/1e9, r.Rate, r.Clients, r.Rounds)
+		r.Memories, bench.GeneratedWords, r.Dim, r.All, float64(r.StateBytes)/1e9, float64(r.Heap)/1e9, r.Rate, r.Clients, r.Rounds)
 	if err := bench.Grid(a.Out, "writes beside\tseconds\twrites\tfailed\tp50 ms\tp99 ms\tmax ms\tp99 ratio\t", r.Runs,
 		func(n snapshotRun) string {
 			return fmt.Sprintf("%s\t%.2f\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t", n.While, n.Took, n.Writes, n.Failed, n.P50, n.P99, n.Max, n.Ratio)

@@ -27,8 +27,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A dialect is one request of one protocol, as the clients that speak it ask it. Dial connects one client and returns
-// how it asks.
+// A dialect is a typical request of a protocol. dial connects a client and returns the function that sends a request.
 type dialect struct {
 	name, what string
 	dial       dialer
@@ -50,7 +49,7 @@ type surfacesBench struct {
 	names   []string
 	clients int
 	trial.Cairn
-	bench.Span
+	bench.Durations
 }
 
 var surfacesVerb = bench.Bench{
@@ -69,8 +68,8 @@ func (b *surfacesBench) Flags(c *cobra.Command) {
 	}
 	f.StringSliceVar(&b.names, "dialect", all, "what to measure, one after the other")
 	f.IntVar(&b.clients, "clients", 32, "how many clients")
-	f.DurationVar(&b.Warm, "warm-up", time.Second, "how long to go before counting")
-	f.DurationVar(&b.Long, "for", 5*time.Second, "how long to measure each")
+	f.DurationVar(&b.WarmUp, "warm-up", time.Second, "how long to go before counting")
+	f.DurationVar(&b.Measure, "for", 5*time.Second, "how long to measure each")
 }
 
 func (b *surfacesBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
@@ -98,7 +97,7 @@ func (b *surfacesBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 }
 
 func (b *surfacesBench) measure(ctx context.Context, n *trial.DevNode, d dialect) (r bench.LoadRun, err error) {
-	var l bench.Rig // the clients of one protocol end before those of the next are there
+	var l bench.Rig // closes the clients before those of the next protocol connect
 	defer l.Close()
 	loaders := make([]*bench.Loader, b.clients)
 	asks := make([]func(int) error, b.clients)
@@ -106,9 +105,9 @@ func (b *surfacesBench) measure(ctx context.Context, n *trial.DevNode, d dialect
 		if asks[i], err = d.dial(ctx, &l, n, i); err != nil {
 			return r, err
 		}
-		loaders[i] = &bench.Loader{Who: i}
+		loaders[i] = &bench.Loader{ID: i}
 	}
-	r = bench.Load(ctx, b.Span, loaders, 0, func(_ context.Context, l *bench.Loader, k int) error { return asks[l.Who](k) })
+	r = bench.Load(ctx, b.Durations, loaders, 0, func(_ context.Context, l *bench.Loader, k int) error { return asks[l.ID](k) })
 	r.Workload = d.name
 	return r, nil
 }
@@ -123,7 +122,7 @@ func dialWire(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (fun
 	}, err
 }
 
-// kept is an HTTP client with its own connections, which end with the rig.
+// kept returns an HTTP loader with its own connections, which the rig closes.
 func kept(l *bench.Rig, url, token string) *bench.Loader {
 	own := &http.Client{Transport: &http.Transport{}}
 	l.OnClose(func() error { own.CloseIdleConnections(); return nil })

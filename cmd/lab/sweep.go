@@ -75,7 +75,7 @@ func (b *sweepBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error
 		return nil, err
 	}
 	r := &sweepReport{Dim: b.dim}
-	g := bench.NewMade(b.dim)
+	g := bench.NewGenerator(b.dim)
 	had := 0
 	for _, size := range sweepSizes(b.from, b.to) {
 		fmt.Fprintf(l.Err, "%d memories\n", size)
@@ -116,7 +116,7 @@ func sweepSizes(from, to int) (sizes []int) {
 }
 
 // measure stores some more memories and measures what the node is then.
-func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *bench.LocalCluster, g *bench.Made, more int) (row sweepRow, err error) {
+func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *bench.LocalCluster, g *bench.Generator, more int) (row sweepRow, err error) {
 	l := &bench.Rig{Streams: a} // its clients end before the node does
 	defer func() { err = errors.Join(err, l.Close()) }()
 	loaders, err := l.Loaders(ctx, own.Client, 1, 0)
@@ -128,10 +128,10 @@ func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *bench.Loc
 		return row, err
 	}
 	row.Rate = rate.All
-	if row.Runs, err = bench.AskKinds(ctx, bench.AskersOf(loaders), g, b.asks); err != nil {
+	if row.Runs, err = bench.TimeKinds(ctx, bench.Askers(loaders), g, b.asks); err != nil {
 		return row, err
 	}
-	row.HeapBytes = bench.HeapHeld()
+	row.HeapBytes = bench.HeapInUse()
 	began := time.Now()
 	if err := own.Nodes[0].Snapshot(); err != nil {
 		return row, err
@@ -140,7 +140,7 @@ func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *bench.Loc
 	if err := own.Nodes[0].Close(); err != nil {
 		return row, err
 	}
-	row.DiskBytes = bench.SizeBelow(own.Configs[0].Home)
+	row.DiskBytes = bench.DirSize(own.Configs[0].Home)
 	q := wire.NewRecall(g.Question())
 	q.TopK, q.SkipReinforce = 10, true
 	began = time.Now()
@@ -214,7 +214,7 @@ func (r *sweepReport) draw(dir string) error {
 }
 
 func (r *sweepReport) Print(a *cli.Streams) error {
-	fmt.Fprintf(a.Out, "one node, memories of %d words, %d dimensions\n\n", bench.MadeWords, r.Dim)
+	fmt.Fprintf(a.Out, "one node, memories of %d words, %d dimensions\n\n", bench.GeneratedWords, r.Dim)
 	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	for _, n := range r.Sizes {
 		fmt.Fprintf(w, "\t%d", n.Memories)

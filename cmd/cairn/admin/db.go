@@ -1,5 +1,4 @@
-// Package admin holds the verbs of who may use a cluster and how much: databases, tokens, limits, and the audit of
-// their changes.
+// Package admin contains the verbs for databases, tokens, limits, and the audit of their changes.
 package admin
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// DB is `cairn db`.
+// DB returns the command `cairn db`.
 func DB(s *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "db", Short: "Databases: create, list, drop, quota"}
 	var t cli.Target
@@ -31,7 +30,7 @@ func dbCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.Tell(t.JSON, map[string]any{"id": made.ID, "name": args[0]}, "created database '%s' (id: %d)", args[0], made.ID)
+			return s.PrintResult(t.JSON, map[string]any{"id": made.ID, "name": args[0]}, "created database '%s' (id: %d)", args[0], made.ID)
 		}}
 }
 
@@ -56,13 +55,13 @@ func dbDrop(s *cli.Streams, t *cli.Target) *cobra.Command {
 			if err := t.Get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
 				return err
 			}
-			return s.Tell(t.JSON, out, "dropped database '%s'", args[0])
+			return s.PrintResult(t.JSON, out, "dropped database '%s'", args[0])
 		}}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return c
 }
 
-// Audit is `cairn audit`.
+// Audit returns the command `cairn audit`.
 func Audit(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	var limit int
@@ -76,7 +75,7 @@ socket on the node's host). Every node keeps the newest 10,000, and backups hold
 				return err
 			}
 			return cli.List(s, t.JSON, out.Audit, "INDEX|WHEN|BY|LABEL|NODE|WHAT|ON|HOW", func(r api.Audit) []any {
-				return []any{r.Index, clock(&r.At), r.By, cmp.Or(r.Label, "-"), r.Node, r.What, cmp.Or(r.On, "-"), r.How}
+				return []any{r.Index, formatTime(&r.At), r.By, cmp.Or(r.Label, "-"), r.Node, r.What, cmp.Or(r.On, "-"), r.How}
 			})
 		}}
 	t.Flags(c)

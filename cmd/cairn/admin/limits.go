@@ -11,17 +11,17 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// bounds are the flags that bound a token or a database; those that are not given say nothing.
-type bounds struct{ rps, burst, batch, memories uint32 }
+// rateLimits holds the flags that limit a token or a database. Flags that are not given change nothing.
+type rateLimits struct{ rps, burst, batch, memories uint32 }
 
-func (b *bounds) flags(c *cobra.Command) {
+func (b *rateLimits) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.Uint32Var(&b.rps, "rps", 0, "operations a second that each node accepts; a batch counts as many as it has memories; 0: no limit")
 	f.Uint32Var(&b.burst, "burst", 0, "operations that may come at once; 0: as many as --rps")
 	f.Uint32Var(&b.batch, "max-batch", 0, "most memories in one request; 0: no limit")
 }
 
-func (b *bounds) body(c *cobra.Command) map[string]any {
+func (b *rateLimits) body(c *cobra.Command) map[string]any {
 	body := map[string]any{}
 	for _, f := range []struct {
 		flag, key string
@@ -36,7 +36,7 @@ func (b *bounds) body(c *cobra.Command) map[string]any {
 }
 
 func dbQuota(s *cli.Streams, t *cli.Target) *cobra.Command {
-	var b bounds
+	var b rateLimits
 	c := &cobra.Command{Use: "quota DB", Short: "Show or set the limits of a database", Args: cobra.ExactArgs(1),
 		Long: `Show or set the limits of a database. Limits are replicated; each node counts its own requests, so a cluster of three
 accepts up to three times --rps. Memories are counted when they are applied: that limit is exact.`}
@@ -52,11 +52,11 @@ accepts up to three times --rps. Memories are counted when they are applied: tha
 		if err := t.Get(c.Context(), method, path, body, &out); err != nil {
 			return err
 		}
-		memories := atMost(out.Memories)
+		memories := formatLimit(out.Memories)
 		if out.Active != nil {
 			memories = fmt.Sprintf("%d, %s", *out.Active, memories)
 		}
-		return s.Tell(t.JSON, out, "database '%s'\n  memories: %s\n%s", out.Database, memories, limits(out.PerSecond, out.Burst, out.Batch))
+		return s.PrintResult(t.JSON, out, "database '%s'\n  memories: %s\n%s", out.Database, memories, formatLimits(out.PerSecond, out.Burst, out.Batch))
 	}
 	b.flags(c)
 	c.Flags().Uint32Var(&b.memories, "max-memories", 0, "most active memories; 0: no limit")
@@ -64,7 +64,7 @@ accepts up to three times --rps. Memories are counted when they are applied: tha
 }
 
 func tokenLimit(s *cli.Streams, t *cli.Target) *cobra.Command {
-	var b bounds
+	var b rateLimits
 	c := &cobra.Command{Use: "limit TOKEN",
 		Short: "Limit the requests of a token on each node; name it by its text, its hash or the beginning of its hash",
 		Args:  cobra.ExactArgs(1)}
@@ -75,24 +75,24 @@ func tokenLimit(s *cli.Streams, t *cli.Target) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.Tell(t.JSON,
+		return s.PrintResult(t.JSON,
 			map[string]any{"hash_prefix": out.Hash, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch},
-			"token %s\n%s", out.Hash, limits(out.PerSecond, out.Burst, out.Batch))
+			"token %s\n%s", out.Hash, formatLimits(out.PerSecond, out.Burst, out.Batch))
 	}
 	b.flags(c)
 	return c
 }
 
-// limits lists what each node accepts. Without a burst, a second's worth of operations may come at once.
-func limits(rps, burst, batch uint32) string {
+// formatLimits describes the limits of each node. Without a burst, a second's worth of operations may come at once.
+func formatLimits(rps, burst, batch uint32) string {
 	rate := "no limit"
 	if rps > 0 {
 		rate = fmt.Sprintf("at most %d, bursts of %d", rps, cmp.Or(burst, rps))
 	}
-	return fmt.Sprintf("  operations a second on each node: %s\n  memories in one request: %s", rate, atMost(uint64(batch)))
+	return fmt.Sprintf("  operations a second on each node: %s\n  memories in one request: %s", rate, formatLimit(uint64(batch)))
 }
 
-func atMost(n uint64) string {
+func formatLimit(n uint64) string {
 	if n == 0 {
 		return "no limit"
 	}

@@ -15,14 +15,14 @@ func TestLimitsAreSaid(t *testing.T) {
 		"  operations a second on each node: at most 7, bursts of 7\n  memories in one request: at most 9": {7, 0, 9},
 		"  operations a second on each node: at most 7, bursts of 20\n  memories in one request: no limit": {7, 20, 0},
 	} {
-		if got := limits(l[0], l[1], l[2]); got != want {
+		if got := formatLimits(l[0], l[1], l[2]); got != want {
 			t.Errorf("%v: %q, want %q", l, got, want)
 		}
 	}
 }
 
-// TestBlankTokenFlags: a flag whose value is blank, as an unset variable of a script leaves it, makes no token. A token
-// that was meant for one namespace would reach the whole database.
+// TestBlankTokenFlags: a flag whose value is blank, as an unset variable of a script leaves it, makes no token. A
+// token that was meant for one namespace would reach the whole database.
 func TestBlankTokenFlags(t *testing.T) {
 	for _, flag := range []string{"--namespace", "--scope", "--trust", "--quarantine", "--expires"} {
 		c := Token(&cli.Streams{Out: io.Discard, Err: io.Discard})

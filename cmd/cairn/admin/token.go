@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Token is `cairn token`.
+// Token returns the command `cairn token`.
 func Token(s *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "token", Short: "Client tokens: create, list, revoke, limit"}
 	var t cli.Target
@@ -31,7 +31,7 @@ func tokenCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
 	c := &cobra.Command{Use: "create", Short: "Make a token; it is shown once", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, name := range []string{"scope", "namespace", "trust", "quarantine", "expires"} {
-				if f := c.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), "[] ") == "" { // such as an unset variable of a script
+				if f := c.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), "[] ") == "" { // for example because of an unset variable in a script
 					return cli.Usagef("--%s is blank: leave it out for the default", name)
 				}
 			}
@@ -53,7 +53,7 @@ func tokenCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = s.Tell(t.JSON, made, "%s", made.Token)
+			err = s.PrintResult(t.JSON, made, "%s", made.Token)
 			if !t.JSON {
 				fmt.Fprintln(s.Err, "store this token now: the cluster keeps only its hash and cannot show it again")
 			}
@@ -91,14 +91,14 @@ func tokenList(s *cli.Streams, t *cli.Target) *cobra.Command {
 					if r.Spaces.Bind() {
 						spaces = r.Spaces.String()
 					}
-					return []any{r.HashPrefix, r.Database, r.Label, cmp.Or(strings.Join(r.Scopes, " "), "read write"), trustOf(r),
-						spaces, stateOfToken(r, time.Now()), clock(r.Used), limit}
+					return []any{r.HashPrefix, r.Database, r.Label, cmp.Or(strings.Join(r.Scopes, " "), "read write"), formatTrust(r),
+						spaces, tokenState(r, time.Now()), formatTime(r.Used), limit}
 				})
 		}}
 }
 
-// trustOf says how far a token's texts are trusted, and which of them wait.
-func trustOf(t api.Token) string {
+// formatTrust describes the trust class of a token, and the class that waits in quarantine.
+func formatTrust(t api.Token) string {
 	if t.Quarantine == "" {
 		return t.Trust
 	}
@@ -116,12 +116,12 @@ func tokenRevoke(s *cli.Streams, t *cli.Target) *cobra.Command {
 			if !out.Revoked && !t.JSON {
 				return errors.New("token not found or already revoked")
 			}
-			return s.Tell(t.JSON, out, "token revoked")
+			return s.PrintResult(t.JSON, out, "token revoked")
 		}}
 }
 
-// stateOfToken reports whether a token is valid, expired or revoked, or until when it is valid.
-func stateOfToken(r api.Token, now time.Time) string {
+// tokenState describes whether a token is valid, expired or revoked, and until when it is valid.
+func tokenState(r api.Token, now time.Time) string {
 	switch {
 	case r.Revoked != nil:
 		return "revoked"
@@ -130,11 +130,11 @@ func stateOfToken(r api.Token, now time.Time) string {
 	case *r.Expires <= float64(now.Unix()):
 		return "expired"
 	}
-	return "until " + clock(r.Expires)
+	return "until " + formatTime(r.Expires)
 }
 
-// clock is a time of the gateway's as tables show it.
-func clock(at *float64) string {
+// formatTime formats a gateway's time for tables; "never" for nil.
+func formatTime(at *float64) string {
 	if at == nil {
 		return "never"
 	}

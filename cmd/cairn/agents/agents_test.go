@@ -55,8 +55,8 @@ func (u *user) agent(stdin io.Reader, name string, args ...string) string {
 	return string(out)
 }
 
-// TestAgentsFindTheMemory: the agents' own programs read what connect wrote, and reach the node with it. Codex trusts no
-// hook before its user does.
+// TestAgentsFindTheMemory: the agents' own programs read what connect wrote, and reach the node with it. Codex trusts
+// no hook before its user does.
 func TestAgentsFindTheMemory(t *testing.T) {
 	u := withAgents(t)
 	cairntest.StartDevIn(t, u.node)
@@ -201,8 +201,8 @@ func (m *model) requests() string {
 	return all
 }
 
-// TestClaudeRemembers: what Claude Code's model stores in one session is in the prompt of the next, also after the node
-// was killed and started again in between.
+// TestClaudeRemembers: what Claude Code's model stores in one session is in the prompt of the next, also after the
+// node was killed and started again in between.
 func TestClaudeRemembers(t *testing.T) {
 	u := withAgents(t)
 	p := cairntest.StartDevIn(t, u.node)
@@ -213,7 +213,7 @@ func TestClaudeRemembers(t *testing.T) {
 	u.env = append(u.env, "ANTHROPIC_BASE_URL="+srv.URL)
 	u.agent(nil, "claude", "-p", "STORE what you learned", "--allowedTools", "mcp__cairn__remember")
 	if asked := m.requests(); !strings.Contains(asked, "tool_result") || strings.Contains(asked, `"is_error":true`) {
-		t.Fatalf("the first session stored nothing: %s", cairntest.TailOf(asked, 2000))
+		t.Fatalf("the first session stored nothing: %s", cairntest.Tail(asked, 2000))
 	}
 	p.Kill()
 	p.Launch()()
@@ -224,8 +224,8 @@ func TestClaudeRemembers(t *testing.T) {
 	}
 }
 
-// TestCodexRunsItsHooks: what is known is in Codex's prompt, and what it did is captured. A backfill finds the same in its
-// rollout, and stores it no second time. The user's trust in the hooks is given for this one run.
+// TestCodexRunsItsHooks: what is known is in Codex's prompt, and what it did is captured. A backfill finds the same
+// in its rollout, and stores it no second time. The user's trust in the hooks is given for this one run.
 func TestCodexRunsItsHooks(t *testing.T) {
 	u := withAgents(t)
 	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", u.node, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))},

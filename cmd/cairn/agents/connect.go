@@ -20,14 +20,14 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// options are the flags of `cairn connect`.
+// options holds the flags of `cairn connect`.
 type options struct {
 	cli.Target
-	project                   string
-	yes, dry, undo, byProcess bool
+	project               string
+	yes, dry, undo, stdio bool
 }
 
-// Connect is `cairn connect`.
+// Connect returns the command `cairn connect`.
 func Connect(s *cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{Use: "connect [TOOL]", Short: "Connect a coding agent on this machine to the memory", Args: cobra.MaximumNArgs(1),
@@ -57,10 +57,10 @@ The tool gets a token of its own for reading and writing, in a file that only yo
 			return o.run(c.Context(), s, t)
 		}}
 	o.Flags(c)
-	o.InDatabase(c)
+	o.DatabaseFlag(c)
 	f := c.Flags()
 	f.StringVar(&o.project, "project", "", "write into the files of the project in this directory, not into your own")
-	f.BoolVar(&o.byProcess, "stdio", false,
+	f.BoolVar(&o.stdio, "stdio", false,
 		"have the tool start cairn mcp for each session; --stdio=false: have it connect to the node over HTTP, even where that is not the default")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	f.BoolVar(&o.dry, "dry-run", false, "show the changes, and write nothing")
@@ -70,22 +70,22 @@ The tool gets a token of its own for reading and writing, in a file that only yo
 
 // run connects a tool or disconnects it.
 func (o *options) run(ctx context.Context, s *cli.Streams, t tool) error {
-	base, err := dir()
+	base, err := recordsDir()
 	if err != nil {
 		return err
 	}
 	if err := o.checkProject(); err != nil {
 		return err
 	}
-	r := &record{Tool: t.name, Project: o.project, dir: base} // without entries when the tool is not connected
+	r := &record{Tool: t.name, Project: o.project, dir: base} // Entries stays empty if the tool is not connected
 	if _, err := r.read(r.path()); err != nil {
 		return err
 	}
 	was := *r
-	var want []written
-	var at site
+	var want []writtenEntry
+	var at target
 	if !o.undo {
-		if at, err = o.site(ctx, t, r); err != nil {
+		if at, err = o.makeTarget(ctx, t, r); err != nil {
 			return err
 		}
 		want = t.entries(at)
@@ -105,7 +105,7 @@ func (o *options) run(ctx context.Context, s *cli.Streams, t tool) error {
 		return err
 	}
 	if o.undo {
-		if err := r.tellWaiting(s); err != nil {
+		if err := r.warnWaiting(s); err != nil {
 			return err
 		}
 	}
@@ -139,28 +139,28 @@ func (o *options) checkProject() (err error) {
 	return err
 }
 
-// show prints what the plan changes, and what is there already.
+// show prints the plan's changes, and the entries that exist already.
 func (p *plan) show(s *cli.Streams) error {
 	for _, c := range p.changes {
 		if err := c.show(s.Out); err != nil {
 			return err
 		}
 	}
-	for _, k := range p.kept {
+	for _, k := range p.alreadyThere {
 		fmt.Fprintf(s.Err, "%s is there already\n", k)
 	}
 	return nil
 }
 
-// report tells that the tool is connected, how, and what is left for the user.
-func (o *options) report(s *cli.Streams, t tool, at site, p *plan) {
+// report prints how the tool is connected, and the remaining steps for the user.
+func (o *options) report(s *cli.Streams, t tool, at target, p *plan) {
 	unchanged := ""
 	if len(p.changes) == 0 {
 		unchanged = "; nothing to change"
 	}
 	fmt.Fprintf(s.Err, "%s is connected to %s%s\n", t.title, at.url, unchanged)
-	if at.process && !o.byProcess && t.byProcess != "" {
-		fmt.Fprintf(s.Err, "it starts cairn mcp for each session: %s\n", t.byProcess)
+	if at.stdio && !o.stdio && t.stdioReason != "" {
+		fmt.Fprintf(s.Err, "it starts cairn mcp for each session: %s\n", t.stdioReason)
 	}
 	if t.steps != nil {
 		for _, step := range t.steps(at) {
@@ -169,8 +169,8 @@ func (o *options) report(s *cli.Streams, t tool, at site, p *plan) {
 	}
 }
 
-// site works out where the tool goes, and fills in the record.
-func (o *options) site(ctx context.Context, t tool, r *record) (at site, err error) {
+// makeTarget decides where and how the tool is connected, and fills in the record.
+func (o *options) makeTarget(ctx context.Context, t tool, r *record) (at target, err error) {
 	if at.home, err = os.UserHomeDir(); err != nil {
 		return at, err
 	}
@@ -178,9 +178,9 @@ func (o *options) site(ctx context.Context, t tool, r *record) (at site, err err
 	if err != nil {
 		return at, err
 	}
-	at.project, at.url, at.cairn = o.project, url+o.In("/mcp"), "cairn"
-	if at.project == "" { // a project's files are for other machines too
-		if at.cairn, err = os.Executable(); err != nil {
+	at.project, at.url, at.program = o.project, url+o.WithDatabase("/mcp"), "cairn"
+	if at.project == "" { // a project's files are shared with other machines: no absolute path
+		if at.program, err = os.Executable(); err != nil {
 			return at, err
 		}
 	}
@@ -201,24 +201,24 @@ func (o *options) site(ctx context.Context, t tool, r *record) (at site, err err
 	}
 	r.Own = r.Own || slices.ContainsFunc(all,
 		func(other *record) bool { return other.Project != r.Project && !other.Own && !other.sameNode(r) })
-	at.token = r.tokenFile()
+	at.tokenFile = r.tokenFile()
 	at.capture = r.Home != ""
-	at.process = o.byProcess || t.byProcess != "" && !o.IsSet("stdio") || r.CA != "" // a tool trusts the system's authorities alone
-	at.mcp = []string{"mcp", "--endpoints", url, "--token-file", at.token}
+	at.stdio = o.stdio || t.stdioReason != "" && !o.IsSet("stdio") || r.CA != "" // a tool cannot be given another certificate authority
+	at.mcpArgs = []string{"mcp", "--endpoints", url, "--token-file", at.tokenFile}
 	if r.Home != "" {
-		at.mcp = []string{"mcp", "--home", r.Home, "--token-file", at.token}
+		at.mcpArgs = []string{"mcp", "--home", r.Home, "--token-file", at.tokenFile}
 	}
 	if r.CA != "" && r.Home == "" {
-		at.mcp = append(at.mcp, "--ca", r.CA)
+		at.mcpArgs = append(at.mcpArgs, "--ca", r.CA)
 	}
 	if o.Database != "" {
-		at.mcp = append(at.mcp, "--db", o.Database)
+		at.mcpArgs = append(at.mcpArgs, "--db", o.Database)
 	}
 	return at, nil
 }
 
-// otherEntries returns what connect wrote for other tools and projects.
-func otherEntries(base string, r *record) (all []written, err error) {
+// otherEntries returns the entries that connect wrote for other tools and projects.
+func otherEntries(base string, r *record) (all []writtenEntry, err error) {
 	for _, name := range toolNames() {
 		list, err := records(base, name)
 		if err != nil {
@@ -233,8 +233,8 @@ func otherEntries(base string, r *record) (all []written, err error) {
 	return all, nil
 }
 
-// connect makes the token, then the record, then the changes: a call that is cut off can be repeated or undone.
-// was is the record as it was.
+// connect creates the token, then the record, then the changes, so that an interrupted call can be repeated or
+// undone. was is the record before this call.
 func (o *options) connect(ctx context.Context, s *cli.Streams, r, was *record, p *plan) error {
 	if err := o.makeToken(ctx, s, r, was); err != nil {
 		return err
@@ -246,13 +246,13 @@ func (o *options) connect(ctx context.Context, s *cli.Streams, r, was *record, p
 	}
 	err := p.apply()
 	if err != nil && len(old) > 0 {
-		r.Entries = append(slices.Clone(p.entries), slices.DeleteFunc(old, func(w written) bool { return owned(p.entries, w) })...)
+		r.Entries = append(slices.Clone(p.entries), slices.DeleteFunc(old, func(w writtenEntry) bool { return containsEntry(p.entries, w) })...)
 		err = errors.Join(err, r.save())
 	}
 	return err
 }
 
-// makeToken makes the tool's token, unless it has one that is good for this node and database.
+// makeToken creates the tool's token, unless it has one that this node accepts for this database.
 func (o *options) makeToken(ctx context.Context, s *cli.Streams, r, was *record) error {
 	old, err := private.Read(r.tokenFile())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -266,12 +266,12 @@ func (o *options) makeToken(ctx context.Context, s *cli.Streams, r, was *record)
 		return err
 	}
 	if err == nil && moved {
-		revoke(ctx, s, &cli.Target{Home: was.Home, Timeout: o.Timeout, TLS: was.TLS, CA: was.CA, OfHome: true}, was, old)
+		revoke(ctx, s, &cli.Target{Home: was.Home, Timeout: o.Timeout, TLS: was.TLS, CA: was.CA, PreferHome: true}, was, old)
 	}
 	return nil
 }
 
-// rejected asks the node whether it rejects the token that the tool has. A node that does not answer says nothing.
+// rejected reports whether the node rejects the tool's token. It is false if the node does not answer.
 func rejected(ctx context.Context, r *record) bool {
 	_, err := cli.Call(ctx, r.target(), api.Me, nil)
 	return cli.Status(err) == http.StatusUnauthorized || cli.Status(err) == http.StatusNotFound
@@ -293,9 +293,9 @@ func (o *options) newToken(ctx context.Context, r *record) error {
 	return syncwriter.Replace(r.tokenFile(), []byte(made.Token), 0o600)
 }
 
-// tellWaiting says how much is lost when the tool is disconnected.
-func (r *record) tellWaiting(s *cli.Streams) error {
-	n, err := r.waiting(false)
+// warnWaiting prints how many captures are lost if the tool is disconnected.
+func (r *record) warnWaiting(s *cli.Streams) error {
+	n, err := r.countWaiting(false)
 	if n > 0 {
 		fmt.Fprintf(s.Err, "%d capture(s) wait for the node at %s and will be lost; a session that starts while it runs stores them\n",
 			n, r.Endpoint)
@@ -303,12 +303,12 @@ func (r *record) tellWaiting(s *cli.Streams) error {
 	return err
 }
 
-// disconnect takes out the changes, and the token when no other project has the tool connected.
+// disconnect removes the entries. It also removes and revokes the token if no other project uses it.
 func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *record, p *plan) error {
 	if err := p.apply(); err != nil {
 		return err
 	}
-	if _, err := r.waiting(true); err != nil {
+	if _, err := r.countWaiting(true); err != nil {
 		return err
 	}
 	r.Entries = nil
@@ -335,7 +335,7 @@ func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *rec
 		return errors.Join(err, spool)
 	}
 	owner := &cli.Target{Home: r.Home, TokenText: o.TokenText, TokenFile: o.TokenFile, Timeout: o.Timeout, TLS: r.TLS,
-		CA: r.CA, OfHome: r.Home != ""}
+		CA: r.CA, PreferHome: r.Home != ""}
 	if r.Home == "" {
 		owner.Endpoints = []string{r.Endpoint}
 	}
@@ -343,8 +343,8 @@ func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *rec
 	return errors.Join(os.Remove(r.tokenFile()), spool)
 }
 
-// revoke has the node of a record revoke its token, or says what is left to do. A token of one node is not shown to
-// another: without a home, only the caller's own token can be used.
+// revoke asks the record's node to revoke its token, or prints how the user can do it. owner authorizes the request;
+// it must be of the same node, because a token is never sent to another node.
 func revoke(ctx context.Context, s *cli.Streams, owner *cli.Target, r *record, token []byte) {
 	err := errors.New("its node is not on this machine")
 	if owner.Home != "" || len(owner.Endpoints) > 0 {

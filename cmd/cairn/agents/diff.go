@@ -9,26 +9,26 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// around counts the lines of a file that are shown before and after a change.
-const around = 2
+// contextLines is the number of unchanged lines shown before and after a change.
+const contextLines = 2
 
-// show prints what a change does to its file, line by line.
+// show prints a change as a diff.
 func (c *change) show(w io.Writer) error {
 	switch {
-	case c.gone:
+	case c.remove:
 		_, err := fmt.Fprintf(w, "remove %s\n", c.path)
 		return err
-	case !c.there:
+	case !c.exists:
 		fmt.Fprintf(w, "create %s\n", c.path)
 	default:
 		fmt.Fprintf(w, "change %s\n", c.path)
 	}
 	changes := kit.Diff(lines(c.before), lines(c.after))
 	for i, l := range changes {
-		if !changes.Near(i, around) {
+		if !changes.Near(i, contextLines) {
 			continue
 		}
-		if i > 0 && !changes.Near(i-1, around) {
+		if i > 0 && !changes.Near(i-1, contextLines) {
 			fmt.Fprintln(w, "  …")
 		}
 		sign := ' '

@@ -1,13 +1,12 @@
-// Package agents joins Cairn to the coding agents on this machine. `cairn connect` writes an agent's own
-// configuration: the MCP server, the hooks, and a note for the model. `cairn hook` is the program that those hooks
-// run.
+// Package agents connects the coding agents on this machine to Cairn. `cairn connect` edits an agent's configuration:
+// the MCP server, the hooks, and a note for the model. Those hooks run `cairn hook`.
 //
-// What connect wrote for a tool is kept in a record next to the user's contexts, with the tool's token and its spool:
+// For each tool, connect keeps a record of its entries, the token and a spool next to the user's contexts:
 //
-//	connect/TOOL.json, connect/TOOL-<key>.json   records, the second of a project
+//	connect/TOOL.json, connect/TOOL-<key>.json   records of the user and of a project
 //	connect/TOOL.token                           the tool's token, mode 0600
-//	connect/TOOL.spool/                          captures that wait for the node, a file each
+//	connect/TOOL.spool/                          captures that wait for the node, one file each
 //
-// The directory is the user's and not a node's: a tool has one configuration, whichever node it talks to, and the
-// home of a node may belong to another user.
+// The directory belongs to the user and not to a node: a tool has one configuration for all nodes, and the home of a
+// node may belong to another user.
 package agents

@@ -25,16 +25,16 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// headers is an event that belongs to no session: it prints the headers of a request with the tool's token, for tools
-// that run a program to get them.
-const headers = "headers"
+// headersEvent is an event outside of sessions. It prints HTTP headers with the tool's token, for tools that run a
+// program to get headers.
+const headersEvent = "headers"
 
-// How long a hook waits. A node that is away costs a tool no more than reachFor; a node that answers may take longer at
-// the ends of a session than while a tool works.
+// Timeouts of a hook. An unreachable node delays a tool by at most reachTimeout. A node that answers may take longer
+// at the start and end of a session than while a tool works.
 const (
-	reachFor   = 40 * time.Millisecond
-	captureFor = 40 * time.Millisecond
-	answerFor  = 2 * time.Second
+	reachTimeout   = 40 * time.Millisecond
+	captureTimeout = 40 * time.Millisecond
+	answerTimeout  = 2 * time.Second
 )
 
 const (
@@ -42,7 +42,7 @@ const (
 	maxInput      = 16 << 20
 )
 
-// Hook is `cairn hook`.
+// Hook returns the command `cairn hook`.
 func Hook(s *cli.Streams) *cobra.Command {
 	return &cobra.Command{Use: "hook TOOL EVENT", Short: "Run by a coding agent's hooks: JSON on stdin, JSON on stdout",
 		Args: cobra.ExactArgs(2), ValidArgs: toolNames(),
@@ -61,13 +61,13 @@ The event "headers" prints the HTTP headers with the tool's token.`,
 		}}
 }
 
-// A moment holds the fields that a tool writes to stdin, under the names that the tools use.
-type moment struct {
+// A hookInput holds the fields that a tool writes to the hook's stdin.
+type hookInput struct {
 	session, dir, tool, message string
 	input, response             any
 }
 
-func readMoment(r io.Reader) (m moment, err error) {
+func readHookInput(r io.Reader) (m hookInput, err error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err != nil || len(b) > maxInput {
 		return m, cmp.Or(err, errors.New("more than 16 MiB on stdin"))
@@ -94,7 +94,7 @@ func readMoment(r io.Reader) (m moment, err error) {
 		}
 		return nil
 	}
-	m = moment{session: text("session_id", "sessionId", "conversation_id"), dir: text("cwd"), tool: text("tool_name", "toolName"),
+	m = hookInput{session: text("session_id", "sessionId", "conversation_id"), dir: text("cwd"), tool: text("tool_name", "toolName"),
 		message: text("last_assistant_message", "prompt_response", "text"),
 		input:   value("tool_input", "toolArgs"), response: value("tool_response", "tool_output", "toolResult")}
 	var roots []string
@@ -112,16 +112,16 @@ func runHook(ctx context.Context, s *cli.Streams, name, eventName string) error 
 	if !ok {
 		return fmt.Errorf("no tool %q", name)
 	}
-	base, err := dir()
+	base, err := recordsDir()
 	if err != nil {
 		return err
 	}
-	if eventName == headers {
+	if eventName == headersEvent {
 		wd, err := os.Getwd()
 		if err != nil {
 			return err
 		}
-		r, err := connected(base, t, wd)
+		r, err := connectedRecord(base, t, wd)
 		if err != nil {
 			return err
 		}
@@ -137,60 +137,60 @@ func runHook(ctx context.Context, s *cli.Streams, name, eventName string) error 
 		return fmt.Errorf("no event %q of %s", eventName, t.title)
 	}
 	e := t.events[at]
-	m, err := readMoment(s.In)
+	m, err := readHookInput(s.In)
 	if err != nil {
 		return err
 	}
-	r, err := connected(base, t, m.dir)
+	r, err := connectedRecord(base, t, m.dir)
 	if err != nil {
 		return err
 	}
-	switch e.does {
-	case tellContext:
-		if _, err := fmt.Fprintf(s.Out, "%s\n", kit.Must(t.answer(e, r.known(ctx, m.dir)))); err != nil {
+	switch e.action {
+	case printContext:
+		if _, err := fmt.Fprintf(s.Out, "%s\n", kit.Must(t.contextAnswer(e, r.projectContext(ctx, m.dir)))); err != nil {
 			return err
 		}
-		return r.send(ctx, answerFor)
+		return r.sendSpooled(ctx, answerTimeout)
 	case sendSpool:
-		return r.send(ctx, answerFor)
+		return r.sendSpooled(ctx, answerTimeout)
 	}
 	c, ok := m.capture(t, e)
 	if !ok {
 		return nil
 	}
-	if err := r.store(ctx, c, captureFor); err != nil {
+	if err := r.store(ctx, c, captureTimeout); err != nil {
 		return errors.Join(err, r.spool().add(c))
 	}
 	return nil
 }
 
-// connected returns the record that holds in a directory.
-func connected(base string, t tool, cwd string) (*record, error) {
+// connectedRecord returns the record that applies to a directory; an error if there is none.
+func connectedRecord(base string, t tool, cwd string) (*record, error) {
 	all, err := records(base, t.name)
 	if err != nil {
 		return nil, err
 	}
-	r := holding(all, cwd)
+	r := recordFor(all, cwd)
 	if r == nil {
 		err = fmt.Errorf("%s is not connected: run cairn connect %s", t.title, t.name)
 	}
 	return r, err
 }
 
-// shells are the names that agents have for the tool that runs a command. Summaries know it as Bash.
-var shells = map[string]bool{"bash": true, "shell": true, "run_shell_command": true}
+// shellTools are the agents' names for the tool that runs a shell command. Summaries call it Bash.
+var shellTools = map[string]bool{"bash": true, "shell": true, "run_shell_command": true}
 
-// capture returns what to store of the moment. ok is false if there is nothing: after uses of the memory's own tools,
-// for one.
-func (m moment) capture(t tool, e event) (c capture, ok bool) {
+// capture returns the capture to store for an event. ok is false if there is none, for example after a use of Cairn's
+// own tools.
+func (m hookInput) capture(t tool, e event) (c capture, ok bool) {
 	c = capture{Session: cmp.Or(m.session, "unknown"), Tool: m.tool, Source: t.name, Dir: m.dir,
 		Subspace: os.Getenv("SIFTCODER_SUBSPACE"), At: time.Now().UnixMilli()}
 	switch {
-	case e.does == captureTurn && strings.TrimSpace(m.message) != "":
+	case e.action == captureTurn && strings.TrimSpace(m.message) != "":
 		c.Tool, c.Payload = "Stop", map[string]any{"message": m.message}
-	case e.does == captureUse && m.tool != "" && !strings.Contains(strings.ToLower(m.tool), "cairn"):
+	case e.action == captureUse && m.tool != "" && !strings.Contains(strings.ToLower(m.tool), "cairn"):
 		c.Payload = map[string]any{"tool_input": m.input, "tool_response": m.response}
-		if shells[strings.ToLower(m.tool)] {
+		if shellTools[strings.ToLower(m.tool)] {
 			c.Tool = "Bash"
 		}
 	default:
@@ -200,13 +200,13 @@ func (m moment) capture(t tool, e event) (c capture, ok bool) {
 	return c, true
 }
 
-// workspace is the project that a directory is in, or the part of it that the subspace names.
+// workspace returns the workspace of a directory's project, or of the subspace in it, and SiftCoder's namespace.
 func workspace(ctx context.Context, dir, subspace string) (sift.Workspace, string, error) {
 	w, err := sift.Find(ctx, dir, subspace)
 	return w, cmp.Or(os.Getenv("SIFTCODER_NS"), sift.DefaultNS), err
 }
 
-// store has the node keep a capture, in the workspace of its directory.
+// store sends a capture to the node, into the workspace of the capture's directory.
 func (r *record) store(ctx context.Context, c capture, wait time.Duration) error {
 	if r.Home == "" {
 		return errors.New("the node is not on this machine")
@@ -235,9 +235,9 @@ func (r *record) store(ctx context.Context, c capture, wait time.Duration) error
 	return err
 }
 
-// send stores what waits in the spool, for as long as that takes at most. What another project captured waits for that
-// project's hooks: its node may be another one.
-func (r *record) send(ctx context.Context, wait time.Duration) error {
+// sendSpooled stores the captures in the spool, for at most the time wait. Captures of another project stay for that
+// project's hooks, because its node may be another one.
+func (r *record) sendSpooled(ctx context.Context, wait time.Duration) error {
 	end := time.Now().Add(wait)
 	all, err := records(r.dir, r.Tool)
 	if err != nil {
@@ -247,63 +247,63 @@ func (r *record) send(ctx context.Context, wait time.Duration) error {
 	return r.spool().drain(func(c capture) error {
 		wait, known := later[c.Dir]
 		if !known {
-			of := holding(all, c.Dir)
+			of := recordFor(all, c.Dir)
 			wait = of == nil || of.Project != r.Project
 		}
 		if later[c.Dir] = wait; wait {
-			return errLater
+			return errKeep
 		}
 		err := r.store(ctx, c, time.Until(end))
 		var no *sift.Refusal
 		switch {
-		case errors.As(err, &no) && strings.HasPrefix(no.Text, "capture: "): // as it is, it will never be stored
+		case errors.As(err, &no) && strings.HasPrefix(no.Text, "capture: "): // the node rejects its content: drop it
 			return nil
-		case errors.As(err, &no) && strings.HasPrefix(no.Text, "open: "): // its directory is gone, and may come back
+		case errors.As(err, &no) && strings.HasPrefix(no.Text, "open: "): // its directory does not exist: it may come back
 			later[c.Dir] = true
-			return errLater
+			return errKeep
 		}
 		return err
 	})
 }
 
-// waiting counts the captures in the spool for this record's node. With drop it also removes them, so that no other
-// node gets them.
-func (r *record) waiting(drop bool) (n int, err error) {
+// countWaiting counts the captures in the spool for this record's node. With drop it also removes them, so that no
+// other node gets them.
+func (r *record) countWaiting(drop bool) (n int, err error) {
 	all, err := records(r.dir, r.Tool)
 	if err != nil {
 		return 0, err
 	}
 	err = r.spool().drain(func(c capture) error {
-		if of := holding(all, c.Dir); of != nil && of.Project != r.Project {
-			return errLater
+		if of := recordFor(all, c.Dir); of != nil && of.Project != r.Project {
+			return errKeep
 		}
 		if n++; !drop {
-			return errLater
+			return errKeep
 		}
 		return nil
 	})
 	return n, err
 }
 
-// known returns what is known about the project as text for the model. If the node does not answer the text says so,
-// and not that nothing is known.
-func (r *record) known(ctx context.Context, dir string) string {
-	ctx, cancel := context.WithTimeout(ctx, answerFor)
+// projectContext returns the text about the project for the model. If the node does not answer, the text says so
+// instead of claiming that nothing is known.
+func (r *record) projectContext(ctx context.Context, dir string) string {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	if err := r.reach(ctx); err != nil {
-		return unreachable
+		return unreachableText
 	}
 	w, ns, err := workspace(ctx, dir, os.Getenv("SIFTCODER_SUBSPACE"))
 	if err != nil {
-		return unreachable
+		return unreachableText
 	}
 	var blocks []string
-	left, most := contextTokens, contextTokens*2/3            // the rest is the project's, however much else is known
-	for _, of := range []string{"default", w.Namespace(ns)} { // what models and people said, then what tools did here
+	left, most := contextTokens, contextTokens*2/3            // at least a third is reserved for the project
+	for _, of := range []string{"default", w.Namespace(ns)} { // first what people and models stored, then the captures of this project
 		answer, err := cli.Call(ctx, r.target(), api.Prompt,
 			map[string]any{"max_tokens": most, "namespaces": []string{of}, "skip_reinforce": true})
 		if err != nil {
-			return unreachable
+			return unreachableText
 		}
 		if answer.Text != "" {
 			blocks = append(blocks, answer.Text)
@@ -317,16 +317,16 @@ func (r *record) known(ctx context.Context, dir string) string {
 	return strings.Join(blocks, "\n")
 }
 
-const unreachable = "Cairn, the memory: memory unreachable. Its node does not answer, so what earlier sessions learned is not shown here; " +
+const unreachableText = "Cairn, the memory: memory unreachable. Its node does not answer, so what earlier sessions learned is not shown here; " +
 	"that says nothing about what is known. What this session does is kept and stored when the node is back."
 
-// reach connects to the gateway once, for as long as a hook may wait.
+// reach checks within reachTimeout that the gateway accepts a connection.
 func (r *record) reach(ctx context.Context) error {
 	u, err := url.Parse(r.Endpoint)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, reachFor)
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme)))
 	if err != nil {

@@ -110,8 +110,8 @@ func TestASessionKnowsItsProject(t *testing.T) {
 	u.shows("Team number ", "the deploy failed")
 }
 
-// TestConnected: from `cairn connect` to `cairn connect --undo`, with a node that runs, is killed, and is back. What a
-// session captures while the node is away is there afterwards, and an absent memory is never called an empty one.
+// TestConnected: from `cairn connect` to `cairn connect --undo`, with a node that runs, is killed, and is back. What
+// a session captures while the node is away is there afterwards, and an absent memory is never called an empty one.
 func TestConnected(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -144,7 +144,7 @@ func TestConnected(t *testing.T) {
 			t.Errorf("%s holds the token", name)
 		}
 	}
-	var state []State
+	var state []ToolState
 	if err := json.Unmarshal([]byte(u.must("", "connect", "--json")), &state); err != nil {
 		t.Fatal(err)
 	}
@@ -251,11 +251,11 @@ func statusOf(t testing.TB, p *cairntest.Node, authorization string) int {
 func away(t testing.TB, name string) *record {
 	t.Helper()
 	t.Setenv("CAIRN_CONTEXTS", filepath.Join(t.TempDir(), "contexts.json"))
-	base, err := dir()
+	base, err := recordsDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &record{Tool: name, Endpoint: "http://127.0.0.1:1", Home: t.TempDir(), dir: base, Entries: []written{{File: "/f", Format: "file"}}}
+	r := &record{Tool: name, Endpoint: "http://127.0.0.1:1", Home: t.TempDir(), dir: base, Entries: []writtenEntry{{File: "/f", Format: "file"}}}
 	if err := r.save(); err != nil {
 		t.Fatal(err)
 	}
@@ -306,8 +306,8 @@ func TestEveryToolsInput(t *testing.T) {
 	}
 }
 
-// TestSpool: a spool has a bound, and loses the oldest. What is sent goes, and what cannot be sent stays, with all that
-// came after it.
+// TestSpool: a spool has a bound, and loses the oldest. What is sent goes, and what cannot be sent stays, with all
+// that came after it.
 func TestSpool(t *testing.T) {
 	t.Parallel()
 	s := spool(filepath.Join(t.TempDir(), "spool"))

@@ -8,19 +8,19 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// State is a tool as `cairn connect` lists it.
-type State struct {
-	Tool      string      `json:"tool"`
-	Title     string      `json:"title"`
-	Found     bool        `json:"found"` // on this machine
-	Connected []Connected `json:"connected"`
+// ToolState is the state of a tool in the list of `cairn connect`.
+type ToolState struct {
+	Tool      string       `json:"tool"`
+	Title     string       `json:"title"`
+	Found     bool         `json:"found"` // the tool is on this machine
+	Connected []Connection `json:"connected"`
 }
 
-// Connected is one configuration that has the memory.
-type Connected struct {
-	Project  string `json:"project,omitempty"` // blank: the user's own
+// Connection is a configuration that connects a tool.
+type Connection struct {
+	Project  string `json:"project,omitempty"` // blank: the user's configuration
 	Endpoint string `json:"endpoint"`
-	Whole    bool   `json:"whole"`   // all that was written is still there
+	Whole    bool   `json:"whole"`   // all written entries are still there
 	Waiting  int    `json:"waiting"` // captures in the spool
 }
 
@@ -29,20 +29,20 @@ func list(s *cli.Streams, o *options) error {
 	if err != nil {
 		return err
 	}
-	base, err := dir()
+	base, err := recordsDir()
 	if err != nil {
 		return err
 	}
-	var all []State
+	var all []ToolState
 	for _, t := range tools() {
-		st := State{Tool: t.name, Title: t.title, Found: t.found(site{home: home}), Connected: []Connected{}}
+		st := ToolState{Tool: t.name, Title: t.title, Found: t.found(target{home: home}), Connected: []Connection{}}
 		list, err := records(base, t.name)
 		if err != nil {
 			return err
 		}
 		for _, r := range list {
 			st.Connected = append(st.Connected,
-				Connected{Project: r.Project, Endpoint: r.Endpoint, Whole: r.whole(), Waiting: r.spool().count()})
+				Connection{Project: r.Project, Endpoint: r.Endpoint, Whole: r.intact(), Waiting: r.spool().count()})
 		}
 		all = append(all, st)
 	}
@@ -52,8 +52,8 @@ func list(s *cli.Streams, o *options) error {
 	return cli.Rows(s.Out, rows(all), "TOOL|FOUND|CONNECTED TO|PROJECT|WAITING", func(r []any) []any { return r })
 }
 
-// rows has a row for each connection, and one for a tool without any.
-func rows(all []State) (out [][]any) {
+// rows returns a table row for each connection, and one for each tool without any.
+func rows(all []ToolState) (out [][]any) {
 	for _, t := range all {
 		found := "no"
 		if t.Found {
@@ -73,9 +73,9 @@ func rows(all []State) (out [][]any) {
 	return out
 }
 
-// whole reports whether all that was written is in the files.
-func (r *record) whole() bool {
-	return !slices.ContainsFunc(r.Entries, func(w written) bool {
+// intact reports whether all written entries are still in their files.
+func (r *record) intact() bool {
+	return !slices.ContainsFunc(r.Entries, func(w writtenEntry) bool {
 		_, _, same, err := (&plan{}).find(w)
 		return err != nil || !same
 	})

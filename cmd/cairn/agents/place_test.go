@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAProjectBehindALink: the record of a project holds in its directory whatever links lead there, and the innermost
-// project's record holds.
+// TestAProjectBehindALink: the record of a project holds in its directory whatever links lead there, and the
+// innermost project's record holds.
 func TestAProjectBehindALink(t *testing.T) {
 	t.Parallel()
 	base, real := filepath.Join(t.TempDir(), "connect"), t.TempDir()
@@ -34,7 +34,7 @@ func TestAProjectBehindALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, project := range []string{"", link, inner} {
-		r := &record{Tool: "claude", Project: project, dir: base, Entries: []written{{File: "/f", Format: "file"}}}
+		r := &record{Tool: "claude", Project: project, dir: base, Entries: []writtenEntry{{File: "/f", Format: "file"}}}
 		if err := r.save(); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestAProjectBehindALink(t *testing.T) {
 		inner: inner, filepath.Join(inner, "src"): inner, filepath.Join(link, "services", "api", "src"): inner,
 		real + "-other": "", "/": "",
 	} {
-		if r, err := connected(base, claude(), cwd); err != nil || r.Project != want {
+		if r, err := connectedRecord(base, claude(), cwd); err != nil || r.Project != want {
 			t.Errorf("in %s: %+v, %v; want the record of %q", cwd, r, err, want)
 		}
 	}
@@ -89,14 +89,14 @@ func controlSocket(t *testing.T, home string) (asked func() map[string]int) {
 	}
 }
 
-// TestACaptureWaitsForItsProject: the node of one project is not sent what another project captured, and is asked once
-// about a directory that is gone, however many captures are from there.
+// TestACaptureWaitsForItsProject: the node of one project is not sent what another project captured, and is asked
+// once about a directory that is gone, however many captures are from there.
 func TestACaptureWaitsForItsProject(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	asked := controlSocket(t, u.node)
 	base, secret, gone := filepath.Join(u.home, "connect"), filepath.Join(u.home, "secret"), filepath.Join(u.project, "gone")
-	r := &record{Tool: "claude", Endpoint: "http://127.0.0.1:1", Home: u.node, dir: base, Entries: []written{{File: "/f", Format: "file"}}}
+	r := &record{Tool: "claude", Endpoint: "http://127.0.0.1:1", Home: u.node, dir: base, Entries: []writtenEntry{{File: "/f", Format: "file"}}}
 	other := &record{Tool: "claude", Project: secret, Endpoint: "http://127.0.0.1:2", Home: filepath.Join(u.home, "other"),
 		dir: base, Entries: r.Entries}
 	for _, r := range []*record{r, other} {
@@ -112,7 +112,7 @@ func TestACaptureWaitsForItsProject(t *testing.T) {
 			}
 		}
 	}
-	if err := r.send(t.Context(), time.Minute); err != nil || r.spool().count() != 40 {
+	if err := r.sendSpooled(t.Context(), time.Minute); err != nil || r.spool().count() != 40 {
 		t.Errorf("%v, %d wait", err, r.spool().count())
 	}
 	if got := fmt.Sprint(asked()); got != fmt.Sprint(map[string]int{gone: 1}) {
@@ -174,7 +174,7 @@ func TestAnotherNodeAnotherToken(t *testing.T) {
 func TestADisconnectedProjectsCapturesGo(t *testing.T) {
 	t.Parallel()
 	base, project, elsewhere := filepath.Join(t.TempDir(), "connect"), t.TempDir(), t.TempDir()
-	user := &record{Tool: "claude", dir: base, Home: t.TempDir(), Entries: []written{{File: "/f", Format: "file"}}}
+	user := &record{Tool: "claude", dir: base, Home: t.TempDir(), Entries: []writtenEntry{{File: "/f", Format: "file"}}}
 	r := &record{Tool: "claude", Project: project, Home: t.TempDir(), Own: true, dir: base, Entries: user.Entries}
 	for _, r := range []*record{user, r} {
 		if err := r.save(); err != nil {

@@ -14,55 +14,57 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A change replaces, makes or removes one file.
+// A change creates, replaces or removes one file.
 type change struct {
-	path          string // links resolved
+	path          string // symbolic links resolved
 	before, after []byte
-	there         bool // the file is there
-	gone          bool // the file goes, since it was made for an entry and is empty again
+	exists        bool // the file exists
+	remove        bool // remove the file: it was created for an entry and is empty again
 	mode          fs.FileMode
 }
 
-// A plan lists the changes that connect or disconnect a tool. Nothing is written before apply.
+// A plan lists the changes that connect or disconnect a tool. Only apply writes them.
 type plan struct {
-	changes []*change
-	entries []written // of the record afterwards
-	kept    []string  // what was found as wanted and is not of ours
-	public  bool      // new files are a project's, which others may read
+	changes      []*change
+	entries      []writtenEntry // of the record after apply
+	alreadyThere []string       // entries that exist already and that connect did not write
+	public       bool           // new files belong to a project, so others may read them
 }
 
-// makePlan compares what a tool should have with what its files have. old are the entries that an earlier call wrote,
-// others those of the tools' other records, which may stand in the same file.
-func makePlan(public bool, want, old, others []written) (*plan, error) {
+// makePlan compares the wanted entries with the files. old are the entries of an earlier call; others are the entries
+// of all other records, which may be in the same files.
+func makePlan(public bool, want, old, others []writtenEntry) (*plan, error) {
 	p := &plan{public: public}
-	for _, o := range slices.Backward(old) { // what was made for the first entry goes with it
-		stays := slices.ContainsFunc(want, func(w written) bool { return w.at() == o.at() && w.Value == o.Value && w.Format == o.Format })
-		if stays || owned(others, o) {
+	for _, o := range slices.Backward(old) { // in reverse, so that containers added for the first entry are empty when it is removed
+		stays := slices.ContainsFunc(want, func(w writtenEntry) bool {
+			return w.placeKey() == o.placeKey() && w.Value == o.Value && w.Format == o.Format
+		})
+		if stays || containsEntry(others, o) {
 			continue
 		}
-		if err := p.drop(o); err != nil {
+		if err := p.removeEntry(o); err != nil {
 			return nil, err
 		}
 	}
 	for _, w := range want {
-		if err := p.put(w, old, others); err != nil {
+		if err := p.addEntry(w, old, others); err != nil {
 			return nil, err
 		}
 	}
 	p.changes = slices.DeleteFunc(p.changes, func(c *change) bool {
-		return !c.gone && (c.there || len(c.after) == 0) && bytes.Equal(c.before, c.after)
+		return !c.remove && (c.exists || len(c.after) == 0) && bytes.Equal(c.before, c.after)
 	})
 	return p, nil
 }
 
-// owned reports whether the same entry is among those.
-func owned(all []written, w written) bool {
-	return slices.ContainsFunc(all, func(o written) bool { return o.at() == w.at() && o.Value == w.Value })
+// containsEntry reports whether all contains the entry, by place and value.
+func containsEntry(all []writtenEntry, w writtenEntry) bool {
+	return slices.ContainsFunc(all, func(o writtenEntry) bool { return o.placeKey() == w.placeKey() && o.Value == w.Value })
 }
 
-// file returns the change of a file, which is read once.
-func (p *plan) file(path string) (*change, error) {
-	if real, err := filepath.EvalSymlinks(path); err == nil { // a link to the file where a user keeps it stays one
+// fileChange returns the plan's change of a file. It reads the file on the first call.
+func (p *plan) fileChange(path string) (*change, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil { // edit a link's target, not the link
 		path = real
 	}
 	for _, c := range p.changes {
@@ -83,16 +85,16 @@ func (p *plan) file(path string) (*change, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.there, c.mode = true, info.Mode().Perm()
+		c.exists, c.mode = true, info.Mode().Perm()
 	}
 	c.before, c.after = b, bytes.Clone(b)
 	p.changes = append(p.changes, c)
 	return c, nil
 }
 
-// find looks for an entry in its file, as the plan leaves it.
-func (p *plan) find(w written) (c *change, taken, same bool, err error) {
-	if c, err = p.file(w.File); err != nil {
+// find looks for an entry in its file after the plan's changes so far.
+func (p *plan) find(w writtenEntry) (c *change, taken, same bool, err error) {
+	if c, err = p.fileChange(w.File); err != nil {
 		return nil, false, false, err
 	}
 	if taken, same, err = edit.Formats[w.Format].Find(c.after, w.Entry); err != nil {
@@ -101,8 +103,8 @@ func (p *plan) find(w written) (c *change, taken, same bool, err error) {
 	return c, taken, same, err
 }
 
-// put adds an entry, unless it is there.
-func (p *plan) put(w written, old, others []written) error {
+// addEntry adds an entry unless it exists already.
+func (p *plan) addEntry(w writtenEntry, old, others []writtenEntry) error {
 	c, taken, same, err := p.find(w)
 	if err != nil {
 		return err
@@ -110,67 +112,67 @@ func (p *plan) put(w written, old, others []written) error {
 	switch {
 	case taken && same:
 		for _, o := range slices.Concat(old, others) {
-			if owned([]written{o}, w) {
+			if containsEntry([]writtenEntry{o}, w) {
 				p.entries = append(p.entries, o)
 				return nil
 			}
 		}
-		p.kept = append(p.kept, place(w))
+		p.alreadyThere = append(p.alreadyThere, describeEntry(w))
 		return nil
-	case taken && w.any:
+	case taken && w.anyValue:
 		return nil
 	case taken:
-		return cli.Hint(fmt.Errorf("%s is there already, and cairn connect did not write it", place(w)),
+		return cli.Hint(fmt.Errorf("%s is there already, and cairn connect did not write it", describeEntry(w)),
 			"remove it, or rename it, and run the command again")
 	}
-	w.Created = !c.there || slices.ContainsFunc(old, func(o written) bool { return o.File == w.File && o.Created })
+	w.Created = !c.exists || slices.ContainsFunc(old, func(o writtenEntry) bool { return o.File == w.File && o.Created })
 	if c.after, w.Trace, err = edit.Formats[w.Format].Put(c.after, w.Entry); err != nil {
 		return fmt.Errorf("%s: %w", w.File, err)
 	}
-	c.gone = false
+	c.remove = false
 	p.entries = append(p.entries, w)
 	return nil
 }
 
-// drop removes an entry that an earlier call added. One that is gone already needs nothing.
-func (p *plan) drop(o written) error {
+// removeEntry removes an entry that an earlier call added, if it still exists.
+func (p *plan) removeEntry(o writtenEntry) error {
 	c, taken, same, err := p.find(o)
 	switch {
 	case err != nil || !taken:
 		return err
 	case !same:
-		return cli.Hint(fmt.Errorf("%s was changed after cairn connect wrote it", place(o)),
+		return cli.Hint(fmt.Errorf("%s was changed after cairn connect wrote it", describeEntry(o)),
 			"remove it from the file yourself, and run the command again")
 	}
-	if c.after, err = edit.Formats[o.Format].Drop(c.after, o.Entry, o.Trace); err != nil {
+	if c.after, err = edit.Formats[o.Format].Remove(c.after, o.Entry, o.Trace); err != nil {
 		return fmt.Errorf("%s: %w", o.File, err)
 	}
 	if o.Created && len(bytes.TrimSpace(c.after)) == 0 {
-		c.gone = c.there
+		c.remove = c.exists
 	}
 	return nil
 }
 
-// place names an entry for people.
-func place(w written) string {
+// describeEntry returns the file and path of an entry for messages.
+func describeEntry(w writtenEntry) string {
 	if len(w.At) == 0 {
 		return w.File
 	}
 	return w.File + ": " + w.String()
 }
 
-// apply writes the files. One that has changed since the plan was made is an error, and so is the next call's plan
-// made of it.
+// apply writes the files. It returns an error if a file has changed since the plan was made; files written before
+// stay.
 func (p *plan) apply() error {
 	for _, c := range p.changes {
 		now, err := os.ReadFile(c.path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if !bytes.Equal(now, c.before) || c.there != (err == nil) {
+		if !bytes.Equal(now, c.before) || c.exists != (err == nil) {
 			return cli.Hint(fmt.Errorf("%s has changed in the meantime", c.path), "run the command again; what was written already is kept")
 		}
-		if c.gone {
+		if c.remove {
 			if err := os.Remove(c.path); err != nil {
 				return err
 			}

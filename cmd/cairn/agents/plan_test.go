@@ -17,10 +17,10 @@ import (
 var update = flag.Bool("update", false, "write the files that are expected")
 
 // here is where tools are connected in the tests.
-func here(home string) site {
-	return site{home: home, cairn: "/opt/cairn", url: "http://127.0.0.1:7438/mcp",
-		token: "/home/u/.config/cairn/connect/T.token", capture: true,
-		mcp: []string{"mcp", "--home", "/srv/cairn", "--token-file", "/home/u/.config/cairn/connect/T.token"}}
+func here(home string) target {
+	return target{home: home, program: "/opt/cairn", url: "http://127.0.0.1:7438/mcp",
+		tokenFile: "/home/u/.config/cairn/connect/T.token", capture: true,
+		mcpArgs: []string{"mcp", "--home", "/srv/cairn", "--token-file", "/home/u/.config/cairn/connect/T.token"}}
 }
 
 // clean takes the variables away with which a user moves the tools' files.
@@ -99,8 +99,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// lived are files of a user who has used the tools for a while: other servers and hooks, comments, Windows' line ends,
-// an empty file.
+// lived are files of a user who has used the tools for a while: other servers and hooks, comments, Windows' line
+// ends, an empty file.
 var lived = map[string]map[string]string{
 	"claude": {
 		".claude.json":          "{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"other\"\n    }\n  },\n  \"projects\": {}\n}",
@@ -122,8 +122,8 @@ var lived = map[string]map[string]string{
 	"copilot": {".copilot/mcp-config.json": "{\"mcpServers\": {\"other\": {\"type\": \"local\"}}}"},
 }
 
-// TestTools: each tool's files, new and lived in, in the user's and in a project, get what the golden file shows. A second
-// call changes nothing, and taking it out gives back every byte.
+// TestTools: each tool's files, new and lived in, in the user's and in a project, get what the golden file shows. A
+// second call changes nothing, and taking it out gives back every byte.
 func TestTools(t *testing.T) {
 	clean(t)
 	for _, tl := range tools() {
@@ -137,9 +137,9 @@ func TestTools(t *testing.T) {
 				fill(t, home, c.files)
 				before := tree(t, home)
 				s := here(home)
-				s.process = (tl.byProcess != "") != (c.name == "other") // HTTP or a process: the default, or the other way
+				s.stdio = (tl.stdioReason != "") != (c.name == "other") // HTTP or a process: the default, or the other way
 				if c.project {
-					s.project, s.cairn = home, "cairn"
+					s.project, s.program = home, "cairn"
 				}
 				want := tl.entries(s)
 				p, err := makePlan(false, want, nil, nil)
@@ -211,7 +211,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestMoved: when the endpoint changes, entries are replaced, and taking them out still leaves what was there at first.
+// TestMoved: when the endpoint changes, entries are replaced, and taking them out still leaves what was there at
+// first.
 func TestMoved(t *testing.T) {
 	clean(t)
 	for _, tl := range tools() {
@@ -219,7 +220,7 @@ func TestMoved(t *testing.T) {
 		fill(t, home, lived[tl.name])
 		before := tree(t, home)
 		s := here(home)
-		s.process = tl.byProcess != ""
+		s.stdio = tl.stdioReason != ""
 		p, err := makePlan(false, tl.entries(s), nil, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +228,7 @@ func TestMoved(t *testing.T) {
 		if err := p.apply(); err != nil {
 			t.Fatal(err)
 		}
-		s.url, s.cairn = "http://127.0.0.1:9438/mcp", "/usr/bin/cairn"
+		s.url, s.program = "http://127.0.0.1:9438/mcp", "/usr/bin/cairn"
 		moved, err := makePlan(false, tl.entries(s), p.entries, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", tl.name, err)
@@ -336,7 +337,7 @@ func TestDiff(t *testing.T) {
 		b.WriteString("line\n")
 	}
 	long := b.String()
-	c := &change{path: "f", there: true, before: []byte("one\n" + long + "two\nlast\n"), after: []byte("one\nnew\n" + long + "last\n")}
+	c := &change{path: "f", exists: true, before: []byte("one\n" + long + "two\nlast\n"), after: []byte("one\nnew\n" + long + "last\n")}
 	var out bytes.Buffer
 	if err := c.show(&out); err != nil {
 		t.Fatal(err)
@@ -353,7 +354,7 @@ func TestNoSecret(t *testing.T) {
 	home := t.TempDir()
 	for _, tl := range tools() {
 		s := here(home)
-		for _, s.process = range []bool{false, true} {
+		for _, s.stdio = range []bool{false, true} {
 			for _, w := range tl.entries(s) {
 				if _, ok := edit.Formats[w.Format]; !ok {
 					t.Errorf("%s: no format %q", tl.name, w.Format)

@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// dir is the directory of records, tokens and spools.
-func dir() (string, error) {
+// recordsDir returns the directory of records, tokens and spools.
+func recordsDir() (string, error) {
 	all, err := cli.OpenContexts()
 	if err != nil {
 		return "", err
@@ -34,34 +34,34 @@ func dir() (string, error) {
 	return filepath.Join(base, "connect"), nil
 }
 
-// A record says how a tool is connected, and what was written for it.
+// A record describes how a tool is connected, and the entries written for it.
 type record struct {
-	Tool     string    `json:"tool"`
-	Project  string    `json:"project,omitempty"` // directory; blank: the user's configuration
-	Endpoint string    `json:"endpoint"`          // URL of the node's gateway
-	Database string    `json:"db,omitempty"`
-	TLS      bool      `json:"tls,omitempty"`
-	CA       string    `json:"ca,omitempty"`
-	Home     string    `json:"home,omitempty"` // of the node, if it is on this machine
-	Own      bool      `json:"own,omitempty"`  // it has its own token, because another project's is for another node or database
-	Entries  []written `json:"entries"`
+	Tool     string         `json:"tool"`
+	Project  string         `json:"project,omitempty"` // directory; blank: the user's configuration
+	Endpoint string         `json:"endpoint"`          // URL of the node's gateway
+	Database string         `json:"db,omitempty"`
+	TLS      bool           `json:"tls,omitempty"`
+	CA       string         `json:"ca,omitempty"`
+	Home     string         `json:"home,omitempty"` // of the node, if it is on this machine
+	Own      bool           `json:"own,omitempty"`  // it has its own token, because the shared one is for another node or database
+	Entries  []writtenEntry `json:"entries"`
 
 	dir string
 }
 
-// A written is an entry in a file.
-type written struct {
+// A writtenEntry is an entry in a file.
+type writtenEntry struct {
 	File    string `json:"file"`
 	Format  string `json:"format"`
-	Created bool   `json:"created,omitempty"` // the file was not there
+	Created bool   `json:"created,omitempty"` // the file was created for it
 	edit.Entry
 	edit.Trace
 
-	any bool // another value at its place is good as well
+	anyValue bool // accept any existing value at its place
 }
 
-// at identifies an entry's place. Entries at one place that differ in value have the same, except in lists.
-func (w written) at() string {
+// placeKey identifies an entry's place. It includes the value only for elements of lists.
+func (w writtenEntry) placeKey() string {
 	if w.List {
 		return w.File + "\x00" + w.String() + "\x00" + w.Value
 	}
@@ -77,7 +77,7 @@ func (r *record) path() string {
 	return filepath.Join(r.dir, name+".json")
 }
 
-// tokenFile is the file of the token. All projects that a tool has connected to one node and database share it.
+// tokenFile returns the path of the token. All projects of a tool that use the same node and database share it.
 func (r *record) tokenFile() string {
 	if r.Own {
 		return strings.TrimSuffix(r.path(), ".json") + "-own.token"
@@ -87,12 +87,12 @@ func (r *record) tokenFile() string {
 
 func (r *record) spool() spool { return spool(filepath.Join(r.dir, r.Tool+".spool")) }
 
-// sameNode reports whether a token of one record is good for the other.
+// sameNode reports whether both records have the same node and database, so that one token is valid for both.
 func (r *record) sameNode(o *record) bool {
 	return r.Database == o.Database && r.Home == o.Home && (r.Home != "" || r.Endpoint == o.Endpoint)
 }
 
-// read fills in the record that a file holds; false when there is no file.
+// read fills in the record from a file; false if the file does not exist.
 func (r *record) read(path string) (there bool, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +107,7 @@ func (r *record) read(path string) (there bool, err error) {
 	return true, nil
 }
 
-// records returns all records of a tool: the user's first.
+// records returns all records of a tool, the user's first.
 func records(dir, tool string) (all []*record, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, tool+"-*.json"))
 	if err != nil {
@@ -126,9 +126,10 @@ func records(dir, tool string) (all []*record, err error) {
 	return all, nil
 }
 
-// holding picks the record that applies to a directory: that of the innermost project around it, or the user's; nil for
-// none. Agents name a directory with its links resolved, or in other letter case where the file system ignores case.
-func holding(all []*record, cwd string) *record {
+// recordFor returns the record that applies to a directory: that of the innermost project around it, or else the
+// user's; nil for none. Agents may name the directory with links resolved, or in another letter case if the file
+// system ignores case.
+func recordFor(all []*record, cwd string) *record {
 	if real, err := filepath.EvalSymlinks(cwd); err == nil {
 		cwd = real
 	}
@@ -157,7 +158,7 @@ func sameDir(a, b string) bool {
 	return ierr == nil && jerr == nil && os.SameFile(i, j)
 }
 
-// save writes the record, or removes it when the tool is not connected any more.
+// save writes the record, or removes its file if it has no entries.
 func (r *record) save() error {
 	if len(r.Entries) == 0 {
 		if err := os.Remove(r.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -175,8 +176,8 @@ func (r *record) save() error {
 	return syncwriter.Replace(r.path(), append(b, '\n'), 0o600)
 }
 
-// target is the node of the record, asked with the tool's token.
+// target returns the target for the record's node with the tool's token.
 func (r *record) target() *cli.Target {
 	return &cli.Target{Endpoints: []string{r.Endpoint}, TokenFile: r.tokenFile(), Database: r.Database, TLS: r.TLS, CA: r.CA,
-		Timeout: answerFor}
+		Timeout: answerTimeout}
 }

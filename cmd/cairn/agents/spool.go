@@ -12,29 +12,28 @@ import (
 	"github.com/cairndb/cairn/oplog/private"
 )
 
-// A spool is a directory of captures that wait for the node, a file each, named in the order that they came. Hooks run
-// at the same time and share it without locks: a file is written whole under its name, and one that two hooks send is
-// one event for the node.
+// A spool is a directory of captures that wait for the node, one file each, named by time. Concurrent hooks share it
+// without locks: files appear atomically, and the node stores a capture that two hooks send only once.
 type spool string
 
-// The bounds of a spool. When it is full, the oldest capture goes.
+// The bounds of a spool. A full spool drops its oldest captures.
 const (
 	maxSpooled = 2000
-	maxCapture = 256 << 10 // bytes; a longer one does not wait
+	maxCapture = 256 << 10 // bytes; a longer capture is dropped
 )
 
-// A capture holds the output of a tool that a hook received, without secrets.
+// A capture is a tool's use or message that a hook received, with secrets redacted.
 type capture struct {
 	Session  string `json:"session"`
 	Tool     string `json:"tool"`
 	Source   string `json:"source"`
 	Dir      string `json:"cwd"`
-	Subspace string `json:"subspace,omitempty"` // SIFTCODER_SUBSPACE of its hook, as the one that sends it may have another
+	Subspace string `json:"subspace,omitempty"` // SIFTCODER_SUBSPACE of the capturing hook; the sending hook may have another
 	At       int64  `json:"ts"`                 // Unix milliseconds
 	Payload  any    `json:"payload"`
 }
 
-// add keeps a capture.
+// add stores a capture in the spool.
 func (s spool) add(c capture) error {
 	b, err := json.Marshal(c)
 	if err != nil || len(b) > maxCapture {
@@ -43,12 +42,12 @@ func (s spool) add(c capture) error {
 	if err := private.MakeDir(string(s)); err != nil {
 		return err
 	}
-	waiting, err := s.names()
+	waiting, err := s.files()
 	if err != nil {
 		return err
 	}
 	for len(waiting) >= maxSpooled {
-		if err := s.drop(waiting[0]); err != nil {
+		if err := s.remove(waiting[0]); err != nil {
 			return err
 		}
 		waiting = waiting[1:]
@@ -56,7 +55,7 @@ func (s spool) add(c capture) error {
 	return s.write(fmt.Sprintf("%019d-%d.json", time.Now().UnixNano(), os.Getpid()), b)
 }
 
-// write makes a file that others see whole. It does not wait for the disk: a hook has no time for that.
+// write creates a file atomically. It does not fsync, because a hook has little time.
 func (s spool) write(name string, b []byte) error {
 	f, err := os.CreateTemp(string(s), ".new-") // mode 0600
 	if err != nil {
@@ -72,39 +71,39 @@ func (s spool) write(name string, b []byte) error {
 	return err
 }
 
-// names lists what waits, the oldest first.
-func (s spool) names() ([]string, error) {
+// files returns the paths of the captures, oldest first.
+func (s spool) files() ([]string, error) {
 	return filepath.Glob(filepath.Join(string(s), "[0-9]*.json"))
 }
 
 func (s spool) count() int {
-	all, err := s.names()
+	all, err := s.files()
 	if err != nil {
 		return 0
 	}
 	return len(all)
 }
 
-func (s spool) drop(name string) error {
+func (s spool) remove(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// errLater is the error of a capture that cannot be stored now, while others may be.
-var errLater = errors.New("it waits on")
+// errKeep tells drain to keep a capture and continue with the next one.
+var errKeep = errors.New("it waits on")
 
-// drain sends what waits until there is nothing left, or send returns an error. A file that holds no capture goes, and
-// one that is for later stays.
+// drain calls send for each capture, oldest first, and removes the sent ones. On errKeep it keeps the capture; on
+// another error it stops. It also removes files that hold no capture.
 func (s spool) drain(send func(capture) error) error {
-	all, err := s.names()
+	all, err := s.files()
 	if err != nil {
 		return err
 	}
 	for _, name := range all {
 		b, err := private.Read(name)
-		if errors.Is(err, fs.ErrNotExist) { // another hook has sent it
+		if errors.Is(err, fs.ErrNotExist) { // another hook sent it
 			continue
 		}
 		if err != nil {
@@ -112,13 +111,13 @@ func (s spool) drain(send func(capture) error) error {
 		}
 		var c capture
 		if json.Unmarshal(b, &c) == nil {
-			if err := send(c); errors.Is(err, errLater) {
+			if err := send(c); errors.Is(err, errKeep) {
 				continue
 			} else if err != nil {
 				return err
 			}
 		}
-		if err := s.drop(name); err != nil {
+		if err := s.remove(name); err != nil {
 			return err
 		}
 	}

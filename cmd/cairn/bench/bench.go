@@ -11,13 +11,13 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// A Bench is one verb that measures: its help, and what makes a measurement for a call of it.
+// A Bench describes a verb that measures. Start returns the measurement, which adds its own flags.
 type Bench struct {
 	Use, Short, Long, Example string
 	Start                     func() Measurement
 }
 
-// A Measurement is one call of a bench. The rig ends the nodes and clients that Run starts.
+// A Measurement is one run of a bench. Run leaves its nodes and clients to the rig, which closes them.
 type Measurement interface {
 	Flags(*cobra.Command)
 	Run(context.Context, *Rig) (Report, error)
@@ -26,8 +26,8 @@ type Measurement interface {
 // A Report holds the results of a bench. --json prints it as JSON.
 type Report interface{ Print(*cli.Streams) error }
 
-// judged is a report that passed or failed, which decides the exit code.
-type judged interface{ Pass() bool }
+// verdict is a report that passes or fails; failing sets the exit code.
+type verdict interface{ Pass() bool }
 
 // Verbs returns a command for each bench.
 func Verbs(a *cli.Streams, benches ...Bench) (verbs []*cobra.Command) {
@@ -35,7 +35,7 @@ func Verbs(a *cli.Streams, benches ...Bench) (verbs []*cobra.Command) {
 		m := b.Start()
 		c := &cobra.Command{Use: b.Use, Short: b.Short, Long: b.Long, Example: b.Example, Args: cobra.NoArgs}
 		m.Flags(c)
-		if c.Flags().Lookup("json") == nil { // one that names a cluster has it
+		if c.Flags().Lookup("json") == nil { // cli.Target adds --json already
 			cli.WithJSON(c)
 		}
 		c.RunE = func(c *cobra.Command, _ []string) error { return perform(c, a, m) }
@@ -44,7 +44,7 @@ func Verbs(a *cli.Streams, benches ...Bench) (verbs []*cobra.Command) {
 	return verbs
 }
 
-// Command is `cairn bench`.
+// Command returns the command `cairn bench`.
 func Command(a *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "bench", Short: "Measure a cluster: load, recall, write; compare two runs"}
 	group.AddCommand(Verbs(a, writeVerb, RecallVerb, loadVerb)...)
@@ -52,7 +52,7 @@ func Command(a *cli.Streams) *cobra.Command {
 	return group
 }
 
-// perform runs a bench and prints its report, for people or for machines.
+// perform runs a measurement and prints its report, with --json as JSON.
 func perform(c *cobra.Command, a *cli.Streams, m Measurement) (err error) {
 	l := &Rig{Streams: a}
 	defer func() { err = errors.Join(err, l.Close()) }()
@@ -65,13 +65,13 @@ func perform(c *cobra.Command, a *cli.Streams, m Measurement) (err error) {
 	} else {
 		err = r.Print(a)
 	}
-	if j, ok := r.(judged); err == nil && ok && !j.Pass() {
+	if j, ok := r.(verdict); err == nil && ok && !j.Pass() {
 		return cli.ExitCode(cli.ExitFailed)
 	}
 	return err
 }
 
-// List is a line for each of several things, for --help.
+// List returns a help line for each of all.
 func List[T any](all []T, of func(T) (name, what string)) string {
 	var b strings.Builder
 	for _, x := range all {

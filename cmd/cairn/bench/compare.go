@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// compare puts two result files side by side.
+// compare returns the command `cairn bench compare`, which compares two result files.
 func compare(a *cli.Streams) *cobra.Command {
 	return cli.WithJSON(&cobra.Command{Use: "compare BEFORE AFTER", Short: "Compare two files that bench load wrote with -o",
 		Args: cobra.ExactArgs(2),
@@ -28,7 +28,7 @@ func compare(a *cli.Streams) *cobra.Command {
 			if cli.AsJSON(c) {
 				return a.JSON(rows)
 			}
-			return Grid(a.Out, "workload\tclients\ttarget\tper second\tp50\tp99\t", rows, func(r compared) string {
+			return Grid(a.Out, "workload\tclients\ttarget\tper second\tp50\tp99\t", rows, func(r comparedRun) string {
 				return fmt.Sprintf("%s\t%d\t%.0f\t%.2f×\t%.2f×\t%.2f×\t", r.Workload, r.Clients, r.Target, r.Rate, r.P50, r.P99)
 			})
 		}})
@@ -45,8 +45,8 @@ func readReport(path string) (r LoadReport, err error) {
 	return r, nil
 }
 
-// compared is a run of both files: each figure is the later one over the earlier one.
-type compared struct {
+// comparedRun is a run that both files contain. Each ratio is the later value divided by the earlier one.
+type comparedRun struct {
 	Workload string  `json:"workload"`
 	Clients  int     `json:"clients"`
 	Target   float64 `json:"target_per_second,omitempty"`
@@ -55,22 +55,22 @@ type compared struct {
 	P99      float64 `json:"p99_ratio"`
 }
 
-func compareRuns(before, after []LoadRun) (rows []compared) {
+func compareRuns(before, after []LoadRun) (rows []comparedRun) {
 	for _, a := range after {
 		i := slices.IndexFunc(before, func(b LoadRun) bool {
 			return b.Workload == a.Workload && b.Clients == a.Clients && b.Target == a.Target
 		})
 		if i >= 0 && before[i].Requests > 0 {
 			b := before[i]
-			rows = append(rows, compared{a.Workload, a.Clients, a.Target, a.Rate / b.Rate, a.P50 / b.P50, a.P99 / b.P99})
+			rows = append(rows, comparedRun{a.Workload, a.Clients, a.Target, a.Rate / b.Rate, a.P50 / b.P50, a.P99 / b.P99})
 		}
 	}
 	return rows
 }
 
-// curve draws latency over load: a line for the median and one for the 99th percentile of each workload.
+// curve draws latency over load as SVG: for each workload a line for the median and one for the 99th percentile.
 func curve(runs []LoadRun) []byte {
-	p := Plot{X: Axis{Unit: "/s"}, Y: Axis{Unit: " ms", Log: true}} // a tail is seen on a logarithmic scale
+	p := Plot{X: Axis{Unit: "/s"}, Y: Axis{Unit: " ms", Log: true}} // a logarithmic scale keeps the tail readable
 	var names []string
 	for _, r := range runs {
 		if !slices.Contains(names, r.Workload) {

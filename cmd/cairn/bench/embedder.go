@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 )
 
-// OpenEmbedder makes the embedder that --embedder names.
+// OpenEmbedder opens the embedder for a value of --embedder.
 func OpenEmbedder(name string) (embed.Embedder, error) {
 	kind, dir, _ := strings.Cut(name, ":")
 	switch {

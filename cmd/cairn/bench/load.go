@@ -23,12 +23,12 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// A LoadRun holds the figures of one load. A request's time counts from when it was due, not from when a client was
-// free to send it: a server that stalls pays for all requests that had to wait.
+// A LoadRun holds the results of one load. A request's latency counts from the time it was due, not from the time a
+// client was free to send it, so a stalled server is charged for all requests that had to wait.
 type LoadRun struct {
 	Workload string  `json:"workload"`
 	Clients  int     `json:"clients"`
-	Target   float64 `json:"target_per_second,omitempty"` // 0: every client asks as fast as it is answered
+	Target   float64 `json:"target_per_second,omitempty"` // 0: closed loop, each client sends its next request after the answer
 	Requests int     `json:"requests"`
 	Failed   int     `json:"failed"`
 	Seconds  float64 `json:"seconds"`
@@ -40,14 +40,14 @@ type LoadRun struct {
 	Max      float64 `json:"max_ms"`
 }
 
-// A LoadReport holds the runs of one cluster.
+// A LoadReport holds the runs on one cluster.
 type LoadReport struct {
 	Target string    `json:"target"`
 	Dim    int       `json:"dim,omitempty"`
 	Runs   []LoadRun `json:"runs"`
 }
 
-// workload is one kind of load: what a client does when its turn comes.
+// workload is a kind of load. do executes its k-th request.
 type workload struct {
 	name, what string
 	do         func(context.Context, *Loader, int) error
@@ -63,9 +63,9 @@ var workloads = []workload{
 		_, err := l.Client.RememberBatch(ctx, b)
 		return err
 	}},
-	{"recall", "one question, by words", func(ctx context.Context, l *Loader, k int) error { return l.Ask(ctx, k, false) }},
+	{"recall", "one question, by words", func(ctx context.Context, l *Loader, k int) error { return l.Recall(ctx, k, false) }},
 	{"hybrid", "one question, by words and a vector (--dim)",
-		func(ctx context.Context, l *Loader, k int) error { return l.Ask(ctx, k, true) }},
+		func(ctx context.Context, l *Loader, k int) error { return l.Recall(ctx, k, true) }},
 	{"filtered", "one question inside a namespace", func(ctx context.Context, l *Loader, k int) error {
 		q := wire.NewRecall(l.Question(k))
 		ns := "bench"
@@ -74,7 +74,7 @@ var workloads = []workload{
 		return err
 	}},
 	{"mixed", "an agent's turn: two questions, one memory", func(ctx context.Context, l *Loader, k int) error {
-		return errors.Join(l.Ask(ctx, 2*k, false), l.Ask(ctx, 2*k+1, false), l.Write(ctx, k))
+		return errors.Join(l.Recall(ctx, 2*k, false), l.Recall(ctx, 2*k+1, false), l.Write(ctx, k))
 	}},
 	{"http-recall", "one question over HTTP", func(ctx context.Context, l *Loader, k int) error {
 		return l.Post(ctx, "/v1/recall", map[string]any{"query": l.Question(k), "top_k": 10})
@@ -92,7 +92,7 @@ type loadBench struct {
 	nodes, dim int
 	fill       int
 	out, svg   string
-	Span
+	Durations
 }
 
 var loadVerb = Bench{
@@ -106,7 +106,7 @@ var loadVerb = Bench{
 
 func (b *loadBench) Flags(c *cobra.Command) {
 	b.Target.Flags(c)
-	b.InDatabase(c)
+	b.DatabaseFlag(c)
 	f := c.Flags()
 	f.StringSliceVar(&b.workloads, "workload", []string{"write", "recall", "mixed"}, "what to measure, one after the other")
 	f.IntVar(&b.clients, "clients", 16, "how many clients")
@@ -115,8 +115,8 @@ func (b *loadBench) Flags(c *cobra.Command) {
 	f.IntVar(&b.nodes, "nodes", 1, "without --endpoints: how many nodes to start, 1 or 3")
 	f.IntVar(&b.dim, "dim", 0, "dimensions of the vectors that memories and questions carry; 0 for none")
 	f.IntVar(&b.fill, "fill", 2000, "memories to store before anything is measured")
-	f.DurationVar(&b.Warm, "warm-up", 2*time.Second, "how long to go before counting")
-	f.DurationVar(&b.Long, "for", 10*time.Second, "how long to measure each")
+	f.DurationVar(&b.WarmUp, "warm-up", 2*time.Second, "how long to go before counting")
+	f.DurationVar(&b.Measure, "for", 10*time.Second, "how long to measure each")
 	f.StringVarP(&b.out, "output", "o", "", "write the figures to this file, as JSON")
 	f.StringVar(&b.svg, "svg", "", "draw latency over load into this file")
 }
@@ -130,7 +130,7 @@ func (b *loadBench) Run(ctx context.Context, l *Rig) (Report, error) {
 		}
 		asked[i] = workloads[at]
 	}
-	sub, err := l.subject(ctx, &b.Target, b.nodes)
+	sub, err := l.clusterUnderTest(ctx, &b.Target, b.nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (b *loadBench) Run(ctx context.Context, l *Rig) (Report, error) {
 	if len(rates) == 0 {
 		rates = []float64{0}
 	}
-	r := &LoadReport{Target: sub.said, Dim: b.dim}
+	r := &LoadReport{Target: sub.description, Dim: b.dim}
 	for _, w := range asked {
 		for _, rate := range rates {
 			pace := "as fast as answers come"
@@ -160,16 +160,16 @@ func (b *loadBench) Run(ctx context.Context, l *Rig) (Report, error) {
 				pace = fmt.Sprintf("%.0f/s", rate)
 			}
 			fmt.Fprintf(l.Err, "%s, %d clients, %s\n", w.name, len(loaders), pace)
-			n := Load(ctx, b.Span, loaders, rate, w.do)
+			n := Load(ctx, b.Durations, loaders, rate, w.do)
 			n.Workload = w.name
 			r.Runs = append(r.Runs, n)
 		}
 	}
-	return r, b.keep(r)
+	return r, b.writeFiles(r)
 }
 
-// keep writes the files that -o and --svg name.
-func (b *loadBench) keep(r *LoadReport) error {
+// writeFiles writes the files of -o and --svg.
+func (b *loadBench) writeFiles(r *LoadReport) error {
 	if b.out != "" {
 		raw, err := json.MarshalIndent(r, "", "  ")
 		if err != nil {
@@ -185,16 +185,17 @@ func (b *loadBench) keep(r *LoadReport) error {
 	return os.WriteFile(b.svg, curve(r.Runs), 0o644)
 }
 
-// A Span holds the durations of a load: Warm is not counted, then Long is.
-type Span struct{ Warm, Long time.Duration }
+// Durations of a load: first WarmUp, which is not counted, then Measure.
+type Durations struct{ WarmUp, Measure time.Duration }
 
-// Load lets clients do the same until the time is up or ctx ends. With a rate, request i is due at start + i/rate, and
-// its time counts from then. Every client asks once at least, however late it is let on a processor.
-func Load(ctx context.Context, s Span, loaders []*Loader, rate float64, do func(context.Context, *Loader, int) error) LoadRun {
+// Load runs do from all clients concurrently until the time is up or ctx ends. With a rate, request i is due at start
+// + i/rate, and its latency counts from then. Without a rate, every client sends at least one request, even if the
+// scheduler starts it late.
+func Load(ctx context.Context, s Durations, loaders []*Loader, rate float64, do func(context.Context, *Loader, int) error) LoadRun {
 	var next atomic.Int64
 	start := time.Now()
-	counted := start.Add(s.Warm)
-	end := counted.Add(s.Long)
+	counted := start.Add(s.WarmUp)
+	end := counted.Add(s.Measure)
 	took := make([][]float64, len(loaders))
 	failed := make([]int, len(loaders))
 	var wg sync.WaitGroup
@@ -218,14 +219,13 @@ func Load(ctx context.Context, s Span, loaders []*Loader, rate float64, do func(
 					failed[i]++
 					continue
 				}
-				took[i] = append(took[i], Milliseconds(time.Since(due)))
+				took[i] = append(took[i], InMilliseconds(time.Since(due)))
 			}
 		})
 	}
 	wg.Wait()
-	// Requests that were due in time and answered late do not count as if they had been in time: the run is as long as
-	// it took.
-	seconds := max(s.Long, time.Since(counted)).Seconds()
+	// Requests that were due in time may be answered after the end: divide by the time that the run really took.
+	seconds := max(s.Measure, time.Since(counted)).Seconds()
 	all := slices.Concat(took...)
 	slices.Sort(all)
 	r := LoadRun{Clients: len(loaders), Target: rate, Requests: len(all), Seconds: seconds, Rate: float64(len(all)) / seconds}
@@ -251,11 +251,11 @@ func (r *LoadReport) Print(a *cli.Streams) error {
 		})
 }
 
-// A Loader is one client at work.
+// A Loader is one client that generates load.
 type Loader struct {
 	Client     *client.Client
-	Who        int
-	Token, URL string // of the gateway
+	ID         int
+	Token, URL string // of the gateway; HTTP requests need them
 	HTTP       *http.Client
 	dim        int
 	rng        *rand.Rand
@@ -265,20 +265,20 @@ var words = strings.Fields("payment ledger invoice deploy rollback cluster repli
 	"failover snapshot backup gateway console browser socket stream queue worker release branch review incident oncall alert metric dashboard " +
 	"customer refund contract renewal pricing discount shipment warehouse supplier forecast audit policy region tenant quota shard")
 
-// Memory is the k-th memory of this client.
+// Memory returns the k-th memory of this client.
 func (l *Loader) Memory(k int) wire.Remember {
 	text := make([]string, 40)
 	for i := range text {
 		text[i] = words[l.rng.IntN(len(words))]
 	}
-	m := wire.NewRemember(fmt.Sprintf("note %d of writer %d: %s", k, l.Who, strings.Join(text, " ")))
+	m := wire.NewRemember(fmt.Sprintf("note %d of writer %d: %s", k, l.ID, strings.Join(text, " ")))
 	m.Namespace, m.Embedding = "bench", l.vector()
 	return m
 }
 
 func (l *Loader) vector() []float32 { return Gauss(l.rng, l.dim) }
 
-// Gauss is a vector whose every number is drawn from the normal distribution; nil for no dimensions.
+// Gauss returns a vector of normally distributed numbers; nil for 0 dimensions.
 func Gauss(rng *rand.Rand, dim int) (v []float32) {
 	for range dim {
 		v = append(v, float32(rng.NormFloat64()))
@@ -301,13 +301,13 @@ func (l *Loader) Write(ctx context.Context, k int) error {
 	return err
 }
 
-// Question is the k-th question, two words that memories have.
+// Question returns the k-th question: two words that occur in memories.
 func (l *Loader) Question(k int) string {
 	return words[k%len(words)] + " " + words[(k*7+3)%len(words)]
 }
 
-// Ask recalls by the words of the k-th question, and by a vector where wanted.
-func (l *Loader) Ask(ctx context.Context, k int, vector bool) error {
+// Recall asks the k-th question, by words and, with vector, also by a random vector.
+func (l *Loader) Recall(ctx context.Context, k int, vector bool) error {
 	q := wire.NewRecall(l.Question(k))
 	if vector {
 		q.QueryEmbedding = l.vector()
@@ -316,7 +316,7 @@ func (l *Loader) Ask(ctx context.Context, k int, vector bool) error {
 	return err
 }
 
-// Send posts JSON, with headers in addition to the usual ones. The answer's body is the caller's to close.
+// Send posts JSON with additional headers. The caller closes the body.
 func (l *Loader) Send(ctx context.Context, path string, body any, headers ...[2]string) (*http.Response, error) {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -336,7 +336,7 @@ func (l *Loader) Send(ctx context.Context, path string, body any, headers ...[2]
 	return l.HTTP.Do(req)
 }
 
-// Post posts JSON and wants the status OK.
+// Post posts JSON and returns an error for any status but 200.
 func (l *Loader) Post(ctx context.Context, path string, body any) error {
 	resp, err := l.Send(ctx, path, body)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// A LocalCluster is nodes of this process, for measuring.
+// A LocalCluster is a cluster of nodes in this process.
 type LocalCluster struct {
 	Dir     string
 	Client  client.Config // of all nodes
@@ -35,7 +35,7 @@ func (l *Rig) Cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*
 		}
 		return err
 	})
-	base, err := config.FreeRow(n) // members must know each other's addresses before any of them listens
+	base, err := config.FreePorts(n) // members need each other's addresses before any of them listens
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (l *Rig) Cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*
 	return c, nil
 }
 
-// Reopen starts a node again that was closed.
+// Reopen opens a closed node again.
 func (c *LocalCluster) Reopen(ctx context.Context, i int) error {
 	nd, err := node.Open(ctx, c.Configs[i])
 	if err != nil {
@@ -76,36 +76,36 @@ func (c *LocalCluster) Reopen(ctx context.Context, i int) error {
 	return nd.Ready(ctx)
 }
 
-// Gateway is the URL of the first node's gateway.
+// Gateway returns the URL of the first node's gateway.
 func (c *LocalCluster) Gateway() string { return "http://" + c.Nodes[0].Addrs().HTTP }
 
-// A subject is the cluster under test: the one that flags name, or nodes that the bench started.
-type subject struct {
-	cfg  client.Config
-	said string // its description in reports
-	own  *LocalCluster
+// A clusterUnderTest is the cluster under test: the one that flags name, or nodes that the bench started.
+type clusterUnderTest struct {
+	cfg         client.Config
+	description string // its description in reports
+	local       *LocalCluster
 }
 
-// subject is the cluster that flags name, or so many nodes, which it starts.
-func (l *Rig) subject(ctx context.Context, t *cli.Target, nodes int, edit ...func(*node.Config)) (s subject, err error) {
+// clusterUnderTest returns the cluster in the flags. Without endpoints it starts a cluster of 1 or 3 nodes.
+func (l *Rig) clusterUnderTest(ctx context.Context, t *cli.Target, nodes int, edit ...func(*node.Config)) (s clusterUnderTest, err error) {
 	if len(t.Endpoints) > 0 {
-		s.said = fmt.Sprint(t.Endpoints)
+		s.description = fmt.Sprint(t.Endpoints)
 		if s.cfg.Addrs, err = t.Wire(ctx); err == nil {
 			s.cfg.Token, err = t.Token()
 		}
 	} else if nodes != 1 && nodes != 3 {
 		return s, cli.Usagef("--nodes %d: want 1 or 3", nodes)
-	} else if s.own, err = l.Cluster(ctx, nodes, edit...); err == nil {
-		s.cfg, s.said = s.own.Client, fmt.Sprintf("nodes started here: %d", nodes)
+	} else if s.local, err = l.Cluster(ctx, nodes, edit...); err == nil {
+		s.cfg, s.description = s.local.Client, fmt.Sprintf("nodes started here: %d", nodes)
 	}
 	s.cfg.Database = t.Database
 	return s, err
 }
 
-// gateway is the URL of one of its nodes' gateways.
-func (s subject) gateway(ctx context.Context, t *cli.Target) (string, error) {
-	if s.own == nil {
+// gateway returns the URL of a node's gateway.
+func (s clusterUnderTest) gateway(ctx context.Context, t *cli.Target) (string, error) {
+	if s.local == nil {
 		return t.URL(ctx)
 	}
-	return s.own.Gateway(), nil
+	return s.local.Gateway(), nil
 }

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// A Plot is lines over one pair of axes.
+// A Plot is a line chart.
 type Plot struct {
 	X, Y  Axis
 	Lines []Line
 }
 
-// An Axis begins at 0, or, logarithmic, at the least of its values.
+// An Axis begins at 0, or if it is logarithmic, at its smallest positive value.
 type Axis struct {
 	Unit string
 	Log  bool
 }
 
-// A Line is drawn in the order of its points' x. Its name stands above the plot.
+// A Line connects its points in the order of X. Its name is printed above the plot.
 type Line struct {
 	Name   string
 	At     []Point
@@ -28,12 +28,12 @@ type Line struct {
 	dashed bool
 }
 
-// A Point of a line.
+// A Point is a point of a Line.
 type Point struct{ X, Y float64 }
 
 var colours = []string{"#0b7a6f", "#d08a1d", "#5a78d1", "#b455a0", "#7c8a3c"}
 
-// scale places values along so many points, and gives the values to mark.
+// scale returns the function that maps a value to a position between 0 and length, and the values of the grid lines.
 func (a Axis) scale(length float64, values []float64) (place func(float64) float64, marks []float64) {
 	most := slices.Max(append(values, 1e-9))
 	if !a.Log {
@@ -54,7 +54,7 @@ func (a Axis) scale(length float64, values []float64) (place func(float64) float
 	return func(v float64) float64 { return math.Log(max(v, least)/least) / math.Log(most/least) * length }, marks
 }
 
-// Label is a value with its unit.
+// Label formats a value with its unit.
 func (a Axis) Label(v float64) string {
 	for _, k := range []struct {
 		of   float64

@@ -36,7 +36,7 @@ type CorpusLine struct {
 	Embedding []float32 `json:"embedding,omitempty"`
 }
 
-// A QueryLine is a question with the memories that answer it.
+// A QueryLine is a question with the ids of the memories that answer it.
 type QueryLine struct {
 	Conv     string   `json:"conv"`
 	QID      any      `json:"qid"`
@@ -53,7 +53,7 @@ type rankedLine struct {
 	Ranked []string `json:"ranked"`
 }
 
-// A RecallReport holds the results, one set after the other.
+// A RecallReport holds the results of all sets.
 type RecallReport struct {
 	Sets []SetReport `json:"sets"`
 }
@@ -68,7 +68,7 @@ type SetReport struct {
 	Against  []difference `json:"against,omitempty"`
 }
 
-// Recall is `cairn bench recall`.
+// Recall is the measurement of `cairn bench recall`.
 type Recall struct {
 	cli.Target
 	Corpus, Queries []string // files
@@ -77,12 +77,12 @@ type Recall struct {
 	Size, Dim, Asks int // of generated memories
 	Clients         int
 	Against         []string
-	Peer            OpenPeer // opens what Against names
+	Peer            OpenPeer // opens each of Against
 	out             string
 	rest            time.Duration
 }
 
-// RecallVerb is a row for Verbs.
+// RecallVerb describes `cairn bench recall`.
 var RecallVerb = Bench{
 	Use:   "recall {--corpus FILE --queries FILE | --size N}",
 	Short: "Load a corpus, ask every question, and say how well and how fast they were answered",
@@ -105,7 +105,7 @@ Without --endpoints it starts a node of its own in a temporary directory.`,
 // Flags implements Measurement.
 func (f *Recall) Flags(c *cobra.Command) {
 	f.Target.Flags(c)
-	f.InDatabase(c)
+	f.DatabaseFlag(c)
 	f.CorpusFlags(c)
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")
 	c.Flags().StringSliceVar(&f.Against, "against", nil,
@@ -114,7 +114,7 @@ func (f *Recall) Flags(c *cobra.Command) {
 	c.Flags().DurationVar(&f.rest, "rest", 0, "with --size: wait so long between loading and asking, while what was loaded is merged")
 }
 
-// CorpusFlags adds the flags that say what is stored and asked.
+// CorpusFlags adds the flags for the memories and the questions.
 func (f *Recall) CorpusFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.Corpus, "corpus", nil, "memories, a JSON object a line")
 	c.Flags().StringArrayVar(&f.Queries, "queries", nil, "questions about them, a JSON object a line")
@@ -125,7 +125,7 @@ func (f *Recall) CorpusFlags(c *cobra.Command) {
 	c.Flags().IntVar(&f.Asks, "asks", 500, "with --size: questions of each kind")
 }
 
-// Validate rejects what CorpusFlags cannot mean.
+// Validate returns a usage error for invalid values of the flags of CorpusFlags.
 func (f *Recall) Validate() error {
 	switch {
 	case f.Size == 0 && len(f.Corpus) == 0:
@@ -176,9 +176,9 @@ func (f *Recall) Run(ctx context.Context, l *Rig) (Report, error) {
 	return &r, nil
 }
 
-// A Set is a corpus and questions about it.
+// A Set is a corpus and the questions about it.
 type Set struct {
-	Corpus    string // its file
+	Corpus    string // path of its file
 	Lines     []CorpusLine
 	Questions []QueryLine
 }
@@ -195,7 +195,8 @@ func ReadSet(corpus, queries string) (s Set, err error) {
 	return s, err
 }
 
-// Set evaluates a set, on a node and engines that end with it, and writes the rankings to out.
+// Set evaluates a set on a cluster and on the peers, and writes the cluster's rankings to out. It closes everything
+// that it starts.
 func (f *Recall) Set(ctx context.Context, a *cli.Streams, set Set, out *json.Encoder) (r SetReport, err error) {
 	l := &Rig{Streams: a}
 	defer func() { err = errors.Join(err, l.Close()) }()
@@ -208,7 +209,7 @@ func (f *Recall) Set(ctx context.Context, a *cli.Streams, set Set, out *json.Enc
 	if err != nil {
 		return r, cli.Usage(err)
 	}
-	sub, err := l.subject(ctx, &f.Target, 1, func(c *node.Config) { c.Embedder = model })
+	sub, err := l.clusterUnderTest(ctx, &f.Target, 1, func(c *node.Config) { c.Embedder = model })
 	if err != nil {
 		return r, err
 	}
@@ -224,8 +225,8 @@ func (f *Recall) Set(ctx context.Context, a *cli.Streams, set Set, out *json.Enc
 	return r, f.ask(ctx, a, cl, &r, evaluation{set.Questions, peers, ids, out})
 }
 
-// An evaluation is the questions of a set, what it is compared with, the line of the corpus that each memory came from,
-// and where the rankings go.
+// An evaluation is a set's questions, the peers to compare with, the corpus id of each memory by rid, and the output
+// for rankings.
 type evaluation struct {
 	questions []QueryLine
 	peers     []peer
@@ -249,7 +250,7 @@ func (r *RecallReport) Print(a *cli.Streams) error {
 	return nil
 }
 
-// JSONLines reads a file of JSON values.
+// JSONLines reads a file of JSON values into a slice.
 func JSONLines[T any](path string) (all []T, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -261,7 +262,7 @@ func JSONLines[T any](path string) (all []T, err error) {
 	return all, nil
 }
 
-// ParseLines reads JSON values.
+// ParseLines parses JSON values into a slice.
 func ParseLines[T any](b []byte) (all []T, err error) {
 	for v, err := range cli.Values[T](bytes.NewReader(b)) {
 		if err != nil {
@@ -272,7 +273,7 @@ func ParseLines[T any](b []byte) (all []T, err error) {
 	return all, nil
 }
 
-// Memory is the line as it is stored.
+// Memory returns the memory to store for the line.
 func (l *CorpusLine) Memory() wire.Remember {
 	text := l.Text
 	if l.Speaker != "" {
@@ -293,7 +294,7 @@ func (l *CorpusLine) Memory() wire.Remember {
 	return m
 }
 
-// StoreCorpus stores the corpus and returns which line each memory came from.
+// StoreCorpus stores the corpus and returns the line's id for each rid.
 func StoreCorpus(ctx context.Context, a *cli.Streams, cl *client.Client, lines []CorpusLine) (map[string]string, error) {
 	ids, stored := map[string]string{}, 0
 	_, err := Store(ctx, a, cl, len(lines), func(i int) wire.Remember { return lines[i].Memory() }, func(rids []string) {
@@ -305,12 +306,12 @@ func StoreCorpus(ctx context.Context, a *cli.Streams, cl *client.Client, lines [
 	return ids, err
 }
 
-// ask asks all questions of a set, of the node and of those that it is compared with.
+// ask sends all questions to the cluster and the peers, and adds the results to r.
 func (f *Recall) ask(ctx context.Context, a *cli.Streams, cl *client.Client, r *SetReport, e evaluation) error {
 	bar := a.Progress("asking")
 	byCategory, all := map[string]*quality{}, &quality{Category: "all"}
 	var took []float64
-	beside := make([]pairs, len(e.peers))
+	beside := make([]qualityPairs, len(e.peers))
 	for _, l := range e.questions {
 		q := wire.NewRecall(l.Query)
 		q.TopK, q.Namespace, q.SkipReinforce, q.QueryEmbedding = f.K, &l.Conv, true, l.Embedding
@@ -319,13 +320,13 @@ func (f *Recall) ask(ctx context.Context, a *cli.Streams, cl *client.Client, r *
 		if err != nil {
 			return err
 		}
-		took = append(took, Milliseconds(time.Since(start)))
+		took = append(took, InMilliseconds(time.Since(start)))
 		ranked := api.Each(results, func(m wire.RecallResult) string { return e.ids[m.RID] })
 		if len(l.Evidence) > 0 {
 			if byCategory[l.Category] == nil {
 				byCategory[l.Category] = &quality{Category: l.Category}
 			}
-			ours := judge(ranked, l.Evidence)
+			ours := rate(ranked, l.Evidence)
 			byCategory[l.Category].add(ours)
 			all.add(ours)
 			for i, p := range e.peers {
@@ -333,7 +334,7 @@ func (f *Recall) ask(ctx context.Context, a *cli.Streams, cl *client.Client, r *
 				if err != nil {
 					return err
 				}
-				beside[i].add(ours, judge(theirs, l.Evidence))
+				beside[i].add(ours, rate(theirs, l.Evidence))
 			}
 		}
 		if err := errors.Join(bar.Add(1), e.out.Encode(rankedLine{l.Conv, l.QID, ranked})); err != nil {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Answers returns what a peer found for a question: the ids of at most k memories, the best first.
+// Answers returns a peer's answer to a question: the ids of at most k memories, best first.
 type Answers func(q QueryLine, k int) ([]string, error)
 
-// An OpenPeer opens what --against names, to be compared with, for a corpus. What it starts ends with the rig.
+// An OpenPeer opens the peer with a name from --against for a corpus. The rig closes what it starts.
 type OpenPeer func(ctx context.Context, l *Rig, name string, corpus []CorpusLine) (Answers, error)
 
 type peer struct {
@@ -16,7 +16,7 @@ type peer struct {
 	ask  Answers
 }
 
-// openPeers opens all that --against names.
+// openPeers opens all peers of --against.
 func (f *Recall) openPeers(ctx context.Context, l *Rig, corpus []CorpusLine) (peers []peer, err error) {
 	for _, name := range f.Against {
 		ask, err := f.Peer(ctx, l, name, corpus)
@@ -28,7 +28,7 @@ func (f *Recall) openPeers(ctx context.Context, l *Rig, corpus []CorpusLine) (pe
 	return peers, nil
 }
 
-// Rankings looks up the rankings that another run wrote to a file.
+// Rankings is an OpenPeer whose answers are the rankings that another run wrote to a file.
 func Rankings(_ context.Context, _ *Rig, path string, _ []CorpusLine) (Answers, error) {
 	lines, err := JSONLines[rankedLine](path)
 	key := func(conv string, qid any) string { return fmt.Sprint(conv, " ", qid) }
@@ -45,8 +45,8 @@ func Rankings(_ context.Context, _ *Rig, path string, _ []CorpusLine) (Answers, 
 	}, err
 }
 
-// A difference is ours less a peer's, by one measure: the mean over the questions, and the interval that holds it with
-// 95 %.
+// A difference is our quality minus a peer's, by one measure: the mean over the questions and its 95 % confidence
+// interval.
 type difference struct {
 	Peer    string  `json:"peer"`
 	Measure string  `json:"measure"`
@@ -57,15 +57,15 @@ type difference struct {
 	High    float64 `json:"high"`
 }
 
-// pairs are both sides' qualities, question by question.
-type pairs struct{ ours, theirs []quality }
+// qualityPairs holds both sides' qualities by question.
+type qualityPairs struct{ ours, theirs []quality }
 
-func (p *pairs) add(ours, theirs quality) {
+func (p *qualityPairs) add(ours, theirs quality) {
 	p.ours, p.theirs = append(p.ours, ours), append(p.theirs, theirs)
 }
 
-// differences compares both sides by each measure.
-func (p *pairs) differences(peer string) (all []difference) {
+// differences returns the difference of both sides by each measure.
+func (p *qualityPairs) differences(peer string) (all []difference) {
 	for _, m := range []struct {
 		name string
 		of   func(quality) float64

@@ -2,7 +2,7 @@ package bench
 
 import "math"
 
-// quality holds an evaluation's results, for all questions or one category.
+// quality holds the retrieval quality over some questions: all or those of one category.
 type quality struct {
 	Category  string  `json:"category"`
 	Questions int     `json:"questions"`
@@ -13,8 +13,8 @@ type quality struct {
 	NDCG10    float64 `json:"ndcg@10"`
 }
 
-// judge is the quality of one ranking.
-func judge(ranked, evidence []string) quality {
+// rate returns the quality of one ranking.
+func rate(ranked, evidence []string) quality {
 	q := quality{Questions: 1}
 	want := map[string]bool{}
 	for _, e := range evidence {
@@ -29,7 +29,7 @@ func judge(ranked, evidence []string) quality {
 		if !want[id] {
 			continue
 		}
-		delete(want, id) // counts once
+		delete(want, id) // count each id once
 		if q.MRR == 0 {
 			q.MRR = 1 / float64(i+1)
 		}
@@ -47,15 +47,15 @@ func judge(ranked, evidence []string) quality {
 	return q
 }
 
-// gain returns the weight of a hit at a place; the first place is 0.
+// gain returns the DCG weight of a hit at a rank, counted from 0.
 func gain(place int) float64 { return 1 / math.Log2(float64(place)+2) }
 
-// sums are the figures that are added up.
+// sums returns pointers to the fields that add sums up.
 func (q *quality) sums() []*float64 {
 	return []*float64{&q.Recall5, &q.Recall10, &q.Recall20, &q.MRR, &q.NDCG10}
 }
 
-// add adds questions. Fields hold sums until mean.
+// add adds the questions of o. Until mean is called, the fields hold sums.
 func (q *quality) add(o quality) {
 	q.Questions += o.Questions
 	for i, of := range o.sums() {

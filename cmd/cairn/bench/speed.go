@@ -26,64 +26,63 @@ type SpeedRun struct {
 	Took      []float64     `json:"-"` // by question, ms
 }
 
-// NewSpeedRun is a run of questions.
+// NewSpeedRun returns the run for questions and their latencies in ms.
 func NewSpeedRun(kind string, questions []wire.Recall, took []float64) SpeedRun {
 	sorted := slices.Sorted(slices.Values(took))
 	return SpeedRun{kind, quantile(sorted, .5), quantile(sorted, .99), questions, took}
 }
 
-// Line is a row of a grid.
+// Line formats the run as a line of Grid.
 func (r SpeedRun) Line() string { return fmt.Sprintf("%s\t%.2f\t%.2f\t", r.Kind, r.P50, r.P99) }
 
-// A SpeedReport holds how fast generated memories were stored and found.
+// A SpeedReport holds the speed of storing and recalling generated memories.
 type SpeedReport struct {
 	Memories int `json:"memories"`
 	Dim      int `json:"dim"`
 	LoadRate
-	HeapBytes uint64     `json:"heap_bytes,omitempty"` // of this process, node included; 0 where the node is another
+	HeapBytes uint64     `json:"heap_bytes,omitempty"` // of this process with the node; 0 with --endpoints
 	DiskBytes int64      `json:"disk_bytes,omitempty"` // of the node's files; 0 with --endpoints
 	Clients   int        `json:"clients"`
 	Runs      []SpeedRun `json:"runs"`
 }
 
-// A LoadRate holds the memories stored a second, batch after batch: of all of them, and of the first and the last
-// tenth.
+// A LoadRate holds the number of memories stored per second: overall, and for the first and the last tenth.
 type LoadRate struct {
 	All   float64 `json:"loaded_per_second"`
 	First float64 `json:"first_tenth_per_second"`
 	Last  float64 `json:"last_tenth_per_second"`
 }
 
-// Made is generated memories: words by Zipf's law, vectors around centres.
-type Made struct {
+// A Generator generates memories and questions. Words follow Zipf's law; vectors are clustered around random centres.
+type Generator struct {
 	rng     *rand.Rand
 	zipf    *rand.Zipf
 	centres [][]float32
 	dim     int
 }
 
-// MadeWords is the number of words of a generated memory.
-const MadeWords = 45
+// GeneratedWords is the number of words of a generated memory.
+const GeneratedWords = 45
 
 const (
-	madeVocabulary = 50_000
-	madeCentres    = 1000
+	vocabularySize = 50_000
+	centreCount    = 1000
 )
 
-// NewMade makes the same memories every time, with vectors of dim dimensions.
-func NewMade(dim int) *Made {
-	g := &Made{rng: rand.New(rand.NewPCG(1, 2)), dim: dim}
-	g.zipf = rand.NewZipf(g.rng, 1.1, 8, madeVocabulary-1)
+// NewGenerator returns a generator with a fixed seed and vectors of dim dimensions.
+func NewGenerator(dim int) *Generator {
+	g := &Generator{rng: rand.New(rand.NewPCG(1, 2)), dim: dim}
+	g.zipf = rand.NewZipf(g.rng, 1.1, 8, vocabularySize-1)
 	if dim > 0 {
-		for range madeCentres {
+		for range centreCount {
 			g.centres = append(g.centres, Gauss(g.rng, dim))
 		}
 	}
 	return g
 }
 
-// Vector is a point near a random centre.
-func (g *Made) Vector() []float32 {
+// Vector returns a vector near a random centre; nil without dimensions.
+func (g *Generator) Vector() []float32 {
 	if g.dim == 0 {
 		return nil
 	}
@@ -95,24 +94,24 @@ func (g *Made) Vector() []float32 {
 	return v
 }
 
-// commonWords is the number of commonest words that questions leave out, as they leave out a language's stop words.
+// commonWords is the number of most frequent words that questions omit, like stop words.
 const commonWords = 50
 
-// AskedNamespace is the namespace, one of ten, that questions filter by.
-const AskedNamespace = "speed3"
+// FilteredNamespace is the namespace, one of ten, that questions filter by.
+const FilteredNamespace = "speed3"
 
-// Memory is the i-th memory.
-func (g *Made) Memory(i int) wire.Remember {
-	m := wire.NewRemember(g.text(MadeWords, 0))
+// Memory returns the i-th memory.
+func (g *Generator) Memory(i int) wire.Remember {
+	m := wire.NewRemember(g.text(GeneratedWords, 0))
 	m.Namespace, m.Embedding = fmt.Sprint("speed", i%10), g.Vector()
 	return m
 }
 
-// Question is words that are rare enough to ask for.
-func (g *Made) Question() string { return g.text(6, commonWords) }
+// Question returns six words that are not among the most frequent.
+func (g *Generator) Question() string { return g.text(6, commonWords) }
 
-// text is words whose letters follow from their rank, so that stemming leaves them apart.
-func (g *Made) text(words int, least uint64) string {
+// text returns words of at least a frequency rank. A word's letters encode its rank, so stemming cannot merge words.
+func (g *Generator) text(words int, least uint64) string {
 	var b strings.Builder
 	for i := range words {
 		if i > 0 {
@@ -131,11 +130,11 @@ func (g *Made) text(words int, least uint64) string {
 	return b.String()
 }
 
-// An Asker asks one question and says how long the answer took.
+// An Asker asks one question and returns the latency.
 type Asker func(context.Context, wire.Recall) (time.Duration, error)
 
-// AskersOf ask through a client each.
-func AskersOf(loaders []*Loader) (all []Asker) {
+// Askers returns an Asker for each client.
+func Askers(loaders []*Loader) (all []Asker) {
 	for _, l := range loaders {
 		all = append(all, func(ctx context.Context, q wire.Recall) (time.Duration, error) {
 			at := time.Now()
@@ -146,8 +145,8 @@ func AskersOf(loaders []*Loader) (all []Asker) {
 	return all
 }
 
-// AskKinds asks questions of five kinds about generated memories; of two where these have no vectors.
-func AskKinds(ctx context.Context, askers []Asker, g *Made, asks int) (runs []SpeedRun, err error) {
+// TimeKinds measures five kinds of questions about generated memories, or two kinds if these have no vectors.
+func TimeKinds(ctx context.Context, askers []Asker, g *Generator, asks int) (runs []SpeedRun, err error) {
 	kinds := []struct {
 		name          string
 		text, vector  bool
@@ -169,12 +168,12 @@ func AskKinds(ctx context.Context, askers []Asker, g *Made, asks int) (runs []Sp
 				q.QueryEmbedding = g.Vector()
 			}
 			if k.namespaceOnly {
-				ns := AskedNamespace
+				ns := FilteredNamespace
 				q.Namespace = &ns
 			}
 			questions[i] = q
 		}
-		took, err := AskMade(ctx, askers, questions)
+		took, err := TimeQuestions(ctx, askers, questions)
 		if err != nil {
 			return runs, err
 		}
@@ -183,9 +182,9 @@ func AskKinds(ctx context.Context, askers []Asker, g *Made, asks int) (runs []Sp
 	return runs, nil
 }
 
-// AskMade asks the questions, shared out among the askers, and returns how long each answer took. The first fifth are
-// asked twice: once to warm up.
-func AskMade(ctx context.Context, askers []Asker, questions []wire.Recall) (took []float64, err error) {
+// TimeQuestions distributes the questions among the askers and returns the latency of each in ms. It asks the first
+// fifth before, to warm up.
+func TimeQuestions(ctx context.Context, askers []Asker, questions []wire.Recall) (took []float64, err error) {
 	took = make([]float64, len(questions))
 	errs := make([]error, len(askers))
 	var wg sync.WaitGroup
@@ -197,7 +196,7 @@ func AskMade(ctx context.Context, askers []Asker, questions []wire.Recall) (took
 			for i := w; i < len(questions) && errs[w] == nil; i += len(askers) {
 				var d time.Duration
 				d, errs[w] = ask(ctx, questions[i])
-				took[i] = Milliseconds(d)
+				took[i] = InMilliseconds(d)
 			}
 		})
 	}
@@ -205,13 +204,13 @@ func AskMade(ctx context.Context, askers []Asker, questions []wire.Recall) (took
 	return took, errors.Join(errs...)
 }
 
-// Speed measures a cluster that runs, or a node in this process: it loads memories that it makes up and asks questions
-// of five kinds, from several clients at once.
+// Speed measures a running cluster, or a node in this process. It stores generated memories and then measures several
+// kinds of questions from concurrent clients.
 func (f *Recall) Speed(ctx context.Context, l *Rig) (*SpeedReport, error) {
 	if f.Clients < 1 {
 		return nil, cli.Usage(errors.New("--clients is at least 1"))
 	}
-	sub, err := l.subject(ctx, &f.Target, 1)
+	sub, err := l.clusterUnderTest(ctx, &f.Target, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -219,29 +218,29 @@ func (f *Recall) Speed(ctx context.Context, l *Rig) (*SpeedReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, r := NewMade(f.Dim), &SpeedReport{Memories: f.Size, Dim: f.Dim, Clients: f.Clients}
+	g, r := NewGenerator(f.Dim), &SpeedReport{Memories: f.Size, Dim: f.Dim, Clients: f.Clients}
 	if r.LoadRate, err = Store(ctx, l.Streams, loaders[0].Client, f.Size, g.Memory, func([]string) {}); err != nil {
 		return nil, err
 	}
-	if sub.own != nil {
-		r.HeapBytes, r.DiskBytes = HeapHeld(), SizeBelow(sub.own.Configs[0].Home)
+	if sub.local != nil {
+		r.HeapBytes, r.DiskBytes = HeapInUse(), DirSize(sub.local.Configs[0].Home)
 	}
 	if err := pause.For(ctx, f.rest); err != nil {
 		return nil, err
 	}
-	r.Runs, err = AskKinds(ctx, AskersOf(loaders), g, f.Asks)
+	r.Runs, err = TimeKinds(ctx, Askers(loaders), g, f.Asks)
 	return r, err
 }
 
-// storeBatch is the number of memories in one entry.
+// storeBatch is the number of memories in one request.
 const storeBatch = 500
 
-// Store stores so many memories, tells their ids batch after batch, and says how fast it was.
+// Store stores size memories in batches, calls stored with the ids of each batch, and returns the speed.
 func Store(ctx context.Context, a *cli.Streams, cl *client.Client, size int, memory func(int) wire.Remember, stored func(rids []string)) (rate LoadRate, err error) {
 	bar := a.Progress("loading")
 	start := time.Now()
-	var last time.Time // when the batch began that the last tenth is in,
-	var before int     // behind so many
+	var last time.Time // start of the batch in which the last tenth begins
+	var before int     // number of memories before that batch
 	for at := 0; at < size; at += storeBatch {
 		var batch wire.RememberBatch
 		for i := at; i < min(at+storeBatch, size); i++ {
@@ -269,7 +268,7 @@ func Store(ctx context.Context, a *cli.Streams, cl *client.Client, size int, mem
 // Print implements Report.
 func (r *SpeedReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s, the first tenth at %.0f/s and the last at %.0f/s",
-		r.Memories, MadeWords, r.Dim, r.All, r.First, r.Last)
+		r.Memories, GeneratedWords, r.Dim, r.All, r.First, r.Last)
 	if r.HeapBytes > 0 {
 		fmt.Fprintf(a.Out, ", heap %d bytes a memory", r.HeapBytes/uint64(r.Memories))
 	}

@@ -25,7 +25,7 @@ func TestStoreTimesTheLastTenth(t *testing.T) {
 		t.Fatal(err)
 	}
 	const size = storeBatch + storeBatch/5
-	rate, err := Store(t.Context(), l.Streams, cl, size, NewMade(0).Memory, func([]string) {})
+	rate, err := Store(t.Context(), l.Streams, cl, size, NewGenerator(0).Memory, func([]string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// A WriteRun holds the throughput and latency for one number of clients.
+// A WriteRun holds throughput and latency for one number of clients.
 type WriteRun struct {
 	Clients int     `json:"clients"`
 	Writes  int     `json:"writes"`
@@ -34,10 +34,10 @@ type writeReport struct {
 	Ratio  float64    `json:"ratio"` // rate of the last run over the first
 }
 
-// Write is `cairn bench write`.
+// Write is the measurement of `cairn bench write`.
 type Write struct {
 	cli.Target
-	Clients []int // to measure, one after the other
+	Clients []int // numbers of clients to measure
 	Bytes   int   // of a memory's text
 	Length  time.Duration
 	nodes   int
@@ -56,19 +56,19 @@ With --endpoints it writes into that cluster, under the namespace "bench".`,
 // Flags implements Measurement.
 func (b *Write) Flags(c *cobra.Command) {
 	b.Target.Flags(c)
-	b.InDatabase(c)
+	b.DatabaseFlag(c)
 	b.WriterFlags(c)
 	c.Flags().IntVar(&b.nodes, "nodes", 1, "without --endpoints: how many nodes to start, 1 or 3")
 }
 
-// WriterFlags adds the flags that say who writes what for how long.
+// WriterFlags adds the flags for the number of clients, the text size and the duration.
 func (b *Write) WriterFlags(c *cobra.Command) {
 	c.Flags().IntSliceVar(&b.Clients, "clients", []int{1, 64}, "numbers of clients to measure, one after the other")
 	c.Flags().IntVar(&b.Bytes, "bytes", 200, "length of a memory's text")
 	c.Flags().DurationVar(&b.Length, "for", 5*time.Second, "how long each number of clients writes")
 }
 
-// Validate rejects what WriterFlags cannot mean.
+// Validate returns a usage error for invalid values of the flags of WriterFlags.
 func (b *Write) Validate() error {
 	switch {
 	case len(b.Clients) == 0 || slices.Min(b.Clients) < 1:
@@ -86,11 +86,11 @@ func (b *Write) Run(ctx context.Context, l *Rig) (Report, error) {
 	if err := b.Validate(); err != nil {
 		return nil, err
 	}
-	sub, err := l.subject(ctx, &b.Target, b.nodes)
+	sub, err := l.clusterUnderTest(ctx, &b.Target, b.nodes)
 	if err != nil {
 		return nil, err
 	}
-	r := &writeReport{Target: sub.said, Bytes: b.Bytes}
+	r := &writeReport{Target: sub.description, Bytes: b.Bytes}
 	for _, n := range b.Clients {
 		fmt.Fprintf(l.Err, "clients: %d, for %s\n", n, b.Length)
 		w, err := b.Measure(ctx, sub.cfg, n)
@@ -116,22 +116,22 @@ func (r *writeReport) Print(a *cli.Streams) error {
 	return nil
 }
 
-// Measure lets n connected clients write until the time is up.
+// Measure connects n clients that write for b.Length.
 func (b *Write) Measure(ctx context.Context, cfg client.Config, n int) (r WriteRun, err error) {
-	var l Rig // its clients end with the measurement, and do not stand idle during the next
+	var l Rig // closes the clients, so that they are not idle during the next measurement
 	defer l.Close()
 	loaders, err := l.Loaders(ctx, cfg, n, 0)
 	if err != nil {
 		return r, err
 	}
 	return MeasureWrites(ctx, loaders, b.Length, func(ctx context.Context, l *Loader, k int) error {
-		_, err := l.Client.Remember(ctx, b.Memory(l.Who, k))
+		_, err := l.Client.Remember(ctx, b.Memory(l.ID, k))
 		return err
 	})
 }
 
-// MeasureWrites lets clients write until the time is up. A write under way then is finished and counted; the first that
-// fails ends the measurement. Each has written once before the clock runs, which finds the leader.
+// MeasureWrites lets the clients write for a time. It counts writes in progress at the end, and stops at the first
+// error. Each client writes once before the measurement, to find the leader.
 func MeasureWrites(ctx context.Context, loaders []*Loader, length time.Duration, write func(context.Context, *Loader, int) error) (r WriteRun, err error) {
 	for _, w := range loaders {
 		if err := write(ctx, w, -1); err != nil {
@@ -140,7 +140,7 @@ func MeasureWrites(ctx context.Context, loaders []*Loader, length time.Duration,
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	got := Load(ctx, Span{Long: length}, loaders, 0, func(ctx context.Context, l *Loader, k int) error {
+	got := Load(ctx, Durations{Measure: length}, loaders, 0, func(ctx context.Context, l *Loader, k int) error {
 		err := write(ctx, l, k)
 		if err != nil {
 			stop(err)
@@ -153,7 +153,7 @@ func MeasureWrites(ctx context.Context, loaders []*Loader, length time.Duration,
 	return WriteRun{len(loaders), got.Requests, got.Seconds, got.Rate, got.P50, got.P99}, nil
 }
 
-// Memory is a text of its own, so that no two writes are alike.
+// Memory returns a memory with a unique text.
 func (b *Write) Memory(who, k int) wire.Remember {
 	text := []byte("writer " + strconv.Itoa(who) + " memory " + strconv.Itoa(k))
 	for i := 0; len(text) < b.Bytes; i++ {

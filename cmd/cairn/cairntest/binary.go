@@ -15,24 +15,25 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// AsCairn in the environment makes the test binary of cmd/cairn the real thing, so that its tests run real processes.
+// AsCairn is the environment variable that makes the test binary of cmd/cairn run as cairn, so that its tests can
+// start real processes.
 const AsCairn = "CAIRN_TEST_BE_CAIRN"
 
-// Main is TestMain of cmd/cairn: its test binary is cairn when it is asked to be. It runs so many tests at once.
+// Main is the TestMain of cmd/cairn. It runs as cairn if AsCairn is set, or else runs the tests, atOnce at a time.
 func Main(m *testing.M, cairn func(), atOnce int) {
 	if os.Getenv(AsCairn) != "" {
 		cairn()
 		return
 	}
 	Binary = func() string { return os.Args[0] }
-	if err := os.Setenv("CAIRN_CONTEXTS", os.DevNull); err != nil { // tests have no contexts of the user's
+	if err := os.Setenv("CAIRN_CONTEXTS", os.DevNull); err != nil { // do not use the developer's contexts
 		panic("cairntest: " + err.Error())
 	}
 	os.Exit(rafttest.Overlap(m, atOnce))
 }
 
-// Binary is the path of a cairn to run: the test binary of cmd/cairn, and for the packages below it one build that they
-// share.
+// Binary returns the path of a cairn executable: the test binary of cmd/cairn, or for the packages below it a shared
+// build.
 var Binary = sync.OnceValue(func() string {
 	path, err := build()
 	if err != nil {
@@ -41,8 +42,8 @@ var Binary = sync.OnceValue(func() string {
 	return path
 })
 
-// build links cairn into the user's cache, where the next package finds it; it is linked again when the sources have
-// changed.
+// build builds cairn into the user's cache, where other packages reuse it. go build links it again only if the
+// sources have changed.
 func build() (path string, err error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
@@ -61,14 +62,14 @@ func build() (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }() // which unlocks it
+	defer func() { err = errors.Join(err, lock.Close()) }() // closing unlocks it
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}
 	path = filepath.Join(dir, "cairn")
 	c := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/cairn")
 	c.Dir = root
-	c.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is shipped, and as the tests without the race detector have compiled it
+	c.Env = append(os.Environ(), "CGO_ENABLED=0") // like releases and tests without the race detector, so compiled packages are reused
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -1,3 +1,3 @@
-// Package cairntest starts nodes and commands as the processes that users run, for the tests of cmd/cairn and of the
-// packages below it. Ports, homes, logs and the end of every process are its business. Nothing that ships imports it.
+// Package cairntest starts nodes and commands as real processes, for the tests of cmd/cairn and the packages below
+// it. It manages their ports, homes and logs, and ends every process. Only tests import it.
 package cairntest

@@ -15,32 +15,32 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 )
 
-// Command is a call of cairn that has not started.
+// Command returns a call of cairn that is not started yet.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, Binary(), args...)
-	c.Env = append(os.Environ(), AsCairn+"=1", "SHELL=/bin/sh", "CAIRN_CONTEXTS="+os.DevNull) // not the user's own
+	c.Env = append(os.Environ(), AsCairn+"=1", "SHELL=/bin/sh", "CAIRN_CONTEXTS="+os.DevNull) // not the developer's
 	return c
 }
 
-// FreePorts is the first of n free ports in a row. No other test of this process gets them: a node that is down can
-// start again on its own.
+// FreePorts returns the first of n consecutive free ports. No other test of this process gets the same ports, so a
+// stopped node can start again on them.
 func FreePorts(t testing.TB, n int) int {
 	t.Helper()
-	base, err := config.FreeRow(n)
+	base, err := config.FreePorts(n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return base
 }
 
-// StartDev runs `cairn dev` in its own home until the test ends.
+// StartDev runs `cairn dev` in a new home until the test ends.
 func StartDev(t testing.TB) (*Node, string) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "home")
 	return StartDevIn(t, home), home
 }
 
-// StartDevIn does so in a home that is given, with flags in addition to those of its place.
+// StartDevIn runs `cairn dev` in a given home, with additional flags, until the test ends.
 func StartDevIn(t testing.TB, home string, flags ...string) *Node {
 	t.Helper()
 	p := &Node{T: t, Args: append([]string{"dev", "--home", home, "--port-base", fmt.Sprint(FreePorts(t, 6))}, flags...)}
@@ -49,7 +49,7 @@ func StartDevIn(t testing.TB, home string, flags ...string) *Node {
 	return p
 }
 
-// Run runs a command to its end.
+// Run runs a command to its end, and logs its stderr if it fails.
 func Run(t testing.TB, args ...string) (stdout string, code int) {
 	t.Helper()
 	c := Command(t.Context(), args...)
@@ -66,10 +66,10 @@ func Run(t testing.TB, args ...string) (stdout string, code int) {
 	return string(out), code
 }
 
-// TailOf is the end of a text.
-func TailOf(s string, n int) string { return s[max(0, len(s)-n):] }
+// Tail returns the last n bytes of a text.
+func Tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// RunForJSON is for commands that print and fail.
+// RunForJSON runs a command and decodes its stdout. The exit code may be nonzero.
 func RunForJSON[T any](t testing.TB, args ...string) (v T, code int) {
 	t.Helper()
 	out, code := Run(t, args...)

@@ -18,48 +18,48 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Node is a running node.
+// Node is a node that runs as a process.
 type Node struct {
-	T    testing.TB
-	Args []string
-	Cmd  *exec.Cmd
-	Line cli.Ready
-	Log  *Logged
-	Ca   string // of a node that speaks TLS
+	T      testing.TB
+	Args   []string
+	Cmd    *exec.Cmd
+	Line   cli.Ready
+	Log    *LogBuffer
+	CAFile string // certificate authority, if the node uses TLS
 
-	Token string // the cluster secret, of a member alone
+	Token string // the cluster secret; blank for a node without peers
 
-	Netns string // where it runs, if not here
-	Bin   string // another version's binary; empty for this one
+	Netns string // network namespace to run in; blank: the test's own
+	Bin   string // binary of another version; blank: this version
 
-	Env  []string             // in addition to this process's
-	Attr *syscall.SysProcAttr // of another user's
+	Env         []string             // in addition to this process's
+	SysProcAttr *syscall.SysProcAttr // to run as another user
 }
 
-// Logged collects what a process has written so far; it may be read while the process runs.
-type Logged struct {
+// LogBuffer collects the output of a process, and may be read while the process runs.
+type LogBuffer struct {
 	mu sync.Mutex
 	b  []byte
 }
 
 // Write implements io.Writer.
-func (l *Logged) Write(p []byte) (int, error) {
+func (l *LogBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.b = append(l.b, p...)
 	return len(p), nil
 }
 
-// Bytes is a copy of what was written so far.
-func (l *Logged) Bytes() []byte {
+// Bytes returns a copy of the output so far.
+func (l *LogBuffer) Bytes() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return bytes.Clone(l.b)
 }
 
-func (l *Logged) String() string { return string(l.Bytes()) }
+func (l *LogBuffer) String() string { return string(l.Bytes()) }
 
-// Launch starts a node; up waits for its line.
+// Launch starts a node; up waits until it prints its ready line.
 func (p *Node) Launch() (up func()) {
 	p.T.Helper()
 	p.Cmd = Command(context.Background(), p.Args...)
@@ -72,10 +72,10 @@ func (p *Node) Launch() (up func()) {
 		p.Cmd.Path, p.Cmd.Args[0] = p.Bin, p.Bin
 	}
 	p.Cmd.Env = append(p.Cmd.Env, p.Env...)
-	if p.Attr != nil {
-		p.Cmd.SysProcAttr, p.Cmd.Dir = p.Attr, "/"
+	if p.SysProcAttr != nil {
+		p.Cmd.SysProcAttr, p.Cmd.Dir = p.SysProcAttr, "/"
 	}
-	p.Log = &Logged{}
+	p.Log = &LogBuffer{}
 	p.Cmd.Stderr = p.Log
 	out, err := p.Cmd.StdoutPipe()
 	if err != nil {
@@ -99,13 +99,12 @@ func (p *Node) Launch() (up func()) {
 	}
 }
 
-// Says returns when what the process has written so far, or writes soon, holds a text: what it wrote comes through a
-// pipe.
-func (p *Node) Says(text string) bool {
+// WaitForLog waits until the process's log contains a text, and reports whether it does.
+func (p *Node) WaitForLog(text string) bool {
 	return suite.Within(suite.Patience, func() bool { return strings.Contains(p.Log.String(), text) })
 }
 
-// Kill ends the process without warning and waits for its end.
+// Kill kills the process with SIGKILL and waits for its end.
 func (p *Node) Kill() {
 	if p.Cmd != nil {
 		p.Cmd.Process.Kill()
@@ -122,39 +121,40 @@ func (p *Node) Signal(s syscall.Signal) {
 	}
 }
 
-// Stop ends the process with SIGTERM; one that hangs is killed, which is an error.
+// Stop ends the process with SIGTERM. If it hangs, Stop kills it and returns an error.
 func (p *Node) Stop() error {
 	p.Cmd.Process.Signal(syscall.SIGTERM)
-	err := p.End()
+	err := p.Wait()
 	p.Cmd = nil
 	return err
 }
 
-// End waits for the process's end; one that hangs is killed, which is an error.
-func (p *Node) End() error {
+// Wait waits for the process's end. If it hangs, Wait kills it and returns an error.
+func (p *Node) Wait() error {
 	cmd := p.Cmd
 	defer time.AfterFunc(suite.Patience, func() { cmd.Process.Kill() }).Stop()
 	return cmd.Wait()
 }
 
-// Ends waits for a process to end by itself with the exit code of a failure, and looks at what it said.
-func (p *Node) Ends(says ...string) {
+// ExpectFailure waits until the process ends by itself. It fails the test unless the exit code is that of a failure
+// and the final error contains the given texts.
+func (p *Node) ExpectFailure(says ...string) {
 	p.T.Helper()
-	err := p.End()
+	err := p.Wait()
 	p.Cmd = nil
 	log := p.Log.String()
 	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != cli.ExitFailed {
-		p.T.Fatalf("it ended with %v, want exit code %d:\n%s", err, cli.ExitFailed, TailOf(log, 4000))
+		p.T.Fatalf("it ended with %v, want exit code %d:\n%s", err, cli.ExitFailed, Tail(log, 4000))
 	}
 	_, last, _ := strings.Cut("\n"+log, "\ncairn: ")
 	for _, s := range says {
 		if !strings.Contains(last, s) {
-			p.T.Errorf("it does not say %q as its last words:\n%s", s, TailOf(log, 2000))
+			p.T.Errorf("it does not say %q as its last words:\n%s", s, Tail(log, 2000))
 		}
 	}
 }
 
-// TokenFile has the node's token in a file.
+// TokenFile writes the node's token into a file and returns its path.
 func (p *Node) TokenFile() string {
 	p.T.Helper()
 	path := filepath.Join(p.T.TempDir(), "token")

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// A Build says what a binary was made from.
+// Build describes the source and the platform of a binary.
 type Build struct {
-	Version string `json:"version"`          // the release's tag; else the module's version, or devel and the commit
-	Commit  string `json:"commit,omitempty"` // blank where it was not built in a checkout
+	Version string `json:"version"`          // the release tag, the module version, or "devel-" and the commit
+	Commit  string `json:"commit,omitempty"` // blank for a build outside a checkout
 	Date    string `json:"date,omitempty"`   // of the commit, RFC 3339
-	Changed bool   `json:"changed"`          // the checkout had changes that no commit has
+	Changed bool   `json:"changed"`          // the checkout had uncommitted changes
 	Go      string `json:"go"`
 	Host    string `json:"platform"`
 }
 
-// The linker sets these in a release (.ci/release, deploy/Dockerfile), whose build reads no checkout. Elsewhere they
-// are blank.
+// The linker sets these variables in a release (.ci/release, deploy/Dockerfile), which is built without a checkout.
+// In other builds they are blank.
 var tag, commit, date string
 
-// ThisBuild returns what this binary was made from. The date is the commit's and not that of building, so that the same
-// source makes the same binary.
+// ThisBuild describes this binary. Its date is that of the commit and not of the build, so that builds are
+// reproducible.
 func ThisBuild() Build {
 	b := Build{Version: "unknown", Go: runtime.Version(), Host: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -33,11 +33,12 @@ func ThisBuild() Build {
 	return b
 }
 
-// stamp takes over what the linker set.
+// stamp overwrites the fields that the linker set.
 func (b *Build) stamp(tag, commit, date string) {
 	b.Version, b.Commit, b.Date = cmp.Or(tag, b.Version), cmp.Or(commit, b.Commit), cmp.Or(date, b.Date)
 }
 
+// read fills in the fields from Go's build information.
 func (b *Build) read(info *debug.BuildInfo) {
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -53,7 +54,7 @@ func (b *Build) read(info *debug.BuildInfo) {
 	if b.Version == "" || b.Version == "(devel)" {
 		b.Version = "devel"
 		if b.Commit != "" {
-			b.Version += "-" + b.short()
+			b.Version += "-" + b.shortCommit()
 		}
 		if b.Changed {
 			b.Version += "-dirty"
@@ -61,13 +62,13 @@ func (b *Build) read(info *debug.BuildInfo) {
 	}
 }
 
-func (b Build) short() string { return b.Commit[:min(12, len(b.Commit))] }
+func (b Build) shortCommit() string { return b.Commit[:min(12, len(b.Commit))] }
 
-// String is a line for people.
+// String returns the build as one readable line.
 func (b Build) String() string {
 	parts := []string{"cairn " + b.Version}
 	if b.Commit != "" {
-		parts = append(parts, fmt.Sprintf("commit %s of %s", b.short(), cmp.Or(b.Date, "unknown date")))
+		parts = append(parts, fmt.Sprintf("commit %s of %s", b.shortCommit(), cmp.Or(b.Date, "unknown date")))
 	}
 	if b.Changed {
 		parts = append(parts, "with uncommitted changes")
@@ -75,5 +76,5 @@ func (b Build) String() string {
 	return strings.Join(append(parts, b.Go, b.Host), "  ")
 }
 
-// BuildVersion is the version stamped into the binary: the module's, or the commit it was built from.
+// BuildVersion returns the version of this binary.
 func BuildVersion() string { return ThisBuild().Version }

@@ -28,8 +28,8 @@ func TestVersionNamesCommitAndDate(t *testing.T) {
 	}
 }
 
-// TestReleaseIsNamedByItsTag: what the linker stamps wins over what Go knows, and a build that is stamped with nothing
-// keeps that.
+// TestReleaseIsNamedByItsTag: what the linker stamps wins over what Go knows, and a build that is stamped with
+// nothing keeps that.
 func TestReleaseIsNamedByItsTag(t *testing.T) {
 	release := Build{Version: "devel", Go: "go", Host: "host"}
 	release.stamp("v0.1.0", "0123456789abcdef", "2026-01-31T12:00:00Z")
@@ -43,8 +43,8 @@ func TestReleaseIsNamedByItsTag(t *testing.T) {
 	}
 }
 
-// TestReleasesStampTheVersion: what builds releases sets the variables of this package that there are. The linker says
-// nothing of one that there is not.
+// TestReleasesStampTheVersion: what builds releases sets the variables of this package that there are. The linker
+// says nothing of one that there is not.
 func TestReleasesStampTheVersion(t *testing.T) {
 	for _, path := range []string{"../../../.ci/release", "../../../deploy/Dockerfile"} {
 		b, err := os.ReadFile(path)

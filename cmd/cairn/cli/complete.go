@@ -12,31 +12,33 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// completeFor bounds how long a person who presses tab waits for a node.
-const completeFor = time.Second
+// completionTimeout bounds how long shell completion waits for a node.
+const completionTimeout = time.Second
 
-// listed are names that a node knows: a field of a list's rows.
-type listed struct{ path, rows, field string }
+// A nameSource is a list operation whose rows contain names: its path, the field with the rows, and the field of a
+// row.
+type nameSource struct{ path, rows, field string }
 
 var (
-	databases = listed{api.Databases.Path(), "databases", "name"}
-	entities  = listed{api.Entities.Path() + "?limit=1000", "entities", "name"}
+	databases = nameSource{api.Databases.Path(), "databases", "name"}
+	entities  = nameSource{api.Entities.Path() + "?limit=1000", "entities", "name"}
 )
 
-// inFlags lists the sources of values for flags, by flag.
-var inFlags = map[string]listed{"db": databases, "database": databases,
+// flagSources maps flags to the sources of their values.
+var flagSources = map[string]nameSource{"db": databases, "database": databases,
 	"namespace": {api.Namespaces.Path() + "?limit=1000", "namespaces", "name"}, "node-id": {api.Topology.Path(), "nodes", "node_id"}}
 
-// inArgs lists the sources of values for arguments, by their word in a verb's use.
-var inArgs = map[string]listed{"DB": databases, "DATABASE": databases, "ENTITY": entities, "SUBJECT": entities,
+// argSources maps arguments, by their word in a command's Use, to the sources of their values.
+var argSources = map[string]nameSource{"DB": databases, "DATABASE": databases, "ENTITY": entities, "SUBJECT": entities,
 	"RID":      {api.Memories.Path(), "items", "rid"},
 	"SESSION":  {api.Sessions.Path(), "sessions", "session_id"},
 	"CONFLICT": {api.Conflicts.Path(), "conflicts", "conflict_id"}, "TRIGGER": {api.Triggers.Path(), "triggers", "trigger_id"},
 	"TASK": {api.Tasks.Path(), "tasks", "id"}}
 
-// CompleteNames offers the names that a node knows to the flags and the arguments of a command and of those below it.
+// CompleteNames adds shell completion for names that a node knows to the flags and arguments of a command and its
+// subcommands.
 func CompleteNames(c *cobra.Command) {
-	for flag, names := range inFlags {
+	for flag, names := range flagSources {
 		if c.Flags().Lookup(flag) == nil {
 			continue
 		}
@@ -44,7 +46,7 @@ func CompleteNames(c *cobra.Command) {
 			return names.complete(c, begun)
 		})
 		if err != nil {
-			panic("cli: " + err.Error()) // the flag is there and has no other
+			panic("cli: " + err.Error()) // impossible: the flag exists and has no other completion
 		}
 	}
 	if args := strings.Fields(c.Use)[1:]; c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 && len(args) > 0 {
@@ -54,9 +56,9 @@ func CompleteNames(c *cobra.Command) {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			word := strings.Trim(strings.TrimSuffix(args[min(len(given), len(args)-1)], "..."), "[]")
-			names, known := inArgs[word]
+			names, known := argSources[word]
 			if !known {
-				if slices.Contains(files, word) {
+				if slices.Contains(fileArgs, word) {
 					return nil, cobra.ShellCompDirectiveDefault
 				}
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -69,12 +71,12 @@ func CompleteNames(c *cobra.Command) {
 	}
 }
 
-// files are the arguments that are files or directories.
-var files = []string{"DIR", "PATH", "FILE", "BEFORE", "AFTER"}
+// fileArgs lists the arguments that take files or directories.
+var fileArgs = []string{"DIR", "PATH", "FILE", "BEFORE", "AFTER"}
 
-// complete returns the names that begin with begun; none if no node answers.
-func (l listed) complete(c *cobra.Command, begun string) ([]string, cobra.ShellCompDirective) {
-	t, err := asked(c)
+// complete returns the names with the prefix begun; none if no node answers.
+func (l nameSource) complete(c *cobra.Command, begun string) ([]string, cobra.ShellCompDirective) {
+	t, err := typedTarget(c)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -83,13 +85,13 @@ func (l listed) complete(c *cobra.Command, begun string) ([]string, cobra.ShellC
 	}
 	var answer map[string]json.RawMessage
 	var rows []map[string]json.RawMessage
-	if t.Get(c.Context(), "GET", t.In(l.path), nil, &answer) != nil || json.Unmarshal(answer[l.rows], &rows) != nil {
+	if t.Get(c.Context(), "GET", t.WithDatabase(l.path), nil, &answer) != nil || json.Unmarshal(answer[l.rows], &rows) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var all []string
 	for _, row := range rows {
 		name := string(row[l.field])
-		_ = json.Unmarshal(row[l.field], &name) // a number stays as it is
+		_ = json.Unmarshal(row[l.field], &name) // on an error, such as for a number, keep the raw JSON
 		if strings.HasPrefix(name, begun) {
 			all = append(all, name)
 		}
@@ -98,15 +100,16 @@ func (l listed) complete(c *cobra.Command, begun string) ([]string, cobra.ShellC
 	return slices.Compact(all), cobra.ShellCompDirectiveNoFileComp
 }
 
-// asked returns the target that the flags typed so far name. The command itself does not run.
-func asked(c *cobra.Command) (*Target, error) {
+// typedTarget returns the target for the flags typed so far. Completion needs it because the command itself does not
+// run.
+func typedTarget(c *cobra.Command) (*Target, error) {
 	t, flags := &Target{}, &cobra.Command{}
 	t.Flags(flags)
 	var err error
 	flags.Flags().VisitAll(func(f *pflag.Flag) {
 		if given := c.Flags().Lookup(f.Name); given != nil && given.Changed && err == nil {
 			text := given.Value.String()
-			if given.Value.Type() == "stringSlice" { // a list prints in brackets, and so does an IPv6 address, which is no list
+			if given.Value.Type() == "stringSlice" { // a list prints in brackets; do not strip those of an IPv6 address
 				text = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
 			}
 			err = flags.Flags().Set(f.Name, text)
@@ -115,6 +118,6 @@ func asked(c *cobra.Command) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Timeout = completeFor
-	return t, t.enter(flags)
+	t.Timeout = completionTimeout
+	return t, t.applyContext(flags)
 }

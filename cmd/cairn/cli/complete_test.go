@@ -16,7 +16,7 @@ func TestCompletionReachesIPv6(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := asked(c)
+	got, err := typedTarget(c)
 	if err != nil || got.Home != "[a]" || !slices.Equal(got.Endpoints, []string{"[::1]:7437", "[::1]:7447"}) {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A Context is a node or a cluster that a user gave a name: what the flags of the same names would say. It names a file
-// with the token and holds no token.
+// A Context is a named set of connection flags for a node or a cluster. It holds the path of a token file and never
+// the token itself.
 type Context struct {
 	Home      string   `json:"home,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
@@ -27,16 +27,16 @@ type Context struct {
 	CA        string   `json:"ca,omitempty"`
 }
 
-// Contexts is the file of a user's contexts.
+// Contexts is the content of a user's contexts file.
 type Contexts struct {
-	Current string             `json:"current,omitempty"` // the context of a call that names no node; blank for none
+	Current string             `json:"current,omitempty"` // used by commands that name no node; blank: none
 	All     map[string]Context `json:"contexts"`
 
 	path string
 }
 
-// OpenContexts reads the user's contexts: the file that CAIRN_CONTEXTS names, or cairn/contexts.json in the user's
-// configuration.
+// OpenContexts reads the user's contexts from the file in CAIRN_CONTEXTS, or else from cairn/contexts.json in the
+// user's configuration directory.
 func OpenContexts() (c Contexts, err error) {
 	if c.path = os.Getenv("CAIRN_CONTEXTS"); c.path == "" {
 		dir, err := os.UserConfigDir()
@@ -60,12 +60,12 @@ func OpenContexts() (c Contexts, err error) {
 	return c, nil
 }
 
-// Save writes the file; it is whole at any time.
+// Save replaces the file atomically.
 func (c Contexts) Save() error {
 	if c.path == "" {
 		return errors.New("no directory for contexts.json: set CAIRN_CONTEXTS to the path of a file")
 	}
-	if i, err := os.Stat(c.path); err == nil && !i.Mode().IsRegular() { // /dev/null stands for a user without contexts
+	if i, err := os.Stat(c.path); err == nil && !i.Mode().IsRegular() { // CAIRN_CONTEXTS=/dev/null disables contexts
 		return fmt.Errorf("%s is not a regular file: set CAIRN_CONTEXTS to the path of one", c.path)
 	}
 	b, err := json.MarshalIndent(c, "", "  ")
@@ -78,7 +78,7 @@ func (c Contexts) Save() error {
 	return syncwriter.Replace(c.path, append(b, '\n'), 0o600)
 }
 
-// Dir is the directory of the file; blank for a user without contexts.
+// Dir returns the directory of the file; blank for a user without contexts.
 func (c Contexts) Dir() string {
 	if c.path == "" || c.path == os.DevNull {
 		return ""
@@ -89,8 +89,8 @@ func (c Contexts) Dir() string {
 // Names returns the names of the contexts, sorted.
 func (c Contexts) Names() []string { return slices.Sorted(maps.Keys(c.All)) }
 
-// Named is a context by its name.
-func (c Contexts) Named(name string) (Context, error) {
+// Lookup returns the context with a name; a usage error if there is none.
+func (c Contexts) Lookup(name string) (Context, error) {
 	x, ok := c.All[name]
 	if !ok {
 		return x, Usage(Hint(fmt.Errorf("no context %q", name), "`cairn context list` lists the contexts, `cairn context add` adds one"))
@@ -98,7 +98,7 @@ func (c Contexts) Named(name string) (Context, error) {
 	return x, nil
 }
 
-// CompleteContext offers the names of contexts to the shell.
+// CompleteContext is the shell completion for names of contexts.
 func CompleteContext(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	c, err := OpenContexts()
 	if err != nil {
@@ -107,18 +107,19 @@ func CompleteContext(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return c.Names(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// enter copies a context into the target: that of --context; that of CAIRN_CONTEXT where no flag names a node; or the
-// current one where the environment names none either. A flag that was given wins over its context.
-func (t *Target) enter(c *cobra.Command) error {
+// applyContext copies a context into the target: the one from --context; else, if no flag names a node, the one from
+// CAIRN_CONTEXT; else, if the environment names no node either, the current one. A flag overrides the context's
+// value.
+func (t *Target) applyContext(c *cobra.Command) error {
 	if t.Timeout <= 0 {
 		return Usagef("--timeout: want a time above 0, such as 15s, got %s", t.Timeout)
 	}
 	given := c.Flags().Changed
 	if !given("context") && (given("home") || given("endpoints")) {
-		t.Named = ""
+		t.ContextName = ""
 		return nil
 	}
-	name := t.Named
+	name := t.ContextName
 	if name == "" && cmp.Or(os.Getenv("CAIRN_HOME"), os.Getenv("CAIRN_ENDPOINTS")) != "" {
 		return nil
 	}
@@ -129,15 +130,15 @@ func (t *Target) enter(c *cobra.Command) error {
 	if name = cmp.Or(name, all.Current); name == "" {
 		return nil
 	}
-	x, err := all.Named(name)
+	x, err := all.Lookup(name)
 	if err != nil {
 		return err
 	}
-	if t.entered = name; !given("home") && !given("endpoints") {
+	if t.activeContext = name; !given("home") && !given("endpoints") {
 		t.Home, t.Endpoints = cmp.Or(x.Home, t.Home), x.Endpoints
 	}
-	// The environment stands before the current context, and behind one that is named.
-	environ := t.Named == "" && cmp.Or(os.Getenv("CAIRN_TOKEN"), os.Getenv("CAIRN_TOKEN_FILE")) != ""
+	// A named context overrides the environment, which overrides the current context.
+	environ := t.ContextName == "" && cmp.Or(os.Getenv("CAIRN_TOKEN"), os.Getenv("CAIRN_TOKEN_FILE")) != ""
 	if !given("token") && !given("token-file") && !environ && x.TokenFile != "" {
 		t.TokenFile = x.TokenFile
 	}

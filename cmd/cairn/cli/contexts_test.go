@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestATokenOfTheEnvironment: it is shown to the node of the current context, whose own token may be revoked; a context
-// that is named has its own.
+// TestATokenOfTheEnvironment: it is shown to the node of the current context, whose own token may be revoked; a
+// context that is named has its own.
 func TestATokenOfTheEnvironment(t *testing.T) {
 	t.Setenv("CAIRN_CONTEXTS", filepath.Join(t.TempDir(), "contexts.json"))
 	file := filepath.Join(t.TempDir(), "token")

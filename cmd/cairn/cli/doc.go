@@ -1,3 +1,3 @@
-// Package cli holds what every verb of cairn shares: its streams, the node that it talks to (flags, environment, the
-// node's home), and errors that become exit codes and hints. It opens no node and knows no verb.
+// Package cli is shared by all verbs of cairn. It contains the streams, the target node (from flags, environment or
+// the node's home), tables and JSON output, and errors with exit codes and hints. It opens no node and knows no verb.
 package cli

@@ -20,94 +20,95 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// An endpoint is a node as a user names it: host:port of its wire port or of its gateway, or the gateway's URL.
+// An endpoint is an address of a node that a user typed: host:port of its wire port or its gateway, or the gateway's
+// URL.
 type endpoint struct {
-	host string // host:port
-	url  string // of the gateway, if it is one
-	kind kind
+	host     string // host:port
+	url      string // of the gateway, if the endpoint is one
+	protocol protocol
 }
 
-// kind says which protocol answers at an endpoint.
-type kind int
+// protocol is the protocol that an endpoint speaks.
+type protocol int
 
 const (
-	silent  kind = iota // nothing, in time
-	wired               // the wire protocol
-	gateway             // HTTP
-	secured             // TLS, where plain text was sent
+	noAnswer     protocol = iota // no answer in time
+	wireProtocol                 // the wire protocol
+	httpGateway                  // HTTP
+	tlsOnly                      // TLS, where plain text was sent
 )
 
-// tlsWanted begins what a gateway that speaks TLS answers to plain text. Its other answers are HTTP/1.1.
-const tlsWanted = "HTTP/1.0 400"
+// tlsRequiredReply is the prefix of a TLS gateway's answer to plain text. All its other answers are HTTP/1.1.
+const tlsRequiredReply = "HTTP/1.0 400"
 
-// askFor bounds how long a command waits to learn what answers at the endpoints. All are asked at once.
-const askFor = 2 * time.Second
+// probeTimeout bounds how long a command probes the endpoints. It probes all of them at once.
+const probeTimeout = 2 * time.Second
 
-// Wire returns the wire ports of the nodes that the flags name. It leaves out those that do not answer, unless none
-// does.
+// Wire returns the wire addresses of the nodes in the flags. It omits nodes that do not answer, unless none answers.
 func (t *Target) Wire(ctx context.Context) ([]string, error) {
-	if t.wires != nil {
-		return t.wires, nil
+	if t.wireAddrs != nil {
+		return t.wireAddrs, nil
 	}
-	found, err := t.find(ctx)
-	if err != nil || t.wires != nil {
-		return t.wires, err
+	found, err := t.probeEndpoints(ctx)
+	if err != nil || t.wireAddrs != nil {
+		return t.wireAddrs, err
 	}
-	if t.wires = hosts(found, wired); len(t.wires) > 0 {
-		return t.wires, nil
+	if t.wireAddrs = hostsSpeaking(found, wireProtocol); len(t.wireAddrs) > 0 {
+		return t.wireAddrs, nil
 	}
-	if at := first(found); at != "" {
-		if t.wires, err = t.wiresBehind(ctx, at); err != nil || len(t.wires) > 0 {
-			return t.wires, err
+	if at := firstGateway(found); at != "" {
+		if t.wireAddrs, err = t.wireAddrsFrom(ctx, at); err != nil || len(t.wireAddrs) > 0 {
+			return t.wireAddrs, err
 		}
 	}
-	return hosts(found, silent), nil
+	return hostsSpeaking(found, noAnswer), nil
 }
 
-// URL returns the gateway of the first node that answers, of those that the flags name, without a slash at the end.
+// URL returns the gateway URL of the first node in the flags that answers, without a trailing slash.
 func (t *Target) URL(ctx context.Context) (string, error) {
-	if t.gateway != "" {
-		return t.gateway, nil
+	if t.gatewayURL != "" {
+		return t.gatewayURL, nil
 	}
-	found, err := t.find(ctx)
-	if err != nil || t.gateway != "" {
-		return t.gateway, err
+	found, err := t.probeEndpoints(ctx)
+	if err != nil || t.gatewayURL != "" {
+		return t.gatewayURL, err
 	}
-	if t.gateway = first(found); t.gateway != "" {
-		return t.gateway, nil
+	if t.gatewayURL = firstGateway(found); t.gatewayURL != "" {
+		return t.gatewayURL, nil
 	}
-	if t.wires = hosts(found, wired); len(t.wires) > 0 {
+	if t.wireAddrs = hostsSpeaking(found, wireProtocol); len(t.wireAddrs) > 0 {
 		var errs []error
-		for _, port := range t.wires { // one of them may be gone by now
-			if t.gateway, err = t.gatewayBehind(ctx, port); err == nil {
-				return t.gateway, nil
+		for _, port := range t.wireAddrs { // a node may have stopped since the probe
+			if t.gatewayURL, err = t.gatewayURLFrom(ctx, port); err == nil {
+				return t.gatewayURL, nil
 			}
 			errs = append(errs, err)
 		}
 		return "", errs[0]
 	}
-	return found[0].url, nil // the request says why it does not answer
+	return found[0].url, nil // the request then reports why the node does not answer
 }
 
-// lookHome uses the node of the home directory.
-func (t *Target) lookHome() error {
-	a, err := t.Running()
+// useHomeNode sets the addresses to those of the node in the home directory.
+func (t *Target) useHomeNode() error {
+	a, err := t.HomeAddresses()
 	if err != nil {
 		return err
 	}
 	t.TLS, t.CA = t.TLS || a.TLS, cmp.Or(t.CA, a.CA)
-	if t.gateway = Scheme(a.TLS) + a.HTTP; t.wires == nil {
-		t.wires = []string{a.Wire}
+	if t.gatewayURL = Scheme(a.TLS) + a.HTTP; t.wireAddrs == nil {
+		t.wireAddrs = []string{a.Wire}
 	}
 	return nil
 }
 
-// find asks every endpoint what it is. Where the home is meant it takes the home's node, and there is none to ask.
-func (t *Target) find(ctx context.Context) ([]endpoint, error) {
-	if t.inHome() {
-		return nil, t.lookHome()
+// probeEndpoints probes all endpoints. If the target is the home's node, it sets that node's addresses and returns
+// none.
+func (t *Target) probeEndpoints(ctx context.Context) ([]endpoint, error) {
+	if t.usesHome() {
+		return nil, t.useHomeNode()
 	}
-	tc, err := t.Secure()
+	tc, err := t.TLSConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -117,22 +118,22 @@ func (t *Target) find(ctx context.Context) ([]endpoint, error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, askFor)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range found {
-		wg.Go(func() { found[i].kind = found[i].ask(ctx, tc) })
+		wg.Go(func() { found[i].protocol = found[i].probe(ctx, tc) })
 	}
 	wg.Wait()
-	for _, e := range found { // before a request sends the token to it in plain text
-		if e.kind == secured && !slices.ContainsFunc(found, func(e endpoint) bool { return e.kind == wired || e.kind == gateway }) {
+	for _, e := range found { // fail now: a request would send the token in plain text
+		if e.protocol == tlsOnly && !slices.ContainsFunc(found, func(e endpoint) bool { return e.protocol == wireProtocol || e.protocol == httpGateway }) {
 			return nil, Hint(fmt.Errorf("connect: %s: this port speaks TLS", e.host), trustAdvice)
 		}
 	}
 	return found, nil
 }
 
-// CheckEndpoints returns a usage error for an address that names no node.
+// CheckEndpoints returns a usage error for a malformed address.
 func CheckEndpoints(names []string) error {
 	for _, name := range names {
 		if _, err := parseEndpoint(name, false); err != nil {
@@ -153,24 +154,25 @@ func parseEndpoint(name string, secure bool) (endpoint, error) {
 	}
 	e := endpoint{host: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme)), url: at}
 	if isURL {
-		e.kind = gateway
+		e.protocol = httpGateway
 	}
 	return e, nil
 }
 
-// ask finds out which protocol answers. A URL is a gateway's if anything answers. A plain port where TLS was requested
-// still has a kind: the call that follows reports the mismatch.
-func (e endpoint) ask(ctx context.Context, tc *tls.Config) kind {
+// probe finds out which protocol the endpoint speaks. A URL counts as a gateway if it accepts a connection. If TLS
+// was requested but the port is plain text, probe still returns its protocol: the following request reports the
+// mismatch.
+func (e endpoint) probe(ctx context.Context, tc *tls.Config) protocol {
 	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", e.host)
 	if err != nil {
-		return silent
+		return noAnswer
 	}
 	defer func() { nc.Close() }()
-	if e.kind == gateway {
-		return gateway
+	if e.protocol == httpGateway {
+		return httpGateway
 	}
 	if end, ok := ctx.Deadline(); ok {
-		_ = nc.SetDeadline(end) // a connection that cannot have one fails below
+		_ = nc.SetDeadline(end) // if this fails, the read below fails too
 	}
 	if tc != nil {
 		c := tc.Clone()
@@ -178,30 +180,30 @@ func (e endpoint) ask(ctx context.Context, tc *tls.Config) kind {
 		secure := tls.Client(nc, c)
 		err := secure.HandshakeContext(ctx)
 		if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-			return e.ask(ctx, nil)
+			return e.probe(ctx, nil)
 		}
 		if err != nil {
-			return wired
+			return wireProtocol
 		}
 		nc = secure
 	}
 	if _, err := fmt.Fprintf(nc, "GET /v1/health HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", e.host); err != nil {
-		return wired
+		return wireProtocol
 	}
 	answer := bufio.NewReader(nc)
-	head, _ := answer.Peek(len(tlsWanted)) // a port that says less is not a gateway
+	head, _ := answer.Peek(len(tlsRequiredReply)) // a shorter answer is not HTTP
 	switch said := string(head); {
-	case tc == nil && said == tlsWanted:
-		return secured
+	case tc == nil && said == tlsRequiredReply:
+		return tlsOnly
 	case strings.HasPrefix(said, "HTTP/"):
-		return gateway
+		return httpGateway
 	case tc == nil && wantsTLS(answer):
-		return secured
+		return tlsOnly
 	}
-	return wired
+	return wireProtocol
 }
 
-// wantsTLS reports whether a wire port's answer to plain text is that it speaks TLS.
+// wantsTLS reports whether a wire port rejected plain text because it requires TLS.
 func wantsTLS(answer io.Reader) bool {
 	f, err := wire.NewReader(answer, 64<<10).Next()
 	var said wire.Error
@@ -209,35 +211,35 @@ func wantsTLS(answer io.Reader) bool {
 		errors.Is(&client.Error{Code: said.Code, Message: said.Message, Details: said.Details}, client.ErrSecured)
 }
 
-// first is the URL of the first gateway among them; blank for none.
-func first(found []endpoint) string {
+// firstGateway returns the URL of the first gateway; blank if there is none.
+func firstGateway(found []endpoint) string {
 	for _, e := range found {
-		if e.kind == gateway {
+		if e.protocol == httpGateway {
 			return e.url
 		}
 	}
 	return ""
 }
 
-// hosts are the endpoints of a kind.
-func hosts(found []endpoint, k kind) (out []string) {
+// hostsSpeaking returns the host:port of the endpoints that speak a protocol.
+func hostsSpeaking(found []endpoint, k protocol) (out []string) {
 	for _, e := range found {
-		if e.kind == k {
+		if e.protocol == k {
 			out = append(out, e.host)
 		}
 	}
 	return out
 }
 
-// wiresBehind asks a gateway for the wire ports of the members that answer.
-func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err error) {
+// wireAddrsFrom requests the wire addresses of the reachable members from a gateway.
+func (t *Target) wireAddrsFrom(ctx context.Context, at string) (out []string, err error) {
 	if _, err := t.Token(); err != nil {
-		return nil, err // without a token a gateway names no port
+		return nil, err // a gateway reports wire addresses only to clients with a token
 	}
 	var is api.ClusterStatus
-	if err := t.GetOnce(ctx, api.Cluster.Method(), at+api.Cluster.Path(), nil, &is); err != nil {
-		var me api.MeAnswer // a token that is bound to namespaces learns of this node alone
-		if t.GetOnce(ctx, api.Me.Method(), at+api.Me.Path(), nil, &me) != nil {
+	if err := t.GetAt(ctx, api.Cluster.Method(), at+api.Cluster.Path(), nil, &is); err != nil {
+		var me api.MeAnswer // a token bound to namespaces may read only this node's address
+		if t.GetAt(ctx, api.Me.Method(), at+api.Me.Path(), nil, &me) != nil {
 			return nil, err
 		}
 		return []string{me.Wire}, nil
@@ -251,14 +253,14 @@ func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err 
 	return out, nil
 }
 
-// gatewayBehind asks a wire port for the gateway of its node. The gateway is on the host that the port was reached at:
-// the node's own name for it may mean nothing here.
-func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error) {
+// gatewayURLFrom requests the gateway's port from a wire port. The URL has the host under which the wire port was
+// reached, because the node's own host name may not resolve here.
+func (t *Target) gatewayURLFrom(ctx context.Context, port string) (string, error) {
 	host, _, err := net.SplitHostPort(port)
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askFor)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	c, err := t.dial(ctx, []string{port})
 	if err != nil {
@@ -269,8 +271,8 @@ func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error)
 		HTTP string `json:"http"`
 	}
 	if err := c.Query(ctx, api.Cluster.Name, api.Nothing{}, &is); err != nil {
-		if c.Query(ctx, api.Me.Name, api.Nothing{}, &is) != nil { // as wiresBehind does
-			return "", t.advised(err)
+		if c.Query(ctx, api.Me.Name, api.Nothing{}, &is) != nil { // as wireAddrsFrom does
+			return "", t.withAdvice(err)
 		}
 	}
 	if _, number, err := net.SplitHostPort(is.HTTP); err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestABoundTokenFindsTheWirePort: a gateway tells a token that is bound to namespaces nothing of the cluster. It names
-// its own wire port.
+// TestABoundTokenFindsTheWirePort: a gateway tells a token that is bound to namespaces nothing of the cluster. It
+// names its own wire port.
 func TestABoundTokenFindsTheWirePort(t *testing.T) {
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/admin/me" {

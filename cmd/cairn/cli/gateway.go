@@ -25,10 +25,10 @@ func Scheme(secure bool) string {
 	return "http://"
 }
 
-// HTTPClient is an HTTP client that trusts the authorities that the flags name, and follows no redirect: Request does,
-// with the token.
+// HTTPClient returns an HTTP client that trusts the authorities from the flags. It follows no redirects: Request
+// follows the leader itself, with the token.
 func (t *Target) HTTPClient() (*http.Client, error) {
-	secured, err := t.Secure()
+	secured, err := t.TLSConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -40,14 +40,14 @@ func (t *Target) HTTPClient() (*http.Client, error) {
 	return hc, nil
 }
 
-// An HTTPError is an error that the gateway answered with.
+// An HTTPError is an error response of the gateway.
 type HTTPError struct {
 	Status     int
 	Text       string `json:"error"`
 	Code       string `json:"code"`
 	LeaderAddr string `json:"leader_addr"`
 
-	Line     int    `json:"line"` // at which an import ended, 0 for another error; what follows are its reason and what it stored
+	Line     int    `json:"line"` // where an import ended; 0 for other errors. Reason and the counts below belong to it
 	Reason   string `json:"reason"`
 	Memories int    `json:"memories"`
 	Edges    int    `json:"edges"`
@@ -55,7 +55,7 @@ type HTTPError struct {
 
 func (e *HTTPError) Error() string { return e.Text }
 
-// Status returns the status of a gateway's rejection; 0 for another error.
+// Status returns the HTTP status of an HTTPError; 0 for other errors.
 func Status(err error) int {
 	if e, ok := errors.AsType[*HTTPError](err); ok {
 		return e.Status
@@ -63,59 +63,59 @@ func Status(err error) int {
 	return 0
 }
 
-// NDJSON is a body of JSON lines.
+// NDJSON is a request body of JSON lines.
 type NDJSON []byte
 
-// Request makes one exchange with the gateway, and a second one with the leader when the first names it. Where the
-// gateway knows no leader, its node may be cut off or removed: the other endpoints are tried then. The answer's body is
-// the caller's to close.
+// Request sends a request to the gateway, and to the leader if the gateway redirects there. If the gateway knows no
+// leader, its node may be partitioned or removed, so Request then tries the other endpoints. The caller closes the
+// body.
 func (t *Target) Request(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	base, err := t.URL(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r, err := t.leading(ctx, method, base, path, body)
-	for i := 0; i < len(t.Endpoints) && len(t.Endpoints) > 1 && leaderless(err); i++ {
+	r, err := t.requestFollowingLeader(ctx, method, base, path, body)
+	for i := 0; i < len(t.Endpoints) && len(t.Endpoints) > 1 && isNoLeader(err); i++ {
 		one := *t
-		one.Endpoints, one.gateway, one.wires = t.Endpoints[i:i+1], "", nil
+		one.Endpoints, one.gatewayURL, one.wireAddrs = t.Endpoints[i:i+1], "", nil
 		at, gone := one.URL(ctx)
 		if gone != nil || at == base {
 			continue
 		}
-		if other, failed := t.leading(ctx, method, at, path, body); failed == nil || sent(failed) {
+		if other, failed := t.requestFollowingLeader(ctx, method, at, path, body); failed == nil || reachedGateway(failed) {
 			r, err = other, failed
 		}
 	}
-	if leaderless(err) && !strings.Contains(err.Error(), "quorum") { // whose members are named
+	if isNoLeader(err) && !strings.Contains(err.Error(), "quorum") { // the error about a lost quorum names the missing members already
 		err = Hint(err, "an election takes a moment: run the command again; if it stays so, `cairn status` shows which nodes are missing")
 	}
 	return r, err
 }
 
-// leading makes one exchange with a gateway, and a second one with the leader when the first names it.
-func (t *Target) leading(ctx context.Context, method, base, path string, body any) (io.ReadCloser, error) {
-	r, err := t.Once(ctx, method, base+path, body, nil)
+// requestFollowingLeader sends a request to a gateway, and again to the leader if the gateway redirects there.
+func (t *Target) requestFollowingLeader(ctx context.Context, method, base, path string, body any) (io.ReadCloser, error) {
+	r, err := t.RequestAt(ctx, method, base+path, body, nil)
 	if e, ok := errors.AsType[*HTTPError](err); ok && e.LeaderAddr != "" && e.LeaderAddr != base {
-		return t.Once(ctx, method, e.LeaderAddr+path, body, nil)
+		return t.RequestAt(ctx, method, e.LeaderAddr+path, body, nil)
 	}
 	return r, err
 }
 
-// leaderless reports whether a gateway did nothing because it knows no leader.
-func leaderless(err error) bool {
+// isNoLeader reports whether a gateway rejected the request because it knows no leader.
+func isNoLeader(err error) bool {
 	e, ok := errors.AsType[*HTTPError](err)
 	return ok && e.Code == "not_leader" && e.LeaderAddr == ""
 }
 
-// sent reports whether a request that failed reached a gateway, which may have carried it out.
-func sent(err error) bool {
-	_, broken := errors.AsType[*brokenOff](err)
+// reachedGateway reports whether a failed request reached a gateway, which may have executed it.
+func reachedGateway(err error) bool {
+	_, broken := errors.AsType[*brokenConnection](err)
 	return broken || Status(err) != 0
 }
 
-// Once makes one exchange, with the gateway at an address, with its own headers. The answer's body is the caller's
-// to close.
-func (t *Target) Once(ctx context.Context, method, at string, body any, headers http.Header) (io.ReadCloser, error) {
+// RequestAt sends a request with additional headers to the gateway at an address, and follows no leader. The caller
+// closes the body.
+func (t *Target) RequestAt(ctx context.Context, method, at string, body any, headers http.Header) (io.ReadCloser, error) {
 	var in io.Reader
 	kind := "application/json"
 	if lines, ok := body.(NDJSON); ok {
@@ -138,18 +138,18 @@ func (t *Target) Once(ctx context.Context, method, at string, body any, headers 
 	return t.exchange(req)
 }
 
-// A brokenOff reports that the connection ended before the answer came.
-type brokenOff struct {
+// A brokenConnection is the error when the connection ends before the answer.
+type brokenConnection struct {
 	error
 	host string
 }
 
-func (b *brokenOff) Error() string { return b.host + " ended the connection before it answered" }
-func (b *brokenOff) Unwrap() error { return b.error }
+func (b *brokenConnection) Error() string { return b.host + " ended the connection before it answered" }
+func (b *brokenConnection) Unwrap() error { return b.error }
 
-// exchange sends a request with the token and makes an error of a rejection.
+// exchange sends a request with the token, and returns an HTTPError if the status is not 2xx.
 func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
-	token, noToken := t.Token() // health and metrics need none
+	token, noToken := t.Token() // not an error yet: health and metrics need no token
 	if noToken == nil {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -158,29 +158,30 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 		return nil, err
 	}
 	resp, err := hc.Do(req)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) { // HTTP/2 says the second
-		err = &brokenOff{err, req.URL.Host}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) { // HTTP/2 returns ErrUnexpectedEOF
+		err = &brokenConnection{err, req.URL.Host}
 		if req.Method != http.MethodGet {
 			err = Hint(err, "what was asked for may have been done: look before you repeat it")
 		}
 		return nil, err
 	}
-	// A server that greets may do so before the request is written; the standard library has its own error for that.
+	// A server of another protocol may send a greeting before the request is written; net/http reports that
+	// differently.
 	if err != nil && (strings.Contains(err.Error(), "malformed HTTP") || strings.Contains(err.Error(), "readLoopPeekFail")) {
 		return nil, Hint(fmt.Errorf("what listens at %s does not speak HTTP", req.URL.Host), portAdvice)
 	}
 	if err != nil {
-		return nil, t.advised(err)
+		return nil, t.withAdvice(err)
 	}
 	if resp.StatusCode/100 == 2 {
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
 	e := &HTTPError{Status: resp.StatusCode}
-	b, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // a body that breaks off still tells the reason
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // a truncated body still contains the reason
 	if json.Unmarshal(b, e) != nil || e.Text == "" {
 		e.Text = cmp.Or(strings.TrimSpace(string(b)), http.StatusText(resp.StatusCode))
-		if req.URL.Scheme == "http" && e.Status == http.StatusBadRequest { // no gateway says this without JSON
+		if req.URL.Scheme == "http" && e.Status == http.StatusBadRequest { // a gateway's own errors are JSON
 			return nil, Hint(e, "if the port uses TLS, begin the URL with https://, and "+trustAdvice)
 		}
 	}
@@ -193,7 +194,7 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 	return nil, e
 }
 
-// Get reads a JSON answer.
+// Get sends a request as Request does, and decodes the JSON answer.
 func (t *Target) Get(ctx context.Context, method, path string, body, answer any) error {
 	ctx, cancel := t.Context(ctx)
 	defer cancel()
@@ -201,15 +202,15 @@ func (t *Target) Get(ctx context.Context, method, path string, body, answer any)
 	return decode(r, err, answer)
 }
 
-// Call asks the gateway for an operation whose path has no parameters. The body is a request, or what a request has of
-// it; nil for none.
+// Call executes an operation whose path has no parameters. The body is the operation's request or some fields of it;
+// nil for no body.
 func Call[Q, A any](ctx context.Context, t *Target, op api.Of[Q, A], body any) (answer A, err error) {
 	err = t.Get(ctx, op.Method(), op.Path(), body, &answer)
 	return answer, err
 }
 
-// Cluster reads the cluster's status, into an api.ClusterStatus or as JSON. A gateway tells a stranger only whether it
-// is ready, so a missing token is an error.
+// Cluster reads the cluster's status into an api.ClusterStatus or raw JSON. A missing token is an error: without one,
+// a gateway reports only whether it is ready.
 func (t *Target) Cluster(ctx context.Context, answer any) error {
 	if _, err := t.URL(ctx); err != nil {
 		return err
@@ -220,13 +221,13 @@ func (t *Target) Cluster(ctx context.Context, answer any) error {
 	return t.Get(ctx, api.Cluster.Method(), api.Cluster.Path(), nil, answer)
 }
 
-// GetOnce reads a JSON answer of the gateway at an address, which is asked once.
-func (t *Target) GetOnce(ctx context.Context, method, at string, body, answer any) error {
-	r, err := t.Once(ctx, method, at, body, nil)
+// GetAt sends a request as RequestAt does, and decodes the JSON answer.
+func (t *Target) GetAt(ctx context.Context, method, at string, body, answer any) error {
+	r, err := t.RequestAt(ctx, method, at, body, nil)
 	return decode(r, err, answer)
 }
 
-// Values are the JSON values of a text, one after the other. An error is the last that is yielded.
+// Values yields the JSON values of a stream. After an error it ends.
 func Values[T any](r io.Reader) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for d := json.NewDecoder(r); ; {
@@ -239,7 +240,7 @@ func Values[T any](r io.Reader) iter.Seq2[T, error] {
 	}
 }
 
-// decode reads an answer, if there is one.
+// decode decodes an answer and closes it, unless err is set.
 func decode(r io.ReadCloser, err error, answer any) error {
 	if err != nil {
 		return err

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// connecting names the flags that say which node a command speaks to, and how: help lists them below the command's own.
-var connecting = []string{"context", "home", "endpoints", "token", "token-file", "tls", "ca", "timeout"}
+// connectionFlags lists the flags for the connection to a node. Help prints them below the command's own flags.
+var connectionFlags = []string{"context", "home", "endpoints", "token", "token-file", "tls", "ca", "timeout"}
 
-// PrintUsage prints how a command is called, as cobra asks for it: the call, examples, verbs by group, flags.
+// PrintUsage is cobra's usage function: it prints the call, examples, verbs by group, and flags.
 func PrintUsage(c *cobra.Command) error {
 	w := c.OutOrStderr()
 	section := func(title, text string) {
@@ -39,8 +39,8 @@ func PrintUsage(c *cobra.Command) error {
 	own, of := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	has := c.LocalFlags()
 	has.VisitAll(func(f *pflag.Flag) {
-		// Only together with --endpoints does a flag say which node is meant: serve has a --home and --ca of its own.
-		if slices.Contains(connecting, f.Name) && has.Lookup("endpoints") != nil {
+		// These are connection flags only if the command has --endpoints too: serve has another --home and --ca.
+		if slices.Contains(connectionFlags, f.Name) && has.Lookup("endpoints") != nil {
 			of.AddFlag(f)
 		} else {
 			own.AddFlag(f)
@@ -55,7 +55,7 @@ func PrintUsage(c *cobra.Command) error {
 	return nil
 }
 
-// verbsOf lists the commands of a group, a line each.
+// verbsOf returns the help lines of the commands in a group.
 func verbsOf(c *cobra.Command, group string) string {
 	var b strings.Builder
 	for _, s := range c.Commands() {

@@ -21,7 +21,7 @@ func TestHelpPutsConnectionsLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	own, of, _ := strings.Cut(out.String(), "Connection flags:")
-	for _, name := range connecting {
+	for _, name := range connectionFlags {
 		if strings.Contains(own, "--"+name+" ") || !strings.Contains(of, "--"+name+" ") {
 			t.Errorf("--%s is not below the others:\n%s", name, out.String())
 		}

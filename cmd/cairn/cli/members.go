@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Voters counts a cluster's voters, or those of them that answer.
+// Voters counts a cluster's voters; with answering only the reachable ones.
 func Voters(s *api.ClusterStatus, answering bool) (n int) {
 	for _, p := range s.Members() {
 		if p.Voter && (p.Reachable || !answering) {
@@ -17,7 +17,7 @@ func Voters(s *api.ClusterStatus, answering bool) (n int) {
 	return n
 }
 
-// Size is a number of bytes as people read it.
+// Size formats a number of bytes as MB, GB or TB.
 func Size(n int64) string {
 	for _, unit := range []string{"MB", "GB"} {
 		if n < 1e9 {
@@ -28,13 +28,13 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f TB", float64(n)/1e6)
 }
 
-// Damage describes damage that a node found, and its repair.
+// Damage describes damage that a node found, and its repair, for users.
 type Damage struct {
-	Says, Heals string // Says goes behind the node's name
-	Healed      bool
+	Text, Repair string // sentences; Text follows the node's name
+	Healed       bool
 }
 
-// DamageOf puts together what a node tells of the damage that it found since it started.
+// DamageOf groups a node's reports of damage by kind and database.
 func DamageOf(files []api.Damage) (all []Damage) {
 	for len(files) > 0 {
 		first, n := files[0], 0

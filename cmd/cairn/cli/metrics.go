@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Metrics maps each line of a node's /metrics, up to its value, to the value.
+// Metrics maps each series of a node's /metrics (name and labels) to its value.
 type Metrics map[string]float64
 
-// maxMetrics bounds what is read of a node's metrics.
+// maxMetrics bounds the bytes read from a node's /metrics.
 const maxMetrics = 4 << 20
 
-// Metrics asks the gateway at an address for the node's own lines. It sends no token: they need none, and the address
-// may be one that another node gave.
+// Metrics reads the metrics of the node whose gateway is at an address. It sends no token: metrics need none, and the
+// address may come from another node.
 func (t *Target) Metrics(ctx context.Context, at string) (Metrics, error) {
 	hc, err := t.HTTPClient()
 	if err != nil {
@@ -38,7 +38,7 @@ func (t *Target) Metrics(ctx context.Context, at string) (Metrics, error) {
 	return ReadMetrics(io.LimitReader(resp.Body, maxMetrics))
 }
 
-// ReadMetrics reads the lines.
+// ReadMetrics parses the Prometheus text format. It skips comments.
 func ReadMetrics(r io.Reader) (Metrics, error) {
 	m, lines := Metrics{}, bufio.NewScanner(r)
 	for lines.Scan() {

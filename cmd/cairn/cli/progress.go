@@ -2,22 +2,22 @@ package cli
 
 import "github.com/schollz/progressbar/v3"
 
-// Progress is a bar of things whose number is not known.
+// Progress returns a bar for a number of items that is not known.
 func (s *Streams) Progress(what string) *progressbar.ProgressBar {
-	return s.bar(what, -1, progressbar.OptionSetSpinnerChangeInterval(0)) // a bar that moves by itself is drawn by two goroutines at once
+	return s.bar(what, -1, progressbar.OptionSetSpinnerChangeInterval(0)) // no spinner: its goroutine would race with the caller's updates
 }
 
-// Count is a bar of so many things, with their rate and the time that is left.
+// Count returns a bar for a number of items, with their rate and the remaining time.
 func (s *Streams) Count(what string, total int64) *progressbar.ProgressBar {
 	return s.bar(what, total, progressbar.OptionShowIts(), progressbar.OptionSetItsString(what), progressbar.OptionSetPredictTime(true))
 }
 
-// Bytes is a bar of so many bytes, with their rate and the time that is left.
+// Bytes returns a bar for a number of bytes, with their rate and the remaining time.
 func (s *Streams) Bytes(what string, total int64) *progressbar.ProgressBar {
 	return s.bar(what, total, progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true))
 }
 
-// bar is a bar on a terminal and silence elsewhere.
+// bar returns a bar that is visible only if stderr is a terminal.
 func (s *Streams) bar(what string, total int64, more ...progressbar.Option) *progressbar.ProgressBar {
 	options := []progressbar.Option{progressbar.OptionSetVisibility(false)}
 	if IsTerminal(s.Err) {

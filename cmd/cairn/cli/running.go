@@ -11,16 +11,16 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// Addresses is the file a running node leaves in its home.
+// Addresses is the content of the address file that a running node writes into its home.
 type Addresses struct {
 	Wire    string `json:"wire"`
 	HTTP    string `json:"http"`
 	Cluster string `json:"cluster,omitempty"`
 	TLS     bool   `json:"tls,omitempty"`
-	CA      string `json:"ca,omitempty"` // whom to trust
+	CA      string `json:"ca,omitempty"` // file with the certificate authority
 }
 
-// Write leaves the addresses in a node's home.
+// Write stores the addresses in a node's home.
 func (a Addresses) Write(home string) error {
 	b, err := json.Marshal(a)
 	if err != nil {
@@ -29,9 +29,9 @@ func (a Addresses) Write(home string) error {
 	return syncwriter.Replace(filepath.Join(home, addressFile), append(b, '\n'), 0o600)
 }
 
-// Running holds the addresses of the home's node, or those of its last run.
-func (t *Target) Running() (Addresses, error) {
-	if err := t.ownHome(); err != nil {
+// HomeAddresses reads the addresses of the home's node, or those of its last run.
+func (t *Target) HomeAddresses() (Addresses, error) {
+	if err := t.checkHome(); err != nil {
 		return Addresses{}, err
 	}
 	b, err := os.ReadFile(filepath.Join(t.Home, addressFile))
@@ -39,10 +39,10 @@ func (t *Target) Running() (Addresses, error) {
 		return Addresses{}, err
 	}
 	if err != nil {
-		if t.entered != "" && t.Named == "" {
+		if t.activeContext != "" && t.ContextName == "" {
 			return Addresses{},
-				Hint(fmt.Errorf("context %s: no node found in %s", t.entered, t.Home),
-					fmt.Sprintf("start it, or go back to this directory's node: `cairn context remove %s`", private.Quote(t.entered)))
+				Hint(fmt.Errorf("context %s: no node found in %s", t.activeContext, t.Home),
+					fmt.Sprintf("start it, or go back to this directory's node: `cairn context remove %s`", private.Quote(t.activeContext)))
 		}
 		return Addresses{},
 			Hint(fmt.Errorf("no node found in %s", t.Home), "start one with `cairn dev`, or name one with --endpoints, or with --context")
@@ -54,9 +54,9 @@ func (t *Target) Running() (Addresses, error) {
 	return a, nil
 }
 
-// ownHome rejects the default home, below the working directory, if another user may have made it: their node would get
-// what this command sends. A home that the user named is accepted.
-func (t *Target) ownHome() error {
+// checkHome rejects the default home, below the working directory, if another user may have created it: their node
+// would receive this command's data and token. It accepts a home that the user named.
+func (t *Target) checkHome() error {
 	if t.Home != DefaultHome {
 		return nil
 	}
@@ -66,13 +66,13 @@ func (t *Target) ownHome() error {
 	return nil
 }
 
-// Ready is the line that stdout gets when the node serves.
+// Ready is the JSON line that a node prints on stdout once it serves.
 type Ready struct {
 	Ready        bool   `json:"ready"`
 	NodeID       uint32 `json:"node_id"`
 	Wire         string `json:"wire"`
 	HTTP         string `json:"http"`
-	Cluster      string `json:"cluster,omitempty"` // only with a peer port
+	Cluster      string `json:"cluster,omitempty"` // blank without a peer port
 	String       string `json:"string,omitempty"`
 	Sift         string `json:"sift,omitempty"`
 	Covenant     string `json:"covenant,omitempty"`

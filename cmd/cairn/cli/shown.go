@@ -10,50 +10,50 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// Shown is a writer for people. It shows the control characters that a text holds, as \u001b for the one that begins a
-// terminal's commands, and passes on line feeds and tabs. Characters that reverse the direction of what follows are
-// shown too. In JSON the same escapes mean the same text, so that programs read what they read before. Commands print
-// through it whatever they print; what draws on the terminal itself uses Raw.
-func Shown(w io.Writer) io.Writer { return &shown{w: w} }
+// NewEscaper returns a writer that escapes control characters, such as ESC as \u001b, and characters that change the
+// text direction. It passes line feeds and tabs. Stored texts therefore cannot control the user's terminal. JSON
+// output keeps its meaning, because JSON has the same escapes. All commands print through it; drawing on a terminal
+// needs Raw.
+func NewEscaper(w io.Writer) io.Writer { return &escaper{w: w} }
 
-type shown struct {
-	w    io.Writer
-	part []byte // of a character whose rest comes with the next write
-	lost error  // of the first write that failed
+type escaper struct {
+	w        io.Writer
+	partial  []byte // an incomplete UTF-8 character at the end of the last write
+	firstErr error  // error of the first failed write
 }
 
-// Lost returns the error of the first failed write through Shown. A verb has failed when nobody got its output.
-func Lost(w io.Writer) error {
-	if s, ok := w.(*shown); ok {
-		return s.lost
+// WriteError returns the error of the first failed write through NewEscaper's writer. A command whose output is lost
+// must fail.
+func WriteError(w io.Writer) error {
+	if s, ok := w.(*escaper); ok {
+		return s.firstErr
 	}
 	return nil
 }
 
-// Raw returns the writer below Shown, for a protocol, or for drawing. Texts that others wrote go to it through Show
-// alone.
+// Raw returns the writer below NewEscaper's, for a protocol or for drawing. Callers escape stored texts with Escape.
 func Raw(w io.Writer) io.Writer {
-	if s, ok := w.(*shown); ok {
+	if s, ok := w.(*escaper); ok {
 		return s.w
 	}
 	return w
 }
 
 // Write implements io.Writer.
-func (s *shown) Write(b []byte) (int, error) {
-	text := append(s.part, b...)
+func (s *escaper) Write(b []byte) (int, error) {
+	text := append(s.partial, b...)
 	whole := kit.Whole(text)
-	_, err := io.WriteString(s.w, Show(string(text[:whole])))
-	s.part = append([]byte(nil), text[whole:]...)
+	_, err := io.WriteString(s.w, Escape(string(text[:whole])))
+	s.partial = append([]byte(nil), text[whole:]...)
 	if err != nil {
-		s.lost = cmp.Or(s.lost, err)
+		s.firstErr = cmp.Or(s.firstErr, err)
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// Show replaces the control characters of a text by their escapes.
-func Show(text string) string {
+// Escape replaces control characters, characters that change the direction, and invalid UTF-8 with escapes.
+func Escape(text string) string {
 	var out []byte
 	from := 0
 	for i, c := range text {
@@ -65,7 +65,7 @@ func Show(text string) string {
 				continue // the replacement character itself
 			}
 			seen, size = fmt.Sprintf(`\x%02x`, text[i]), 1
-		case c == '\n' || c == '\t' || !unicode.IsControl(c) && !turns(c):
+		case c == '\n' || c == '\t' || !unicode.IsControl(c) && !isBidiControl(c):
 			continue
 		default:
 			seen = fmt.Sprintf(`\u%04x`, c)
@@ -79,5 +79,7 @@ func Show(text string) string {
 	return string(append(out, text[from:]...))
 }
 
-// turns reports whether a character changes the direction in which what follows is shown.
-func turns(c rune) bool { return '\u202a' <= c && c <= '\u202e' || '\u2066' <= c && c <= '\u2069' }
+// isBidiControl reports whether a character changes the direction of the text after it.
+func isBidiControl(c rune) bool {
+	return '\u202a' <= c && c <= '\u202e' || '\u2066' <= c && c <= '\u2069'
+}

@@ -15,12 +15,12 @@ func TestShow(t *testing.T) {
 		"\u202eevil\u2066":      `\u202eevil\u2066`,
 		"\x9b1m\xff �":          `\x9b1m\xff �`,
 	} {
-		if got := Show(text); got != want {
+		if got := Escape(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 		for _, n := range []int{1, 2, 3, 100} {
 			var out strings.Builder
-			w := Shown(&out)
+			w := NewEscaper(&out)
 			for rest := text; rest != ""; rest = rest[min(n, len(rest)):] {
 				if _, err := w.Write([]byte(rest[:min(n, len(rest))])); err != nil {
 					t.Fatal(err)
@@ -36,7 +36,7 @@ func TestShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back string
-	if err := json.Unmarshal([]byte(Show(string(b))), &back); err != nil || back != "\x1b\x7f\u009b\u202e é" {
+	if err := json.Unmarshal([]byte(Escape(string(b))), &back); err != nil || back != "\x1b\x7f\u009b\u202e é" {
 		t.Errorf("through JSON: %q, %v", back, err)
 	}
 }

@@ -25,13 +25,14 @@ const (
 	ExitUsage  = 2
 )
 
-// Streams holds every command's input and outputs: results go to out, everything else to err.
+// Streams holds a command's input and outputs. Results go to Out, everything else to Err.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Input is standard input, until ctx ends: a read from a terminal can be interrupted.
+// Input returns a reader of standard input that fails once ctx ends, so that a read from a terminal can be
+// interrupted.
 func (s *Streams) Input(ctx context.Context) io.Reader {
 	r, w := io.Pipe()
 	context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
@@ -42,7 +43,7 @@ func (s *Streams) Input(ctx context.Context) io.Reader {
 	return r
 }
 
-// Confirm asks a question and returns an error unless the answer is yes; undone says what has not happened then.
+// Confirm asks a yes-or-no question. It returns an error with the text undone unless the answer is yes.
 func (s *Streams) Confirm(ctx context.Context, question, undone string) error {
 	fmt.Fprint(s.Err, question, " [y/N] ")
 	line, err := bufio.NewReader(s.Input(ctx)).ReadString('\n')
@@ -55,29 +56,29 @@ func (s *Streams) Confirm(ctx context.Context, question, undone string) error {
 	return Hint(errors.New(undone), "answer y, or give --yes")
 }
 
-// usageError is a call that is wrong as typed.
+// usageError marks an error of the command line itself; the exit code is ExitUsage.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
 
-// Usage marks an error as the caller's: the call is wrong as typed.
+// Usage marks an error as a usage error.
 func Usage(err error) error { return usageError{err} }
 
-// Usagef makes such an error with a formatted text.
+// Usagef returns a usage error with a formatted text.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-// hinted is an error that knows what to do about it.
-type hinted struct {
+// hintedError is an error with advice for the user.
+type hintedError struct {
 	error
 	hint string
 }
 
-func (h hinted) Unwrap() error { return h.error }
+func (h hintedError) Unwrap() error { return h.error }
 
 // Hint adds advice to an error.
-func Hint(err error, advice string) error { return hinted{err, advice} }
+func Hint(err error, advice string) error { return hintedError{err, advice} }
 
-// Exit says on errw what is wrong, with the advice there is, and returns the exit code for it.
+// Exit prints an error and its hint on errw, and returns the exit code.
 func Exit(err error, errw io.Writer) int {
 	f, code := failureOf(err)
 	if f.Error == "" {
@@ -90,16 +91,16 @@ func Exit(err error, errw io.Writer) int {
 	return code
 }
 
-// A Failure is an error for programs: with --json, the last line on stderr.
+// A Failure is an error as JSON: the last line on stderr with --json.
 type Failure struct {
 	Error    string    `json:"error"`
 	Hint     string    `json:"hint,omitempty"`
-	Code     string    `json:"code,omitempty"`      // of a gateway that rejected the request
-	WireCode wire.Code `json:"wire_code,omitempty"` // of a wire port that did
+	Code     string    `json:"code,omitempty"`      // from a gateway
+	WireCode wire.Code `json:"wire_code,omitempty"` // from a wire port
 	Exit     int       `json:"exit"`
 }
 
-// failureOf is an error as programs read it, with the exit code; without a text when all is well or said already.
+// failureOf converts an error to a Failure with its exit code. The text is blank for no error and for an ExitCode.
 func failureOf(err error) (f Failure, code int) {
 	if err == nil {
 		return f, ExitOK
@@ -108,7 +109,7 @@ func failureOf(err error) (f Failure, code int) {
 		return f, int(quiet)
 	}
 	f = Failure{Error: err.Error(), Exit: ExitFailed}
-	if h, ok := errors.AsType[hinted](err); ok {
+	if h, ok := errors.AsType[hintedError](err); ok {
 		f.Hint = h.hint
 	}
 	if e, ok := errors.AsType[*HTTPError](err); ok {
@@ -123,57 +124,57 @@ func failureOf(err error) (f Failure, code int) {
 	return f, f.Exit
 }
 
-// Execute runs a command to its end. It says what is wrong as Exit does, and with --json as a Failure on one line.
+// Execute runs a command and returns its exit code. It prints an error as Exit does, or with --json as a Failure.
 func (s *Streams) Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		err = Lost(s.Out)
+		err = WriteError(s.Out)
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	if !AsJSON(c) && !slices.Contains(args, "--json") { // flags that are wrong leave those behind them unread
+	if !AsJSON(c) && !slices.Contains(args, "--json") { // also check args: after a wrong flag, cobra does not parse the next ones
 		return Exit(err, s.Err)
 	}
 	f, code := failureOf(err)
 	if f.Error != "" {
-		_ = (&Streams{Out: s.Err}).JSONLine(f) // there is no other place to say that it is lost
+		_ = (&Streams{Out: s.Err}).JSONLine(f) // stderr failed: there is nowhere to report it
 	}
 	return code
 }
 
-// ExitCode is a failure that has said everything already.
+// ExitCode is the error of a command that has printed its messages already.
 type ExitCode int
 
 func (e ExitCode) Error() string { return "" }
 
-// JSON prints a value for machines.
+// JSON prints a value as indented JSON.
 func (s *Streams) JSON(v any) error {
 	plain, err := kit.JSON(v)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	if err := json.Indent(&out, withTimes(plain), "", "  "); err != nil {
+	if err := json.Indent(&out, formatTimes(plain), "", "  "); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(s.Out, out.String())
 	return err
 }
 
-// JSONLine prints a value for machines that read a line at a time.
+// JSONLine prints a value as one line of JSON.
 func (s *Streams) JSONLine(v any) error {
 	plain, err := kit.JSON(v)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "%s\n", withTimes(plain))
+	_, err = fmt.Fprintf(s.Out, "%s\n", formatTimes(plain))
 	return err
 }
 
-// Tell prints a result: as JSON, or for people a line.
-func (s *Streams) Tell(asJSON bool, v any, format string, args ...any) error {
+// PrintResult prints a result as JSON, or else as a formatted line.
+func (s *Streams) PrintResult(asJSON bool, v any, format string, args ...any) error {
 	if asJSON {
 		return s.JSON(v)
 	}
@@ -181,7 +182,7 @@ func (s *Streams) Tell(asJSON bool, v any, format string, args ...any) error {
 	return err
 }
 
-// List prints rows: as JSON, or for people as Rows does.
+// List prints rows as JSON, or else as a table.
 func List[T any](s *Streams, asJSON bool, all []T, head string, cells func(T) []any) error {
 	if asJSON {
 		return s.JSON(all)
@@ -189,7 +190,7 @@ func List[T any](s *Streams, asJSON bool, all []T, head string, cells func(T) []
 	return Rows(s.Out, all, head, cells)
 }
 
-// Rows prints a table below a head; cells returns the cells of a row.
+// Rows prints a table. The head has its columns separated by "|"; cells returns the cells of a row.
 func Rows[T any](w io.Writer, all []T, head string, cells func(T) []any) error {
 	rows := make([][]string, len(all))
 	for i, x := range all {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Table prints rows below a head: on a terminal with borders, no wider than it, and in colour where a cell says
-// something special; elsewhere in columns that tools can cut.
+// Table prints rows below a head. On a terminal the table has borders, fits the width, and colours problems and
+// roles. Elsewhere it prints plain columns for other tools.
 func Table(w io.Writer, head []string, rows [][]string) error {
 	if b, ok := w.(Blocks); ok {
 		return b.print(head, rows)
@@ -28,8 +28,8 @@ func Table(w io.Writer, head []string, rows [][]string) error {
 	return tw.Flush()
 }
 
-// Blocks is a writer on which a table's rows are blocks of lines, a field a line: what is too long for a column can be
-// read whole.
+// Blocks is a writer on which Table prints each row as a block of lines, one field a line, so that long values stay
+// readable.
 type Blocks struct{ io.Writer }
 
 func (b Blocks) print(head []string, rows [][]string) error {
@@ -48,7 +48,7 @@ func (b Blocks) print(head []string, rows [][]string) error {
 	return nil
 }
 
-// Lines prints rows in columns, without a head.
+// Lines prints rows of a name and a value in two columns, without a head.
 func Lines(w io.Writer, rows [][]string) error {
 	wide := 0
 	for _, row := range rows {
@@ -71,7 +71,7 @@ func drawTable(w io.Writer, head []string, rows [][]string) error {
 	shown := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, text := range row {
-			shown[i] = append(shown[i], Show(text))
+			shown[i] = append(shown[i], Escape(text))
 		}
 	}
 	t := table.New().Border(lipgloss.RoundedBorder()).BorderStyle(lipgloss.NewStyle().Faint(true)).Headers(head...).Rows(shown...).
@@ -88,7 +88,7 @@ func drawTable(w io.Writer, head []string, rows [][]string) error {
 	if wide := widthOf(w); wide > 0 && lipgloss.Width(text) > wide {
 		text = t.Width(wide).String()
 	}
-	_, err := fmt.Fprintln(Raw(w), text) // its borders and colours are ours
+	_, err := fmt.Fprintln(Raw(w), text) // the cells are escaped above; borders and colours are not
 	return err
 }
 
@@ -105,7 +105,7 @@ func widthOf(w io.Writer) int {
 	return wide
 }
 
-// IsTerminal reports whether a person reads what is written there.
+// IsTerminal reports whether the writer is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := Raw(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -23,41 +23,41 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// Target is the node a command talks to: the one whose home is given, unless addresses are.
+// Target is the node or cluster that a command talks to: the one at Endpoints, or else the one whose home is Home.
 type Target struct {
-	Named     string // the context that is meant; blank: the current one
-	Home      string
-	Endpoints []string // wire ports and gateways of nodes, in any order: see endpoints.go
-	TokenText string   // the token itself
-	TokenFile string
-	Database  string
-	Timeout   time.Duration
-	JSON      bool
-	TLS       bool
-	CA        string
-	trust     *tls.Config // made by secure
-	entered   string      // the context that named the node; blank for none
-	wires     []string    // found by Wire
-	gateway   string      // found by URL
+	ContextName   string // name of the context; blank: the current one
+	Home          string
+	Endpoints     []string // wire ports and gateways, in any order; see endpoints.go
+	TokenText     string   // the token itself
+	TokenFile     string
+	Database      string
+	Timeout       time.Duration
+	JSON          bool
+	TLS           bool
+	CA            string
+	tlsConfig     *tls.Config // cached by TLSConfig
+	activeContext string      // the context that applyContext used; blank: none
+	wireAddrs     []string    // cached by Wire
+	gatewayURL    string      // cached by URL
 
-	IsSet  func(flag string) bool // nil: the target is not of flags
-	OfHome bool                   // the node of home is meant, wherever the environment says that one is
+	IsSet      func(flag string) bool // reports whether the user gave a flag; nil if no flags were parsed
+	PreferHome bool                   // use Home's node even if the environment has endpoints
 }
 
-// formerly are earlier names of flags, which scripts may still give. Help does not show them.
-var formerly = map[string]string{"url": "endpoints", "addr": "endpoints", "data-dir": "home"}
+// oldFlagNames maps earlier names of flags to the current ones, for existing scripts. Help does not show them.
+var oldFlagNames = map[string]string{"url": "endpoints", "addr": "endpoints", "data-dir": "home"}
 
-// Flags adds the flags that say which node, with which token, and how the answer is printed.
+// Flags adds the flags for the connection, the token and the output format.
 func (t *Target) Flags(c *cobra.Command) {
 	t.flags(c.Flags())
-	c.PreRunE = func(c *cobra.Command, _ []string) error { return t.enter(c) }
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return t.applyContext(c) }
 	if err := c.RegisterFlagCompletionFunc("context", CompleteContext); err != nil {
-		panic("cli: " + err.Error()) // the flag was just made
+		panic("cli: " + err.Error()) // impossible: the flag exists
 	}
 }
 
-// BeforeVerbs lets these flags stand before the verb, as in "cairn --json list". The verb reads them: cobra looks for
-// it behind the flags of the group, and without these would take "list" for the value of --json.
+// BeforeVerbs allows these flags before the verb, as in "cairn --json list". It adds hidden copies to the group so
+// that cobra finds the verb: otherwise cobra takes "list" for the value of --json. The verb itself parses the flags.
 func BeforeVerbs(group *cobra.Command) {
 	ours := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(Target).flags(ours)
@@ -71,10 +71,10 @@ func BeforeVerbs(group *cobra.Command) {
 
 func (t *Target) flags(f *pflag.FlagSet) {
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(cmp.Or(formerly[name], name))
+		return pflag.NormalizedName(cmp.Or(oldFlagNames[name], name))
 	})
 	t.IsSet = f.Changed
-	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "`name` of a context, see cairn context (or CAIRN_CONTEXT)")
+	f.StringVar(&t.ContextName, "context", os.Getenv("CAIRN_CONTEXT"), "`name` of a context, see cairn context (or CAIRN_CONTEXT)")
 	HomeFlag(f, &t.Home, "`directory` of a node on this machine, with its addresses and token (or CAIRN_HOME)")
 	f.StringSliceVar(&t.Endpoints, "endpoints",
 		strings.FieldsFunc(os.Getenv("CAIRN_ENDPOINTS"), func(r rune) bool { return r == ',' }),
@@ -88,18 +88,18 @@ func (t *Target) flags(f *pflag.FlagSet) {
 	f.BoolVar(&t.JSON, "json", false, "print JSON")
 }
 
-// HomeFlag is the flag of verbs that work in a node's home.
+// HomeFlag adds --home, the directory of a node.
 func HomeFlag(f *pflag.FlagSet, home *string, usage string) {
 	f.StringVar(home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), DefaultHome), usage)
 }
 
-// InDatabase is the flag of commands that work in one database.
-func (t *Target) InDatabase(c *cobra.Command) {
+// DatabaseFlag adds --db, for commands that work in one database.
+func (t *Target) DatabaseFlag(c *cobra.Command) {
 	c.Flags().StringVar(&t.Database, "db", "", "database; the token's own by default")
 }
 
-// In is a gateway's path with the database that is meant.
-func (t *Target) In(path string) string {
+// WithDatabase adds the database, if one was given, to the query of a gateway's path.
+func (t *Target) WithDatabase(path string) string {
 	switch {
 	case t.Database == "":
 		return path
@@ -114,14 +114,13 @@ const (
 	addressFile = "addrs.json"
 )
 
-// inHome reports whether the address of a node is to be found in its home: none is named, or by the environment alone
-// while a flag names the home.
-func (t *Target) inHome() bool {
-	return len(t.Endpoints) == 0 || t.IsSet != nil && !t.IsSet("endpoints") && (t.OfHome || t.IsSet("home"))
+// usesHome reports whether to read the node's addresses from its home: no endpoints were given, or they come from the
+// environment and a flag (or PreferHome) selects the home.
+func (t *Target) usesHome() bool {
+	return len(t.Endpoints) == 0 || t.IsSet != nil && !t.IsSet("endpoints") && (t.PreferHome || t.IsSet("home"))
 }
 
-// Token returns the token that was given, or else the one in the file that was named, in the environment or in the
-// home.
+// Token returns the token from --token, or else from the environment, the token file or the home.
 func (t *Target) Token() (string, error) {
 	if t.TokenText != "" {
 		return t.TokenText, nil
@@ -130,27 +129,27 @@ func (t *Target) Token() (string, error) {
 		return v, nil
 	}
 	if t.TokenFile != "" {
-		return tokenIn(private.ReadNamed(t.TokenFile))
+		return parseToken(private.ReadNamed(t.TokenFile))
 	}
-	if err := t.ownHome(); err != nil {
+	if err := t.checkHome(); err != nil {
 		return "", err
 	}
-	return tokenIn(private.Read(filepath.Join(t.Home, "token")))
+	return parseToken(private.Read(filepath.Join(t.Home, "token")))
 }
 
-func tokenIn(b []byte, err error) (string, error) {
+func parseToken(b []byte, err error) (string, error) {
 	if err != nil {
 		return "", Hint(fmt.Errorf("no token: %w", err), "set CAIRN_TOKEN, or name a file with --token-file")
 	}
 	return strings.TrimSpace(string(b)), nil
 }
 
-// Context ends when an answer has taken too long.
+// Context returns a context that ends after the target's timeout.
 func (t *Target) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, t.Timeout)
 }
 
-// Dial connects to the node's wire port.
+// Dial connects to the wire port of a node.
 func (t *Target) Dial(ctx context.Context) (*client.Client, error) {
 	addrs, err := t.Wire(ctx)
 	if err != nil {
@@ -159,9 +158,9 @@ func (t *Target) Dial(ctx context.Context) (*client.Client, error) {
 	return t.dial(ctx, addrs)
 }
 
-// dial connects to one of several wire ports.
+// dial connects to one of the wire addresses.
 func (t *Target) dial(ctx context.Context, addrs []string) (*client.Client, error) {
-	secured, err := t.Secure()
+	secured, err := t.TLSConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -174,12 +173,12 @@ func (t *Target) dial(ctx context.Context, addrs []string) (*client.Client, erro
 		if err = fmt.Errorf("connect: %w", err); errors.Is(err, context.DeadlineExceeded) {
 			return nil, Hint(err, "no Cairn node answers at this address: name its wire port, 7437 unless the configuration has another")
 		}
-		return nil, t.advised(err)
+		return nil, t.withAdvice(err)
 	}
 	return c, nil
 }
 
-// With runs f with a connected client.
+// With connects, runs f with the client under the timeout, and closes the client.
 func (t *Target) With(ctx context.Context, f func(context.Context, *client.Client) error) error {
 	ctx, cancel := t.Context(ctx)
 	defer cancel()
@@ -192,26 +191,26 @@ func (t *Target) With(ctx context.Context, f func(context.Context, *client.Clien
 		err = Hint(fmt.Errorf("no answer within %s", t.Timeout),
 			"--timeout waits longer; `cairn doctor` looks for what is wrong with a node")
 	}
-	return errors.Join(t.advised(err), c.Close())
+	return errors.Join(t.withAdvice(err), c.Close())
 }
 
-// Secure returns the TLS configuration; nil without TLS.
-func (t *Target) Secure() (*tls.Config, error) {
-	if t.trust != nil || !t.TLS && t.CA == "" {
-		return t.trust, nil
+// TLSConfig returns the TLS configuration; nil without TLS.
+func (t *Target) TLSConfig() (*tls.Config, error) {
+	if t.tlsConfig != nil || !t.TLS && t.CA == "" {
+		return t.tlsConfig, nil
 	}
-	t.trust = &tls.Config{MinVersion: tls.VersionTLS12}
+	t.tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	if t.CA != "" {
 		b, err := os.ReadFile(t.CA)
 		if err != nil {
 			return nil, fmt.Errorf("--ca: %w", err)
 		}
-		t.trust.RootCAs = x509.NewCertPool()
-		if !t.trust.RootCAs.AppendCertsFromPEM(b) {
+		t.tlsConfig.RootCAs = x509.NewCertPool()
+		if !t.tlsConfig.RootCAs.AppendCertsFromPEM(b) {
 			return nil, fmt.Errorf("--ca %s: no certificate in it", t.CA)
 		}
 	}
-	return t.trust, nil
+	return t.tlsConfig, nil
 }
 
 const (
@@ -221,8 +220,8 @@ const (
 	tokenAdvice = "name a token of this cluster that may do this, with --token-file or CAIRN_TOKEN; a revoked or expired one is refused"
 )
 
-// advised is an error with what to do about it, when a node was not reached, does not let us in, or does not answer.
-func (t *Target) advised(err error) error {
+// withAdvice adds a hint to an error about an unreachable node, a rejected token or certificate, or a wrong protocol.
+func (t *Target) withAdvice(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var host x509.HostnameError
@@ -235,8 +234,8 @@ func (t *Target) advised(err error) error {
 		}
 		err = fmt.Errorf("nothing answers at %s: %w", op.Addr, cause)
 	}
-	if err != nil && t.entered != "" && !errors.As(err, &answer) {
-		err = fmt.Errorf("context %s: %w", t.entered, err)
+	if err != nil && t.activeContext != "" && !errors.As(err, &answer) {
+		err = fmt.Errorf("context %s: %w", t.activeContext, err)
 	}
 	switch {
 	case err == nil:
@@ -247,7 +246,7 @@ func (t *Target) advised(err error) error {
 		return Hint(err, "check this machine's clock; "+nodeAdvice)
 	case errors.As(err, &host):
 		return Hint(err, "name the node as its certificate does, or add the name: "+nodeAdvice)
-	case strings.Contains(err.Error(), "expected ClusterHello"), strings.Contains(err.Error(), "tls: certificate required"): // a peer port
+	case strings.Contains(err.Error(), "expected ClusterHello"), strings.Contains(err.Error(), "tls: certificate required"): // answers of a peer port
 		return Hint(err, portAdvice)
 	case errors.Is(err, client.ErrPlain), errors.Is(err, http.ErrSchemeMismatch):
 		return Hint(err, "leave out --tls and --ca, and begin the URL of a gateway with http://")
@@ -255,9 +254,9 @@ func (t *Target) advised(err error) error {
 		return Hint(err, tokenAdvice)
 	case errors.As(err, &answer):
 		return err
-	case op != nil && op.Op == "dial" && t.entered != "" && t.Named == "":
+	case op != nil && op.Op == "dial" && t.activeContext != "" && t.ContextName == "":
 		return Hint(err, fmt.Sprintf("check that the node is running; `cairn context remove %s` goes back to the node of this directory",
-			private.Quote(t.entered)))
+			private.Quote(t.activeContext)))
 	case op != nil && op.Op == "dial":
 		return Hint(err, "check that the node is running, and its address")
 	}

@@ -91,11 +91,11 @@ func TestANodeThatDiesIsNamed(t *testing.T) {
 	tg := Target{TokenText: "t", Timeout: time.Minute}
 	for method, may := range map[string]bool{"GET": false, "POST": true} {
 		for _, srv := range []*httptest.Server{plain, secured} {
-			if tg.trust = nil; srv == secured {
-				tg.trust = srv.Client().Transport.(*http.Transport).TLSClientConfig
+			if tg.tlsConfig = nil; srv == secured {
+				tg.tlsConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig
 			}
-			_, err := tg.Once(t.Context(), method, srv.URL+"/v1/put", nil, nil)
-			var advice hinted
+			_, err := tg.RequestAt(t.Context(), method, srv.URL+"/v1/put", nil, nil)
+			var advice hintedError
 			if err == nil || !strings.Contains(err.Error(), "ended the connection before it answered") || errors.As(err, &advice) != may {
 				t.Errorf("%s %s: %v", method, srv.URL, err)
 			}
@@ -103,8 +103,8 @@ func TestANodeThatDiesIsNamed(t *testing.T) {
 	}
 }
 
-// TestAPortThatIsNotMeantIsAdvised: a certificate that has ended or names another host, and a port that speaks no HTTP,
-// are answered with what to do.
+// TestAPortThatIsNotMeantIsAdvised: a certificate that has ended or names another host, and a port that speaks no
+// HTTP, are answered with what to do.
 func TestAPortThatIsNotMeantIsAdvised(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -134,15 +134,16 @@ func TestAPortThatIsNotMeantIsAdvised(t *testing.T) {
 		greets:  "name a port for clients",
 		answers: "name a port for clients",
 	} {
-		tg := Target{TokenText: "t", Timeout: time.Minute, trust: &tls.Config{RootCAs: own}}
-		var advice hinted
-		if _, err := tg.Once(t.Context(), "GET", at+"/v1/stats", nil, nil); !errors.As(err, &advice) || !strings.Contains(advice.hint, want) {
+		tg := Target{TokenText: "t", Timeout: time.Minute, tlsConfig: &tls.Config{RootCAs: own}}
+		var advice hintedError
+		if _, err := tg.RequestAt(t.Context(), "GET", at+"/v1/stats", nil, nil); !errors.As(err, &advice) || !strings.Contains(advice.hint, want) {
 			t.Errorf("%s: %v, want a hint with %q", at, err, want)
 		}
 	}
 }
 
-// foreign serves a protocol other than HTTP, in which the server speaks first or after the client; it returns its URL.
+// foreign serves a protocol other than HTTP, in which the server speaks first or after the client; it returns its
+// URL.
 func foreign(t *testing.T, second bool) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -169,13 +170,13 @@ func TestATokenThatCannotBeReadIsNamed(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	tg := Target{TokenFile: filepath.Join(t.TempDir(), "tokne"), Timeout: time.Minute}
-	if _, err := tg.Once(t.Context(), "GET", srv.URL+"/v1/stats", nil, nil); err == nil || !strings.Contains(err.Error(), "tokne") {
+	if _, err := tg.RequestAt(t.Context(), "GET", srv.URL+"/v1/stats", nil, nil); err == nil || !strings.Contains(err.Error(), "tokne") {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestATokenThatMayNotIsAdvised: a gateway that rejects a token, or what it asks for, is answered with the same advice
-// as a wire port that does.
+// TestATokenThatMayNotIsAdvised: a gateway that rejects a token, or what it asks for, is answered with the same
+// advice as a wire port that does.
 func TestATokenThatMayNotIsAdvised(t *testing.T) {
 	for code, status := range map[string]int{"unauthenticated": 401, "insufficient_scope": 403, "namespace_denied": 403} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -183,8 +184,8 @@ func TestATokenThatMayNotIsAdvised(t *testing.T) {
 		}))
 		t.Cleanup(srv.Close)
 		tg := Target{TokenText: "t", Timeout: time.Minute}
-		_, err := tg.Once(t.Context(), "GET", srv.URL+"/v1/audit", nil, nil)
-		if advice := (hinted{}); !errors.As(err, &advice) || advice.hint != tokenAdvice {
+		_, err := tg.RequestAt(t.Context(), "GET", srv.URL+"/v1/audit", nil, nil)
+		if advice := (hintedError{}); !errors.As(err, &advice) || advice.hint != tokenAdvice {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
@@ -200,7 +201,7 @@ func TestAnElectionIsAdvised(t *testing.T) {
 		t.Cleanup(srv.Close)
 		tg := Target{Endpoints: []string{srv.URL}, TokenText: "t", Timeout: time.Minute}
 		_, err := tg.Request(t.Context(), "POST", "/v1/cluster/remove", nil)
-		if advice := (hinted{}); err == nil || !strings.Contains(err.Error(), text) || errors.As(err, &advice) != may {
+		if advice := (hintedError{}); err == nil || !strings.Contains(err.Error(), text) || errors.As(err, &advice) != may {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

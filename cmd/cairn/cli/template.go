@@ -8,16 +8,16 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// inTemplates holds the functions of templates in addition to the standard ones: line cuts a text to so many
-// characters, without line breaks.
-var inTemplates = template.FuncMap{"line": func(most int, text string) string {
+// templateFuncs holds additional template functions. line N TEXT returns the first N characters of a text, on one
+// line.
+var templateFuncs = template.FuncMap{"line": func(most int, text string) string {
 	r := []rune(strings.Join(strings.Fields(text), " "))
 	return string(r[:min(len(r), most)])
 }}
 
-// Fill prints JSON for people, as a template says. Numbers are as they were written.
-func (s *Streams) Fill(text string, raw json.RawMessage) error {
-	t, err := template.New("answer").Funcs(inTemplates).Parse(text)
+// PrintTemplate executes a text/template with JSON data and prints the result. Numbers keep their spelling.
+func (s *Streams) PrintTemplate(text string, raw json.RawMessage) error {
+	t, err := template.New("answer").Funcs(templateFuncs).Parse(text)
 	if err != nil {
 		return err
 	}

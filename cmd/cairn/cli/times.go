@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// timeNames are the fields of answers that hold a time, as the table of operations describes them.
-var timeNames = sync.OnceValue(func() map[string]bool {
+// timeFields returns the names of all answer fields that hold a time, from the table of operations.
+var timeFields = sync.OnceValue(func() map[string]bool {
 	names, shapes := map[string]bool{}, map[string]field.Object{}
 	note := func(o field.Object) {
 		for _, f := range o {
@@ -37,41 +37,42 @@ var timeNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// freeNames are the fields of answers that hold what clients made up, as the table of operations describes them: a
-// name in them is not a name of ours.
-var freeNames = map[string]bool{"metadata": true, "attributes": true}
+// opaqueFields are the answer fields with clients' own data. Names inside them are not field names of Cairn.
+var opaqueFields = map[string]bool{"metadata": true, "attributes": true}
 
-// withTimes is JSON whose times are RFC 3339 in UTC: a gateway answers in Unix seconds, and repeats some of them as
-// X_iso, which is left out. The order of fields stays. What is not JSON stays as it is.
-func withTimes(raw []byte) []byte {
+// formatTimes rewrites the times in JSON from Unix seconds, as the gateway answers, to RFC 3339 in UTC. It drops the
+// fields X_iso, which repeat a time X. It keeps the order of fields, and returns text that is not JSON unchanged.
+func formatTimes(raw []byte) []byte {
 	var out bytes.Buffer
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	if err := rewrite(d, &out, false, false); err != nil {
+	if err := rewriteValue(d, &out, false, false); err != nil {
 		return raw
 	}
 	return out.Bytes()
 }
 
-func rewrite(d *json.Decoder, out *bytes.Buffer, isTime, free bool) error {
+// rewriteValue copies one JSON value. With isTime, a number is a time; with free, the value is a client's own data.
+func rewriteValue(d *json.Decoder, out *bytes.Buffer, isTime, free bool) error {
 	t, err := d.Token()
 	if err != nil {
 		return err
 	}
 	switch n := t.(type) {
 	case json.Delim:
-		return rewriteAll(d, out, n, free)
+		return rewriteContainer(d, out, n, free)
 	case json.Number:
 		if x, err := n.Float64(); isTime && err == nil {
 			t = time.UnixMicro(int64(math.Round(x * 1e6))).UTC().Format(time.RFC3339Nano)
 		}
 	}
-	out.Write(kit.Must(t)) // it was read from JSON
+	out.Write(kit.Must(t)) // cannot fail: the token came from JSON
 	return nil
 }
 
-// rewriteAll goes on behind the beginning of an object or a list; in a free one all names are a client's.
-func rewriteAll(d *json.Decoder, out *bytes.Buffer, begin json.Delim, free bool) error {
+// rewriteContainer copies the rest of an object or a list after its opening delimiter. With free, all names in it are
+// a client's, so no field counts as a time.
+func rewriteContainer(d *json.Decoder, out *bytes.Buffer, begin json.Delim, free bool) error {
 	out.WriteRune(rune(begin))
 	for first := true; d.More(); {
 		isTime, within := false, free
@@ -80,14 +81,14 @@ func rewriteAll(d *json.Decoder, out *bytes.Buffer, begin json.Delim, free bool)
 			if err != nil {
 				return err
 			}
-			name := t.(string) // an object's names are strings
-			if plain, ok := strings.CutSuffix(name, "_iso"); ok && !free && timeNames()[plain] {
+			name := t.(string) // in an object, the decoder yields a string here
+			if plain, ok := strings.CutSuffix(name, "_iso"); ok && !free && timeFields()[plain] {
 				if err := d.Decode(new(json.RawMessage)); err != nil {
 					return err
 				}
 				continue
 			}
-			isTime, within = !free && timeNames()[name], free || freeNames[name]
+			isTime, within = !free && timeFields()[name], free || opaqueFields[name]
 			if !first {
 				out.WriteByte(',')
 			}
@@ -97,7 +98,7 @@ func rewriteAll(d *json.Decoder, out *bytes.Buffer, begin json.Delim, free bool)
 			out.WriteByte(',')
 		}
 		first = false
-		if err := rewrite(d, out, isTime, within); err != nil {
+		if err := rewriteValue(d, out, isTime, within); err != nil {
 			return err
 		}
 	}

@@ -12,17 +12,17 @@ func TestTimesInJSON(t *testing.T) {
 		`{"created_at":"as it is"}`: `{"created_at":"as it is"}`,
 		`{"created_at":`:            `{"created_at":`,
 	} {
-		if got := string(withTimes([]byte(in))); got != want {
+		if got := string(formatTimes([]byte(in))); got != want {
 			t.Errorf("%s\nbecomes %s\nwant    %s", in, got, want)
 		}
 	}
 	for _, name := range []string{"created_at", "until", "last_seen", "time", "at"} {
-		if !timeNames()[name] {
+		if !timeFields()[name] {
 			t.Errorf("%s is no time by the table", name)
 		}
 	}
 	for _, name := range []string{"score", "importance", "uptime_secs", "rid"} {
-		if timeNames()[name] {
+		if timeFields()[name] {
 			t.Errorf("%s is a time by the table", name)
 		}
 	}

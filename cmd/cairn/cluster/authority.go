@@ -28,15 +28,15 @@ const (
 	nodeDays       = 365
 )
 
-// Authority is a small certificate authority in a directory: ca.crt and ca.key. It is for test clusters and for those
-// who have no other; a holder of ca.key can make a member of the cluster.
+// Authority is a small certificate authority in a directory: ca.crt and ca.key. It is for clusters without another
+// authority. Whoever holds ca.key can issue certificates of members.
 type Authority struct {
 	dir  string
-	cert *x509.Certificate // nil until there is one
-	key  any               // the key of cert, of the package crypto
+	cert *x509.Certificate // nil until it exists
+	key  any               // private key of cert
 }
 
-// OpenAuthority reads the authority of a directory, or makes one where there is no ca.crt.
+// OpenAuthority opens the authority in a directory. It creates one if there is no ca.crt.
 func OpenAuthority(dir string) (*Authority, error) {
 	a := &Authority{dir: dir}
 	if _, err := os.Stat(a.Path("ca.crt")); errors.Is(err, os.ErrNotExist) {
@@ -63,8 +63,8 @@ func (a *Authority) create() error {
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign})
 }
 
-// Issue makes the certificate of a node for both its ends, NAME.crt and NAME.key, replacing what is there. It ends with
-// the authority's own at the latest: from then on nobody trusts it.
+// Issue writes a node's certificate for use as server and client, NAME.crt and NAME.key, replacing existing files.
+// The certificate ends no later than the authority's own, because from then on it is not trusted.
 func (a *Authority) Issue(id uint32, hosts []string, from, until time.Time) (name string, err error) {
 	if end := a.cert.NotAfter; end.Before(until) {
 		if until = end; end.Before(time.Now()) {
@@ -85,8 +85,9 @@ func (a *Authority) Issue(id uint32, hosts []string, from, until time.Time) (nam
 	return name, a.sign(name, t)
 }
 
-// sign makes a key and a certificate with a random serial number, self-signed while there is no authority. It writes
-// the key first: a node that loads the files in between keeps its old pair.
+// sign creates a key and a certificate with a random serial number. Without an authority the certificate is
+// self-signed. It writes the key first: a node that loads the files in between finds a mismatch and keeps its old
+// pair.
 func (a *Authority) sign(name string, t *x509.Certificate) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -125,7 +126,7 @@ the new one for its next connections. Clients check the --host names; members ch
 			if days < 1 {
 				return cli.Usagef("--days %d: want at least 1", days)
 			}
-			if _, err := os.Stat(filepath.Join(dir, "ca.crt")); err != nil { // OpenAuthority would make a new one, which no member trusts
+			if _, err := os.Stat(filepath.Join(dir, "ca.crt")); err != nil { // do not create a new authority, which no member trusts
 				return cli.Hint(err, "name the authority's directory with --dir; `cairn cluster init --tls` makes one")
 			}
 			au, err := OpenAuthority(dir)

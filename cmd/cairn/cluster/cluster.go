@@ -1,4 +1,4 @@
-// Package cluster holds the verbs that make a cluster and change its members, and the authority that certifies them.
+// Package cluster contains the verbs that create a cluster and change its members, and its certificate authority.
 package cluster
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// Command is `cairn cluster`.
+// Command returns the command `cairn cluster`.
 func Command(s *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "cluster",
 		Short: "A cluster: init, secret, cert, status, keys, join, leave, remove, promote, transfer, handover, recover"}
@@ -50,7 +50,7 @@ func Command(s *cli.Streams) *cobra.Command {
 				map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}, &out); err != nil {
 				return err
 			}
-			return s.Tell(t.JSON, out, "%s", out["message"])
+			return s.PrintResult(t.JSON, out, "%s", out["message"])
 		}}
 		t.Flags(c)
 		c.Flags().Uint32Var(&id, "node-id", 0, "id of the node")
@@ -72,7 +72,7 @@ func Command(s *cli.Streams) *cobra.Command {
 }
 
 type initFlags struct {
-	config.NodeFile         // of one node
+	config.NodeFile         // configuration of one node
 	nodes, base             int
 	output, dir, secretFile string
 	tls                     bool
@@ -118,7 +118,7 @@ func clusterSecret(s *cli.Streams) *cobra.Command {
 }
 
 func initCluster(s *cli.Streams, f initFlags) (err error) {
-	if f.Secret, err = config.SecretOf(f.Secret, f.secretFile, "--secret-file"); err != nil {
+	if f.Secret, err = config.ReadSecret(f.Secret, f.secretFile, "--secret-file"); err != nil {
 		return err
 	}
 	if f.nodes < 0 || f.NodeID < 0 {
@@ -144,12 +144,12 @@ func initCluster(s *cli.Streams, f initFlags) (err error) {
 		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
 		switch {
 		case f.tls || f.InsecurePeers:
-		case f.Here():
+		case f.OnLoopback():
 			f.Bind = "127.0.0.1"
 		default:
 			return cli.Usagef("members on other machines need certificates: add --tls, or --insecure-peers if nobody else is on their network")
 		}
-		if f.DataDir, err = filepath.Abs(f.DataDir); err != nil { // else a node that is started elsewhere begins an empty home there
+		if f.DataDir, err = filepath.Abs(f.DataDir); err != nil { // a relative path would mean another, empty home if the node starts elsewhere
 			return err
 		}
 		if err := config.Write(f.output, f.NodeFile, certify); err != nil {
@@ -163,21 +163,21 @@ func initCluster(s *cli.Streams, f initFlags) (err error) {
 			private.Quote(f.output), filepath.Join(f.DataDir, "token"))
 		return nil
 	}
-	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.Secret, certify)
+	files, err := config.WriteLocalCluster(f.dir, f.nodes, f.base, f.Secret, certify)
 	if err != nil {
 		return err
 	}
 	return shareToken(s, f.dir, files)
 }
 
-// shareToken gives the homes of several nodes on this machine one token, which is in their directory too.
+// shareToken writes one token into dir and into the homes of its nodes on this machine.
 func shareToken(s *cli.Streams, dir string, files []string) error {
 	token := filepath.Join(dir, "token")
 	text := []byte(access.NewToken() + "\n")
 	if err := syncwriter.Replace(token, text, 0o600); err != nil {
 		return err
 	}
-	for _, file := range files { // the members make it known to each other
+	for _, file := range files { // every node registers its home's token with the cluster
 		data := strings.TrimSuffix(file, ".toml")
 		if err := private.MakeDir(data); err != nil {
 			return err
@@ -190,7 +190,7 @@ func shareToken(s *cli.Streams, dir string, files []string) error {
 	return nil
 }
 
-// Certify gives a node its certificate, from the authority in tls/ below dir.
+// Certify issues a node's certificate from the authority in dir/tls, and sets the path in its configuration.
 func Certify(dir string, n *config.NodeFile) error {
 	abs, err := filepath.Abs(filepath.Join(dir, "tls"))
 	if err != nil {
@@ -209,7 +209,8 @@ func Certify(dir string, n *config.NodeFile) error {
 	return err
 }
 
-// handover moves leadership away. A supervisor runs it before it stops a node, so that no client waits for an election.
+// handover returns the command `cairn cluster handover`. A supervisor runs it before it stops a node, so that no
+// client waits for an election.
 func handover(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{Use: "handover",
@@ -225,7 +226,7 @@ the others elect a leader.`,
 			if err != nil {
 				return err
 			}
-			return s.Tell(t.JSON, map[string]string{"message": said}, "%s", said)
+			return s.PrintResult(t.JSON, map[string]string{"message": said}, "%s", said)
 		}}
 	t.Flags(c)
 	return c
@@ -233,7 +234,7 @@ the others elect a leader.`,
 
 func handOver(ctx context.Context, t *cli.Target) (string, error) {
 	asked := false
-	var refused error // the last hand-over that failed: a member that was late may be in time for the next
+	var refused error // error of the last attempt; a member that lagged may have caught up at the next
 	var s api.ClusterStatus
 	for {
 		if err := t.Cluster(ctx, &s); err != nil && ctx.Err() == nil {
@@ -255,7 +256,7 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 			}
 			asked = true
 		case s.Role != "Leader":
-			asked = false // the leadership may come back
+			asked = false // ask again if the node becomes leader again
 		}
 		if pause.For(ctx, 50*time.Millisecond) != nil {
 			err := errors.New("no other node leads yet")

@@ -165,9 +165,9 @@ func TestUnknownKeysAreNamed(t *testing.T) {
 func TestAPortIsGivenOnce(t *testing.T) {
 	seen := map[int]bool{}
 	for i := range 40 {
-		given.Add(int64(i * 20)) // as if others had been given, fewer than all
+		portsGiven.Add(int64(i * 20)) // as if others had been given, fewer than all
 		n := 1 + i%30
-		base, err := FreeRow(n)
+		base, err := FreePorts(n)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,16 +18,16 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// How a node asks DNS for the members.
+// How a node queries DNS for the members.
 const (
-	askDNSAgain = time.Second
-	tellOfDNS   = 10 * time.Second // between two lines about waiting
-	askedEnough = 3                // attempts of a node that is a member already: it knows the others, and starts without DNS
+	dnsInterval       = time.Second
+	dnsLogInterval    = 10 * time.Second // between two log lines about waiting
+	maxMemberAttempts = 3                // attempts of an existing member, which then starts without DNS because it knows the others
 )
 
-// FindPeers fills cluster.peers from the SRV records that cluster.peers_srv names, this node's own among them. A node
-// with an empty home waits until there are as many as cluster.peers_expected says: members found a cluster together,
-// and with fewer there could be two.
+// FindPeers fills cluster.peers from the SRV records of cluster.peers_srv, this node's own record included. A node
+// with an empty home waits until there are at least cluster.peers_expected records: with fewer members, two separate
+// clusters could be founded.
 func (f *File) FindPeers(ctx context.Context, dns *net.Resolver, log *slog.Logger) error {
 	c := &f.Cluster
 	if c.PeersSRV == "" {
@@ -41,25 +41,25 @@ func (f *File) FindPeers(ctx context.Context, dns *net.Resolver, log *slog.Logge
 	member, want := err == nil, cmp.Or(c.PeersExpected, 3)
 	for told, asked := time.Now(), 1; ; asked++ {
 		_, records, err := dns.LookupSRV(ctx, "", "", c.PeersSRV)
-		if len(records) >= want || member && (len(records) > 0 || asked >= askedEnough) {
+		if len(records) >= want || member && (len(records) > 0 || asked >= maxMemberAttempts) {
 			for _, r := range records {
 				c.Peers = append(c.Peers, filePeer{Addr: net.JoinHostPort(strings.TrimSuffix(r.Target, "."), strconv.Itoa(int(r.Port)))})
 			}
 			slices.SortFunc(c.Peers, func(a, b filePeer) int { return cmp.Compare(a.Addr, b.Addr) })
 			return nil
 		}
-		if now := time.Now(); asked == 1 || now.Sub(told) >= tellOfDNS {
+		if now := time.Now(); asked == 1 || now.Sub(told) >= dnsLogInterval {
 			told = now
 			log.Info("waiting until DNS names the members", "peers_srv", c.PeersSRV, "named", len(records), "expected", want, "err", err)
 		}
-		if err := pause.For(ctx, askDNSAgain); err != nil {
+		if err := pause.For(ctx, dnsInterval); err != nil {
 			return err
 		}
 	}
 }
 
-// WithoutSelf takes this node out of the members that DNS named.
-func (f *File) WithoutSelf() error {
+// RemoveSelf removes this node from the members found in DNS.
+func (f *File) RemoveSelf() error {
 	c := &f.Cluster
 	if c.PeersSRV == "" || len(c.Peers) == 0 {
 		return nil
@@ -75,10 +75,10 @@ func (f *File) WithoutSelf() error {
 
 func (p filePeer) addr() string { return p.Addr }
 
-// FromHostname makes a node of a numbered host, such as a pod of a StatefulSet: NAME-2 is node 3, and its peer address
-// is the configured peer that bears its name, or for a number beyond those the first one's with the number changed. So
-// one configuration, which lists all members, serves them all: in the paths of certificates and keys {node} stands for
-// the node's id.
+// FromHostname derives the node's settings from a numbered host name, such as that of a StatefulSet's pod, so that
+// one configuration with all members serves all of them. NAME-2 is node 3. Its peer address is the configured peer
+// with its host name; without one, it is this host name in the domain of the first peer. In the paths of certificates
+// and keys, {node} is replaced with the node's id.
 func (f *File) FromHostname(host string) error {
 	host, _, _ = strings.Cut(host, ".")
 	at := strings.LastIndexByte(host, '-')

@@ -62,8 +62,8 @@ func serveDNS(t *testing.T, members *atomic.Int32) *net.Resolver {
 	}}
 }
 
-// TestPeersFromDNS: a node with an empty home waits for all members, takes itself out of them, and one that is a member
-// starts with fewer.
+// TestPeersFromDNS: a node with an empty home waits for all members, takes itself out of them, and one that is a
+// member starts with fewer.
 func TestPeersFromDNS(t *testing.T) {
 	t.Parallel()
 	var members atomic.Int32
@@ -92,7 +92,7 @@ func TestPeersFromDNS(t *testing.T) {
 	if err := f.FindPeers(ctx, dns, log); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.WithoutSelf(); err != nil || len(f.Cluster.Peers) != 2 {
+	if err := f.RemoveSelf(); err != nil || len(f.Cluster.Peers) != 2 {
 		t.Errorf("by its address: %+v, %v", f.Cluster.Peers, err)
 	}
 	f = file(empty)
@@ -100,7 +100,7 @@ func TestPeersFromDNS(t *testing.T) {
 	if err := f.FindPeers(ctx, dns, log); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.WithoutSelf(); err == nil || !strings.Contains(err.Error(), "elsewhere:7440") ||
+	if err := f.RemoveSelf(); err == nil || !strings.Contains(err.Error(), "elsewhere:7440") ||
 		!strings.Contains(err.Error(), "cairn-0.cairn-peers.test:7440") {
 		t.Errorf("an address that DNS does not name: %v", err)
 	}

@@ -1,11 +1,10 @@
 package config
 
-// File is the configuration of a cluster node, as TOML has it. Keys keep the spelling that existing files use.
+// File is the TOML configuration of a node. Keys keep the spelling of existing files.
 //
-// A field's tags say all that there is to say of its key: doc, its meaning; default, what holds where it is left out;
-// unit, of a number that counts something; negative, that the number may be below 0; secret, that its value is shown
-// to no one; env, the variables that override it, where these are not CAIRN_ with the section and the key.
-// deploy/CONFIG.md and the environment are made from them.
+// The tags of a field describe its key. doc is its meaning; default, the value if it is omitted; unit, the unit of a
+// number; negative, that the number may be below 0; secret, that its value is never shown; env, the variables that
+// override it, if not CAIRN_SECTION_KEY. deploy/CONFIG.md and the environment variables are generated from them.
 type File struct {
 	Server     server     `toml:"server"`
 	Cluster    cluster    `toml:"cluster"`
@@ -20,7 +19,7 @@ type File struct {
 	Local      Local      `toml:"local"`
 	Encryption encryption `toml:"encryption"`
 
-	// Known, and without effect in this build.
+	// Raft is accepted and has no effect.
 	Raft map[string]any `toml:"raft"`
 }
 
@@ -58,14 +57,14 @@ type cluster struct {
 	Peers         []filePeer `toml:"peers" doc:"The other members."`
 }
 
-// timings are the part of [cluster] that says how long members wait for each other.
+// timings are the keys of [cluster] for heartbeats, elections and clocks.
 type timings struct {
 	HeartbeatMS      int `toml:"heartbeat_interval_ms" default:"400" unit:"milliseconds" doc:"How often the leader sends heartbeats to the followers."`
 	MaxClockOffsetMS int `toml:"max_clock_offset_ms" default:"2000" unit:"milliseconds" doc:"How far a node's clock may be from the median of the members' clocks. A leader over the limit uses the others' time and transfers leadership."`
 	ElectionMS       int `toml:"election_timeout_ms" default:"1200" unit:"milliseconds" doc:"How long followers wait for a heartbeat before they elect another leader; at least twice the heartbeat."`
 }
 
-// snapshots are the part of [cluster] that says when the log is cut, and how far.
+// snapshots are the keys of [cluster] for snapshots and the truncation of the log.
 type snapshots struct {
 	SnapshotThreshold  uint64 `toml:"snapshot_threshold" default:"8192" unit:"log entries" doc:"A snapshot is taken after this many log entries; also after 64 MiB of log, and when entries have waited for an hour."`
 	SnapshotIntervalMS int    `toml:"snapshot_interval_ms" default:"120000" unit:"milliseconds" doc:"How often the node checks whether a snapshot is due."`
@@ -98,7 +97,7 @@ type tlsSection struct {
 	Cluster tlsFiles `toml:"cluster"`
 }
 
-// tlsFiles names PEM files; relative paths are the working directory's, as all others here.
+// tlsFiles names PEM files. As everywhere here, relative paths are relative to the working directory.
 type tlsFiles struct {
 	CertPath string `toml:"cert_path" doc:"PEM of the certificate; with key_path it turns TLS on."`
 	KeyPath  string `toml:"key_path" doc:"PEM of its private key."`

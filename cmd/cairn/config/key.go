@@ -13,15 +13,15 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// A key is one key of the file, with what the tags of its field say.
+// A key is a key of the file, with its field in File.
 type key struct {
 	section string // such as cluster.peers
 	name    string
 	field   reflect.StructField
-	index   []int // of the field in File; none inside a list
+	index   []int // path of the field in File; nil inside a list
 }
 
-// keys are all keys that have an effect, in the order of File's fields.
+// keys lists all keys that have an effect, in the order of File's fields.
 var keys = keysOf(reflect.TypeFor[File](), "", nil, false)
 
 func keysOf(t reflect.Type, section string, index []int, listed bool) (all []key) {
@@ -37,7 +37,7 @@ func keysOf(t reflect.Type, section string, index []int, listed bool) (all []key
 			all = append(all, keysOf(f.Type, inner, at, listed)...)
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
 			all = append(all, keysOf(f.Type.Elem(), inner, nil, true)...)
-		case section == "": // a whole section without effect
+		case section == "": // a section without effect
 		case listed:
 			all = append(all, key{section: section, name: name, field: f})
 		default:
@@ -47,7 +47,7 @@ func keysOf(t reflect.Type, section string, index []int, listed bool) (all []key
 	return all
 }
 
-// keyAt finds a key by its section and name, in either case, as the decoder takes them.
+// keyAt finds a key by its section and name. It ignores case, as the decoder does.
 func keyAt(path string) (k key, known bool) {
 	i := slices.IndexFunc(keys, func(k key) bool { return strings.EqualFold(k.section+"."+k.name, path) })
 	if i < 0 {
@@ -56,7 +56,7 @@ func keyAt(path string) (k key, known bool) {
 	return keys[i], true
 }
 
-// kind is the type of the key's value, in words.
+// kind returns the type of the key's value, in words.
 func (k key) kind() string {
 	t := k.field.Type
 	if t.Kind() == reflect.Pointer {
@@ -75,8 +75,8 @@ func (k key) kind() string {
 	return "number"
 }
 
-// bounds returns the smallest and the largest value of a number. A negative one needs the tag negative, which says what
-// it means there, a port has 16 bits, and times have a century: longer ones overflow.
+// bounds returns the smallest and the largest value of a number. Negative values need the tag negative; a port has 16
+// bits; and times are at most a century, because longer ones overflow.
 func (k key) bounds() (least, most int64) {
 	most = math.MaxInt64
 	if k.field.Type.Kind() == reflect.Uint32 {
@@ -98,23 +98,23 @@ const century = 100 * 365 * 24 * time.Hour
 
 var units = map[string]time.Duration{"milliseconds": time.Millisecond, "seconds": time.Second, "minutes": time.Minute, "hours": time.Hour}
 
-// check says that the key's number is out of its bounds in f; nil for every other key.
+// check returns an error if the key is a number and its value in f is out of bounds.
 func (k key) check(f *File) error {
 	if k.index == nil || k.kind() != "number" {
 		return nil
 	}
 	v := reflect.Indirect(reflect.ValueOf(f).Elem().FieldByIndex(k.index))
-	if !v.IsValid() || !v.CanInt() { // an unsigned one is checked when it is read
+	if !v.IsValid() || !v.CanInt() { // an unsigned number was checked during decoding
 		return nil
 	}
 	if least, most := k.bounds(); v.Int() < least || v.Int() > most {
-		return fmt.Errorf("%s.%s: want %s, got %d", k.section, k.name, k.wants(), v.Int())
+		return fmt.Errorf("%s.%s: want %s, got %d", k.section, k.name, k.describeValues(), v.Int())
 	}
 	return nil
 }
 
-// wants describes the values that the key accepts.
-func (k key) wants() string {
+// describeValues describes the valid values of the key.
+func (k key) describeValues() string {
 	switch kind := k.kind(); kind {
 	case "number":
 		switch least, most := k.bounds(); {
@@ -131,12 +131,12 @@ func (k key) wants() string {
 	}
 }
 
-// checkNumbers names each number that is out of its bounds.
+// checkNumbers returns an error for each number that is out of bounds.
 func (f *File) checkNumbers() error {
 	return errors.Join(api.Each(keys, func(k key) error { return k.check(f) })...)
 }
 
-// variables are the names of the environment that override the key, the first that is set winning.
+// variables returns the environment variables that override the key. The first one that is set wins.
 func (k key) variables() []string {
 	given := k.field.Tag.Get("env")
 	switch {
@@ -145,15 +145,15 @@ func (k key) variables() []string {
 	case given != "":
 		return strings.Split(given, ",")
 	}
-	return []string{k.usual()}
+	return []string{k.defaultVariable()}
 }
 
-// usual is the name that a variable has by its section and its key.
-func (k key) usual() string {
+// defaultVariable returns the variable's name derived from the section and the key.
+func (k key) defaultVariable() string {
 	return "CAIRN_" + strings.ToUpper(strings.ReplaceAll(k.section, ".", "_")+"_"+k.name)
 }
 
-// set gives the key the value that a text says; a list's parts are separated by commas.
+// set sets the key to a value from a text. Items of a list are separated by commas.
 func (k key) set(f *File, text string) (err error) {
 	v := reflect.ValueOf(f).Elem().FieldByIndex(k.index)
 	if v.Kind() == reflect.Pointer {
@@ -183,11 +183,10 @@ func (k key) set(f *File, text string) (err error) {
 	return err
 }
 
-// HexKeyEnv is the environment variable with the master key in other servers' set-ups. It counts when nothing else
-// names a key.
+// HexKeyEnv is YantrikDB's environment variable for the master key. It is used only if no other source is configured.
 const HexKeyEnv = "YANTRIKDB_ENCRYPTION_KEY_HEX"
 
-// override gives keys the values that the environment has for them.
+// override sets the keys that have a value in the environment.
 func override(f *File, env func(string) string) error {
 	for _, k := range keys {
 		for _, name := range k.variables() {
@@ -196,7 +195,7 @@ func override(f *File, env func(string) string) error {
 				continue
 			}
 			if k.section == "encryption" {
-				f.Encryption = encryption{Generate: f.Encryption.Generate} // the master key comes from one place, whatever other the file names
+				f.Encryption = encryption{Generate: f.Encryption.Generate} // the environment's source replaces any source in the file
 			}
 			if err := k.set(f, v); err != nil {
 				return fmt.Errorf("environment %s: %w", name, err)
@@ -210,7 +209,7 @@ func override(f *File, env func(string) string) error {
 	return nil
 }
 
-// SecretVariables are the variables of the environment whose values are secrets.
+// SecretVariables returns the environment variables whose values are secrets.
 func SecretVariables() []string {
 	names := []string{HexKeyEnv}
 	for _, k := range keys {

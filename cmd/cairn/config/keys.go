@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// KeySource is the flag of commands that work without a configuration: where the master key is.
+// KeySource is the flag --key-file, the source of the master key for commands without a configuration.
 type KeySource struct{ file string }
 
 // Flags adds --key-file.
@@ -23,7 +23,7 @@ func (k *KeySource) Flags(c *cobra.Command) {
 // Set reports whether the flag was given.
 func (k *KeySource) Set() bool { return k.file != "" }
 
-// Source is the flag's file, or what the environment names as it does for a configuration.
+// Source returns the flag's file, or else the source in the environment variables that a configuration also uses.
 func (k *KeySource) Source() seal.Source {
 	if k.Set() {
 		return seal.Source{File: k.file}
@@ -36,8 +36,9 @@ func (k *KeySource) Source() seal.Source {
 	return s
 }
 
-// Scratch is a ring for what is thrown away, that reads the master key's backups; nil when no key is named.
-func (k *KeySource) Scratch(ctx context.Context) (*seal.Ring, error) {
+// EphemeralRing returns a key ring for temporary files that can also read backups under the master key; nil without a
+// master key.
+func (k *KeySource) EphemeralRing(ctx context.Context) (*seal.Ring, error) {
 	s := k.Source()
 	if !s.On() {
 		return nil, nil
@@ -49,7 +50,7 @@ func (k *KeySource) Scratch(ctx context.Context) (*seal.Ring, error) {
 	return seal.Ephemeral(masters), nil
 }
 
-// KeyAdvice says what to do about an error of encryption; empty for another error.
+// KeyAdvice returns the advice for an encryption error; blank for other errors.
 func KeyAdvice(err error) string {
 	switch {
 	case errors.Is(err, seal.ErrSealed):
@@ -68,7 +69,7 @@ func KeyAdvice(err error) string {
 	return ""
 }
 
-// KeyHint says what to do about an error of encryption; another error gets the other hint, if there is one.
+// KeyHint adds advice to an encryption error, and the hint other, unless it is blank, to other errors.
 func KeyHint(err error, other string) error {
 	advice := cmp.Or(KeyAdvice(err), other)
 	if advice == "" {

@@ -17,8 +17,9 @@ import (
 	"github.com/cairndb/cairn/oplog/private"
 )
 
-// protections are sections that someone relies on for secrecy: a node that cannot honour them does not start.
-func (f *File) protections(unknown []string) error {
+// checkProtections returns an error for unknown keys in the sections that protect data, and for an unsupported
+// protection: such a node must not start.
+func (f *File) checkProtections(unknown []string) error {
 	var errs []error
 	for _, key := range unknown {
 		if section, _, _ := strings.Cut(strings.ToLower(key), "."); section == "tls" || section == "encryption" {
@@ -33,8 +34,8 @@ func (f *File) protections(unknown []string) error {
 	return errors.Join(errs...)
 }
 
-// Load reads a configuration; the environment overrides the file, and flags both. Unknown keys are named in
-// warnings, or rejected when strict.
+// Load reads a configuration. The environment overrides the file, and flags override both. Unknown keys are logged as
+// a warning; with strict they are an error.
 func Load(path string, strict bool, flags func(*File), env func(string) string, log *slog.Logger) (Setup, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -49,7 +50,7 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 			return Setup{}, fmt.Errorf("the configuration has a secret in it: %w", err)
 		}
 	}
-	if err := f.protections(unknown); err != nil {
+	if err := f.checkProtections(unknown); err != nil {
 		return Setup{}, cli.Hint(fmt.Errorf("%s: %w", path, err), "correct the key that is named, or remove it")
 	}
 	if len(unknown) > 0 {
@@ -68,20 +69,20 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 	if err := errors.Join(f.checkNumbers(), f.Local.check()); err != nil {
 		return Setup{}, fmt.Errorf("%s: %w", path, err)
 	}
-	c, err := f.valid()
+	c, err := f.validNode()
 	if err != nil {
 		return Setup{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return Setup{Node: c, Local: f.Local}, nil
 }
 
-// valid turns the file into what a node is opened with, unless no node would start with it.
-func (f *File) valid() (node.Config, error) {
+// validNode returns the node's configuration; an error if a node would not start with it.
+func (f *File) validNode() (node.Config, error) {
 	c, err := f.Node()
 	return c, cmp.Or(err, c.Validate())
 }
 
-// Parse decodes a configuration, and names the keys that it does not know.
+// Parse decodes a configuration, and returns the unknown keys.
 func Parse(raw []byte) (f File, unknown []string, err error) {
 	d := toml.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -92,26 +93,27 @@ func Parse(raw []byte) (f File, unknown []string, err error) {
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := wrong.Position()
 		if name := strings.Join(wrong.Key(), "."); name != "" {
-			err = fmt.Errorf("%s: %w", name, mistyped(name, err))
+			err = fmt.Errorf("%s: %w", name, typeError(name, err))
 		}
 		err = fmt.Errorf("line %d: %w", line, err)
 	}
 	return f, nil, err
 }
 
-// mistyped says what a key wants whose value could not be decoded; the library names types of Go.
-func mistyped(name string, err error) error {
+// typeError replaces the library's error about a value of the wrong type, which names Go types, with the valid
+// values.
+func typeError(name string, err error) error {
 	if k, known := keyAt(name); known &&
 		(strings.Contains(err.Error(), "cannot decode") || strings.Contains(err.Error(), "cannot be stored")) {
-		return errors.New("want " + k.wants())
+		return errors.New("want " + k.describeValues())
 	}
 	return err
 }
 
-// Setup is all that a running node is made from.
+// Setup is the complete setup of a node and its local surfaces.
 type Setup struct {
 	Node  node.Config
 	Local Local
 	Dev   bool
-	Base  int // of the ports, 0 for the protocols' own
+	Base  int // first port; 0: each protocol's own port
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Local is the [local] section: the surfaces for clients on this host.
+// Local is the section [local]: the surfaces for clients on this host.
 type Local struct {
 	Home          string   `toml:"home" default:"HOME/run" doc:"Directory of their sockets and files."`
 	Disable       []string `toml:"disable" default:"none" doc:"Names of surfaces that are not opened: process, debug, string, sift, covenant."`
@@ -18,10 +18,10 @@ type Local struct {
 	String
 }
 
-// Surfaces are the names that disable knows.
+// Surfaces lists the valid names for disable.
 var Surfaces = []string{"process", "debug", "string", "sift", "covenant"}
 
-// check rejects a name that no surface has: the surface that was meant would stay open.
+// check returns an error for an unknown name in disable, because the intended surface would stay open.
 func (l Local) check() error {
 	for _, name := range l.Disable {
 		if !slices.Contains(Surfaces, name) {
@@ -31,13 +31,13 @@ func (l Local) check() error {
 	return nil
 }
 
-// Where the surfaces' ports are, from the base.
+// Offsets of the surfaces' ports from the base port.
 const (
 	StringOffset   = 4
 	CovenantOffset = 5
 )
 
-// Covenant is the part of [local] that is the Covenant surface's.
+// Covenant holds the keys of [local] for the Covenant surface.
 type Covenant struct {
 	Home      string   `toml:"covenant_home" default:"HOME/run/covenant" doc:"The directory that its clients name in COVENANT_HOME."`
 	HTTP      string   `toml:"covenant_http" default:"127.0.0.1:8421, if it is free" doc:"Address of the HTTP mirror, or off."`
@@ -46,7 +46,7 @@ type Covenant struct {
 	Score     bool     `toml:"covenant_score" default:"false" doc:"Whether search results carry metadata._score."`
 }
 
-// Sift is the part of [local] that is the SiftCoder surface's.
+// Sift holds the keys of [local] for the SiftCoder surface.
 type Sift struct {
 	Home        string            `toml:"sift_home" default:"HOME/run/siftcoder" doc:"The directory that its clients use as ~/.siftcoder."`
 	NS          string            `toml:"sift_ns" default:"SIFTCODER_NS of the environment, or default" doc:"Namespace of its clients' memories."`
@@ -58,7 +58,7 @@ type Sift struct {
 	Rollouts    string            `toml:"sift_rollouts" default:"~/.codex/sessions, or below CODEX_HOME" doc:"Directory of Codex's rollouts, which a backfill reads."`
 }
 
-// String is the part of [local] that is the stringd surface's.
+// String holds the keys of [local] for the stringd surface.
 type String struct {
 	Shell    *bool    `toml:"string_shell" default:"true in dev, false in serve" doc:"Whether /exec, actions and bash topics run programs."`
 	Origins  []string `toml:"string_origins" default:"none" doc:"Origins of web pages that may send requests, as scheme://host:port."`

@@ -27,15 +27,16 @@ type NodeFile struct {
 	TLS                             string // directory of the certificates; empty for plain text
 	InsecurePeers                   bool   // plain text between machines
 	Master                          bool   // the cluster secret is an admin token
-	Local                           bool   // several nodes share the machine: the surfaces of each have a home and ports of their own
+	Local                           bool   // several nodes share the machine, so each node's surfaces get their own home and ports
 	StringPort, CovenantPort        int
 }
 
 // PortsEach is the number of ports of each node when several share a machine.
 const PortsEach = 10
 
-// NodeHere is node id of several that share this machine; its ports are in its own row behind base.
-func NodeHere(data string, id, of, base int, secret string) NodeFile {
+// LocalNode returns the configuration of node id, one of several on this machine. Its ports are in its own block of
+// PortsEach ports from base.
+func LocalNode(data string, id, of, base int, secret string) NodeFile {
 	at := func(id, offset int) int { return base + PortsEach*(id-1) + offset }
 	n := NodeFile{NodeID: id, DataDir: data, Bind: "127.0.0.1", WirePort: at(id, 0), HTTPPort: at(id, 1),
 		ClusterPort: at(id, 3), Advertise: Loopback(at(id, 3)),
@@ -48,8 +49,8 @@ func NodeHere(data string, id, of, base int, secret string) NodeFile {
 	return n
 }
 
-// Here reports whether the node and its peers, of which there are some, talk over loopback alone.
-func (n NodeFile) Here() bool {
+// OnLoopback reports whether the node has peers, and it and all peers have loopback addresses.
+func (n NodeFile) OnLoopback() bool {
 	elsewhere := func(addr string) bool {
 		host, _, err := net.SplitHostPort(addr)
 		return err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback()
@@ -57,19 +58,19 @@ func (n NodeFile) Here() bool {
 	return len(n.Peers) > 0 && !elsewhere(n.Advertise) && !slices.ContainsFunc(n.Peers, elsewhere)
 }
 
-// WriteHere writes the configurations of so many nodes that share this machine: nodeN.toml in a directory, with a home
-// below it, as edit leaves it; see Write.
-func WriteHere(dir string, of, base int, secret string, edit func(*NodeFile) error) (paths []string, err error) {
-	if _, err := NodeHere(dir, of, of, base, secret).render(); err != nil { // its ports are the highest
+// WriteLocalCluster writes the configurations of several nodes on this machine: dir/nodeN.toml, each with the home
+// dir/nodeN. edit may change each; see Write.
+func WriteLocalCluster(dir string, of, base int, secret string, edit func(*NodeFile) error) (paths []string, err error) {
+	if _, err := LocalNode(dir, of, of, base, secret).render(); err != nil { // validates the highest ports
 		return nil, err
 	}
 	for id := 1; id <= of; id++ {
 		home := filepath.Join(dir, fmt.Sprintf("node%d", id))
-		data, err := filepath.Abs(home) // a node that is started elsewhere must not begin an empty home there
+		data, err := filepath.Abs(home) // absolute: a node started in another directory must not create an empty home there
 		if err != nil {
 			return paths, err
 		}
-		if err := Write(home+".toml", NodeHere(data, id, of, base, secret), edit); err != nil {
+		if err := Write(home+".toml", LocalNode(data, id, of, base, secret), edit); err != nil {
 			return paths, err
 		}
 		paths = append(paths, home+".toml")
@@ -82,7 +83,7 @@ var nodeTemplate string
 
 var configTemplate = template.Must(template.New("config").Parse(nodeTemplate))
 
-// render returns the file's text; values that a node would not start with are an error.
+// render returns the file's text; a usage error if a node would not start with it.
 func (n NodeFile) render() ([]byte, error) {
 	var b bytes.Buffer
 	if err := configTemplate.Execute(&b, n); err != nil {
@@ -93,7 +94,7 @@ func (n NodeFile) render() ([]byte, error) {
 		err = f.checkNumbers()
 	}
 	if err == nil {
-		_, err = f.valid()
+		_, err = f.validNode()
 	}
 	if err != nil {
 		return nil, cli.Usage(err)
@@ -101,8 +102,8 @@ func (n NodeFile) render() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes the configuration of a node as edit leaves it, nil for as it is. It never overwrites, because a lost
-// secret cannot be had back; and where there is a file edit is not called, so that nothing that belongs to it changes.
+// Write writes the configuration of a node after edit, which may be nil, has changed it. It never overwrites a file,
+// because a lost secret cannot be recovered. If the file exists it does not call edit, which may issue certificates.
 func Write(path string, n NodeFile, edit func(*NodeFile) error) error {
 	const kept = "it is not overwritten: move it away first"
 	if _, err := os.Lstat(path); err == nil {
@@ -128,28 +129,28 @@ func Write(path string, n NodeFile, edit func(*NodeFile) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// Loopback is a port of this machine alone.
+// Loopback returns the address of a port on loopback.
 func Loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// The first ports of rows that FreeRow gives: below the range from which the system gives outgoing connections theirs,
-// so that nothing takes them between then and their use but another's unlucky choice. Browsers refuse to open 10080,
-// which was another service's once.
+// The range of ports that FreePorts searches. It is below the ephemeral ports of outgoing connections, so another
+// process can take a port before its use only by choosing the same one. It is above 10080, which browsers refuse to
+// open.
 const (
 	firstPort = 10_100
-	endOfRows = 30_000
+	endPort   = 30_000
 )
 
-// A process gives out ports in order, beginning at a random one; given counts the ports that it has given out.
+// A process hands out ports in order from a random start; portsGiven counts them.
 var (
-	startPort = rand.IntN(endOfRows - firstPort)
-	given     atomic.Int64
+	startPort  = rand.IntN(endPort - firstPort)
+	portsGiven atomic.Int64
 )
 
-// FreeRow finds n free ports in a row. A process gets each of them once, unless it has had all: a node that is down can
-// start again on its own.
-func FreeRow(n int) (base int, err error) {
+// FreePorts returns the first of n consecutive free ports. Within a process it returns a port only once, unless the
+// range is exhausted, so a stopped node can start again on its ports.
+func FreePorts(n int) (base int, err error) {
 	for range 200 {
-		base = firstPort + (startPort+int(given.Add(int64(n)))-n)%(endOfRows-firstPort)
+		base = firstPort + (startPort+int(portsGiven.Add(int64(n)))-n)%(endPort-firstPort)
 		if err = allFree(base, n); err == nil {
 			return base, nil
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// hidden stands where a configuration has a secret.
-const hidden = "REDACTED"
+// redactedValue replaces secrets in a configuration.
+const redactedValue = "REDACTED"
 
-// Redacted is a configuration file as others may see it: what the file sets, as it was decoded, without the values of
-// fields that are marked `secret:"true"` and of keys that are not known, and without passwords in addresses.
+// Redacted returns a configuration file for support. It contains the keys that the file sets, without the values of
+// fields that are marked `secret:"true"` and of unknown keys, and without passwords in addresses.
 func Redacted(path string) ([]byte, error) {
 	if path == "" {
 		return nil, errors.New("a dev node has no configuration file")
@@ -25,12 +25,12 @@ func Redacted(path string) ([]byte, error) {
 	}
 	var set map[string]any
 	if err := toml.Unmarshal(raw, &set); err != nil {
-		return nil, fmt.Errorf("%s is not TOML", path) // the decoder's error may quote it
+		return nil, fmt.Errorf("%s is not TOML", path) // the decoder's error may quote a secret
 	}
 	return toml.Marshal(redact(set, ""))
 }
 
-// redact hides what a decoded value may not show. Names of a key that is a table are the user's own, and shown.
+// redact replaces secrets in a decoded value. In a key that is a table, the user chose the names, and they are kept.
 func redact(v any, path string) any {
 	k, known := keyAt(path)
 	switch v := v.(type) {
@@ -50,7 +50,7 @@ func redact(v any, path string) any {
 		return v
 	}
 	if !known || k.field.Tag.Get("secret") != "" {
-		return hidden
+		return redactedValue
 	}
 	if text, is := v.(string); is {
 		return withoutPassword(text)
@@ -58,20 +58,20 @@ func redact(v any, path string) any {
 	return v
 }
 
-// withoutPassword hides the user, the password and the parameters of a URL: keys travel as parameters, too.
+// withoutPassword redacts the user, the password and the parameters of a URL, because parameters may contain keys.
 func withoutPassword(s string) string {
 	if !strings.Contains(s, "://") {
 		return s
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return hidden
+		return redactedValue
 	}
 	if u.User != nil {
-		u.User = url.User(hidden)
+		u.User = url.User(redactedValue)
 	}
 	if u.RawQuery != "" {
-		u.RawQuery = hidden
+		u.RawQuery = redactedValue
 	}
 	return u.String()
 }

@@ -75,7 +75,7 @@ func reference() string {
 		switch {
 		case len(names) == 0:
 			fmt.Fprintf(&out, "| `%s.%s` | none |\n", k.section, k.name)
-		case len(names) > 1 || names[0] != k.usual():
+		case len(names) > 1 || names[0] != k.defaultVariable():
 			fmt.Fprintf(&out, "| `%s.%s` | `%s` |\n", k.section, k.name, strings.Join(names, "`, `"))
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-func (b background) node() (c engine.Background) {
+func (b background) engineConfig() (c engine.Background) {
 	if m := cmp.Or(b.ThinkMinutes, b.ConsolidationMinutes); m != nil {
 		c.Think = time.Duration(*m) * time.Minute
 		c.NoThink = *m <= 0
@@ -30,8 +30,9 @@ func (b background) node() (c engine.Background) {
 	return c
 }
 
-// SecretOf returns a secret as it stands, or as the file that is named has it; key is what named the file.
-func SecretOf(text, path, key string) (string, error) {
+// ReadSecret returns the text, or the content of the file at path if that is set. key is the configuration key, for
+// errors.
+func ReadSecret(text, path, key string) (string, error) {
 	if path == "" {
 		return text, nil
 	}
@@ -42,13 +43,13 @@ func SecretOf(text, path, key string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// Node turns the file into what a node is opened with.
+// Node returns the node's configuration.
 func (f *File) Node() (node.Config, error) {
-	secret, err := SecretOf(f.Cluster.Secret, f.Cluster.SecretFile, "cluster_secret_file")
+	secret, err := ReadSecret(f.Cluster.Secret, f.Cluster.SecretFile, "cluster_secret_file")
 	if err != nil {
 		return node.Config{}, err
 	}
-	other, err := SecretOf(f.Cluster.OtherSecret, f.Cluster.OtherSecretFile, "other_cluster_secret_file")
+	other, err := ReadSecret(f.Cluster.OtherSecret, f.Cluster.OtherSecretFile, "other_cluster_secret_file")
 	if err != nil {
 		return node.Config{}, err
 	}
@@ -69,7 +70,7 @@ func (f *File) Node() (node.Config, error) {
 			SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond, TrailingLogs: f.Cluster.TrailingLogs},
 		Storage: node.Storage{RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour,
 			Encryption: f.encryption()},
-		Background: f.Background.node(),
+		Background: f.Background.engineConfig(),
 		Indexes:    node.Indexes{Idle: time.Duration(f.Index.IdleSeconds) * time.Second, MaxOpen: f.Index.MaxOpen},
 		Surfaces: node.Surfaces{ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient,
 			Slow:        time.Duration(f.Log.SlowMS) * time.Millisecond,
@@ -80,7 +81,7 @@ func (f *File) Node() (node.Config, error) {
 		OAuth: oauth.Settings{Issuer: f.Server.OAuthIssuer},
 		Backup: operate.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute,
 			Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
-		TLS: node.TLS{Clients: f.TLS.node(), Peers: f.TLS.Cluster.node(), PlainPeers: f.Cluster.InsecurePeers},
+		TLS: node.TLS{Clients: f.TLS.certFiles(), Peers: f.TLS.Cluster.certFiles(), PlainPeers: f.Cluster.InsecurePeers},
 		Limits: node.Limits{MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP,
 			MaxInFlight: f.Limits.MaxInFlight, MaxRPS: f.Limits.MaxRPS,
 			MaxDatabases: f.Limits.MaxDatabases, FailedLogins: f.Limits.FailedLogins},
@@ -103,10 +104,10 @@ func (f *File) Node() (node.Config, error) {
 	return c, err
 }
 
-// embedder opens the embedder that [embedding] configures.
+// embedder opens the embedder of [embedding].
 func (f *File) embedder() (embed.Embedder, error) {
 	e := f.Embedding
-	key, err := SecretOf("", e.KeyFile, "embedding.key_file")
+	key, err := ReadSecret("", e.KeyFile, "embedding.key_file")
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +118,10 @@ func (f *File) embedder() (embed.Embedder, error) {
 	return em, nil
 }
 
-// reranker opens the reranker that [rerank] configures.
+// reranker opens the reranker of [rerank].
 func (f *File) reranker() (*rerank.Reranker, error) {
 	r := f.Rerank
-	key, err := SecretOf("", r.KeyFile, "rerank.key_file")
+	key, err := ReadSecret("", r.KeyFile, "rerank.key_file")
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +138,11 @@ func (f *File) encryption() seal.Source {
 	return seal.Source{File: cmp.Or(e.KeyFile, e.KeyPath), Env: e.KeyEnv, Command: e.KeyCommand}
 }
 
-func (t tlsFiles) node() certs.Files {
+func (t tlsFiles) certFiles() certs.Files {
 	return certs.Files{Cert: t.CertPath, Key: t.KeyPath, CA: t.CAPath}
 }
 
-// member fills in what the node is to the others.
+// member fills in the role, the peers and the admission of the member.
 func (f *File) member(m *node.Member) error {
 	switch f.Cluster.Admit {
 	case "", "secret":

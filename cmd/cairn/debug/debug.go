@@ -22,10 +22,10 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
 )
 
-// Socket is below a node's run directory: profiles are for the node's own user on its own host.
+// Socket is the name of the profiling socket in a node's run directory. Only the node's user on its host can connect.
 const Socket = "debug.sock"
 
-// Command is `cairn debug`.
+// Command returns the command `cairn debug`.
 func Command(a *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "debug", Short: "Diagnostics for support: bundle"}
 	var t cli.Target
@@ -79,10 +79,10 @@ func bundle(ctx context.Context, a *cli.Streams, t *cli.Target, path, out string
 			return err
 		}
 	}
-	return a.Tell(t.JSON, map[string]string{"file": out}, "%s", out)
+	return a.PrintResult(t.JSON, map[string]string{"file": out}, "%s", out)
 }
 
-// maxPart bounds a part of a bundle.
+// maxPart bounds the size of a part of a bundle.
 const maxPart = 64 << 20
 
 func listing(home string) ([]byte, error) {
@@ -94,7 +94,7 @@ func listing(home string) ([]byte, error) {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // it went away meanwhile
+			return nil // removed meanwhile
 		}
 		rel, err := filepath.Rel(home, path)
 		fmt.Fprintf(&b, "%s %12d %s %s\n", info.Mode(), info.Size(), info.ModTime().UTC().Format(time.RFC3339), rel)

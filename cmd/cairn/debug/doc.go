@@ -1,3 +1,3 @@
-// Package debug is `cairn debug`: it collects what helps to understand a node into one file, without secrets and
+// Package debug implements `cairn debug`, which collects diagnostics of a node into one file, without secrets and
 // memories.
 package debug

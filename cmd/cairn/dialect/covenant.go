@@ -20,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// covenantTarget is the socket that the flags name.
+// covenantTarget holds the flags that select the Covenant socket.
 type covenantTarget struct {
 	home, covenantHome string
 	timeout            time.Duration
@@ -35,7 +35,7 @@ func (t *covenantTarget) flags(c *cobra.Command) {
 	f.DurationVar(&t.timeout, "timeout", 15*time.Second, "how long to wait for an answer")
 }
 
-// ask sends one request and returns its answer, with the error that it means for the exit code.
+// ask sends a request and returns the answer, with the error from covenantVerdict.
 func (t *covenantTarget) ask(of *cobra.Command, request any) (answer json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(of.Context(), t.timeout)
 	defer cancel()
@@ -48,19 +48,19 @@ func (t *covenantTarget) ask(of *cobra.Command, request any) (answer json.RawMes
 	return answer, err
 }
 
-// covenantVerbs lists the requests that people send by hand; the verb call sends all others.
+// covenantVerbs lists the requests with their own verbs. The verb call sends any other request.
 var covenantVerbs = []verb{
 	{use: "intent TEXT", short: "Submit an intent", args: cobra.MinimumNArgs(1),
-		request: covenantText("submit_intent", "text"), show: "{{.text}}\n"},
+		request: textRequest("submit_intent", "text"), template: "{{.text}}\n"},
 	{use: "search QUERY", short: "Search memories", args: cobra.MinimumNArgs(1),
-		request: covenantText("search_memory", "query"), flags: func(f *pflag.FlagSet) {
+		request: textRequest("search_memory", "query"), flags: func(f *pflag.FlagSet) {
 			f.String("tier", "", "working, episodic or longterm")
 			f.Uint64P("limit", "n", 10, "how many")
-		}, show: "{{range .records}}[{{.created_at}}] {{.tier}}: {{.text}}\n{{end}}"},
+		}, template: "{{range .records}}[{{.created_at}}] {{.tier}}: {{.text}}\n{{end}}"},
 	{use: "grant ACTION", short: "Grant a capability, and print its signature",
-		args: cobra.ExactArgs(1), request: covenantText("grant_capability", "action"), flags: func(f *pflag.FlagSet) {
+		args: cobra.ExactArgs(1), request: textRequest("grant_capability", "action"), flags: func(f *pflag.FlagSet) {
 			f.Uint64("expires-at", 0, "end of its validity, in Unix milliseconds")
-		}, show: "{{.subject_display}} → {{.action}}  {{.signature_b58}}\n"},
+		}, template: "{{.subject_display}} → {{.action}}  {{.signature_b58}}\n"},
 	{use: "enroll NAME@HOST [ACTION...]", short: "Make an identity with a token and capabilities",
 		args: cobra.MinimumNArgs(1),
 		request: func(_ *pflag.FlagSet, args []string) (any, error) {
@@ -68,19 +68,19 @@ var covenantVerbs = []verb{
 				return nil, cli.Usagef("an identity is called NAME@HOST, such as reviewer@local, got %q", args[0])
 			}
 			return map[string]any{"kind": "enroll_peer", "display": args[0], "actions": append([]string{}, args[1:]...)}, nil
-		}, show: "{{.display}} has the token {{.token_b58}}\n"},
+		}, template: "{{.display}} has the token {{.token_b58}}\n"},
 	{use: "verify", short: "Compare memories, receipts, capabilities and audit", args: cobra.NoArgs,
-		request: covenantText("verify", ""), flags: func(f *pflag.FlagSet) {
+		request: textRequest("verify", ""), flags: func(f *pflag.FlagSet) {
 			f.Uint64("window", 100, "how many of the newest rows are looked at")
-		}, show: "{{range .checks}}{{if .passed}}ok{{else}}DRIFT{{end}} {{.name}}: {{.message}}\n{{end}}" +
+		}, template: "{{range .checks}}{{if .passed}}ok{{else}}DRIFT{{end}} {{.name}}: {{.message}}\n{{end}}" +
 			"{{range .drift}}  {{.kind}} {{or .id \"\"}}: {{.message}}; {{.repair}}\n{{end}}"},
 	{use: "call KIND [FIELDS]", short: "Send any request, its fields as JSON, and print the answer",
-		args: cobra.RangeArgs(1, 2), request: anyRequest, valid: verbs.Kinds(),
-		more:    "Kinds: " + strings.Join(verbs.Kinds(), ", ") + ".",
+		args: cobra.RangeArgs(1, 2), request: anyRequest, validArgs: verbs.Kinds(),
+		details: "Kinds: " + strings.Join(verbs.Kinds(), ", ") + ".",
 		example: "  cairn covenant call recent_memory '{\"limit\": 5}'\n  cairn covenant call verify_audit_integrity\n  cairn covenant call call_tool '{\"name\": \"clock\"}'"},
 }
 
-// Covenant is `cairn covenant`.
+// Covenant returns the command `cairn covenant`.
 func Covenant(s *cli.Streams) *cobra.Command {
 	var t covenantTarget
 	root := &cobra.Command{Use: "covenant", Short: "Speak to the Covenant surface of the node on this host"}
@@ -91,8 +91,8 @@ func Covenant(s *cli.Streams) *cobra.Command {
 	return root
 }
 
-// covenantVerdict returns an error for an answer that must change the exit code: drift is a failure although the call
-// succeeded, and so are a broken audit and a tool that failed.
+// covenantVerdict returns an error for an answer that must fail the command although the call succeeded: drift, a
+// broken audit, or a failed tool.
 func covenantVerdict(answer json.RawMessage) error {
 	var r struct {
 		Kind       string
@@ -114,9 +114,9 @@ func covenantVerdict(answer json.RawMessage) error {
 	return nil
 }
 
-// covenantText is the request of a kind whose words are one field, if it has one. Each flag is a field too, sent when
-// it is given or has a default.
-func covenantText(kind, name string) func(*pflag.FlagSet, []string) (any, error) {
+// textRequest builds requests of a kind whose arguments are the words of one field; a blank name means no such field.
+// Flags are fields too, sent if they are given or have a default.
+func textRequest(kind, name string) func(*pflag.FlagSet, []string) (any, error) {
 	return func(flags *pflag.FlagSet, args []string) (any, error) {
 		request := map[string]any{"kind": kind}
 		if name != "" {
@@ -136,7 +136,7 @@ func covenantText(kind, name string) func(*pflag.FlagSet, []string) (any, error)
 	}
 }
 
-// anyRequest is a request of a kind and of fields that are both named.
+// anyRequest builds a request from a kind and a JSON object of fields.
 func anyRequest(_ *pflag.FlagSet, args []string) (any, error) {
 	request := map[string]json.RawMessage{}
 	if len(args) == 2 {

@@ -1,4 +1,4 @@
-// Package dialect holds the verbs of clients on a node's host, each of which speaks one of the protocols there.
+// Package dialect contains the verbs for clients on a node's host. Each speaks one of the protocols served there.
 package dialect
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// MCP makes the verb `cairn mcp`, which speaks the Model Context Protocol on stdin and stdout, for tools that start
-// their servers themselves. It offers the same as the node's /mcp.
+// MCP returns the command `cairn mcp`, which speaks the Model Context Protocol on stdin and stdout, for tools that
+// start their MCP servers themselves. It offers the same features as the node's /mcp.
 func MCP(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	tools := api.ToolsCore
@@ -46,14 +46,14 @@ memory.jsonl.`,
 		}}
 	c.Flags().StringVar(&tools, "tools", tools, "the tools of the model: "+strings.Join(api.ToolProfiles, ", "))
 	t.Flags(c)
-	t.InDatabase(c)
-	for _, name := range []string{"json", "timeout"} { // the protocol says how answers look, and its client how long it waits
+	t.DatabaseFlag(c)
+	for _, name := range []string{"json", "timeout"} { // meaningless here: MCP defines the format, and the client the timeout
 		c.Flags().Lookup(name).Hidden = true
 	}
 	return c
 }
 
-// bearer adds the token to what the protocol's client sends.
+// bearer adds the token to each request.
 type bearer struct {
 	token string
 	next  http.RoundTripper
@@ -79,10 +79,10 @@ func serveMCP(ctx context.Context, t *cli.Target, tools string) error {
 	if err != nil {
 		return err
 	}
-	web.Transport = bearer{token, cmp.Or(web.Transport, http.DefaultTransport)} // and no redirect is followed, with the token
+	web.Transport = bearer{token, cmp.Or(web.Transport, http.DefaultTransport)} // HTTPClient follows no redirects, so the token is not sent elsewhere
 	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: cli.BuildVersion()}, nil)
 	up, err := client.Connect(ctx,
-		&mcp.StreamableClientTransport{Endpoint: base + t.In("/mcp?tools="+tools), HTTPClient: web, DisableStandaloneSSE: true}, nil)
+		&mcp.StreamableClientTransport{Endpoint: base + t.WithDatabase("/mcp?tools="+tools), HTTPClient: web, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		return cli.Hint(err, "check that the node is running, and the token")
 	}
@@ -91,55 +91,55 @@ func serveMCP(ctx context.Context, t *cli.Target, tools string) error {
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }}
 	if opts.Capabilities.Completions != nil {
 		opts.CompletionHandler = func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-			return passed(up.Complete(ctx, r.Params))
+			return translateError(up.Complete(ctx, r.Params))
 		}
 	}
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: cli.BuildVersion()}, opts)
-	if err := offer(ctx, srv, up); err != nil {
+	if err := addFeatures(ctx, srv, up); err != nil {
 		return err
 	}
-	if err := srv.Run(ctx, stdio{os.Stdin, &lines{to: os.Stdout}}); err != nil && ctx.Err() == nil {
+	if err := srv.Run(ctx, stdio{os.Stdin, &lineWriter{to: os.Stdout}}); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil
 }
 
-// offer gives a server the tools, prompts and resources of the node's, each of which passes what is asked on.
-func offer(ctx context.Context, srv *mcp.Server, up *mcp.ClientSession) error {
+// addFeatures adds the node's tools, prompts and resources to a server. Each forwards its requests to the node.
+func addFeatures(ctx context.Context, srv *mcp.Server, up *mcp.ClientSession) error {
 	read := func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return passed(up.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI}))
+		return translateError(up.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI}))
 	}
 	return cmp.Or(each(up.Tools(ctx, nil), func(tool *mcp.Tool) {
 		srv.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return passed(up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments}))
+			return translateError(up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments}))
 		})
 	}), each(up.Prompts(ctx, nil), func(prompt *mcp.Prompt) {
 		srv.AddPrompt(prompt, func(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return passed(up.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.Params.Name, Arguments: r.Params.Arguments}))
+			return translateError(up.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.Params.Name, Arguments: r.Params.Arguments}))
 		})
 	}), each(up.Resources(ctx, nil), func(res *mcp.Resource) { srv.AddResource(res, read) }),
 		each(up.ResourceTemplates(ctx, nil), func(res *mcp.ResourceTemplate) { srv.AddResourceTemplate(res, read) }))
 }
 
-// codeAway is the JSON-RPC error of a node that does not answer.
-const codeAway = -32003
+// codeUnreachable is the JSON-RPC error code for a node that does not answer.
+const codeUnreachable = -32003
 
-// passed makes an answer of the node that of this server: an error is the node's own, without how it came here, or says
-// that the node is away.
-func passed[T any](answer T, err error) (T, error) {
+// translateError converts the result of a call to the node: it unwraps the node's own JSON-RPC error, and replaces a
+// network error with codeUnreachable.
+func translateError[T any](answer T, err error) (T, error) {
 	var away *net.OpError
-	var failed *url.Error // such as the end of a connection that the node had kept
+	var failed *url.Error // for example, an idle connection that the node closed
 	var refused *jsonrpc.Error
 	switch {
 	case errors.As(err, &away), errors.As(err, &failed), errors.Is(err, io.ErrUnexpectedEOF):
-		err = &jsonrpc.Error{Code: codeAway, Message: "the memory is unreachable: its node does not answer"}
+		err = &jsonrpc.Error{Code: codeUnreachable, Message: "the memory is unreachable: its node does not answer"}
 	case errors.As(err, &refused):
 		err = refused
 	}
 	return answer, err
 }
 
-// each adds all of a list, unless it cannot be read.
+// each calls add for all items of a list until an error.
 func each[T any](all iter.Seq2[T, error], add func(T)) error {
 	for x, err := range all {
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/local/process/standalone"
 )
 
-// Process makes the verb `cairn process`, which runs the process surface as its own program. Its flags have one dash,
-// as its callers write them.
+// Process returns the command `cairn process`, which runs the process surface as a program of its own. Its flags have
+// one dash, for compatibility with existing callers.
 func Process(s *cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "process -serve|-bridge|-stop|-version|-install", Short: "Run the process surface by itself",
@@ -33,7 +33,7 @@ cairn process -help lists all flags.`,
 	}
 }
 
-// Claustrum runs the program with its own arguments and returns its exit code.
+// Claustrum runs the process surface with its own arguments and returns the exit code.
 func Claustrum(s *cli.Streams, args []string) int {
 	in, ok := s.In.(*os.File)
 	if !ok {
@@ -43,5 +43,5 @@ func Claustrum(s *cli.Streams, args []string) int {
 	return standalone.Main(standalone.Program{Args: args, In: in, Out: cli.Raw(s.Out), Err: cli.Raw(s.Err), ID: b.Commit, Date: b.Date})
 }
 
-// IsClaustrum reports whether the binary goes by that name.
+// IsClaustrum reports whether the binary is named claustrum.
 func IsClaustrum(argv0 string) bool { return filepath.Base(argv0) == "claustrum" }

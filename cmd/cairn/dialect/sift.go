@@ -20,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// siftTarget is a workspace's socket as the flags say.
+// siftTarget holds the flags that select a workspace.
 type siftTarget struct{ home, siftHome, ns, dir string }
 
 func (t *siftTarget) flags(c *cobra.Command) {
@@ -34,7 +34,7 @@ func (t *siftTarget) base() string {
 	return cmp.Or(t.siftHome, filepath.Join(t.home, "run", "siftcoder"))
 }
 
-// socket finds the workspace and its socket.
+// socket returns the workspace and its socket.
 func (t *siftTarget) socket(ctx context.Context) (string, sift.Workspace, error) {
 	if err := sift.CheckNS(t.ns); err != nil {
 		return "", sift.Workspace{}, cli.Usage(err)
@@ -53,30 +53,30 @@ func siftCall(ctx context.Context, socket string, timeout time.Duration, request
 	return data, err
 }
 
-// A siftVerb is a request of a workspace's socket, or of the daemon's.
+// A siftVerb is a verb whose request goes to the socket of a workspace or of the daemon.
 type siftVerb struct {
 	verb
-	control bool          // asked of the daemon, not of a workspace
-	wait    time.Duration // for the answer, without a flag --timeout; zero: an hour, in which progress is shown
+	daemon bool          // sent to the daemon, not to a workspace
+	wait   time.Duration // timeout without --timeout; 0: an hour, with progress
 }
 
 // siftVerbs are the commands below `cairn sift`, in addition to status.
 var siftVerbs = []siftVerb{
-	{control: true, wait: siftWait, verb: verb{use: "open PATH", short: "Serve a project directory", args: cobra.ExactArgs(1),
+	{daemon: true, wait: siftWait, verb: verb{use: "open PATH", short: "Serve a project directory", args: cobra.ExactArgs(1),
 		request: func(_ *pflag.FlagSet, args []string) (any, error) {
 			dir, err := filepath.Abs(args[0])
 			return map[string]any{"kind": "open", "path": dir, "subspace": os.Getenv("SIFTCODER_SUBSPACE")}, err
 		}}},
-	{control: true, wait: siftWait, verb: verb{use: "list", short: "List the workspaces that are served", args: cobra.NoArgs,
-		request: siftKind("workspaces"),
-		show:    "{{range .workspaces}}{{.workspace}}  {{.cwd}}  {{.socket}}\n{{end}}"}},
+	{daemon: true, wait: siftWait, verb: verb{use: "list", short: "List the workspaces that are served", args: cobra.NoArgs,
+		request:  siftKind("workspaces"),
+		template: "{{range .workspaces}}{{.workspace}}  {{.cwd}}  {{.socket}}\n{{end}}"}},
 	{wait: 30 * time.Second, verb: verb{use: "search QUERY", short: "Search the workspace", args: cobra.MinimumNArgs(1),
 		request: func(f *pflag.FlagSet, args []string) (any, error) {
 			k, err := f.GetInt("k")
 			return map[string]any{"kind": "search", "query": strings.Join(args, " "), "k": k}, err
 		}, flags: func(f *pflag.FlagSet) { f.Int("k", 10, "how many") },
-		none: "nothing found: the workspace has nothing that matches the query",
-		show: `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  {{with .tool}}[{{.}}] {{end}}{{line 120 (or .text "")}}{{"\n"}}{{end}}`}},
+		emptyText: "nothing found: the workspace has nothing that matches the query",
+		template:  `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  {{with .tool}}[{{.}}] {{end}}{{line 120 (or .text "")}}{{"\n"}}{{end}}`}},
 	{verb: verb{use: "backfill [transcripts]",
 		short:   "Replay past sessions of Claude Code and Codex into the workspace; safe to run again: rows already there are skipped",
 		args:    cobra.MaximumNArgs(1),
@@ -103,7 +103,7 @@ var siftVerbs = []siftVerb{
 	{wait: siftWait, verb: verb{use: "drain", short: "Show how many events wait for a summary", args: cobra.NoArgs, request: siftKind("drain")}},
 	{wait: siftWait, verb: verb{use: "stop", short: "Stop serving the workspace", args: cobra.NoArgs,
 		request: func(*pflag.FlagSet, []string) (any, error) {
-			return map[string]any{"kind": "shutdown", "workspaceOnly": true}, nil // SiftCoder's own ends a node that is by itself
+			return map[string]any{"kind": "shutdown", "workspaceOnly": true}, nil // without workspaceOnly, the request would stop a dev node
 		}}},
 }
 
@@ -128,7 +128,7 @@ func siftBackfill(f *pflag.FlagSet, args []string) (any, error) {
 	return req, err
 }
 
-// Sift is `cairn sift`.
+// Sift returns the command `cairn sift`.
 func Sift(s *cli.Streams) *cobra.Command {
 	var t siftTarget
 	group := &cobra.Command{Use: "sift", Short: "Memories of coding sessions: open, list, status, search, backfill and more"}
@@ -143,7 +143,7 @@ func Sift(s *cli.Streams) *cobra.Command {
 func siftCommand(s *cli.Streams, t *siftTarget, v siftVerb) *cobra.Command {
 	c := v.command(s, func(c *cobra.Command, request any) (data json.RawMessage, err error) {
 		socket := sift.Control(t.base())
-		if !v.control {
+		if !v.daemon {
 			if socket, _, err = t.socket(c.Context()); err != nil {
 				return nil, err
 			}
@@ -155,17 +155,17 @@ func siftCommand(s *cli.Streams, t *siftTarget, v siftVerb) *cobra.Command {
 			}
 		}
 		if wait == 0 {
-			return siftRun(c.Context(), s, socket, request)
+			return siftCallWithProgress(c.Context(), s, socket, request)
 		}
 		return siftCall(c.Context(), socket, wait, request)
 	})
-	if v.show != "" {
+	if v.template != "" {
 		cli.WithJSON(c)
 	}
 	return c
 }
 
-// SiftState holds the output of status, with the keys that scripts know.
+// SiftState is the output of `cairn sift status`. Scripts depend on its keys.
 type SiftState struct {
 	Daemon    string          `json:"daemon"` // running, error or unreachable
 	Namespace string          `json:"namespace"`
@@ -202,8 +202,8 @@ func siftStatus(s *cli.Streams, t *siftTarget) *cobra.Command {
 	return c
 }
 
-// siftRun asks for something long and shows how far it has come.
-func siftRun(ctx context.Context, s *cli.Streams, socket string, req any) (data json.RawMessage, err error) {
+// siftCallWithProgress sends a long-running request and prints its progress.
+func siftCallWithProgress(ctx context.Context, s *cli.Streams, socket string, req any) (data json.RawMessage, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

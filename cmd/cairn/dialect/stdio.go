@@ -15,25 +15,26 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// stdio is a transport of a message a line. Its end of input comes after the answers to all that was asked: a program
-// that pipes its requests in and closes the pipe reads them all. A line that is not a message is answered with an
-// error, and the next one is read; the library would end there.
+// stdio is a transport with one message a line. It reports the end of input only after all requests are answered, so
+// a program that pipes requests in and closes the pipe gets all answers. It answers a malformed line with an error
+// and continues, where the library would end.
 type stdio struct {
 	in  io.Reader
-	out *lines
+	out *lineWriter
 }
 
 // Connect implements mcp.Transport.
 func (t stdio) Connect(ctx context.Context) (mcp.Connection, error) {
-	c, err := (&mcp.IOTransport{Reader: messages(t.in, t.out), Writer: t.out, MaxLineLength: -1}).Connect(ctx)
+	c, err := (&mcp.IOTransport{Reader: filterMessages(t.in, t.out), Writer: t.out, MaxLineLength: -1}).Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &drained{Connection: c, out: t.out, asked: map[any]bool{}, idle: make(chan struct{}, 1)}, nil
+	return &drainingConn{Connection: c, out: t.out, pending: map[any]bool{}, idle: make(chan struct{}, 1)}, nil
 }
 
-// messages passes on the lines that are JSON, and answers the others. One over the library's bound ends the input.
-func messages(in io.Reader, out *lines) io.ReadCloser {
+// filterMessages passes on the lines that are valid JSON, and answers the others with an error. A line over the
+// library's bound ends the input.
+func filterMessages(in io.Reader, out *lineWriter) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() { // ends with the input, or with the process
 		all := bufio.NewScanner(in)
@@ -43,9 +44,9 @@ func messages(in io.Reader, out *lines) io.ReadCloser {
 			switch err := field.UTF8(line); {
 			case len(line) == 0:
 			case err != nil:
-				out.refuse(jsonrpc.CodeParseError, "Parse error: "+err.Error())
+				out.writeError(jsonrpc.CodeParseError, "Parse error: "+err.Error())
 			case !json.Valid(line):
-				out.refuse(jsonrpc.CodeParseError, "Parse error: want one JSON value on a line")
+				out.writeError(jsonrpc.CodeParseError, "Parse error: want one JSON value on a line")
 			default:
 				if _, err := w.Write(append(bytes.Clone(line), '\n')); err != nil {
 					return
@@ -53,58 +54,58 @@ func messages(in io.Reader, out *lines) io.ReadCloser {
 			}
 		}
 		if err := all.Err(); err != nil {
-			out.refuse(jsonrpc.CodeParseError, "Parse error: "+err.Error())
+			out.writeError(jsonrpc.CodeParseError, "Parse error: "+err.Error())
 		}
 		w.Close()
 	}()
 	return r
 }
 
-// lines writes lines, each with one Write.
-type lines struct {
+// lineWriter serializes writes of whole lines.
+type lineWriter struct {
 	mu sync.Mutex
 	to io.Writer
 }
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *lineWriter) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.to.Write(b)
 }
 
-// Close leaves the output to the process.
-func (l *lines) Close() error { return nil }
+// Close does nothing: stdout belongs to the process.
+func (l *lineWriter) Close() error { return nil }
 
-// refuse answers a line whose id is not known.
-func (l *lines) refuse(code int, text string) {
-	b, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text}}) // texts always encode
-	_, _ = l.Write(append(b, '\n'))                                                                                           // a reader that is gone ends the input too
+// writeError writes an error response without an id, for a line whose id is unknown.
+func (l *lineWriter) writeError(code int, text string) {
+	b, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text}}) // encoding strings cannot fail
+	_, _ = l.Write(append(b, '\n'))                                                                                           // if the reader is gone, the input ends too
 }
 
-type drained struct {
+type drainingConn struct {
 	mcp.Connection
-	out   *lines
-	mu    sync.Mutex
-	asked map[any]bool  // by id: not answered yet
-	idle  chan struct{} // holds a token when an answer was the last
+	out     *lineWriter
+	mu      sync.Mutex
+	pending map[any]bool  // ids of the requests that are not answered yet
+	idle    chan struct{} // signals Read that an answer was written
 }
 
 // Read implements mcp.Connection.
-func (d *drained) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (d *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := d.Connection.Read(ctx)
-	for err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) { // JSON, and no message
-		d.out.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: want a message of JSON-RPC 2.0")
+	for err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) { // valid JSON, but not a message
+		d.out.writeError(jsonrpc.CodeInvalidRequest, "Invalid Request: want a message of JSON-RPC 2.0")
 		m, err = d.Connection.Read(ctx)
 	}
 	if r, ok := m.(*jsonrpc.Request); ok && err == nil && r.IsCall() {
 		d.mu.Lock()
-		d.asked[r.ID.Raw()] = true
+		d.pending[r.ID.Raw()] = true
 		d.mu.Unlock()
 	}
 	if !errors.Is(err, io.EOF) {
 		return m, err
 	}
-	for d.waits() {
+	for d.hasPending() {
 		select {
 		case <-d.idle:
 		case <-ctx.Done():
@@ -114,18 +115,18 @@ func (d *drained) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-func (d *drained) waits() bool {
+func (d *drainingConn) hasPending() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.asked) > 0
+	return len(d.pending) > 0
 }
 
 // Write implements mcp.Connection.
-func (d *drained) Write(ctx context.Context, m jsonrpc.Message) error {
+func (d *drainingConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := d.Connection.Write(ctx, m)
 	if r, ok := m.(*jsonrpc.Response); ok {
 		d.mu.Lock()
-		delete(d.asked, r.ID.Raw())
+		delete(d.pending, r.ID.Raw())
 		d.mu.Unlock()
 		select {
 		case d.idle <- struct{}{}:

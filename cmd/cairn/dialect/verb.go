@@ -12,24 +12,25 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// A verb is a request of a protocol as a command: how its arguments and flags become the request, and how the answer is
-// shown to a person.
+// A verb is the command for a request of a protocol: it builds the request from arguments and flags, and prints the
+// answer.
 type verb struct {
 	use, short, example string
-	more                string   // stands below short in the help
-	valid               []string // what the shell offers for the first argument
+	details             string   // text below short in the help
+	validArgs           []string // completions of the first argument
 	args                cobra.PositionalArgs
 	flags               func(*pflag.FlagSet)
-	request             func(f *pflag.FlagSet, args []string) (any, error) // f has the verb's own flags
-	show                string                                             // template of the answer for people; JSON without one
-	none                string                                             // said where nothing is shown
+	request             func(f *pflag.FlagSet, args []string) (any, error) // f: the verb's own flags
+	template            string                                             // template to print the answer; blank: JSON
+	emptyText           string                                             // message if the template prints nothing
 }
 
-// command makes the command. ask sends a request; its answer, if there is one, is shown also next to an error.
+// command returns the cobra command. ask sends the request. If it returns an answer and an error, the answer is
+// printed too.
 func (v verb) command(s *cli.Streams, ask func(c *cobra.Command, request any) (json.RawMessage, error)) *cobra.Command {
-	c := &cobra.Command{Use: v.use, Short: v.short, Example: v.example, Args: v.args, ValidArgs: v.valid}
-	if v.more != "" {
-		c.Long = v.short + ".\n\n" + v.more
+	c := &cobra.Command{Use: v.use, Short: v.short, Example: v.example, Args: v.args, ValidArgs: v.validArgs}
+	if v.details != "" {
+		c.Long = v.short + ".\n\n" + v.details
 	}
 	if v.flags != nil {
 		v.flags(c.Flags())
@@ -49,15 +50,15 @@ func (v verb) command(s *cli.Streams, ask func(c *cobra.Command, request any) (j
 }
 
 func (v verb) print(s *cli.Streams, answer json.RawMessage, asJSON bool) error {
-	if v.show == "" || asJSON {
+	if v.template == "" || asJSON {
 		return s.JSON(answer)
 	}
 	var shown bytes.Buffer
-	if err := (&cli.Streams{Out: &shown}).Fill(v.show, answer); err != nil {
+	if err := (&cli.Streams{Out: &shown}).PrintTemplate(v.template, answer); err != nil {
 		return err
 	}
-	if shown.Len() == 0 && v.none != "" {
-		fmt.Fprintln(s.Err, v.none)
+	if shown.Len() == 0 && v.emptyText != "" {
+		fmt.Fprintln(s.Err, v.emptyText)
 	}
 	_, err := shown.WriteTo(s.Out)
 	return err

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-func (e *exam) certificates(context.Context) (fs []Finding) {
-	if at, err := e.t.Running(); e.path == "" && err == nil && at.TLS {
+func (e *examination) certificates(context.Context) (fs []Finding) {
+	if at, err := e.t.HomeAddresses(); e.path == "" && err == nil && at.TLS {
 		return []Finding{{"", Warn, "not checked: the node's configuration says where they are", "name it with --config"}}
 	}
 	if !e.cfg.TLS.Clients.On() && !e.cfg.TLS.Peers.On() {
@@ -30,14 +30,14 @@ func (e *exam) certificates(context.Context) (fs []Finding) {
 		peer  bool
 	}{{"tls", e.cfg.TLS.Clients, false}, {"tls.cluster", e.cfg.TLS.Peers, true}} {
 		if c.files.On() {
-			fs = append(fs, LookAt(c.name, c.files, c.peer, id))
+			fs = append(fs, CheckCertificate(c.name, c.files, c.peer, id))
 		}
 	}
 	return fs
 }
 
-// LookAt says what is wrong with a certificate, of the peer port or of the clients' ports.
-func LookAt(name string, files certs.Files, peer bool, id uint32) Finding {
+// CheckCertificate examines a certificate of the peer port (peer) or of the clients' ports.
+func CheckCertificate(name string, files certs.Files, peer bool, id uint32) Finding {
 	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
 	if err != nil {
 		return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "`cairn cluster cert` issues one"}
@@ -66,7 +66,7 @@ func LookAt(name string, files certs.Files, peer bool, id uint32) Finding {
 		}
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM(pem)
-		between := x509.NewCertPool() // the authorities that the node sends with its certificate
+		between := x509.NewCertPool() // intermediate authorities in the certificate file
 		for _, der := range pair.Certificate[1:] {
 			if c, err := x509.ParseCertificate(der); err == nil {
 				between.AddCert(c)
@@ -80,9 +80,9 @@ func LookAt(name string, files certs.Files, peer bool, id uint32) Finding {
 	return f
 }
 
-// shownCertificates says which members show a certificate that is rejected, or soon will be. Only an administrator's
-// token may ask.
-func (e *exam) shownCertificates(ctx context.Context) (fs []Finding) {
+// servedCertificates reports the members whose served certificate is invalid or ends soon. The token needs scope
+// admin.
+func (e *examination) servedCertificates(ctx context.Context) (fs []Finding) {
 	if e.running == nil {
 		return nil
 	}

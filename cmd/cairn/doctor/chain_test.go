@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 )
 
-// TestAChainOfCertificatesIsWell: a node whose certificate is from an authority between it and the one that is trusted
-// sends both.
+// TestAChainOfCertificatesIsWell: a node whose certificate is from an authority between it and the one that is
+// trusted sends both.
 func TestAChainOfCertificatesIsWell(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -57,7 +57,7 @@ func TestAChainOfCertificatesIsWell(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f := LookAt("tls", files, false, 1); f.Status != OK {
+	if f := CheckCertificate("tls", files, false, 1); f.Status != OK {
 		t.Errorf("%+v", f)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-func (e *exam) cluster(context.Context) (fs []Finding) {
+func (e *examination) cluster(context.Context) (fs []Finding) {
 	s := e.running
 	switch {
 	case s == nil && (e.held || e.remote):
@@ -49,7 +49,7 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 			fs = append(fs, Finding{"", Fail, fmt.Sprintf("the disk of node %d is full: it rejects writes", p.NodeID),
 				"free space there: see deploy/runbooks/disk-full.md"})
 		}
-		if p.LagEntries != nil && *p.LagEntries > farBehind {
+		if p.LagEntries != nil && *p.LagEntries > maxLag {
 			fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries),
 				"check its disk and its network"})
 		}
@@ -74,21 +74,21 @@ func disputes(node uint32, all []api.Dispute) (fs []Finding) {
 	return fs
 }
 
-// agreement says what is known of the members' states.
+// agreement describes whether the members' states are equal.
 func agreement(s *api.ClusterStatus) string {
 	switch {
 	case len(s.Peers) == 0:
 		return "the only member"
 	case s.Agreement == "agree":
 		return "state equal to the others'"
-	case !hearsAny(s):
+	case !anyPeerReachable(s):
 		return "state not compared: no other member answers"
 	}
 	return "state not compared: the others are at other indexes just now"
 }
 
-// clocks says whose clock is off, as the members know from each other's heartbeats.
-func (e *exam) clocks(context.Context) (fs []Finding) {
+// clocks reports members whose clock is off. The members measure this in heartbeats.
+func (e *examination) clocks(context.Context) (fs []Finding) {
 	if e.running == nil {
 		return nil
 	}
@@ -102,13 +102,13 @@ func (e *exam) clocks(context.Context) (fs []Finding) {
 	switch {
 	case fs != nil:
 		return fs
-	case !hearsAny(s):
+	case !anyPeerReachable(s):
 		return []Finding{{"", OK, "not compared: no other member answers", ""}}
 	}
 	return []Finding{{"", OK, "the members' clocks agree", ""}}
 }
 
-// hearsAny reports whether a member other than the node that was asked answers it.
-func hearsAny(s *api.ClusterStatus) bool {
+// anyPeerReachable reports whether the queried node can reach another member.
+func anyPeerReachable(s *api.ClusterStatus) bool {
 	return slices.ContainsFunc(s.Peers, func(p api.Peer) bool { return p.Reachable })
 }

@@ -1,3 +1,3 @@
-// Package doctor is `cairn doctor`: it looks at a node from outside, running or stopped, and says what is wrong and
-// what to do. It changes nothing. A check is a row of checks and a method of exam.
+// Package doctor implements `cairn doctor`. It examines a running or stopped node from outside, and reports problems
+// and what to do about them. It changes nothing. Each check is a row of checks and a method of examination.
 package doctor

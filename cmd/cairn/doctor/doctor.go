@@ -21,7 +21,7 @@ import (
 	"github.com/cairndb/cairn/oplog/private"
 )
 
-// A Finding is the result of a check: the state, and what to do about it when it is not well.
+// A Finding is a result of a check, and what to do about it unless its status is OK.
 type Finding struct {
 	Check  string `json:"check"`
 	Status string `json:"status"` // ok, warn, fail
@@ -36,44 +36,45 @@ const (
 	Fail = "fail"
 )
 
-// exam holds what the checks look at.
-type exam struct {
+// examination holds the input of the checks.
+type examination struct {
 	t       *cli.Target
-	path    string // of the configuration; empty for a dev node
+	path    string // of the configuration file; blank for a dev node
 	cfg     node.Config
-	secrets []string // files that hold secrets
+	secrets []string // files with secrets
 	running *api.ClusterStatus
-	remote  bool // endpoints alone are named: there is no home to look at
-	held    bool // a process has the home's state open
+	remote  bool // only endpoints were given, so there is no home to examine
+	held    bool // a process has opened the home's state
 	deep    bool
 	key     config.KeySource // of a dev node
 }
 
-// checks are made in this order; each may find several things. here says that a check looks at the home and its host.
+// checks lists the checks in order. A check may return several findings. here marks checks of the home and its host,
+// which need no running node.
 var checks = []struct {
 	name string
-	run  func(*exam, context.Context) []Finding
+	run  func(*examination, context.Context) []Finding
 	here bool
 }{
-	{"home", (*exam).home, true},
-	{"secrets", (*exam).secretFiles, true},
-	{"encryption", (*exam).encryption, true},
-	{"disk", (*exam).disk, true},
-	{"certificates", (*exam).certificates, true},
-	{"ports", (*exam).ports, true},
-	{"peers", (*exam).peers, true},
-	{"cluster", (*exam).cluster, false},
-	{"certificates", (*exam).shownCertificates, false},
-	{"clocks", (*exam).clocks, false},
-	{"damage", (*exam).damage, false},
-	{"store", (*exam).store, false},
-	{"files", (*exam).files, false},
+	{"home", (*examination).home, true},
+	{"secrets", (*examination).secretFiles, true},
+	{"encryption", (*examination).encryption, true},
+	{"disk", (*examination).disk, true},
+	{"certificates", (*examination).certificates, true},
+	{"ports", (*examination).ports, true},
+	{"peers", (*examination).peers, true},
+	{"cluster", (*examination).cluster, false},
+	{"certificates", (*examination).servedCertificates, false},
+	{"clocks", (*examination).clocks, false},
+	{"damage", (*examination).damage, false},
+	{"store", (*examination).store, false},
+	{"files", (*examination).files, false},
 }
 
-// Command is `cairn doctor`.
+// Command returns the command `cairn doctor`.
 func Command(a *cli.Streams) *cobra.Command {
 	var t cli.Target
-	e := exam{t: &t}
+	e := examination{t: &t}
 	c := &cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong with a node and say what to do", Args: cobra.NoArgs,
 		Long: `Look for what is wrong with a node and say what to do: configuration, ports, permissions, disk speed and space,
@@ -88,18 +89,18 @@ is stopped, its files (with --deep the hash of the whole state is computed again
 	return c
 }
 
-// Report prints what `cairn doctor` finds at a node, and returns the node's home.
+// Report prints the findings of `cairn doctor` about a node, and returns the node's home.
 func Report(ctx context.Context, t *cli.Target, path string, out *cli.Streams) (home string) {
-	e := exam{t: t, path: path}
-	_ = e.examine(ctx, out) // its findings are printed, the error repeats their number
+	e := examination{t: t, path: path}
+	_ = e.examine(ctx, out) // the error only counts the printed findings
 	return e.cfg.Home
 }
 
-func (e *exam) examine(ctx context.Context, a *cli.Streams) error {
+func (e *examination) examine(ctx context.Context, a *cli.Streams) error {
 	found := e.configure()
 	if found[len(found)-1].Status != Fail {
 		e.held = !e.remote && home.Locked(e.cfg.Home)
-		found = append(found, e.meet(ctx)...)
+		found = append(found, e.queryNode(ctx)...)
 		for _, c := range checks {
 			if c.here && e.remote {
 				continue
@@ -139,8 +140,8 @@ func report(a *cli.Streams, asJSON bool, found []Finding) error {
 	return w.Flush()
 }
 
-// configure reads the configuration and finds the running node's gateway.
-func (e *exam) configure() []Finding {
+// configure reads the configuration, if there is one, and sets the target of the running node.
+func (e *examination) configure() []Finding {
 	if e.remote = e.path == "" && len(e.t.Endpoints) > 0 && !e.t.IsSet("home"); e.remote {
 		return []Finding{{"configuration", OK,
 			"none: the cluster at " + strings.Join(e.t.Endpoints, ", ") + "; --config or --home on a node's host looks at its files too", ""}}
@@ -152,14 +153,14 @@ func (e *exam) configure() []Finding {
 	}
 	var log strings.Builder
 	up, err := config.Load(e.path, false, func(*config.File) {}, os.Getenv,
-		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: unstamped})))
+		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: dropTimeAndLevel})))
 	if err != nil {
 		return []Finding{{"configuration", Fail, err.Error(), "correct it; `cairn cluster init` writes one that works"}}
 	}
 	e.cfg = up.Node
-	e.secrets = []string{filepath.Join(e.cfg.Home, home.SecretFile)} // Load rejects a secret in a file that others can read
+	e.secrets = []string{filepath.Join(e.cfg.Home, home.SecretFile)} // the configuration's own secrets need no check: Load rejects readable ones
 	if !e.t.IsSet("endpoints") {
-		e.t.Home, e.t.OfHome = e.cfg.Home, true
+		e.t.Home, e.t.PreferHome = e.cfg.Home, true
 	}
 	if said := strings.TrimSpace(log.String()); said != "" {
 		return []Finding{{"configuration", Warn, said, "remove or correct what is named"}}
@@ -167,16 +168,16 @@ func (e *exam) configure() []Finding {
 	return []Finding{{"configuration", OK, e.path, ""}}
 }
 
-// unstamped leaves the time and the level out of what the configuration's reader logs.
-func unstamped(_ []string, a slog.Attr) slog.Attr {
+// dropTimeAndLevel removes the time and the level from log lines of config.Load.
+func dropTimeAndLevel(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
 		return slog.Attr{}
 	}
 	return a
 }
 
-// meet asks the node how it is, and says why there is no answer when one runs.
-func (e *exam) meet(ctx context.Context) []Finding {
+// queryNode reads the cluster's status from the node. It returns a finding if a running node does not answer.
+func (e *examination) queryNode(ctx context.Context) []Finding {
 	if _, err := e.t.Token(); err != nil && !e.cfg.Tokens.NoMaster && !e.remote {
 		e.t.TokenText = e.cfg.Member.Secret
 		if made, err := private.Read(filepath.Join(e.cfg.Home, home.SecretFile)); e.t.TokenText == "" && err == nil {
@@ -203,12 +204,12 @@ func (e *exam) meet(ctx context.Context) []Finding {
 	return []Finding{f}
 }
 
-// farBehind is the lag, in entries, of a member or an index at which doctor warns.
-const farBehind = 10_000
+// maxLag is the lag of a member or an index, in entries, above which doctor warns.
+const maxLag = 10_000
 
-func (e *exam) files(ctx context.Context) []Finding {
+func (e *examination) files(ctx context.Context) []Finding {
 	if e.running != nil {
-		return e.layers(ctx)
+		return e.compareIndexes(ctx)
 	}
 	if e.remote {
 		return nil
@@ -221,7 +222,7 @@ func (e *exam) files(ctx context.Context) []Finding {
 	}
 	at, err := home.Check(e.cfg.Files(), e.deep)
 	if err != nil {
-		return []Finding{{"", Fail, err.Error(), cmp.Or(config.KeyAdvice(err), e.repair())}}
+		return []Finding{{"", Fail, err.Error(), cmp.Or(config.KeyAdvice(err), e.repairAdvice())}}
 	}
 	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d, hash %s", at.Log.First, at.Log.Last, at.Log.Snapshot,
 		at.State.Index, at.State.Sum)
@@ -231,17 +232,18 @@ func (e *exam) files(ctx context.Context) []Finding {
 	return []Finding{{"", OK, said, ""}}
 }
 
-// repair says what to do about files that cannot be read, or do not fit together. Starting the node loses nothing: it
-// moves aside what it cannot read, and is brought up to date, or says what is lost and waits.
-func (e *exam) repair() string {
+// repairAdvice returns the advice for unreadable or inconsistent files. Starting the node is safe: it moves
+// unreadable files aside and catches up from its peers, or, if it is alone, names the lost records and does not
+// start.
+func (e *examination) repairAdvice() string {
 	if len(e.cfg.Member.Peers) > 0 {
 		return "see that the others are healthy (`cairn cluster status` on one of them), then start this node: what it cannot read is moved aside, and they bring it up to date"
 	}
 	return "copy the home to a safe place, then start the node: it keeps what its files still hold, and names what is lost before it goes on; or restore a backup into an empty home with `cairn restore`"
 }
 
-// damage reports damage that the node has found and its next start repairs.
-func (e *exam) damage(context.Context) (found []Finding) {
+// damage reports damage that the members found, and damage that the next start of this node repairs.
+func (e *examination) damage(context.Context) (found []Finding) {
 	if e.running != nil && e.running.HoldPurge {
 		found = append(found,
 			Finding{"", Warn, "the node's files may hold text that was purged",
@@ -254,7 +256,7 @@ func (e *exam) damage(context.Context) (found []Finding) {
 				if d.Healed {
 					status = Warn
 				}
-				found = append(found, Finding{"", status, fmt.Sprintf("node %d %s", n.NodeID, d.Says), d.Heals})
+				found = append(found, Finding{"", status, fmt.Sprintf("node %d %s", n.NodeID, d.Text), d.Repair})
 			}
 		}
 	}
@@ -267,8 +269,8 @@ func (e *exam) damage(context.Context) (found []Finding) {
 	return found
 }
 
-// store says what the state of a running node costs on its disk.
-func (e *exam) store(context.Context) []Finding {
+// store reports the size of a running node's state on disk.
+func (e *examination) store(context.Context) []Finding {
 	if e.running == nil {
 		return nil
 	}
@@ -277,8 +279,8 @@ func (e *exam) store(context.Context) []Finding {
 		fmt.Sprintf("state of %s on disk, %d tables, compaction %s behind", cli.Size(s.Bytes), s.Tables, cli.Size(s.Unmerged)), ""}}
 }
 
-// notReady says what a node lacks: its rejection has the answer itself, as JSON.
-func notReady(err error) string {
+// whyNotReady explains a rejection by /v1/health/ready, whose text is a ReadyAnswer as JSON.
+func whyNotReady(err error) string {
 	var a api.ReadyAnswer
 	switch e := json.Unmarshal([]byte(err.Error()), &a); {
 	case e != nil:
@@ -289,18 +291,18 @@ func notReady(err error) string {
 	return fmt.Sprintf("its search index lacks %d acknowledged entries", *a.Behind)
 }
 
-// layers compares how far the log, the state and the index of a running node have come.
-func (e *exam) layers(ctx context.Context) []Finding {
+// compareIndexes compares the positions of a running node's log, state and search index.
+func (e *examination) compareIndexes(ctx context.Context) []Finding {
 	var ready api.ReadyAnswer
 	if e.running.Removed {
 		return nil
 	}
 	if err := e.t.Get(ctx, "GET", "/v1/health/ready", nil, &ready); err != nil {
-		return []Finding{{"", Warn, "the node is not ready: " + notReady(err),
+		return []Finding{{"", Warn, "the node is not ready: " + whyNotReady(err),
 			"wait until it has caught up; `cairn cluster status --watch` shows how it does"}}
 	}
 	f := Finding{"", OK, fmt.Sprintf("log at %d, state at %d, index at %d", e.running.Commit, e.running.Applied, ready.Applied), ""}
-	if ready.Behind != nil && *ready.Behind > farBehind {
+	if ready.Behind != nil && *ready.Behind > maxLag {
 		f.Status, f.Do = Warn, "the disk or the processor is too slow: see deploy/runbooks/slow-follower.md"
 	}
 	return []Finding{f}

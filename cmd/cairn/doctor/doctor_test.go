@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestAConfigurationWithoutASecret: others may read it, and a key that nothing reads is named, without a log's time and
-// level.
+// TestAConfigurationWithoutASecret: others may read it, and a key that nothing reads is named, without a log's time
+// and level.
 func TestAConfigurationWithoutASecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -21,7 +21,7 @@ func TestAConfigurationWithoutASecret(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	e := exam{t: &cli.Target{}, path: path}
+	e := examination{t: &cli.Target{}, path: path}
 	e.t.IsSet = func(string) bool { return false }
 	found := e.configure()
 	if said := found[0].Says; found[0].Status != Warn || !strings.Contains(said, "server.wirre_port") || strings.Contains(said, "time=") ||
@@ -42,7 +42,7 @@ func TestWhyANodeIsNotReady(t *testing.T) {
 		`{"ready":false,"behind":12,"applied_index":7}`:   "its search index lacks 12 acknowledged entries",
 		"no route": "no route",
 	} {
-		if got := notReady(errors.New(text)); got != want {
+		if got := whyNotReady(errors.New(text)); got != want {
 			t.Errorf("%s: %s", text, got)
 		}
 	}

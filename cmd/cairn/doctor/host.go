@@ -26,14 +26,14 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// Bounds of a healthy disk: a write is acknowledged after two fsyncs on a majority.
+// Bounds of a healthy disk. fsync time matters because a write waits for two fsyncs on a majority.
 const (
 	slowSync  = 20 * time.Millisecond
 	syncTries = 20
 	lowSpace  = 10 // percent free
 )
 
-func (e *exam) home(context.Context) []Finding {
+func (e *examination) home(context.Context) []Finding {
 	st, err := os.Stat(e.cfg.Home)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -66,7 +66,7 @@ func (e *exam) home(context.Context) []Finding {
 	return fs
 }
 
-func (e *exam) secretFiles(context.Context) (fs []Finding) {
+func (e *examination) secretFiles(context.Context) (fs []Finding) {
 	for _, path := range append(e.secrets, e.cfg.TLS.Clients.Key, e.cfg.TLS.Peers.Key) {
 		st, err := os.Stat(path)
 		if path == "" || err != nil {
@@ -83,7 +83,7 @@ func (e *exam) secretFiles(context.Context) (fs []Finding) {
 	return fs
 }
 
-func (e *exam) disk(context.Context) (fs []Finding) {
+func (e *examination) disk(context.Context) (fs []Finding) {
 	if _, err := os.Stat(e.cfg.Home); err != nil {
 		return nil
 	}
@@ -139,8 +139,9 @@ func syncLatency(dir string) (median, worst time.Duration, err error) {
 	return took[len(took)/2], took[len(took)-1], nil
 }
 
-// ports tries to listen where the node would, or where it did when no configuration says; a node that runs has them.
-func (e *exam) ports(context.Context) (fs []Finding) {
+// ports tries to listen on the node's addresses: those in the configuration, or else those of its last run. It skips
+// this if the node runs.
+func (e *examination) ports(context.Context) (fs []Finding) {
 	if e.running != nil {
 		return []Finding{{"", OK, "the node runs and answers", ""}}
 	}
@@ -148,7 +149,7 @@ func (e *exam) ports(context.Context) (fs []Finding) {
 		return nil
 	}
 	last := cli.Addresses{Wire: config.Loopback(7437), HTTP: config.Loopback(7438)}
-	if at, err := e.t.Running(); err == nil { // where the node listened last
+	if at, err := e.t.HomeAddresses(); err == nil { // addresses of the last run
 		last = at
 	}
 	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Addresses.Wire, last.Wire)},
@@ -170,7 +171,7 @@ func (e *exam) ports(context.Context) (fs []Finding) {
 	return fs
 }
 
-func (e *exam) peers(ctx context.Context) []Finding {
+func (e *examination) peers(ctx context.Context) []Finding {
 	if len(e.cfg.Member.Peers) == 0 {
 		return nil
 	}
@@ -179,7 +180,7 @@ func (e *exam) peers(ctx context.Context) []Finding {
 	for i, addr := range e.cfg.Member.Peers {
 		wg.Go(func() {
 			start := time.Now()
-			err := e.greet(ctx, addr)
+			err := e.checkPeer(ctx, addr)
 			fs[i] = Finding{"", OK, fmt.Sprintf("%s answers in %s", addr, time.Since(start).Round(10*time.Microsecond)), ""}
 			if errors.Is(err, transport.ErrSecret) {
 				fs[i] = Finding{"", Fail, addr + ": refused: cluster secret differs",
@@ -198,8 +199,8 @@ func (e *exam) peers(ctx context.Context) []Finding {
 	return fs
 }
 
-// greet connects to a peer as this node does, and has it prove that it knows the cluster secret.
-func (e *exam) greet(ctx context.Context, addr string) error {
+// checkPeer connects to a peer as this node would, and verifies that the peer knows the cluster secret.
+func (e *examination) checkPeer(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
@@ -227,8 +228,8 @@ func (e *exam) greet(ctx context.Context, addr string) error {
 	return transport.CheckSecret(nc, end, append(e.cfg.Member.OtherSecrets, secret)...)
 }
 
-// encryption looks at the master key and the keyring, and changes neither.
-func (e *exam) encryption(ctx context.Context) []Finding {
+// encryption checks the master key and the keyring without changing them.
+func (e *examination) encryption(ctx context.Context) []Finding {
 	has, source := seal.Exists(e.cfg.Home), e.cfg.Storage.Encryption
 	ailing := func(err error) []Finding { return []Finding{{"", Fail, err.Error(), config.KeyAdvice(err)}} }
 	if !source.On() {

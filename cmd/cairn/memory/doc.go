@@ -1,7 +1,7 @@
-// Package memory is the verbs of cairn that are made from the table of operations. Flags, bounds, defaults and help
-// come from the fields of the request in node/api. An operation is a verb without a line here; a row of list gives one
-// a shorter name, names for its flags, columns, examples.
+// Package memory contains the verbs of cairn that are generated from the table of operations. Flags, bounds, defaults
+// and help come from the request's fields in node/api. An operation needs no code here to become a verb; a row of
+// list adds a shorter name, flag names, columns and examples.
 //
-// remember, forget, relate and recall speak the wire protocol (send.go, recall.go). import and export are verbs of
-// package transfer.
+// remember, put, forget, relate and recall use the wire protocol; the other verbs use HTTP. import and export are
+// verbs of package transfer.
 package memory

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/private"
 )
 
-// forGood gives the verb forget its flag --for-good, with which it erases: it shows what would go, asks, and does that.
-func forGood(s *cli.Streams, c *cobra.Command, t *cli.Target) {
+// addForGood adds --for-good to the verb forget. With it, the verb shows what would be erased, asks, and erases it.
+func addForGood(s *cli.Streams, c *cobra.Command, t *cli.Target) {
 	forget, once := c.RunE, c.Args
 	var erase, yes bool
 	given := Given{}
@@ -43,14 +43,14 @@ func forGood(s *cli.Streams, c *cobra.Command, t *cli.Target) {
 		if len(args) > 0 {
 			given["rids"] = args
 		}
-		return erasing(c.Context(), s, t, given, yes)
+		return eraseForGood(c.Context(), s, t, given, yes)
 	}
 }
 
-// erasing shows what goes, asks, and does it.
-func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, yes bool) error {
+// eraseForGood shows what would be erased, asks for confirmation, and erases it.
+func eraseForGood(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, yes bool) error {
 	v := verb{op: api.Erase.Op}
-	if err := v.whole(given, askingIDs(ctx, t)); err != nil {
+	if err := v.resolveIDs(given, gatewayIDs(ctx, t)); err != nil {
 		return err
 	}
 	ask := func(confirm string) (a api.Erasing, raw json.RawMessage, err error) {
@@ -71,13 +71,13 @@ func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, ye
 			"cairn list shows ids; memories that were purged or erased before are gone")
 	}
 	if !t.JSON {
-		if err := showDoomed(s, shown); err != nil {
+		if err := printErasure(s, shown); err != nil {
 			return err
 		}
 	}
 	if !yes {
 		if err := s.Confirm(ctx,
-			"Erase "+doomed(shown)+" for good?",
+			"Erase "+countErased(shown)+" for good?",
 			"nothing was erased"); err != nil {
 			return err
 		}
@@ -89,12 +89,12 @@ func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, ye
 	if t.JSON {
 		return s.JSON(raw)
 	}
-	tellErased(s, done)
+	printErased(s, done)
 	return nil
 }
 
-// showDoomed lists what is about to go, and what comes back.
-func showDoomed(s *cli.Streams, a api.Erasing) error {
+// printErasure lists the memories to erase, and counts those that become recallable again.
+func printErasure(s *cli.Streams, a api.Erasing) error {
 	if err := cli.Rows(s.Out, a.Memories, "RID|REVISION|NAMESPACE|MERGED|TEXT", func(m api.Doomed) []any {
 		revision := ""
 		if m.Revision != nil {
@@ -113,14 +113,14 @@ func showDoomed(s *cli.Streams, a api.Erasing) error {
 	return nil
 }
 
-// doomed counts what goes.
-func doomed(a api.Erasing) string {
+// countErased formats the number of memories, relations and claims in an erasure.
+func countErased(a api.Erasing) string {
 	return fmt.Sprintf("%s, %s and %s", api.Many(len(a.Memories), "memory", "memories"),
 		api.Many(a.Relations, "relation", "relations"), api.Many(a.Claims, "claim", "claims"))
 }
 
-func tellErased(s *cli.Streams, a api.Erasing) {
-	fmt.Fprintf(s.Out, "erased %s at record %s; their bytes may still be in:\n", doomed(a), a.Index)
+func printErased(s *cli.Streams, a api.Erasing) {
+	fmt.Fprintf(s.Out, "erased %s at record %s; their bytes may still be in:\n", countErased(a), a.Index)
 	for _, held := range a.Held {
 		fmt.Fprintln(s.Out, " ", held)
 	}

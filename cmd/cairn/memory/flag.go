@@ -15,18 +15,19 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// value is a flag of a field: it rejects what the operation would, and keeps the text for the request.
-type value struct {
+// flagValue is the pflag.Value of a request field. It rejects the values that the operation would reject, and stores
+// the text in given.
+type flagValue struct {
 	f     field.Field
 	flag  string
 	given Given
 }
 
-// Given holds the flags that were given, by field.
+// Given holds the values that the user gave, by request field.
 type Given map[string][]string
 
-// Flags adds flags to a verb, each for a field of an operation's request. What they mean, what holds without them and
-// what they may be stand with the fields.
+// Flags adds flags for fields of an operation's request; flags maps flag names to field names. Help, default and
+// valid values come from the field.
 func Flags(fs *pflag.FlagSet, op *api.Op, flags map[string]string) Given {
 	given := Given{}
 	for name, of := range flags {
@@ -40,37 +41,37 @@ func (g Given) Body(fields field.Object) map[string]any {
 	body := map[string]any{}
 	for _, f := range fields {
 		if texts := g[f.Name]; len(texts) > 0 {
-			body[f.Name] = jsonOf(f.Kind, texts)
+			body[f.Name] = toJSON(f.Kind, texts)
 		}
 	}
 	return body
 }
 
-// takesDates describes the dates that a flag accepts.
-const takesDates = " (2026-01-31, 2026-01-31T15:04:05Z, 7d for seven days ago, +3d)"
+// dateFormats is the help suffix of flags that accept dates.
+const dateFormats = " (2026-01-31, 2026-01-31T15:04:05Z, 7d for seven days ago, +3d)"
 
-// addFlag adds the flag of a field. The text that a user gives it is then in given.
+// addFlag adds the flag of a field. Parsing the command line stores its value in given.
 func addFlag(fs *pflag.FlagSet, name string, f field.Field, given Given) {
-	if f.Name == "limit" && f.Kind.Min == 0 && !strings.Contains(f.Doc, "0 means") { // a list of no rows is a mistake
+	if f.Name == "limit" && f.Kind.Min == 0 && !strings.Contains(f.Doc, "0 means") { // --limit 0 is a mistake
 		f.Kind.Min, f.Kind.Want = 1, "a whole number of at least 1"
 	}
 	usage := f.Phrase()
 	if f.Kind.Name == "date" {
-		usage += takesDates
+		usage += dateFormats
 	}
-	flag := fs.VarPF(&value{f, "--" + name, given}, name, shorthands[name], usage)
+	flag := fs.VarPF(&flagValue{f, "--" + name, given}, name, shorthands[name], usage)
 	flag.DefValue = f.Default
 	if f.Kind.Type == "boolean" {
 		flag.NoOptDefVal, flag.DefValue = "true", cmp.Or(f.Default, "false")
 	}
 }
 
-// shorthands are the letters of flags that are used often.
+// shorthands maps frequent flags to their one-letter forms.
 var shorthands = map[string]string{"namespace": "n", "top": "k"}
 
-func (v *value) String() string { return strings.Join(v.given[v.f.Name], ",") }
+func (v *flagValue) String() string { return strings.Join(v.given[v.f.Name], ",") }
 
-func (v *value) Set(text string) error {
+func (v *flagValue) Set(text string) error {
 	if v.f.Kind.Name == "date" {
 		at, err := field.ParseWhen(text, time.Now())
 		if err != nil {
@@ -79,7 +80,7 @@ func (v *value) Set(text string) error {
 		past := strings.HasSuffix(v.f.Name, "expires_at") && at.Before(time.Now())
 		if _, err := field.ParseDate(text); err == nil && past {
 			return fmt.Errorf("%s %q is in the past: no answer would return the memory", v.flag, text)
-		} else if err != nil { // a node knows no "2h"
+		} else if err != nil { // a node does not parse "2h"
 			if past {
 				return fmt.Errorf("%s %q is in the past: +%s is in the future", v.flag, text, text)
 			}
@@ -108,8 +109,8 @@ func (v *value) Set(text string) error {
 	return nil
 }
 
-// Type returns the name that help gives the value.
-func (v *value) Type() string {
+// Type returns the type name for help.
+func (v *flagValue) Type() string {
 	k := v.f.Kind
 	switch {
 	case k.Name == "date":
@@ -132,7 +133,7 @@ func (v *value) Type() string {
 	return k.Type
 }
 
-// check rejects a text that a field's value may not be; said names it as the user typed it.
+// check returns an error if a text is not valid for a field. said is the flag or argument name for the message.
 func check(f field.Field, said, text string) error {
 	k := f.Kind
 	if at := field.FirstNotUTF8(text); at >= 0 {
@@ -154,13 +155,13 @@ func check(f field.Field, said, text string) error {
 	return k.Text(said, text)
 }
 
-// jsonOf is a value as a body has it. Its text was checked.
-func jsonOf(k field.Kind, texts []string) json.RawMessage {
-	if k.Item != nil && k.Item.Shape != "" { // a list of objects is one text
+// toJSON encodes a field's value for a request body. The text was checked.
+func toJSON(k field.Kind, texts []string) json.RawMessage {
+	if k.Item != nil && k.Item.Shape != "" { // a list of objects is given as one JSON text
 		return json.RawMessage(texts[0])
 	}
 	if k.Item != nil {
-		return kit.Must(api.Each(texts, func(t string) json.RawMessage { return jsonOf(*k.Item, []string{t}) }))
+		return kit.Must(api.Each(texts, func(t string) json.RawMessage { return toJSON(*k.Item, []string{t}) }))
 	}
 	text := texts[0]
 	number, notNumber := strconv.ParseFloat(text, 64)
@@ -169,7 +170,7 @@ func jsonOf(k field.Kind, texts []string) json.RawMessage {
 		return kit.Must(text)
 	case k.Type == "boolean":
 		return kit.Must(text == "true" || text == "1")
-	case notNumber == nil && !json.Valid([]byte(text)): // .5, or +5
+	case notNumber == nil && !json.Valid([]byte(text)): // such as .5 or +5, which JSON does not allow
 		return kit.Must(number)
 	}
 	return json.RawMessage(text)

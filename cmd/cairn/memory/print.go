@@ -16,16 +16,16 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// print shows an answer to a person: a list as a table, one thing as a line a field.
-func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
-	fields, shapes := v.described()
-	if v.rows != "" {
+// printValues prints an answer for people: a list as a table, an object as one line per field.
+func (v verb) printValues(s *cli.Streams, raw json.RawMessage) error {
+	fields, shapes := v.shownFields()
+	if v.rowsField != "" {
 		whole := raw
 		var answer map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			return err
 		}
-		for name := range strings.SplitSeq(v.rows, "|") {
+		for name := range strings.SplitSeq(v.rowsField, "|") {
 			if answer[name] != nil {
 				raw = answer[name]
 			}
@@ -35,7 +35,7 @@ func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 			if err := v.printRows(s, fields, shapes, rows); err != nil {
 				return err
 			}
-			return v.printRest(s, whole, len(rows))
+			return v.printMore(s, whole, len(rows))
 		}
 	}
 	var one map[string]any
@@ -43,19 +43,19 @@ func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 		return err
 	}
 	lines := linesOf(fields, one, shapes)
-	if len(v.shows) == 1 && len(lines) > 0 {
-		if _, err := fmt.Fprintln(s.Out, lines[0][1]); err != nil { // for scripts: the id alone
+	if len(v.columns) == 1 && len(lines) > 0 {
+		if _, err := fmt.Fprintln(s.Out, lines[0][1]); err != nil { // only the value, for scripts
 			return err
 		}
 		return printNear(s, raw)
 	}
-	if err := cli.Lines(s.Out, lines); err != nil || !v.checks {
+	if err := cli.Lines(s.Out, lines); err != nil || !v.listsToCheck {
 		return err
 	}
 	return printToCheck(s, raw)
 }
 
-// printNear shows on stderr the older memories that a new one may replace.
+// printNear prints on stderr the older memories that the new one may replace.
 func printNear(s *cli.Streams, raw json.RawMessage) error {
 	var answer struct {
 		Near []api.Near `json:"near"`
@@ -69,20 +69,20 @@ func printNear(s *cli.Streams, raw json.RawMessage) error {
 	return cli.Lines(s.Err, api.Each(answer.Near, func(n api.Near) []string { return []string{n.RID, n.Text} }))
 }
 
-// linesOf are the fields of an answer with their names, and those of an object inside it in its place.
+// linesOf returns the names and values of an answer's fields. The fields of a nested object are inlined.
 func linesOf(fields field.Object, one map[string]any, shapes map[string]field.Object) (lines [][]string) {
 	for _, f := range fields {
 		inside, ok := one[f.Name].(map[string]any)
 		if of := shapes[f.Kind.Shape]; ok && of != nil {
 			lines = append(lines, linesOf(of, inside, shapes)...)
-		} else if text := cell(f, one[f.Name], shapes); text != "" {
+		} else if text := formatCell(f, one[f.Name], shapes); text != "" {
 			lines = append(lines, []string{f.Name, text})
 		}
 	}
 	return lines
 }
 
-// printToCheck shows the relations that a correction leaves in place, each with the command that removes it.
+// printToCheck prints the relations that a correction leaves in place, each with the command that removes it.
 func printToCheck(s *cli.Streams, raw json.RawMessage) error {
 	var answer struct {
 		Check []api.Edge `json:"relations_to_check"`
@@ -92,7 +92,7 @@ func printToCheck(s *cli.Streams, raw json.RawMessage) error {
 	}
 	lines := api.Each(answer.Check, func(e api.Edge) []string {
 		return []string{"cairn unrelate " + private.Quote(e.ID),
-			fmt.Sprintf("%s %s %s", cli.Show(e.Src), cli.Show(strings.ReplaceAll(e.Type, "_", " ")), cli.Show(e.Dst))}
+			fmt.Sprintf("%s %s %s", cli.Escape(e.Src), cli.Escape(strings.ReplaceAll(e.Type, "_", " ")), cli.Escape(e.Dst))}
 	})
 	if _, err := fmt.Fprintln(s.Out,
 		"relations that the old text stated are still there; to remove one that does not hold any more:"); err != nil {
@@ -108,7 +108,7 @@ func (v verb) printRows(s *cli.Streams, fields field.Object, shapes map[string]f
 	}
 	if v.idsOnly {
 		for _, row := range rows {
-			if _, err := fmt.Fprintln(s.Out, cell(fields[0], row[fields[0].Name], shapes)); err != nil {
+			if _, err := fmt.Fprintln(s.Out, formatCell(fields[0], row[fields[0].Name], shapes)); err != nil {
 				return err
 			}
 		}
@@ -117,12 +117,12 @@ func (v verb) printRows(s *cli.Streams, fields field.Object, shapes map[string]f
 	head := api.Each(fields, func(f field.Field) string { return strings.ToUpper(strings.ReplaceAll(f.Name, "_", " ")) })
 	return cli.Rows(s.Out, rows, strings.Join(head, "|"), func(row map[string]any) []any {
 		return api.Each(fields, func(f field.Field) any {
-			return cmp.Or(strings.Join(strings.Fields(cell(f, row[f.Name], shapes)), " "), "-") // a row is one line
+			return cmp.Or(strings.Join(strings.Fields(formatCell(f, row[f.Name], shapes)), " "), "-") // no line breaks in a row
 		})
 	})
 }
 
-// limit is how many rows a request asks for; 0 where it has no limit.
+// limit returns the number of rows that a request asks for; 0 if the operation has no limit.
 func (v verb) limit(given Given) int {
 	i := slices.IndexFunc(v.op.Takes(), func(f field.Field) bool { return f.Name == "limit" })
 	if i < 0 {
@@ -133,8 +133,9 @@ func (v verb) limit(given Given) int {
 	return n
 }
 
-// printRest says on stderr that a list goes on, and which flag shows what follows. Scripts read stdout alone.
-func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
+// printMore reports on stderr that there are more rows, and which flag shows the next ones. It leaves stdout to
+// scripts.
+func (v verb) printMore(s *cli.Streams, raw json.RawMessage, rows int) error {
 	var a struct {
 		Next       string
 		NextCursor string `json:"next_cursor"`
@@ -150,7 +151,7 @@ func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
 	gives := func(name string) bool {
 		return slices.ContainsFunc(v.op.Gives(), func(f field.Field) bool { return f.Name == name })
 	}
-	paged, flag := gives("next") || gives("next_offset") || gives("incomplete"), "" // the node says when there are more
+	paged, flag := gives("next") || gives("next_offset") || gives("incomplete"), "" // paged: the answer itself reports more rows
 	switch {
 	case a.Next != "":
 		flag = "--after " + private.Quote(a.Next)
@@ -166,10 +167,10 @@ func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
 	case a.Left:
 		_, err := fmt.Fprintln(s.Err, "rows were left out, because the answer reached 16 MiB of memories")
 		return err
-	case !paged && rows == api.MaxList && v.most > rows:
+	case !paged && rows == api.MaxList && v.maxRows > rows:
 		_, err := fmt.Fprintf(s.Err, "the first %d, which is as many as a list has: narrow it, if there are more\n", rows)
 		return err
-	case a.More, !paged && !gives("more") && v.most > 0 && rows >= v.most:
+	case a.More, !paged && !gives("more") && v.maxRows > 0 && rows >= v.maxRows:
 		_, err := fmt.Fprintf(s.Err, "the first %d: --limit shows more, if there are more\n", rows)
 		return err
 	default:
@@ -179,31 +180,31 @@ func (v verb) printRest(s *cli.Streams, raw json.RawMessage, rows int) error {
 	return err
 }
 
-// described are the fields that are shown, as node/api describes them, and the objects inside the answer by shape.
-func (v verb) described() (all field.Object, shapes map[string]field.Object) {
+// shownFields returns the descriptions of the fields to print, and the answer's nested objects by shape.
+func (v verb) shownFields() (all field.Object, shapes map[string]field.Object) {
 	all, shapes = v.op.Gives(), map[string]field.Object{}
 	all.Shapes(shapes, true)
-	if v.rows != "" {
-		name, _, _ := strings.Cut(v.rows, "|")
+	if v.rowsField != "" {
+		name, _, _ := strings.Cut(v.rowsField, "|")
 		k := all.Named(name).Kind
 		if k.Item != nil {
 			k = *k.Item
 		}
 		all = shapes[k.Shape]
 	}
-	if v.shows == nil {
+	if v.columns == nil {
 		return all, shapes
 	}
-	list := make(field.Object, len(v.shows))
-	for i, name := range v.shows {
+	list := make(field.Object, len(v.columns))
+	for i, name := range v.columns {
 		list[i] = all.Named(name)
 	}
 	return list, shapes
 }
 
-// cell is a value as people read it; blank for none. An object is its text, or else its fields one after the other, and
-// each object or sentence of a list has a line.
-func cell(f field.Field, v any, shapes map[string]field.Object) string {
+// formatCell formats a value for people; blank for null. An object is its text or else its fields in a row. Each
+// object or sentence in a list gets a line.
+func formatCell(f field.Field, v any, shapes map[string]field.Object) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -218,7 +219,7 @@ func cell(f field.Field, v any, shapes map[string]field.Object) string {
 			return v.String()
 		case strings.Contains(f.Doc, "Unix seconds"):
 			return time.UnixMicro(int64(math.Round(x * 1e6))).Local().Format("2006-01-02 15:04:05")
-		case f.Kind.Type == "number" && math.Abs(x) >= 1000: // three digits would cut it
+		case f.Kind.Type == "number" && math.Abs(x) >= 1000: // three digits are too few
 			return strconv.FormatFloat(x, 'f', -1, 64)
 		case f.Kind.Type == "number":
 			return fmt.Sprintf("%.3g", x)
@@ -226,12 +227,12 @@ func cell(f field.Field, v any, shapes map[string]field.Object) string {
 		return v.String()
 	case map[string]any:
 		if text, has := v["text"]; has {
-			return cell(field.Field{}, text, nil) // of what no longer exists it is null
+			return formatCell(field.Field{}, text, nil) // null if the object no longer exists
 		}
 		if of := shapes[f.Kind.Shape]; of != nil {
 			var parts []string
 			for _, f := range of {
-				if text := cell(f, v[f.Name], shapes); text != "" {
+				if text := formatCell(f, v[f.Name], shapes); text != "" {
 					parts = append(parts, text)
 				}
 			}
@@ -242,7 +243,7 @@ func cell(f field.Field, v any, shapes map[string]field.Object) string {
 		if f.Kind.Item != nil {
 			item.Kind = *f.Kind.Item
 		}
-		texts := api.Each(v, func(x any) string { return cell(item, x, shapes) })
+		texts := api.Each(v, func(x any) string { return formatCell(item, x, shapes) })
 		if sentences := strings.Contains(strings.Join(texts, ""), ", "); sentences || shapes[item.Kind.Shape] != nil {
 			return strings.Join(texts, "\n")
 		}

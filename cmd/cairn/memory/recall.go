@@ -20,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A hit is what a person is shown of a memory that was found; the last two are there when scores are explained.
+// A hit contains the fields of a result that are printed. Shares and Reranked are set with --explain.
 type hit struct {
 	RID      string        `json:"rid"`
 	Score    float64       `json:"score"`
@@ -31,7 +31,8 @@ type hit struct {
 	Reranked *api.Reranked `json:"reranked"`
 }
 
-// recallFlags are the flags of recall, in addition to --since and --until, which are its time_window.
+// recallFlags maps flags of recall to request fields. --since and --until are separate: together they are
+// time_window.
 var recallFlags = map[string]string{
 	"top": "top_k", "without": "without", "diverse": "diverse", "min-score": "min_score", "namespace": "namespace", "domain": "domain",
 	"type": "memory_type", "as-of": "as_of", "include-superseded": "include_superseded", "filter": "filter",
@@ -42,7 +43,7 @@ func recall(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	given := Given{}
 	var explain bool
-	dates := map[string]*string{} // of time_window
+	dates := map[string]*string{} // the values of --since and --until
 	c := &cobra.Command{
 		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -81,28 +82,28 @@ func recall(s *cli.Streams) *cobra.Command {
 		},
 	}
 	t.Flags(c)
-	t.InDatabase(c)
+	t.DatabaseFlag(c)
 	given = Flags(c.Flags(), api.Recall.Op, recallFlags)
 	c.Flags().BoolVar(&explain, "explain", false, "show what each score is made of")
 	for name, help := range map[string]string{"since": "only memories created at this date or later",
 		"until": "only memories created at this date or before"} {
-		dates[name] = c.Flags().String(name, "", help+takesDates)
+		dates[name] = c.Flags().String(name, "", help+dateFormats)
 	}
 	return c
 }
 
-// ask asks the question: for programs over HTTP, whose answers may be of any length.
+// ask sends the recall over the wire protocol, or with --json over HTTP, where answers have no size limit.
 func ask(ctx context.Context, t *cli.Target, body map[string]any, answer *json.RawMessage) error {
 	if t.JSON {
-		return t.Get(ctx, api.Recall.Method(), t.In(api.Recall.Path()), body, answer)
+		return t.Get(ctx, api.Recall.Method(), t.WithDatabase(api.Recall.Path()), body, answer)
 	}
 	return t.With(ctx, func(ctx context.Context, cl *client.Client) error {
 		return cl.Query(ctx, api.Recall.Name, body, answer)
 	})
 }
 
-// found has the part of an answer that a person is shown.
-type found struct {
+// recallAnswer contains the fields of the answer that are printed.
+type recallAnswer struct {
 	Results    []hit          `json:"results"`
 	Considered uint64         `json:"considered"`
 	Below      uint64         `json:"below_min_score"`
@@ -110,12 +111,12 @@ type found struct {
 }
 
 func printRecall(s *cli.Streams, raw json.RawMessage, explain bool) error {
-	var f found
+	var f recallAnswer
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return err
 	}
 	if len(f.Results) == 0 {
-		fmt.Fprintln(s.Err, "nothing found:", f.nothing())
+		fmt.Fprintln(s.Err, "nothing found:", f.emptyReason())
 	}
 	for _, by := range f.Filtered {
 		fmt.Fprintf(s.Err, "filter %s leaves %s\n", by.Filter, api.Many(by.Left, "memory", "memories"))
@@ -128,7 +129,7 @@ func printRecall(s *cli.Streams, raw json.RawMessage, explain bool) error {
 		if !explain {
 			continue
 		}
-		fmt.Fprintf(s.Out, "       from %s\n", shares(r.Shares))
+		fmt.Fprintf(s.Out, "       from %s\n", formatShares(r.Shares))
 		if m := r.Reranked; m != nil {
 			fmt.Fprintf(s.Out, "       the reranker gave it %.3f; it was number %d before\n", m.Score, m.Place)
 		}
@@ -136,7 +137,8 @@ func printRecall(s *cli.Streams, raw json.RawMessage, explain bool) error {
 	return nil
 }
 
-// unlikely returns the place from which hits score less than a tenth of the first, if that one is likely; -1 for none.
+// unlikely returns the index of the first hit that scores less than a tenth of the top hit; -1 if there is none or
+// the top hit itself scores low.
 func unlikely(hits []hit) int {
 	if len(hits) == 0 || hits[0].Score < .5 {
 		return -1
@@ -157,13 +159,13 @@ func printHit(s *cli.Streams, h hit) {
 	fmt.Fprintf(s.Out, "%.3f  %s\n       %s  %s  %s\n", h.Score, text, h.RID, at, strings.Join(why, ", "))
 }
 
-// reasons puts the codes among the reasons of an answer into words; blank ones say nothing to a person.
+// reasons maps reason codes of an answer to words. Codes that mean nothing to users map to blank and are omitted.
 var reasons = map[string]string{"keyword_match": "same words", "context_match": "next to a match", "session_match": "same conversation",
 	"speaker_match": "said by the person in the question", "date_match": "has the date in the question",
 	"time_match": "has a time", "matched query": "", "fts_sourced": ""}
 
-// nothing says why an answer is empty.
-func (f *found) nothing() string {
+// emptyReason explains an empty answer.
+func (f *recallAnswer) emptyReason() string {
 	switch {
 	case f.Below > 0:
 		return fmt.Sprintf("--min-score leaves out %s", api.Many(int(f.Below), "memory", "memories"))
@@ -173,8 +175,8 @@ func (f *found) nothing() string {
 	return "no memory that passes the filters shares a word with the question or is close in meaning"
 }
 
-// shares are the parts of a score that are not nothing; they add up to it.
-func shares(s api.Scores) string {
+// formatShares lists the nonzero parts of a score, which add up to the score.
+func formatShares(s api.Scores) string {
 	var parts []string
 	for _, p := range []struct {
 		name string

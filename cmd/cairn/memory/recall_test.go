@@ -51,8 +51,8 @@ func TestAHitIsIndented(t *testing.T) {
 	}
 }
 
-// TestWhatIsUnlikely: a likely answer sets apart what scores less than a tenth of it; where nothing is likely, all are
-// guesses alike.
+// TestWhatIsUnlikely: a likely answer sets apart what scores less than a tenth of it; where nothing is likely, all
+// are guesses alike.
 func TestWhatIsUnlikely(t *testing.T) {
 	for _, c := range []struct {
 		scores []float64

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	thinkShown = 2 * time.Second  // rounds that are done by then show no progress
-	thinkTold  = 10 * time.Second // between two lines of progress where there is no terminal
+	thinkProgressAfter = 2 * time.Second  // delay before progress is shown
+	thinkLineEvery     = 10 * time.Second // interval of progress lines without a terminal
 )
 
-// think requests rounds of cognition until no memory is left unread, and prints what they found together.
+// think requests rounds of thinking until every memory was read, and prints the sum of their results.
 func think(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Given) error {
 	sum := api.Thought{Triggers: []api.Attention{}, Read: new(int)}
-	shown := thinkProgress{s: s, began: time.Now(), told: time.Now()}
+	shown := thinkProgress{s: s, began: time.Now(), printedAt: time.Now()}
 	for left := 1; left > 0; {
 		var a api.Thought
 		if err := v.get(ctx, t, given, &a); err != nil {
@@ -35,32 +35,32 @@ func think(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Giv
 			*sum.Read, left = *sum.Read+*a.Read, *a.Remaining
 		}
 		shown.show(left)
-		given["run_pattern_mining"], given["run_personality"] = []string{"false"}, []string{"false"} // the first round has seen to them
+		given["run_pattern_mining"], given["run_personality"] = []string{"false"}, []string{"false"} // once is enough: done in the first round
 	}
 	shown.end()
-	return v.tell(s, t.JSON, kit.Must(sum))
+	return v.printAnswer(s, t.JSON, kit.Must(sum))
 }
 
-// thinkProgress shows on stderr how many memories are left to read.
+// thinkProgress prints on stderr how many memories are left to read.
 type thinkProgress struct {
-	s           *cli.Streams
-	began, told time.Time
-	most        int                      // left so far
-	bar         *progressbar.ProgressBar // nil until thinkShown
+	s                *cli.Streams
+	began, printedAt time.Time
+	total            int                      // largest number left so far
+	bar              *progressbar.ProgressBar // nil until thinkProgressAfter
 }
 
 func (p *thinkProgress) show(left int) {
-	p.most = max(p.most, left)
-	if left == 0 || time.Since(p.began) < thinkShown {
+	p.total = max(p.total, left)
+	if left == 0 || time.Since(p.began) < thinkProgressAfter {
 		return
 	}
 	if p.bar == nil {
-		p.bar, p.told = p.s.Count("memories", int64(p.most)), time.Time{}
+		p.bar, p.printedAt = p.s.Count("memories", int64(p.total)), time.Time{}
 	}
-	_ = p.bar.Set(p.most - left) // a bar is not worth an error
-	if !cli.IsTerminal(p.s.Err) && time.Since(p.told) > thinkTold {
-		p.told = time.Now()
-		fmt.Fprintf(p.s.Err, "left to read: %d of %s\n", left, api.Many(p.most, "memory", "memories"))
+	_ = p.bar.Set(p.total - left) // ignore errors of the bar
+	if !cli.IsTerminal(p.s.Err) && time.Since(p.printedAt) > thinkLineEvery {
+		p.printedAt = time.Now()
+		fmt.Fprintf(p.s.Err, "left to read: %d of %s\n", left, api.Many(p.total, "memory", "memories"))
 	}
 }
 

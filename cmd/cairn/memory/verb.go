@@ -21,46 +21,46 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A verb is one operation as a command.
+// A verb describes the command for one operation.
 type verb struct {
-	group   string // the verb that it stands below; blank for none
-	use     string
+	group        string // the parent command; blank: none
+	use          string
+	op           *api.Op
+	args         []string           // request fields of the arguments, in order; those in brackets in use are optional
+	fixed        map[string]string  // request fields with a fixed value
+	flagNames    map[string]string  // flag names, by field, that differ from the field's name
+	omit         []string           // request fields without a flag
+	rowsField    string             // the answer's field to print, or a|b for the one that is present; blank: the answer itself
+	columns      []string           // fields to print, as columns of a list or lines of an object; nil: all
+	message      string             // printed instead of the answer
+	listsToCheck bool               // print the answer's relations_to_check after it
+	textField    string             // the answer's field to print verbatim
+	alternatives []alternative      // other operations, selected by a flag
+	question     func(Given) string // asked before execution unless --yes is given; nil: none
+	idempotent   bool               // safe to repeat: sent over the wire protocol, whose client retries until a leader answers
+	short        string             // blank: the operation's description
+	long         string
+	example      string
+	rowOptions
+
+	extend func(*cli.Streams, *cobra.Command, *cli.Target) // customizes the command; nil: no change
+}
+
+// rowOptions selects which rows one call of a verb requests, and how they are printed.
+type rowOptions struct {
+	idsOnly bool // set by --quiet
+	maxRows int  // 0: no limit
+}
+
+// An alternative is an operation that replaces the verb's own when its flag is given.
+type alternative struct {
+	flag    field.Field // the field of the flag that selects it
 	op      *api.Op
-	args    []string           // the fields that its arguments are, in order; those in brackets in use may be left out
-	fixed   map[string]string  // fields that the verb gives itself
-	names   map[string]string  // flags that have not the name of their field
-	not     []string           // fields that another verb has
-	rows    string             // the field of the answer that is shown, or a|b, the one that is there; blank: the answer itself
-	shows   []string           // the columns of a list, the lines of one thing; none: all fields
-	says    string             // shown instead of the answer
-	checks  bool               // relations_to_check of the answer are shown behind it
-	text    string             // the field of the answer that is a text to print as it is
-	others  []other            // operations that a flag asks for instead
-	asks    func(Given) string // the question before it is done; it is not asked with --yes
-	again   bool               // a node knows it again: over the wire, whose client repeats it until a leader has answered
-	short   string             // blank: what the operation does
-	long    string
-	example string
-	rowsAsked
-
-	wraps func(*cli.Streams, *cobra.Command, *cli.Target) // adds to the command; nil: nothing
+	rows    string
+	renames map[string]string // maps the verb's fields to other names in this operation
 }
 
-// rowsAsked says which rows a call of a verb asks for, and how they are printed.
-type rowsAsked struct {
-	idsOnly bool // by the flag --quiet
-	most    int  // 0: all
-}
-
-// An other is an operation that a verb's flag asks for instead of the verb's own.
-type other struct {
-	by   field.Field // the flag
-	op   *api.Op
-	rows string
-	as   map[string]string // fields of the verb that have another name there
-}
-
-// Commands are the verbs of memories.
+// Commands returns the commands of all verbs in this package.
 func Commands(s *cli.Streams) (all []*cobra.Command) {
 	below := map[string]*cobra.Command{}
 	for _, v := range verbs() {
@@ -70,7 +70,7 @@ func Commands(s *cli.Streams) (all []*cobra.Command) {
 			continue
 		}
 		if below[v.group] == nil {
-			below[v.group] = &cobra.Command{Use: v.group, Short: groups[v.group]}
+			below[v.group] = &cobra.Command{Use: v.group, Short: groupHelp[v.group]}
 			all = append(all, below[v.group])
 		}
 		below[v.group].AddCommand(c)
@@ -98,24 +98,24 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 		c.Long = c.Short + ".\n\n" + long
 	}
 	t.Flags(c)
-	t.InDatabase(c)
+	t.DatabaseFlag(c)
 	given := Given{}
 	for _, f := range v.flags() {
 		addFlag(c.Flags(), v.flag(f), f, given)
 	}
-	yes := v.asks == nil
+	yes := v.question == nil
 	if !yes {
 		c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	}
-	if v.rows != "" {
+	if v.rowsField != "" {
 		c.Flags().BoolVarP(&v.idsOnly, "quiet", "q", false, "print ids alone, a line each")
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		args, err := v.joined(c.Context(), s, args)
+		args, err := v.joinText(c.Context(), s, args)
 		if err != nil {
 			return err
 		}
-		v, given, err := v.asked(given)
+		v, given, err := v.withAlternative(given)
 		if err == nil {
 			err = v.complete(given, args)
 		}
@@ -123,19 +123,19 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 			return cli.Usage(err)
 		}
 		if !yes {
-			if err := s.Confirm(c.Context(), v.asks(given), "nothing was done"); err != nil {
+			if err := s.Confirm(c.Context(), v.question(given), "nothing was done"); err != nil {
 				return err
 			}
 		}
-		return named(v.do(c.Context(), s, &t, given), args)
+		return addMissingName(v.do(c.Context(), s, &t, given), args)
 	}
-	if v.wraps != nil {
-		v.wraps(s, c, &t)
+	if v.extend != nil {
+		v.extend(s, c, &t)
 	}
 	return c
 }
 
-// arguments describes the arguments that are not memories' ids, a line each.
+// arguments returns a help line for each argument that is not the id of a memory.
 func (v verb) arguments() string {
 	var lines []string
 	width := 0
@@ -152,12 +152,12 @@ func (v verb) arguments() string {
 	return strings.Join(lines, "\n")
 }
 
-// do asks for the operation and prints the answer.
+// do executes the operation and prints the answer.
 func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given) error {
-	v.most = v.limit(given)
-	if v.again {
+	v.maxRows = v.limit(given)
+	if v.idempotent {
 		return t.With(ctx, func(ctx context.Context, cl *client.Client) error {
-			err := v.whole(given, func(short []string, a *api.IDsAnswer) error {
+			err := v.resolveIDs(given, func(short []string, a *api.IDsAnswer) error {
 				return cl.Query(ctx, api.IDs.Name, map[string]any{"short": short}, a)
 			})
 			if err != nil {
@@ -167,10 +167,10 @@ func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given
 			if err := cl.Repeat(ctx, v.op.Name, given.Body(v.op.Takes()), &raw); err != nil {
 				return err
 			}
-			return v.tell(s, t.JSON, raw)
+			return v.printAnswer(s, t.JSON, raw)
 		})
 	}
-	if err := v.whole(given, askingIDs(ctx, t)); err != nil {
+	if err := v.resolveIDs(given, gatewayIDs(ctx, t)); err != nil {
 		return err
 	}
 	switch v.op {
@@ -178,60 +178,61 @@ func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given
 		return think(ctx, s, t, v, given)
 	case api.Events.Op:
 		path, _ := v.request(given)
-		return watch(ctx, s, t, t.In(path))
+		return watch(ctx, s, t, t.WithDatabase(path))
 	}
 	var raw json.RawMessage
 	if err := v.get(ctx, t, given, &raw); err != nil {
 		return err
 	}
-	return v.tell(s, t.JSON, raw)
+	return v.printAnswer(s, t.JSON, raw)
 }
 
-// errNothing is the error of a verb whose answer says that nothing was found.
-var errNothing = errors.New("there is nothing with this id or key")
+// errNotFound is returned when the answer says that nothing was found.
+var errNotFound = errors.New("there is nothing with this id or key")
 
-// named adds the first argument, an id or a key, to an error that says that nothing was found and does not name it.
-func named(err error, args []string) error {
+// addMissingName adds the first argument, an id or a key, to a not-found error whose text does not contain it.
+func addMissingName(err error, args []string) error {
 	var e *cli.HTTPError
-	missing := errors.Is(err, errNothing) || errors.As(err, &e) && e.Status == http.StatusNotFound
+	missing := errors.Is(err, errNotFound) || errors.As(err, &e) && e.Status == http.StatusNotFound
 	if !missing || len(args) == 0 || slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(err.Error(), arg) }) {
 		return err
 	}
 	return fmt.Errorf("%w: %s", err, args[0])
 }
 
-// askingIDs asks the gateway which ids short ones stand for.
-func askingIDs(ctx context.Context, t *cli.Target) func(short []string, a *api.IDsAnswer) error {
+// gatewayIDs returns a function that requests the full ids for short ones from the gateway.
+func gatewayIDs(ctx context.Context, t *cli.Target) func(short []string, a *api.IDsAnswer) error {
 	return func(short []string, a *api.IDsAnswer) error {
-		return t.Get(ctx, api.IDs.Method(), t.In(api.IDs.Path()+"?"+url.Values{"short": short}.Encode()), nil, a)
+		return t.Get(ctx, api.IDs.Method(), t.WithDatabase(api.IDs.Path()+"?"+url.Values{"short": short}.Encode()), nil, a)
 	}
 }
 
-// asked is the verb with the operation that its flags ask for, and what was given in that operation's words.
-func (v verb) asked(given Given) (verb, Given, error) {
-	for _, o := range v.others {
-		if len(given[o.by.Name]) == 0 {
+// withAlternative replaces the verb's operation if a flag selects an alternative. It returns the flags under the
+// field names of that operation.
+func (v verb) withAlternative(given Given) (verb, Given, error) {
+	for _, o := range v.alternatives {
+		if len(given[o.flag.Name]) == 0 {
 			continue
 		}
 		renamed := Given{}
 		for name, texts := range given {
-			to := cmp.Or(o.as[name], name)
+			to := cmp.Or(o.renames[name], name)
 			if !slices.ContainsFunc(o.op.Takes(), func(f field.Field) bool { return f.Name == to }) {
-				return v, nil, fmt.Errorf("--%s does not go with --%s", v.flag(field.Field{Name: name}), v.flag(o.by))
+				return v, nil, fmt.Errorf("--%s does not go with --%s", v.flag(field.Field{Name: name}), v.flag(o.flag))
 			}
 			renamed[to] = texts
 		}
-		v.op, v.rows = o.op, o.rows
+		v.op, v.rowsField = o.op, o.rows
 		return v, renamed, nil
 	}
 	return v, given, nil
 }
 
-// joined are the arguments of a verb whose last is a text of several words, or is read from standard input; of others
-// they are as given.
-func (v verb) joined(ctx context.Context, s *cli.Streams, args []string) ([]string, error) {
+// joinText joins the words of a last argument "TEXT..." to one text, and reads it from standard input if it is "-".
+// It returns the arguments of other verbs unchanged.
+func (v verb) joinText(ctx context.Context, s *cli.Streams, args []string) ([]string, error) {
 	last := len(v.args) - 1
-	if !strings.HasSuffix(v.use, "...") || v.op.Takes().Named(v.args[last]).Kind.Item != nil { // of a list, each is one of it
+	if !strings.HasSuffix(v.use, "...") || v.op.Takes().Named(v.args[last]).Kind.Item != nil { // each argument is one item of a list
 		return args, nil
 	}
 	text := strings.Join(args[last:], " ")
@@ -245,26 +246,26 @@ func (v verb) joined(ctx context.Context, s *cli.Streams, args []string) ([]stri
 	return append(slices.Clone(args[:last]), text), nil
 }
 
-// flags are the fields of the request that flags give.
+// flags returns the request fields that are flags.
 func (v verb) flags() (list field.Object) {
 	for _, f := range v.op.Takes() {
-		if _, fixed := v.fixed[f.Name]; !fixed && !f.Idle && !slices.Contains(v.args, f.Name) && !slices.Contains(v.not, f.Name) {
+		if _, fixed := v.fixed[f.Name]; !fixed && !f.Idle && !slices.Contains(v.args, f.Name) && !slices.Contains(v.omit, f.Name) {
 			list = append(list, f)
 		}
 	}
-	for _, o := range v.others {
-		list = append(list, o.by)
+	for _, o := range v.alternatives {
+		list = append(list, o.flag)
 	}
 	return list
 }
 
-// flag is the name of a field's flag.
+// flag returns the name of a field's flag.
 func (v verb) flag(f field.Field) string {
-	return cmp.Or(v.names[f.Name], usual[f.Name], strings.ReplaceAll(f.Name, "_", "-"))
+	return cmp.Or(v.flagNames[f.Name], usualFlagNames[f.Name], strings.ReplaceAll(f.Name, "_", "-"))
 }
 
-// complete adds arguments and what the verb says itself to what flags gave, and rejects what is wrong with the
-// arguments, or missing.
+// complete adds the arguments and the verb's fixed fields to the given flags. It returns an error for an invalid
+// argument or a missing required field.
 func (v verb) complete(given Given, args []string) error {
 	for i, text := range args {
 		name := v.args[min(i, len(v.args)-1)]
@@ -292,8 +293,8 @@ func (v verb) complete(given Given, args []string) error {
 	return nil
 }
 
-// whole puts whole ids in the place of short ones.
-func (v verb) whole(given Given, ask func(short []string, a *api.IDsAnswer) error) error {
+// resolveIDs replaces short ids in the given values with full ids.
+func (v verb) resolveIDs(given Given, ask func(short []string, a *api.IDsAnswer) error) error {
 	var names, short []string
 	var at []*string
 	for _, f := range v.op.Takes() {
@@ -321,13 +322,13 @@ func (v verb) whole(given Given, ask func(short []string, a *api.IDsAnswer) erro
 	return nil
 }
 
-// get asks a gateway for the operation.
+// get executes the operation over HTTP.
 func (v verb) get(ctx context.Context, t *cli.Target, given Given, answer any) error {
 	path, body := v.request(given)
-	return t.Get(ctx, v.op.Method(), t.In(path), body, answer)
+	return t.Get(ctx, v.op.Method(), t.WithDatabase(path), body, answer)
 }
 
-// request is the path with its parameters, and the body; nil for none.
+// request returns the path with its parameters, and the body; nil for none.
 func (v verb) request(given Given) (path string, body any) {
 	path = v.op.Path()
 	for _, f := range v.op.InPath() {
@@ -348,8 +349,8 @@ func (v verb) request(given Given) (path string, body any) {
 	return path, given.Body(v.op.InBody())
 }
 
-// tell prints an answer. One that says that what was named is not there is an error.
-func (v verb) tell(s *cli.Streams, asJSON bool, raw json.RawMessage) (err error) {
+// printAnswer prints an answer. It returns errNotFound if the answer's field found is false.
+func (v verb) printAnswer(s *cli.Streams, asJSON bool, raw json.RawMessage) (err error) {
 	var outcome struct {
 		Found *bool `json:"found"`
 	}
@@ -358,23 +359,23 @@ func (v verb) tell(s *cli.Streams, asJSON bool, raw json.RawMessage) (err error)
 	case asJSON:
 		err = s.JSON(raw)
 	case missing:
-	case v.text != "":
+	case v.textField != "":
 		var answer map[string]any
 		if err = json.Unmarshal(raw, &answer); err == nil {
-			_, err = fmt.Fprint(s.Out, answer[v.text])
+			_, err = fmt.Fprint(s.Out, answer[v.textField])
 		}
-	case v.says == "":
-		err = v.print(s, raw)
+	case v.message == "":
+		err = v.printValues(s, raw)
 	default:
-		_, err = fmt.Fprintln(s.Out, v.says)
+		_, err = fmt.Fprintln(s.Out, v.message)
 	}
 	if err == nil && missing {
-		return errNothing
+		return errNotFound
 	}
 	return err
 }
 
-// decode reads an answer with its numbers as they were written.
+// decode decodes an answer and keeps the spelling of its numbers.
 func decode(raw []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -15,14 +15,14 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestEveryOperationOfMemoriesIsAVerb: an operation of the table that HTTP offers and that is about memories is a verb,
-// once or under several names.
+// TestEveryOperationOfMemoriesIsAVerb: an operation of the table that HTTP offers and that is about memories is a
+// verb, once or under several names.
 func TestEveryOperationOfMemoriesIsAVerb(t *testing.T) {
 	all := verbs()
 	for _, s := range api.Subjects {
 		for _, op := range s.Ops {
 			has := slices.ContainsFunc(all, func(v verb) bool { return v.op == op })
-			if want := slices.Contains(subjects, s.Name) && op.HTTP != "" && elsewhere[op] == ""; has != want && op != api.Purge.Op { // of the administration of databases
+			if want := slices.Contains(verbSubjects, s.Name) && op.HTTP != "" && coveredElsewhere[op] == ""; has != want && op != api.Purge.Op { // of the administration of databases
 				t.Errorf("%s is a verb: %t, want %t", op.Name, has, want)
 			}
 		}
@@ -41,7 +41,7 @@ func TestEveryOperationOfMemoriesIsAVerb(t *testing.T) {
 func TestAVerbWithoutARow(t *testing.T) {
 	for op, want := range map[*api.Op]string{api.Undo.Op: "undo RID", api.Revisions.Op: "revisions RID",
 		api.Stats.Op: "stats", api.Claim.Op: "ingest-claim SRC REL_TYPE DST"} {
-		if v := derived(op); v.use != want || v.command(&cli.Streams{}).Short != strings.TrimSuffix(op.Does, ".") {
+		if v := defaultVerb(op); v.use != want || v.command(&cli.Streams{}).Short != strings.TrimSuffix(op.Does, ".") {
 			t.Errorf("%s is %q, want %q", op.Name, v.use, want)
 		}
 	}
@@ -51,12 +51,12 @@ func TestAVerbWithoutARow(t *testing.T) {
 // can be given, each flag has its own name, and every field that is part of a path is an argument.
 func TestVerbsNameFieldsThatAre(t *testing.T) {
 	for _, v := range verbs() {
-		v.described() // panics where a column is not a field of the answer
+		v.shownFields() // panics where a column is not a field of the answer
 		c := v.command(&cli.Streams{})
-		for _, name := range slices.Concat(v.args, v.not) {
+		for _, name := range slices.Concat(v.args, v.omit) {
 			v.op.Takes().Named(name)
 		}
-		for name := range v.names {
+		for name := range v.flagNames {
 			v.op.Takes().Named(name)
 		}
 		for _, f := range v.flags() {
@@ -87,7 +87,7 @@ func TestObjectsAreShown(t *testing.T) {
 	show := func(name, answer string) string {
 		var out, errs strings.Builder
 		v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.use == name || v.group+" "+v.use == name })]
-		if err := v.print(&cli.Streams{Out: &out, Err: &errs}, []byte(answer)); err != nil {
+		if err := v.printValues(&cli.Streams{Out: &out, Err: &errs}, []byte(answer)); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -109,7 +109,8 @@ func TestObjectsAreShown(t *testing.T) {
 	}
 }
 
-// TestListsSayThatTheyGoOn: a list that ends before its last row says so on stderr, with the flag that shows the next.
+// TestListsSayThatTheyGoOn: a list that ends before its last row says so on stderr, with the flag that shows the
+// next.
 func TestListsSayThatTheyGoOn(t *testing.T) {
 	for _, tc := range []struct{ name, answer, want string }{
 		{"list", `{"limit":2,"offset":1,"total":4,"items":[{"rid":"a"},{"rid":"b"}],"next_offset":3}`,
@@ -137,8 +138,8 @@ func TestListsSayThatTheyGoOn(t *testing.T) {
 		if !asks {
 			limit = "2"
 		}
-		v.most = v.limit(Given{"limit": {limit}})
-		if err := v.print(&cli.Streams{Out: &out, Err: &errs}, []byte(tc.answer)); err != nil {
+		v.maxRows = v.limit(Given{"limit": {limit}})
+		if err := v.printValues(&cli.Streams{Out: &out, Err: &errs}, []byte(tc.answer)); err != nil {
 			t.Fatal(err)
 		}
 		if got := errs.String(); got != tc.want {
@@ -151,7 +152,7 @@ func TestListsSayThatTheyGoOn(t *testing.T) {
 func TestNearMemoriesAreShown(t *testing.T) {
 	v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.op == api.Remember.Op })]
 	var out, errs strings.Builder
-	err := v.print(&cli.Streams{Out: &out, Err: &errs}, []byte(`{"rid":"r2","near":[{"rid":"r1","text":"The fence is green","score":0.9}]}`))
+	err := v.printValues(&cli.Streams{Out: &out, Err: &errs}, []byte(`{"rid":"r2","near":[{"rid":"r1","text":"The fence is green","score":0.9}]}`))
 	if err != nil || out.String() != "r2\n" || errs.String() != "it may replace:\nr1  The fence is green\n" {
 		t.Errorf("%q, %q, %v", out.String(), errs.String(), err)
 	}
@@ -185,7 +186,7 @@ func TestFlagsRefuseWhatNobodyMeans(t *testing.T) {
 
 // TestAPurgeAsksWhatItErases: the question names what was asked for.
 func TestAPurgeAsksWhatItErases(t *testing.T) {
-	got := erasure(Given{"before": {"365d"}, "namespace": {"logs"}})
+	got := purgeQuestion(Given{"before": {"365d"}, "namespace": {"logs"}})
 	if want := "Erase all memories created before 365d, of namespace logs for good?"; got != want {
 		t.Errorf("it asks %q, want %q", got, want)
 	}
@@ -223,13 +224,13 @@ func TestRequests(t *testing.T) {
 		given := map[string][]string{}
 		fs := c.Flags()
 		for _, f := range v.flags() { // the values of the command are its own: these are the test's
-			fs.Lookup(v.flag(f)).Value = &value{f, "--" + v.flag(f), given}
+			fs.Lookup(v.flag(f)).Value = &flagValue{f, "--" + v.flag(f), given}
 		}
 		if err := fs.Parse(words[1:]); err != nil {
 			t.Errorf("%s: %v", tc.typed, err)
 			continue
 		}
-		v, given, err := v.asked(given)
+		v, given, err := v.withAlternative(given)
 		if err == nil {
 			err = v.complete(given, fs.Args())
 		}
@@ -262,19 +263,20 @@ func TestEventsOfAStream(t *testing.T) {
 		begun + "id: 41\nevent: stored\n": "40", // it was cut off: it comes again
 	} {
 		var names []string
-		last, err := events(strings.NewReader(stream), func(e event) error { names = append(names, e.Name); return nil })
+		last, err := readEvents(strings.NewReader(stream), func(e event) error { names = append(names, e.Name); return nil })
 		if err != nil || last != want || !reflect.DeepEqual(names[0], "subscribed") {
 			t.Errorf("%q: last %q of %v, %v; want %q", stream, last, names, err, want)
 		}
 	}
 }
 
-// TestNothingThereIsNoResult: where what was named is not there, people read the error alone, and programs the answer.
+// TestNothingThereIsNoResult: where what was named is not there, people read the error alone, and programs the
+// answer.
 func TestNothingThereIsNoResult(t *testing.T) {
-	for _, v := range []verb{{op: api.Unrelate.Op, shows: []string{"edge_id", "found"}}, {op: api.Forget.Op, says: "forgotten"}} {
+	for _, v := range []verb{{op: api.Unrelate.Op, columns: []string{"edge_id", "found"}}, {op: api.Forget.Op, message: "forgotten"}} {
 		for asJSON, want := range map[bool]string{false: "", true: "{\n  \"edge_id\": \"nosuch\",\n  \"found\": false\n}\n"} {
 			var out strings.Builder
-			if err := v.tell(&cli.Streams{Out: &out}, asJSON, []byte(`{"edge_id":"nosuch","found":false}`)); err == nil ||
+			if err := v.printAnswer(&cli.Streams{Out: &out}, asJSON, []byte(`{"edge_id":"nosuch","found":false}`)); err == nil ||
 				out.String() != want {
 				t.Errorf("%s: %v, %q", v.op.Name, err, out.String())
 			}

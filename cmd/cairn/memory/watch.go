@@ -17,33 +17,33 @@ import (
 )
 
 const (
-	reconnectPause = time.Second // how long watch waits before it connects again
+	reconnectPause = time.Second // before watch connects again
 
-	// refusedFor is for how long a rejection is not believed after a connection was lost: a node that was killed and
-	// starts again knows neither tokens nor databases that are younger than the last flush of its state, until it has
-	// applied its log.
-	refusedFor = 30 * time.Second
+	// rejectionGrace is how long watch retries after a rejection once a connection was lost. A killed node that
+	// restarts does not know tokens and databases newer than its last state flush until it has replayed its log.
+	rejectionGrace = 30 * time.Second
 )
 
-// watch prints events until ctx ends. A node that is gone later than at the first try is asked again.
+// watch prints events until ctx ends. It reconnects when a connection is lost, but returns an error if the first
+// attempt fails.
 func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) error {
 	last, lost := "", time.Time{}
 	for {
-		at, err := resumed(path, last)
+		at, err := resumePath(path, last)
 		if err != nil {
 			return err
 		}
 		r, err := t.Request(ctx, "GET", at, nil)
 		if err == nil {
 			var unseen error
-			seen, failed := events(r, func(e event) error { unseen = show(s, t.JSON, e); return unseen })
+			seen, failed := readEvents(r, func(e event) error { unseen = printEvent(s, t.JSON, e); return unseen })
 			last, err = cmp.Or(seen, last), failed
 			lost = time.Now()
 			r.Close()
-			if unseen != nil { // nobody gets what is shown: another connection helps nothing
+			if unseen != nil { // the output is closed: do not reconnect
 				return unseen
 			}
-		} else if last == "" || cli.Status(err) != 0 && time.Since(lost) > refusedFor {
+		} else if last == "" || cli.Status(err) != 0 && time.Since(lost) > rejectionGrace {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -56,8 +56,8 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) erro
 	}
 }
 
-// resumed is the path of a subscription that goes on behind an event.
-func resumed(path, last string) (string, error) {
+// resumePath returns the path of a subscription that continues after the event with the id last.
+func resumePath(path, last string) (string, error) {
 	if last == "" {
 		return path, nil
 	}
@@ -71,16 +71,15 @@ func resumed(path, last string) (string, error) {
 	return u.String(), nil
 }
 
-// An event is one of the stream, as the gateway writes it.
+// An event is a server-sent event of the gateway.
 type event struct {
 	Name string          `json:"event"`
-	ID   string          `json:"id,omitempty"` // to resume behind; blank while more of the same log record follows
+	ID   string          `json:"id,omitempty"` // position to resume after; blank if more events of the same log record follow
 	Data json.RawMessage `json:"data"`
 }
 
-// begins returns the index at which the subscription begins in the log, which the first event reports; blank for other
-// events.
-func (e event) begins() string {
+// startIndex returns the log index at which the subscription begins, from the first event; blank for other events.
+func (e event) startIndex() string {
 	var at struct{ Index uint64 }
 	if e.Name != "subscribed" || json.Unmarshal(e.Data, &at) != nil || at.Index == 0 {
 		return ""
@@ -88,8 +87,8 @@ func (e event) begins() string {
 	return strconv.FormatUint(at.Index, 10)
 }
 
-// events tells the events of a stream, and returns the id of the last that had one.
-func events(r io.Reader, tell func(event) error) (last string, err error) {
+// readEvents calls tell with each event of a stream. It returns the position to resume after.
+func readEvents(r io.Reader, tell func(event) error) (last string, err error) {
 	var e event
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 16<<20)
@@ -104,18 +103,18 @@ func events(r io.Reader, tell func(event) error) (last string, err error) {
 			e.Data = json.RawMessage(text)
 		case "":
 			if e.Name == "" {
-				continue // a sign of life
+				continue // a keep-alive
 			}
 			if err := tell(e); err != nil {
 				return last, err
 			}
-			last, e = cmp.Or(e.ID, e.begins(), last), event{}
+			last, e = cmp.Or(e.ID, e.startIndex(), last), event{}
 		}
 	}
 	return last, sc.Err()
 }
 
-func show(s *cli.Streams, asJSON bool, e event) error {
+func printEvent(s *cli.Streams, asJSON bool, e event) error {
 	if asJSON {
 		return s.JSONLine(e)
 	}

@@ -47,13 +47,13 @@ func TestLargeNumbersAreNotCut(t *testing.T) {
 		if v.use != "get RID" {
 			continue
 		}
-		fields, shapes := v.described()
+		fields, shapes := v.shownFields()
 		for number, want := range map[string]string{"604800": "604800", "1234567.5": "1234567.5", "0.123456": "0.123", "0": "0"} {
 			var one map[string]any
 			if err := decode([]byte(`{"half_life":`+number+`}`), &one); err != nil {
 				t.Fatal(err)
 			}
-			if got := cell(fields.Named("half_life"), one["half_life"], shapes); got != want {
+			if got := formatCell(fields.Named("half_life"), one["half_life"], shapes); got != want {
 				t.Errorf("%s is shown as %s", number, got)
 			}
 		}

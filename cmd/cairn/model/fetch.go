@@ -15,25 +15,25 @@ import (
 	"github.com/cairndb/cairn/index/embed/models"
 )
 
-// Listed is a row of `embed list --json`.
-type Listed struct {
+// ListedModel is a row of `cairn embed list --json`.
+type ListedModel struct {
 	models.Model
 	Size int64  `json:"size"`
-	Dir  string `json:"dir,omitempty"` // where it is already
+	Dir  string `json:"dir,omitempty"` // directory, if it was fetched already
 }
 
 func embedList(s *cli.Streams) *cobra.Command {
 	var home string
 	c := cli.WithJSON(&cobra.Command{Use: "list", Short: "List the known models", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			rows := make([]Listed, len(models.Known))
+			rows := make([]ListedModel, len(models.Known))
 			for i, m := range models.Known {
-				rows[i] = Listed{Model: m, Size: m.Size()}
+				rows[i] = ListedModel{Model: m, Size: m.Size()}
 				if dir := (&models.Fetcher{Folder: modelsFolder(home)}).Dir(&m); isDir(dir) {
 					rows[i].Dir = dir
 				}
 			}
-			err := cli.List(s, cli.AsJSON(c), rows, "NAME|KIND|DIMENSIONS|SIZE|LICENCE|HERE|FOR", func(r Listed) []any {
+			err := cli.List(s, cli.AsJSON(c), rows, "NAME|KIND|DIMENSIONS|SIZE|LICENCE|HERE|FOR", func(r ListedModel) []any {
 				return []any{r.Name, r.Kind, r.Dim, cli.Size(r.Size), r.Licence, map[bool]string{true: "yes", false: "-"}[r.Dir != ""], r.For}
 			})
 			if err != nil || cli.AsJSON(c) {
@@ -56,13 +56,13 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Fetched holds the output of `embed fetch --json`.
-type Fetched struct {
+// FetchResult is the output of `cairn embed fetch --json`.
+type FetchResult struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
 	Dir     string `json:"dir"`
 	Size    int64  `json:"size"`
-	Fetched bool   `json:"fetched"` // false: it was there
+	Fetched bool   `json:"fetched"` // false: it was there already
 }
 
 func embedFetch(s *cli.Streams) *cobra.Command {
@@ -84,7 +84,7 @@ Without a network, copy the files into HOME/models/NAME.part yourself and run th
 				return cli.Usage(fmt.Errorf("--mirror: %w", err))
 			}
 			bars := &fileBars{s: s}
-			f.Told = bars.tell
+			f.Told = bars.update
 			dir, fetched, err := f.Fetch(c.Context(), m)
 			bars.finish()
 			if err != nil {
@@ -94,14 +94,14 @@ Without a network, copy the files into HOME/models/NAME.part yourself and run th
 			if fetched {
 				did = "fetched and verified, " + cli.Size(m.Size())
 			}
-			return s.Tell(cli.AsJSON(c), Fetched{m.Name, m.Kind, dir, m.Size(), fetched}, "%s: %s\n%s", m.Name, did, dir)
+			return s.PrintResult(cli.AsJSON(c), FetchResult{m.Name, m.Kind, dir, m.Size(), fetched}, "%s: %s\n%s", m.Name, did, dir)
 		}})
 	cli.HomeFlag(c.Flags(), &home, homeUsage)
 	c.Flags().StringVar(&mirror, "mirror", "", "fetch below this URL, which has the hub's paths; "+models.Hub+" by default")
 	return c
 }
 
-// fetchAdvice says how to bring by hand what no network brings.
+// fetchAdvice adds to a network error how to copy the files by hand.
 func fetchAdvice(err error, f *models.Fetcher, m *models.Model) error {
 	_, unreached := errors.AsType[*url.Error](err)
 	_, unnamed := errors.AsType[*net.DNSError](err)
@@ -109,7 +109,7 @@ func fetchAdvice(err error, f *models.Fetcher, m *models.Model) error {
 		return err
 	}
 	at := *f
-	at.Mirror = "" // the address that people reach from elsewhere
+	at.Mirror = "" // list the public addresses
 	var list strings.Builder
 	for _, file := range m.Files {
 		u, e := at.URL(m, file)
@@ -123,14 +123,14 @@ func fetchAdvice(err error, f *models.Fetcher, m *models.Model) error {
 			f.Part(m), list.String()))
 }
 
-// fileBars shows a bar a file on a terminal, and elsewhere a line a file.
+// fileBars shows the progress of each file: a bar on a terminal, or else one line.
 type fileBars struct {
 	s   *cli.Streams
 	of  models.File
 	bar *progressbar.ProgressBar
 }
 
-func (b *fileBars) tell(f models.File, had, got int64) {
+func (b *fileBars) update(f models.File, had, got int64) {
 	if b.of != f {
 		b.finish()
 		b.of, b.bar = f, b.s.Bytes(f.Name, f.Size)
@@ -138,7 +138,7 @@ func (b *fileBars) tell(f models.File, had, got int64) {
 			fmt.Fprintf(b.s.Err, "%s: %s, %s of it here\n", f.Name, cli.Size(f.Size), cli.Size(had))
 		}
 	} else if got > 0 {
-		_ = b.bar.Add64(got) // a bar is not worth an error
+		_ = b.bar.Add64(got) // ignore errors of the bar
 		return
 	}
 	_ = b.bar.Set64(had)

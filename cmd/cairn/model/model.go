@@ -1,4 +1,4 @@
-// Package model holds the verbs of embedding models: list, fetch, test and use.
+// Package model contains the verbs for embedding models: list, fetch, test and use.
 package model
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/private"
 )
 
-// Command is `cairn embed`.
+// Command returns the command `cairn embed`.
 func Command(s *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "embed", Short: "Models that find memories by meaning: list, fetch, test, use",
 		Long: `Models that find memories by meaning: list, fetch, test, use.
@@ -34,7 +34,7 @@ const homeUsage = "data directory; models are in its folder models"
 // modelsFolder returns the directory of a home's models.
 func modelsFolder(home string) string { return filepath.Join(home, "models") }
 
-// modelDir is the directory that a person means by the name of a model, or by its path.
+// modelDir returns the directory of a model, given its name or its path.
 func modelDir(home, named string) (string, error) {
 	m, known := models.Find(named)
 	if !known {
@@ -51,7 +51,7 @@ func modelDir(home, named string) (string, error) {
 	return dir, nil
 }
 
-// Open opens the model that a person names.
+// Open opens a model, given its name or its path.
 func Open(home, named string) (embed.Embedder, error) {
 	dir, err := modelDir(home, named)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/cairndb/cairn/index/vector"
 )
 
-// sentences holds the sentences that a model is tried on: five pairs that say one thing in two ways, with few words in
-// common.
+// sentences are the test sentences: five pairs. The two of a pair have the same meaning and few words in common.
 var sentences = []string{
 	"Alice leads the payments team",
 	"The person in charge of billing is Alice",
@@ -31,25 +30,25 @@ var sentences = []string{
 	"A kitten naps in the sun by the window",
 }
 
-// A likeness is two of the sentences and the cosine of their vectors.
-type likeness struct {
+// A sentencePair is two of the sentences and the cosine of their vectors.
+type sentencePair struct {
 	Cosine float64 `json:"cosine"`
 	A      string  `json:"a"`
 	B      string  `json:"b"`
 }
 
-// Tried holds the output of `embed test --json`.
-type Tried struct {
-	Model       string     `json:"model"`
-	Dim         int        `json:"dimensions"`
-	Nearest     []likeness `json:"nearest"`
-	PairsFound  int        `json:"pairs_found"` // sentences whose nearest one says the same
-	Millis      float64    `json:"ms_a_text"`
-	TextsSecond float64    `json:"texts_a_second"`
+// TestResult is the output of `cairn embed test --json`.
+type TestResult struct {
+	Model       string         `json:"model"`
+	Dim         int            `json:"dimensions"`
+	Nearest     []sentencePair `json:"nearest"`
+	PairsFound  int            `json:"pairs_found"` // sentences whose nearest one is their partner
+	Millis      float64        `json:"ms_a_text"`
+	TextsSecond float64        `json:"texts_a_second"`
 }
 
-// tryFor is the time for which a model's speed is measured.
-const tryFor = 500 * time.Millisecond
+// speedTestTime is how long each speed measurement takes.
+const speedTestTime = 500 * time.Millisecond
 
 func embedTest(s *cli.Streams) *cobra.Command {
 	var home string
@@ -59,18 +58,18 @@ func embedTest(s *cli.Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := Tried{Model: e.Identity().String(), Dim: e.Identity().Dim}
+			r := TestResult{Model: e.Identity().String(), Dim: e.Identity().Dim}
 			vecs, err := e.Embed(c.Context(), sentences)
 			if err != nil {
 				return fmt.Errorf("embed ten sentences: %w", err)
 			}
 			r.Nearest, r.PairsFound = nearest(vecs)
-			alone, err := textsPerSecond(c.Context(), e, slices.Collect(slices.Chunk(sentences, 1))) // as questions come
+			alone, err := textsPerSecond(c.Context(), e, slices.Collect(slices.Chunk(sentences, 1))) // one by one, like questions
 			if err != nil {
 				return err
 			}
 			r.Millis = 1e3 / alone
-			if r.TextsSecond, err = textsPerSecond(c.Context(), e, [][]string{slices.Repeat(sentences, 6)}); err != nil { // as the background embeds
+			if r.TextsSecond, err = textsPerSecond(c.Context(), e, [][]string{slices.Repeat(sentences, 6)}); err != nil { // in batches, like background embedding
 				return err
 			}
 			if cli.AsJSON(c) {
@@ -88,10 +87,10 @@ func embedTest(s *cli.Streams) *cobra.Command {
 	return c
 }
 
-// textsPerSecond measures how fast a model embeds these batches, again and again.
+// textsPerSecond embeds the batches repeatedly and returns the rate.
 func textsPerSecond(ctx context.Context, e embed.Embedder, batches [][]string) (float64, error) {
 	start, texts := time.Now(), 0
-	for time.Since(start) < tryFor {
+	for time.Since(start) < speedTestTime {
 		for _, batch := range batches {
 			if _, err := e.Embed(ctx, batch); err != nil {
 				return 0, err
@@ -102,8 +101,8 @@ func textsPerSecond(ctx context.Context, e embed.Embedder, batches [][]string) (
 	return float64(texts) / time.Since(start).Seconds(), nil
 }
 
-// nearest are the five nearest pairs of the sentences, and how many sentences are nearest to their partner.
-func nearest(vecs [][]float32) (list []likeness, found int) {
+// nearest returns the five most similar pairs, and the number of sentences whose nearest one is their partner.
+func nearest(vecs [][]float32) (list []sentencePair, found int) {
 	for i := range vecs {
 		best, at := math.Inf(-1), -1
 		for j := range vecs {
@@ -115,18 +114,18 @@ func nearest(vecs [][]float32) (list []likeness, found int) {
 				best, at = cos, j
 			}
 			if i < j {
-				list = append(list, likeness{cos, sentences[i], sentences[j]})
+				list = append(list, sentencePair{cos, sentences[i], sentences[j]})
 			}
 		}
 		if at == i^1 {
 			found++
 		}
 	}
-	slices.SortStableFunc(list, func(a, b likeness) int { return cmp.Compare(b.Cosine, a.Cosine) })
+	slices.SortStableFunc(list, func(a, b sentencePair) int { return cmp.Compare(b.Cosine, a.Cosine) })
 	return list[:len(sentences)/2], found
 }
 
-// cosine is of two vectors of one length; 0 for a text without a vector.
+// cosine returns the cosine of two vectors; 0 if their lengths differ or one is zero.
 func cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0

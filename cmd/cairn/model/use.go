@@ -14,11 +14,11 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// How `embed use` follows a node that embeds.
+// How `embed use` follows the progress of a node.
 const (
-	useLook  = 250 * time.Millisecond
-	useTell  = 5 * time.Second // between two lines where there is no terminal
-	useStill = 5 * time.Second // without a new vector, after which the model counts as having none for the rest
+	pollInterval     = 250 * time.Millisecond
+	progressInterval = 5 * time.Second // interval of progress lines without a terminal
+	stalledAfter     = 5 * time.Second // without a new vector, stop waiting: the model rejects the rest
 )
 
 func embedUse(s *cli.Streams) *cobra.Command {
@@ -65,7 +65,7 @@ In a cluster fetch the model on every node: one that lacks it answers questions 
 					return err
 				}
 			}
-			return s.Tell(t.JSON, is, "%s", embedded(&is))
+			return s.PrintResult(t.JSON, is, "%s", describeEmbedding(&is))
 		}}
 	t.Flags(c)
 	c.Flags().BoolVar(&cancel, "cancel", false, "cancel the change to another model that is under way")
@@ -73,8 +73,8 @@ In a cluster fetch the model on every node: one that lacks it answers questions 
 	return c
 }
 
-// modelNamed turns a person's name for a model into one that the node understands: a directory's model by its full
-// name, because the node may have it elsewhere.
+// modelNamed returns the name of a model for a request to the node. For a directory that is the model's full name,
+// because the node may have the model in another directory.
 func modelNamed(home, named string) (string, error) {
 	if _, known := models.Find(named); known || named == "builtin" || named == "none" {
 		return named, nil
@@ -86,8 +86,8 @@ func modelNamed(home, named string) (string, error) {
 	return e.Identity().String(), nil
 }
 
-// embedded is a line about what embeds a database, and how far.
-func embedded(is *api.EmbeddingAnswer) string {
+// describeEmbedding describes the model of a database and the number of embedded memories.
+func describeEmbedding(is *api.EmbeddingAnswer) string {
 	switch {
 	case is.ChangesTo != nil:
 		return fmt.Sprintf("changes from %s to %s: %d of %d memories have their vector", *is.Embedder, *is.ChangesTo, is.Done, is.Of)
@@ -97,14 +97,14 @@ func embedded(is *api.EmbeddingAnswer) string {
 	return fmt.Sprintf("%s: %d of %d memories have their vector", *is.Embedder, is.Done, is.Of)
 }
 
-// followEmbedding asks how far a database is embedded until it is, and shows it.
+// followEmbedding polls and prints the progress until all memories of a database are embedded.
 func followEmbedding(ctx context.Context, s *cli.Streams, t *cli.Target, at string, is *api.EmbeddingAnswer) error {
 	bar := s.Count("memories", int64(is.Of))
 	defer func() { _ = bar.Exit() }()
 	began := time.Now()
 	first, moved, told := is.Done, began, began
-	for is.Rebound || is.Missing > 0 && (!answers(is) || time.Since(moved) < useStill) {
-		if err := pause.For(ctx, useLook); err != nil {
+	for is.Rebound || is.Missing > 0 && (!embedderUp(is) || time.Since(moved) < stalledAfter) {
+		if err := pause.For(ctx, pollInterval); err != nil {
 			return err
 		}
 		var next api.EmbeddingAnswer
@@ -120,7 +120,7 @@ func followEmbedding(ctx context.Context, s *cli.Streams, t *cli.Target, at stri
 		}
 		*is = next
 		_ = bar.Set64(int64(is.Done)) // a bar is not worth an error
-		if !cli.IsTerminal(s.Err) && now.Sub(told) >= useTell {
+		if !cli.IsTerminal(s.Err) && now.Sub(told) >= progressInterval {
 			told = now
 			fmt.Fprintln(s.Err, embedProgress(is, first, now.Sub(began)))
 		}
@@ -128,14 +128,14 @@ func followEmbedding(ctx context.Context, s *cli.Streams, t *cli.Target, at stri
 	return nil
 }
 
-// answers reports whether the node's model answered the last request.
-func answers(is *api.EmbeddingAnswer) bool { return is.EmbedderState != nil && is.Up }
+// embedderUp reports whether the node's model answered its last request.
+func embedderUp(is *api.EmbeddingAnswer) bool { return is.EmbedderState != nil && is.Up }
 
-// embedProgress is a line about a database whose memories had so many vectors when it was looked at first, and for how
-// long it is looked at.
+// embedProgress formats a progress line with the rate and the remaining time. first is the number of vectors when
+// observation began, took its duration.
 func embedProgress(is *api.EmbeddingAnswer, first uint64, took time.Duration) string {
 	line := fmt.Sprintf("%d of %d memories", is.Done, is.Of)
-	if !answers(is) {
+	if !embedderUp(is) {
 		return line + ", the model does not answer"
 	}
 	rate := float64(is.Done-first) / took.Seconds()

@@ -1,6 +1,5 @@
-// Package sample holds what `cairn dev --sample` stores so that a newcomer has something to ask: 200 memories of a
-// fictional team over a year, with sessions, relations, corrections and a contradiction. It writes through a node's
-// gateway as any client does, and knows nothing of the node; cmd/cairn calls it.
+// Package sample stores the data of `cairn dev --sample` for new users: 200 memories of a fictional team over a year,
+// with sessions, relations, corrections and a contradiction. It writes through the gateway, as any client does.
 package sample
 
 import (
@@ -14,11 +13,11 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// Namespace holds most of the memories. Last is one whose memories are stored after all others: what is there was
-// stored wholly.
+// Namespace holds most of the memories. The memories of lastNamespace are stored last: if there are any, the sample
+// is complete.
 const (
-	Namespace = "lantern"
-	last      = "people"
+	Namespace     = "lantern"
+	lastNamespace = "people"
 )
 
 //go:embed team.jsonl
@@ -26,7 +25,7 @@ var team []byte
 
 // A row of team.jsonl is a memory, a relation, or a correction of a memory that has a name.
 type row struct {
-	Days       int     `json:"days"` // how long ago
+	Days       int     `json:"days"` // age in days
 	Text       string  `json:"text"`
 	Namespace  string  `json:"namespace"`
 	Type       string  `json:"type"`
@@ -40,17 +39,17 @@ type row struct {
 	Reason  string   `json:"reason"`
 }
 
-// halfLife keeps what happened a year ago in reach: the usual week would have let it fade.
+// halfLife is long enough for recall to find memories of a year ago. With the default of a week they would have
+// faded.
 const halfLife = 4000 // hours
 
-// Store stores the sample, unless it is there, and says how many memories it stored. A call that was interrupted is
-// taken up by the next of the same day: relations and sessions are the same ones when they are stored again, and so are
-// memories with an idempotency key.
+// Store stores the sample unless it is stored already, and returns the number of new memories. After an interruption,
+// a call on the same day completes it: relations and sessions are idempotent, and memories have idempotency keys.
 func Store(ctx context.Context, t *cli.Target, now time.Time) (stored int, err error) {
 	var there struct {
 		Total uint64 `json:"total"`
 	}
-	if err := t.Get(ctx, "GET", "/v1/memories?limit=1&namespace="+last, nil, &there); err != nil || there.Total > 0 {
+	if err := t.Get(ctx, "GET", "/v1/memories?limit=1&namespace="+lastNamespace, nil, &there); err != nil || there.Total > 0 {
 		return 0, err
 	}
 	rows, err := read()
@@ -65,7 +64,7 @@ func Store(ctx context.Context, t *cli.Target, now time.Time) (stored int, err e
 			}
 		}
 	}
-	sessions, err := begin(ctx, t, rows)
+	sessions, err := startSessions(ctx, t, rows)
 	if err != nil {
 		return 0, err
 	}
@@ -79,7 +78,7 @@ func Store(ctx context.Context, t *cli.Target, now time.Time) (stored int, err e
 			return stored, err
 		}
 	}
-	// they would join a session that is open
+	// only now, because they would join an open session
 	named, others, err := remember(ctx, t, rows, func(r row) bool { return !inSessions(r) }, "sample", day)
 	if stored += others; err != nil {
 		return stored, err
@@ -93,7 +92,7 @@ func Store(ctx context.Context, t *cli.Target, now time.Time) (stored int, err e
 			return stored, err
 		}
 	}
-	return stored, t.Get(ctx, "POST", "/v1/think", map[string]any{}, new(any)) // finds the contradiction
+	return stored, t.Get(ctx, "POST", "/v1/think", map[string]any{}, new(any)) // to find the contradiction
 }
 
 func read() (rows []row, err error) {
@@ -106,9 +105,9 @@ func read() (rows []row, err error) {
 	return rows, nil
 }
 
-// begin opens the sessions that memories join. Each has its own client: a client has one session open in a
-// namespace.
-func begin(ctx context.Context, t *cli.Target, rows []row) (ids []string, err error) {
+// startSessions opens the sessions of the memories. Each has its own client, because a client has at most one open
+// session in a namespace.
+func startSessions(ctx context.Context, t *cli.Target, rows []row) (ids []string, err error) {
 	open := map[string]bool{}
 	for _, r := range rows {
 		if r.Session == "" || open[r.Session] {
@@ -117,7 +116,7 @@ func begin(ctx context.Context, t *cli.Target, rows []row) (ids []string, err er
 		open[r.Session] = true
 		if err := t.Get(ctx, "POST", "/v1/sessions",
 			map[string]any{"namespace": r.Namespace, "client_id": r.Session, "session_id": r.Session},
-			new(any)); err != nil && cli.Status(err) != http.StatusConflict { // a call before opened it
+			new(any)); err != nil && cli.Status(err) != http.StatusConflict { // opened by an earlier call
 			return nil, err
 		}
 		ids = append(ids, r.Session)
@@ -125,7 +124,8 @@ func begin(ctx context.Context, t *cli.Target, rows []row) (ids []string, err er
 	return ids, nil
 }
 
-// remember stores memories in one batch, all or none, and says which id those with a name have.
+// remember stores the rows selected by which in one atomic batch. It returns the ids of the memories that have a
+// name.
 func remember(ctx context.Context, t *cli.Target, rows []row, which func(row) bool, key string, day time.Time) (named map[string]string, stored int, err error) {
 	var drafts []map[string]any
 	var names []string

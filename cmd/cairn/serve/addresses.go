@@ -11,11 +11,12 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 )
 
-// addressesOf returns where this machine's commands reach a node. A listener on every address ([::]) is none that a
-// certificate names: its host becomes the first of loopback's and the one that peers dial which the certificate is for.
+// addressesOf returns the addresses at which commands on this machine reach a node. A certificate does not contain a
+// wildcard listen address such as [::]. It is replaced with the first host that the certificate is valid for:
+// 127.0.0.1, localhost, or the host that peers dial.
 func addressesOf(n node.Addrs, advertise string, secured certs.Files) (at cli.Addresses, err error) {
 	at = cli.Addresses{Cluster: n.Cluster, TLS: secured.On()}
-	dialled, _, _ := net.SplitHostPort(advertise) // an empty host is not a certificate's
+	dialled, _, _ := net.SplitHostPort(advertise) // a blank host matches no certificate
 	hosts := []string{"127.0.0.1", "localhost", dialled}
 	host := hosts[0]
 	if at.TLS {
@@ -37,12 +38,12 @@ func addressesOf(n node.Addrs, advertise string, secured certs.Files) (at cli.Ad
 	return at, err
 }
 
-// withHost puts a host in the place of an unspecified one.
+// withHost replaces a wildcard address's host.
 func withHost(addr, host string) string {
 	ap, err := netip.ParseAddrPort(addr)
 	if err != nil || !ap.Addr().Unmap().IsUnspecified() {
 		return addr
 	}
-	_, port, _ := net.SplitHostPort(addr) // it was just parsed
+	_, port, _ := net.SplitHostPort(addr) // cannot fail: parsed above
 	return net.JoinHostPort(host, port)
 }

@@ -31,7 +31,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// logging is the flags of the commands that run a node.
+// logging holds the log flags of the commands that run a node.
 type logging struct{ format, level string }
 
 func (l *logging) flags(c *cobra.Command) {
@@ -54,7 +54,7 @@ func (l *logging) logger(w io.Writer) (*slog.Logger, error) {
 	return nil, cli.Usagef("--log-format %q: text or json", l.format)
 }
 
-// Dev is `cairn dev`.
+// Dev returns the command `cairn dev`.
 func Dev(s *cli.Streams) *cobra.Command {
 	var home, siftHome, named, issuer string
 	var withSample bool
@@ -94,7 +94,7 @@ configuration does. Other users of this host and web pages are rejected: deploy/
 						return err
 					}
 				}
-				if cli.IsTerminal(s.Err) { // a program reads the line on stdout
+				if cli.IsTerminal(s.Err) { // programs read the JSON line on stdout instead
 					link, err := n.SignInLink(l.HTTP)
 					if err != nil {
 						return err
@@ -116,9 +116,9 @@ configuration does. Other users of this host and web pages are rejected: deploy/
 	return c
 }
 
-// runNode runs a node until ctx ends or it fails. It calls serves once, when the node serves.
+// runNode runs a node until ctx ends or the node fails. It calls serves once, when the node is ready.
 func runNode(ctx context.Context, up config.Setup, serves func(context.Context, *node.Node, cli.Ready) error) (err error) {
-	defer holdFloor()()
+	defer holdHeapFloor()()
 	memory.Limit()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -128,14 +128,14 @@ func runNode(ctx context.Context, up config.Setup, serves func(context.Context, 
 	}
 	up.Node = cfg
 	cfg.Storage.Kept = func(keys *seal.Ring) ([]home.Kept, error) { return surface.Kept(up, keys) }
-	if err := closeProcess(cfg.Storage.Encryption.Env); err != nil { // a sandbox may forbid it, and the node is none the worse
+	if err := protectProcess(cfg.Storage.Encryption.Env); err != nil { // only a warning: a sandbox may forbid it
 		cfg.Logger.Warn("other processes of this user can read the environment of this one", "err", err)
 	}
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		return config.KeyHint(err, openAdvice(err))
 	}
-	if err := forgetVars(cfg.Storage.Encryption.Env); err != nil {
+	if err := unsetVars(cfg.Storage.Encryption.Env); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeNode(n)) }()
@@ -154,7 +154,7 @@ func runNode(ctx context.Context, up config.Setup, serves func(context.Context, 
 	defer func() { err = errors.Join(err, closeLocal()) }()
 	if err := n.Ready(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil // told to stop before it was ready
+			return nil // stopped before it was ready
 		}
 		return config.KeyHint(err, openAdvice(err))
 	}
@@ -169,7 +169,7 @@ func runNode(ctx context.Context, up config.Setup, serves func(context.Context, 
 	}
 }
 
-// openAdvice says what to do about a node that does not start, or stops by itself.
+// openAdvice returns the advice for a node that does not start or stops by itself; blank if there is none.
 func openAdvice(err error) string {
 	switch {
 	case home.IsLoss(err):
@@ -186,11 +186,11 @@ func openAdvice(err error) string {
 	return ""
 }
 
-// closeNode stops a node, but not for longer than a supervisor would wait.
+// closeNode stops a node, with a timeout below that of a supervisor.
 func closeNode(n *node.Node) error {
 	const stopTimeout = 9 * time.Second
 	done := make(chan error, 1)
-	go func() { done <- n.Close() }() // ends with the process at the latest
+	go func() { done <- n.Close() }() // ends at the latest with the process
 	select {
 	case err := <-done:
 		return err
@@ -199,9 +199,9 @@ func closeNode(n *node.Node) error {
 	}
 }
 
-// storeSample stores the sample in the node of a home, as a client of it.
+// storeSample stores the sample in the node of a home, as a client.
 func storeSample(ctx context.Context, w io.Writer, home string) error {
-	t := &cli.Target{Home: home, Timeout: time.Minute} // for each request
+	t := &cli.Target{Home: home, Timeout: time.Minute} // timeout of each request
 	n, err := sample.Store(ctx, t, time.Now())
 	if err != nil {
 		return fmt.Errorf("the sample was not stored: %w", err)
@@ -212,8 +212,8 @@ func storeSample(ctx context.Context, w io.Writer, home string) error {
 	return nil
 }
 
-// greeting says where the node listens and what to try. The commands name the home where they would not find it by
-// themselves. link signs the console in; it is shown on the terminal alone.
+// greeting returns the text for the terminal: the node's addresses and commands to try. The commands include --home
+// if it is not the default. link signs in to the console, so it must not go to a log.
 func greeting(l cli.Ready, link string, hasSample bool) string {
 	flag := " --home " + private.Quote(l.Home)
 	if usual, err := filepath.Abs(cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome)); err == nil && usual == l.Home {
@@ -238,13 +238,13 @@ func greeting(l cli.Ready, link string, hasSample bool) string {
 `, l.Home, flag, l.HTTP, try, cmp.Or(link, "with the token"))
 }
 
-// heapFloor is the least heap that the garbage collector assumes. It runs when the heap has doubled: of a small node's
-// every few requests of megabytes, and each time all others wait for it a little. It costs address space, and up to as
-// much garbage; no page of it is ever touched.
+// heapFloor is the size of a ballast that delays garbage collection. The collector runs when the heap has doubled;
+// with a small heap that happens every few large requests, and each cycle delays all others. The ballast costs
+// address space and up to as much garbage, but no memory, because its pages are never touched.
 const heapFloor = 64 << 20
 
-// holdFloor keeps the floor until what it returns is called.
-func holdFloor() (release func()) {
+// holdHeapFloor allocates the ballast and keeps it alive until release is called.
+func holdHeapFloor() (release func()) {
 	floor := make([]byte, heapFloor)
 	return func() { runtime.KeepAlive(floor) }
 }

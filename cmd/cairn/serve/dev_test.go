@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestGreeting: a person who starts a node reads where its console and its token are, and commands that find this node
-// as they stand.
+// TestGreeting: a person who starts a node reads where its console and its token are, and commands that find this
+// node as they stand.
 func TestGreeting(t *testing.T) {
 	t.Setenv("CAIRN_HOME", "")
 	usual, err := filepath.Abs(cli.DefaultHome)

@@ -7,18 +7,18 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 )
 
-// secretVars are variables of the environment whose values are secrets, whatever a configuration says.
+// secretVars are the environment variables that always contain secrets.
 var secretVars = append(config.SecretVariables(), "CAIRN_TOKEN", "YQL_TOKEN")
 
-// closeProcess keeps what other processes of this user could read of this one from them: programs that agents run are
-// such processes. The variables stay known to this process until forgetVars.
-func closeProcess(keyVar string) error {
-	err := wipeEnviron(append([]string{keyVar}, secretVars...)) // first: it needs what the other step closes
+// protectProcess prevents other processes of this user, such as programs that agents run, from reading this process's
+// secrets. This process itself can read the variables until unsetVars.
+func protectProcess(keyVar string) error {
+	err := wipeEnviron(append([]string{keyVar}, secretVars...)) // first, because undumpable blocks it
 	return errors.Join(err, undumpable())
 }
 
-// forgetVars takes secrets out of what child processes inherit.
-func forgetVars(keyVar string) error {
+// unsetVars removes secrets from the environment that child processes inherit.
+func unsetVars(keyVar string) error {
 	for _, name := range append([]string{keyVar}, secretVars...) {
 		if name == "" {
 			continue

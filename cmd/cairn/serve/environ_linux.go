@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// undumpable closes this process's memory and environment below /proc, and debuggers, to all but root. It leaves no
-// core.
+// undumpable denies everyone but root access to this process's memory and environment in /proc and by debuggers. It
+// also disables core dumps.
 func undumpable() error {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_DUMPABLE, 0, 0); errno != 0 {
 		return fmt.Errorf("prctl: %w", errno)
@@ -19,11 +19,12 @@ func undumpable() error {
 	return nil
 }
 
-// envStart is the place in /proc/PID/stat, behind the name, of the address of the environment; see proc(5), field 50.
+// envStart is the index, after the process name, of the environment's address in /proc/PID/stat; see proc(5), field
+// 50.
 const envStart = 50 - 3
 
-// wipeEnviron overwrites the values of variables where the system keeps what the process was started with:
-// /proc/PID/environ shows that for as long as the process lives. Go reads a copy that it makes at the start.
+// wipeEnviron overwrites the values of variables in the process's initial environment, which /proc/PID/environ shows
+// as long as the process lives. os.Getenv still returns them, because Go uses its own copy.
 func wipeEnviron(names []string) error {
 	env, err := os.ReadFile("/proc/self/environ")
 	if err != nil || len(env) == 0 {

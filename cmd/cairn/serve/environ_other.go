@@ -2,7 +2,7 @@
 
 package serve
 
-// undumpable has nothing to do where no file system shows a process's memory to its user.
+// undumpable does nothing: this system has no /proc that shows a process's memory to its user.
 func undumpable() error { return nil }
 
 func wipeEnviron([]string) error { return nil }

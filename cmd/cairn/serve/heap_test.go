@@ -19,7 +19,7 @@ func TestHeapFloor(t *testing.T) {
 		return s[0].Value.Uint64()
 	}
 	before := goal()
-	release := holdFloor()
+	release := holdHeapFloor()
 	if got := goal(); got < before+heapFloor {
 		t.Errorf("it runs at %d MiB, and at %d before", got>>20, before>>20)
 	}

@@ -1,4 +1,4 @@
-// Package serve runs a node in this process until it is told to stop.
+// Package serve runs a node in this process until it is asked to stop.
 package serve
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/node"
 )
 
-// Command is `cairn serve`.
+// Command returns the command `cairn serve`.
 func Command(s *cli.Streams) *cobra.Command {
 	var path, home, issuer string
 	var wirePort, httpPort int
@@ -37,7 +37,7 @@ func Command(s *cli.Streams) *cobra.Command {
 					host, err := os.Hostname()
 					hostErr = cmp.Or(err, f.FromHostname(host))
 				default:
-					hostErr = f.WithoutSelf()
+					hostErr = f.RemoveSelf()
 				}
 				f.Server.WirePort, f.Server.HTTPPort = cmp.Or(wirePort, f.Server.WirePort), cmp.Or(httpPort, f.Server.HTTPPort)
 				f.Server.OAuthIssuer = cmp.Or(issuer, f.Server.OAuthIssuer)
@@ -63,7 +63,7 @@ func Command(s *cli.Streams) *cobra.Command {
 	return c
 }
 
-// issuerFlag adds the flag that turns OAuth on.
+// issuerFlag adds --oauth-issuer, which enables OAuth.
 func issuerFlag(c *cobra.Command, to *string) {
 	c.Flags().StringVar(to, "oauth-issuer", "",
 		"URL at which MCP clients find the gateway, without /mcp: they get their tokens there, once a user agrees in the browser")

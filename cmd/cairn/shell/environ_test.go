@@ -18,7 +18,7 @@ func TestAShellReachesTheNodeOfItsFlags(t *testing.T) {
 			map[string]string{"CAIRN_ENDPOINTS": "[::1]:7437,[::1]:7447", "CAIRN_CONTEXT": ""}},
 		{cli.Target{Home: "[a]", Endpoints: []string{"other:7437"}}, []string{"home"},
 			map[string]string{"CAIRN_HOME": "[a]", "CAIRN_ENDPOINTS": "", "CAIRN_CONTEXT": ""}},
-		{cli.Target{Named: "prod", Home: "a", TokenFile: "prod.token", CA: "ca.crt"}, []string{"home", "context"},
+		{cli.Target{ContextName: "prod", Home: "a", TokenFile: "prod.token", CA: "ca.crt"}, []string{"home", "context"},
 			map[string]string{"CAIRN_HOME": "a", "CAIRN_ENDPOINTS": "", "CAIRN_CONTEXT": "",
 				"CAIRN_TOKEN_FILE": "prod.token", "CAIRN_CA": "ca.crt", "CAIRN_TLS": ""}},
 		{cli.Target{TokenText: "secret", TokenFile: "other"}, []string{"token"},

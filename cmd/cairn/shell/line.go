@@ -12,8 +12,8 @@ import (
 
 var errQuote = errors.New("a quote is not closed")
 
-// Words splits a line as a system's shell does: at spaces, outside of quotes; a backslash takes the next character as
-// it is, where one begins a command of the shell's own it stays; # begins a comment.
+// Words splits a line into words as a system shell does: at spaces outside of quotes. A backslash escapes the next
+// character, except at the beginning of a line, where it begins a command such as \c. # begins a comment.
 func Words(line string) (out []string, err error) {
 	var word strings.Builder
 	some, quote := false, rune(0)
@@ -51,18 +51,18 @@ func Words(line string) (out []string, err error) {
 	return out, nil
 }
 
-// maxHistory limits the lines kept of earlier shells.
+// maxHistory limits the lines read from the history file.
 const maxHistory = 1000
 
-// lineHistory is the lines of this shell and of earlier ones, the newest first. It implements term.History.
+// lineHistory is the history of this and earlier shells. It implements term.History.
 type lineHistory struct {
-	lines []string // the oldest first
-	path  string   // blank: this shell's alone
+	lines []string // oldest first
+	path  string   // blank: not stored
 }
 
-// openHistory reads the user's history; without a readable one it starts an empty one.
+// openHistory reads the user's history. If it cannot be read, the history starts empty.
 func openHistory() *lineHistory {
-	all, err := cli.OpenContexts() // it lies next to them
+	all, err := cli.OpenContexts() // the history is next to the contexts
 	if err != nil || all.Dir() == "" {
 		return &lineHistory{}
 	}
@@ -74,13 +74,13 @@ func openHistory() *lineHistory {
 	return h
 }
 
-// Add implements term.History. Lines with a token stay in memory. A file that cannot be written is left as it is.
+// Add implements term.History. It does not write lines with a token to the file, and ignores write errors.
 func (h *lineHistory) Add(line string) {
 	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return
 	}
 	h.lines = append(h.lines, line)
-	secret := slices.ContainsFunc([]string{"--token", " -t", "ydb_"}, func(sign string) bool { return strings.Contains(line, sign) }) // the text of a token begins with ydb_
+	secret := slices.ContainsFunc([]string{"--token", " -t", "ydb_"}, func(sign string) bool { return strings.Contains(line, sign) }) // tokens begin with ydb_
 	if h.path == "" || secret || os.MkdirAll(filepath.Dir(h.path), 0o700) != nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (h *lineHistory) Add(line string) {
 	if err != nil {
 		return
 	}
-	_, _ = f.WriteString(line + "\n") // a history with a line less is no reason to stop
+	_, _ = f.WriteString(line + "\n") // losing a line of history is not worth an error
 	_ = f.Close()
 }
 

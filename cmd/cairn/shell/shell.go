@@ -1,4 +1,4 @@
-// Package shell runs verbs one after the other, from a terminal or a script.
+// Package shell implements `cairn shell`, which runs verbs from a terminal or a script.
 package shell
 
 import (
@@ -28,15 +28,15 @@ const shellHelp = `Verbs are those of cairn --help, without the word cairn: reca
   \?           prints this
   exit, \q     ends the shell, like quit and Ctrl-D; Ctrl-C ends a running verb`
 
-// A shell runs verbs, one a line, in one process. What it was called with holds for all of them.
+// A shell runs one verb per line in this process. Its own flags apply to all of them.
 type shell struct {
 	cli.Streams
 	root              func(*cli.Streams) *cobra.Command
-	context, database string // gone to with \c; blank: what the environment and the flags of shell say
+	context, database string // selected with \c; blank: from the environment and the shell's flags
 	blocks, timing    bool
 }
 
-// Command is `cairn shell`. root makes the commands that its lines call.
+// Command returns the command `cairn shell`. root returns the commands for its lines.
 func Command(s *cli.Streams, root func(*cli.Streams) *cobra.Command) *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{Use: "shell", Short: "Run verbs one after the other, with completion and history", Args: cobra.NoArgs,
@@ -57,21 +57,21 @@ Lines that are piped in are run until one fails, whose exit code is the shell's;
 			return sh.script(c.Context())
 		}}
 	t.Flags(c)
-	t.InDatabase(c)
-	for _, name := range []string{"json", "timeout"} { // each verb has its own
+	t.DatabaseFlag(c)
+	for _, name := range []string{"json", "timeout"} { // each verb has its own flags
 		if err := c.Flags().MarkHidden(name); err != nil {
-			panic("shell: " + err.Error()) // the flag was just made
+			panic("shell: " + err.Error()) // impossible: the flag exists
 		}
 	}
 	return c
 }
 
-// environ returns the environment in which a shell runs its verbs, so that they reach the node that its flags name. It
-// blanks what the environment itself says of another node or another token.
+// environ returns the environment variables that make the verbs use the shell's flags. It blanks inherited variables
+// that would select another node or token.
 func environ(t *cli.Target, given func(flag string) bool) map[string]string {
 	env := map[string]string{}
 	for flag, v := range map[string][2]string{"home": {"CAIRN_HOME", t.Home},
-		"endpoints": {"CAIRN_ENDPOINTS", strings.Join(t.Endpoints, ",")}, "context": {"CAIRN_CONTEXT", t.Named},
+		"endpoints": {"CAIRN_ENDPOINTS", strings.Join(t.Endpoints, ",")}, "context": {"CAIRN_CONTEXT", t.ContextName},
 		"token": {"CAIRN_TOKEN", t.TokenText}, "token-file": {"CAIRN_TOKEN_FILE", t.TokenFile}, "ca": {"CAIRN_CA", t.CA}} {
 		if given(flag) {
 			env[v[0]] = v[1]
@@ -79,7 +79,7 @@ func environ(t *cli.Target, given func(flag string) bool) map[string]string {
 	}
 	if given("home") || given("endpoints") {
 		env["CAIRN_CONTEXT"] = ""
-		if given("context") { // what else it says holds for the node of the flags
+		if given("context") { // keep the context's other settings
 			env["CAIRN_TOKEN_FILE"], env["CAIRN_CA"], env["CAIRN_TLS"] = t.TokenFile, t.CA, ""
 		}
 	}
@@ -95,7 +95,7 @@ func environ(t *cli.Target, given func(flag string) bool) map[string]string {
 	return env
 }
 
-// script runs the lines of its input until one fails.
+// script runs the lines of the input until one fails.
 func (s *shell) script(ctx context.Context) error {
 	lines := bufio.NewScanner(s.Input(ctx))
 	for lines.Scan() {
@@ -110,10 +110,10 @@ func (s *shell) script(ctx context.Context) error {
 	return lines.Err()
 }
 
-// interactive reads from a terminal. The terminal is raw while a line is edited, and as it was while a verb runs, which
-// Ctrl-C ends then.
+// interactive reads lines from a terminal. The terminal is in raw mode only while a line is edited, so that Ctrl-C
+// interrupts a running verb.
 func (s *shell) interactive(ctx context.Context, in *os.File) error {
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP) // an interrupt ends a verb, not the shell
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP) // SIGINT ends a verb, not the shell
 	defer stop()
 	ui := term.NewTerminal(struct {
 		io.Reader
@@ -133,7 +133,7 @@ func (s *shell) interactive(ctx context.Context, in *os.File) error {
 			return err
 		}
 		if wide, high, err := term.GetSize(int(in.Fd())); err == nil && wide > 0 {
-			_ = ui.SetSize(wide, high) // it draws lines that are too long less well
+			_ = ui.SetSize(wide, high) // on an error only long lines are drawn badly
 		}
 		ui.SetPrompt(s.prompt())
 		line, err := ui.ReadLine()
@@ -166,7 +166,7 @@ func (s *shell) prompt() string {
 	return "cairn> "
 }
 
-// line runs one line. It reports whether the shell is to end, and the exit code of a verb.
+// line runs one line. It reports whether the shell must end, and returns the exit code of the verb.
 func (s *shell) line(ctx context.Context, line string) (end bool, code int) {
 	args, err := Words(line)
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *shell) line(ctx context.Context, line string) (end bool, code int) {
 	return false, code
 }
 
-// verb runs one verb as the process would, where the shell has gone to.
+// verb runs one verb as a process would, in the selected context and database.
 func (s *shell) verb(ctx context.Context, args []string) int {
 	out := s.Out
 	if s.blocks {
@@ -201,14 +201,14 @@ func (s *shell) verb(ctx context.Context, args []string) int {
 		if c.Name() == "shell" {
 			return cli.Exit(cli.Usagef("this is already a shell"), s.Err)
 		}
-		args = s.placed(c, args)
+		args = s.addPlace(c, args)
 	}
 	return of.Execute(ctx, root, args)
 }
 
-// placed adds the context and the database that the shell has gone to, where the verb has such flags. What a line says
-// itself comes later and holds.
-func (s *shell) placed(c *cobra.Command, args []string) []string {
+// addPlace adds flags for the selected context and database, if the verb has such flags. Flags in the line itself
+// come later and override them.
+func (s *shell) addPlace(c *cobra.Command, args []string) []string {
 	var place []string
 	if s.context != "" && c.Flags().Lookup("context") != nil {
 		place = append(place, "--context="+s.context)
@@ -220,7 +220,7 @@ func (s *shell) placed(c *cobra.Command, args []string) []string {
 	return append(append(append([]string(nil), args[:depth]...), place...), args[depth:]...)
 }
 
-// command runs a line that is for the shell itself.
+// command runs a command of the shell itself.
 func (s *shell) command(args []string) (end bool, code int) {
 	switch args[0] {
 	case `\q`, "exit", "quit":
@@ -251,11 +251,12 @@ func (s *shell) command(args []string) (end bool, code int) {
 	return false, cli.ExitOK
 }
 
-// complete extends the word before the cursor as far as all candidates agree, and lists them when that is no farther.
+// complete extends the word before the cursor to the common prefix of all candidates. If that adds nothing, it lists
+// the candidates.
 func (s *shell) complete(ctx context.Context, ui io.Writer, line string, pos int) (string, int, bool) {
 	args, err := Words(line[:pos])
 	if err != nil {
-		return "", 0, false // within quotes: a text, not a name
+		return "", 0, false // inside quotes: text, not a name
 	}
 	last := ""
 	if len(args) > 0 && !strings.HasSuffix(line[:pos], " ") {
@@ -282,12 +283,12 @@ func (s *shell) complete(ctx context.Context, ui io.Writer, line string, pos int
 	return line[:pos] + rest + line[pos:], pos + len(rest), true
 }
 
-// candidates asks the verbs what may stand there.
+// candidates returns the completions of the last word, from cobra's completion command.
 func (s *shell) candidates(ctx context.Context, args []string, last string) (found []string) {
 	var out bytes.Buffer
 	root := s.root(&cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard})
 	if c, _, err := root.Find(args); err == nil && c != root {
-		args = s.placed(c, args)
+		args = s.addPlace(c, args)
 	}
 	root.SetArgs(append(append([]string{cobra.ShellCompNoDescRequestCmd}, args...), last))
 	if root.ExecuteContext(ctx) != nil {
@@ -295,7 +296,7 @@ func (s *shell) candidates(ctx context.Context, args []string, last string) (fou
 	}
 	for line := range strings.Lines(out.String()) {
 		line = strings.TrimRight(line, "\n")
-		if line == "" || strings.HasPrefix(line, ":") || !strings.HasPrefix(line, last) { // the last line is a directive for other shells
+		if line == "" || strings.HasPrefix(line, ":") || !strings.HasPrefix(line, last) { // lines with ":" are directives for other shells
 			continue
 		}
 		found = append(found, line)

@@ -17,20 +17,20 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// A look is a cluster at one moment: what the node that is asked says of it, and the metrics of each member that
-// answers.
-type look struct {
+// A sample is the state of a cluster at one time: the status from the queried node, and the metrics of each reachable
+// member.
+type sample struct {
 	at      time.Time
 	cluster api.ClusterStatus
-	of      map[uint32]readings
-	log     []string // newest log lines of the node that is asked, if they are shown
+	metrics map[uint32]readings
+	log     []string // newest log lines of the queried node, if shown
 }
 
-// readings are the metrics of a node; nil for a node that does not answer.
+// readings holds the metrics of a node; nil for a node that does not answer.
 type readings cli.Metrics
 
-func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
-	l = look{at: time.Now(), of: map[uint32]readings{}}
+func (v *top) takeSample(ctx context.Context, tails bool) (l sample, err error) {
+	l = sample{at: time.Now(), metrics: map[uint32]readings{}}
 	if err := v.t.Cluster(ctx, &l.cluster); err != nil {
 		return l, err
 	}
@@ -47,11 +47,11 @@ func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
 			defer cancel()
 			m, err := v.t.Metrics(ctx, at)
 			if err != nil {
-				return // its row says that it does not answer
+				return // its row then shows no values
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			l.of[id] = readings(m)
+			l.metrics[id] = readings(m)
 		})
 	}
 	ask(l.cluster.NodeID, asked)
@@ -65,7 +65,7 @@ func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
 	return l, nil
 }
 
-// A frame holds the changes between two samples.
+// A frame is the output for one interval: the rates between two samples.
 type frame struct {
 	Cluster   string    `json:"cluster_id"`
 	Condition string    `json:"condition"`
@@ -75,7 +75,7 @@ type frame struct {
 	Log       []string  `json:"-"`
 }
 
-// A nodeRow is one member. A number that is not known is NaN, and null in JSON.
+// A nodeRow is the row of a member. Unknown numbers are NaN, and null in JSON.
 type nodeRow struct {
 	NodeID    uint32 `json:"node_id"`
 	State     string `json:"state"`
@@ -94,15 +94,15 @@ type nodeRow struct {
 	Tables    number `json:"state_bytes"`
 }
 
-// busy holds the share of the time for which each serial step of a write was at work.
+// busy holds the utilization of each serial step of a write: the share of the interval in which it worked.
 type busy struct {
 	Log   number `json:"log"`
 	Apply number `json:"apply"`
 	Index number `json:"index"`
 }
 
-// most is the step that was at work longest, and its share.
-func (b busy) most() (step string, share number) {
+// busiest returns the step with the highest utilization, and its share.
+func (b busy) busiest() (step string, share number) {
 	step, share = "log", b.Log
 	if b.Apply > share {
 		step, share = "apply", b.Apply
@@ -113,7 +113,7 @@ func (b busy) most() (step string, share number) {
 	return step, share
 }
 
-// number is a number that may not be known.
+// number is a number that may be unknown (NaN).
 type number float64
 
 var unknown = number(math.NaN())
@@ -126,36 +126,37 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(n), 'g', 6, 64), nil
 }
 
-// since is the frame between an earlier look and this one. The rates of a first look are not known.
-func (l look) since(e look) frame {
+// frameSince returns the frame from an earlier sample to this one. With an empty earlier sample the rates are
+// unknown.
+func (l sample) frameSince(e sample) frame {
 	c := l.cluster
 	f := frame{Cluster: c.Cluster, Condition: c.Condition, Leader: c.LeaderID, Term: c.CurrentTerm, Log: l.log}
 	seconds := l.at.Sub(e.at).Seconds()
 	for _, p := range c.Members() {
 		f.Nodes = append(f.Nodes, l.row(e, p.NodeID, p.State, p.Reachable, seconds))
 	}
-	f.order(0, false)
+	f.sortRows(0, false)
 	return f
 }
 
-// The steps of writes and recalls whose times are shown: from proposal to applied, and the search.
+// The metric and its stages for the latencies: from proposal to apply for writes, and the search for recalls.
 const (
 	writeStage  = `{stage="commit"}`
 	recallStage = `{stage="search"}`
 	stageName   = "cairn_stage_seconds"
 )
 
-func (l look) row(e look, id uint32, state string, reachable bool, seconds float64) nodeRow {
-	now, then := l.of[id], e.of[id]
+func (l sample) row(e sample, id uint32, state string, reachable bool, seconds float64) nodeRow {
+	now, then := l.metrics[id], e.metrics[id]
 	r := nodeRow{NodeID: id, State: state, Reachable: reachable, Lag: now.value("cairn_apply_lag_entries"),
 		IndexLag: now.value("cairn_index_lag_entries"),
 		DiskFree: now.value("cairn_disk_free_bytes"), Tables: now.value("cairn_store_table_bytes"),
-		Slow: now.more(then, "cairn_slow_operations_total")}
+		Slow: now.increase(then, "cairn_slow_operations_total")}
 	share := func(stage string) number {
-		return now.more(then, `cairn_stage_busy_seconds_total{stage="`+stage+`"}`) / number(seconds)
+		return now.increase(then, `cairn_stage_busy_seconds_total{stage="`+stage+`"}`) / number(seconds)
 	}
 	r.Busy = busy{share("log"), share("apply"), share("index")}
-	rate := func(stage string) number { return now.more(then, stageName+"_count"+stage) / number(seconds) }
+	rate := func(stage string) number { return now.increase(then, stageName+"_count"+stage) / number(seconds) }
 	r.Writes, r.WriteP50, r.WriteP99 = rate(writeStage), now.quantile(then, writeStage, .5), now.quantile(then, writeStage, .99)
 	r.Recalls, r.RecallP50, r.RecallP99 = rate(recallStage), now.quantile(then, recallStage, .5), now.quantile(then, recallStage, .99)
 	return r
@@ -168,9 +169,9 @@ func (m readings) value(name string) number {
 	return unknown
 }
 
-// more is by how much a counter has grown: a line that was not there counts as zero, and after a restart all of it is
-// new.
-func (m readings) more(then readings, name string) number {
+// increase returns the increase of a counter. A missing series counts as 0. A counter that fell was reset by a
+// restart, so its whole value is the increase.
+func (m readings) increase(then readings, name string) number {
 	if m == nil || then == nil {
 		return unknown
 	}
@@ -180,7 +181,7 @@ func (m readings) more(then readings, name string) number {
 	return number(m[name])
 }
 
-// quantile is the upper bound, in milliseconds, of the bucket that holds it, of what was counted since then.
+// quantile returns a quantile of the observations since then, in ms: the upper bound of its histogram bucket.
 func (m readings) quantile(then readings, stage string, q float64) number {
 	type bucket struct{ le, n float64 }
 	var buckets []bucket
@@ -190,7 +191,7 @@ func (m readings) quantile(then readings, stage string, q float64) number {
 			continue
 		}
 		if le, err := strconv.ParseFloat(strings.TrimSuffix(rest, `"}`), 64); err == nil {
-			buckets = append(buckets, bucket{le, float64(m.more(then, name))})
+			buckets = append(buckets, bucket{le, float64(m.increase(then, name))})
 		}
 	}
 	slices.SortFunc(buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
@@ -198,7 +199,7 @@ func (m readings) quantile(then readings, stage string, q float64) number {
 		all := buckets[len(buckets)-1].n
 		if all > 0 && b.n >= q*all {
 			if math.IsInf(b.le, 1) && i > 0 {
-				b.le = buckets[i-1].le // longer than any bucket says
+				b.le = buckets[i-1].le // above the last finite bucket
 			}
 			return number(b.le * 1000)
 		}
@@ -206,15 +207,15 @@ func (m readings) quantile(then readings, stage string, q float64) number {
 	return unknown
 }
 
-// A topColumn is a column of top, and what its rows are sorted by.
+// A topColumn is a column of top with its sort key.
 type topColumn struct {
 	head string
 	show func(nodeRow) string
 	by   func(nodeRow) number
 }
 
-// counted is a column of numbers.
-func counted(head string, of func(nodeRow) number, show func(float64) string) topColumn {
+// numberColumn returns a column of numbers.
+func numberColumn(head string, of func(nodeRow) number, show func(float64) string) topColumn {
 	return topColumn{head, func(r nodeRow) string {
 		if n := float64(of(r)); !math.IsNaN(n) {
 			return show(n)
@@ -223,9 +224,9 @@ func counted(head string, of func(nodeRow) number, show func(float64) string) to
 	}, of}
 }
 
-func whole(n float64) string  { return fmt.Sprintf("%.0f", n) }
-func tenths(n float64) string { return fmt.Sprintf("%.1f", n) }
-func size(n float64) string   { return cli.Size(int64(n)) }
+func formatInteger(n float64) string { return fmt.Sprintf("%.0f", n) }
+func formatTenths(n float64) string  { return fmt.Sprintf("%.1f", n) }
+func formatSize(n float64) string    { return cli.Size(int64(n)) }
 
 var topColumns = []topColumn{
 	{"NODE", func(r nodeRow) string { return strconv.Itoa(int(r.NodeID)) }, func(r nodeRow) number { return number(r.NodeID) }},
@@ -243,28 +244,28 @@ var topColumns = []topColumn{
 		}
 		return 1
 	}},
-	counted("WRITES/S", func(r nodeRow) number { return r.Writes }, whole),
-	counted("P50 MS", func(r nodeRow) number { return r.WriteP50 }, tenths),
-	counted("P99 MS", func(r nodeRow) number { return r.WriteP99 }, tenths),
-	counted("RECALLS/S", func(r nodeRow) number { return r.Recalls }, whole),
-	counted("P50 MS", func(r nodeRow) number { return r.RecallP50 }, tenths),
-	counted("P99 MS", func(r nodeRow) number { return r.RecallP99 }, tenths),
-	counted("TO APPLY", func(r nodeRow) number { return r.Lag }, whole),
-	counted("TO INDEX", func(r nodeRow) number { return r.IndexLag }, whole),
+	numberColumn("WRITES/S", func(r nodeRow) number { return r.Writes }, formatInteger),
+	numberColumn("P50 MS", func(r nodeRow) number { return r.WriteP50 }, formatTenths),
+	numberColumn("P99 MS", func(r nodeRow) number { return r.WriteP99 }, formatTenths),
+	numberColumn("RECALLS/S", func(r nodeRow) number { return r.Recalls }, formatInteger),
+	numberColumn("P50 MS", func(r nodeRow) number { return r.RecallP50 }, formatTenths),
+	numberColumn("P99 MS", func(r nodeRow) number { return r.RecallP99 }, formatTenths),
+	numberColumn("TO APPLY", func(r nodeRow) number { return r.Lag }, formatInteger),
+	numberColumn("TO INDEX", func(r nodeRow) number { return r.IndexLag }, formatInteger),
 	{"BUSIEST", func(r nodeRow) string {
-		step, share := r.Busy.most()
+		step, share := r.Busy.busiest()
 		if math.IsNaN(float64(share)) {
 			return "-"
 		}
 		return fmt.Sprintf("%s %.0f%%", step, 100*share)
-	}, func(r nodeRow) number { _, share := r.Busy.most(); return share }},
-	counted("SLOW", func(r nodeRow) number { return r.Slow }, whole),
-	counted("STATE", func(r nodeRow) number { return r.Tables }, size),
-	counted("DISK FREE", func(r nodeRow) number { return r.DiskFree }, size),
+	}, func(r nodeRow) number { _, share := r.Busy.busiest(); return share }},
+	numberColumn("SLOW", func(r nodeRow) number { return r.Slow }, formatInteger),
+	numberColumn("STATE", func(r nodeRow) number { return r.Tables }, formatSize),
+	numberColumn("DISK FREE", func(r nodeRow) number { return r.DiskFree }, formatSize),
 }
 
-// order sorts the rows by a column: the first by its number, others from the most.
-func (f frame) order(column int, back bool) {
+// sortRows sorts the rows by a column: by node id ascending, by other columns descending; back reverses the order.
+func (f frame) sortRows(column int, back bool) {
 	by := topColumns[column].by
 	slices.SortStableFunc(f.Nodes, func(a, b nodeRow) int {
 		n := cmp.Compare(by(b), by(a))
@@ -278,7 +279,7 @@ func (f frame) order(column int, back bool) {
 	})
 }
 
-// print prints a frame. The column that it is sorted by is marked; -1 marks none.
+// print prints a frame. It marks the column that the rows are sorted by; -1 marks none.
 func (f frame) print(w io.Writer, sorted int) error {
 	if _, err := fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d\n\n", cmp.Or(f.Cluster, "-"), f.Condition,
 		leaderName(f.Leader), f.Term); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Log is `cairn log`.
+// Log returns the command `cairn log`.
 func Log(s *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "log", Short: "The log of operations: tail"}
 	var t cli.Target
@@ -44,18 +44,18 @@ func Log(s *cli.Streams) *cobra.Command {
 	return group
 }
 
-// followLines bounds the pages behind the first: all lines of one record and some more.
+// followLines is the page size after the first page. It exceeds the number of lines of one record.
 const followLines = 10_000
 
-// A logPager prints the lines of the log, each once.
+// A logPager prints the lines of the log page by page, each line once.
 type logPager struct {
 	s    *cli.Streams
 	t    *cli.Target
-	from uint64       // where the next page begins; 0: with the newest lines
-	last *api.LogLine // printed; nil for none
+	from uint64       // index at which the next page begins; 0: the newest lines
+	last *api.LogLine // last printed line; nil for none
 }
 
-// page prints the next page. One that is full may end inside a record, whose lines the next page has again.
+// page prints the next page. A full page may end inside a record, so the next page begins with that record again.
 func (p *logPager) page(ctx context.Context, limit int, wait bool) error {
 	ctx, cancel := p.t.Context(ctx)
 	defer cancel()
@@ -87,7 +87,7 @@ func (p *logPager) page(ctx context.Context, limit int, wait bool) error {
 	return err
 }
 
-// print prints a line, unless it was printed before.
+// print prints a line unless it was printed before.
 func (p *logPager) print(l api.LogLine) error {
 	if p.last != nil && (l.Index < p.last.Index || l.Index == p.last.Index && l.Number <= p.last.Number) {
 		return nil
@@ -98,11 +98,11 @@ func (p *logPager) print(l api.LogLine) error {
 	}
 	_, err := fmt.Fprintf(p.s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number,
 		time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
-		l.Node, cmp.Or(l.Database, "-"), does(l))
+		l.Node, cmp.Or(l.Database, "-"), describeOperations(l))
 	return err
 }
 
-// does describes an entry for people: kinds and ids.
-func does(l api.LogLine) string {
+// describeOperations lists the kinds and ids of an entry's operations.
+func describeOperations(l api.LogLine) string {
 	return strings.Join(api.Each(l.Operations, func(o api.LogOp) string { return strings.TrimSpace(o.Kind + " " + o.ID) }), ", ")
 }

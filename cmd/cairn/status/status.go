@@ -19,10 +19,10 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// exitDegraded is the exit code of a status with --exit-code, when the cluster takes writes and a member is missing.
+// exitDegraded is the exit code with --exit-code if the cluster accepts writes but is degraded.
 const exitDegraded = 3
 
-// Command is `cairn status`.
+// Command returns the command `cairn status`.
 func Command(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	var again, codes bool
@@ -81,7 +81,7 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, every time.Durati
 	for {
 		fmt.Fprint(cli.Raw(s.Out), clear)
 		if _, err := show(ctx, s, t); err != nil && ctx.Err() == nil {
-			fmt.Fprintln(s.Err, "cairn:", err) // a node that is down may come back
+			fmt.Fprintln(s.Err, "cairn:", err) // continue: the node may come back
 		}
 		if pause.For(ctx, every) != nil {
 			return nil
@@ -106,7 +106,7 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	}
 	for _, p := range all {
 		for _, d := range cli.DamageOf(p.Damaged) {
-			fmt.Fprintf(w, "node %d  %s\n        %s\n", p.NodeID, d.Says, d.Heals)
+			fmt.Fprintf(w, "node %d  %s\n        %s\n", p.NodeID, d.Text, d.Repair)
 		}
 	}
 	if err := printMembers(w, s); err != nil {
@@ -122,7 +122,7 @@ func leaderName(id *uint32) string {
 	return fmt.Sprintf("node %d", *id)
 }
 
-// printEmbedder says what keeps memories from being found by meaning; nothing when nothing does.
+// printEmbedder prints a line if the embedder does not answer or memories wait for a vector.
 func printEmbedder(w io.Writer, s api.ClusterStatus) {
 	e := s.Embedder
 	if e == nil || e.Up && e.Queue == 0 {
@@ -138,7 +138,7 @@ func printEmbedder(w io.Writer, s api.ClusterStatus) {
 	fmt.Fprintf(w, "  %s without a vector yet\n", api.Many(int(e.Queue), "memory", "memories"))
 }
 
-// printModels says which models the members have, when that is not the same for all that answer.
+// printModels prints the members' models if they differ.
 func printModels(w io.Writer, s api.ClusterStatus) {
 	have := map[uint32]string{}
 	differ := false
@@ -156,7 +156,7 @@ func printModels(w io.Writer, s api.ClusterStatus) {
 	}
 }
 
-// printLeftovers says what a node's operator may have to do about its home; nothing when there is nothing.
+// printLeftovers prints what remains to be done about a node's home, if anything.
 func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	if l.HoldPurge {
 		fmt.Fprintf(w, "node %d  its files may hold purged text until it has rewritten them (runbook erase.md)\n", node)
@@ -174,20 +174,20 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	}
 }
 
-// printStores prints the size of each node's state on its disk: BEHIND shows how much compaction has yet to merge,
-// DAMAGED how often a damaged block was read.
+// printStores prints the size of each node's state on disk. BEHIND shows the bytes that compaction has yet to merge;
+// DAMAGED the number of reads of damaged blocks.
 func printStores(w io.Writer, s api.ClusterStatus) error {
 	fmt.Fprintln(w)
 	return cli.Rows(w, s.Members(), "NODE|DISK|TABLES|BEHIND|DAMAGED", func(p api.Peer) []any {
 		if p.Store == nil {
-			return []any{nameOf(s, p), "-", "-", "-", "-"}
+			return []any{nodeLabel(s, p), "-", "-", "-", "-"}
 		}
-		return []any{nameOf(s, p), cli.Size(p.Store.Bytes), p.Store.Tables, cli.Size(p.Store.Unmerged), p.Store.Damaged}
+		return []any{nodeLabel(s, p), cli.Size(p.Store.Bytes), p.Store.Tables, cli.Size(p.Store.Unmerged), p.Store.Damaged}
 	})
 }
 
-// nameOf is a node's number, with a star behind that of the node that was asked.
-func nameOf(s api.ClusterStatus, p api.Peer) string {
+// nodeLabel returns a node's id, with a star for the queried node.
+func nodeLabel(s api.ClusterStatus, p api.Peer) string {
 	if p.NodeID == s.NodeID {
 		return fmt.Sprint(p.NodeID, " *")
 	}
@@ -200,11 +200,11 @@ func printMembers(w io.Writer, s api.ClusterStatus) error {
 		role := p.State
 		switch {
 		case !p.Reachable:
-			return []any{nameOf(s, p), "-", "NO", "-", "-", "-", cmp.Or(p.Wire, "-"), "-", "-"}
+			return []any{nodeLabel(s, p), "-", "NO", "-", "-", "-", cmp.Or(p.Wire, "-"), "-", "-"}
 		case !p.Voter:
 			role += " (replica)"
 		}
-		return []any{nameOf(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), stateOf(s, p), cmp.Or(p.Wire, "-"),
+		return []any{nodeLabel(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), compareState(s, p), cmp.Or(p.Wire, "-"),
 			p.Version, time.Duration(p.UptimeSecs) * time.Second}
 	})
 }
@@ -216,18 +216,19 @@ func orUnknown(n *uint64) string {
 	return fmt.Sprint(*n)
 }
 
-// stateOf compares a peer's state with this node's; at different indexes there is nothing to compare.
-func stateOf(s api.ClusterStatus, p api.Peer) string {
+// compareState describes whether a peer's state hash equals the queried node's. Hashes at different indexes cannot be
+// compared.
+func compareState(s api.ClusterStatus, p api.Peer) string {
 	switch {
 	case p.NodeID == s.NodeID:
-		return short(p.Sum)
+		return shortHash(p.Sum)
 	case p.SumIndex != s.SumIndex:
 		return "at " + fmt.Sprint(p.SumIndex)
 	case p.Sum != s.Sum:
 		return "DIVERGED"
 	default:
-		return short(p.Sum) + " ="
+		return shortHash(p.Sum) + " ="
 	}
 }
 
-func short(sum string) string { return sum[:min(8, len(sum))] }
+func shortHash(sum string) string { return sum[:min(8, len(sum))] }

@@ -21,17 +21,17 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// A top watches a cluster: it takes a look at each interval, and shows what happened between the last two.
+// A top watches a cluster: it takes a sample at each interval, and shows the changes since the previous sample.
 type top struct {
 	*cli.Streams
-	t             cli.Target
-	every         time.Duration
-	sort          int
-	back, stopped bool
-	tails, helps  bool // the newest log lines of the node that is asked are shown, or the meaning of the columns
+	t                 cli.Target
+	every             time.Duration
+	sort              int
+	reversed, paused  bool
+	showLog, showHelp bool // show the queried node's newest log lines, and the help
 }
 
-// Top is `cairn top`.
+// Top returns the command `cairn top`.
 func Top(s *cli.Streams) *cobra.Command {
 	v := &top{Streams: s}
 	var once bool
@@ -61,26 +61,25 @@ Without a terminal, or with --once, it prints one frame of one interval.`,
 
 // once prints one frame.
 func (v *top) once(ctx context.Context) error {
-	first, err := v.look(ctx, false)
+	first, err := v.takeSample(ctx, false)
 	if err != nil {
 		return err
 	}
 	if pause.For(ctx, v.every) != nil {
 		return nil
 	}
-	second, err := v.look(ctx, false)
+	second, err := v.takeSample(ctx, false)
 	if err != nil {
 		return err
 	}
-	f := second.since(first)
+	f := second.frameSince(first)
 	if v.t.JSON {
 		return v.JSON(f)
 	}
 	return f.print(v.Out, -1)
 }
 
-// live draws a frame at each interval until q is pressed or the process is told to end. The terminal is as it was
-// afterwards.
+// live draws a frame at each interval until q is pressed or the process receives a signal. It restores the terminal.
 func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
@@ -88,7 +87,7 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	if err != nil {
 		return err
 	}
-	const other, back = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l" // its own screen without a cursor
+	const other, back = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l" // alternate screen, cursor hidden; and back
 	fmt.Fprint(cli.Raw(v.Out), other)
 	defer func() {
 		fmt.Fprint(cli.Raw(v.Out), back)
@@ -99,24 +98,24 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	tick := time.NewTicker(v.every)
 	defer tick.Stop()
 	type answer struct {
-		look
+		sample
 		err error
 	}
 	answers := make(chan answer, 1)
 	asked := false
-	ask := func() { // in its own goroutine: a node that hangs must not delay the keys
-		if asked || v.stopped {
+	ask := func() { // concurrently, so that a hanging node does not delay the keys
+		if asked || v.paused {
 			return
 		}
 		asked = true
-		tails := v.tails
+		tails := v.showLog
 		go func() {
-			l, err := v.look(ctx, tails)
+			l, err := v.takeSample(ctx, tails)
 			answers <- answer{l, err}
 		}()
 	}
 	ask()
-	var last look
+	var last sample
 	var f frame
 	for {
 		v.draw(f)
@@ -129,9 +128,9 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 			}
 		case now := <-answers:
 			if asked = false; now.err != nil {
-				f = frame{Condition: "no answer: " + now.err.Error()} // it may come back
+				f = frame{Condition: "no answer: " + now.err.Error()} // continue: it may come back
 			} else {
-				f, last = now.since(last), now.look
+				f, last = now.frameSince(last), now.sample
 			}
 		case <-tick.C:
 			ask()
@@ -139,19 +138,19 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	}
 }
 
-// key does what a key asks for, and reports whether it is to end.
+// key handles a key, and reports whether to quit.
 func (v *top) key(k string) (end bool) {
 	switch k {
 	case "q", "\x03", "\x04":
 		return true
 	case "p", " ":
-		v.stopped = !v.stopped
+		v.paused = !v.paused
 	case "l":
-		v.tails = !v.tails
+		v.showLog = !v.showLog
 	case "?":
-		v.helps = !v.helps
+		v.showHelp = !v.showHelp
 	case "r":
-		v.back = !v.back
+		v.reversed = !v.reversed
 	case "s", "\x1b[C":
 		v.sort = (v.sort + 1) % len(topColumns)
 	case "\x1b[D":
@@ -160,7 +159,7 @@ func (v *top) key(k string) (end bool) {
 	return false
 }
 
-// readKeys sends keys until the input ends: an arrow is one of three bytes.
+// readKeys sends keys until the input ends. An arrow key is a sequence of three bytes.
 func readKeys(in io.Reader, keys chan<- string) {
 	defer close(keys)
 	buf := make([]byte, 16)
@@ -180,7 +179,7 @@ func readKeys(in io.Reader, keys chan<- string) {
 	}
 }
 
-// draw shows a frame on the whole screen.
+// draw draws a frame on the whole screen.
 func (v *top) draw(f frame) {
 	wide, high := 80, 24
 	if out, ok := cli.Raw(v.Out).(*os.File); ok {
@@ -188,19 +187,19 @@ func (v *top) draw(f frame) {
 			wide, high = w, h
 		}
 	}
-	f.order(v.sort, v.back)
+	f.sortRows(v.sort, v.reversed)
 	var b bytes.Buffer
 	if err := f.print(&b, v.sort); err != nil {
-		return // a buffer takes everything
+		return // impossible: writes to a buffer do not fail
 	}
-	if v.tails {
+	if v.showLog {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(f.Log, "\n"))
 	}
-	if v.helps {
+	if v.showHelp {
 		fmt.Fprintln(&b, topHelp)
 	}
-	fmt.Fprintf(&b, "\nq end  p %s  ←→ sort  r reverse  l log  ? help", map[bool]string{false: "pause", true: "go on"}[v.stopped])
-	lines := strings.Split(cli.Show(b.String()), "\n")
+	fmt.Fprintf(&b, "\nq end  p %s  ←→ sort  r reverse  l log  ? help", map[bool]string{false: "pause", true: "go on"}[v.paused])
+	lines := strings.Split(cli.Escape(b.String()), "\n")
 	var out strings.Builder
 	out.WriteString("\x1b[H")
 	for i, line := range lines[:min(len(lines), high)] {
@@ -216,14 +215,14 @@ func (v *top) draw(f frame) {
 	fmt.Fprint(cli.Raw(v.Out), out.String())
 }
 
-// topLog is the number of applied entries below the table.
-const topLog = 10
+// topLogLines is the number of log lines below the table.
+const topLogLines = 10
 
-// lastEntries lists what the queried node applied last, for people: never a memory's text. A token without admin
-// may not see them, and reads why.
+// lastEntries returns the newest log lines of the queried node, without texts of memories. If the token has no scope
+// admin, it returns the error as a line.
 func (v *top) lastEntries(ctx context.Context, at string) []string {
 	failed := func(err error) string { return "the log: " + err.Error() }
-	r, err := v.t.Once(ctx, "GET", fmt.Sprintf("%s%s?limit=%d", at, api.Log.Path(), topLog), nil, nil)
+	r, err := v.t.RequestAt(ctx, "GET", fmt.Sprintf("%s%s?limit=%d", at, api.Log.Path(), topLogLines), nil, nil)
 	if err != nil {
 		return []string{failed(err)}
 	}
@@ -238,13 +237,13 @@ func (v *top) lastEntries(ctx context.Context, at string) []string {
 	return said
 }
 
-// logText is an entry in one line.
+// logText formats an entry as one line.
 func logText(l api.LogLine) string {
 	at := time.UnixMicro(int64(l.Time * 1e6)).Local().Format(time.TimeOnly)
-	return fmt.Sprintf("%s  %-9d node %-3d %-12s %s", at, l.Index, l.Node, cmp.Or(l.Database, "-"), does(l))
+	return fmt.Sprintf("%s  %-9d node %-3d %-12s %s", at, l.Index, l.Node, cmp.Or(l.Database, "-"), describeOperations(l))
 }
 
-// topHelp is the text that ? shows.
+// topHelp is the text shown by the key ?.
 const topHelp = `
 WRITES/S, RECALLS/S  of the last interval; P50 and P99 beside them are how long each took
 TO APPLY             acknowledged entries that the node has yet to apply

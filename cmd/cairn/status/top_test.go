@@ -30,15 +30,15 @@ cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_stage_busy_seconds_
 	start := time.Now()
 	cluster := api.ClusterStatus{NodeID: 1, Role: "Leader", Condition: "healthy",
 		Peers: []api.Peer{{NodeID: 2, State: "Follower", Reachable: true}, {NodeID: 3, State: "unreachable"}}}
-	then := look{at: start, cluster: cluster, of: map[uint32]readings{1: read(stage("100", "200")), 2: read(stage("900", "1000"))}}
-	now := look{at: start.Add(2 * time.Second), cluster: cluster,
-		of: map[uint32]readings{1: read(stage("190", "300")), 2: read(stage("3", "4"))}}
-	f := now.since(then)
+	then := sample{at: start, cluster: cluster, metrics: map[uint32]readings{1: read(stage("100", "200")), 2: read(stage("900", "1000"))}}
+	now := sample{at: start.Add(2 * time.Second), cluster: cluster,
+		metrics: map[uint32]readings{1: read(stage("190", "300")), 2: read(stage("3", "4"))}}
+	f := now.frameSince(then)
 	one, two, three := f.Nodes[0], f.Nodes[1], f.Nodes[2]
 	if one.Writes != 50 || one.WriteP50 != 5 || one.WriteP99 != 250 || one.DiskFree != 2e6 || one.Recalls != 0 {
 		t.Errorf("node 1: %+v", one)
 	}
-	if step, share := one.Busy.most(); step != "apply" || share != 45 || one.Busy.Log != 0 {
+	if step, share := one.Busy.busiest(); step != "apply" || share != 45 || one.Busy.Log != 0 {
 		t.Errorf("node 1 was busy: %+v", one.Busy)
 	}
 	if two.Writes != 2 || two.WriteP99 != 250 { // it has started again
@@ -50,7 +50,7 @@ cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_stage_busy_seconds_
 	if b, err := one.Lag.MarshalJSON(); err != nil || string(b) != "null" {
 		t.Errorf("%s, %v", b, err)
 	}
-	f.order(2, false) // by writes
+	f.sortRows(2, false) // by writes
 	if f.Nodes[0].NodeID != 1 || f.Nodes[1].NodeID != 2 {
 		t.Errorf("sorted by writes: %+v", f.Nodes)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Key is `cairn key`.
+// Key returns the command `cairn key`.
 func Key(s *cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "key", Short: "Make, list and rotate the keys of encrypted homes; encrypt a home",
 		Long: `Make, list and rotate the keys of encrypted homes; encrypt a home.
@@ -34,8 +34,8 @@ covered and what is not.`}
 	return c
 }
 
-// encrypted opens a node whose home is encrypted, or names a master key to encrypt it with.
-func (n *Node) encrypted(errw io.Writer) (up config.Setup, err error) {
+// openEncrypted reads the setup of a node with a master key. It returns an error if no master key is configured.
+func (n *Node) openEncrypted(errw io.Writer) (up config.Setup, err error) {
 	up, err = n.Open(errw)
 	switch {
 	case err != nil || up.Node.Storage.Encryption.On():
@@ -73,7 +73,7 @@ func keyList(s *cli.Streams) *cobra.Command {
 	var n Node
 	c := cli.WithJSON(&cobra.Command{Use: "list", Short: "List the data keys of a home", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			keys, err := n.ring(c.Context(), s.Err)
+			keys, err := n.loadKeyring(c.Context(), s.Err)
 			if err != nil {
 				return err
 			}
@@ -92,9 +92,9 @@ func keyList(s *cli.Streams) *cobra.Command {
 	return c
 }
 
-// ring reads a home's keyring as it is.
-func (n *Node) ring(ctx context.Context, errw io.Writer) (*seal.Ring, error) {
-	up, err := n.encrypted(errw)
+// loadKeyring reads a home's keyring without changing it.
+func (n *Node) loadKeyring(ctx context.Context, errw io.Writer) (*seal.Ring, error) {
+	up, err := n.openEncrypted(errw)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func keyRotate(s *cli.Streams) *cobra.Command {
 	var n Node
 	c := &cobra.Command{Use: "rotate", Short: "Make a new data key, which the node uses from its next start on", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			keys, err := n.ring(c.Context(), s.Err)
+			keys, err := n.loadKeyring(c.Context(), s.Err)
 			if err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func keyEncrypt(s *cli.Streams) *cobra.Command {
 rebuilt at the next start. It needs as much free space as the home takes. The old files are removed, not overwritten: on
 many disks their content can still be recovered from the raw device.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			up, err := n.encrypted(s.Err)
+			up, err := n.openEncrypted(s.Err)
 			if err != nil {
 				return err
 			}

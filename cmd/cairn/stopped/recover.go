@@ -24,7 +24,7 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// ClusterRecover is `cairn cluster recover`.
+// ClusterRecover returns the command `cairn cluster recover`.
 func ClusterRecover(s *cli.Streams) *cobra.Command {
 	var path string
 	var giveUp []uint
@@ -103,7 +103,7 @@ func recoverCluster(s *cli.Streams, path string, giveUp []uint) error {
 	return nil
 }
 
-// reachable says which members' peer addresses take a connection.
+// reachable reports, for each member, whether its peer address accepts a connection.
 func reachable(members []raft.Member) []bool {
 	up := make([]bool, len(members))
 	var wg sync.WaitGroup
@@ -150,7 +150,7 @@ The node that had them moved its log aside.
 
 Records that conflict with what the cluster has stored since are rejected: they stay in the log, and the command exits with 1. Changes of the cluster itself (databases, tokens, limits) are not imported.`
 
-// Recover is `cairn recover`.
+// Recover returns the command `cairn recover`.
 func Recover(s *cli.Streams) *cobra.Command {
 	var of Node
 	var digest string

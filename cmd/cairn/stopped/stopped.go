@@ -1,5 +1,5 @@
-// Package stopped holds the verbs that work on the home of a node that does not run: its keys, and what starts it again
-// after a loss.
+// Package stopped contains the verbs that work on the home of a stopped node: key management, and recovery after a
+// loss.
 package stopped
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A Node is one whose files a verb works on while it does not run: where they are, and their master key.
+// A Node identifies a stopped node: its configuration or home, and its master key.
 type Node struct {
 	Config, Home string
 	Key          config.KeySource
@@ -30,7 +30,7 @@ func (n *Node) flags(c *cobra.Command) {
 	n.Key.Flags(c)
 }
 
-// Open reads the configuration; without one the node is a dev node's. Warnings go to errw.
+// Open reads the node's setup. Without a configuration, it is that of a dev node. Warnings go to errw.
 func (n *Node) Open(errw io.Writer) (up config.Setup, err error) {
 	log := slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if n.Config != "" {

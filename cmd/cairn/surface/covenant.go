@@ -15,7 +15,7 @@ import (
 func openCovenant(_ context.Context, h *host) (func() error, error) {
 	c := h.local.Covenant
 	home := cmp.Or(c.Home, filepath.Join(h.run, "covenant"))
-	if !h.fits("covenant", filepath.Join(home, "sock")) {
+	if !h.socketPathFits("covenant", filepath.Join(home, "sock")) {
 		return nil, nil
 	}
 	cfg := covenant.Config{Home: home, Memory: h.memory("covenant", "default"), Node: h.line.NodeID, Secret: h.secret,
@@ -26,7 +26,7 @@ func openCovenant(_ context.Context, h *host) (func() error, error) {
 	}
 	s, err := covenant.Listen(cfg)
 	if errors.Is(err, syscall.EADDRINUSE) && c.HTTP == "" && h.base == 0 && h.local.CovenantPort == 0 {
-		// Several nodes on one host: the first has the port, and no other was configured.
+		// With several nodes on a host, the first one has the default port.
 		h.log.Warn("http mirror not served: its port is taken", "surface", "covenant", "addr", cfg.HTTP)
 		cfg.HTTP = ""
 		s, err = covenant.Listen(cfg)

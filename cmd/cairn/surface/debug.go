@@ -15,10 +15,10 @@ import (
 // openDebug serves Go's profiles on a unix socket.
 func openDebug(_ context.Context, h *host) (func() error, error) {
 	path := filepath.Join(h.run, debug.Socket)
-	if !h.fits("debug", path) {
+	if !h.socketPathFits("debug", path) {
 		return nil, nil
 	}
-	ln, err := serve.Claim(path, nil) // the home is ours alone: what is there is an earlier process's
+	ln, err := serve.Claim(path, nil) // the home belongs to this node, so an existing socket is from an earlier process
 	if err != nil {
 		return nil, err
 	}

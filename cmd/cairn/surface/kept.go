@@ -15,7 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Kept returns the files that the surfaces of this host seal. keys read a registry that is sealed already.
+// Kept returns the files of this host's surfaces that are encrypted with the home. keys decrypt the registry of
+// agents.
 func Kept(up config.Setup, keys *seal.Ring) (kept []home.Kept, err error) {
 	run := cmp.Or(up.Local.Home, filepath.Join(up.Node.Home, "run"))
 	cov := cmp.Or(up.Local.Covenant.Home, filepath.Join(run, "covenant"))
@@ -32,7 +33,7 @@ func Kept(up config.Setup, keys *seal.Ring) (kept []home.Kept, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw, err := os.ReadFile(registry); err == nil { // agents whose homes are elsewhere
+	if raw, err := os.ReadFile(registry); err == nil { // includes agents whose homes are elsewhere
 		if seal.IsSealed(raw) {
 			if raw, err = keys.Plain(raw); err != nil {
 				return nil, fmt.Errorf("%s: %w", registry, err)

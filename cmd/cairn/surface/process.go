@@ -14,7 +14,7 @@ import (
 // openProcess serves the process surface on HOME/run/process.sock. The token is in HOME/process.token.
 func openProcess(_ context.Context, h *host) (func() error, error) {
 	socket := filepath.Join(h.run, "process.sock")
-	if !h.fits("process", socket) {
+	if !h.socketPathFits("process", socket) {
 		return nil, nil
 	}
 	token, err := door.Token(filepath.Join(h.home, "process.token"))
@@ -22,14 +22,14 @@ func openProcess(_ context.Context, h *host) (func() error, error) {
 		return nil, err
 	}
 	spill := filepath.Join(h.run, "process")
-	if err := os.RemoveAll(spill); err != nil { // of a run that was killed
+	if err := os.RemoveAll(spill); err != nil { // left by a killed process
 		return nil, err
 	}
 	if err := os.MkdirAll(spill, 0o700); err != nil {
 		return nil, err
 	}
 	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cli.BuildVersion(), SpillDir: spill, Keys: h.node.Keys(),
-		Door: h.memory("process", "default", append(h.stops(), api.Programs, api.Files, api.Git)...), Stop: h.stop,
+		Door: h.memory("process", "default", append(h.stopScope(), api.Programs, api.Files, api.Git)...), Stop: h.stop,
 		Logger: h.log.With("surface", "process")})
 	if err != nil {
 		return nil, err

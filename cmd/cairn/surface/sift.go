@@ -15,11 +15,11 @@ import (
 func openSift(ctx context.Context, h *host) (func() error, error) {
 	c := h.local.Sift
 	home := cmp.Or(c.Home, filepath.Join(h.run, "siftcoder"))
-	if !h.fits("sift", filepath.Join(home, "control.sock")) {
+	if !h.socketPathFits("sift", filepath.Join(home, "control.sock")) {
 		return nil, nil
 	}
 	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")),
-		Memory:  h.memory("sift", cmp.Or(c.Database, "default"), append(h.stops(), api.Files, api.Git)...),
+		Memory:  h.memory("sift", cmp.Or(c.Database, "default"), append(h.stopScope(), api.Files, api.Git)...),
 		Private: !serve.Or(c.Shared, true), Names: c.Names, Transcripts: c.Transcripts, Rollouts: c.Rollouts,
 		Logger: h.log.With("surface", "sift")}
 	if h.dev {
@@ -42,7 +42,7 @@ func openSift(ctx context.Context, h *host) (func() error, error) {
 		if err == nil {
 			socket, err = s.Serve(w)
 		}
-		if err != nil { // the others, and the node, run all the same
+		if err != nil { // continue with the others
 			h.log.Warn("workspace not served", "surface", "sift", "path", dir, "err", err)
 		}
 		h.line.Sift = cmp.Or(h.line.Sift, socket)

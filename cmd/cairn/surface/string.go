@@ -18,14 +18,14 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// openString serves agents over HTTP on loopback. Its files are below the node's home in dev and where local.home says,
-// else where the protocol has them, below the user's.
+// openString serves stringd over HTTP on loopback. Its files are below the run directory in dev and with local.home,
+// and otherwise in ~/.string, the protocol's default.
 func openString(_ context.Context, h *host) (func() error, error) {
 	c := h.local.String
 	if c.Access != "" && c.Access != "workspace" && c.Access != "full" {
 		return nil, fmt.Errorf("local.string_access %q: workspace or full", c.Access)
 	}
-	also := append(h.stops(), api.Files)
+	also := append(h.stopScope(), api.Files)
 	if c.Outbound {
 		also = append(also, api.Network)
 	}
@@ -49,7 +49,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	}
 	drop := func() error { return nil }
 	if cfg.Keys != nil && shell {
-		if cfg.Temp, err = memoryDir(h.home); err != nil { // bash reads commands from files
+		if cfg.Temp, err = memoryDir(h.home); err != nil { // bash reads commands from files, which must not be on disk in plain text
 			h.log.Warn("no shell on this node: its home is encrypted, and there is no memory-backed directory for the files of commands",
 				"surface", "string", "err", err)
 			shell = false
@@ -69,7 +69,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	return func() error { return errors.Join(s.Close(), drop()) }, nil
 }
 
-// roots are the directories that agents may be given.
+// roots returns the directories that agents may use.
 func (h *host) roots() ([]string, error) {
 	if h.local.Roots == nil && h.dev {
 		wd, err := os.Getwd()
@@ -101,7 +101,7 @@ func stringDirs(l config.Local, run string, dev bool) (data, agents string, err 
 	return data, filepath.Join(root, "agents"), err
 }
 
-// memoryDir is a directory that is not on a disk; that of a run of this home which was killed goes.
+// memoryDir creates a directory in memory. It first removes those left by killed processes of this home.
 func memoryDir(home string) (string, error) {
 	const shm = "/dev/shm"
 	var st syscall.Statfs_t
@@ -119,12 +119,12 @@ func memoryDir(home string) (string, error) {
 		return "", err
 	}
 	for _, dir := range old {
-		os.RemoveAll(dir) // a directory of another user stays
+		os.RemoveAll(dir) // fails for another user's directory
 	}
 	return os.MkdirTemp(shm, name+"*")
 }
 
-// stringPort is the protocol's own port, or the one its environment names.
+// stringPort returns the port in STRING_PORT, or the protocol's default.
 func stringPort() int {
 	const def = 3923
 	p, err := strconv.Atoi(os.Getenv("STRING_PORT"))

@@ -1,4 +1,4 @@
-// Package surface opens what a node serves on its own host alone: the process surface, profiles, and the dialects.
+// Package surface opens the surfaces that a node serves only on its own host: processes, profiles, and the dialects.
 package surface
 
 import (
@@ -18,21 +18,22 @@ import (
 	"github.com/cairndb/cairn/oplog/private"
 )
 
-// host holds what a local surface needs of its process.
+// host holds the dependencies of the local surfaces.
 type host struct {
 	node   *node.Node
 	home   string // of the node, absolute
 	run    string // directory for sockets and the surfaces' own files, absolute
 	local  config.Local
 	dev    bool
-	base   int    // of the ports, 0 for the protocols' own
+	base   int    // first port; 0: each protocol's own port
 	secret string // of the cluster
 	log    *slog.Logger
-	stop   func()     // asks the process to stop, as SIGTERM does
-	line   *cli.Ready // where a surface says where it listens
+	stop   func()     // stops the process, like SIGTERM
+	line   *cli.Ready // each surface adds its address
 }
 
-// port is the loopback address of a surface: behind the base when there is one, else as configured, else def.
+// port returns the loopback address of a surface. The port is the base plus offset, or else the configured port, or
+// else def.
 func (h *host) port(offset, def int) string {
 	configured := map[int]int{config.StringOffset: h.local.StringPort, config.CovenantOffset: h.local.CovenantPort}[offset]
 	if h.base == 0 {
@@ -41,9 +42,9 @@ func (h *host) port(offset, def int) string {
 	return config.Loopback(h.base + offset)
 }
 
-// fits reports whether a path can be a socket's: the system allows about a hundred bytes. A surface whose path is too
-// long is not served, and says so; the node runs all the same.
-func (h *host) fits(surface, path string) bool {
+// socketPathFits reports whether a socket can have this path; the system allows about a hundred bytes. If not, it
+// logs a warning, and the node runs without the surface.
+func (h *host) socketPathFits(surface, path string) bool {
 	err := serve.CheckPath(path)
 	if err != nil {
 		h.log.Warn("surface not served: give a shorter --home or local.home", "surface", surface, "err", err)
@@ -51,8 +52,8 @@ func (h *host) fits(surface, path string) bool {
 	return err == nil
 }
 
-// surfaces are the protocols spoken on this host only, in the order they open. Open returns what closes one; nil when
-// there is nothing to serve.
+// surfaces lists the surfaces in the order they are opened. open returns the function that closes the surface; nil if
+// it is not served.
 var surfaces = []struct {
 	name string
 	open func(context.Context, *host) (func() error, error)
@@ -64,8 +65,8 @@ var surfaces = []struct {
 	{"covenant", openCovenant},
 }
 
-// Open opens the surfaces of a node, and notes in line where each listens. In serve a surface that cannot be opened is
-// logged and left out; in dev it is an error. stop ends the process as SIGTERM does.
+// Open opens the surfaces of a node, and adds their addresses to line. A surface that cannot be opened is an error in
+// dev; in serve it is logged and skipped. stop stops the process like SIGTERM.
 func Open(ctx context.Context, n *node.Node, up config.Setup, line *cli.Ready, stop func()) (closeAll func() error, err error) {
 	run, err := filepath.Abs(cmp.Or(up.Local.Home, filepath.Join(up.Node.Home, "run")))
 	if err != nil {
@@ -88,7 +89,7 @@ func Open(ctx context.Context, n *node.Node, up config.Setup, line *cli.Ready, s
 			continue
 		}
 		c, err := s.open(ctx, h)
-		if err != nil && !h.dev { // a member of a cluster is worth more than a surface of one host
+		if err != nil && !h.dev { // a member of a cluster must run even without a surface
 			h.log.Error("surface not served: [local] has its home and port, and disable = [\""+s.name+"\"] turns it off",
 				"surface", s.name, "err", err)
 			continue
@@ -103,13 +104,13 @@ func Open(ctx context.Context, n *node.Node, up config.Setup, line *cli.Ready, s
 	return closeAll, nil
 }
 
-// memory is a database behind the node's door, for a surface whose clients may also do what is listed.
+// memory returns the access of a surface to a database. also lists additional scopes of its clients.
 func (h *host) memory(surface, database string, also ...api.Scope) api.At {
 	return api.At{Host: h.node.Host(), Surface: surface, Database: database, Also: also}
 }
 
-// stops is the scope of stopping the node, where clients on this host have it.
-func (h *host) stops() []api.Scope {
+// stopScope returns the scope to stop the node, if clients on this host may have it.
+func (h *host) stopScope() []api.Scope {
 	if !serve.Or(h.local.AllowShutdown, h.dev) {
 		return nil
 	}

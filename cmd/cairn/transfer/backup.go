@@ -25,7 +25,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Backup is `cairn backup`.
+// Backup returns the command `cairn backup`.
 func Backup(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	var b backupRun
@@ -53,9 +53,9 @@ other nodes write them in plain.`,
 				return err
 			}
 			if done.Path == "" {
-				return s.Tell(t.JSON, done, "nothing to back up: nothing was written since index %d", done.Index)
+				return s.PrintResult(t.JSON, done, "nothing to back up: nothing was written since index %d", done.Index)
 			}
-			return s.Tell(t.JSON, done, "%s\nindex %d  state %s  %d bytes", done.Path, done.Index, done.Hash, done.Size)
+			return s.PrintResult(t.JSON, done, "%s\nindex %d  state %s  %d bytes", done.Path, done.Index, done.Hash, done.Size)
 		},
 	}
 	t.Flags(c)
@@ -76,7 +76,7 @@ type BackupDone struct {
 	Size  int64       `json:"size"`
 }
 
-// backupRun is one run of the command.
+// backupRun is one run of `cairn backup`.
 type backupRun struct {
 	t    *cli.Target
 	dir  string
@@ -84,21 +84,22 @@ type backupRun struct {
 	keep int
 }
 
-// offered is a backup that a node has made and keeps for a while.
-type offered struct {
-	Node string `json:"node"` // the gateway that has it
+// nodeBackup is a backup that a node has made and keeps for a while.
+type nodeBackup struct {
+	Node string `json:"node"` // URL of the node's gateway
 	api.Backup
 }
 
-// The download under way and what it is of; both stay when it breaks off. The lock file stays always.
+// The files of a download: the content so far and its nodeBackup. Both remain after an interruption. The lock file
+// always remains.
 const (
 	partFile  = ".download"
 	offerFile = ".download.json"
 	lockFile  = ".lock"
 )
 
-// lockBackups makes this process the only one that downloads into a directory, until the file is closed or the process
-// ends: two downloads would write to one file. A file system without locks has none.
+// lockBackups locks a directory for this process until the file is closed, because two downloads would write to one
+// file. On a file system without locks it succeeds without locking.
 func lockBackups(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -129,14 +130,14 @@ func (b *backupRun) run(ctx context.Context) (done BackupDone, err error) {
 	}
 	o, ok := b.resume(ctx, since)
 	if !ok {
-		b.forget(ctx, o)
-		if o, err = b.make(ctx, since); err != nil {
+		b.discard(ctx, o)
+		if o, err = b.request(ctx, since); err != nil {
 			return done, err
 		}
 	}
 	done = BackupDone{Since: o.Since, Index: o.Index, Hash: o.Hash, Size: o.Size}
 	if o.Since != 0 && o.Since == o.Index {
-		b.forget(ctx, o)
+		b.discard(ctx, o)
 		return done, nil
 	}
 	if err := b.download(ctx, o); err != nil {
@@ -146,7 +147,7 @@ func (b *backupRun) run(ctx context.Context) (done BackupDone, err error) {
 	if err := archive.Publish(filepath.Join(b.dir, partFile), done.Path); err != nil {
 		return done, err
 	}
-	b.forget(ctx, o)
+	b.discard(ctx, o)
 	if err := (archive.End{Index: o.Index, Time: o.LogTime}).Note(b.dir); err != nil {
 		return done, err
 	}
@@ -154,16 +155,17 @@ func (b *backupRun) run(ctx context.Context) (done BackupDone, err error) {
 	return done, err
 }
 
-// make asks a node for a backup, the whole state when its log does not reach back.
-func (b *backupRun) make(ctx context.Context, since oplog.Index) (o offered, err error) {
+// request makes the node create a backup since an index, or of the whole state if its log does not reach back that
+// far.
+func (b *backupRun) request(ctx context.Context, since oplog.Index) (o nodeBackup, err error) {
 	base, err := b.t.URL(ctx)
 	if err != nil {
 		return o, err
 	}
-	err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(),
+	err = b.t.GetAt(ctx, "POST", base+api.MakeBackup.Path(),
 		api.MakeBackupRequest{Since: since, LogTime: archive.TimeAt(b.dir, since)}, &o)
 	if cli.Status(err) == http.StatusConflict && since != 0 {
-		err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{}, &o)
+		err = b.t.GetAt(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{}, &o)
 	}
 	if cli.Status(err) == http.StatusBadRequest && since != 0 {
 		return o, cli.Hint(err,
@@ -181,12 +183,12 @@ func (b *backupRun) make(ctx context.Context, since oplog.Index) (o offered, err
 	return o, os.WriteFile(filepath.Join(b.dir, offerFile), raw, 0o600)
 }
 
-// resume finds a download that broke off and that the node still has. A whole state is as good as the log since the
-// last backup.
-func (b *backupRun) resume(ctx context.Context, since oplog.Index) (o offered, ok bool) {
+// resume returns the interrupted download if the node still has it. A download of the whole state is also good if the
+// log since the last backup is needed.
+func (b *backupRun) resume(ctx context.Context, since oplog.Index) (o nodeBackup, ok bool) {
 	raw, err := os.ReadFile(filepath.Join(b.dir, offerFile))
 	if err != nil || json.Unmarshal(raw, &o) != nil {
-		return offered{}, false
+		return nodeBackup{}, false
 	}
 	if o.Since != since && (o.Since != 0 || o.Index <= since) {
 		return o, false
@@ -196,7 +198,7 @@ func (b *backupRun) resume(ctx context.Context, since oplog.Index) (o offered, o
 	if _, err := os.Stat(filepath.Join(b.dir, partFile)); err != nil {
 		return o, false
 	}
-	r, err := b.get(ctx, o, o.Size-1) // one byte: is it still there?
+	r, err := b.get(ctx, o, o.Size-1) // request one byte, to check that the node still has it
 	if err != nil {
 		return o, false
 	}
@@ -204,14 +206,14 @@ func (b *backupRun) resume(ctx context.Context, since oplog.Index) (o offered, o
 	return o, true
 }
 
-// get reads a backup from a place on.
-func (b *backupRun) get(ctx context.Context, o offered, from int64) (io.ReadCloser, error) {
-	return b.t.Once(ctx, "GET", o.Node+"/v1/admin/backups/"+o.ID, nil,
+// get reads a backup from a byte offset.
+func (b *backupRun) get(ctx context.Context, o nodeBackup, from int64) (io.ReadCloser, error) {
+	return b.t.RequestAt(ctx, "GET", o.Node+"/v1/admin/backups/"+o.ID, nil,
 		http.Header{"Range": {fmt.Sprintf("bytes=%d-", from)}, "If-Range": {`"` + o.SHA256 + `"`}})
 }
 
-// download brings the rest of a backup and checks the whole.
-func (b *backupRun) download(ctx context.Context, o offered) (err error) {
+// download downloads the rest of a backup and verifies its checksum.
+func (b *backupRun) download(ctx context.Context, o nodeBackup) (err error) {
 	path := filepath.Join(b.dir, partFile)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -244,12 +246,13 @@ func (b *backupRun) download(ctx context.Context, o offered) (err error) {
 	return f.Sync()
 }
 
-// forget tells the node that its copy is not needed any more. It would forget by itself in time.
-func (b *backupRun) forget(ctx context.Context, o offered) {
+// discard removes the local files of the download and the node's copy. Without this, the node removes its copy after
+// some time.
+func (b *backupRun) discard(ctx context.Context, o nodeBackup) {
 	ctx, cancel := b.t.Context(ctx)
 	defer cancel()
 	if o.ID != "" {
-		_ = b.t.GetOnce(ctx, "DELETE", o.Node+"/v1/admin/backups/"+o.ID, nil, &struct{}{})
+		_ = b.t.GetAt(ctx, "DELETE", o.Node+"/v1/admin/backups/"+o.ID, nil, &struct{}{})
 	}
 	os.Remove(filepath.Join(b.dir, offerFile))
 	os.Remove(filepath.Join(b.dir, partFile))
@@ -260,7 +263,7 @@ func backupVerify(s *cli.Streams) *cobra.Command {
 	c := cli.WithJSON(&cobra.Command{Use: "verify DIR",
 		Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			keys, err := k.Scratch(c.Context())
+			keys, err := k.EphemeralRing(c.Context())
 			if err != nil {
 				return err
 			}
@@ -273,7 +276,7 @@ func backupVerify(s *cli.Streams) *cobra.Command {
 			if err != nil {
 				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+private.Quote(args[0])+"`")
 			}
-			return s.Tell(cli.AsJSON(c),
+			return s.PrintResult(cli.AsJSON(c),
 				map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()},
 				"%s to index %d, state %s", api.Many(len(rep.Files), "file restores", "files restore"), rep.End.Index, rep.End.Sum)
 		}})
@@ -302,8 +305,8 @@ func backupList(s *cli.Streams) *cobra.Command {
 		}})
 }
 
-// parsePoint reads --at: an index, or a time. A time without a fraction is the whole of its second: `date` prints it
-// so, and what was written in that second is not later.
+// parsePoint parses --at: an index or a time. A time without a fraction includes the whole second: users copy it from
+// `date`, and expect writes within that second to be restored.
 func parsePoint(s string) (to archive.Target, err error) {
 	if s == "" {
 		return to, nil

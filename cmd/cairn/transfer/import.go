@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Import is `cairn import`.
+// Import returns the command `cairn import`.
 func Import(s *cli.Streams) *cobra.Command {
 	im := importer{s: s, began: time.Now()}
 	c := &cobra.Command{Use: "import [FILE]...", Short: "Import memories from files and folders, or from stdin",
@@ -48,59 +48,59 @@ A row that is rejected is reported with its number and the reason, and the other
 			return im.report(err)
 		}}
 	im.t.Flags(c)
-	im.t.InDatabase(c)
+	im.t.DatabaseFlag(c)
 	c.Flags().StringVarP(&im.namespace, "namespace", "n", "", "namespace of rows that name none")
-	c.Flags().BoolVar(&im.keep, "keep-ids", false, "end the import at a memory whose id is taken, instead of giving it a new one")
+	c.Flags().BoolVar(&im.keepIDs, "keep-ids", false, "end the import at a memory whose id is taken, instead of giving it a new one")
 	return c
 }
 
-// Bounds of the rows that are sent in one request, which the server stores as one entry.
+// Bounds of the rows in one request, which the server stores as one log entry.
 const (
 	importRows  = 200
 	importBytes = 1 << 20
 )
 
 const (
-	shownAfter  = 2 * time.Second // an import that is done by then shows no progress
-	mostReasons = 20              // rejected rows that are printed; --json has up to a thousand
-	keptReasons = 1000
+	progressAfter  = 2 * time.Second // delay before progress is shown
+	printedReasons = 20              // rejected rows to print; --json prints up to maxReasons
+	maxReasons     = 1000
 )
 
-// A place is a row of a source.
-type place struct {
+// A rowPlace identifies a row of a source.
+type rowPlace struct {
 	File string `json:"file,omitempty"` // blank: stdin
 	Row  int    `json:"row"`
 }
 
-func (p place) String() string {
+func (p rowPlace) String() string {
 	if p.File == "" {
 		return fmt.Sprintf("row %d", p.Row)
 	}
 	return fmt.Sprintf("%s: row %d", p.File, p.Row)
 }
 
-// A rejected row is one that is not stored.
-type rejected struct {
-	place
+// A rejectedRow is a row that was not stored.
+type rejectedRow struct {
+	rowPlace
 	Reason string `json:"reason"`
 }
 
-// importer sends the rows of sources to a gateway, a request for each batch. The gateway stores each row once.
+// importer sends the rows of sources to a gateway in batches. The gateway stores each row only once.
 type importer struct {
 	s         *cli.Streams
 	t         cli.Target
 	namespace string
-	keep      bool
+	keepIDs   bool
 	began     time.Time
-	bar       *progressbar.ProgressBar // nil until shownAfter
+	bar       *progressbar.ProgressBar // nil until progressAfter
 	lines     [][]byte
-	places    []place // of the lines
+	places    []rowPlace // of each line
 	size      int
 	done      api.Imported
-	refused   []rejected
+	rejects   []rejectedRow
 }
 
-// run stores the rows of all sources in their order.
+// run imports the rows of all sources in order.
 func (im *importer) run(ctx context.Context, args []string) error {
 	sources, err := sourcesOf(args)
 	if err != nil {
@@ -127,7 +127,7 @@ func (im *importer) source(ctx context.Context, src source) error {
 	return im.rows(ctx, src.name, from)
 }
 
-// rows sends the rows of a source. What cannot be read of it ends it, as a rejected row.
+// rows sends the rows of a source. If the source cannot be read any further, it rejects that row and returns.
 func (im *importer) rows(ctx context.Context, name string, from rowReader) error {
 	for {
 		r, err := from.next()
@@ -137,12 +137,12 @@ func (im *importer) rows(ctx context.Context, name string, from rowReader) error
 		var line []byte
 		if err == nil {
 			if im.namespace != "" && !r.has("namespace") && r.text("type") != "edge" {
-				r.say("namespace", im.namespace)
+				r.setText("namespace", im.namespace)
 			}
 			line, err = r.line()
 		}
-		at := place{name, from.row()}
-		_, gone := errors.AsType[*unreadable](err)
+		at := rowPlace{name, from.row()}
+		_, gone := errors.AsType[*unreadableError](err)
 		switch {
 		case gone:
 			im.reject(at, fmt.Errorf("%w; nothing after it was read", err))
@@ -160,20 +160,20 @@ func (im *importer) rows(ctx context.Context, name string, from rowReader) error
 	}
 }
 
-// flush sends the lines that wait.
+// flush sends the collected lines.
 func (im *importer) flush(ctx context.Context) error {
 	lines, places := im.lines, im.places
 	im.lines, im.places, im.size = nil, nil, 0
 	if len(lines) == 0 {
 		return nil
 	}
-	path := im.t.In(api.Import.Path() + "?skip_refused=true")
-	if im.keep {
-		path = im.t.In(api.Import.Path() + "?keep_ids=true")
+	path := im.t.WithDatabase(api.Import.Path() + "?skip_refused=true")
+	if im.keepIDs {
+		path = im.t.WithDatabase(api.Import.Path() + "?keep_ids=true")
 	}
-	answer, err := im.t.Request(ctx, api.Import.Method(), path, cli.NDJSON(bytes.Join(lines, nil))) // as long as the database's rate makes it last
+	answer, err := im.t.Request(ctx, api.Import.Method(), path, cli.NDJSON(bytes.Join(lines, nil))) // no timeout: the database's rate limit may slow it down
 	if err != nil {
-		return im.stopped(err, places)
+		return im.endedAt(err, places)
 	}
 	defer answer.Close()
 	var done api.Imported
@@ -187,11 +187,11 @@ func (im *importer) flush(ctx context.Context) error {
 		}
 	}
 	im.done.Refused += done.Refused - len(done.Reasons)
-	return im.show(len(lines))
+	return im.showProgress(len(lines))
 }
 
-// stopped says at which row the gateway ended the import, and counts what it stored before.
-func (im *importer) stopped(err error, places []place) error {
+// endedAt returns the error with the row at which the gateway ended the import, and counts the rows stored before it.
+func (im *importer) endedAt(err error, places []rowPlace) error {
 	refused, ok := errors.AsType[*cli.HTTPError](err)
 	if !ok || refused.Line == 0 {
 		return err
@@ -200,20 +200,20 @@ func (im *importer) stopped(err error, places []place) error {
 	return fmt.Errorf("%s: %s", places[min(refused.Line, len(places))-1], refused.Reason)
 }
 
-// reject notes a row that is not stored, and prints the first.
-func (im *importer) reject(at place, err error) {
-	if im.done.Refused++; len(im.refused) < keptReasons {
-		im.refused = append(im.refused, rejected{at, err.Error()})
+// reject records a rejected row, and prints the first printedReasons of them.
+func (im *importer) reject(at rowPlace, err error) {
+	if im.done.Refused++; len(im.rejects) < maxReasons {
+		im.rejects = append(im.rejects, rejectedRow{at, err.Error()})
 	}
-	if im.done.Refused <= mostReasons && !im.t.JSON {
+	if im.done.Refused <= printedReasons && !im.t.JSON {
 		im.clear()
 		fmt.Fprintf(im.s.Err, "%s: %s\n", at, err)
 	}
 }
 
-// show moves the bar, which comes when the import takes long.
-func (im *importer) show(rows int) error {
-	if im.bar == nil && time.Since(im.began) > shownAfter {
+// showProgress advances the bar. The bar appears after progressAfter.
+func (im *importer) showProgress(rows int) error {
+	if im.bar == nil && time.Since(im.began) > progressAfter {
 		im.bar = im.s.Progress("importing rows")
 		rows = im.done.Memories + im.done.Edges + im.done.Kept + im.done.Refused
 	}
@@ -225,17 +225,17 @@ func (im *importer) show(rows int) error {
 
 func (im *importer) clear() {
 	if im.bar != nil {
-		_ = im.bar.Clear() // a terminal that is gone shows nothing
+		_ = im.bar.Clear() // ignore a closed terminal
 	}
 }
 
-// report prints what was imported. Rejected rows make it an error.
+// report prints the result. It returns an error if rows were rejected.
 func (im *importer) report(err error) error {
 	d := im.done
 	if im.t.JSON {
 		out := map[string]any{"memories": d.Memories, "edges": d.Edges, "kept": d.Kept, "refused": d.Refused}
-		if len(im.refused) > 0 {
-			out["reasons"] = im.refused
+		if len(im.rejects) > 0 {
+			out["reasons"] = im.rejects
 		}
 		if failed := im.s.JSON(out); failed != nil {
 			return failed
@@ -247,20 +247,20 @@ func (im *importer) report(err error) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w (%s were imported%s)", err, counted(d), kept)
+		return fmt.Errorf("%w (%s were imported%s)", err, countStored(d), kept)
 	case d.Refused > 0:
-		return fmt.Errorf("%s (%s were imported%s)", rejectedRows(d), counted(d), kept)
+		return fmt.Errorf("%s (%s were imported%s)", countRejected(d), countStored(d), kept)
 	case !im.t.JSON:
-		fmt.Fprintf(im.s.Err, "imported %s%s\n", counted(d), kept)
+		fmt.Fprintf(im.s.Err, "imported %s%s\n", countStored(d), kept)
 	}
 	return nil
 }
 
-// counted says how much an import stored.
-func counted(d api.Imported) string {
+// countStored formats the numbers of stored memories and relations.
+func countStored(d api.Imported) string {
 	return api.Many(d.Memories, "memory", "memories") + " and " + api.Many(d.Edges, "relation", "relations")
 }
 
-func rejectedRows(d api.Imported) string {
+func countRejected(d api.Imported) string {
 	return api.Many(d.Refused, "row was rejected", "rows were rejected")
 }

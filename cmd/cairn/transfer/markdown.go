@@ -13,22 +13,23 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// maxMarkdown bounds a file of Markdown, which is read whole.
+// maxMarkdown bounds the size of a Markdown file, which is read into memory.
 const maxMarkdown = 16 << 20
 
-func normalized(text string) string { return norm.NFC.String(text) }
+func normalize(text string) string { return norm.NFC.String(text) }
 
-// markdown gives the sections of a file: one for each heading that has a text below it, and one for the text before the
-// first. The first has the key of the file, so that a file which grows headings keeps its memory.
+// markdown is a rowReader of a Markdown file. It yields a row for each heading with a text below it, and one for the
+// text before the first heading. The first row has the key of the file, so that adding headings later keeps its
+// memory.
 type markdown struct {
 	sections []section
 	key      string
 	changed  time.Time
 	n        int
-	taken    map[string]int // keys, each with the number that was given behind it last
+	taken    map[string]int // used keys, each with the last suffix number given to it
 }
 
-// A section is a text and the headings that it stands below, the outermost first.
+// A section is a text and the headings above it, outermost first.
 type section struct {
 	headings []string
 	body     []string
@@ -49,7 +50,7 @@ func newMarkdown(in io.Reader, src source) (*markdown, error) {
 	return m, nil
 }
 
-// sectionsOf cuts Markdown at its headings. Lines in fences are not headings, and front matter is left out.
+// sectionsOf splits Markdown at its headings. It ignores headings inside fences, and omits front matter.
 func sectionsOf(text string) (all []section) {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n"), "\n")
 	if strings.TrimSpace(lines[0]) == "---" {
@@ -66,7 +67,7 @@ func sectionsOf(text string) (all []section) {
 		trimmed := strings.TrimSpace(line)
 		mark := fenceOf(trimmed)
 		switch {
-		case fence == "" && !(strings.HasPrefix(mark, "`") && strings.Contains(trimmed[len(mark):], "`")): // such a line is text
+		case fence == "" && !(strings.HasPrefix(mark, "`") && strings.Contains(trimmed[len(mark):], "`")): // a backtick fence with another backtick is inline code
 			fence = mark
 		case fence != "" && strings.HasPrefix(mark, fence) && trimmed == mark:
 			fence = ""
@@ -90,7 +91,7 @@ func sectionsOf(text string) (all []section) {
 	return append(all, now)
 }
 
-// fenceOf returns the fence that a line begins with: three or more of one sign; blank for none.
+// fenceOf returns the fence at the beginning of a line: three or more backticks or tildes; blank for none.
 func fenceOf(line string) string {
 	for _, sign := range []string{"`", "~"} {
 		if n := len(line) - len(strings.TrimLeft(line, sign)); n >= 3 {
@@ -100,7 +101,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// headingLevel is the number of # that begin a heading; 0 for another line.
+// headingLevel returns the level of a heading, its number of #; 0 if the line is not a heading.
 func headingLevel(line string) int {
 	n := len(line) - len(strings.TrimLeft(line, "#"))
 	if n == 0 || n > 6 || len(line) > n && line[n] != ' ' && line[n] != '\t' {
@@ -109,7 +110,7 @@ func headingLevel(line string) int {
 	return n
 }
 
-// headingText is a heading without the # around it: those at its end belong to it unless a blank parts them from it.
+// headingText returns the text of a heading. It also strips # at the end if a blank precedes them.
 func headingText(line string) string {
 	text := strings.TrimSpace(strings.TrimLeft(line, "#"))
 	if open := strings.TrimRight(text, "#"); open == "" || strings.HasSuffix(open, " ") || strings.HasSuffix(open, "\t") {
@@ -133,24 +134,24 @@ func (m *markdown) next() (importRow, error) {
 		if m.n > 1 {
 			key += "#" + slug(s.headings[len(s.headings)-1])
 		}
-		key = m.free(key)
+		key = m.uniqueKey(key)
 		if at := field.FirstNotUTF8(heading + body); at >= 0 {
 			return nil, fmt.Errorf("the section is not UTF-8 at its byte %d; convert the file first", at)
 		}
 		if heading != "" {
 			body = heading + "\n\n" + body
 		}
-		row := saying(map[string]string{"text": body, "key": key, "source": "markdown"})
+		row := textRow(map[string]string{"text": body, "key": key, "source": "markdown"})
 		if !m.changed.IsZero() {
-			row.say("created_at", m.changed.UTC().Format(time.RFC3339Nano))
+			row.setText("created_at", m.changed.UTC().Format(time.RFC3339Nano))
 		}
 		return row, nil
 	}
 	return nil, io.EOF
 }
 
-// free is a key, or where another section has it the key with the next number that none has.
-func (m *markdown) free(key string) string {
+// uniqueKey returns the key, with a number as a suffix if another section has the key already.
+func (m *markdown) uniqueKey(key string) string {
 	own := key
 	for ; m.taken[own] > 0; m.taken[key]++ {
 		own = fmt.Sprintf("%s-%d", key, m.taken[key]+1)
@@ -159,9 +160,9 @@ func (m *markdown) free(key string) string {
 	return own
 }
 
-// slug is a heading as the end of a key: its letters and digits in lower case, with a - between its words.
+// slug converts a heading to the suffix of a key: its words in lower case, joined by "-".
 func slug(heading string) string {
-	words := strings.FieldsFunc(strings.ToLower(normalized(heading)),
+	words := strings.FieldsFunc(strings.ToLower(normalize(heading)),
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return strings.Join(words, "-")
 }

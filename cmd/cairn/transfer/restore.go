@@ -24,7 +24,7 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
 
-// restoreRun is one run of the command.
+// restoreRun is one run of `cairn restore`.
 type restoreRun struct {
 	stopped.Node
 	t              cli.Target
@@ -33,7 +33,7 @@ type restoreRun struct {
 	to             archive.Target
 }
 
-// Restore is `cairn restore`.
+// Restore returns the command `cairn restore`.
 func Restore(s *cli.Streams) *cobra.Command {
 	var r restoreRun
 	c := &cobra.Command{
@@ -107,11 +107,11 @@ func restoreHome(ctx context.Context, s *cli.Streams, r *restoreRun) error {
 	case err != nil:
 		return config.KeyHint(err, "")
 	}
-	return s.Tell(r.t.JSON, map[string]any{"home": up.Node.Home, "index": at.Index, "state_hash": at.Sum.String()},
+	return s.PrintResult(r.t.JSON, map[string]any{"home": up.Node.Home, "index": at.Index, "state_hash": at.Sum.String()},
 		"restored to index %d, state %s, in %s", at.Index, at.Sum, up.Node.Home)
 }
 
-// restoreDatabase brings a backup up as its own node on loopback and copies one database out of it.
+// restoreDatabase restores the backup into a temporary node on loopback, and copies one database from there.
 func restoreDatabase(ctx context.Context, s *cli.Streams, r *restoreRun) (err error) {
 	dir, err := archive.Scratch()
 	if err != nil {
@@ -160,11 +160,11 @@ func importInto(ctx context.Context, s *cli.Streams, r *restoreRun, rows io.Read
 		err = im.flush(ctx)
 	}
 	if im.clear(); err == nil && im.done.Refused > 0 {
-		err = errors.New(rejectedRows(im.done))
+		err = errors.New(countRejected(im.done))
 	}
 	if err != nil {
-		return fmt.Errorf("%w (%s were restored)", err, counted(im.done))
+		return fmt.Errorf("%w (%s were restored)", err, countStored(im.done))
 	}
-	return s.Tell(r.t.JSON, map[string]any{"database": into, "memories": im.done.Memories, "edges": im.done.Edges},
-		"restored %s into '%s'", counted(im.done), into)
+	return s.PrintResult(r.t.JSON, map[string]any{"database": into, "memories": im.done.Memories, "edges": im.done.Edges},
+		"restored %s into '%s'", countStored(im.done), into)
 }

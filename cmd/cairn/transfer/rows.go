@@ -17,20 +17,20 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// rows reads what an import understands, one value after the other, on their own lines or not:
+// rows is a rowReader of JSON values, with or without line breaks between them. It accepts:
 //
 //	{"type":"memory","text":…}, {"type":"edge",…}    an export of this server or of YantrikDB
-//	{"memory":…,"user_id":…,"created_at":…}          a memory of mem0; {"results":[…],"relations":[…]} is many
+//	{"memory":…,"user_id":…,"created_at":…}          a memory of mem0; {"results":[…],"relations":[…]} has many
 //	{"source":…,"relationship":…,"target":…}         a relation of mem0
 //	{"type":"entity","name":…,"observations":[…]}    a line of the memory.jsonl of @modelcontextprotocol/server-memory:
 //	{"type":"relation","from":…,"relationType":…}    the keys and relations that the profile server-memory of /mcp reads
-//	{"text":…} or "content" or "page_content"        a document; what else it says becomes metadata
-//	{"text":…,"key":…} or "external_id"              one that corrects the memory it has made before
+//	{"text":…} or "content" or "page_content"        a document; its other fields become metadata
+//	{"text":…,"key":…} or "external_id"              a row that corrects the memory it created before
 //	"a text"                                         a text
 //	[…]                                              any of these
 type rows struct {
 	d       *json.Decoder
-	arrays  int // that are open
+	arrays  int // depth of open arrays
 	pending []json.RawMessage
 	n       int // values so far
 }
@@ -39,7 +39,7 @@ func newRows(in io.Reader) *rows { return &rows{d: json.NewDecoder(in)} }
 
 func (r *rows) row() int { return r.n }
 
-// next is the next row; io.EOF behind the last.
+// next returns the next row; io.EOF after the last.
 func (r *rows) next() (row importRow, err error) {
 	for {
 		raw, err := r.raw()
@@ -49,7 +49,7 @@ func (r *rows) next() (row importRow, err error) {
 		var one entity
 		switch raw[0] {
 		case '{':
-			if list, ok := listOf(raw); ok {
+			if list, ok := rowsIn(raw); ok {
 				r.pending = append(r.pending, list...)
 				continue
 			}
@@ -65,11 +65,11 @@ func (r *rows) next() (row importRow, err error) {
 	}
 }
 
-// texts are the fields that others keep a text in.
-var texts = []string{"text", "memory", "content", "page_content"}
+// textFields are the names of the text field in supported formats.
+var textFields = []string{"text", "memory", "content", "page_content"}
 
-// listOf gives the rows of an object that is no row but holds some.
-func listOf(raw json.RawMessage) (rows []json.RawMessage, ok bool) {
+// rowsIn returns the rows of an object that wraps rows; ok is false for other objects.
+func rowsIn(raw json.RawMessage) (rows []json.RawMessage, ok bool) {
 	var many struct {
 		Results   []json.RawMessage `json:"results"`
 		Relations []json.RawMessage `json:"relations"`
@@ -78,10 +78,10 @@ func listOf(raw json.RawMessage) (rows []json.RawMessage, ok bool) {
 	if json.Unmarshal(raw, &many) != nil || many.Results == nil && many.Relations == nil || json.Unmarshal(raw, &row) != nil {
 		return nil, false
 	}
-	return append(many.Results, many.Relations...), row.text(texts...) == ""
+	return append(many.Results, many.Relations...), row.text(textFields...) == ""
 }
 
-// raw is the next value that is not an array.
+// raw returns the next value, where an array counts as its elements.
 func (r *rows) raw() (raw json.RawMessage, err error) {
 	if len(r.pending) > 0 {
 		raw, r.pending = r.pending[0], r.pending[1:]
@@ -90,35 +90,36 @@ func (r *rows) raw() (raw json.RawMessage, err error) {
 	}
 	for {
 		if r.arrays > 0 && !r.d.More() {
-			if _, err := r.d.Token(); err != nil { // its end
-				return nil, r.broken(err)
+			if _, err := r.d.Token(); err != nil { // the closing bracket
+				return nil, r.readError(err)
 			}
 			r.arrays--
 			continue
 		}
-		if opens, err := r.opens(); err != nil {
-			return nil, r.broken(err)
+		if opens, err := r.atArray(); err != nil {
+			return nil, r.readError(err)
 		} else if opens {
 			if _, err := r.d.Token(); err != nil {
-				return nil, r.broken(err)
+				return nil, r.readError(err)
 			}
 			r.arrays++
 			continue
 		}
 		if err := r.d.Decode(&raw); err != nil {
-			return nil, r.broken(err)
+			return nil, r.readError(err)
 		}
 		r.n++
 		return bytes.TrimSpace(raw), field.UTF8(raw)
 	}
 }
 
-// opens reports whether the next value outside of all arrays is an array; inside of one, an array is not a row.
-func (r *rows) opens() (bool, error) {
+// atArray reports whether the next value is an array at the top level. A nested array is not unpacked: it is not a
+// row.
+func (r *rows) atArray() (bool, error) {
 	if r.arrays > 0 {
 		return false, nil
 	}
-	if !r.d.More() { // the end, or what is none
+	if !r.d.More() { // the end, or a syntax error
 		_, err := r.d.Token()
 		return false, err
 	}
@@ -126,8 +127,8 @@ func (r *rows) opens() (bool, error) {
 	return bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")), err
 }
 
-// broken is the error of a row that cannot be read, which counts as a row; or io.EOF at the end.
-func (r *rows) broken(err error) error {
+// readError returns io.EOF at the end, or an unreadableError. A row that cannot be read counts as a row.
+func (r *rows) readError(err error) error {
 	if errors.Is(err, io.EOF) && r.arrays == 0 {
 		return err
 	}
@@ -135,22 +136,22 @@ func (r *rows) broken(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return &unreadable{err}
+	return &unreadableError{err}
 }
 
-// An importRow is a row of an import, a memory or an edge, by the names that an import takes.
+// An importRow is a memory or an edge with the field names of the import operation.
 type importRow map[string]json.RawMessage
 
 var draftFields = field.Of(reflect.TypeFor[api.Draft]())
 
-// draftField reports whether a name is a field that clients give a memory.
+// draftField reports whether a name is a field that clients can set on a memory.
 func draftField(name string) bool {
 	return slices.ContainsFunc(draftFields, func(f field.Field) bool { return f.Name == name })
 }
 
 func (r importRow) has(name string) bool { return r[name] != nil && string(r[name]) != "null" }
 
-// text is the first of some fields that has a text.
+// text returns the first nonempty text among some fields.
 func (r importRow) text(names ...string) (s string) {
 	for _, name := range names {
 		if json.Unmarshal(r[name], &s) == nil && s != "" {
@@ -160,27 +161,27 @@ func (r importRow) text(names ...string) (s string) {
 	return ""
 }
 
-// say sets a field to a text, unless that is empty.
-func (r importRow) say(name, text string) {
+// setText sets a field to a text, unless the text is empty.
+func (r importRow) setText(name, text string) {
 	if text != "" {
-		r[name], _ = json.Marshal(text) // a text always encodes
+		r[name], _ = json.Marshal(text) // encoding a string cannot fail
 	}
 }
 
-// saying is a row of these texts, without those that are empty.
-func saying(texts map[string]string) importRow {
+// textRow returns a row with the nonempty texts.
+func textRow(texts map[string]string) importRow {
 	row := importRow{}
 	for name, text := range texts {
-		row.say(name, text)
+		row.setText(name, text)
 	}
 	return row
 }
 
-// line is the row as an import takes it. What this server exported is sent as it is; values of others are held to the
-// bounds of a request.
+// line encodes the row for the import operation. It checks the values against the bounds of a request, unless the row
+// was exported by this server.
 func (r importRow) line() ([]byte, error) {
 	if !r.has("extractor") {
-		if err := r.bounded(); err != nil {
+		if err := r.checkBounds(); err != nil {
 			return nil, err
 		}
 	}
@@ -188,12 +189,12 @@ func (r importRow) line() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-func (r importRow) bounded() error {
-	if at, err := time.Parse("2006-01-02T15:04:05", strings.Replace(r.text("created_at"), " ", "T", 1)); err == nil { // without a zone: UTC
-		r.say("created_at", at.Format(time.RFC3339Nano))
+func (r importRow) checkBounds() error {
+	if at, err := time.Parse("2006-01-02T15:04:05", strings.Replace(r.text("created_at"), " ", "T", 1)); err == nil { // a time without a zone is in UTC
+		r.setText("created_at", at.Format(time.RFC3339Nano))
 	}
 	var hours float64
-	if json.Unmarshal(r["half_life"], &hours) == nil && hours <= 0 { // a memory without a half-life is exported with 0
+	if json.Unmarshal(r["half_life"], &hours) == nil && hours <= 0 { // exports have 0 for no half-life
 		delete(r, "half_life")
 	}
 	if r.text("type") == "edge" {
@@ -204,12 +205,12 @@ func (r importRow) bounded() error {
 	return draftFields.Check(known, false)
 }
 
-// edgeOf is the row of a relation.
+// edgeOf returns the row of a relation.
 func edgeOf(from, relation, to string) importRow {
-	return saying(map[string]string{"type": "edge", "src": from, "rel_type": relation, "dst": to})
+	return textRow(map[string]string{"type": "edge", "src": from, "rel_type": relation, "dst": to})
 }
 
-// An entity is a line of the memory.jsonl of server-memory.
+// An entity is a line of server-memory's memory.jsonl.
 type entity struct {
 	Line         string   `json:"type"`
 	Name         string   `json:"name"`
@@ -217,7 +218,7 @@ type entity struct {
 	Observations []string `json:"observations"`
 }
 
-// facts are the rows of an entity: one says its type, and one each observation.
+// facts returns the rows of an entity: one for its type and one for each observation.
 func (e entity) facts() (rows []json.RawMessage) {
 	kind := api.GraphFact{Entity: e.Name, Says: e.Kind}
 	texts := map[string]string{kind.TypeKey(): kind.Text()}
@@ -231,18 +232,18 @@ func (e entity) facts() (rows []json.RawMessage) {
 	}
 	for _, key := range keys {
 		rows = append(rows,
-			kit.Must(saying(map[string]string{"type": "memory", "namespace": api.GraphNamespace,
+			kit.Must(textRow(map[string]string{"type": "memory", "namespace": api.GraphNamespace,
 				"source": api.GraphNamespace, "key": key, "text": texts[key]})))
 	}
 	return rows
 }
 
-// taken are the keys of others' rows that become fields of a memory, or are of no consequence. They are left out of its
-// metadata.
-var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "score": true, "hash": true, "type": true,
+// notMetadata are the fields of foreign rows that do not become metadata, because they become fields of the memory or
+// are not useful.
+var notMetadata = map[string]bool{"memory": true, "content": true, "page_content": true, "score": true, "hash": true, "type": true,
 	"external_id": true, "key": true}
 
-// rowOf reads a row: one of an export, or one of others, whose names are put into ours.
+// rowOf converts a JSON object to a row. It keeps exported rows, and maps the names of other formats to Cairn's.
 func rowOf(raw json.RawMessage) (row importRow, err error) {
 	if err := json.Unmarshal(raw, &row); err != nil {
 		return nil, err
@@ -258,17 +259,17 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 	if kind := row.text("type"); kind == "edge" || kind == "memory" || row.text("memory_type") != "" {
 		return row, nil
 	}
-	memory := saying(map[string]string{"text": row.text(texts...), "namespace": row.text("user_id", "agent_id"),
+	memory := textRow(map[string]string{"text": row.text(textFields...), "namespace": row.text("user_id", "agent_id"),
 		"session_id":  row.text("run_id"),
 		"external_id": row.text("external_id"), "key": row.text("key")})
 	if memory["text"] == nil {
 		return nil, errors.New("no text: want a field text, memory, content or page_content")
 	}
-	if row.has("memory") { // of mem0, whose ids are unique everywhere
-		memory.say("external_id", row.text("id"))
+	if row.has("memory") { // a row of mem0, whose ids are globally unique
+		memory.setText("external_id", row.text("id"))
 	}
 	more := importRow{}
-	if row.has("metadata") && json.Unmarshal(row["metadata"], &more) != nil { // no object: it keeps its name
+	if row.has("metadata") && json.Unmarshal(row["metadata"], &more) != nil { // metadata that is not an object becomes a field of it
 		more = importRow{"metadata": row["metadata"]}
 	}
 	for name, v := range row {
@@ -276,7 +277,7 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 		case name == "metadata" || name == "text" || string(v) == "null":
 		case draftField(name):
 			memory[name] = v
-		case more[name] == nil && !taken[name]:
+		case more[name] == nil && !notMetadata[name]:
 			more[name] = v
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/cairndb/cairn/local/transcript"
 )
 
-// maxLine bounds a line of a session's file.
+// maxLine bounds a line of a session file.
 const maxLine = 16 << 20
 
-// isTranscript reports whether the beginning of a file is that of a session of a coding agent.
+// isTranscript reports whether the beginning of a file is that of a coding agent's session.
 func isTranscript(begin []byte) bool {
 	for line := range bytes.Lines(begin) {
 		if l, err := transcript.Parse(line); err == nil && l.Tool != "" {
@@ -26,13 +26,13 @@ func isTranscript(begin []byte) bool {
 	return false
 }
 
-// session reads what was said in the session of a coding agent: a row for each message with words, whose external id is
-// that of the session and the message's own. An agent appends to the file, so the ids stay.
+// session is a rowReader of a coding agent's session. It yields a row for each message with a text. The external id
+// consists of the ids of the session and the message. Agents only append to the file, so the ids are stable.
 type session struct {
-	lines func() ([]byte, error, bool)
-	id    string
-	n     int // lines so far
-	said  int // messages so far
+	lines    func() ([]byte, error, bool)
+	id       string
+	n        int // lines so far
+	messages int // messages so far
 }
 
 func newSession(in io.Reader, path string) *session {
@@ -53,14 +53,14 @@ func (s *session) next() (importRow, error) {
 			return nil, io.EOF
 		}
 		s.n++
-		if errors.Is(err, kit.ErrLongLine) { // such as a picture; those behind it are read
+		if errors.Is(err, kit.ErrLongLine) { // such as a picture; the next lines are still read
 			return nil, err
 		}
 		if err != nil {
-			return nil, &unreadable{err}
+			return nil, &unreadableError{err}
 		}
 		l, err := transcript.Parse(raw)
-		if err != nil && !bytes.HasSuffix(raw, []byte("\n")) { // the agent is writing it
+		if err != nil && !bytes.HasSuffix(raw, []byte("\n")) { // an incomplete last line, which the agent is writing
 			return nil, io.EOF
 		}
 		if err != nil {
@@ -70,9 +70,9 @@ func (s *session) next() (importRow, error) {
 		if l.Text == "" {
 			continue
 		}
-		s.said++
-		l.ID = cmp.Or(l.ID, fmt.Sprint(s.said))
-		return saying(map[string]string{"text": l.Text, "memory_type": "episodic", "source": l.Tool, "speaker": l.Role, "session_id": s.id,
+		s.messages++
+		l.ID = cmp.Or(l.ID, fmt.Sprint(s.messages))
+		return textRow(map[string]string{"text": l.Text, "memory_type": "episodic", "source": l.Tool, "speaker": l.Role, "session_id": s.id,
 			"created_at": l.At.UTC().Format(time.RFC3339Nano), "external_id": s.id + ":" + l.ID}), nil
 	}
 }

@@ -20,27 +20,28 @@ import (
 
 // A source is a file to import, or stdin.
 type source struct {
-	name string // as it is shown; blank for stdin
+	name string // for messages; blank for stdin
 	path string // blank for stdin
-	key  string // of its memories, for Markdown
+	key  string // of its memories, if it is Markdown
 }
 
-// rowReader reads the rows of a source; io.EOF behind the last. An unreadable error is the last.
+// rowReader reads the rows of a source. next returns io.EOF after the last row. After an unreadableError there are no
+// more rows; after other errors there are.
 type rowReader interface {
 	next() (importRow, error)
-	row() int // the number of the row that was read last
+	row() int // number of the last row that next read
 }
 
-// unreadable says that a source cannot be read any farther.
-type unreadable struct{ err error }
+// unreadableError reports that a source cannot be read any further.
+type unreadableError struct{ err error }
 
-func (e *unreadable) Error() string { return e.err.Error() }
-func (e *unreadable) Unwrap() error { return e.err }
+func (e *unreadableError) Error() string { return e.err.Error() }
+func (e *unreadableError) Unwrap() error { return e.err }
 
-// suffixes end the names of files that are read of a folder.
+// suffixes are the endings of the files that are read in a folder.
 var suffixes = []string{".md", ".markdown", ".jsonl", ".ndjson"}
 
-// sourcesOf finds the files that arguments name, in order; stdin when there are none.
+// sourcesOf returns the sources for the arguments, in order; stdin if there are none.
 func sourcesOf(args []string) (all []source, err error) {
 	for _, arg := range args {
 		if arg == "-" {
@@ -59,7 +60,7 @@ func sourcesOf(args []string) (all []source, err error) {
 			return nil, err
 		}
 		if !info.IsDir() {
-			all = append(all, source{name: arg, path: arg, key: keyOf(filepath.Base(whole))})
+			all = append(all, source{name: arg, path: arg, key: pathKey(filepath.Base(whole))})
 			continue
 		}
 		below, err := filesBelow(arg, filepath.Base(whole))
@@ -71,11 +72,12 @@ func sourcesOf(args []string) (all []source, err error) {
 	if len(args) == 0 {
 		return []source{{}}, nil
 	}
-	return all, distinct(all)
+	return all, checkDistinctKeys(all)
 }
 
-// distinct rejects two files of Markdown that have the same keys: the second would take the place of the first.
-func distinct(all []source) error {
+// checkDistinctKeys returns an error if two Markdown files have the same key, because the second would replace the
+// first.
+func checkDistinctKeys(all []source) error {
 	paths := map[string]string{}
 	for _, src := range all {
 		if !src.markdown() {
@@ -105,12 +107,12 @@ func (src source) json() bool {
 	return slices.Contains([]string{".json", ".jsonl", ".ndjson"}, src.suffix())
 }
 
-// suffix is the ending of a file's name, without that of its compression.
+// suffix returns the ending of a file's name, ignoring .gz.
 func (src source) suffix() string {
 	return filepath.Ext(strings.TrimSuffix(strings.ToLower(src.path), ".gz"))
 }
 
-// filesBelow finds the files of a folder, in the order of their paths. Hidden ones, and links, are left out.
+// filesBelow returns the importable files below a folder, by path. It omits hidden files and links.
 func filesBelow(root, name string) (all []source, err error) {
 	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -122,7 +124,7 @@ func filesBelow(root, name string) (all []source, err error) {
 			return nil
 		}
 		below, err := filepath.Rel(root, path)
-		all = append(all, source{name: path, path: path, key: keyOf(filepath.Join(name, below))})
+		all = append(all, source{name: path, path: path, key: pathKey(filepath.Join(name, below))})
 		return err
 	})
 	if err == nil && len(all) == 0 {
@@ -138,28 +140,29 @@ func (src source) open(ctx context.Context, s *cli.Streams) (io.ReadCloser, erro
 	return os.Open(src.path)
 }
 
-// looked bounds the beginning of a source that is looked at to find out what it holds.
-const looked = 256 << 10
+// sniffSize bounds the beginning of a source that is used to detect its format.
+const sniffSize = 256 << 10
 
-// reader chooses by the content, and by the name where that says Markdown or JSON: a text that begins with a bracket
-// may be either, and a file of JSON lines whose first line is damaged is not one long memory.
+// reader returns the rowReader for a source. It detects the format from the content, but a name that says Markdown or
+// JSON decides: a text that begins with a bracket may be either, and JSON lines with a damaged first line must not be
+// imported as one text.
 func (src source) reader(in io.Reader) (rowReader, error) {
-	b := bufio.NewReaderSize(in, looked)
+	b := bufio.NewReaderSize(in, sniffSize)
 	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(b)
 		if err != nil {
 			return nil, err
 		}
-		b = bufio.NewReaderSize(unpacked, looked)
+		b = bufio.NewReaderSize(unpacked, sniffSize)
 	}
 	if _, err := b.Peek(1); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	begin, err := b.Peek(b.Buffered()) // of a pipe, what has come
+	begin, err := b.Peek(b.Buffered()) // from a pipe: the bytes so far
 	if err != nil {
 		return nil, err
 	}
-	if mark := []byte("\uFEFF"); bytes.HasPrefix(begin, mark) { // which JSON does not know
+	if mark := []byte("\uFEFF"); bytes.HasPrefix(begin, mark) { // a byte order mark, which JSON does not allow
 		begin = begin[len(mark):]
 		if _, err := b.Discard(len(mark)); err != nil {
 			return nil, err
@@ -175,7 +178,7 @@ func (src source) reader(in io.Reader) (rowReader, error) {
 	return newRows(b), nil
 }
 
-// keyOf makes a key of a path.
-func keyOf(path string) string {
-	return "/" + cmp.Or(strings.Trim(normalized(filepath.ToSlash(path)), "/"), "file")
+// pathKey returns the key for a path.
+func pathKey(path string) string {
+	return "/" + cmp.Or(strings.Trim(normalize(filepath.ToSlash(path)), "/"), "file")
 }

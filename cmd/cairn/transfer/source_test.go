@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// readAll reads files as an import does, and gives a line for each row: where it is, its key or external id, its text.
+// readAll reads files as an import does, and gives a line for each row: where it is, its key or external id, its
+// text.
 func readAll(t *testing.T, args ...string) string {
 	t.Helper()
 	all, err := sourcesOf(args)
@@ -39,7 +40,7 @@ func readAll(t *testing.T, args ...string) string {
 			}
 			if err != nil {
 				said = append(said, fmt.Sprintf("%d: %v", from.row(), err))
-				var gone *unreadable
+				var gone *unreadableError
 				if errors.As(err, &gone) {
 					break
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// Export is `cairn export`.
+// Export returns the command `cairn export`.
 func Export(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	var filter string
@@ -24,7 +24,7 @@ Sessions, aliases, claims that clients made, settings and tokens are not in it. 
 			if len(args) == 1 {
 				t.Database = args[0]
 			}
-			r, err := t.Request(c.Context(), "GET", t.In("/v1/export?filter="+url.QueryEscape(filter)), nil)
+			r, err := t.Request(c.Context(), "GET", t.WithDatabase("/v1/export?filter="+url.QueryEscape(filter)), nil)
 			if err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ Sessions, aliases, claims that clients made, settings and tokens are not in it. 
 			return nil
 		}}
 	t.Flags(c)
-	t.InDatabase(c)
+	t.DatabaseFlag(c)
 	c.Flags().StringVar(&filter, "filter", "", "only memories that pass this `filter`, as in a recall; relations are left out then")
 	return c
 }

@@ -31,7 +31,7 @@ func startEtcd(ctx context.Context, l *bench.Rig) (m members, err error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := config.FreeRow(6)
+	base, err := config.FreePorts(6)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +102,11 @@ func (m members) store(size int) store {
 				return nil, nil, err
 			}
 			l.OnClose(c.Close)
-			clients[i], loaders[i] = c, &bench.Loader{Who: i}
+			clients[i], loaders[i] = c, &bench.Loader{ID: i}
 		}
 		return loaders, func(ctx context.Context, l *bench.Loader, k int) error {
 			text := fmt.Sprint(k, " ", string(value))[:size]
-			_, err := clients[l.Who].Put(ctx, fmt.Sprintf("bench/%x/%d/%d", run, l.Who, k), text)
+			_, err := clients[l.ID].Put(ctx, fmt.Sprintf("bench/%x/%d/%d", run, l.ID, k), text)
 			return err
 		}, nil
 	}

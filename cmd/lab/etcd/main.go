@@ -53,7 +53,8 @@ type comparison struct {
 	bare        bool
 }
 
-// A store is one of the two systems. It connects n clients, which end with the rig, and returns how one of them writes.
+// A store is one of the two systems. It connects n clients, which end with the rig, and returns how one of them
+// writes.
 type store func(ctx context.Context, l *bench.Rig, n int) ([]*bench.Loader, func(ctx context.Context, l *bench.Loader, k int) error, error)
 
 // row compares the medians of all rounds with so many clients.
@@ -121,11 +122,11 @@ func (b *comparison) cairn(nodes *trial.Trio) store {
 		long := b.Write
 		long.Bytes += 4 * b.dim
 		return loaders, func(ctx context.Context, l *bench.Loader, k int) error {
-			m := b.Memory(l.Who, k)
+			m := b.Memory(l.ID, k)
 			if b.bare {
-				m.Text, m.Metadata = "bench", wire.JSON(strconv.Quote(long.Memory(l.Who, k).Text))
+				m.Text, m.Metadata = "bench", wire.JSON(strconv.Quote(long.Memory(l.ID, k).Text))
 			} else {
-				m.Embedding = bench.Gauss(rngs[l.Who], b.dim)
+				m.Embedding = bench.Gauss(rngs[l.ID], b.dim)
 			}
 			_, err := l.Client.Remember(ctx, m)
 			return err

@@ -9,20 +9,21 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// maxNumber bounds the numbers of one key, and so what a line of a file can make a Bits take.
+// maxNumber bounds the numbers of a key, and so the memory of a Bits read from a file.
 const maxNumber = 1 << 20
 
-// Bits are small whole numbers; the zero value has none. In JSON they are ranges: "1-5,8". Copies share their numbers.
+// Bits is a set of small whole numbers. The zero value is empty. In JSON it is written as ranges: "1-5,8". Copies
+// share their content.
 type Bits struct{ in roaring.Bitmap }
 
-// Add puts numbers in.
+// Add adds numbers.
 func (b *Bits) Add(numbers ...int) {
 	for _, n := range numbers {
 		b.in.AddInt(n)
 	}
 }
 
-// Has reports whether a number is in.
+// Has reports whether the set contains a number.
 func (b Bits) Has(n int) bool { return b.in.ContainsInt(n) }
 
 // Len returns the number of elements.
@@ -34,13 +35,13 @@ func (b Bits) IsZero() bool { return b.in.IsEmpty() }
 // Without returns the elements that are not in other.
 func (b Bits) Without(other Bits) Bits { return Bits{*roaring.AndNot(&b.in, &other.in)} }
 
-// join puts all of other in.
+// join adds all numbers of other.
 func (b *Bits) join(other Bits) { b.in.Or(&other.in) }
 
-// all are the numbers, in order.
+// all returns the numbers in order.
 func (b Bits) all() iter.Seq[uint32] { return roaring.Values(&b.in) }
 
-// String writes ranges.
+// String returns the set as ranges.
 func (b Bits) String() string {
 	var ranges []string
 	first := 0

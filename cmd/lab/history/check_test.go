@@ -54,8 +54,8 @@ func TestHistoryWithNothingWrong(t *testing.T) {
 	}
 }
 
-// TestPlantedViolationsAreFound plants one thing in a history that has nothing wrong: it is found, and nothing but what
-// follows from it.
+// TestPlantedViolationsAreFound plants one thing in a history that has nothing wrong: it is found, and nothing but
+// what follows from it.
 func TestPlantedViolationsAreFound(t *testing.T) {
 	t.Parallel()
 	const setClosed, registerClosed = `{"op":"close","key":"set-1"}`, `{"op":"close","key":"register-1"}`

@@ -10,41 +10,41 @@ import (
 
 // The kinds of violation.
 const (
-	Lost      = "lost"            // acknowledged, and not there in the end
-	Twice     = "twice"           // there more than once, or acknowledged under two ids
-	Missed    = "stale"           // a linearizable read without a number that it had to show
-	Behind    = "behind an index" // a read at an index without what was acknowledged there
-	Back      = "back in time"    // a node's later answer that is older than an earlier one
-	Ghost     = "ghosts"          // there, though it was never requested, not yet, or rejected
-	Disorder  = "out of order"    // answers of a register that no order explains
-	Different = "different"       // nodes whose states differ in the end
-	Silence   = "silences"        // no write went through any more
-	Broken    = "incomplete"      // the history lacks what it has to have
+	Lost      = "lost"            // acknowledged, and missing at the end
+	Twice     = "twice"           // present more than once, or acknowledged under two ids
+	Missed    = "stale"           // a linearizable read that misses a number
+	Behind    = "behind an index" // a read at an index that misses a number acknowledged at it
+	Back      = "back in time"    // an answer of a node that is older than its earlier one
+	Ghost     = "ghosts"          // present, but never requested, not yet requested, or rejected
+	Disorder  = "out of order"    // answers of a register that are not linearizable
+	Different = "different"       // the nodes' states differ at the end
+	Silence   = "silences"        // no write was acknowledged after the faults
+	Broken    = "incomplete"      // required records are missing
 )
 
 var kinds = []string{Lost, Twice, Missed, Behind, Back, Ghost, Disorder, Different, Silence, Broken}
 
-// maxTexts limits the violations of a kind that are kept as text.
+// maxTexts limits the stored examples of each kind.
 const maxTexts = 10
 
 // A Verdict is the result of checking a history.
 type Verdict struct {
 	Seconds    float64             `json:"seconds"`
 	Acked      int                 `json:"acknowledged"` // numbers in sets, and writes of registers
-	Retried    int                 `json:"retried"`      // attempts to add what had been asked for before
+	Retried    int                 `json:"retried"`      // repeated attempts to add a number
 	Unsure     int                 `json:"unknown_outcomes"`
 	Reads      map[string]int      `json:"reads"` // by mode
 	Keys       int                 `json:"keys"`
 	Faults     map[string]int      `json:"faults"`    // by text
-	Undecided  int                 `json:"undecided"` // registers whose order was not found in time
+	Undecided  int                 `json:"undecided"` // registers whose check timed out
 	Counts     map[string]int      `json:"violations"`
-	Violations map[string][]string `json:"examples,omitempty"` // of each kind the first
+	Violations map[string][]string `json:"examples,omitempty"` // the first ones of each kind
 }
 
-// Pass reports whether nothing is wrong with the history.
+// Pass reports whether the history has no violations.
 func (v *Verdict) Pass() bool { return len(v.Counts) == 0 }
 
-// String is the verdict in a line.
+// String returns the verdict as one line.
 func (v *Verdict) String() string {
 	faults := 0
 	for _, n := range v.Faults {
@@ -65,7 +65,7 @@ func (v *Verdict) String() string {
 		faults, found, v.Undecided)
 }
 
-// Details are the violations, a line each.
+// Details lists the violations, one a line.
 func (v *Verdict) Details() string {
 	var s strings.Builder
 	for _, k := range kinds {
@@ -79,7 +79,7 @@ func (v *Verdict) Details() string {
 	return s.String()
 }
 
-// checker takes records one by one.
+// checker checks a history record by record.
 type checker struct {
 	v     Verdict
 	nodes int
@@ -87,8 +87,8 @@ type checker struct {
 	ended bool
 	sets  map[string]*setSum
 	regs  map[string]*registerSum
-	tried map[string]Bits         // of sets that are open
-	at    map[string]map[int]bool // nodes whose final content of a key was recorded
+	tried map[string]Bits         // requested numbers of open sets
+	at    map[string]map[int]bool // nodes with a final record, by key
 }
 
 func newChecker() *checker {
@@ -98,7 +98,7 @@ func newChecker() *checker {
 		at: map[string]map[int]bool{}}
 }
 
-// wrong notes a violation.
+// wrong records a violation.
 func (c *checker) wrong(kind, format string, args ...any) {
 	if c.v.Counts[kind]++; len(c.v.Violations[kind]) < maxTexts {
 		c.v.Violations[kind] = append(c.v.Violations[kind], fmt.Sprintf(format, args...))
@@ -154,7 +154,7 @@ func (c *checker) count(r Record) {
 	}
 }
 
-// close judges a key. It keeps only what the final state has to show.
+// close checks a key. It keeps only what the final state must contain.
 func (c *checker) close(key string) {
 	ops := c.open[key]
 	delete(c.open, key)
@@ -178,7 +178,7 @@ func (c *checker) final(r Record) {
 	} else if s := c.regs[r.Key]; s != nil {
 		s.final(c, r)
 	} else {
-		return // a key of which nothing was asked before the run ended
+		return // a key without operations
 	}
 	if c.at[r.Key] == nil {
 		c.at[r.Key] = map[int]bool{}
@@ -186,7 +186,7 @@ func (c *checker) final(r Record) {
 	c.at[r.Key][r.Node] = true
 }
 
-// verdict judges the end.
+// verdict checks the end of the history and returns the result.
 func (c *checker) verdict() *Verdict {
 	for _, key := range slices.Sorted(maps.Keys(c.open)) {
 		c.wrong(Broken, "%s was not closed", key)

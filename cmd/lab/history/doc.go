@@ -1,16 +1,16 @@
-// Package history says what clients of a cluster asked and were told, a line of JSON each, and judges it: whether what
-// was acknowledged is there, once, and whether each read saw what its kind promises. It knows of no node and no
-// protocol, so a file that one run left can be checked again anywhere.
+// Package history defines and checks histories: the requests of a cluster's clients and their answers, one JSON line
+// each. The check verifies that acknowledged writes are present exactly once, and that each read shows what its
+// consistency promises. It depends on no node and no protocol, so a recorded file can be checked again anywhere.
 //
-// Two kinds of keys are written, each for some seconds by several clients and then closed:
+// There are two kinds of keys. Several clients write a key for some seconds and then close it:
 //
-//	set       add N … read → which numbers are there, and which of them more than once
-//	register  write N … get → the number that was written last
+//	set       add N … read → the numbers in it, and which of them occur more than once
+//	register  write N … get → the last written number
 //
-// Numbers of a key are used once, but for attempts to add one again under its idempotency key. A read is linearizable,
-// at an index of the log, or stale, and says which process of which node answered. A key is judged when it is closed,
-// so that a history of any length takes the memory of the keys that are open, and a few words for each that was.
+// Each number of a key is used once, except that an add may be repeated with its idempotency key. A read is
+// linearizable, at an index of the log, or stale, and names the process and the node that answered. A key is checked
+// when it is closed, so the memory depends on the open keys and only a little on the length of the history.
 //
-// set.go and register.go say which numbers each read must show; register.go leaves the search for an order to
-// porcupine.
+// set.go and register.go define which numbers each read must show. register.go uses porcupine to check
+// linearizability.
 package history

@@ -10,30 +10,30 @@ import (
 
 // The kinds of records.
 const (
-	Begin  = "begin"  // Node nodes, and in Text how the run can be repeated
-	Fault  = "fault"  // a fault that was made in the cluster, named in Text; it changes no judgement
-	Add    = "add"    // Value was to be put into the set Key
-	Read   = "read"   // the set Key was read: Have, and of those Twice
-	Write  = "write"  // the register Key was to be Value
-	Get    = "get"    // the register Key was read: Value, 0 before the first write
-	Close  = "close"  // nothing is asked of Key any more, and nothing is under way
-	Final  = "final"  // the content of Key on Node in the end: Have and Twice, or Value
-	Silent = "silent" // no write was acknowledged any more, though the faults were over; Text says after which
-	End    = "end"    // Text says how the states differ that the nodes have in the end; empty when they are equal
+	Begin  = "begin"  // Node: the number of nodes; Text: how to repeat the run
+	Fault  = "fault"  // Text: a fault that was injected; for information
+	Add    = "add"    // a request to add Value to the set Key
+	Read   = "read"   // the set Key was read; Have: its numbers; Twice: those that occur more than once
+	Write  = "write"  // a request to set the register Key to Value
+	Get    = "get"    // the register Key was read; Value: 0 before the first write
+	Close  = "close"  // no more requests for Key, and none in progress
+	Final  = "final"  // the final content of Key on Node: Have and Twice, or Value
+	Silent = "silent" // no write was acknowledged after the faults in Text
+	End    = "end"    // Text: how the nodes' final states differ; blank if equal
 )
 
 // Outcomes of an add or a write.
 const (
-	Done    = ""        // it was acknowledged
-	Unknown = "unknown" // it may have happened, and may still
-	Refused = "refused" // it has not happened and never will
+	Done    = ""        // acknowledged
+	Unknown = "unknown" // it may have happened or may still happen
+	Refused = "refused" // it has not happened and never will happen
 )
 
-// How new a read is.
+// Consistency modes of reads.
 const (
-	Linearizable = "linearizable" // all that was acknowledged before it was asked
-	AtIndex      = "index"        // all that was acknowledged at Index or before
-	Stale        = "stale"        // the node's own state, however old
+	Linearizable = "linearizable" // shows all writes acknowledged before the request
+	AtIndex      = "index"        // shows all writes acknowledged at Index or before
+	Stale        = "stale"        // shows the node's own state, which may be old
 )
 
 // A Record is a line of a history. Times are nanoseconds since it began.
@@ -43,11 +43,11 @@ type Record struct {
 	Client  int    `json:"client,omitempty"`
 	Value   int    `json:"value,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
-	ID      string `json:"id,omitempty"`    // of an add that was acknowledged: what the node calls it
-	Index   uint64 `json:"index,omitempty"` // of an acknowledgement, or what a read requested
+	ID      string `json:"id,omitempty"`    // of an acknowledged add: the memory's id
+	Index   uint64 `json:"index,omitempty"` // of an acknowledgement, or requested by a read
 	Mode    string `json:"mode,omitempty"`
 	Node    int    `json:"node,omitempty"`
-	Life    int    `json:"life,omitempty"` // which of the node's processes answered; 0 when that is not sure
+	Life    int    `json:"life,omitempty"` // the process of the node that answered; 0: unknown
 	From    int64  `json:"from,omitempty"`
 	To      int64  `json:"to,omitempty"`
 	Have    Bits   `json:"have,omitzero"`
@@ -55,7 +55,7 @@ type Record struct {
 	Text    string `json:"text,omitempty"`
 }
 
-// Check judges a history.
+// Check checks a history.
 func Check(in io.Reader) (*Verdict, error) {
 	c := newChecker()
 	for d, line := json.NewDecoder(bufio.NewReaderSize(in, 1<<16)), 1; ; line++ {

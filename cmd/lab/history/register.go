@@ -8,13 +8,13 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// registerSum holds the values that a closed register may have in the end.
+// registerSum holds the valid final values of a closed register.
 type registerSum struct{ may []int }
 
-// orderTimeout bounds the search for an order of one register's operations.
+// orderTimeout bounds the linearizability check of one register.
 const orderTimeout = 20 * time.Second
 
-// model is the register's model: a number, the last one written, 0 at first.
+// model is porcupine's model of a register: the last written number, initially 0.
 var model = porcupine.Model{
 	Init: func() any { return 0 },
 	Step: func(state, input, output any) (bool, any) {
@@ -25,9 +25,9 @@ var model = porcupine.Model{
 	},
 }
 
-// judgeRegister judges all operations of a register; ops are in the order of their beginnings.
+// judgeRegister checks all operations of a register. ops are sorted by start time.
 func (c *checker) judgeRegister(key string, ops []Record) *registerSum {
-	writes := map[int]Record{0: {}} // those that were acknowledged
+	writes := map[int]Record{0: {}} // acknowledged writes by value
 	sum := &registerSum{}
 	var history []porcupine.Operation
 	for _, o := range ops {
@@ -37,7 +37,7 @@ func (c *checker) judgeRegister(key string, ops []Record) *registerSum {
 			writes[o.Value] = o
 		case o.Op == Write && o.Outcome == Unknown:
 			sum.may = append(sum.may, o.Value)
-			p.Return = math.MaxInt64 // it may happen at any time from now on
+			p.Return = math.MaxInt64 // it may take effect at any later time
 		case o.Outcome == Refused || o.Op == Get && o.Mode != Linearizable:
 			continue
 		}
@@ -58,12 +58,12 @@ func (c *checker) judgeRegister(key string, ops []Record) *registerSum {
 	return sum
 }
 
-// older reports whether a write had been acknowledged before another was requested. Their indexes do not tell: a
-// write that was handed to two leaders is there from the first on, and is acknowledged at the index of the second.
+// older reports whether write a was acknowledged before b was requested. Indexes cannot decide this: a write that two
+// leaders received takes effect at the first index and is acknowledged at the second.
 func older(a, b Record) bool { return a.Value != b.Value && a.To < b.From }
 
-// judgeAge judges reads by the write that they show, against one that is surely newer: which the index they ask for
-// has, or which the same process has shown before.
+// judgeAge checks that no read shows a write older than another one that it must reflect: one at or below the
+// requested index, or one that the same process has shown before.
 func (c *checker) judgeAge(key string, ops []Record, writes map[int]Record) {
 	type process struct{ node, life int }
 	shown := map[process][]Record{}

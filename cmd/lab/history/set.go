@@ -1,19 +1,19 @@
 package history
 
-// setSum summarises a closed set.
+// setSum is the summary of a closed set.
 type setSum struct {
 	acked Bits
-	must  Bits // has to be there in the end: what was acknowledged, and what was seen
-	may   Bits // may be there
+	must  Bits // must be present at the end: acknowledged or read
+	may   Bits // may be present at the end
 }
 
-// A member records what the history says of one number of a set.
+// A member is the history of one number of a set.
 type member struct {
-	begun int64  // when it was first requested
-	acked int64  // when it was first acknowledged; -1 for never
-	index uint64 // the smallest that it was acknowledged at: it is there from then on at the latest
+	begun int64  // first request
+	acked int64  // first acknowledgement; -1: never
+	index uint64 // smallest index of an acknowledgement: present at the latest from there
 	id    string
-	may   bool // some attempt was not rejected
+	may   bool // at least one attempt was not rejected
 }
 
 func members(c *checker, key string, ops []Record) map[int]*member {
@@ -44,7 +44,7 @@ func members(c *checker, key string, ops []Record) map[int]*member {
 	return all
 }
 
-// judgeSet judges all reads of a set; ops are in the order of their beginnings.
+// judgeSet checks all reads of a set. ops are sorted by start time.
 func (c *checker) judgeSet(key string, ops []Record) *setSum {
 	all, sum := members(c, key, ops), &setSum{}
 	for n, m := range all {
@@ -73,7 +73,7 @@ func (c *checker) judgeSet(key string, ops []Record) *setSum {
 			if q.To >= r.From {
 				continue
 			}
-			if r.Mode == Linearizable { // a number that any node shows is committed
+			if r.Mode == Linearizable { // any number that a node has shown is committed
 				must.join(q.Have)
 			}
 			if q.Node == r.Node && q.Life == r.Life && r.Life > 0 {
@@ -97,7 +97,7 @@ func (c *checker) judgeSet(key string, ops []Record) *setSum {
 	return sum
 }
 
-// ghosts looks for what a read should not have seen.
+// ghosts checks that a read shows no number that it must not show.
 func (c *checker) ghosts(key string, r Record, all map[int]*member) {
 	for n := range r.Have.all() {
 		switch m := all[int(n)]; {

@@ -1,5 +1,5 @@
-// Package trial has the parts that the lab's experiments share, those in the module etcd too: nodes that are processes
-// of cairn, and rounds whose figures are medians. What they start ends with the experiment's bench.Rig.
+// Package trial has the parts that the lab's experiments share, those in the module etcd too: nodes that are
+// processes of cairn, and rounds whose figures are medians. What they start ends with the experiment's bench.Rig.
 package trial
 
 import (

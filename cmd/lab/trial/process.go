@@ -121,7 +121,7 @@ func (b *Cairn) Dev(ctx context.Context, l *bench.Rig) (*DevNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := config.FreeRow(10)
+	base, err := config.FreePorts(10)
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +158,12 @@ func (b *Cairn) Trio(ctx context.Context, l *bench.Rig, edit func(*config.NodeFi
 	if err != nil {
 		return nil, err
 	}
-	base, err := config.FreeRow(3 * config.PortsEach)
+	base, err := config.FreePorts(3 * config.PortsEach)
 	if err != nil {
 		return nil, err
 	}
 	c := &Trio{token: home.NewSecret()}
-	files, err := config.WriteHere(dir, 3, base, c.token, func(n *config.NodeFile) error { n.Master = true; edit(n); return nil })
+	files, err := config.WriteLocalCluster(dir, 3, base, c.token, func(n *config.NodeFile) error { n.Master = true; edit(n); return nil })
 	if err != nil {
 		return nil, err
 	}

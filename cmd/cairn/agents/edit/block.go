@@ -5,38 +5,37 @@ import (
 	"strings"
 )
 
-// Block edits text that people and models read, Markdown above all. An entry is the lines between two marks, which
-// carry the name of its place.
+// Block edits prose, such as Markdown. An entry is the lines between two markers that contain the entry's name.
 type Block struct{}
 
-func marks(e Entry) (begin, end string) {
+func markers(e Entry) (begin, end string) {
 	return "<!-- " + e.String() + ": begin -->\n", "<!-- " + e.String() + ": end -->\n"
 }
 
-func (e Entry) marked() string {
-	begin, end := marks(e)
+func (e Entry) withMarkers() string {
+	begin, end := markers(e)
 	return begin + strings.TrimRight(e.Value, "\n") + "\n" + end
 }
 
 // Find implements Format.
 func (Block) Find(doc []byte, e Entry) (taken, same bool, err error) {
-	begin, _ := marks(e)
+	begin, _ := markers(e)
 	unix := bytes.ReplaceAll(doc, []byte("\r\n"), []byte("\n"))
-	return bytes.Contains(unix, []byte(begin)), bytes.Contains(unix, []byte(e.marked())), nil
+	return bytes.Contains(unix, []byte(begin)), bytes.Contains(unix, []byte(e.withMarkers())), nil
 }
 
-// Put implements Format: the block goes to the end.
+// Put implements Format. It appends the block.
 func (Block) Put(doc []byte, e Entry) ([]byte, Trace, error) {
-	out, t := appendText(doc, e.marked())
+	out, t := appendText(doc, e.withMarkers())
 	return out, t, nil
 }
 
-// Drop implements Format.
-func (Block) Drop(doc []byte, e Entry, t Trace) ([]byte, error) {
-	return cutText(doc, e, e.marked(), t)
+// Remove implements Format.
+func (Block) Remove(doc []byte, e Entry, t Trace) ([]byte, error) {
+	return cutText(doc, e, e.withMarkers(), t)
 }
 
-// File writes whole files: the entry is all of the text.
+// File edits files that consist of one entry.
 type File struct{}
 
 // Find implements Format.
@@ -47,5 +46,5 @@ func (File) Find(doc []byte, e Entry) (taken, same bool, err error) {
 // Put implements Format.
 func (File) Put(_ []byte, e Entry) ([]byte, Trace, error) { return []byte(e.Value), Trace{}, nil }
 
-// Drop implements Format.
-func (File) Drop([]byte, Entry, Trace) ([]byte, error) { return nil, nil }
+// Remove implements Format.
+func (File) Remove([]byte, Entry, Trace) ([]byte, error) { return nil, nil }

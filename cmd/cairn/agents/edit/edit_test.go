@@ -54,7 +54,7 @@ func TestJSON(t *testing.T) {
 			if taken, same, err := (JSON{}).Find(after, c.entry); err != nil || !taken || !same {
 				t.Errorf("after: taken %t, same %t, %v", taken, same, err)
 			}
-			back, err := JSON{}.Drop(after, c.entry, trace)
+			back, err := JSON{}.Remove(after, c.entry, trace)
 			if err != nil || string(back) != c.before {
 				t.Errorf("taken out: %v\n%q\nwant\n%q", err, back, c.before)
 			}
@@ -79,12 +79,12 @@ func TestTOML(t *testing.T) {
 		if taken, same, err := (TOML{}).Find(after, entry); err != nil || !taken || !same {
 			t.Errorf("%q: taken %t, same %t, %v", after, taken, same, err)
 		}
-		if back, err := (TOML{}).Drop(after, entry, trace); err != nil || string(back) != before {
+		if back, err := (TOML{}).Remove(after, entry, trace); err != nil || string(back) != before {
 			t.Errorf("taken out: %v, %q, want %q", err, back, before)
 		}
 		later := string(after) + "\n[projects.\"/x\"]\ntrust_level = \"trusted\"\n" // as the tool itself adds
-		back, err := TOML{}.Drop([]byte(later), entry, trace)
-		if _, err2 := lookup(back, nil); err != nil || err2 != nil || strings.Contains(string(back), "cairn") ||
+		back, err := TOML{}.Remove([]byte(later), entry, trace)
+		if _, err2 := lookupTable(back, nil); err != nil || err2 != nil || strings.Contains(string(back), "cairn") ||
 			!strings.Contains(string(back), "trusted") {
 			t.Errorf("with a table behind it: %v, %v, %q", err, err2, back)
 		}
@@ -110,7 +110,7 @@ func TestBlock(t *testing.T) {
 		if taken, same, _ := (Block{}).Find(after, entry); !taken || !same || !bytes.HasPrefix(after, []byte(before)) {
 			t.Errorf("%q: taken %t, same %t", after, taken, same)
 		}
-		if back, err := (Block{}).Drop(after, entry, trace); err != nil || string(back) != before {
+		if back, err := (Block{}).Remove(after, entry, trace); err != nil || string(back) != before {
 			t.Errorf("taken out: %v, %q, want %q", err, back, before)
 		}
 		other := Entry{At: entry.At, Value: "Something else."}
@@ -145,8 +145,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestJSONAnyText: whatever a file looks like, an entry that is put and dropped leaves the file as it was, and the rest
-// of the file means the same meanwhile.
+// TestJSONAnyText: whatever a file looks like, an entry that is put and dropped leaves the file as it was, and the
+// rest of the file means the same meanwhile.
 func TestJSONAnyText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -167,7 +167,7 @@ func TestJSONAnyText(t *testing.T) {
 		if _, same, err := (JSON{}).Find(after, e); err != nil || !same {
 			t.Fatalf("%q: same %t, %v", after, same, err)
 		}
-		back, err := JSON{}.Drop(after, e, trace)
+		back, err := JSON{}.Remove(after, e, trace)
 		if err != nil || !bytes.Equal(back, doc) {
 			t.Fatalf("%v\nbefore %q\nafter  %q\nback   %q", err, doc, after, back)
 		}

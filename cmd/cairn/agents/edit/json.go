@@ -12,8 +12,8 @@ import (
 // JSON edits JSON, with or without comments.
 type JSON struct{}
 
-// walk follows the names from the root. It returns the containers on the way, the root first, and how many names have
-// none.
+// walk follows a path of names from the root. It returns the values on the path, the root first, and the number of
+// names at the end of the path that do not exist.
 func walk(doc []byte, root value, at []string) (way []value, missing int, err error) {
 	way = []value{root}
 	for i, name := range at {
@@ -30,13 +30,13 @@ func walk(doc []byte, root value, at []string) (way []value, missing int, err er
 	return way, 0, nil
 }
 
-// equal compares JSON by what it means.
+// equal compares decoded JSON.
 func equal(a, b []byte) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// Find implements Format. The place of an element is never taken by another.
+// Find implements Format. For an element of a list, taken equals same: other elements do not conflict.
 func (JSON) Find(doc []byte, e Entry) (taken, same bool, err error) {
 	root, blank, err := parse(doc)
 	if err != nil || blank {
@@ -54,7 +54,7 @@ func (JSON) Find(doc []byte, e Entry) (taken, same bool, err error) {
 	return i >= 0, i >= 0, err
 }
 
-// element finds the entry in a list; -1 for none.
+// element returns the index of the entry in a list; -1 if it is absent.
 func (v value) element(doc []byte, e Entry) (int, error) {
 	if v.kind != '[' {
 		return -1, errorAt(doc, v.start, "%s is not a list", e)
@@ -104,7 +104,7 @@ func (JSON) Put(doc []byte, e Entry) ([]byte, Trace, error) {
 	return out, t, nil
 }
 
-// nested is the entry's value inside of objects of these names.
+// nested returns the entry's value wrapped in objects with these names.
 func nested(e Entry, names []string) []byte {
 	raw := []byte(e.Value)
 	if e.List {
@@ -116,7 +116,7 @@ func nested(e Entry, names []string) []byte {
 	return raw
 }
 
-// render lays out JSON on lines below an indentation.
+// render indents JSON. prefix is the indentation of the enclosing line.
 func render(raw []byte, prefix, unit, nl string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, raw, prefix, unit); err != nil {
@@ -125,10 +125,11 @@ func render(raw []byte, prefix, unit, nl string) string {
 	return strings.ReplaceAll(b.String(), "\n", nl)
 }
 
-// insert adds a member behind the last of a container.
+// insert adds a member to the end of a container. wrapped reports that it had to add a line end for the closing
+// bracket.
 func insert(doc []byte, way []value, in value, name string, raw []byte, nl string) (out []byte, wrapped bool) {
 	unit := indentUnit(doc, way[0])
-	outer := blanksBefore(doc, lineOf(doc, in.start))
+	outer := indentationAt(doc, lineBegin(doc, in.start))
 	inner := outer + unit
 	label := ""
 	if in.kind == '{' {
@@ -153,19 +154,19 @@ func insert(doc []byte, way []value, in value, name string, raw []byte, nl strin
 		}
 		return splice(doc, last.value.end, last.value.end, ", "+label+b.String()), false
 	}
-	inner = blanksBefore(doc, first.start)
+	inner = indentationAt(doc, first.start)
 	text := nl + inner + label + render(raw, inner, unit, nl)
 	if last.comma >= 0 {
-		at := restOfLine(doc, last.comma+1)
+		at := afterLineComment(doc, last.comma+1)
 		return splice(doc, at, at, text+","), false
 	}
-	at := restOfLine(doc, last.value.end)
+	at := afterLineComment(doc, last.value.end)
 	out = splice(doc, at, at, text)
 	return splice(out, last.value.end, last.value.end, ","), false
 }
 
-// restOfLine goes over a comment that stands behind a member on its line.
-func restOfLine(doc []byte, at int) int {
+// afterLineComment moves an offset past a comment that follows it on the same line.
+func afterLineComment(doc []byte, at int) int {
 	p := at
 	for p < len(doc) && (doc[p] == ' ' || doc[p] == '\t') {
 		p++
@@ -186,12 +187,12 @@ func restOfLine(doc []byte, at int) int {
 	return at
 }
 
-// lineOf returns where the line of an offset begins.
-func lineOf(doc []byte, at int) int { return bytes.LastIndexByte(doc[:at], '\n') + 1 }
+// lineBegin returns the offset of the beginning of a line.
+func lineBegin(doc []byte, at int) int { return bytes.LastIndexByte(doc[:at], '\n') + 1 }
 
-// blanksBefore is the indentation of the line that an offset stands on.
-func blanksBefore(doc []byte, at int) string {
-	from := lineOf(doc, at)
+// indentationAt returns the indentation of the line at an offset.
+func indentationAt(doc []byte, at int) string {
+	from := lineBegin(doc, at)
 	to := from
 	for to < len(doc) && (doc[to] == ' ' || doc[to] == '\t') {
 		to++
@@ -199,11 +200,11 @@ func blanksBefore(doc []byte, at int) string {
 	return string(doc[from:to])
 }
 
-// indentUnit is the indentation of one level: that of the root's first member, or two blanks.
+// indentUnit returns the indentation of one level: that of the root's first member, or else two blanks.
 func indentUnit(doc []byte, root value) string {
 	if len(root.members) > 0 {
 		if first := root.members[0].start; bytes.Contains(doc[root.start:first], []byte{'\n'}) {
-			if unit := strings.TrimPrefix(blanksBefore(doc, first), blanksBefore(doc, root.start)); unit != "" {
+			if unit := strings.TrimPrefix(indentationAt(doc, first), indentationAt(doc, root.start)); unit != "" {
 				return unit
 			}
 		}
@@ -211,8 +212,8 @@ func indentUnit(doc []byte, root value) string {
 	return "  "
 }
 
-// Drop implements Format.
-func (JSON) Drop(doc []byte, e Entry, t Trace) ([]byte, error) {
+// Remove implements Format.
+func (JSON) Remove(doc []byte, e Entry, t Trace) ([]byte, error) {
 	root, _, err := parse(doc)
 	if err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (JSON) Drop(doc []byte, e Entry, t Trace) ([]byte, error) {
 	if missing > 0 {
 		return nil, errorAt(doc, root.start, "%s is not there", e)
 	}
-	index := make([]int, len(e.At), len(e.At)+1) // of each container's member on the way
+	index := make([]int, len(e.At), len(e.At)+1) // the member's index in each container on the path
 	for i, name := range e.At {
 		index[i] = way[i].child(name)
 	}
@@ -238,11 +239,11 @@ func (JSON) Drop(doc []byte, e Entry, t Trace) ([]byte, error) {
 		}
 		index = append(index, i)
 	}
-	level := len(index) - 1 // of the container that loses a member
+	level := len(index) - 1 // index into way of the container to edit
 	for made := t.Made; made > 0 && level >= 0 && len(way[level].members) == 1; made-- {
 		level--
 	}
-	if level < 0 { // the whole text was made
+	if level < 0 { // Put created the whole text
 		end := root.end
 		if bytes.HasPrefix(doc[end:], []byte("\r\n")) {
 			end += 2
@@ -254,14 +255,14 @@ func (JSON) Drop(doc []byte, e Entry, t Trace) ([]byte, error) {
 	return remove(doc, way[level], index[level], t.Wrapped), nil
 }
 
-// remove takes a member out of a container, with its line and its comma.
+// remove removes a member from a container, with its line and its comma.
 func remove(doc []byte, in value, i int, wrapped bool) []byte {
 	m, last := in.members[i], i == len(in.members)-1
 	from, to := m.start, m.value.end
-	ownLine := bytes.Contains(doc[lineStart(doc, from):from], []byte{'\n'})
+	ownLine := bytes.Contains(doc[precedingLineEnd(doc, from):from], []byte{'\n'})
 	switch {
 	case ownLine:
-		from = lineStart(doc, from)
+		from = precedingLineEnd(doc, from)
 		if m.comma >= 0 {
 			to = m.comma + 1
 		}
@@ -272,7 +273,7 @@ func remove(doc []byte, in value, i int, wrapped bool) []byte {
 	case m.comma >= 0:
 		to = m.comma + 1
 	}
-	if end := lineEnd(doc) + blanksBefore(doc, in.start); len(in.members) == 1 && wrapped &&
+	if end := lineEnd(doc) + indentationAt(doc, in.start); len(in.members) == 1 && wrapped &&
 		bytes.HasPrefix(doc[to:in.end-1], []byte(end)) {
 		to += len(end)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// A value records the place of a JSON value in a text.
+// A value is the position of a JSON value in a text.
 type value struct {
 	start, end int
 	kind       byte     // '{', '[', or 0
@@ -17,22 +17,22 @@ type value struct {
 // A member is a value in an object or a list.
 type member struct {
 	name  string // blank in a list
-	start int    // of the name, or of the value in a list
+	start int    // of the name; in a list, of the value
 	value value
-	comma int // behind it, -1 for none
+	comma int // offset of the comma after it; -1 for none
 }
 
-// maxDepth bounds how deep values are nested.
+// maxDepth bounds the nesting of values.
 const maxDepth = 1000
 
-// parser reads JSON with comments and with commas behind the last member.
+// parser parses JSON with comments and trailing commas.
 type parser struct {
 	doc   []byte
 	at    int
 	depth int
 }
 
-// parse returns the root of a text. A blank text has none.
+// parse returns the root value of a text. A blank text has no root.
 func parse(doc []byte) (root value, blank bool, err error) {
 	p := &parser{doc: doc}
 	if bytes.HasPrefix(doc, []byte("\uFEFF")) {
@@ -65,7 +65,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// skip goes over blanks and comments.
+// skip moves past blanks and comments.
 func (p *parser) skip() error {
 	for p.at < len(p.doc) {
 		rest := p.doc[p.at:]
@@ -119,14 +119,14 @@ func (p *parser) value() (v value, err error) {
 	return v, err
 }
 
-// members reads an object or a list from its opening bracket to its closing one.
+// members parses an object or a list, from its opening to its closing bracket.
 func (p *parser) members(open byte) (all []member, err error) {
 	p.at++
 	for {
 		if err := p.skip(); err != nil {
 			return nil, err
 		}
-		if c := p.peek(); c == open+2 { // } is two after {, and ] two after [
+		if c := p.peek(); c == open+2 { // in ASCII, } is { + 2, and ] is [ + 2
 			p.at++
 			return all, nil
 		}
@@ -166,7 +166,7 @@ func (p *parser) members(open byte) (all []member, err error) {
 	}
 }
 
-// text reads a string.
+// text parses a string.
 func (p *parser) text() (s string, err error) {
 	for end := p.at + 1; end < len(p.doc); end++ {
 		switch p.doc[end] {
@@ -183,7 +183,7 @@ func (p *parser) text() (s string, err error) {
 	return "", p.fail("a string without an end")
 }
 
-// plain returns the value's JSON without comments and blanks.
+// plain returns the value's JSON without comments and blanks between values.
 func (v value) plain(doc []byte) []byte {
 	if v.kind == 0 {
 		return doc[v.start:v.end]
@@ -201,7 +201,7 @@ func (v value) plain(doc []byte) []byte {
 	return append(out, v.kind+2)
 }
 
-// child returns the member of an object, the last of that name, and its place; -1 for none.
+// child returns the index of an object's last member with a name; -1 for none.
 func (v value) child(name string) int {
 	for i := len(v.members) - 1; i >= 0; i-- {
 		if v.members[i].name == name {

@@ -9,11 +9,11 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// TOML edits TOML. An entry's value is the text of its tables, and its place is the table that they are in.
+// TOML edits TOML. An entry's value is the text of one or more tables; its place is the path of the outermost one.
 type TOML struct{}
 
-// lookup decodes a text and returns what is at a place, nil for nothing.
-func lookup(doc []byte, at []string) (any, error) {
+// lookupTable decodes a text and returns the value at a path; nil if there is none.
+func lookupTable(doc []byte, at []string) (any, error) {
 	var root map[string]any
 	if err := toml.Unmarshal(doc, &root); err != nil {
 		if syntax, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -35,15 +35,15 @@ func lookup(doc []byte, at []string) (any, error) {
 
 // Find implements Format.
 func (TOML) Find(doc []byte, e Entry) (taken, same bool, err error) {
-	have, err := lookup(doc, e.At)
+	have, err := lookupTable(doc, e.At)
 	if err != nil || have == nil {
 		return false, false, err
 	}
-	want, err := lookup([]byte(e.Value), e.At)
+	want, err := lookupTable([]byte(e.Value), e.At)
 	return true, err == nil && reflect.DeepEqual(have, want), err
 }
 
-// Put implements Format: the tables go to the end.
+// Put implements Format. It appends the tables.
 func (f TOML) Put(doc []byte, e Entry) ([]byte, Trace, error) {
 	out, t := appendText(doc, e.Value)
 	if _, same, err := f.Find(out, e); err != nil || !same {
@@ -52,10 +52,10 @@ func (f TOML) Put(doc []byte, e Entry) ([]byte, Trace, error) {
 	return out, t, nil
 }
 
-// Drop implements Format.
-func (TOML) Drop(doc []byte, e Entry, t Trace) ([]byte, error) { return cutText(doc, e, e.Value, t) }
+// Remove implements Format.
+func (TOML) Remove(doc []byte, e Entry, t Trace) ([]byte, error) { return cutText(doc, e, e.Value, t) }
 
-// appendText adds lines to the end of a text, behind an empty line.
+// appendText appends lines to a text, after an empty line.
 func appendText(doc []byte, text string) ([]byte, Trace) {
 	nl, t := lineEnd(doc), Trace{}
 	out := bytes.Clone(doc)
@@ -70,7 +70,7 @@ func appendText(doc []byte, text string) ([]byte, Trace) {
 	return append(out, strings.ReplaceAll(text, "\n", nl)...), t
 }
 
-// cutText takes lines out of a text, with what appendText put before them.
+// cutText removes lines from a text, with the line ends that appendText added before them.
 func cutText(doc []byte, e Entry, text string, t Trace) ([]byte, error) {
 	nl := lineEnd(doc)
 	text = strings.ReplaceAll(text, "\n", nl)
@@ -85,7 +85,7 @@ func cutText(doc []byte, e Entry, text string, t Trace) ([]byte, error) {
 	}
 	for ; ends > 0 && bytes.HasSuffix(doc[:from], []byte(nl)); ends-- {
 		if ends == 1 && t.Wrapped && to < len(doc) {
-			break // it ends the line before what was added behind
+			break // text was added after the entry: keep the line end before it
 		}
 		from -= len(nl)
 	}
